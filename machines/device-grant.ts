@@ -1,12 +1,13 @@
 /**
- * One device authorization grant (RFC 8628 §3.5): pending → approved | denied | expired → redeemed. The state's tag is the
- * answer to the poll that led to it. Time is data: every event carries `at`, which is held against `expiresAt`; so
- * is the operator's word on the client: a grant of a client that is not `admitted` is not approved, and ends when polled.
+ * One device authorization grant (RFC 8628 §3.5): pending → approved | denied | expired → redeemed. The state's tag is
+ * the answer to the poll that led to it. Time is data: every event carries `at`, which is compared with `expiresAt`. So
+ * is the client's approval by the operator: a grant of a client that is not `admitted` cannot be approved, and ends
+ * when polled.
  */
 import { type SnapshotFrom, and, assign, setup } from 'xstate';
 import { tagsByState } from './tags.ts';
 
-/** RFC 8628 §3.5's error strings; `approved` and `redeemed` mean that a token may be, or has just been, handed out. */
+/** RFC 8628 §3.5's error strings; `approved` and `redeemed` mean that a token can be, or has just been, issued. */
 export const GRANT_ANSWERS = [
   'authorization_pending',
   'slow_down',
@@ -27,7 +28,7 @@ const STATES: Readonly<Record<GrantAnswer, string>> = {
   expired_token: 'expired',
 };
 
-/** The state of a grant whose answer this is: `pending`, `approved`, `denied`, `expired` or `redeemed`. */
+/** Returns the state of a grant with this answer: `pending`, `approved`, `denied`, `expired` or `redeemed`. */
 export function grantState(answer: string): string {
   return STATES[answer as GrantAnswer] ?? answer;
 }
@@ -46,12 +47,12 @@ export interface GrantContext {
   clientId: string | null;
   scope: string;
   expiresAt: number;
-  /** The client must leave this long between two polls; each `slow_down` adds to it for good. */
+  /** Minimum interval between two polls; each `slow_down` increases it permanently. */
   intervalMs: number;
   polledAt: number | null;
   /** The user who approved; null until then. */
   userId: string | null;
-  /** When the token was made; null before. */
+  /** When the token was created; null before. */
   redeemedAt: number | null;
 }
 
@@ -60,16 +61,16 @@ export type GrantEvent =
   | { type: 'POLL'; at: number; admitted: boolean; lost?: boolean }
   | { type: 'APPROVE'; at: number; admitted: boolean; userId: string }
   | { type: 'DENY'; at: number }
-  /** No client can poll any more: the grant ends if its time is over. */
+  /** Sent when clients can no longer poll: the grant ends if it has expired. */
   | { type: 'EXPIRE'; at: number };
 
 /** RFC 8628 §3.2: `expires_in` and `interval`, and what §3.5 adds on `slow_down`. */
 export const EXPIRES_IN_MS = 600_000;
 export const INTERVAL_MS = 5_000;
 export const SLOW_DOWN_MS = 5_000;
-/** For so long after it was made, a token whose answer was lost can be asked for again. */
+/** How long after its creation a token whose answer was lost can be requested again. */
 export const ASK_AGAIN_MS = 60_000;
-/** Clocks and networks are not exact: a poll this much early is in time. */
+/** Polls up to this much early are accepted, because clocks and networks are not exact. */
 const TOLERANCE_MS = 500;
 
 export const deviceGrantMachine = setup({
@@ -145,15 +146,15 @@ export const deviceGrantMachine = setup({
       tags: 'access_denied',
       on: { POLL: [{ guard: 'over', target: 'expired' }, { actions: 'stay' }] },
     },
-    /** The token is handed out once, until it is received (`mayAskAgain`). To any other poll the code has expired. */
+    /** The token is issued once, or until it is received (`mayAskAgain`). Any other poll gets `expired_token`. */
     redeemed: { tags: 'redeemed', on: { POLL: { actions: 'stay' } } },
     expired: { tags: 'expired_token', on: { POLL: { actions: 'stay' } } },
   },
 });
 
 /**
- * Whether a poll of a redeemed grant gets the token once more, because it was never received. A poll that came no later than the one
- * that redeemed was on its way beside it, and repeats nothing.
+ * Whether a poll of a redeemed grant gets the token again because it was never received. A poll no later than the
+ * redeeming one was concurrent with it and does not qualify.
  */
 export function mayAskAgain(
   { redeemedAt }: Pick<GrantContext, 'redeemedAt'>,
@@ -165,7 +166,7 @@ export function mayAskAgain(
 
 export type GrantSnapshot = SnapshotFrom<typeof deviceGrantMachine>;
 
-/** The answer that a grant in this state gives. */
+/** Returns the answer of a grant in this state. */
 export function grantAnswer(snapshot: GrantSnapshot): GrantAnswer {
   for (const answer of GRANT_ANSWERS) if (snapshot.hasTag(answer)) return answer;
   throw new Error(`state without a tag: ${JSON.stringify(snapshot.value)}`);
@@ -173,7 +174,7 @@ export function grantAnswer(snapshot: GrantSnapshot): GrantAnswer {
 
 const tagsOf = tagsByState(deviceGrantMachine, GRANT_ANSWERS);
 
-/** Whether a grant whose answer this is waits for somebody's decision, as long as its time is not up. */
+/** Whether a grant with this answer waits for a decision, unless it has expired. */
 export function isWaiting(answer: string): boolean {
   return tagsOf.get(answer)?.has('waiting') ?? false;
 }

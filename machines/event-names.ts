@@ -1,15 +1,15 @@
-/** The names of events as clients, logs and pages show them. The end of an effect has a name of XState's own inside. */
+/** Event names as shown by clients, logs and pages. XState's own name for the end of an effect is internal. */
 
 const END_OF_EFFECT = /xstate\.(done|error)\.actor\.(\w+)/g;
 
-/** `BOOT_DONE` or `BOOT_FAILED` for the end of the effect `boot`; any other name stays as it is. */
+/** Returns `BOOT_DONE` or `BOOT_FAILED` for the end of the effect `boot`; other names are unchanged. */
 export function eventName(type: string): string {
   return type.replaceAll(END_OF_EFFECT, (_, how: string, effect: string) => {
     return `${effect.toUpperCase()}_${how === 'done' ? 'DONE' : 'FAILED'}`;
   });
 }
 
-/** A machine's statechart as plain JSON, with these names. */
+/** Returns a machine's statechart as plain JSON with these names. */
 export function statechartOf({ definition }: { definition: unknown }): object {
   return JSON.parse(eventName(JSON.stringify(definition))) as object;
 }

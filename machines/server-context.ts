@@ -1,26 +1,27 @@
-/** Reads of a server's context by its statechart, and the contexts that the stretches of a server's life begin with. */
+/** Reads of a server's context for its statechart, and the contexts with which phases of a server's life begin. */
 import { inLine } from './server-reasons.ts';
 import type { Address, Cause, Live, NoRoom, Reading, ServerContext, ServerInput } from './server-types.ts';
 
 const HOUR_MS = 3_600_000;
-/** So often within an hour a game that ended by itself is started again. */
+/** How often within an hour a game that ended by itself is restarted. */
 const RESTARTS_AN_HOUR = 2;
 
 /** A wake by a player is false if no player has joined after this long. */
 export const FALSE_WAKE_MS = 180_000;
-/** So long a server stands in line for room to start in; one that a player has woken and not entered only as long as players do. */
+/** How long a server is queued for room; a wake by a player who has not joined is limited to the wait of players. */
 export const ROOM_MS = HOUR_MS;
 export const UNCLAIMED_ROOM_MS = 600_000;
 /**
- * If the engine has no room at a server's turn, the next try comes after the time waited so far, within these bounds.
+ * If the engine has no room at a server's turn, the next attempt is delayed by the time waited so far, within these
+ * bounds.
  */
 const SOONEST_TRY_MS = 15_000;
 const LATEST_TRY_MS = 600_000;
 
-/** So much longer than its idle time a game waits while players are logging in. Games themselves end a login after 30 s. */
+/** How much longer than its idle time a game waits while players are logging in. Games end a login after 30 s. */
 export const KNOCK_MS = 60_000;
 
-/** Asleep, and nothing has happened yet. */
+/** Returns the context of a new, sleeping server. */
 export function initialContext({ id, limits, cause }: ServerInput): ServerContext {
   return {
     id,
@@ -50,7 +51,7 @@ export function initialContext({ id, limits, cause }: ServerInput): ServerContex
   };
 }
 
-/** Towards a ready game, whatever was before: asleep, stopped for a restart, or crashed. */
+/** Returns the context of a start from any earlier phase: asleep, stopped for a restart, or crashed. */
 export function awakening(context: ServerContext, at: number, cause: Cause) {
   return {
     cause,
@@ -75,16 +76,16 @@ export function awakening(context: ServerContext, at: number, cause: Cause) {
   };
 }
 
-/** A wake that starts again because it could not be done yet. The original requester stays its cause. */
+/** Returns the context of a wake that starts over. The original request remains its cause. */
 export function awakeningAnew(context: ServerContext, at: number) {
   return { ...awakening(context, at, context.cause), played: context.played };
 }
 
-/** In line for room to start in, where it stands from when that was first missing. */
+/** Returns the context of a server queued for room. Its place counts from the first failure for lack of room. */
 export function withoutRoom(context: ServerContext, { at, ...failure }: NoRoom) {
   const foundAt = context.noRoom?.foundAt ?? at;
   const pauseMs = Math.min(LATEST_TRY_MS, Math.max(SOONEST_TRY_MS, at - foundAt));
-  // A player who joins meanwhile makes the wish of others no shorter.
+  // A player who joins meanwhile must not shorten the wait of others.
   const until = Math.max(context.noRoom?.until ?? 0, foundAt + (unclaimed(context) ? UNCLAIMED_ROOM_MS : ROOM_MS));
   return {
     startFailure: inLine(failure),
@@ -99,7 +100,7 @@ export function withoutRoom(context: ServerContext, { at, ...failure }: NoRoom) 
   };
 }
 
-/** Towards installed content. */
+/** Returns the context of an installation. */
 export function installing(context: ServerContext, at: number, cause: Cause) {
   return {
     cause,
@@ -137,7 +138,7 @@ export function restDeadline(context: ServerContext, idleAfterMs: number): RestD
   return { name: isFalseWake ? 'falseWake' : 'idle', at };
 }
 
-/** `falseWake`: the player who woke it has not come in. */
+/** `falseWake`: the player who woke the server has not joined. */
 export interface RestDeadline {
   name: 'idle' | 'falseWake';
   at: number;
@@ -155,11 +156,11 @@ export function sampled(context: ServerContext, reading: Reading) {
   const isSomebodyIn = (players ?? 0) > 0 || (joined?.inside ?? 0) > 0;
   const left = joined?.insideAt ?? null;
   const lastIn = isSomebodyIn ? at : left !== null && left >= (readyAt ?? 0) ? left : null;
-  // One answer may fail; a game that gives none can be shown to be no false wake as little as to be one, and is charged.
+  // A single answer may fail. A game that never answers cannot be shown to be a false wake, so it is charged.
   const isUncountable = players === null && live.players === null && at - (readyAt ?? at) >= FALSE_WAKE_MS;
   return {
     played: played || lastIn !== null || isUncountable,
-    // A line in its log shows that it lives, not that it would answer.
+    // A new log line shows that the game runs, but not that it can answer.
     answered: context.answered || (reading.silentMs === null && players !== null),
     live: {
       ...live,
@@ -170,38 +171,41 @@ export function sampled(context: ServerContext, reading: Reading) {
   };
 }
 
-/** The last knowledge stays if the game cannot be asked. A silence keeps its beginning while it lasts, across restarts too. */
+/**
+ * Returns the start of the game's silence; null if it answers. The last known value stays if the game cannot be asked.
+ * A continuing silence keeps its start, across restarts too.
+ */
 export function silentSince(live: Pick<Live, 'silentSince'>, { at, silentMs }: Reading): number | null {
   if (silentMs === undefined) return live.silentSince ?? null;
   return silentMs === null ? null : Math.min(live.silentSince ?? Infinity, at - silentMs);
 }
 
-/** The retries of a failed start that still count. */
+/** Returns the recent retries of a failed start. */
 export function recentRetries(context: ServerContext, now: number): number[] {
   return context.retries.filter((at) => at > now - HOUR_MS);
 }
 
-/** The ends of its game that still count, and one more. */
+/** Returns the recent crashes of the game plus one. */
 export function withCrash(context: ServerContext, at: number): number[] {
   return [...recentCrashes(context, at), at].slice(-RESTARTS_AN_HOUR - 1);
 }
 
-/** Whether its game may end by itself once more and be started again. */
+/** Whether the game may be restarted after one more crash. */
 export function mayCrash(context: ServerContext, now: number): boolean {
   return recentCrashes(context, now).length < RESTARTS_AN_HOUR;
 }
 
-/** Whether its game has ended by itself, or hung, so often that only its owner can mend it. */
+/** Whether the game has crashed or hung so often that only its owner can fix it. */
 export function loops(context: ServerContext, now: number): boolean {
   return recentCrashes(context, now).length > RESTARTS_AN_HOUR || recentHangs(context, now).length > 1;
 }
 
-/** The hangs of its game that still count, and one more. */
+/** Returns the recent hangs of the game plus one. */
 export function withHang(context: ServerContext, at: number): number[] {
   return [...recentHangs(context, at), at].slice(-2);
 }
 
-/** Whether its game has hung before within the hour: once it is started again. */
+/** Whether the game has hung within the last hour; it is restarted only after the first hang. */
 export function hungBefore(context: ServerContext, now: number): boolean {
   return recentHangs(context, now).length > 0;
 }
@@ -214,12 +218,12 @@ function recentCrashes({ crashes }: ServerContext, now: number): number[] {
   return crashes.filter((at) => at > now - HOUR_MS);
 }
 
-/** Whether a game is still where it was. */
+/** Whether a game's address is unchanged. */
 export function sameAddress(a: Address, b: Address | null): boolean {
   return b !== null && a.host === b.host && a.port === b.port;
 }
 
-/** Reports whether a player woke the server, never joined, and no other request was made. Such a run is free. */
+/** Whether a player woke the server, never joined, and no other request was made. Such a run is free. */
 export function unclaimed({ cause, played }: Pick<ServerContext, 'cause' | 'played'>): boolean {
   return cause.kind === 'player' && !played;
 }

@@ -1,12 +1,12 @@
-/** Reasons for transitions without a request, and for requests that failed. */
+/** Causes of transitions without a request, and failures of requests. */
 import type { Cause, Ending, Failure, NoRoom, Reading } from './server-types.ts';
 
 export const IDLE: Cause = { kind: 'system', id: 'idle', note: 'nobody online' };
-export const FALSE_WAKE: Cause = { kind: 'system', id: 'false_wake', note: 'woken, but nobody came in' };
+export const FALSE_WAKE: Cause = { kind: 'system', id: 'false_wake', note: 'woken, but no player joined' };
 export const INSIDE: Cause = { kind: 'system', id: 'stopped_inside', note: 'stopped by a command in the game' };
 export const UNEXPECTED: Cause = { kind: 'system', id: 'unexpected', note: 'ran though it should be asleep' };
 
-/** A game that does not answer is ended. */
+/** The cause of ending a game that does not respond. */
 export const HUNG: Cause = { kind: 'system', id: 'hung', note: 'did not answer any more' };
 export const AGAIN_AFTER_HUNG: Cause = { ...HUNG, note: 'restarted because it stopped responding' };
 
@@ -24,12 +24,15 @@ export function hung({ silentMs, lastLines = '' }: Pick<Reading, 'silentMs' | 'l
   };
 }
 
-/** Why a server is started again whose game has ended so. */
+/** Returns the cause of a restart after the game has ended this way. */
 export function againAfter(how: Ending): Cause {
   return { ...systemOf(how), note: `started again after ${WHAT_HAPPENED[how]}` };
 }
 
-/** Why a server is not started again whose game has ended so, before the player who woke it came in. */
+/**
+ * Returns the cause of going to sleep instead of a restart: the game ended this way before the player who woke it
+ * joined.
+ */
 export function notAgainAfter(how: Ending): Cause {
   return { ...systemOf(how), note: `not started again after ${WHAT_HAPPENED[how]}: nobody had come in` };
 }
@@ -41,11 +44,11 @@ function systemOf(how: Ending): Pick<Cause, 'kind' | 'id'> {
 const WHAT_HAPPENED: Record<Ending, string> = {
   crashed: 'a crash',
   lost: 'its engine or machine went away',
-  ended: 'an end that nobody had asked for',
+  ended: 'an unrequested end',
   stopped: 'a stop',
 };
 
-/** The last of too many crashes. */
+/** Returns the failure of the crash that exceeded the limit. */
 export function crashLoop({ summary, suggestion, raw }: Failure): Failure {
   return {
     code: 'crash_loop',
@@ -55,7 +58,7 @@ export function crashLoop({ summary, suggestion, raw }: Failure): Failure {
   };
 }
 
-/** A game that was killed because it had not ended by itself in the time that a stop has. */
+/** The failure of a game that was killed because it did not end within the time of a stop. */
 export const STOP_FORCED: Failure = {
   code: 'stop_forced',
   summary: 'Stop forced: the game had been told to save and end, but was not done in time, so it was killed.',
@@ -80,21 +83,20 @@ export const INSTALL_TIMEOUT: Failure = {
 };
 const LATER = 'Start it when another server sleeps, give it less memory, or ask the operator for another machine.';
 
-/** The failure of a server that stands in line. */
+/** Returns the failure of a server queued for room. */
 export function inLine({ code, summary, raw }: Omit<NoRoom, 'at'>): Failure {
-  const suggestion =
-    'It stands in line, and starts by itself as soon as there is room. Whoever stops it takes it out of the line.';
+  const suggestion = 'It is queued and starts automatically when there is room. Stopping it removes it from the queue.';
   return { code, summary, suggestion, raw };
 }
 
-/** The failure of a server that somebody has taken out of the line. */
+/** Returns the failure of a server that was removed from the queue. */
 export function outOfLine(failure: Failure): Failure {
   return { ...failure, code: 'no_room_found', suggestion: LATER };
 }
 
-/** The failure of a server that has stood in line for as long as it may. `ms`: how long. */
+/** Returns the failure of a server that was queued for the longest time allowed. `ms`: that time. */
 export function noRoomFor(ms: number): Failure {
-  const summary = `No room: no machine had room for it for ${Math.round(ms / 60_000)} minutes, so it is tried no more.`;
+  const summary = `No room: no machine had room for it for ${Math.round(ms / 60_000)} minutes. Start it again later.`;
   return { code: 'no_room_found', summary, suggestion: LATER, raw: '' };
 }
 
@@ -103,7 +105,7 @@ export function isNoRoom(error: unknown): error is NoRoom {
   return isFailure(error) && error.code === 'no_room' && 'at' in error && typeof error.at === 'number';
 }
 
-/** A failure with what the log shows of why; `unknown` says nothing, but shows what came last. */
+/** Adds the log's findings to a failure. An `unknown` finding only contributes the last lines. */
 export function shownBy(failure: Failure, found: Failure | undefined): Failure {
   if (found === undefined) return failure;
   if (found.code === 'unknown') return { ...failure, raw: found.raw };
@@ -118,7 +120,7 @@ export const CANCELLED: Failure = {
   raw: '',
 };
 
-/** Effects reject with a Failure of their own making, or with whatever went wrong underneath. */
+/** Converts the rejection of an effect, which is a Failure or any other error. */
 export function failureOf(error: unknown): Failure {
   if (isFailure(error))
     return { code: error.code, summary: error.summary, suggestion: error.suggestion, raw: error.raw };

@@ -1,6 +1,6 @@
-/** The vocabulary of a server's life: states, events and context. The statechart is in `server.ts`. */
+/** States, events and context of a server. The statechart is in `server.ts`. */
 
-/** The wire states of the reference, and `deleting`, which callers never see. */
+/** Wire states of the reference, and `deleting`, which clients never see. */
 export const SERVER_STATES = [
   'hibernated',
   'installing',
@@ -16,13 +16,16 @@ export type ServerState = (typeof SERVER_STATES)[number];
 /** The person or thing that caused a transition. Stored with each transition and each awake session. */
 export interface Cause {
   kind: 'key' | 'user' | 'player' | 'schedule' | 'operator' | 'system';
-  /** Key id, user id, player name, schedule id, or for `system` a word: `idle`, `false_wake`, `crash`, `lost`, `unexpected`. */
+  /**
+   * Key id, user id, player name, schedule id, or for `system` a word: `idle`, `false_wake`, `crash`, `lost`,
+   * `unexpected`.
+   */
   id: string;
-  /** A few words for people. */
+  /** A short explanation for people. */
   note: string;
 }
 
-/** Why an install or a start failed: stable code, `Title: detail`, what to do, and the lines that show it. */
+/** Why an install or a start failed: stable code, `Title: detail`, suggestion, and the log lines that show it. */
 export interface Failure {
   code: string;
   summary: string;
@@ -35,17 +38,20 @@ export interface Address {
   port: number;
 }
 
-/** Work on the files of a server at rest. It excludes starts; the machine need not know what is done. */
+/** Work on the files of a server at rest. It excludes starts. The machine does not know its content. */
 export interface Job {
   id: string;
   kind: 'backup.restore' | 'world.reset' | 'world.delete';
-  /** The backup or world it is about. */
+  /** The backup or world concerned. */
   target: string;
 }
 
 export type StartupPhase = 'starting' | 'loading_mods' | 'generating_world' | 'ready';
 
-/** How long a server may stay in a passing state, in ms. From the settings of the run, not from the snapshot. */
+/**
+ * Limits on how long a server may stay in a transitional state, in ms. From the settings of the run, not from the
+ * snapshot.
+ */
 export interface ServerLimits {
   startMs: number;
   stopMs: number;
@@ -55,59 +61,59 @@ export interface ServerLimits {
 export interface ServerContext {
   id: string;
   limits: ServerLimits;
-  /** Why the server is in its present phase of life. */
+  /** The cause of the server's present phase. */
   cause: Cause;
-  /** When what runs of the server, or may still run, was asked for; null once nothing of it can. */
+  /** When the present run, or any part that may still run, was requested; null while the server is at rest. */
   wokenAt: number | null;
   /** When the game became ready; null unless running. */
   readyAt: number | null;
   address: Address | null;
   rcon: Address | null;
-  /** The last line of the log before its run, an engine's position; null: there was none, or it is not known. */
+  /** The engine's position of the last log line before the run; null if there was none, or it is unknown. */
   logAfter: string | null;
-  /** First successful boot. */
+  /** When it first booted successfully. */
   bakedAt: number | null;
   startFailure: Failure | null;
   installFailure: Failure | null;
-  /** Once this has stopped, what is left of it is cleared away, or a job is done: begin again, for this cause. */
+  /** The cause of a start that begins once the present stop, cleanup or job has ended. */
   queued: Cause | null;
   /** The job that is queued or running on the sleeping server. */
   job: Job | null;
-  /** How the last job ended. After a failure everything is as it was before. */
+  /** Result of the last job. After a failure, everything is as before. */
   maintained: { jobId: string; failure: Failure | null } | null;
-  /** The stop in progress does not wait for the game to save. */
+  /** The current stop does not wait for the game to save. */
   kill: boolean;
   /** When joins retried a failed start; at most two an hour. */
   retries: number[];
-  /** Times of unwanted ends of the game within the last hour, at most as many as make a crash loop. */
+  /** Times of unwanted ends of the game within the last hour, up to the number of a crash loop. */
   crashes: number[];
-  /** In this run the game has answered a question: that it does not any more says something. */
+  /** The game has answered a request in this run, so that a later silence is significant. */
   answered: boolean;
-  /** When its game last hung and was ended for it; of the last hour. */
+  /** Times at which the game hung and was ended for it, within the last hour. */
   hangs: number[];
   /**
-   * Set while a start has found no room: when that began, when the next try is due, and when the server gives up. Null
-   * if no start waits.
+   * Set while a start has found no room: when that began, when the next attempt is due, and when the server gives up.
+   * Null if no start waits.
    */
   noRoom: { foundAt: number; tryAt: number; until: number } | null;
-  /** When the present passing state is given up; null where there is no limit. */
+  /** The deadline of the present transitional state; null without a limit. */
   deadlineAt: number | null;
-  /** No idle stop before. */
+  /** No idle stop before this instant. */
   keepAwakeUntil: number;
-  /** Somebody has been in the game since it woke, or has asked for it to be up. */
+  /** A player has joined since the wake, or someone has requested that the game runs. */
   played: boolean;
-  /** Readings. Not worth a write of their own: they are stored along with the next change of anything else. */
+  /** Readings. They are not worth a write and are stored with the next other change. */
   live: Live;
 }
 
 export interface Live {
   phase: StartupPhase;
   percent: number;
-  /** Online now; null: not read. */
+  /** Players online; null if unknown. */
   players: number | null;
-  /** Last time anybody was in, or came to, the game. */
+  /** When a player was last in the game or joined it. */
   lastActiveAt: number | null;
-  /** Since when nothing of the game has answered; null or absent: it answers, or that is not known. */
+  /** When the game stopped answering; null or absent if it answers, or that is unknown. */
   silentSince?: number | null;
 }
 
@@ -139,10 +145,10 @@ export type ServerCommand =
   | (Caused<'KEEP_AWAKE'> & { until: number })
   | (Caused<'MAINTAIN'> & { job: Job });
 
-/** A running game at an instant. */
+/** A reading of a running game. */
 export interface Reading {
   at: number;
-  /** As the game counts them; null: it did not answer. */
+  /** As counted by the game; null if it did not answer. */
   players: number | null;
   /** As counted by the proxy; absent if no player has ever joined. */
   joined?: JoinedPlayers;
@@ -153,7 +159,7 @@ export interface Reading {
    * known.
    */
   silentMs?: number | null;
-  /** A silence this long is a hang; 0 or absent: none is. */
+  /** A silence this long is a hang; 0 or absent: never. */
   hungAfterMs?: number;
   /** The last lines of the log of a silent game. */
   lastLines?: string;
@@ -161,11 +167,11 @@ export interface Reading {
 
 /** The connections of players to a game. */
 export interface JoinedPlayers {
-  /** Players that the game has accepted, playing or still loading the world. */
+  /** Players accepted by the game, playing or still loading the world. */
   inside: number;
   /** Players who are logging in. */
   knocking: number;
-  /** When one was last inside; null: not in this run. */
+  /** When a player was last inside; null: not in this run. */
   insideAt: number | null;
 }
 
@@ -173,39 +179,39 @@ export interface JoinedPlayers {
 export type ServerFact =
   | { type: 'PROGRESS'; phase: StartupPhase; percent: number }
   | ({ type: 'SAMPLE' } & Reading)
-  /** The engine shows the game running. */
+  /** The engine shows a running game. */
   | { type: 'UP'; at: number; address: Address; rcon: Address | null }
   /** The engine shows no running game. */
   | { type: 'DOWN'; at: number; how: Ending; failure: Failure }
-  /** Its time is up, and what its log shows of why; with a cause: an operator did not want to wait for that. */
+  /** The deadline has passed; `failure` has the log's explanation. With a cause, an operator brought it forward. */
   | { type: 'ALARM'; at: number; cause?: Cause; failure?: Failure };
 
 export type ServerEvent = ServerCommand | ServerFact;
 
-/** Tags that other code asks for. All states of the chart with the same wire state carry the same tags. */
+/** Tags that other code checks. All states of the chart with the same wire state have the same tags. */
 export type ServerTag =
   | ServerState
-  /** Up, or coming up: who comes in now wakes nothing. */
+  /** Running or starting: a join does not wake the server. */
   | 'awake'
   /** Its time is charged. */
   | 'billed'
-  /** Stays asleep until somebody requests a start. */
+  /** Stays asleep until a start is requested. */
   | 'at-rest'
-  /** Its files are made ready for a game. */
+  /** Its files are being prepared for a game. */
   | 'preparing'
-  /** Meant to end by itself. */
+  /** Transitional. */
   | 'passing'
-  /** Something of it runs, or is about to: its RAM is taken. */
+  /** Some part runs or is about to, so its RAM is reserved. */
   | 'holds-place';
 
 /** Rejection of `boot` if no machine has room now but one may have later. */
 export interface NoRoom extends Failure {
-  /** Only of a server that stands in line for room. */
+  /** Only for servers that wait for room. */
   code: 'no_room';
   at: number;
 }
 
-/** Result of `boot`: the address of the ready game, when it became ready, and where its log begins. */
+/** Result of `boot`: the address of the ready game, when it became ready, and the beginning of its log. */
 export interface Booted {
   at: number;
   address: Address;
@@ -213,17 +219,17 @@ export interface Booted {
   logAfter: string | null;
 }
 
-/** A deadline of the current state: what happens then, and the log to read about it. */
+/** The current state's deadline, and the log that explains its expiry. */
 export interface Deadline {
   at: number;
-  /** Absent: there is nothing to read. */
+  /** Absent if there is no log to read. */
   of?: { id: string; phase: 'install' | 'start' };
 }
 
 /** Result of `halt`, `install` and `erase`. */
 export interface Finished {
   at: number;
-  /** The engine killed the game while it was to save, before our own deadline. */
+  /** The engine killed the game while it was saving, before our own deadline. */
   killed?: boolean;
 }
 

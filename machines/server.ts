@@ -1,9 +1,10 @@
 /**
- * A server's life. Decides when something may happen; effects are named here and made real in `src/servers/effects.ts`.
+ * A server's life. Decides when something may happen; effects are named here and implemented in
+ * `src/servers/effects.ts`.
  *
- * Time is data: events carry `at` (epoch ms), deadlines lie in the context and are watched by the invoked `alarm`, so that a
- * restored snapshot goes on where it was. Commands that a state does not name are refused by the caller asking
- * `snapshot.can(event)`; facts that a state does not name are ignored. An accepted no-op names the action `stay`.
+ * Time is data: events carry `at` (epoch ms), and deadlines are in the context and watched by the invoked `alarm`, so
+ * that a restored snapshot continues where it was. Callers check commands with `snapshot.can(event)` and refuse those
+ * that a state does not name; facts that a state does not name are ignored. An accepted no-op names the action `stay`.
  */
 import { type SnapshotFrom, assign, fromCallback, fromPromise, setup } from 'xstate';
 import {
@@ -67,15 +68,15 @@ import {
 } from './server-types.ts';
 import { tagsByState } from './tags.ts';
 
-/** A run shorter than this that ends by itself is a failed start rather than a crash worth another try. */
+/** A run that ends by itself within this time is a failed start instead of a crash that is worth a restart. */
 export const CRASH_GRACE_MS = 60_000;
-/** Between two tries of a stop or an erasing that the engine could not do. */
+/** Delay between two attempts at a stop or deletion that the engine could not do. */
 export const RETRY_MS = 5_000;
 const RETRIES_AN_HOUR = 2;
 
-/** An action or a guard that takes the event as its params. */
+/** An action or a guard with the event as its params. */
 const given = <const Name extends string>(type: Name) => ({ type, params: <E>({ event }: { event: E }) => event });
-/** An action that takes what the invoked effect resolved with. */
+/** An action with the result of the invoked effect. */
 const output = <const Name extends string>(type: Name) => ({
   type,
   params: <Output>({ event }: { event: { output: Output } }) => event.output,
@@ -94,21 +95,21 @@ export const serverMachine = setup({
     tags: {} as ServerTag,
   },
   actors: {
-    /** Fetches and sets up the core's content. */
+    /** Downloads and sets up the core's content. */
     install: fromPromise<Finished, { id: string }>(unprovided('install')),
-    /** Makes the game run and waits until it is ready. */
+    /** Starts the game and waits until it is ready. */
     boot: fromPromise<Booted, { id: string }>(unprovided('boot')),
-    /** Ends the game, saving first unless `kill`; resolves when nothing of it runs. */
+    /** Ends the game, after saving unless `kill`; resolves when no part of it runs. */
     halt: fromPromise<Finished, { id: string; kill: boolean }>(unprovided('halt')),
-    /** Does a job on the files of a server that rests. */
+    /** Does a job on the files of a server at rest. */
     maintain: fromPromise<Maintained, { id: string; jobId: string }>(unprovided('maintain')),
     /** Removes everything that belongs to the server. */
     erase: fromPromise<Finished, { id: string }>(unprovided('erase')),
     /** Sends SAMPLE while the game runs. */
     watch: fromCallback<ServerEvent, { id: string }>(() => {}),
-    /** Sends ALARM at an instant; one that has passed meanwhile rings at once. */
+    /** Sends ALARM at an instant; at once if it has passed. */
     alarm: fromCallback<ServerEvent, Deadline>(() => {}),
-    /** Sends ALARM after a while. */
+    /** Sends ALARM after a delay. */
     pause: fromCallback<ServerEvent, { ms: number }>(() => {}),
   },
   guards: {
@@ -140,9 +141,9 @@ export const serverMachine = setup({
     falseWake: ({ context }, params: Reading) => unclaimed(context) && restedFor(context, params) >= FALSE_WAKE_MS,
   },
   actions: {
-    /** Marks an accepted no-op: without an action `can` would say no. */
+    /** Marks an accepted no-op: without an action, `can` would return false. */
     stay: () => {},
-    /** Somebody entitled to it wants the server up, so a wake by a player counts as a false one no more. */
+    /** A person with permission wants the server up, so a wake by a player no longer counts as false. */
     claim: assign({ played: true }),
     wake: assign(({ context }, params: { at: number; cause: Cause }) => awakening(context, params.at, params.cause)),
     /** Keeps the original request and its cause. */
@@ -198,11 +199,11 @@ export const serverMachine = setup({
     noteMaintained: assign(({ context }, params: { failure: Failure | null }) => ({
       job: null,
       maintained: { jobId: context.job?.id ?? '', failure: params.failure },
-      // The earlier failure was that of other files.
+      // The earlier failure concerned other files.
       startFailure: params.failure && context.startFailure,
       installFailure: params.failure && context.installFailure,
     })),
-    /** Turns towards sleep: whatever comes next, the game is no longer anybody's to join. */
+    /** Begins going to sleep: players can no longer join the game, whatever comes next. */
     leave: assign(({ context }, params: { at: number; cause: Cause }) => ({
       cause: params.cause,
       deadlineAt: params.at + context.limits.stopMs,
@@ -228,7 +229,7 @@ export const serverMachine = setup({
       queued: null,
       live: { ...context.live, players: null, percent: 0 },
     })),
-    /** The game does not run. The server waits for its turn. */
+    /** The game does not run, and the server is queued for room. */
     standInLine: assign(({ context }, params: { error: unknown }) =>
       isNoRoom(params.error) ? withoutRoom(context, params.error) : {},
     ),
@@ -331,7 +332,10 @@ export const serverMachine = setup({
         KILL: { actions: 'unqueue' },
       },
       states: {
-        /** Whatever the installer left running is ended before anything else may begin. ALARM, an operator's: ask anew. */
+        /**
+         * Ends anything the installer left running before something else may begin. ALARM, sent by an operator, repeats
+         * this.
+         */
         clearing: {
           tags: ['install_failed', 'at-rest'],
           invoke: {
@@ -359,7 +363,7 @@ export const serverMachine = setup({
           on: {
             RETRY_INSTALL: { target: '#server.installing', actions: given('beginInstall') },
             REINSTALL: { target: '#server.installing', actions: given('beginInstall') },
-            /** A backup brings all that an install would have. */
+            /** A backup contains everything an install would provide. */
             MAINTAIN: {
               guard: given('replacesAll'),
               target: '#server.maintaining',
@@ -511,14 +515,17 @@ export const serverMachine = setup({
             ALARM: { target: 'halting', reenter: true, actions: given('hurry') },
           },
         },
-        /** The engine could not do it (out of reach, say): tried again, and never taken back to `running`. */
+        /**
+         * The engine could not stop the game, for example because it is unreachable. Retries and never returns to
+         * `running`.
+         */
         waiting: {
           tags: ['stopping', 'passing', 'holds-place'],
           invoke: { id: 'pause', src: 'pause', input: { ms: RETRY_MS } },
           on: {
             ALARM: [
               { guard: given('overdue'), target: 'halting', actions: given('hurry') },
-              // The game has had no chance yet to save.
+              // The game has had no chance to save yet.
               { target: 'halting' },
             ],
             KILL: { target: 'halting', actions: given('hurry') },
@@ -526,7 +533,7 @@ export const serverMachine = setup({
         },
       },
     },
-    /** Looks asleep from outside. Requests to start wait until the job is done. */
+    /** Looks asleep from outside. Start requests wait until the job has ended. */
     maintaining: {
       initial: 'working',
       on: {
@@ -558,7 +565,7 @@ export const serverMachine = setup({
             onError: 'waiting',
           },
         },
-        /** The job is neither done nor undone, as on a full disk: it is tried again until it is one of both. */
+        /** The job could be neither done nor undone, for example because of a full disk. Retries until it is either. */
         waiting: {
           tags: ['hibernated', 'at-rest'],
           invoke: { id: 'pause', src: 'pause', input: { ms: RETRY_MS } },
@@ -574,7 +581,7 @@ export const serverMachine = setup({
         MAINTAIN: { target: 'stopping', actions: [given('leave'), given('hurry'), given('occupy')] },
       },
       states: {
-        /** A game that hangs or half started is ended before the next start; a start asked for meanwhile waits for that. */
+        /** Ends a hanging or half-started game. Start requests wait for that. */
         clearing: {
           tags: ['start_failed', 'at-rest'],
           invoke: {
@@ -612,8 +619,8 @@ export const serverMachine = setup({
           },
         },
         /**
-         * No machine has room for it: it waits among the players in line, where it is started at its turn. Nothing of it is left
-         * to be cleared away. ALARM: its time is up, or something else is against it by now.
+         * No machine has room. The server is queued together with players and started at its turn; no cleanup is
+         * needed. ALARM: the wait is over, or another rule now refuses the start.
          */
         inLine: {
           tags: ['start_failed', 'at-rest'],
@@ -659,7 +666,7 @@ export const serverMachine = setup({
 
 export type ServerSnapshot = SnapshotFrom<typeof serverMachine>;
 
-/** The wire state of a snapshot: its one tag that is a state. */
+/** Returns the wire state of a snapshot: its one tag that is a state. */
 export function serverState(snapshot: ServerSnapshot): ServerState {
   for (const state of SERVER_STATES) if (snapshot.hasTag(state)) return state;
   throw new Error(`state without a tag: ${JSON.stringify(snapshot.value)}`);
@@ -667,7 +674,7 @@ export function serverState(snapshot: ServerSnapshot): ServerState {
 
 const tagsOf = tagsByState(serverMachine, SERVER_STATES);
 
-/** Whether a wire state, as rows hold it, has a tag. */
+/** Whether a wire state, as stored in rows, has a tag. */
 export function isTagged(state: string, tag: ServerTag): boolean {
   return tagsOf.get(state)?.has(tag) ?? false;
 }

@@ -1,8 +1,8 @@
 import type { AnyStateMachine, AnyStateNode } from 'xstate';
 
 /**
- * The tags of each state that rows know by name. Such a name is itself a tag, which several states of the chart may share: then
- * they share the others too. Throws where they do not.
+ * Returns the tags of each named state. Such a name is itself a tag, which several states of the chart may share if
+ * they share all other tags; throws otherwise.
  */
 export function tagsByState(machine: AnyStateMachine, names: readonly string[]): Map<string, ReadonlySet<string>> {
   const found = new Map<string, readonly string[]>();

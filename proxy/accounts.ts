@@ -21,7 +21,7 @@ export interface AccountsOptions {
   onVerified?: ((account: VerifiedAccount) => void) | undefined;
 }
 
-/** An account that has been proved, from an address, and for how long still (ms) that counts. */
+/** An account verified for a player at one address. `forMs`: remaining validity. */
 export interface VerifiedAccount {
   name: string;
   ip: string;
@@ -30,14 +30,16 @@ export interface VerifiedAccount {
 
 export const SESSION_SERVER_URL = 'https://sessionserver.mojang.com';
 
-/** The size games use; clients take no other. */
+/** The key size that games use. Clients accept no other. */
 const KEY_BITS = 1024;
-/** Profiles carry a skin's signature, some KiB. */
+/** Limit of a profile in bytes. A profile contains a signed skin of some KiB. */
 const PROFILE_BYTES = 64 * 1024;
 /** Accounts remembered, by each proxy and by the service. */
 export const MOST_VERIFIED = 10_000;
 
-/** Accounts of players: asks the session service whose client joined (protocol: Protocol encryption), and remembers. */
+/**
+ * Checks players' accounts with the session service (protocol: Protocol encryption) and remembers the verified ones.
+ */
 export class Accounts {
   readonly #url: string;
   readonly #timings: AccountsOptions['timings'];
@@ -52,7 +54,7 @@ export class Accounts {
     this.#verified = new ExpiringMap(MOST_VERIFIED, now);
   }
 
-  /** Made when it is first asked for: most installations never need one. */
+  /** Creates the key on first use, because most installations never need one. */
   key(): Promise<ServerKey> {
     const key = (this.#key ??= makeKey());
     // A failure is not kept: the next player's login tries again.
@@ -62,26 +64,26 @@ export class Accounts {
     return key;
   }
 
-  /** Whether a player of this name, from the same address, has been verified lately. */
+  /** Reports whether this player was recently verified at the same address. */
   knows(player: Player): boolean {
     return this.#verified.has(keyOf(player));
   }
 
-  /** It has been proved here, just now. */
+  /** Records an account that this proxy has just verified, and notifies `onVerified`. */
   remember({ name, ip }: Player): void {
     const account = { name, ip, forMs: this.#timings.verifiedMs };
     this.learn(account);
     this.#onVerified?.(account);
   }
 
-  /** It has been proved, here or to another proxy. */
+  /** Records an account verified by this or another proxy. */
   learn(account: VerifiedAccount): void {
     this.#verified.set(keyOf(account), true, account.forMs);
   }
 
   /**
-   * Whether the account of the player's name, and of the UUID the client claims, has joined us with this secret. Rejects where
-   * the session service does not answer, or not sensibly, and when `signal` fires.
+   * Reports whether the account with the player's name and claimed UUID has joined with this secret. Rejects if the
+   * session service is unreachable or gives an invalid answer, or when `signal` fires.
    */
   async hasJoined({ name, uuid }: Player, sharedSecret: Buffer, signal: AbortSignal): Promise<boolean> {
     const { der } = await this.key();

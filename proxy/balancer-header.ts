@@ -4,26 +4,29 @@ import { plainAddress } from './limits.ts';
 
 /**
  * The header a load balancer sends before a connection's first byte (PROXY protocol, versions 1 and 2). `ip` is the
- * client's address without IPv4 mapping; null if the balancer gives none, as in its health checks, in which case the
- * connection is the balancer's own.
+ * client's address without IPv4 mapping. It is null if the header contains no address, as in health checks: the
+ * connection then belongs to the balancer itself.
  */
 export interface BalancerHeader {
   ip: string | null;
 }
 
-/** The longest line of version 1, its end included. */
+/** The longest line of version 1, including its line end. */
 const LINE_BYTES = 107;
 const LINE_START = Buffer.from('PROXY ');
 const LINE_END = '\r\n';
 
-/** Version 2: this, a byte each of version with command and of family with transport, two of the length behind them. */
+/**
+ * Version 2 starts with this signature. Then follow one byte for version and command, one for family and transport, and
+ * two for the remaining length.
+ */
 const SIGNATURE = Buffer.from('\r\n\r\n\0\r\nQUIT\n', 'latin1');
 const HEAD_BYTES = 16;
-/** Addresses and extensions together. The protocol promises senders 536 bytes of header: more is not to be expected. */
+/** Limit of addresses and extensions together. The protocol guarantees that receivers accept a header of 536 bytes. */
 const MOST_REST_BYTES = 536;
 const VERSION = 2;
 const COMMANDS = { local: 0, proxy: 1 } as const;
-/** Over TCP. Both addresses, then both ports. */
+/** Address families over TCP. Both addresses come first, then both ports. */
 const FAMILIES = { unspecified: 0x00, ipv4: 0x11, ipv6: 0x21 } as const;
 const IPV4_BYTES = 4;
 const IPV6_BYTES = 16;
@@ -36,8 +39,8 @@ const LINE_FAMILIES = new Map([
 ]);
 
 /**
- * The header at the start of `bytes`, which is complete or refused after 552 of them at most. Throws ProtocolError as
- * soon as it cannot be one.
+ * Returns the header at the start of `bytes`; undefined while it is incomplete, for at most 552 bytes. Throws
+ * ProtocolError as soon as the bytes cannot be a header.
  */
 export function readBalancerHeader(bytes: Buffer): Parsed<BalancerHeader> | undefined {
   if (startsLike(bytes, LINE_START)) return readLine(bytes);
@@ -45,13 +48,13 @@ export function readBalancerHeader(bytes: Buffer): Parsed<BalancerHeader> | unde
   throw new ProtocolError('no PROXY header in front');
 }
 
-/** Whether `bytes` begin with `start`, or may yet. */
+/** Reports whether `bytes` begin with `start`, or with a part of it so far. */
 function startsLike(bytes: Buffer, start: Buffer): boolean {
   const length = Math.min(bytes.length, start.length);
   return bytes.compare(start, 0, length, 0, length) === 0;
 }
 
-/** `PROXY TCP4 <source> <destination> <port> <port>`, `TCP6`, or `UNKNOWN` with anything behind it. */
+/** Reads `PROXY TCP4 <source> <destination> <port> <port>`, `TCP6`, or `UNKNOWN` with anything after it. */
 function readLine(bytes: Buffer): Parsed<BalancerHeader> | undefined {
   const line = bytes.toString('latin1', 0, LINE_BYTES);
   const end = line.indexOf(LINE_END);
@@ -73,7 +76,7 @@ function isPort(text: string): boolean {
   return /^(?:0|[1-9]\d{0,4})$/.test(text) && Number(text) < 65_536;
 }
 
-/** Without a zone, which means nothing on another machine. */
+/** Reports whether `text` is an IPv6 address without a zone, which has no meaning on another machine. */
 function isPlainIPv6(text: string): boolean {
   return isIPv6(text) && !text.includes('%');
 }
@@ -108,14 +111,14 @@ function addressesBytes(family: number): number {
   }
 }
 
-/** Returns the source address, the first of both. The extensions after the ports do not matter here. */
+/** Returns the source address, which comes first. The extensions after the ports are ignored. */
 function sourceOf(rest: Buffer, family: number): string | null {
   if (family === FAMILIES.unspecified) return null;
   if (family === FAMILIES.ipv4) return rest.subarray(0, IPV4_BYTES).join('.');
   return written((rest.toString('hex', 0, IPV6_BYTES).match(/.{4}/g) ?? []).join(':'));
 }
 
-/** An IPv6 address in the one form that sockets give too, so that limits and bans know it again. */
+/** Normalizes an IPv6 address to the form that sockets report, so that limits and bans recognise it. */
 function written(address: string): string {
   return plainAddress(new SocketAddress({ address, family: 'ipv6' }).address);
 }

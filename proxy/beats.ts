@@ -5,9 +5,9 @@ import { type Inbox, PeerGone } from './inbox.ts';
 import type { Timings } from './settings.ts';
 
 /**
- * How a client is kept from giving up in the login state: any byte resets its read time-out, and of all packets these
- * change nothing. A plugin request on an unknown channel is answered with "not understood"; Set Compression with a
- * negative threshold switches off what was never on. Before 1.8 there is no such packet.
+ * The packets that keep a client from timing out in the login state. Any byte resets the client's read time-out, and
+ * these packets change nothing else. The client answers a plugin request on an unknown channel with "not understood".
+ * Set Compression with a negative threshold turns off compression that was never on. Before 1.8, no such packet exists.
  */
 export type BeatKind = 'pluginRequest' | 'compression' | 'none';
 
@@ -16,7 +16,7 @@ export function beatKindOf(protocol: number): BeatKind {
   return protocol >= PROTOCOL.V1_8 ? 'compression' : 'none';
 }
 
-/** Far from the ids that games count up from 0, should an answer ever reach one. */
+/** Well above the ids of games, which count up from 0, in case an answer reaches the game. */
 const FIRST_ID = 0x7000_0000;
 const CHANNEL = 'dormouse:hold';
 const ANSWER_FRAME_BYTES = 4096;
@@ -28,8 +28,8 @@ interface Question {
 }
 
 /**
- * The beats of one held player, and the reading of the client meanwhile: answers are swallowed, anything else is a
- * violation. `onGone` is called once, when the client has left, broken the protocol or stopped answering.
+ * Sends beats to one held player and reads the client in the meantime. Discards answers; any other packet is a protocol
+ * violation. Calls `onGone` once, when the client has left, violated the protocol or stopped answering.
  */
 export class Beats {
   readonly kind: BeatKind;
@@ -58,20 +58,20 @@ export class Beats {
     this.#onGone = options.onGone;
   }
 
-  /** Reads the client from now on, so that its leaving is noticed. */
+  /** Starts reading the client, to notice when it leaves. */
   listen(): void {
     if (this.#listening) return;
     this.#listening = true;
     void this.#read();
   }
 
-  /** Asks a question at once; resolves with its answer. Only for `pluginRequest`. */
+  /** Sends a plugin request at once and resolves when the client answers. Only for `pluginRequest`. */
   challenge(): Promise<void> {
     this.listen();
     return new Promise((resolve) => this.#ask(resolve));
   }
 
-  /** Beats until `settle` or `stop`, the first one as soon as one is due. */
+  /** Sends beats until `settle` or `stop`. */
   start(): void {
     this.listen();
     if (this.kind === 'none' || this.#timer) return;
@@ -88,7 +88,7 @@ export class Beats {
     return this.#questions.size === 0 ? Promise.resolve() : new Promise((resolve) => (this.#settled = resolve));
   }
 
-  /** Stops everything, at once. */
+  /** Stops beating and reading at once. */
   stop(): void {
     this.#pause();
     for (const question of this.#questions.values()) clearTimeout(question.overdue);

@@ -4,7 +4,7 @@ import { Inbox } from './inbox.ts';
 import { type Release, plainAddress } from './limits.ts';
 import type { Timings } from './settings.ts';
 
-/** Most bytes taken from a client before it is joined to a game. */
+/** Most bytes accepted from a client before it is joined to a game. */
 const INBOX_BYTES = 16 * 1024;
 
 /** One client socket, from accept until it is closed or joined to a game. */
@@ -36,12 +36,12 @@ export class ClientConnection implements Watched {
     return this.inbox.received === 0 ? this.#acceptedAt + this.#timings.firstByteMs : this.#deadlineAt;
   }
 
-  /** Moves the deadline to so long after accept. */
+  /** Sets the deadline, in ms after accept. */
   allow(ms: number): void {
     this.#deadlineAt = this.#acceptedAt + ms;
   }
 
-  /** It counts among the open connections by `place`, and not by an earlier one; undefined: not at all. */
+  /** Counts the socket by `place` in the limits, in place of its earlier one. Undefined: no longer counts it. */
   occupy(place: Release | undefined): void {
     this.#place?.();
     this.#place = place;
@@ -53,7 +53,7 @@ export class ClientConnection implements Watched {
     this.socket.on('close', () => this.over());
   }
 
-  /** To be called when a pipe takes the socket over: deadline and place among the unrouted end here. */
+  /** Ends the deadline and the place in the limits. Called when a pipe takes over the socket. */
   over(): void {
     this.occupy(undefined);
     this.#left?.();
@@ -64,13 +64,13 @@ export class ClientConnection implements Watched {
     this.socket.destroy();
   }
 
-  /** The proxy closes. */
+  /** Ends the connection because the proxy is closing. */
   shutDown(): void {
     if (this.onClosing) this.onClosing();
     else this.expire();
   }
 
-  /** The client is to close the connection itself; it gets `farewellMs` for that. */
+  /** Sends `bytes` and waits up to `farewellMs` for the client to close the connection. */
   sendAndAwaitEnd(bytes: Buffer): void {
     this.inbox.release();
     this.#deadlineAt = this.#now() + this.#timings.farewellMs;
@@ -80,8 +80,8 @@ export class ClientConnection implements Watched {
   }
 
   /**
-   * Sends the last bytes. What the client still sends is read and dropped: closing with unread bytes would reset the
-   * connection, and the client would lose our answer.
+   * Sends the last bytes and closes. Reads and discards further input, because closing with unread bytes would reset
+   * the connection and lose our answer.
    */
   sendAndClose(bytes: Buffer): void {
     this.inbox.release();

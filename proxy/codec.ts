@@ -1,9 +1,9 @@
 /**
- * Packets before compression and encryption (protocol: minecraft.wiki Java Edition protocol, "Packet format"). Pure;
- * every length is checked against its bound before a byte behind it is looked at, and nothing is copied.
+ * Packets before compression and encryption (protocol: minecraft.wiki Java Edition protocol, "Packet format"). Pure
+ * functions that copy nothing. Every length is checked against its bound before the bytes after it are read.
  */
 
-/** The bytes cannot be what they should be. Never thrown for bytes that are merely missing. */
+/** The bytes violate the protocol. Never thrown for bytes that are only missing. */
 export class ProtocolError extends Error {
   constructor(message: string) {
     super(message);
@@ -11,20 +11,23 @@ export class ProtocolError extends Error {
   }
 }
 
-/** A value and how many bytes it took. */
+/** A value and the number of bytes it occupied. */
 export interface Parsed<T> {
   value: T;
   size: number;
 }
 
-/** Reads what it can from the start of `bytes`; undefined: more bytes are needed. Throws ProtocolError. */
+/** Parses the start of `bytes`. Returns undefined if more bytes are needed. Throws ProtocolError. */
 export type Parse<T> = (bytes: Buffer) => Parsed<T> | undefined;
 
-/** Frame lengths have three bytes at most (21 bits), values five. */
+/** Frame lengths have at most three bytes (21 bits), values at most five. */
 const FRAME_LENGTH_BYTES = 3;
 const VAR_INT_BYTES = 5;
 
-/** A two's complement VarInt at `offset`; undefined while its last byte is missing. Throws ProtocolError if overlong. */
+/**
+ * Reads the two's complement VarInt at `offset`. Returns undefined while it is incomplete. Throws ProtocolError if
+ * overlong.
+ */
 export function readVarInt(bytes: Buffer, offset = 0, maxBytes = VAR_INT_BYTES): Parsed<number> | undefined {
   let value = 0;
   for (let index = 0; index < maxBytes; index++) {
@@ -40,7 +43,7 @@ export function readVarInt(bytes: Buffer, offset = 0, maxBytes = VAR_INT_BYTES):
 }
 
 /**
- * The body (packet id and data) of the frame at the start of `bytes`, a view into them; undefined while it is
+ * Returns the body (packet id and data) of the frame at the start of `bytes`, as a view; undefined while it is
  * incomplete. Throws ProtocolError as soon as the length is known to be 0 or above `maxLength` bytes.
  */
 export function readFrame(bytes: Buffer, maxLength: number): Parsed<Buffer> | undefined {
@@ -53,7 +56,7 @@ export function readFrame(bytes: Buffer, maxLength: number): Parsed<Buffer> | un
   return { value: bytes.subarray(length.size, size), size };
 }
 
-/** Reads the fields of one complete frame in order. Every method throws ProtocolError where the frame is too short. */
+/** Reads the fields of one complete frame in order. Every method throws ProtocolError if the frame is too short. */
 export class FrameReader {
   readonly #bytes: Buffer;
   #offset = 0;
@@ -62,7 +65,7 @@ export class FrameReader {
     this.#bytes = bytes;
   }
 
-  /** Bytes not read yet. */
+  /** Number of unread bytes. */
   get remaining(): number {
     return this.#bytes.length - this.#offset;
   }
@@ -91,7 +94,7 @@ export class FrameReader {
     return this.#bytes.readUInt16BE(this.#pass(2));
   }
 
-  /** At most `maxUnits` UTF-16 units, which are at most three bytes each in UTF-8. */
+  /** Reads a string of at most `maxUnits` UTF-16 units, each at most three bytes in UTF-8. */
   string(maxUnits: number): string {
     const length = this.varInt();
     if (length < 0 || length > maxUnits * 3) throw new ProtocolError(`string of ${length} bytes`);
@@ -101,14 +104,14 @@ export class FrameReader {
     return text;
   }
 
-  /** In the form 8-4-4-4-12, lower case. */
+  /** Reads a UUID as 8-4-4-4-12, in lower case. */
   uuid(): string {
     const at = this.#pass(16);
     const hex = this.#bytes.toString('hex', at, at + 16);
     return [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20), hex.slice(20)].join('-');
   }
 
-  /** A byte array with its length in front, of at most `maxBytes`. */
+  /** Reads a byte array of at most `maxBytes`, preceded by its length. */
   byteArray(maxBytes: number): Buffer {
     const length = this.varInt();
     if (length > maxBytes) throw new ProtocolError(`byte array of ${length} bytes`);
@@ -123,7 +126,7 @@ export class FrameReader {
   }
 }
 
-/** `value` as an int32 in 1 to 5 bytes. */
+/** Encodes `value` as an int32 in 1 to 5 bytes. */
 export function encodeVarInt(value: number): Buffer {
   const bytes: number[] = [];
   let rest = value >>> 0;
@@ -135,13 +138,13 @@ export function encodeVarInt(value: number): Buffer {
   return Buffer.from(bytes);
 }
 
-/** UTF-8 with its byte length in front. */
+/** Encodes `text` in UTF-8, preceded by its byte length. */
 export function encodeString(text: string): Buffer {
   const bytes = Buffer.from(text, 'utf8');
   return Buffer.concat([encodeVarInt(bytes.length), bytes]);
 }
 
-/** A whole frame: length, packet id, fields. */
+/** Encodes a whole frame: length, packet id, fields. */
 export function encodeFrame(packetId: number, ...fields: Buffer[]): Buffer {
   const id = encodeVarInt(packetId);
   let length = id.length;

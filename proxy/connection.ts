@@ -12,18 +12,18 @@ import { toComponent } from './text.ts';
 import { TEXTS } from './texts.ts';
 import { ClientConnection } from './client-connection.ts';
 
-/** The host looked up for clients before 1.6, which name none: a server may be reachable without a name. */
+/** The host to look up for clients before 1.6, which send none: a server may be reachable without a name. */
 const THIS_MACHINE = 'localhost';
 
 const ignore = (): void => undefined;
 
 /**
  * Serves one accepted socket: opening, host, then status, legacy ping or login. Settles when the socket is closed, has
- * been given to a pipe, or has its last message in flight. Never rejects. A socket that is not served gets no byte.
+ * been handed to a pipe, or its last message is in flight. Never rejects. A refused socket gets no bytes.
  */
 export async function serve(socket: Socket, context: Context, connections: Set<ClientConnection>): Promise<void> {
   socket.on('error', ignore);
-  // Reset before it was accepted: it has no address any more.
+  // A socket that was reset before accept has no address.
   if (!socket.remoteAddress) {
     socket.destroy();
     return;
@@ -56,7 +56,7 @@ export async function serve(socket: Socket, context: Context, connections: Set<C
   }
 }
 
-/** The balancer says whose connection it is; from then on that address is the one that counts. */
+/** Reads the client's address from the balancer's header. From then on, that address counts. */
 async function readClientAddress(connection: ClientConnection, { limiter }: Context): Promise<void> {
   const { ip } = await connection.inbox.take(readBalancerHeader);
   connection.ip = ip ?? connection.ip;
@@ -82,7 +82,10 @@ function enroll(
   });
 }
 
-/** Somebody at home has mistyped a name, or typed an address where several servers are; a scanner learns nothing. */
+/**
+ * Explains an unknown server name to neighbours, who may have mistyped it or used an address shared by several servers.
+ * Scanners elsewhere get no answer.
+ */
 async function answerUnknown(connection: ClientConnection, handshake: Handshake, context: Context): Promise<void> {
   const { intent, protocol } = handshake;
   if (!context.isNeighbour(connection.ip) || !context.limiter.status(connection.ip)) throw new Error('unknown host');
@@ -110,7 +113,7 @@ async function answerStatus(
   for (let packets = 0; packets < 2; packets++) {
     const packet = inbox.ready(readStatusPacket) ?? (await inbox.take(readStatusPacket));
     if (packet.kind === 'ping') {
-      // Destroyed without a shutdown first: the client has what it came for, and each system call counts here.
+      // Destroys the socket without a shutdown, to save a system call: the client already has its answer.
       if (socket.write(encodeFrame(0x01, packet.payload))) socket.destroy();
       else socket.once('drain', () => socket.destroy());
       return;

@@ -23,7 +23,7 @@ export type KickRule =
   | 'unverified'
   | 'verified';
 
-/** Since the proxy was made; `held` and `unrouted` are of this moment. */
+/** Totals since the proxy was created. `held` and `unrouted` are current values. */
 export interface Counters {
   accepted: number;
   unrouted: number;
@@ -42,12 +42,12 @@ export interface Context {
   timings: Timings;
   /** Epoch ms. */
   now: () => number;
-  /** Spans of time, which a change of the wall clock must not stretch. */
+  /** Measures time spans, independently of changes to the wall clock. */
   clock: Clock;
   limiter: Limiter;
-  /** Whether connections from this address say in a PROXY header whose they are. */
+  /** Reports whether connections from this address start with a PROXY header. */
   isBalancer: (ip: string) => boolean;
-  /** Whether players at this address get a message if the server name is unknown. */
+  /** Reports whether players at this address get a message if the server name is unknown. */
   isNeighbour: (ip: string) => boolean;
   accounts: Accounts;
   waitingList: WaitingList;
@@ -56,6 +56,6 @@ export interface Context {
   counters: Counters;
   /** Aborted when the proxy closes. */
   closing: AbortSignal;
-  /** Takes charge of a player joined to a game. */
+  /** Adopts the pipe of a player joined to a game. */
   keep(serverId: string, player: Player, pipe: Pipe): void;
 }

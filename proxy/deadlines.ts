@@ -1,23 +1,23 @@
-/** Counts ms, and calls `fire` once at or after `at`. Returns the cancellation. */
+/** A clock in ms. `at` calls `fire` once, at or after that time, and returns a function that cancels it. */
 export interface Clock {
   now(): number;
   at(at: number, fire: () => void): () => void;
 }
 
-/** Something that must be over by `deadlineAt` (in the clock's ms). */
+/** Something that must end by `deadlineAt` (in the clock's ms). */
 export interface Watched {
   deadlineAt: number;
   /** Ends it. Called once. */
   expire(): void;
 }
 
-/** Absolute deadlines of many sockets, looked after in one pass: a timer for each would cost more than the sockets. */
+/** The deadlines of many sockets, checked in one pass, because a timer for each socket would cost too much. */
 export class Deadlines {
   readonly #watched = new Set<Watched>();
   readonly #timer: NodeJS.Timeout;
   #isClosed = false;
 
-  /** Calls `alsoEach` with each pass. */
+  /** `alsoEach` is called on each pass. */
   constructor(options: { now: () => number; sweepMs: number; alsoEach: () => void }) {
     // Each sweep uses the time at which its turn began and runs after that turn's input was read. A pause of the whole
     // process therefore cuts off no connection.

@@ -7,19 +7,22 @@ import { LINK_PATH } from './link/messages.ts';
 export interface Environment {
   host: string;
   port: number;
-  /** One service, or several with one that accepts links at a time. */
+  /** The services to connect to. If there are several, one at a time accepts links. */
   services: readonly Service[];
-  /** Started by the service, which finds it again. Ends by itself when it is no longer needed. */
+  /**
+   * Whether the service started this process. The service finds it again, and the process ends when it is no longer
+   * needed.
+   */
   isChild: boolean;
   /** Another proxy may listen on the same port. */
   takesOver: boolean;
   name: string;
-  /** As the service compares it. */
+  /** The settings in the form in which the service compares them. */
   settings: string;
   sessionServerUrl: string | undefined;
   proxyProtocolFrom: string[];
   drainMs: number;
-  /** How long a child without service and without players lives. */
+  /** How long a child survives without service and players, in ms. */
   lonelyMs: number;
   logLevel: string;
 }
@@ -45,15 +48,15 @@ by hand where the service is told PROXY=external.
   LOG_LEVEL=info
 `;
 
-/** The exit code that says that somebody else listens on the port. */
+/** Exit code if another process listens on the port. */
 export const PORT_TAKEN = 98;
 
 const MOST_SERVICES = 8;
-const WHERE = 'CONTROL_URL must be where the service is, such as wss://dormouse.example.org.';
+const WHERE = 'CONTROL_URL must be the address of the service, such as wss://dormouse.example.org.';
 const HOUR_MS = 3_600_000;
-/** As the service has it: a timer of Node fires at once where it should take longer. */
+/** Same limit as in the service: Node fires a longer timer at once. */
 const MOST_DRAIN_HOURS = 596;
-/** The service takes no longer one. */
+/** Same limit as in the service. */
 const NAME_UNITS = 128;
 const LONELY_MS = 60_000;
 const LOOPBACK = /^(?:localhost|127(?:\.\d+){3}|\[::1\])$/;
@@ -80,7 +83,7 @@ export function readEnvironment(env: NodeJS.Dict<string>): Environment {
 }
 
 function nameOf(given: string | undefined): string {
-  // The machine's host name was not chosen for this purpose.
+  // Shortens only a default name: the machine's host name was not chosen for this.
   if (!given) return hostname().slice(0, NAME_UNITS);
   if (given.length <= NAME_UNITS) return given;
   throw new SettingError(`PROXY_NAME has ${given.length} characters, but may have ${NAME_UNITS} at most.`);

@@ -1,17 +1,17 @@
-/** Values that each count for a while. Bounded: the one that was set longest ago is forgotten first. */
+/** A bounded map whose values expire. When full, it drops the value set longest ago. */
 export class ExpiringMap<V> {
   readonly #most: number;
   readonly #now: () => number;
-  /** In the order in which they were set. */
+  /** In order of insertion. */
   readonly #entries = new Map<string, { value: V; until: number }>();
 
-  /** `most`: entries at most. `now`: ms of any clock. */
+  /** `most`: the maximum number of entries. `now`: ms of any clock. */
   constructor(most: number, now: () => number) {
     this.#most = most;
     this.#now = now;
   }
 
-  /** Counts for `forMs` from now, whatever was set before. */
+  /** Sets a value for `forMs` from now, and replaces an earlier one. */
   set(key: string, value: V, forMs: number): void {
     this.#entries.delete(key);
     this.#entries.set(key, { value, until: this.#now() + forMs });
@@ -35,7 +35,7 @@ export class ExpiringMap<V> {
     this.#entries.delete(key);
   }
 
-  /** Those that count, each with how long still (ms). */
+  /** Returns the current entries and the remaining time of each, in ms. */
   all(): { key: string; value: V; forMs: number }[] {
     const now = this.#now();
     for (const [key, { until }] of this.#entries) if (until <= now) this.#entries.delete(key);

@@ -2,49 +2,52 @@ import { type Socket, connect } from 'node:net';
 import { readFrame, readVarInt } from './codec.ts';
 import type { Address } from './ports.ts';
 
-/** Takes a chunk that is valid only until the call returns true; false: it is still in use, read no further. */
+/** Consumes a chunk. True: the chunk may be reused. False: it is still in use, so reading must pause. */
 export type Consumer = (chunk: Buffer) => boolean;
 
-/** How a game opens: with a login Disconnect, with anything else, or (so far) not at all. */
+/** The start of what a game sends: a login Disconnect, another packet, the end of the connection, or nothing so far. */
 export type FirstPacket = 'disconnect' | 'other' | 'closed' | 'none';
 
 const NOTHING = Buffer.alloc(0);
-/** Sizes of the buffer. Most of what a game sends to one player in a tick fits the first, the terrain around them the second. */
+/**
+ * Buffer sizes. Most of what a game sends to a player in one tick fits the first; the terrain around them fits the
+ * second.
+ */
 const SIZES = [2 * 1024, 16 * 1024, 256 * 1024] as const;
 const LARGE = 2;
 type Level = 0 | 1 | typeof LARGE;
-/** Reads in a row that fill a buffer before the next size is taken; reads in a row that would fit the size before. */
+/** Consecutive reads that fill the buffer before it grows, and that would fit the smaller size before it shrinks. */
 const READS_TO_GROW = 2;
 const READS_TO_SHRINK = 16;
 const MAX_LARGE_BUFFERS = 64;
-/** Kept of what a game says before its player is joined to it. */
+/** Most bytes kept from a game before its player is joined. */
 const EARLY_BYTES = 64 * 1024;
-/** The most bytes that the length in front of a frame takes. */
+/** The most bytes that a frame's length occupies. */
 const FRAME_HEAD_BYTES = 3;
 const KEEP_ALIVE_MS = 30_000;
-/** Disconnect texts after which another attempt would end the same way. */
+/** Disconnect texts that would be the same on another attempt. */
 const FINAL_WORDS = /white-?list|banned|outdated|incompatible/i;
 
 const idleLargeBuffers: Buffer[] = [];
 let largeBuffers = 0;
 
 /**
- * The connection to a game. It reads into one buffer of its own, which grows while the game keeps filling it (terrain,
- * resource packs) and shrinks afterwards: bulk at few system calls, without 256 KiB for every player.
+ * The connection to a game. Reads into its own buffer, which grows while the game keeps filling it (terrain, resource
+ * packs) and shrinks afterwards. This reads bulk data with few system calls, without 256 KiB for every player.
  */
 export class GameSocket {
   readonly socket: Socket;
   #level: Level = 0;
   #buffer: Buffer = Buffer.allocUnsafeSlow(SIZES[0]);
-  /** Above 0: reads in a row that filled the buffer. Below: reads in a row that a smaller one would hold. */
+  /** Positive: consecutive reads that filled the buffer. Negative: consecutive reads that a smaller one would hold. */
   #streak = 0;
   #inUse = false;
   #early: Buffer = NOTHING;
   #consumer: Consumer | undefined;
-  /** Looks whether what is waited for has come. */
+  /** Checks whether the awaited event has happened. */
   #watcher: (() => void) | undefined;
 
-  /** Begins to connect. */
+  /** Starts connecting. */
   constructor(address: Address) {
     this.socket = connect({
       ...address,
@@ -61,7 +64,7 @@ export class GameSocket {
     });
   }
 
-  /** Resolves once connected. Rejects with the socket's error, when it is destroyed, or after `timeoutMs`. */
+  /** Resolves once connected. Rejects with the socket's error, when the socket is destroyed, or after `timeoutMs`. */
   connected(timeoutMs: number): Promise<void> {
     const { socket } = this;
     return new Promise((resolve, reject) => {
@@ -76,7 +79,9 @@ export class GameSocket {
     });
   }
 
-  /** Resolves with the game's first packet, or 'none' after `timeoutMs`. Its bytes stay for the consumer. */
+  /**
+   * Resolves with the kind of the game's first packet, or 'none' after `timeoutMs`. Keeps its bytes for the consumer.
+   */
   firstPacket(timeoutMs: number): Promise<FirstPacket> {
     const { socket } = this;
     return new Promise((resolve) => {
@@ -99,12 +104,15 @@ export class GameSocket {
     this.socket.destroy(error);
   }
 
-  /** From now on every byte goes to `consumer`, those that came before first. After false, `socket.resume()` goes on. */
+  /**
+   * Passes all bytes to `consumer`, starting with those already received. After it returns false, `socket.resume()`
+   * continues.
+   */
   consume(consumer: Consumer): void {
     const early = this.#early;
     this.#early = NOTHING;
     this.#consumer = consumer;
-    // These bytes are a copy: the consumer may keep them, and reading need not wait for it.
+    // These bytes are a copy: the consumer may keep them while reading continues.
     if (early.length === 0 || consumer(early)) this.socket.resume();
   }
 
@@ -157,12 +165,12 @@ function takeLargeBuffer(): Buffer | undefined {
 }
 
 /**
- * Returns undefined while bytes are missing. Bytes that are no packet count as 'other': the client shall judge them.
+ * Returns undefined while bytes are missing. Invalid packets count as 'other', so that the client decides about them.
  */
 function judge(early: Buffer): 'disconnect' | 'other' | undefined {
   try {
     const frame = readFrame(early, EARLY_BYTES - FRAME_HEAD_BYTES);
-    // The packet id stands near the front: it shows that a frame is no Disconnect long before the frame is complete.
+    // The packet id near the front rules out a Disconnect long before the frame is complete.
     if (!frame)
       return early.length > FRAME_HEAD_BYTES && early[readVarInt(early)?.size ?? 0] !== 0 ? 'other' : undefined;
     if (frame.value[0] !== 0) return 'other';

@@ -1,6 +1,6 @@
 import { FrameReader, type Parsed, ProtocolError, readFrame, readVarInt } from './codec.ts';
 
-/** Numbers of protocol versions at which something the proxy reads or writes changed. */
+/** Protocol versions that changed something the proxy reads or writes. */
 export const PROTOCOL = {
   V1_8: 47,
   V1_13: 393,
@@ -15,37 +15,37 @@ export const PROTOCOL = {
   V26_2: 776,
 } as const;
 
-/** The newest protocol whose login and configuration are known. */
+/** The newest protocol with a known login and configuration state. */
 export const NEWEST_KNOWN = 777;
 
 /** The state the client asks for. `transfer` (since 1.20.5): a login redirected by another server. */
 export type Intent = 'status' | 'login' | 'transfer';
 
-/** The first packet of every client since 1.7. `raw` is the whole frame as it came. */
+/** The first packet of every client since 1.7. `raw` is the whole frame as received. */
 export interface Handshake {
   kind: 'handshake';
   protocol: number;
   serverAddress: string;
-  /** The port the client used, in front of whatever leads here. */
+  /** The port the client connected to, which a forwarder may map to ours. */
   serverPort: number;
   intent: Intent;
   raw: Buffer;
 }
 
-/** The first byte of a client older than 1.7, or of the fallback ping of a newer one; nothing consumed yet. */
+/** The first byte of a client older than 1.7, or of a newer one's fallback ping. The byte is not consumed yet. */
 export type LegacyOpening = { kind: 'legacyPing' } | { kind: 'legacyLogin' };
 
-/** `uuid` as the client claims it; null where the protocol has none. `raw` is the whole frame as it came. */
+/** `uuid` is the client's claim; null if the protocol has none. `raw` is the whole frame as received. */
 export interface LoginStart {
   name: string;
   uuid: string | null;
   raw: Buffer;
 }
 
-/** A packet in the status state; `payload` is the eight bytes to be sent back. */
+/** A packet in the status state. `payload` is eight bytes to send back. */
 export type StatusPacket = { kind: 'request' } | { kind: 'ping'; payload: Buffer };
 
-/** Most bytes a frame may have, from the limits of its fields in the game itself. */
+/** Most bytes of each frame, from the game's own limits on its fields. */
 export const FRAME_LIMIT = { handshake: 1024, loginStart: 8192, status: 16 } as const;
 
 const INTENTS: readonly (Intent | undefined)[] = [undefined, 'status', 'login', 'transfer'];
@@ -60,7 +60,7 @@ export function readOpening(bytes: Buffer): Parsed<Handshake | LegacyOpening> | 
   if (bytes[0] === 0xfe) return { value: { kind: 'legacyPing' }, size: 0 };
   if (bytes[0] === 0x02) return { value: { kind: 'legacyLogin' }, size: 0 };
   const length = readVarInt(bytes, 0, 3);
-  // HTTP, TLS, SSH and PROXY headers betray themselves by the packet id, long before their frame would be complete.
+  // The packet id exposes HTTP, TLS, SSH and PROXY headers long before a frame of theirs would be complete.
   if (length && bytes.length > length.size && bytes[length.size] !== 0) throw new ProtocolError('not a handshake');
   const frame = readFrame(bytes, FRAME_LIMIT.handshake);
   return frame && { value: parseHandshake(frame.value, bytes.subarray(0, frame.size)), size: frame.size };
@@ -72,13 +72,16 @@ function parseHandshake(body: Buffer, raw: Buffer): Handshake {
   const protocol = reader.varInt();
   const serverAddress = reader.string(SERVER_ADDRESS_UNITS);
   const serverPort = reader.unsignedShort();
-  // One byte even where a VarInt may be longer: `asLogin` rewrites it in place.
+  // Exactly one byte, although a VarInt may be longer: `asLogin` rewrites it in place.
   const intent = INTENTS[reader.byte()];
   if (!intent || reader.remaining > 0) throw new ProtocolError('handshake without a known intent');
   return { kind: 'handshake', protocol, serverAddress, serverPort, intent, raw };
 }
 
-/** The frame with a transfer turned into a login, since games refuse transfers by default; otherwise as it came. */
+/**
+ * Returns the frame with a transfer changed to a login, because games refuse transfers by default. Other frames are
+ * unchanged.
+ */
 export function asLogin(handshake: Handshake): Buffer {
   if (handshake.intent !== 'transfer') return handshake.raw;
   const bytes = Buffer.from(handshake.raw);
@@ -86,7 +89,7 @@ export function asLogin(handshake: Handshake): Buffer {
   return bytes;
 }
 
-/** Login Start in the form of `protocol`; newer protocols than the known ones are read as the newest. */
+/** Reads a Login Start in the form of `protocol`. Protocols newer than the known ones are read like the newest. */
 export function readLoginStart(bytes: Buffer, protocol: number): Parsed<LoginStart> | undefined {
   const frame = readFrame(bytes, FRAME_LIMIT.loginStart);
   if (!frame) return undefined;
@@ -108,7 +111,7 @@ function claimedUuid(reader: FrameReader, protocol: number): string | null {
   return protocol >= PROTOCOL.V1_19_1 && reader.boolean() ? reader.uuid() : null;
 }
 
-/** A packet of the status exchange. */
+/** Reads a packet of the status exchange. */
 export function readStatusPacket(bytes: Buffer): Parsed<StatusPacket> | undefined {
   const frame = readFrame(bytes, FRAME_LIMIT.status);
   if (!frame) return undefined;

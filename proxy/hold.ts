@@ -10,8 +10,8 @@ import type { ClientConnection } from './client-connection.ts';
 export const LEGAL_NAME = /^[A-Za-z0-9_]{1,16}$/;
 
 /**
- * One player's waiting: kept alive by beats, and over as soon as the player leaves, the proxy closes or time is up.
- * Whatever is awaited through it then rejects with the reason: Kick, PeerGone or ProtocolError.
+ * One player's wait for a server. Beats keep the client connected. The wait ends when the player leaves, the proxy
+ * closes or time is up; whatever is awaited through it then rejects with Kick, PeerGone or ProtocolError.
  */
 export class Hold {
   readonly #connection: ClientConnection;
@@ -19,7 +19,7 @@ export class Hold {
   readonly #context: Context;
   #cancelLimit: () => void = () => {};
   #silence: NodeJS.Timeout | undefined;
-  /** Made when first needed: most players need not wait. */
+  /** Created on first use, because most players need not wait. */
   #beats: Beats | undefined;
   #reason: unknown;
   #interrupt: ((reason: unknown) => void) | undefined;
@@ -38,7 +38,7 @@ export class Hold {
     return this.#reason !== undefined;
   }
 
-  /** Throws the reason if the waiting is over. */
+  /** Throws the reason if the wait is over. */
   throwIfOver(): void {
     if (this.#reason !== undefined) throw this.#reason;
   }
@@ -77,7 +77,7 @@ export class Hold {
     if (this.#beats) await this.during(this.#beats.settle());
   }
 
-  /** Waits, with beats. */
+  /** Waits, and keeps the client connected with beats. */
   pause(ms: number): Promise<void> {
     this.#kept().start();
     return this.during(delay(ms, undefined, { ref: false }));
@@ -106,7 +106,10 @@ export class Hold {
     if (!served && !comesBack) this.#playerGone?.abort(reason ?? new PeerGone());
   }
 
-  /** A start may take as long after the line as without one. */
+  /**
+   * Restarts the time limit when the place in the queue becomes null: a start may take as long after queueing as
+   * without.
+   */
   #inLine(tell: InLine['tell']): InLine {
     let last: number | null = null;
     return {
@@ -127,7 +130,7 @@ export class Hold {
   async #beginBeats(route: Route): Promise<void> {
     const beats = this.#kept();
     if (beats.kind === 'none') {
-      // The player was asked to come back, so the service is not notified that it has gone.
+      // The player is asked to come back, so the service is not notified of the departure.
       const { silentHoldMs } = this.#context.timings;
       this.#silence = setTimeout(() => this.#stop(new Kick('comeBack')), silentHoldMs);
     }
@@ -136,7 +139,9 @@ export class Hold {
     beats.start();
   }
 
-  /** Tells players from scanners, which send a Login Start and move on: a player's client answers or at least stays. */
+  /**
+   * Rejects scanners, which send a Login Start and move on. A player's client answers, or at least stays.
+   */
   async #plausible(route: Route, beats: Beats): Promise<void> {
     if (beats.kind === 'pluginRequest') await this.during(beats.challenge());
     else if (route.state !== 'starting')
@@ -150,7 +155,7 @@ export class Hold {
     return (this.#beats ??= new Beats({ socket, inbox, protocol, timings, onGone: (reason) => this.leave(reason) }));
   }
 
-  /** The player has gone, or must go. */
+  /** Ends the wait because the player has left or must leave. */
   leave(reason: unknown): void {
     this.#stop(reason);
     this.#playerGone?.abort(reason);

@@ -1,10 +1,10 @@
-/** Host names as nearly all clients send them. */
+/** Host names in the form that nearly all clients send. */
 const PLAIN = /^[a-z0-9-]+(?:\.[a-z0-9-]+)*$/;
 
 /**
- * The name to look a server up by, from the server address of a handshake: lower case, without port and trailing dot,
- * and without what mod loaders (`\0FML2\0`), forwarding proxies (`host\0ip\0uuid`) and filters (`host///ip`,
- * `host\\ip`) append to it. For routing only: the game gets the address as the client sent it.
+ * Returns the name to look up a server by, from the server address of a handshake: lower case, without port and
+ * trailing dot, and without the additions of mod loaders (`\0FML2\0`), forwarding proxies (`host\0ip\0uuid`) and
+ * filters (`host///ip`, `host\\ip`). For routing only: the game gets the address as the client sent it.
  */
 export function lookupKey(serverAddress: string): string {
   if (PLAIN.test(serverAddress)) return serverAddress;
@@ -15,22 +15,25 @@ export function lookupKey(serverAddress: string): string {
 function withoutPort(host: string): string {
   const bracketed = /^\[([^\]]*)\](?::\d*)?$/.exec(host);
   if (bracketed) return bracketed[1] ?? '';
-  // More than one colon is a bare IPv6 address.
+  // An address with more than one colon is a bare IPv6 address.
   return host.replace(/^([^:]*):\d*$/, '$1');
 }
 
 /** Host names used by players on the service's own machine. */
 const OWN_MACHINE: ReadonlySet<string> = new Set(['localhost', '127.0.0.1', '::1', '0.0.0.0']);
 
-/** The server that is meant where none is named. */
+/** The server that players reach without naming one. */
 export interface Nameless {
-  /** Its name. */
+  /** The server's host name. */
   host: string;
-  /** It is meant by every name that is not one of a server's below this one; null: by the machine's own names alone. */
+  /**
+   * Domain of the servers' host names. Any name outside it that no server has leads here. Null: only the machine's own
+   * names.
+   */
   unlessBelow: string | null;
 }
 
-/** Whether a name that no server has means the one that needs none. */
+/** Reports whether a host name that belongs to no server leads to the one reachable without a name. */
 export function isNameless(host: string, { unlessBelow }: Nameless): boolean {
   return OWN_MACHINE.has(host) || (unlessBelow !== null && !host.endsWith(`.${unlessBelow}`));
 }

@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net';
 import { type Parse, ProtocolError } from './codec.ts';
 
-/** The other side has closed the connection, or nothing more will come from it. */
+/** The other side has closed the connection, or will send nothing more. */
 export class PeerGone extends Error {
   constructor() {
     super('the other side has gone');
@@ -12,8 +12,8 @@ export class PeerGone extends Error {
 const NOTHING = Buffer.alloc(0);
 
 /**
- * The bytes a client sends before the relay starts, parsed from the front regardless of how they were split into
- * segments. Reads at most `limitBytes` from the socket; more end every read with a ProtocolError.
+ * The bytes a client sends before the relay starts, parsed from the front regardless of segmentation. Reads at most
+ * `limitBytes` from the socket; more make every read fail with a ProtocolError.
  */
 export class Inbox {
   readonly #socket: Socket;
@@ -35,17 +35,17 @@ export class Inbox {
     return this.#received;
   }
 
-  /** From now on so many bytes are taken in all. */
+  /** Raises the limit on all bytes received. */
   raiseLimit(limitBytes: number): void {
     this.#limitBytes = limitBytes;
   }
 
-  /** Received and not taken yet. */
+  /** The bytes received and not yet consumed. */
   get bytes(): Buffer {
     return this.#bytes;
   }
 
-  /** The next value, if all of it is here. Throws as `take` rejects. */
+  /** Returns the next value if it has arrived completely. Throws the errors that `take` rejects with. */
   ready<T extends object>(parse: Parse<T>): T | undefined {
     const parsed = this.#bytes.length === 0 ? undefined : parse(this.#bytes);
     if (parsed) {
@@ -57,8 +57,8 @@ export class Inbox {
   }
 
   /**
-   * The next value, once `parse` finds it. One at a time. Rejects with ProtocolError, or with PeerGone if the client
-   * leaves first. With `withinMs`: undefined if it takes longer.
+   * Resolves with the next value once `parse` finds it. One call at a time. Rejects with ProtocolError, or with
+   * PeerGone if the client leaves first. With `withinMs`: resolves with undefined after that time.
    */
   take<T extends object>(parse: Parse<T>): Promise<T>;
   take<T extends object>(parse: Parse<T>, withinMs: number): Promise<T | undefined>;

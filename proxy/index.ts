@@ -18,15 +18,15 @@ export interface ProxyOptions {
   /** Notified of each connection that opens, joins or closes. */
   presence?: Presence;
   log: Log;
-  /** Session service that checks accounts for servers that want it. Default: Mojang's. */
+  /** Session service that verifies accounts for servers that require it. Default: Mojang's. */
   sessionServerUrl?: string;
   /**
-   * Addresses and networks of load balancers: what they send begins with a PROXY header (version 1 or 2), by which a
-   * player's address is known. From there a connection without one is refused, as is one with it from elsewhere.
+   * Addresses and networks of load balancers. Their connections must begin with a PROXY header (version 1 or 2) that
+   * contains the player's address. Connections without one, and headers from other addresses, are refused.
    */
   proxyProtocolFrom?: readonly string[];
   /**
-   * Networks that get a message if a server name is unknown; scanners elsewhere get no answer. Default: private
+   * Networks that get a message if a server name is unknown. Scanners elsewhere get no answer. Default: private
    * networks.
    */
   neighbours?: readonly string[];
@@ -36,13 +36,13 @@ export interface ProxyOptions {
   limits?: Partial<Limits>;
   /** Overrides of DEFAULT_TIMINGS. */
   timings?: Partial<Timings>;
-  /** Epoch ms, to be compared with `Route.readyAt`; default: the system's. */
+  /** Epoch ms, comparable with `Route.readyAt`. Default: the system clock. */
   now?: () => number;
-  /** For spans of time. Default: real time. */
+  /** Measures time spans. Default: real time. */
   clock?: Clock;
 }
 
-/** Counters since the proxy was made; `unrouted`, `held` and `piped` are of this moment. */
+/** Totals since the proxy was created. `unrouted`, `held` and `piped` are current values. */
 export interface ProxyStats extends Counters {
   piped: number;
   bytesUp: number;
@@ -50,25 +50,25 @@ export interface ProxyStats extends Counters {
 }
 
 export interface Proxy {
-  /** Opens a listener and resolves with where it is. `::` takes IPv4 too. May be called for several. */
+  /** Opens a listener and resolves with its address. `::` accepts IPv4 too. May be called several times. */
   listen(host: string, port: number, options?: { reusePort?: boolean }): Promise<Address>;
-  /** Stops listening. Resolves when the last player has left. Players who are online stay as long as they like. */
+  /** Stops listening and resolves when the last player has left. Online players may stay as long as they like. */
   drain(): Promise<void>;
   /**
    * Closes the listeners, asks waiting players to come back, and gives joined players up to `drainMs` (default 0) to
    * leave. Resolves when every socket is closed.
    */
   close(options?: { drainMs?: number }): Promise<void>;
-  /** Whether players can connect: there is a listener, and none has ended. */
+  /** Whether players can connect: at least one listener was opened and none has closed. */
   listening(): boolean;
-  /** Players joined to this server's game now. Never pings, waiting or refused players. */
+  /** Number of players joined to this server's game now, without pings and waiting or refused players. */
   connections(serverId: string): number;
-  /** The players of this server, with the names they claim and their addresses. */
+  /** The players joined to this server, with their claimed names and their addresses. */
   players(serverId: string): readonly Player[];
   stats(): ProxyStats;
   /** Disconnects the players of this server at this address. */
   kick(serverId: string, ip: string): void;
-  /** An account has been proved to another proxy. */
+  /** Records an account verified by another proxy. */
   learn(account: VerifiedAccount): void;
 }
 
@@ -84,7 +84,7 @@ const NEIGHBOURS = [
   'fc00::/7',
   'fe80::/10',
 ];
-/** Its timers keep no process alive. */
+/** Timers do not keep the process alive. */
 const REAL_TIME: Clock = {
   now: () => performance.now(),
   at(at, fire) {
@@ -93,7 +93,7 @@ const REAL_TIME: Clock = {
   },
 };
 
-/** The players' side of the service. Routes and wake are asked anew for every connection. */
+/** Creates the players' side of the service. Looks up route and wake anew for every connection. */
 export function createProxy(options: ProxyOptions): Proxy {
   const limits = { ...DEFAULT_LIMITS, ...options.limits };
   const timings = { ...DEFAULT_TIMINGS, ...options.timings };
@@ -150,8 +150,8 @@ export function createProxy(options: ProxyOptions): Proxy {
   return {
     async listen(host, port, { reusePort = false } = {}) {
       closing.signal.throwIfAborted();
-      // Half-open, so that a client which ends its side early still receives what is in flight. A high water mark of 1,
-      // so that a write to a player reports whether the kernel has accepted all of it.
+      // Half-open, so that a client that ends its side early still receives the data in flight. A high water mark of 1
+      // makes `write` report whether the kernel has accepted all bytes.
       const server = createServer(
         { allowHalfOpen: true, highWaterMark: 1 },
         (socket) => void serve(socket, context, connections),

@@ -13,7 +13,7 @@ import { isForWaitingRoom, waitInRoom } from './waiting/wait.ts';
 
 /**
  * Serves a login for the server named by `host`: wakes it if necessary, holds the player until it is ready, and joins
- * client and game with the client's own bytes. Kicks with a reason a player who cannot join. Rejects with PeerGone or
+ * client and game with the client's own bytes. Kicks players who cannot join, with a reason. Rejects with PeerGone or
  * ProtocolError if there is no client to kick.
  */
 export async function join(
@@ -32,7 +32,7 @@ export async function join(
   const hold = new Hold(connection, player, context);
   let served = false;
   try {
-    // Sent on from the waiting room, the player has been counted there, and may wait here now.
+    // A player returning from the waiting room has already been counted, and waits here if necessary.
     const comesBack = handshake.intent === 'transfer' && context.waitingList.takeBack(host, player);
     if (!comesBack && !limiter.login(connection.ip)) throw new Kick('tooFast');
     const route = context.routes.lookup(host);
@@ -68,12 +68,12 @@ export async function join(
   }
 }
 
-/** A game that runs says so itself. */
+/** Reports whether the client's version cannot play here. A running game reports that itself. */
 function cannotPlay({ state, protocol: only }: Route, protocol: number): boolean {
   return state !== 'running' && only !== null && only !== protocol;
 }
 
-/** Finds the game and opens it, again and again within bounds: every state may have changed since the last look. */
+/** Finds the game and connects to it. Repeats up to `handOvers` times, because the state may change in between. */
 async function handOver(
   hold: Hold,
   { host, opening, player }: { host: string; opening: Buffer; player: Player },
@@ -137,7 +137,10 @@ function isYoung(route: Route, { now, timings }: Context): boolean {
   return route.readyAt === null || now() - route.readyAt < timings.youngMs;
 }
 
-/** Resolves with undefined where no game answers yet, or (unless it `mayRefuse`) where it turns players away. */
+/**
+ * Resolves with a connection on which the game accepted the player. Resolves with undefined if the game does not answer
+ * yet or turns the player away; with `mayRefuse`, the game's refusal is left to the client.
+ */
 async function open(
   address: Address,
   { opening, hold, context, mayRefuse }: { opening: Buffer; hold: Hold; context: Context; mayRefuse: boolean },

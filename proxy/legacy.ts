@@ -2,11 +2,11 @@ import { type Parsed, ProtocolError } from './codec.ts';
 
 /** The server list ping of clients before 1.7 (protocol: minecraft.wiki Server List Ping, "Legacy"). */
 export interface LegacyPing {
-  /** The answer the client understands. Before 1.4 it had no field for a version. */
+  /** The form of the answer. Clients before 1.4 have no field for a version. */
   form: 'beta' | 'extended';
-  /** Only 1.6 and the fallback of newer clients name the server; null otherwise. */
+  /** Null unless the client is 1.6 or newer: older ones do not name the server. */
   serverAddress: string | null;
-  /** Whether the ping is complete. Otherwise more bytes of a longer form may follow. */
+  /** Whether the ping is complete. If not, more bytes of a longer form may follow. */
   complete: boolean;
 }
 
@@ -24,18 +24,18 @@ export interface LegacyLogin {
 }
 
 const CHANNEL = utf16('MC|PingHost');
-/** Offset of the fields in the 1.6 form: FE 01 FA, u16 length, channel, u16 length of the rest, u8, u16, host, i32. */
+/** Offset of the rest in the 1.6 form: FE 01 FA, u16 length, channel, u16 length of the rest, u8, u16, host, i32. */
 const REST_AT = 5 + CHANNEL.length;
 const HOST_LENGTH_AT = REST_AT + 3;
 const HOST_AT = HOST_LENGTH_AT + 2;
 const HOST_UNITS = 255;
 const NAME_UNITS = 16;
-/** The protocol number games name to clients too old for them: no release has it, so it never matches. */
+/** The protocol number that games report to clients too old for them. No release has it, so it never matches. */
 const NO_PROTOCOL = 127;
 
 /**
- * The ping as far as it has arrived: each form begins with the whole of the shorter one, so an answer is due once it
- * is complete or nothing more comes. Throws ProtocolError.
+ * Reads the ping as received so far. Each longer form starts with the whole shorter one, so answer once it is complete
+ * or the client sends nothing more. Throws ProtocolError.
  */
 export function readLegacyPing(bytes: Buffer): LegacyPing {
   if (bytes.length === 1) return { form: 'beta', serverAddress: null, complete: false };
@@ -50,16 +50,16 @@ export function readLegacyPing(bytes: Buffer): LegacyPing {
   return { ...partial, serverAddress: fromUtf16(bytes.subarray(HOST_AT, HOST_AT + 2 * units)), complete: true };
 }
 
-/** Throws unless what has arrived of `expected` at `offset` is as expected. */
+/** Throws unless the bytes received at `offset` match the beginning of `expected`. */
 function expect(bytes: Buffer, offset: number, expected: Buffer): void {
   const arrived = bytes.subarray(offset, offset + expected.length);
   if (!arrived.equals(expected.subarray(0, arrived.length))) throw new ProtocolError('legacy ping');
 }
 
-/** The login of a client before 1.7: 02, u8 protocol, name, host, i32 port. Throws ProtocolError. */
+/** Reads the login of a client before 1.7: 02, u8 protocol, name, host, i32 port. Throws ProtocolError. */
 export function readLegacyLogin(bytes: Buffer): Parsed<LegacyLogin> | undefined {
   if (bytes.length < 2) return undefined;
-  // Before 1.3 the name followed at once, and no name is 256 characters long.
+  // Before 1.3, the name came directly after the first byte, and no name has 256 or more characters.
   if (bytes[1] === 0) return { value: { serverAddress: null }, size: bytes.length };
   const name = readLegacyString(bytes, 2, NAME_UNITS);
   const host = name && readLegacyString(bytes, 2 + name.size, HOST_UNITS);
@@ -76,14 +76,14 @@ function readLegacyString(bytes: Buffer, offset: number, maxUnits: number): Pars
   return { value: fromUtf16(bytes.subarray(offset + 2, offset + size)), size };
 }
 
-/** The reply to a ping in the form the client understands. */
+/** Encodes the answer to a ping in the form the client understands. */
 export function encodeLegacyStatus(form: LegacyPing['form'], status: LegacyStatus): Buffer {
   const { motd, versionName, online, max } = status;
   if (form === 'beta') return encodeLegacyKick([motd.replaceAll('§', ''), online, max].join('§'));
   return encodeLegacyKick(['§1', NO_PROTOCOL, versionName, motd, online, max].map(withoutNul).join('\0'));
 }
 
-/** A disconnect packet with `text` on the client's screen. */
+/** Encodes a disconnect packet that shows `text` on the client's screen. */
 export function encodeLegacyKick(text: string): Buffer {
   const head = Buffer.alloc(3);
   head[0] = 0xff;

@@ -1,7 +1,7 @@
 import { BlockList, isIPv6 } from 'node:net';
 import type { Limits, Rate } from './settings.ts';
 
-/** Gives back what was taken; calling it again does nothing. */
+/** Releases a place. Further calls do nothing. */
 export type Release = () => void;
 
 interface Bucket {
@@ -10,10 +10,10 @@ interface Bucket {
   rate: Rate;
 }
 
-/** The networks an address belongs to, as the limits count them. */
+/** The networks of an address, as the limits count them. */
 interface Origin {
   isExempt: boolean;
-  /** Its /32 and /24, or /64 and /48. */
+  /** Keys of its /32 and /24, or /64 and /48. */
   address: string;
   network: string;
 }
@@ -23,14 +23,14 @@ interface Cap {
   max: number;
 }
 
-/** Most addresses remembered: those who come again, as players and server lists do, are looked up once. */
+/** Most addresses cached, because players and server lists connect again and again. */
 const MAX_ORIGINS = 4_096;
-/** Most buckets kept: beyond this the one used longest ago is forgotten, so that a flood costs bounded memory. */
+/** Most buckets kept. The least recently used is dropped first, so that a flood uses bounded memory. */
 const MAX_BUCKETS = 65_536;
 
 /**
- * The limits of each address and each network. No bucket is shared by all, so that no client can lock others out; only
- * `unrouted` and `holdsPerServer` bound the whole.
+ * The limits of each address and each network. Buckets are never shared by all clients, so that no client can lock
+ * others out; only `unrouted` and `holdsPerServer` limit the total.
  */
 export class Limiter {
   readonly #limits: Limits;
@@ -48,14 +48,14 @@ export class Limiter {
     this.#exempt = blockListOf(limits.exempt);
   }
 
-  /** A place for a new socket, until it is joined to a game or closed; undefined where a limit is reached. */
+  /** Returns a place for a new socket until it is joined to a game or closed; undefined if a limit is reached. */
   enter(ip: string): Release | undefined {
     if (!this.#take('connections', ip)) return undefined;
     const { unrouted: max, unroutedPerAddress } = this.#limits;
     return this.#count([{ key: 'unrouted', max }, ...this.#perAddress('unrouted', ip, unroutedPerAddress)]);
   }
 
-  /** Counts a load balancer's socket, as long as it has not said whose it is. */
+  /** Returns a place for a load balancer's socket whose client is not known yet; undefined if the limit is reached. */
   enterUnnamed(): Release | undefined {
     return this.#count([{ key: 'unrouted', max: this.#limits.unrouted }]);
   }
@@ -68,13 +68,13 @@ export class Limiter {
     return this.#take('logins', ip);
   }
 
-  /** A place to wait for `serverId`; undefined where a limit is reached. */
+  /** Returns a place to wait for `serverId`; undefined if a limit is reached. */
   hold(ip: string, serverId: string): Release | undefined {
     const { holdsPerServer: max, holdsPerAddress } = this.#limits;
     return this.#count([{ key: `server ${serverId}`, max }, ...this.#perAddress('hold', ip, holdsPerAddress)]);
   }
 
-  /** Forgets full buckets; to be called about once a second. */
+  /** Drops full buckets. Called about once a second. */
   sweep(): void {
     const at = this.#now();
     for (const [key, bucket] of this.#buckets) {
@@ -122,7 +122,7 @@ export class Limiter {
     if (isExempt) return true;
     const { burst, perSecond } = this.#limits[kind];
     const factor = this.#limits.networkFactor;
-    // The network comes first: once its share is used up, its addresses add no buckets.
+    // The network comes first: once its share is used up, its addresses create no buckets.
     return (
       this.#spend(`${kind} ${network}`, { burst: burst * factor, perSecond: perSecond * factor }) &&
       this.#spend(`${kind} ${address}`, { burst, perSecond })
@@ -135,7 +135,7 @@ export class Limiter {
     const refill = (Math.max(0, at - bucket.at) / 1000) * rate.perSecond;
     bucket.tokens = Math.min(rate.burst, bucket.tokens + refill);
     bucket.at = at;
-    // Taken out first, so that the map stays in the order of last use: an address that keeps asking is not forgotten.
+    // Removed first to keep the map in order of use: an address that keeps asking is not dropped.
     this.#buckets.delete(key);
     this.#buckets.set(key, bucket);
     const [oldest] = this.#buckets.keys();
@@ -146,7 +146,10 @@ export class Limiter {
   }
 }
 
-/** The /32 and /24 of an IPv4 address, the /64 and /48 of an IPv6 one, as keys. The proxy imports nothing of the service's kernel. */
+/**
+ * Returns the /32 and /24 of an IPv4 address, or the /64 and /48 of an IPv6 one, as keys. Duplicates the service's
+ * version because the proxy imports nothing from its kernel.
+ */
 export function prefixesOf(ip: string): [address: string, network: string] {
   if (!isIPv6(ip)) return [ip, `${ip.slice(0, ip.lastIndexOf('.'))}.*`];
   const [head = '', tail] = (ip.split('%')[0] ?? '').split('::');
@@ -157,18 +160,18 @@ export function prefixesOf(ip: string): [address: string, network: string] {
   return [`${groups.slice(0, 4).join(':')}/64`, `${groups.slice(0, 3).join(':')}/48`];
 }
 
-/** IPv4 addresses that came in over an IPv6 socket, in their own form. */
+/** Returns an address with its IPv4 mapping removed. */
 export function plainAddress(remoteAddress: string | undefined): string {
   if (!remoteAddress?.startsWith('::ffff:')) return remoteAddress ?? '';
   return remoteAddress.replace(/^::ffff:(?=\d+\.)/, '');
 }
 
-/** Whether an address is in one of the list's networks. */
+/** Reports whether an address is in the list. */
 export function isListed(list: BlockList, ip: string): boolean {
   return list.check(ip, isIPv6(ip) ? 'ipv6' : 'ipv4');
 }
 
-/** Addresses and networks (`203.0.113.0/24`), to be asked by `isListed`. */
+/** Builds the list of addresses and networks (`203.0.113.0/24`) that `isListed` checks. */
 export function blockListOf(ranges: readonly string[]): BlockList {
   const list = new BlockList();
   for (const range of ranges) {

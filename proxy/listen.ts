@@ -5,8 +5,8 @@ import type { AddressInfo, ListenOptions, Server } from 'node:net';
 const NO_IPV6: ReadonlySet<unknown> = new Set(['EAFNOSUPPORT', 'EADDRNOTAVAIL']);
 
 /**
- * Opens a listener and resolves with its address. On a machine without IPv6, `::` means all IPv4 addresses. Rejects with the error
- * of the system if the port cannot be opened.
+ * Opens a listener and resolves with its address. On a machine without IPv6, `::` means all IPv4 addresses. Rejects
+ * with the system's error if the port cannot be opened.
  */
 export async function listenAt(server: Server, where: ListenOptions & { host: string }): Promise<AddressInfo> {
   try {

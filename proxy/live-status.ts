@@ -2,11 +2,11 @@ import { FrameReader, encodeFrame, encodeString, readFrame } from './codec.ts';
 import { FRAME_BYTES, STATUS_JSON_UNITS, type StatusAnswer } from './ping.ts';
 
 export interface LiveStatusOptions {
-  /** How long an answer, or the lack of one, is taken for the current one. */
+  /** How long an answer, or the lack of one, counts as current. */
   freshMs: number;
-  /** How long after it was given an answer may stand in for one that did not come. */
+  /** Maximum age of an answer used in place of one that failed. */
   staleMs: number;
-  /** Most entries kept. The least recently used is evicted first; a game with too many evicts its own. */
+  /** Most entries kept. The least recently used is evicted first; a game over its own limit evicts its own. */
   maxEntries: number;
   maxEntriesPerGame: number;
   maxBytes: number;
@@ -15,7 +15,7 @@ export interface LiveStatusOptions {
   now: () => number;
 }
 
-/** A game's answer, with its JSON inside the frame that clients get: keeping text and frame would double the memory. */
+/** A game's answer. Its JSON is kept only inside the frame sent to clients, to save memory. */
 export interface LiveAnswer extends Omit<StatusAnswer, 'raw' | 'tail'> {
   frame: Buffer;
 }
@@ -27,7 +27,7 @@ interface Entry {
   pending: Promise<LiveAnswer | undefined> | undefined;
 }
 
-/** The answers of one game by protocol and host name, in order of use, like the games themselves. */
+/** The answers of one game by protocol and host name, in order of use. The games are in order of use, too. */
 type Game = Map<string, Entry>;
 
 /** The last status answers of running games. Concurrent requests for the same answer ask the game once. */
@@ -42,8 +42,8 @@ export class LiveStatus {
   }
 
   /**
-   * The fresh answer of a game under `key`, else what `ask` brings, else the stale one; undefined, too, where the game is asked
-   * too much already. Never rejects.
+   * Resolves with the current answer of a game under `key`, else with the result of `ask`, else with a stale answer.
+   * Resolves with undefined without any of these, or if the game has too many requests already. Never rejects.
    */
   async get(game: string, key: string, ask: () => Promise<StatusAnswer>): Promise<LiveAnswer | undefined> {
     const at = this.#options.now();
@@ -60,7 +60,7 @@ export class LiveStatus {
     return entry.pending ?? this.#usable(entry);
   }
 
-  /** How much is kept. */
+  /** Bytes kept. */
   get bytes(): number {
     return this.#bytes;
   }
@@ -73,7 +73,7 @@ export class LiveStatus {
       entry.answeredAt = this.#options.now();
       if (this.#holds(game, entry)) this.#bytes += sizeOf(entry.answer) - sizeOf(before);
     } catch {
-      // A game too busy to answer is no news: the stale answer serves until it is too old.
+      // A game too busy to answer keeps its stale answer until that is too old.
     } finally {
       entry.pending = undefined;
     }
@@ -107,7 +107,7 @@ export class LiveStatus {
     return [...(this.#games.get(game)?.values() ?? [])].includes(entry);
   }
 
-  /** Drops stale answers of games without recent requests. */
+  /** Drops stale answers without recent requests. */
   #dropStale(at: number): void {
     for (const [name, game] of this.#games) {
       for (const [key, { askedAt, pending }] of game) {

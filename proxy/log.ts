@@ -1,16 +1,16 @@
 import type { Log } from './ports.ts';
 
 const LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'];
-/** Addresses of players are not logged. */
+/** Fields whose values are redacted: players' addresses. */
 const REDACTED = new Set(['ip']);
-/** Limit of an unrotated log file during one absence, so that a long absence of the service does not fill the disk. */
+/** Limit of what is logged here while the service is away, because this log file is not rotated. */
 const MOST_BYTES = 16 * 1024 * 1024;
 
 type Write = (level: 'debug' | 'info' | 'warn', fields: object, message: string) => boolean;
 
 /**
- * Writes lines in pino's format to standard output. With `elsewhere`, only the lines it does not accept, at most 16 MiB
- * until it accepts one again. Without it, all lines: the parent process takes care of its output.
+ * Writes lines in pino's format to standard output. With `elsewhere`, writes only the lines that it rejects, and at
+ * most 16 MiB until it accepts one again. Without it, writes all lines and leaves rotation to the parent process.
  */
 export function createProxyLog(level: string, elsewhere?: Write): Log & { setLevel(level: string): void } {
   let least = LEVELS.indexOf(level);

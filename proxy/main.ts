@@ -18,14 +18,15 @@ import { programVersion } from './version.ts';
 
 const STATS_MS = 1_000;
 const LOOK_MS = 1_000;
-/** As LimitNICE of the systemd unit allows it. */
+/** The highest priority that LimitNICE of the systemd unit allows. */
 const PRIORITY = constants.priority.PRIORITY_ABOVE_NORMAL;
 /** How long to wait for a process that still listens on the port and may be ending. */
 const PATIENT_MS = 5_000;
 const RETRY_MS = 100;
 
 /**
- * The proxy as a process. SIGTERM: listens no more, and ends when its last player has left; SIGTERM again, or SIGINT: ends now.
+ * Runs the proxy as a process. On SIGTERM, it stops listening and ends when its last player has left. On a second
+ * SIGTERM, or on SIGINT, it ends at once.
  */
 async function main(flags: string[]): Promise<void> {
   if (flags.includes('--help')) {
@@ -65,7 +66,7 @@ async function main(flags: string[]): Promise<void> {
   keepLinked(control, own === undefined ? services : [{ path: socketPath(own) }], log);
   setInterval(() => control.tellStats(), STATS_MS);
   if (own !== undefined) endWhenLonely(proxy, control, { lonelyMs: environment.lonelyMs, home: dirname(own) });
-  // Before, every host would be unknown.
+  // Listens only then: before, every host would be unknown.
   await control.known();
   if (end.isDraining()) return;
   const address = await listen(proxy, environment);
@@ -75,15 +76,15 @@ async function main(flags: string[]): Promise<void> {
 }
 
 /**
- * From now on, uncaught errors do not end the process, because that would disconnect all players. The connection
- * concerned is left to its deadlines.
+ * Keeps the process alive after uncaught errors, because its end would disconnect all players. The affected connection
+ * ends by its deadlines.
  */
 function outlive(log: Log): void {
   process.on('uncaughtException', (err) => log.warn({ err }, 'an error left something half done: the proxy goes on'));
   process.on('unhandledRejection', (err) =>
     log.warn({ err }, 'something failed, and nobody took its error: the proxy goes on'),
   );
-  // The log has no reader any more. Logging this error would fail the same way again.
+  // The log no longer has a reader. Logging this error would fail in the same way.
   process.stdout.on('error', () => {});
 }
 
@@ -94,23 +95,23 @@ function outlive(log: Log): void {
 function goFirst(): void {
   try {
     setPriority(PRIORITY);
-    // Linux may weigh sessions against each other, and priorities only within one (sched(7), autogroup).
+    // Linux may weigh sessions against each other and use priorities only within one (sched(7), autogroup).
     if (hasOwnSession()) writeFileSync('/proc/self/autogroup', String(PRIORITY));
   } catch {
-    // As everybody else, then.
+    // The default priority will do.
   }
 }
 
-/** Whether this process leads its session, so that it is not that of a terminal or of other programs. */
+/** Reports whether this process leads its session, so that the session belongs to no terminal or other program. */
 function hasOwnSession(): boolean {
-  // proc(5): pid, name, state, parent, group, session.
+  // Fields of /proc/self/stat (proc(5)): pid, name, state, parent, group, session.
   const [, , , session] = readFileSync('/proc/self/stat', 'latin1')
     .replace(/^.*\) /s, '')
     .split(' ');
   return session === String(process.pid);
 }
 
-/** The two ways to end. */
+/** Handles the signals that end the process. */
 function ending(proxy: Proxy, control: Control, { drainMs }: Environment) {
   let isDraining = false;
   const drain = (): void => {
@@ -127,8 +128,8 @@ function ending(proxy: Proxy, control: Control, { drainMs }: Environment) {
 }
 
 /**
- * Leaves no stray process: ends once the service has been away for long or the folder that leads the next service here
- * is gone.
+ * Ends the process once the service has been away for too long, or once the folder that leads the next service to this
+ * process is gone.
  */
 function endWhenLonely(proxy: Proxy, control: Control, { lonelyMs, home }: { lonelyMs: number; home: string }): void {
   let neededAt = performance.now();
@@ -143,8 +144,8 @@ function endWhenLonely(proxy: Proxy, control: Control, { lonelyMs, home }: { lon
 }
 
 /**
- * Listens. Proxies of one service share the port while one replaces the other. A port of another program is not shared:
- * a proxy that replaces none checks first whether the port is in use.
+ * Opens the listener. Proxies of one service share the port while one replaces the other. A proxy that replaces none
+ * first checks whether the port is in use, so as not to share it with another program.
  */
 async function listen(proxy: Proxy, { host, port, takesOver }: Environment): Promise<Address> {
   for (const end = performance.now() + PATIENT_MS; ;) {
@@ -158,7 +159,7 @@ async function listen(proxy: Proxy, { host, port, takesOver }: Environment): Pro
   }
 }
 
-/** Only some systems share ports (`reusePort` of Node's net). Elsewhere the other one has to end first. */
+/** Shares the port with the old proxy if the system can (`reusePort` of Node's net); otherwise waits for its end. */
 async function listenShared(proxy: Proxy, host: string, port: number): Promise<Address> {
   try {
     return await proxy.listen(host, port, { reusePort: true });
@@ -173,7 +174,7 @@ async function requireFree(host: string, port: number): Promise<void> {
   try {
     await listenAt(server, { host, port });
   } catch (error) {
-    // The real listener reports any other error.
+    // Other errors are left to the real listener.
     if (codeOf(error) === 'EADDRINUSE') throw error;
   } finally {
     if (server.listening) await new Promise((resolve) => server.close(resolve));

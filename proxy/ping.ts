@@ -3,11 +3,11 @@ import { encodeFrame, encodeString, encodeVarInt, FrameReader, readFrame, readVa
 import type { Address } from './ports.ts';
 
 export interface PingOptions {
-  /** The protocol version to ask as; the default says "unknown", which games answer with their own. */
+  /** The protocol version to ask with. The default means "unknown", and games answer it with their own. */
   protocol?: number;
-  /** The server address to name in the handshake; default: the host dialled. */
+  /** The server address in the handshake. Default: the host dialled. */
   host?: string;
-  /** For the whole exchange, name lookup included. */
+  /** Limit of the whole exchange, including name lookup. */
   timeoutMs: number;
 }
 
@@ -19,7 +19,7 @@ export interface StatusAnswer {
   protocol: number;
   /** The status JSON as the game sent it. */
   raw: string;
-  /** The bytes that a mod put behind the JSON, in the same packet. */
+  /** The bytes that a mod added after the JSON, in the same packet. */
   tail: Buffer;
 }
 
@@ -54,7 +54,7 @@ export function pingStatus(address: Address, options: PingOptions): Promise<Stat
     socket.on('data', (chunk) => {
       chunks.push(chunk);
       received += chunk.length;
-      // Joined only once complete: a game sending single bytes must not cost a copy of everything for each.
+      // Joins the chunks only when complete: joining on each of many single bytes would copy everything each time.
       if (received < needed) return;
       try {
         const bytes = Buffer.concat(chunks.splice(0));
@@ -88,7 +88,7 @@ function parseAnswer(bytes: Buffer): StatusAnswer | undefined {
   return parseStatus(raw, reader.bytes(reader.remaining));
 }
 
-/** The parts of a status JSON that the service reads. Throws SyntaxError if it is not a JSON object. */
+/** Parses the parts of a status JSON that the service reads. Throws SyntaxError if it is not a JSON object. */
 export function parseStatus(raw: string, tail: Buffer = NO_BYTES): StatusAnswer {
   const status: unknown = JSON.parse(raw);
   if (typeof status !== 'object' || status === null) throw new SyntaxError('a status that is not an object');
@@ -104,12 +104,12 @@ export function parseStatus(raw: string, tail: Buffer = NO_BYTES): StatusAnswer 
   };
 }
 
-/** Returns a property of a JSON value of unknown shape; undefined if it has none of this name. */
+/** Returns a property of a JSON value of unknown shape; undefined if it has no such property. */
 export function field(value: unknown, name: string): unknown {
   return typeof value === 'object' && value !== null ? (value as Record<string, unknown>)[name] : undefined;
 }
 
-/** Games and plugins say what they like; clients read it as an int of Java, and so does the API. */
+/** Limits a count from a game or plugin to the int range of Java clients and of the API. */
 function count(value: unknown): number {
   return Math.min(Math.max(0, integer(value)), MOST);
 }

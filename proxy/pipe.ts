@@ -2,22 +2,22 @@ import type { Socket } from 'node:net';
 import type { GameSocket } from './game-socket.ts';
 
 export interface PipeOptions {
-  /** Bytes of the client that came before, for the game. */
+  /** Bytes that the client sent before the pipe was created, for the game. */
   first: Buffer;
-  /** The client has ended its side already. */
+  /** Whether the client has already ended its side. */
   ended: boolean;
-  /** Once one side has ended: how long the other may go without moving a byte. */
+  /** How long one side may stay silent after the other has ended, in ms. */
   lingerMs: number;
-  /** How long a side may take nothing although there is something for it. */
+  /** How long a side may accept no data while there is some for it, in ms. */
   stallMs: number;
 }
 
 const KEEP_ALIVE_MS = 30_000;
 
 /**
- * Relays between a client and a game until both have ended: bytes as they come, no faster than the slower side reads.
- * Passes on each side's end without cutting what is still in flight. `client` must have no other reader and a high
- * water mark of 1, so that `write` reports whether the kernel has accepted every byte.
+ * Relays bytes between a client and a game until both have ended, no faster than the slower side reads. Passes on each
+ * side's end without cutting off data in flight. `client` must have no other reader and a high water mark of 1, so that
+ * `write` reports whether the kernel has accepted every byte.
  */
 export class Pipe {
   readonly #client: Socket;
@@ -59,8 +59,8 @@ export class Pipe {
   }
 
   /**
-   * Destroys both sockets when one should move and neither does. To be called about once a second, with monotonic ms:
-   * reading stops under back-pressure, and with it the only news that the other side has gone.
+   * Destroys both sockets if data is due and none moves. Called about once a second, with monotonic ms. Necessary
+   * because back-pressure stops reading, and only reading would reveal that the other side has gone.
    */
   check(at: number): void {
     const client = this.#client;
@@ -80,7 +80,7 @@ export class Pipe {
     const server = this.#server;
     const resumeServer = (): void => void server.resume();
     game.consume((chunk) => {
-      // True nearly always. Otherwise the chunk is in use until the client has taken it.
+      // Nearly always true. If not, the chunk is in use until the client has accepted it.
       if (client.write(chunk)) return true;
       client.once('drain', resumeServer);
       return false;
@@ -102,8 +102,8 @@ export class Pipe {
     const endServer = (): void => this.#end(server);
     const endClient = (): void => this.#end(client);
     server.on('end', endClient).on('close', () => {
-      // Never destroySoon() here: closing with bytes of the client unread would reset the connection, and the reset
-      // would overtake the game's last words.
+      // Never destroySoon() here: closing with unread bytes of the client would reset the connection, and the reset
+      // would overtake the game's last bytes.
       endClient();
       this.#look();
     });
@@ -118,7 +118,7 @@ export class Pipe {
     if (server.readableEnded || server.closed) endClient();
   }
 
-  /** Passes the other side's end on to `socket`. */
+  /** Passes on the other side's end to `socket`. */
   #end(socket: Socket): void {
     this.#sideIsOver();
     if (socket.writableEnded || socket.destroyed) return;
@@ -136,7 +136,7 @@ export class Pipe {
   #sideIsOver(): void {
     if (this.#isOver) return;
     this.#isOver = true;
-    // The next check counts from then.
+    // Makes the next check start counting.
     this.#moved = -1;
   }
 }

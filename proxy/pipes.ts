@@ -5,11 +5,9 @@ import { spanText } from './text.ts';
 
 const NOBODY: Joined = { inside: 0, knocking: 0 };
 
-/** More than a game sends to a player it refuses, and less than what it first sends to one it lets in. */
+/** More than a game sends to a player it refuses, and less than it first sends to one it lets in. */
 const LET_IN_BYTES = 4 * 1024;
-/**
- * Games end a login that takes longer than 30 s: a player who is still there has been let in, however little was sent.
- */
+/** Games end a login that takes longer than 30 s, so a player still connected after this has been let in. */
 const LOGIN_MS = 35_000;
 
 interface Kept {
@@ -19,13 +17,13 @@ interface Kept {
   openedAt: number;
 }
 
-/** The players who are joined to a game, by server. */
+/** The players joined to a game, by server. */
 export class Pipes {
   readonly #presence: Presence | undefined;
   readonly #log: Log;
   readonly #now: () => number;
   readonly #pipes = new Map<Pipe, Kept>();
-  /** Pipes that are not known to have been let in. */
+  /** Pipes whose players may not have been let in yet. */
   readonly #knocking = new Map<Pipe, Kept>();
   readonly #joined = new Map<string, Joined>();
   readonly #drained: (() => void)[] = [];
@@ -38,7 +36,7 @@ export class Pipes {
     this.#now = now;
   }
 
-  /** Keeps `pipe` until it is closed. */
+  /** Keeps `pipe` until it closes. */
   add(serverId: string, player: Player, pipe: Pipe): void {
     const kept = { serverId, player, openedAt: this.#now() };
     this.#pipes.set(pipe, kept);
@@ -52,7 +50,7 @@ export class Pipes {
     return inside + knocking;
   }
 
-  /** To be called about once a second: finds those who have been let in, and ends those that should move and do not. */
+  /** Detects players who have been let in, and ends stalled pipes. Called about once a second. */
   sweep(): void {
     for (const [pipe, kept] of this.#knocking) this.#look(pipe, kept);
     const at = this.#now();
@@ -69,7 +67,7 @@ export class Pipes {
     for (const [pipe, kept] of this.#pipes) if (kept.serverId === serverId && kept.player.ip === ip) pipe.destroy();
   }
 
-  /** Bytes in all, those of closed pipes included. */
+  /** Total bytes, including those of closed pipes. */
   stats(): { piped: number; bytesUp: number; bytesDown: number } {
     let [bytesUp, bytesDown] = [this.#bytesUp, this.#bytesDown];
     for (const pipe of this.#pipes.keys()) {
@@ -79,7 +77,7 @@ export class Pipes {
     return { piped: this.#pipes.size, bytesUp, bytesDown };
   }
 
-  /** Resolves when all are closed, by themselves or after `drainMs`. */
+  /** Resolves when all pipes have closed. Closes the remaining ones after `drainMs`. */
   async drain(drainMs: number): Promise<void> {
     if (this.#pipes.size === 0) return;
     const all = new Promise<void>((resolve) => this.#drained.push(resolve));

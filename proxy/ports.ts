@@ -1,6 +1,6 @@
 /**
- * All the proxy knows of the service: which server a host name means, and how to wake one. `src/joining/routing.ts`
- * answers both from live actors; a proxy in a process of its own answers them over a socket.
+ * Everything the proxy knows about the service: which server a host name means, and how to wake it.
+ * `src/joining/routing.ts` implements both from live actors; a proxy in its own process gets them over a socket.
  */
 
 export interface Address {
@@ -17,7 +17,7 @@ export type RouteState =
   | 'install_failed'
   | 'start_failed';
 
-/** A snapshot of one server as players may see it. Replaced whole whenever something in it changes. */
+/** An immutable snapshot of one server as players may see it. Any change replaces the whole object. */
 export interface Route {
   serverId: string;
   /** The name its owner chose. */
@@ -34,24 +34,24 @@ export interface Route {
   maxPlayers: number;
   /** The complete description shown while asleep; '' for the default: the first line of `motd`, and the state. */
   asleepMotd: string;
-  /** The line on its state while it sleeps, or while joins are refused; '' for the usual. */
+  /** The state line while the server sleeps or refuses joins; '' for the default. */
   asleepLine: string;
   /**
-   * While `starting` or `installing`: phase, percent, and the expected seconds left (null: unknown). A percent below 0: nothing
-   * of it is known.
+   * Progress while `starting` or `installing`: phase, percent (negative if unknown) and expected seconds left (null if
+   * unknown).
    */
   phase: string;
   percent: number;
   etaSeconds: number | null;
-  /** The last status JSON the game itself gave, for version, favicon and mod list; null if it never ran. */
+  /** The last status JSON of the game itself, for version, favicon and mod list; null if it never ran. */
   lastStatus: string | null;
   /** Unless '', joins are refused with this message. */
   refusal: string;
-  /** Only a player who has proved an account may wake it. */
+  /** Whether only a player with a verified account may wake it. */
   verifies: boolean;
-  /** Clients that can are shown its start while they wait. */
+  /** Whether capable clients see the progress of the start while they wait. */
   waitingRoom: boolean;
-  /** The protocol version of the only clients that can play; null if others can or if unknown. */
+  /** The only protocol version that can play; null if others can or if unknown. */
   protocol: number | null;
 }
 
@@ -66,11 +66,11 @@ export interface Player {
   uuid: string | null;
   ip: string;
   protocol: number;
-  /** Has proved a moment ago to have the account of this name. */
+  /** Whether this player has just verified the account of this name. */
   verified?: boolean;
 }
 
-/** The player must not come in; `text` is written for the player's screen. */
+/** The player must not join. `text` is the message for the player's screen. */
 export class JoinRefused extends Error {
   readonly text: string;
   constructor(text: string, options?: { cause?: unknown }) {
@@ -80,9 +80,9 @@ export class JoinRefused extends Error {
   }
 }
 
-/** How a player waits where a node has no room for the server. */
+/** The wait of a player in the queue of a node without room for the server. */
 export interface InLine {
-  /** For how long it has been waiting already, ms: asked again after a restart of the service, it keeps its place. */
+  /** How long the player has waited already, in ms, to keep the place in the queue when the service restarts. */
   waitedMs: number;
   /**
    * Called whenever the place in the queue changes: from 1; 0 if unknown, null once it waits for the start itself. Must
@@ -92,33 +92,33 @@ export interface InLine {
 }
 
 export interface Wake {
-  /** Whether the player may be joined to a game that is up. Rejects with JoinRefused. */
+  /** Resolves if the player may join a running game. Rejects with JoinRefused otherwise. */
   admit(serverId: string, player: Player): Promise<void>;
   /**
    * Wakes the server for this player and resolves with the game's address once it is ready, however long that takes.
-   * Rejects with JoinRefused. `signal` says that the player has gone. Who can be shown it waits `inLine` where there is no room for
-   * the server, everybody else is refused then.
+   * Rejects with JoinRefused. `signal` fires when the player has gone. If the node has no room for the server, the
+   * player waits if there is `inLine` and is refused otherwise.
    */
   wake(serverId: string, player: Player, signal: AbortSignal, inLine?: InLine): Promise<Address>;
 }
 
-/** How many connections of players one game has. */
+/** Numbers of players connected to one game. */
 export interface Joined {
-  /** Let in by the game: they play, or are on their way into its world. */
+  /** Players let in by the game: they play or are entering the world. */
   inside: number;
-  /** Logging in, or too young to tell. */
+  /** Players logging in, or connected too briefly to know. */
   knocking: number;
-  /** How long ago a player was last inside, if none is now. Absent if no player was inside since the last report. */
+  /** Ms since a player was last inside, if none is now. Absent if no player was inside since the last report. */
   insideMsAgo?: number | undefined;
 }
 
 /** Notified of joined players, so that no game goes to sleep under them. */
 export interface Presence {
-  /** After each change. Never throws; nothing of it is stored. */
+  /** Called after each change. Must not throw. Nothing is stored. */
   changed(serverId: string, joined: Joined): void;
 }
 
-/** A log in pino's shape, so that the proxy depends on no logger. */
+/** A logger in pino's shape, so that the proxy depends on no logging library. */
 export interface Log {
   debug(fields: object, message: string): void;
   info(fields: object, message: string): void;

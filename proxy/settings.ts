@@ -1,56 +1,57 @@
-/** Every time span of the proxy, in ms, with the value it has in production. Tests make them short. */
+/** All time spans of the proxy, in ms. Tests shorten the production values. */
 export interface Timings {
   /** From accept to the first byte. */
   firstByteMs: number;
-  /** From accept to the end of the handshake and of the packet behind it. */
+  /** From accept to the end of the handshake and the packet after it. */
   openingMs: number;
   /** From accept to the end of a status exchange. */
   statusMs: number;
-  /** How long the rest of a fragmented legacy ping is waited for. */
+  /** How long to wait for the rest of a fragmented legacy ping. */
   legacyTailMs: number;
-  /** How long a client gets to read its kick and leave. */
+  /** How long a client has to read its kick and leave. */
   farewellMs: number;
-  /** Once one side of a pipe has ended: how long the other may go without moving a byte. */
+  /** How long one side of a pipe may stay silent after the other has ended. */
   lingerMs: number;
-  /** How long a side of a pipe may take nothing although there is something for it. */
+  /** How long a side of a pipe may accept no data while there is some for it. */
   stallMs: number;
-  /** Deadlines are looked after this often, all in one pass. */
+  /** Interval at which all deadlines are checked. */
   sweepMs: number;
-  /** Between two signs of life to a held player: clients give up after 30 s of silence (1.7: 20 s). */
+  /** Interval of beats to a held player. Clients time out after 30 s of silence (1.7: 20 s). */
   beatMs: number;
   /**
-   * Delay before the first Set Compression. Late, because some programs that claim 1.8 to 1.12 (bots, proxies) fail on
-   * the packet although the game does not: those that wait less never see it.
+   * Delay before the first Set Compression. Some programs that claim 1.8 to 1.12 (bots, proxies) fail on the packet
+   * although the game accepts it; those that leave before this time never receive it.
    */
   compressionFirstBeatMs: number;
-  /** A held player who has not answered a plugin request for this long is gone. */
+  /** A held player who does not answer a plugin request within this time is gone. */
   answerMs: number;
-  /** Below 1.13 nothing can be asked of a client, so a join must last this long before it wakes a server. */
+  /** Minimum duration of a join before it wakes a server, for clients before 1.13, which answer no request. */
   dwellMs: number;
   /**
-   * Clients below 1.8 cannot be sent keep-alives either: the player is asked to come back before the client gives up.
+   * How long a client before 1.8 is held. It cannot be sent beats, so the player is asked to come back before the
+   * client times out.
    */
   silentHoldMs: number;
-  /** The end of every hold. Longer than a start may take. */
+  /** Limit of every hold, longer than a start may take. */
   maxHoldMs: number;
-  /** How long a client may take to answer, and the session service too, when an account is checked. */
+  /** How long the client, and also the session service, may take to answer during verification. */
   verifyMs: number;
-  /** For how long a checked account may wake servers without another check. */
+  /** How long a verified account may wake servers without another check. */
   verifiedMs: number;
-  /** In the waiting room: what is shown is looked at this often, and replaced where it has changed. */
+  /** Interval at which the dialog in the waiting room is updated. */
   dialogMs: number;
-  /** How long a player may read there why they cannot join. */
+  /** How long the waiting room shows why a player cannot join. */
   explainMs: number;
-  /** How long a player who was sent on from there may take to come back. */
+  /** How long a player sent on from the waiting room may take to come back. */
   returnMs: number;
   dialMs: number;
   /** Between two attempts to hand a player over. */
   redialMs: number;
-  /** A game ready for less than this may still turn players away although it means to let them in. */
+  /** Age below which a game may turn away players that it will soon accept. */
   youngMs: number;
-  /** How long the first packet of a young game is waited for; with a dial it must fit between two beats. */
+  /** How long to wait for the first packet of a young game. Together with a dial, it must fit between two beats. */
   firstPacketMs: number;
-  /** For the live answer of a running game, and how long it is used. */
+  /** How long to wait for the status of a running game, and how long to use it. */
   pingMs: number;
   statusFreshMs: number;
   statusStaleMs: number;
@@ -85,34 +86,34 @@ export const DEFAULT_TIMINGS: Timings = {
   statusStaleMs: 60_000,
 };
 
-/** So many at once, and so many more each second. */
+/** A token bucket: `burst` at once, `perSecond` more each second. */
 export interface Rate {
   burst: number;
   perSecond: number;
 }
 
-/** The limits of one address (IPv4 /32, IPv6 /64), with the defaults used in production. */
+/** The limits of one address (IPv4 /32, IPv6 /64). */
 export interface Limits {
   connections: Rate;
   status: Rate;
   logins: Rate;
-  /** Sockets not joined to a game. */
+  /** Most sockets of one address not joined to a game. */
   unroutedPerAddress: number;
   holdsPerAddress: number;
   holdsPerServer: number;
-  /** Sockets not joined to a game, from everywhere: a bound on memory, far above what real players need. */
+  /** Most sockets in total not joined to a game. Bounds memory, far above the needs of real players. */
   unrouted: number;
-  /** A network (IPv4 /24, IPv6 /48) may do this many times what one address may. */
+  /** Multiplies the limits of an address to get those of its network (IPv4 /24, IPv6 /48). */
   networkFactor: number;
-  /** Attempts to hand one player over. */
+  /** Most attempts to hand over one player. */
   handOvers: number;
-  /** Addresses and networks (`203.0.113.0/24`) without the limits per address: those of proxies in front of this one. */
+  /** Addresses and networks (`203.0.113.0/24`) exempt from the limits per address: proxies in front of this one. */
   exempt: readonly string[];
 }
 
 /**
- * A class at school, the customers of a carrier or a tunnel share one public address: some thirty players may refresh their server
- * lists, join and wait at the same time.
+ * Defaults for production. A school class or the customers of a carrier or tunnel may share one public address: some
+ * thirty players can refresh their server lists, join and wait at the same time.
  */
 export const DEFAULT_LIMITS: Limits = {
   connections: { burst: 64, perSecond: 20 },

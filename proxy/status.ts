@@ -8,21 +8,21 @@ import type { Timings } from './settings.ts';
 import { cleanText, plainText, toComponent, wordsOf } from './text.ts';
 import { PHASES, TEXTS } from './texts.ts';
 
-/** Two lines of 128 characters, each with a colour and all formats of its own. */
+/** Limit of a description: two lines of 128 characters, each with its own colour and all formats. */
 const MOTD_UNITS = 8_192;
 const PHASE_UNITS = 40;
 const VERSION_UNITS = 64;
-/** Frames kept per route, for as long as the route is the current one; clients speak about one protocol a year. */
+/** Most frames cached per route. Clients use about one protocol version a year. */
 const MAX_FRAMES = 32;
-/** A client chooses as which protocol and by which name it asks, so what one game may take is bounded by itself, too. */
+/** Clients choose the protocol and host name they ask with, so each game has its own limit, too. */
 const LIVE_LIMITS = { maxEntries: 2_000, maxEntriesPerGame: MAX_FRAMES, maxBytes: 32 * 1024 * 1024, maxAsked: 8 };
-/** For a server that has shown none of its own: a dormouse, asleep. */
+/** The icon of a server that has shown none: a sleeping dormouse. */
 export const ASLEEP_ICON = `data:image/png;base64,${readFileSync(new URL('asleep.png', import.meta.url)).toString('base64')}`;
-/** Old games break its lines. */
+/** Line breaks are allowed because old games insert them. */
 const FAVICON = /^data:image\/png;base64,[A-Za-z0-9+/=\r\n]+$/;
-/** The fields of a status that this proxy writes itself. */
+/** Status fields that this proxy writes itself. */
 const OWN_FIELDS: ReadonlySet<string> = new Set(['version', 'players', 'description']);
-/** Fields by which a modded client recognises a server it can play on. They are dropped last to save space. */
+/** Fields by which modded clients recognise a compatible server. They are dropped last to save space. */
 const MOD_FIELDS: ReadonlySet<string> = new Set(['isModded', 'modpackData', 'modinfo', 'forgeData']);
 
 /** Answers status requests (protocol: Server List Ping). */
@@ -37,18 +37,18 @@ export class StatusResponder {
     this.#live = new LiveStatus({ freshMs, staleMs, ...LIVE_LIMITS, now });
   }
 
-  /** The response frame for a client of `protocol`, unless the game must be asked for it. */
+  /** Returns the response frame for a client of `protocol`; undefined if the game must be asked for it. */
   ready(route: Route, protocol: number): Buffer | undefined {
     return route.state === 'running' ? undefined : this.#asleepFrame(route, protocol);
   }
 
-  /** The response frame for a client of `protocol` that asked by the name `host`. Never rejects. */
+  /** Resolves with the response frame for a client of `protocol` that asked for `host`. Never rejects. */
   async frame(route: Route, host: string, protocol: number): Promise<Buffer> {
     const live = route.state === 'running' ? await this.#ask(route, host, protocol) : undefined;
     return live?.frame ?? this.#asleepFrame(route, protocol);
   }
 
-  /** The status for clients before 1.7. Never rejects. */
+  /** Resolves with the status for clients before 1.7. Never rejects. */
   async legacy(route: Route, host: string): Promise<LegacyStatus> {
     const live = route.state === 'running' ? await this.#ask(route, host, LEGACY_PROTOCOL) : undefined;
     const lines = live
@@ -67,7 +67,7 @@ export class StatusResponder {
   #ask(route: Route, host: string, protocol: number): Promise<LiveAnswer | undefined> {
     const { address } = route;
     if (!address) return Promise.resolve(undefined);
-    // A game that was started anew is another game, even at the same address.
+    // A restarted game counts as another game, even at the same address.
     const game = [route.serverId, address.host, address.port, route.readyAt].join('|');
     return this.#live.get(game, `${host}|${protocol}`, () =>
       pingStatus(address, { protocol, host, timeoutMs: this.#timings.pingMs }),
@@ -86,13 +86,13 @@ export class StatusResponder {
   }
 }
 
-/** 1.8: every game answers it, and without styles that would have to be taken out again. */
+/** 1.8: every game answers it, and without styles that would have to be removed again. */
 const LEGACY_PROTOCOL = 47;
 
 /**
- * The status JSON of a server whose game does not answer: what it last said of itself, without players, under a line
- * on its state. The client's own protocol is echoed, since a mismatch would show the version in red in place of it; but for a
- * server that such a client could not play on.
+ * Returns the status JSON of a server whose game does not answer: its last status without players, with a line for its
+ * state. The protocol is the client's own, because a mismatch would show the version in red instead. If the server
+ * accepts only one protocol, that one is used.
  */
 export function asleepStatus(route: Route, protocol: number): string {
   const last = lastStatusOf(route);
@@ -108,8 +108,8 @@ export function asleepStatus(route: Route, protocol: number): string {
 }
 
 /**
- * The other fields of a game's last status, as JSON. If they take more than `units`, the unknown ones go first, largest first, then
- * the icon, then what mods say of themselves.
+ * Returns the other fields of a game's last status, as JSON. If they exceed `units`, unknown fields are dropped first
+ * (largest first), then the icon, then the mod fields.
  */
 function keptFields(last: unknown, units: number): string[] {
   const all = typeof last === 'object' && last !== null && !Array.isArray(last) ? Object.entries(last) : [];
@@ -149,12 +149,12 @@ interface LastStatus extends Omit<StatusAnswer, 'raw'> {
 function lastStatusOf(route: Route): LastStatus {
   const tail = Buffer.alloc(0);
   const nothing: LastStatus = { playersOnline: 0, playersMax: 0, versionName: '', protocol: 0, tail, json: undefined };
-  // Bytes that stood behind the JSON follow it in Base64.
+  // A second line contains the bytes after the JSON, in Base64.
   const [text = '', behind = ''] = route.lastStatus?.split('\n', 2) ?? [];
   if (text === '' || text.length > STATUS_JSON_UNITS) return nothing;
   try {
     const json: unknown = JSON.parse(text);
-    // JSON nested too deeply to be written again must fail here, where only the remembered status is lost.
+    // JSON nested too deeply to serialize must fail here, where only the stored status is lost.
     JSON.stringify(json);
     return { ...parseStatus(text, Buffer.from(behind, 'base64')), json };
   } catch {
@@ -162,19 +162,21 @@ function lastStatusOf(route: Route): LastStatus {
   }
 }
 
-/** The game's own words ("Paper 1.21.4") unless the server has been set to another version since. */
+/** Returns the game's own version name ("Paper 1.21.4"), unless the server's version has changed since. */
 function versionNameOf(route: Route, last: string): string {
   return cleanText(last !== '' && last.includes(route.versionName) ? last : route.versionName, VERSION_UNITS);
 }
 
-/** The lines of the description: the owner's own for a sleeping server, else the server's with its state below. */
+/**
+ * Returns the description's lines: the owner's text for a sleeping server, else the server's first line and its state.
+ */
 function description(route: Route): string[] {
   const isAsleep = route.state === 'hibernated' && route.refusal === '';
   if (isAsleep && route.asleepMotd !== '') return cleanText(route.asleepMotd, MOTD_UNITS).split('\n').slice(0, 2);
   return [describe(route), overlay(route)].filter(Boolean);
 }
 
-/** The first line of what the owner wrote: the second belongs to the state. */
+/** Returns the first line of the owner's description. The second is for the state. */
 function describe(route: Route): string {
   const [first = ''] = cleanText(route.motd, MOTD_UNITS).split('\n');
   return first.trim() || TEXTS.defaultMotd;
@@ -212,7 +214,7 @@ function progress(what: string, route: Route): string {
   return more === '' ? what : `${what}§7: ${more}`;
 }
 
-/** In the middle of a sentence; '' for the first, which says no more than that it starts. */
+/** Returns the phase for the middle of a sentence; '' for the first phase, which only means "starting". */
 function phaseOf({ phase }: Route): string {
   if (phase === 'starting') return '';
   const words = PHASES.get(phase);

@@ -1,6 +1,6 @@
 import { PROTOCOL } from './handshake.ts';
 
-/** A text component, as far as the proxy writes them (protocol: minecraft.wiki Text component format). */
+/** The part of a text component that the proxy writes (protocol: minecraft.wiki Text component format). */
 export interface TextComponent {
   text: string;
   color?: string;
@@ -41,11 +41,13 @@ const FORMATS: Record<string, Style> = {
 };
 const CODE = /§(x(?:§[0-9a-f]){6}|[0-9a-fk-or])/gi;
 const FREE_COLOR = /§x(?:§[0-9a-f]){6}/gi;
-/** Parts of one text: a status with more would be longer than clients take. */
+/** Most parts of one text: clients reject a status that is too long. */
 const MOST_PARTS = 260;
 const MAX_DEPTH = 16;
 
-/** Returns `text` without control characters (line ends stay), cut to `maxUnits`: safe to show, whatever its origin. */
+/**
+ * Returns `text` without control characters (line breaks stay), cut to `maxUnits`. Safe to show, whatever its origin.
+ */
 export function cleanText(text: string, maxUnits: number): string {
   return text
     .slice(0, maxUnits)
@@ -53,14 +55,14 @@ export function cleanText(text: string, maxUnits: number): string {
     .replace(/[^\P{Cc}\n]/gu, '');
 }
 
-/** Without `§` codes. */
+/** Returns `text` without `§` codes. */
 export function plainText(text: string): string {
   return text.replace(/§./gsu, '').replaceAll('§', '');
 }
 
 /**
- * Text with `§` codes as a component. Clients since 1.16 get real styles, with `§x§r§r§g§g§b§b` as `#rrggbb`; older
- * ones get the codes, which they understand better than styles, but for colours beyond the sixteen.
+ * Converts text with `§` codes to a component. Clients since 1.16 get real styles, with `§x§r§r§g§g§b§b` as `#rrggbb`.
+ * Older clients get the codes, which they support better than styles, except for colours beyond the sixteen.
  */
 export function toComponent(text: string, protocol: number): TextComponent {
   if (protocol < PROTOCOL.V1_16) return { text: text.replace(FREE_COLOR, '') };
@@ -80,7 +82,7 @@ export function toComponent(text: string, protocol: number): TextComponent {
   return extra.length === 0 ? { text: '' } : { text: '', extra };
 }
 
-/** A colour ends all formats before it, as the game itself reads the codes. */
+/** Applies a code to a style. As in the game, a colour ends all formats before it. */
 function nextStyle(style: Style, code: string): Style {
   if (code === 'r') return {};
   if (code.startsWith('x')) return { color: `#${code.slice(1).replaceAll('§', '')}` };
@@ -88,7 +90,7 @@ function nextStyle(style: Style, code: string): Style {
   return color ? { color } : { ...style, ...FORMATS[code] };
 }
 
-/** The words of a component (string, list or object, of unknown origin) without styles; '' where there are none. */
+/** Returns the text of a component (string, list or object, of unknown origin) without styles; '' if it has none. */
 export function wordsOf(component: unknown, depth = 0): string {
   if (typeof component === 'string') return plainText(component);
   if (typeof component !== 'object' || component === null || depth > MAX_DEPTH) return '';
@@ -97,7 +99,7 @@ export function wordsOf(component: unknown, depth = 0): string {
   return text + ('extra' in component ? wordsOf(component.extra, depth + 1) : '');
 }
 
-/** `40 s`, `12 min`, `2 h 5 min`. */
+/** Formats a span as `40 s`, `12 min`, `2 h 5 min`. */
 export function spanText(ms: number): string {
   const seconds = Math.round(ms / 1_000);
   if (seconds < 60) return `${seconds} s`;

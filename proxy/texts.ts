@@ -1,4 +1,4 @@
-/** Messages for players if the service gave none. */
+/** Default messages for players. */
 export const TEXTS = {
   unknown: 'There is no server of this name here. Ask its owner for its whole address.',
   gone: 'This server is no longer here.',
@@ -25,7 +25,7 @@ export const TEXTS = {
   silent: '§cDoes not answer right now',
 } as const;
 
-/** Texts of the start-up phases, by the service's names. */
+/** Texts of the start-up phases, by the service's names for them. */
 export const PHASES: ReadonlyMap<string, string> = new Map([
   ['starting', 'Starting'],
   ['loading_mods', 'Loading its mods'],
@@ -33,7 +33,7 @@ export const PHASES: ReadonlyMap<string, string> = new Map([
   ['ready', 'Almost ready'],
 ]);
 
-/** For players whose client is of another version than the one that the server takes. */
+/** Message for players whose client version does not match the server's. */
 export function versionText(versionName: string): string {
   return `This server plays Minecraft ${versionName}, and your game is another version. Choose ${versionName} in your launcher (Installations → New installation), then join again.`;
 }

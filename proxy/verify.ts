@@ -9,15 +9,18 @@ import type { Player } from './ports.ts';
 import type { ClientConnection } from './client-connection.ts';
 import { isAcknowledgement, loginSuccess, transfer } from './waiting/packets.ts';
 
-/** Secret and token, each 128 bytes under the key, with their lengths; a signature of some clients is longer. */
+/**
+ * Limit of the response: secret and token, each 128 bytes when encrypted, with their lengths. Some signatures are
+ * longer.
+ */
 const RESPONSE_BYTES = 1024;
 const SECRET_BYTES = 16;
 const TOKEN_BYTES = 4;
 
 /**
- * Has the client prove its account, as an online game would, and sends it back to join again: clients since 1.20.5 by
- * themselves, older ones by a sentence. It cannot simply go on from here, as no client takes a second encryption, the game's,
- * on one connection. A player who does not come back has cost no more than this. Rejects with Kick, PeerGone or ProtocolError.
+ * Lets the client prove its account, as in an online game, and makes the player join again: clients since 1.20.5 are
+ * transferred, older ones get a message. The connection cannot be reused, because clients accept only one encryption
+ * and the game needs its own. Rejects with Kick, PeerGone or ProtocolError.
  */
 export async function verify(
   connection: ClientConnection,
@@ -50,7 +53,7 @@ export async function verify(
   connection.sendAndAwaitEnd(cipher.update(transfer(host, handshake.serverPort)));
 }
 
-/** Asks for a secret and gives it. */
+/** Sends the encryption request and returns the client's secret. */
 async function exchange(
   connection: ClientConnection,
   protocol: number,
@@ -59,7 +62,7 @@ async function exchange(
 ) {
   const token = randomBytes(TOKEN_BYTES);
   const fields = [encodeString(''), ...[der, token].flatMap((bytes) => [encodeVarInt(bytes.length), bytes])];
-  // "Authenticate": the client is to tell the session service.
+  // "Should authenticate": tells the client to notify the session service.
   if (protocol >= PROTOCOL.V1_20_5) fields.push(Buffer.from([1]));
   connection.socket.write(encodeFrame(0x01, ...fields));
   const body = await connection.inbox.take((bytes) => readFrame(bytes, RESPONSE_BYTES), withinMs);
@@ -89,7 +92,7 @@ function readResponse(body: Buffer, protocol: number): { secret: Buffer; token: 
   return { secret, token: isSigned ? undefined : reader.byteArray(RESPONSE_BYTES) };
 }
 
-/** The client takes the packets of the configuration state only after it has said so. */
+/** Waits until the client has acknowledged the login: only then does it accept configuration packets. */
 async function acknowledged({ inbox }: ClientConnection, secret: Buffer, withinMs: number): Promise<void> {
   const decipher = createDecipheriv('aes-128-cfb8', secret, secret);
   let plain: Buffer = Buffer.alloc(0);

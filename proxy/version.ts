@@ -3,8 +3,8 @@ import { readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 
 /**
- * Names this program: the release, and the content of its files, so that any change of the code is another version. Reads them as
- * they are now.
+ * Returns the version of this program: the release and a hash of its current files, so that any change of the code
+ * changes it.
  */
 export function programVersion(): string {
   const folder = import.meta.dirname;

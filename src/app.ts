@@ -30,26 +30,29 @@ export interface App {
   http: AddressInfo;
   /** The address players connect to. */
   players: { host: string; port: number };
-  /** The operator's credentials; only after the first start on an empty database. */
+  /** The operator's credentials. Only after the first start on an empty database. */
   firstRun: FirstRun | undefined;
-  /** Before `close`, where no restart is to follow: has the proxy end with its last player. Returns what goes on, as text. */
+  /**
+   * Called before `close` if no restart follows: ends the proxy with its last player. Returns a text about what
+   * continues.
+   */
   farewell(): Promise<string>;
-  /** Stops listening and lets go of everything; games run on. */
+  /** Stops listening and releases all resources. Games keep running. */
   close(): Promise<void>;
-  /** As `close`, and puts every server to sleep. The proxy ends too. */
+  /** Same as `close`, but also puts every server to sleep and ends the proxy. */
   stopAll(): Promise<void>;
 }
 
-/** The clocks of the whole service. */
+/** The clocks of the service. */
 export interface Time {
   clock: Clock;
-  /** A count of ms that only grows, also while the service does not run. */
+  /** A count of ms that only increases, even while the service is not running. */
   monotonicMs: () => number;
 }
 
 /** How long a start waits for the off-site store to report a wrong setting. */
 const STORE_PATIENCE_MS = 3_000;
-/** Why servers were put to sleep. */
+/** Why servers were put to sleep, for their owners. */
 const WITH_CONTAINER = 'its games end with the service, as the container does';
 const BY_OPERATOR = 'the operator stopped the service and its servers';
 const HOW_TO_STOP = 'npm run stop puts them to sleep.';
@@ -57,9 +60,8 @@ const REAL_TIME: Time = { clock: systemClock, monotonicMs: sinceBoot };
 
 /**
  * Builds and starts the service, dependencies first: store and lease, then the engine, then every server that is not at
- * rest, reconciled with the engine; the listeners open last, so that no client meets a half-started service. Rejects
- * with StatusError or a socket error that says what is wrong. `signal` ends a standby's wait for the lease, and only
- * that.
+ * rest, reconciled with the engine. Listeners open last, so that no client meets a half-started service. Rejects with a
+ * StatusError or socket error that explains the problem. `signal` only ends a standby's wait for the lease.
  */
 export async function startApp(
   config: Config,
@@ -75,17 +77,17 @@ export async function startApp(
     const isTakeover = listening.taken();
     const { store, mayAct, engine, offSite } = outside;
     const telemetry = createTelemetry();
-    // The kernel's count of time is the machine's: another container of this service goes on with it.
+    // The kernel's count of time belongs to the machine, so another container of this service continues it.
     const steady = await openSteadyClock(store, { clock, monotonicMs, epoch: await bootId() });
     const base = await openFoundation(config, { ...outside, telemetry, steady, clock, log, onClose });
     const { servers, proxies, sftp, firstRun, knownBy, signInPath } = base;
     const rooms = await openRooms(base);
     const meter = await openMeter({ ...base, steady, funds: base.allowance.funds });
 
-    // Players of a service that has ended wait for nothing that they do not need.
+    // After a takeover, players are waiting: skip the off-site check.
     if (!isTakeover) await offSite.settled(STORE_PATIENCE_MS);
     let note = engine.kind === 'process' && (await isContainer()) ? WITH_CONTAINER : undefined;
-    // After the proxies, so that no player wakes a server meanwhile.
+    // Closing runs in reverse order: servers stop after the proxies, so that no player wakes one in between.
     onClose(() => note !== undefined && stopAll(servers, { note, clock, log }));
     onClose(() => proxies.shut());
     const players = await proxies.open();
@@ -112,7 +114,7 @@ export async function startApp(
       knownBy,
       signInPath,
       readiness: {
-        // The writer's own connection: it is the one that fills up, locks, or falls behind.
+        // Uses the writer's connection, because that is the one that may be blocked or fall behind.
         store: () => store.write((tx) => tx.query('SELECT 1')),
         engine: () => engine.list(),
         proxy: async () => assert(proxies.listening(), 'players are not listened for'),

@@ -7,15 +7,15 @@ import { meantBy } from './kernel/mistyped.ts';
 import { fileVariable, withSecretFiles } from './kernel/secret-files.ts';
 import * as kind from './kernel/setting-kinds.ts';
 
-/** One setting of the environment. */
+/** A setting from the environment. */
 export interface Setting<T> {
   /** The environment variable. */
   name: string;
   kind: kind.Kind<T>;
-  /** The value of an absent or empty variable, as it would be written. */
+  /** The value of an absent or empty variable, in text form. */
   fallback: string;
   help: string;
-  /** The value is never shown, not even in an error. */
+  /** Whether the value must never be shown, not even in an error. */
   secret: boolean;
 }
 
@@ -23,9 +23,9 @@ const MANIFEST_URL = 'https://piston-meta.mojang.com/mc/game/version_manifest_v2
 
 const SESSION_URL = 'https://sessionserver.mojang.com';
 
-/** Every setting there is: parsing, validation and the help text come from this one table. */
+/** All settings. Parsing, validation and the help text are generated from this table. */
 export const settings = {
-  dataDir: setting('DATA_DIR', kind.directory, './data', 'Where everything is kept: servers, backups, database, keys.'),
+  dataDir: setting('DATA_DIR', kind.directory, './data', 'Folder of all data: servers, backups, database, keys.'),
   httpHost: setting('HTTP_HOST', kind.host, '127.0.0.1', 'Address the API and the pages listen on.'),
   httpPort: setting('HTTP_PORT', kind.port, '8080', 'Port of the API and the pages; 0: any free one.'),
   baseUrl: setting('BASE_URL', kind.optional(kind.siteUrl), '', 'Address of pages. Empty: http://localhost:HTTP_PORT.'),
@@ -59,7 +59,7 @@ export const settings = {
     'DEFAULT_SERVER',
     kind.optional(kind.code),
     '',
-    'Id of the server that is meant where a player types no name of one. Empty: with PUBLIC_HOST=localhost the only one, or by localhost the oldest.',
+    'Id of the server for players who enter no server name. Empty: with PUBLIC_HOST=localhost the only one, or by localhost the oldest.',
   ),
   extraPorts: setting('EXTRA_PORTS', kind.portRange, '32000-32767', 'Ports that servers get for mods, as voice chat.'),
   sftpHost: setting('SFTP_HOST', kind.host, '::', 'Address SFTP listens on.'),
@@ -68,7 +68,7 @@ export const settings = {
     'SFTP_PUBLIC_HOST',
     kind.optional(kind.host),
     '',
-    'Host that owners are told for SFTP. Empty: PUBLIC_HOST.',
+    'Host shown to owners for SFTP. Empty: PUBLIC_HOST.',
   ),
   databaseUrl: secret('DATABASE_URL', kind.databaseUrl, 'postgres://… or sqlite:<file>. Empty: a file in DATA_DIR.'),
   standby: setting(
@@ -87,7 +87,7 @@ export const settings = {
     'ENGINE_CHANGE',
     kind.oneOf('refuse', 'accept'),
     'refuse',
-    'Another ENGINE than before while servers are awake: accept where none of them can run any more.',
+    'ENGINE was changed while servers are awake: accept if none of them can still run.',
   ),
   gamesReach: setting(
     'GAMES_REACH',
@@ -107,8 +107,13 @@ export const settings = {
     '',
     'ENGINE=process: folders of Javas. Empty: JAVA_HOME, the java of PATH, and all below /usr/lib/jvm.',
   ),
-  javaHome: setting('JAVA_HOME', kind.directories, '', 'ENGINE=process: where Java is, if JAVA_HOMES is empty.'),
-  dockerHost: setting('DOCKER_HOST', kind.dockerUrl, 'unix:///var/run/docker.sock', 'Where the Docker engine answers.'),
+  javaHome: setting(
+    'JAVA_HOME',
+    kind.directories,
+    '',
+    'ENGINE=process: the Java installation, if JAVA_HOMES is empty.',
+  ),
+  dockerHost: setting('DOCKER_HOST', kind.dockerUrl, 'unix:///var/run/docker.sock', 'Address of the Docker engine.'),
   swarmNetwork: setting(
     'SWARM_NETWORK',
     kind.networkName,
@@ -144,7 +149,7 @@ export const settings = {
   ),
   region: setting('REGION', kind.code, 'na', 'Code of the region served here.'),
   nodeLabel: setting('NODE_LABEL', kind.text, 'node-1', "The machine's name as owners read it."),
-  mysqlAdminUrl: secret('MYSQL_ADMIN_URL', kind.mysqlUrl, 'Account that may create databases. Empty: none on offer.'),
+  mysqlAdminUrl: secret('MYSQL_ADMIN_URL', kind.mysqlUrl, 'Account that can create databases. Empty: no databases.'),
   mysqlAddress: setting(
     'MYSQL_ADDRESS',
     kind.optional(kind.endpoint(3_306)),
@@ -212,13 +217,13 @@ export const settings = {
     'TRUSTED_PROXIES',
     kind.cidrs,
     '',
-    'Peers whose X-Forwarded-For is believed, and who are not one client.',
+    'Proxies whose X-Forwarded-For is trusted. They do not count as one client.',
   ),
   signup: setting(
     'SIGNUP',
     kind.oneOf('open', 'closed'),
     'closed',
-    'Whether anybody may make an account: by a letter, where SMTP_URL is set.',
+    'Whether anyone can create an account: by e-mail, if SMTP_URL is set.',
   ),
   operatorsNeedSecondFactor: setting(
     'OPERATORS_NEED_SECOND_FACTOR',
@@ -236,15 +241,15 @@ export const settings = {
     'BACKUP_STORE',
     kind.optional(kind.bucketUrl),
     '',
-    'Where backups are kept off site, in a store that speaks S3. Empty: in DATA_DIR.',
+    'Off-site store of backups, S3-compatible. Empty: in DATA_DIR.',
   ),
-  s3Endpoint: setting('S3_ENDPOINT', kind.optional(kind.webUrl), '', "Where that store answers. Empty: Amazon's own."),
+  s3Endpoint: setting('S3_ENDPOINT', kind.optional(kind.webUrl), '', 'Address of that store. Empty: Amazon’s own.'),
   s3Region: setting('S3_REGION', kind.code, 'us-east-1', 'Region of the bucket; most stores but Amazon take any.'),
   s3PathStyle: setting(
     'S3_PATH_STYLE',
     kind.oneOf('auto', 'true', 'false'),
     'auto',
-    'Whether the bucket stands in the path of an address, not in its host; auto: where S3_ENDPOINT is set.',
+    'Whether the bucket is in the path of an address, not in its host; auto: if S3_ENDPOINT is set.',
   ),
   s3AccessKeyId: secret(
     'S3_ACCESS_KEY_ID',
@@ -259,47 +264,50 @@ export const settings = {
   ),
   smtpUrl: secret('SMTP_URL', kind.smtpUrl, 'smtp(s)://user:password@host:port. Empty: the log, without secret links.'),
   mailFrom: setting('MAIL_FROM', kind.mailbox, 'dormouse@localhost', "Sender of the service's mail."),
-  modrinthUrl: setting('MODRINTH_URL', kind.webUrl, 'https://api.modrinth.com', 'Where mods are looked up.'),
+  modrinthUrl: setting('MODRINTH_URL', kind.webUrl, 'https://api.modrinth.com', 'Registry of mods.'),
   curseforgeApiKey: secret('CURSEFORGE_API_KEY', kind.text, 'Empty: no mods from CurseForge.'),
-  curseforgeUrl: setting('CURSEFORGE_URL', kind.webUrl, 'https://api.curseforge.com', 'Where CurseForge answers.'),
-  sessionServerUrl: setting('SESSION_SERVER_URL', kind.webUrl, SESSION_URL, 'Where accounts of players are checked.'),
+  curseforgeUrl: setting('CURSEFORGE_URL', kind.webUrl, 'https://api.curseforge.com', 'Address of CurseForge.'),
+  sessionServerUrl: setting('SESSION_SERVER_URL', kind.webUrl, SESSION_URL, 'Service that verifies players’ accounts.'),
   mojangApiUrl: setting(
     'MOJANG_API_URL',
     kind.webUrl,
     'https://api.mojang.com',
-    'Where accounts are looked up by name.',
+    'Service that looks up accounts by name.',
   ),
   fabricMetaUrl: setting(
     'FABRIC_META_URL',
     kind.webUrl,
     'https://meta.fabricmc.net',
-    "Where Fabric's launchers are had.",
+    'Download service of Fabric’s launchers.',
   ),
   versionManifestUrl: setting('VERSION_MANIFEST_URL', kind.webUrl, MANIFEST_URL, 'The list of Minecraft versions.'),
   logLevel: setting('LOG_LEVEL', kind.logLevel, 'info', 'The least level that is logged.'),
 };
 
-/** Each may stand in a file of its own. */
+/** Secrets. Each may be in a separate file. */
 const SECRETS = Object.values<Setting<unknown>>(settings).flatMap((each) => (each.secret ? [each.name] : []));
 
 type Parsed = { -readonly [Key in keyof typeof settings]: (typeof settings)[Key] extends Setting<infer T> ? T : never };
 
 type Defaulted = 'baseUrl' | 'defaultServer' | 'databaseUrl' | 'mysqlAddress' | 'signupCreditMicros';
 
-/** The settings in force, each of its kind. */
+/** The parsed settings. */
 export type Config = Readonly<Omit<Parsed, Defaulted> & { [Key in Defaulted]: NonNullable<Parsed[Key]> }>;
 
-/** A setting is wrong. The message is one sentence for the person who starts the service, and holds no secret. */
+/** A setting is wrong. The message is one sentence for the person who starts the service and contains no secret. */
 export class ConfigError extends Error {
   override name = 'ConfigError';
 }
 
 export interface ConfigOptions {
-  /** Read for whatever the environment does not set; it need not exist. Default `.env`; null reads none. */
+  /** Read for variables missing from the environment. Optional file. Default `.env`; null reads none. */
   envFile?: string | null;
 }
 
-/** Reads and checks all settings. The environment wins over the file, and empty means the default. Throws ConfigError. */
+/**
+ * Reads and validates all settings. The environment overrides the file, and an empty value means the default. Throws
+ * ConfigError.
+ */
 export function loadConfig(env?: NodeJS.ProcessEnv, options?: ConfigOptions): Config {
   const texts = textsOf(env, options);
   refuseMistyped(texts);
@@ -328,7 +336,7 @@ export function loadConfig(env?: NodeJS.ProcessEnv, options?: ConfigOptions): Co
   });
 }
 
-/** Returns the texts of the environment and the file, including secrets in files of their own. Throws ConfigError. */
+/** Returns the texts of the environment and the file, including secrets in separate files. Throws ConfigError. */
 export function textsOf(
   env: NodeJS.ProcessEnv = process.env,
   { envFile = '.env' }: ConfigOptions = {},
@@ -341,7 +349,7 @@ export function textsOf(
   }
 }
 
-/** Variables of other programs are ignored. One that nearly has the name of an unset setting is a typo. */
+/** Throws for a variable that is almost named like an unset setting. Other unknown variables are ignored. */
 function refuseMistyped(texts: NodeJS.Dict<string>): void {
   const names = [...Object.values<Setting<unknown>>(settings).map(({ name }) => name), ...SECRETS.map(fileVariable)];
   const unset = names.filter((name) => texts[name] === undefined);

@@ -54,7 +54,7 @@ export interface FoundationOptions extends Outside {
 
 /**
  * Opens the rooms that servers need, restores the servers and reconciles them with the engine. No requests are possible
- * yet; players and clients are let in later.
+ * yet; players and clients are admitted later.
  */
 export async function openFoundation(config: Config, options: FoundationOptions) {
   const { store, secret, engine, catalogue, mailer, offSite, telemetry, steady, clock, log, onClose } = options;
@@ -91,7 +91,7 @@ export async function openFoundation(config: Config, options: FoundationOptions)
     await eula.require(row);
   };
 
-  // Servers, none of them alive yet, and what belongs to them beside their games.
+  // Servers, none of them live yet, and their rooms apart from games.
   const servers = openServers({ store, clock, steady, log, startTimeoutSeconds, onRefusal: telemetry.refusedWake });
   const serverOperation = createServerOperation({ servers, store, cores });
   const common = { store, servers, serverOperation, clock, log, onClose };
@@ -147,7 +147,7 @@ export async function openFoundation(config: Config, options: FoundationOptions)
 
   const pinger: Pinger = { status: (address, timeoutMs) => pingStatus(address, { timeoutMs }) };
 
-  // All that a server's machine makes happen; then the servers come back to life.
+  // Everything that a server's machine can cause. Then the servers become live.
   const { engineReturned } = openEffects({
     servers,
     engine,
@@ -161,7 +161,7 @@ export async function openFoundation(config: Config, options: FoundationOptions)
     owner,
     workers,
     mods,
-    // Containers bring an installer of their own.
+    // Containers have their own installer.
     installPack: onThisMachine ? modsRoom.installPack : undefined,
     portsOf: (id) => serverPorts.of(id),
     cpusFor: (ramMb, region) => capacity.cpusFor(ramMb, region),

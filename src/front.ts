@@ -10,19 +10,19 @@ import { describeApi } from './reference.ts';
 import type { Feature } from './web/feature.ts';
 import { createSite } from './web/site.ts';
 
-/** A page of the panel is one call and those of the API that it makes: more than a person reads or clicks. */
+/** The rate of panel pages, each counted with its API calls. More than a person reads or clicks. */
 const PANEL_RATE: RateLimit = { perSecond: 50, burst: 500 };
 
 export interface FrontOptions extends Omit<ApiOptions, 'openapi' | 'findBrowser' | keyof KnownBy> {
   features: readonly Feature[];
   knownBy: KnownBy;
-  /** The page to sign in at that leads on to `wanted`. */
+  /** Returns the sign-in page that continues to `wanted`. */
   signInPath: (wanted: string) => string;
-  /** Each part without which the service is of no use: rejects where it is not there. */
+  /** The checks of the parts that the service requires. Each rejects if its part is unavailable. */
   readiness: Readiness;
 }
 
-/** The API of all rooms, and behind it their pages, as one Koa application that does not listen yet. */
+/** Creates one Koa application with the API of all rooms and, after it, their pages. It is not listening yet. */
 export function createFront({ features, knownBy, signInPath, readiness, ...options }: FrontOptions): Koa {
   const { browsers, clock, log } = options;
   const openapi = () => openapiDocument(browsers.config, describeApi());

@@ -15,26 +15,26 @@ import type { Waiting } from './store/lease.ts';
 
 export interface ListeningOptions {
   config: Config;
-  /** Ends the wait of a standby. */
+  /** Ends a standby's wait. */
   signal: AbortSignal;
   log: Log;
   onClose: OnClose;
 }
 
-/** The HTTP port, and what a service that waits for another one says there meanwhile. */
+/** The HTTP port, and its answers while the service waits for another one. */
 export interface Listening {
-  /** Undefined where this service refuses to wait. */
+  /** Undefined if this service must not wait. */
   waiting: Waiting | undefined;
-  /** To be called when the wait, if there was one, is over. Whether there was. */
+  /** Called when the wait, if any, is over. Returns whether there was one. */
   taken(): boolean;
-  /** Serves from now on. Rejects where the port cannot be had. */
+  /** Starts serving. Rejects if the port is unavailable. */
   serve(app: Pick<Koa, 'callback'>, link: Link | undefined): Promise<AddressInfo>;
 }
 
-/** An operation looks at nothing before it is called. */
+/** Operations access their dependencies only when called. */
 const NOTHING = {} as never;
 
-/** Listens at once where this service may have to wait (`STANDBY=wait`), else when it is served. */
+/** Listens at once if this service may have to wait (`STANDBY=wait`), otherwise in `serve`. */
 export async function openListening({ config, signal, log, onClose }: ListeningOptions): Promise<Listening> {
   const { httpHost: host, httpPort: port, trustedProxies: trusted } = config;
   if (config.standby === 'refuse') {
@@ -68,7 +68,7 @@ export async function openListening({ config, signal, log, onClose }: ListeningO
   };
 }
 
-/** Games that are processes of another machine cannot be seen from here, and may well run on there. */
+/** Throws if games are processes of another machine, because they cannot be seen from here and may still be running. */
 function requireReach({ engine }: Config, holder: ProcessIdentity, self: ProcessIdentity): void {
   const [boot] = self.scope.split(' ');
   if (engine !== 'process' || holder.hostname === self.hostname || holder.scope.split(' ')[0] === boot) return;
@@ -77,8 +77,8 @@ function requireReach({ engine }: Config, holder: ProcessIdentity, self: Process
 }
 
 /**
- * Ports that must be free when the service takes over: its own surviving proxy holds the players' port, and a standby
- * has its HTTP port already.
+ * Returns the ports that must be free when the service takes over: its own surviving proxy holds the players' port, and
+ * a standby already has its HTTP port.
  */
 export async function portsToTake(config: Config) {
   const { proxy, proxyHost, proxyPort, httpHost, httpPort, standby, dataDir } = config;
@@ -90,7 +90,7 @@ export async function portsToTake(config: Config) {
   return portsOf(config).filter((each) => !held.some(({ host, port }) => host === each.host && port === each.port));
 }
 
-/** All that the service and its proxy listen on. */
+/** Returns all ports of the service and its proxy. */
 export function portsOf({ httpHost, httpPort, proxyHost, proxyPort, sftpHost, sftpPort }: Config) {
   return [
     { host: httpHost, port: httpPort },

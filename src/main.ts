@@ -26,7 +26,7 @@ import { type Store, openStore } from './store/store.ts';
 import { systemdUnit } from './systemd-unit.ts';
 import { TABLES } from './tables.ts';
 
-/** Commands that run instead of the service and exit. */
+/** Commands that run in place of the service. */
 const COMMANDS: Readonly<Record<string, (config: Config, argument: string | undefined) => Promise<string>>> = {
   '--version': async () => `${await version()}\n`,
   '--settings': async () => settingsText(),
@@ -44,7 +44,7 @@ const COMMANDS: Readonly<Record<string, (config: Config, argument: string | unde
     withStore(config, (store) => removeSecondFactor(store, systemClock, email)),
 };
 
-/** The process: settings, the service or one of `COMMANDS`, signals, exit code. */
+/** Runs the process: settings, the service or one of `COMMANDS`, signals, exit code. */
 async function main([flag, argument, ...more]: string[]): Promise<void> {
   if (flag === '--help') return void process.stdout.write(`${USAGE}${helpText()}`);
   const command = COMMANDS[flag ?? ''];
@@ -76,13 +76,13 @@ async function serve(config: Config): Promise<void> {
   try {
     await welcome(await starting, config);
   } catch (error) {
-    // A standby told to end while it waited.
+    // The standby was asked to end while it waited.
     if (error !== stopping.signal.reason) throw error;
     process.exit(0);
   }
 }
 
-/** The database brought up to date, for this process alone: not while a service writes to it. */
+/** Opens and migrates the database for this process alone: not while a service writes to it. */
 async function withStore<Result>(config: Config, work: (store: Store) => Promise<Result>): Promise<Result> {
   const log = createLog({ level: config.logLevel });
   const store = await openStore(config.databaseUrl, TABLES);
@@ -126,14 +126,14 @@ async function restore({ dataDir, databaseUrl, dockerHost }: Config, archive = '
   return `${said.filter(Boolean).join(' ')} Put servers' files back into ${dataDir}/servers, and backups into ${dataDir}/backups; those in a store off site are found there, with the same S3_… settings and BACKUP_ENCRYPTION_KEY. Then npm start.\n`;
 }
 
-/** Closes the running or starting service when the process gets a signal to end. */
+/** Closes the running or starting service on a signal. */
 function closeOnSignal(starting: Promise<App>, log: Log, onSignal: () => Promise<unknown>): void {
   let askedAt = 0;
   for (const signal of ['SIGTERM', 'SIGINT', STOP_ALL] as const) {
     process.on(signal, () => {
-      // npm sends once more what the terminal has sent to both.
+      // npm repeats a signal that the terminal has sent to both.
       if (askedAt > 0 && performance.now() - askedAt < SAME_SIGNAL_MS) return;
-      // Asked twice: somebody has lost patience, and an end at any instant is safe.
+      // A second request ends the process at once, which is always safe.
       if (askedAt > 0) process.exit(1);
       askedAt = performance.now();
       log.info({ signal }, signal === STOP_ALL ? 'stopping, and every server with it' : 'stopping; games run on');
@@ -141,7 +141,7 @@ function closeOnSignal(starting: Promise<App>, log: Log, onSignal: () => Promise
       starting
         .then(async (app) => {
           if (signal === STOP_ALL) return app.stopAll();
-          // At a terminal somebody ends it for good; a process manager, which sends SIGTERM, may be about to start the next one.
+          // SIGINT from a terminal means a final end. A process manager sends SIGTERM and may start the next service.
           const farewell = signal === 'SIGINT' ? await app.farewell() : '';
           await app.close();
           if (farewell !== '') process.stdout.write(`${farewell}\n`);
@@ -173,25 +173,25 @@ async function welcome({ firstRun, http, players }: App, config: Config): Promis
     homeAddress: homeHost(proxyHost, inContainer),
     inContainer,
   };
-  // A container's terminal is kept in its log.
+  // A container logs its terminal.
   process.stdout.write(welcomeText(said, process.stdout.isTTY && !inContainer));
 }
 
-/** This release. */
+/** Returns the version of this release. */
 async function version(): Promise<string> {
   const manifest = await readFile(join(HOME, 'package.json'), 'utf8');
   return (JSON.parse(manifest) as { version: string }).version;
 }
 
-/** The folder that all of this lies in. */
+/** The project's folder. */
 const HOME = join(import.meta.dirname, '..');
 
 const ENV_FILE = '.env';
 const SAME_SIGNAL_MS = 300;
 
-const DRAINING = 'The proxy takes nobody new, and ends when its last player has left.\n';
+const DRAINING = 'The proxy accepts no new players and ends when its last player has left.\n';
 
-const USAGE = `Dormouse: Minecraft servers that sleep until somebody joins.
+const USAGE = `Dormouse: Minecraft servers that sleep until someone joins.
 
 Usage: npm start                       the service
        npm start -- --settings         the settings in force

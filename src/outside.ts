@@ -19,9 +19,9 @@ import type { Waiting } from './store/lease.ts';
 import { TABLES } from './tables.ts';
 
 export interface OutsideOptions {
-  /** Undefined: a lease that another holds refuses the start. */
+  /** Undefined: another holder of the lease makes the start fail. */
   waiting: Waiting | undefined;
-  /** Called when the lease is lost: nothing may be written any more. */
+  /** Called when the lease is lost, after which nothing may be written. */
   onLost: () => void;
   clock: Clock;
   log: Log;
@@ -31,8 +31,8 @@ export interface OutsideOptions {
 export type Outside = Awaited<ReturnType<typeof openOutside>>;
 
 /**
- * Opens every adapter of an outside system, by the settings: the database with its lease, the engine, and external
- * services. No server has changed yet.
+ * Opens the adapters of all outside systems according to the settings: the database with its lease, the engine, and
+ * external services. Changes no server.
  */
 export async function openOutside(config: Config, { waiting, onLost, clock, log, onClose }: OutsideOptions) {
   const { dataDir, databaseUrl, standby } = config;
@@ -56,15 +56,15 @@ export async function openOutside(config: Config, { waiting, onLost, clock, log,
     ...gameHost,
     store,
     secret,
-    /** Resolves where this process may touch games. */
+    /** Resolves when this process may change games. */
     mayAct,
     catalogue: createCatalogue({ manifestUrl: config.versionManifestUrl, embedded: EMBEDDED_VERSIONS, clock }),
     mailer: await openMailer({ config, log, onClose }),
-    /** Undefined: servers have no databases. */
+    /** Undefined if servers have no databases. */
     databaseServer: await openMysql(config),
     registries: openModRegistries(config, clock),
     profiles: createMojangProfiles({ apiUrl: config.mojangApiUrl, clock }),
-    // Child processes live within this process's own limits; containers stand beside it.
+    // Child processes live within this process's limits, containers do not.
     probe: createMachineProbe({ dataDir, ownLimits: gameHost.engine.kind === 'process' }),
     offSite: openOffSite({ settings: config, secret, clock, log }),
     checkout: await openCheckout(config, log),

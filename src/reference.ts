@@ -63,7 +63,7 @@ import { sshKeyOperations } from './sftp/ssh-keys-api.ts';
 import { templateOperations } from './templates/api.ts';
 import { worldOperations } from './worlds/api.ts';
 
-/** All operations of the control API, in the reference's order; behind them those of operators. */
+/** All operations of the control API, in the reference's order, followed by those of operators. */
 const CONTROL = [
   whoAmIOperations,
   myServerOperations,
@@ -133,7 +133,7 @@ const SESSION = [
   deviceOperations,
 ] as const;
 
-/** All operations that ask for no credential. */
+/** All operations without authentication. */
 const PUBLIC = [
   healthOperations,
   publicStatusOperations,
@@ -143,8 +143,8 @@ const PUBLIC = [
 ] as const;
 
 /**
- * The API as it describes itself, without a service behind it: an operation looks at nothing before it is called. A test holds
- * it against what the rooms really serve.
+ * Returns the description of the API without a running service: operations access their dependencies only when called.
+ * A test compares it with the operations that the rooms serve.
  */
 export function describeApi(): ApiDescription {
   const nothing = { serverOperation: createServerOperation({} as never) } as never;

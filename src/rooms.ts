@@ -57,13 +57,13 @@ import { templateOperations } from './templates/api.ts';
 import type { Feature } from './web/feature.ts';
 import type { Worlds } from './worlds/worlds.ts';
 
-/** Everything open before requests are possible: the outside world, and the servers with all their effects. */
+/** Everything that is open before requests are possible: the outside world, and the servers with all their effects. */
 export interface Foundation {
   store: Store;
   clock: Clock;
   log: Log;
   onClose: OnClose;
-  /** Servers that are back to life, as far as they are not at rest. */
+  /** The restored servers. */
   servers: Servers;
   serverOperation: ServerOperation;
 
@@ -81,14 +81,14 @@ export interface Foundation {
   accessChanges: AccessChanges;
   cores: CoreRules;
   catalogue: Catalogue;
-  /** Rejects for a server that may not run what it is made of. */
+  /** Rejects if the server's software must not run. */
   mayRun: (row: ServerRow) => Promise<void>;
   profiles: Profiles;
 
   owner: FileOwner | undefined;
   lock: ChangeLock;
   disks: Disks;
-  /** Bytes in use on the file system of the servers. By default it is asked. */
+  /** Bytes in use on the servers' file system. Default: queries the file system. */
   usedBytes?: (() => Promise<number>) | undefined;
   files: Files;
   sftp: Sftp;
@@ -111,14 +111,14 @@ export interface Foundation {
   prices: Measures['prices'];
   capacity: Measures['capacity'];
   allowance: Pick<Allowance, 'accountLimits' | 'wakeRules'>;
-  /** Undefined: wallets are not funded. */
+  /** Undefined if wallets are not funded by payments. */
   checkout: Checkout | undefined;
 
   serverEvents: ServerEvents;
-  /** Puts a test alert down, to be sent to a server's webhook. */
+  /** Queues a test alert for a server's webhook. */
   testAlert: (tx: Tx, serverId: string, at: number) => Promise<void>;
 
-  /** The public features of the rooms that opened all this. */
+  /** The public features of the rooms opened by the foundation. */
   features: {
     [Room in 'game' | 'people' | 'files' | 'sftp' | 'mods' | 'backups' | 'worlds' | 'databases' | 'insight']: Feature;
   };
@@ -133,7 +133,7 @@ export interface Foundation {
   };
 }
 
-/** Opens the rooms in which somebody asks for something. From then on servers may be started, by schedules too. */
+/** Opens the rooms that serve requests. From then on, servers may be started, also by schedules. */
 export async function openRooms(base: Foundation) {
   const { store, servers, serverOperation, engine, lostGames, console, pinger, rconPassword } = base;
   const { nodes } = engine;

@@ -17,7 +17,7 @@ const HEADINGS: Partial<Record<keyof typeof settings, string>> = {
   logLevel: 'Log',
 };
 
-/** All settings with their defaults, a line or two each, for `--help`. */
+/** Returns all settings with their defaults, one or two lines each, for `--help`. */
 export function helpText(): string {
   return grouped(({ name, kind, fallback, help }) => {
     const about = kind.description === undefined ? '' : ` (${kind.description})`;
@@ -25,7 +25,7 @@ export function helpText(): string {
   });
 }
 
-/** The settings in force as they would be written, for `--settings`: what is not set is its default. Secrets are starred. */
+/** Returns the effective settings in text form, for `--settings`. Secrets are masked. */
 export function settingsText(env?: NodeJS.ProcessEnv, options?: ConfigOptions): string {
   const texts = textsOf(env, options);
   return grouped(({ name, fallback, secret: isSecret }) => {
@@ -35,7 +35,7 @@ export function settingsText(env?: NodeJS.ProcessEnv, options?: ConfigOptions): 
   });
 }
 
-/** Every setting in the order of the help, by what it is about. */
+/** Returns all settings in the help's order, by group. */
 export function settingGroups(): { heading: string; settings: Setting<unknown>[] }[] {
   const groups: { heading: string; settings: Setting<unknown>[] }[] = [];
   for (const [key, each] of Object.entries<Setting<unknown>>(settings)) {

@@ -1,7 +1,7 @@
 import { type Config, ConfigError } from './config.ts';
 import { StatusError } from './kernel/status.ts';
 
-/** The fields of Node's, SQLite's and PostgreSQL's errors beside their message. */
+/** The fields of Node's, SQLite's and PostgreSQL's errors besides their message. */
 interface SystemError extends Error {
   code?: string;
   syscall?: string;
@@ -93,7 +93,7 @@ function folderFailure({ code = '', path = '', syscall }: SystemError, { dataDir
     case 'EROFS':
       return `${where} is on a disk that is read-only: choose another one.`;
     case 'ENOENT':
-      // Node's error for EROFS when it creates a folder with its parents.
+      // Node reports EROFS in this way when it creates a folder with its parents.
       return syscall === 'mkdir'
         ? `${where} cannot be made: the disk above it may be read-only. Choose another one.`
         : undefined;

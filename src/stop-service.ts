@@ -11,21 +11,22 @@ import { sqliteFile } from './store/service-backup.ts';
 import { type Store, openStore } from './store/store.ts';
 import { TABLES } from './tables.ts';
 
-/** The signal that makes a service put every server to sleep and end, proxy included. */
+/** The signal that makes a service put every server to sleep and end, together with the proxy. */
 export const STOP_ALL = 'SIGUSR2';
 const LOOK_MS = 200;
-/** A sentence names no more servers than this. */
+/** Most server names in a sentence. */
 const MOST_NAMES = 10;
 
 /**
- * Puts every server of this installation to sleep, and ends its service and its proxy. Where no service runs, this process is one
- * for as long as that takes. Returns what was done, as text. Rejects with StatusError where servers are still awake, or where the
- * service runs on another machine.
+ * Puts every server of this installation to sleep, and ends its service and its proxy. If no service runs, this process
+ * takes that role until done. Returns a text about what was done. Rejects with StatusError if servers are still awake,
+ * or if the service runs on another machine.
  */
 export async function stopService(config: Config): Promise<string> {
   const { databaseUrl, dataDir } = config;
   const file = sqliteFile(databaseUrl);
-  if (file !== undefined && !existsSync(file)) return `Nothing runs: there is no installation in ${dataDir} yet.\n`;
+  if (file !== undefined && !existsSync(file))
+    return `Nothing is running: there is no installation in ${dataDir} yet.\n`;
   const running = await withStore(databaseUrl, serviceHere);
   if (running === undefined) {
     const log = createLog({ level: config.logLevel });
@@ -33,10 +34,10 @@ export async function stopService(config: Config): Promise<string> {
     const app = await startApp(alone, log, () => process.exit(1));
     await app.stopAll();
   } else {
-    // Without the instant of its start, another process may have its number by now.
+    // Without its start time, another process may have the same number by now.
     if (running.startedAt === '' || process.platform === 'win32') throw stopByHand(running);
     process.stdout.write(
-      `The service (process ${running.pid}) puts its servers to sleep, which takes up to two minutes.\n`,
+      `The service (process ${running.pid}) is putting its servers to sleep. This takes up to two minutes.\n`,
     );
     process.kill(running.pid, STOP_ALL);
     const here = await thisProcess();
@@ -49,11 +50,11 @@ export async function stopService(config: Config): Promise<string> {
 }
 
 function stopByHand({ pid }: ProcessIdentity): StatusError {
-  const sentence = `The service (process ${pid}) has to end first: press Ctrl-C in its terminal. Then run npm run stop once more.`;
+  const sentence = `The service (process ${pid}) must end first: press Ctrl-C in its terminal. Then run npm run stop again.`;
   return new StatusError('FAILED_PRECONDITION', 'SERVICE_RUNS', sentence);
 }
 
-/** Reads the database without taking the lease. */
+/** Reads the database without acquiring the lease. */
 async function withStore<Result>(databaseUrl: string, look: (store: Store) => Promise<Result>): Promise<Result> {
   const store = await openStore(databaseUrl, TABLES);
   try {
@@ -63,7 +64,7 @@ async function withStore<Result>(databaseUrl: string, look: (store: Store) => Pr
   }
 }
 
-/** The process of this machine that is the service; undefined where none runs. */
+/** Returns the service's process on this machine; undefined if none is running. */
 async function serviceHere(store: Store) {
   const holder = await leaseHolder(store);
   return holder && (await isAlive(holder, await thisProcess())) === true ? holder : undefined;

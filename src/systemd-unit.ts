@@ -1,20 +1,20 @@
 import { join } from 'node:path';
 
-/** Whose service it is, and where it lies. */
+/** The user and the paths of a service. */
 export interface UnitOptions {
-  /** A system user, who is to own `dataDir` and need not be able to write anywhere else. */
+  /** A system user that owns `dataDir` and needs no write access elsewhere. */
   user: string;
-  /** The Node that runs it, absolute. */
+  /** The Node executable, absolute. */
   node: string;
-  /** The project's folder, whose `.env` it reads. */
+  /** The project's folder, which contains `.env`. */
   home: string;
   /** Absolute. */
   dataDir: string;
 }
 
 /**
- * A unit of systemd for this checkout, for `npm start -- --systemd`. What would hide a part of /proc, or deny namespaces, is left
- * out: bubblewrap, which keeps games apart, then starts none.
+ * Returns a systemd unit for this checkout, for `npm start -- --systemd`. Omits options that hide parts of /proc or
+ * deny namespaces, because bubblewrap, which isolates games, would not start with them.
  */
 export function systemdUnit({ user, node, home, dataDir }: UnitOptions): string {
   return `# Written by npm start -- --systemd. Settings: ${join(home, '.env')}
@@ -63,17 +63,17 @@ WantedBy=multi-user.target
 `;
 }
 
-/** A value as most settings of a unit take it: systemd.syntax(7). */
+/** Quotes a value for most settings of a unit: systemd.syntax(7). */
 function quoted(value: string): string {
   return /[\s"'\\;$]/.test(value) ? `"${specified(value).replaceAll(/["\\]/g, String.raw`\$&`)}"` : specified(value);
 }
 
-/** Quoted for a place where a $ begins a variable. */
+/** Quotes a value for a place in which `$` starts a variable. */
 function argument(value: string): string {
   return quoted(value).replaceAll('$', '$$$$');
 }
 
-/** A % begins a specifier everywhere. */
+/** Escapes `%`, which starts a specifier everywhere. */
 function specified(value: string): string {
   return value.replaceAll('%', '%%');
 }

@@ -43,7 +43,7 @@ import { leases } from './store/lease-rows.ts';
 import { meta } from './store/meta.ts';
 import { templates } from './templates/rows.ts';
 
-/** Every table of the service, for `openStore`. Migrations make the same tables; a test holds the two together. */
+/** All tables of the service, for `openStore`. Migrations create the same tables, and a test compares the two. */
 export const TABLES: Tables = [
   accounts,
   users,

@@ -113,7 +113,7 @@ const WORDS: readonly (readonly [RegExp, string])[] = [
 
 /** Words and openings of comments that readers have to read twice. */
 const CLUMSY =
-  /\b(?:whoever|whom|of which|come to be|is none|(?:is|are|was) told|nor is|nobody|not before|what is to be)\b|^(?:\/\*\*|\s*\/\/)[\s*]*(?:What|Who|Whom|Of|By whom)\b/i;
+  /\b(?:whoever|whom|of which|come to be|(?<!there )is none|(?:is|are|was) told|nor is|nobody|not before|what is to be)\b|^(?:\/\*\*|\s*\/\/)[\s*]*(?:What|Who|Whom|Of|By whom)\b/i;
 const COMMENT = /\/\*\*[\s\S]*?\*\/|^\s*\/\/.*$/gm;
 
 /** What may lie at the top, dot files aside; what git ignores is nobody's business. */

@@ -74,7 +74,7 @@ test('a data folder that is none, a database that is damaged or out of reach: on
     ],
     [
       { DATA_DIR: dir, ENGINE: 'swarm', DOCKER_HOST: 'unix:///nowhere/docker.sock' },
-      /^ENGINE=swarm cannot be used: The Docker Engine does not answer\. \(.*\) Start Docker; DOCKER_HOST has to lead/,
+      /^ENGINE=swarm cannot be used: The Docker Engine does not answer\. \(.*\) Start Docker. DOCKER_HOST must point/,
     ],
     [{ DATA_DIR: dir, PUBLIC_HOST: '192.168.1.5' }, /^PUBLIC_HOST is "192\.168\.1\.5", an address; .* must be a name/],
     [{ DATA_DIR: dir, PUBLIC_HOST: '2001:db8::1' }, /^PUBLIC_HOST is "2001:db8::1", an address; .* must be a name/],
@@ -128,7 +128,7 @@ test('where nothing was ever installed there is nothing to stop, and nothing is 
   const dataDir = join(await folder(t), 'none');
   const { code, out } = await said(t, { DATA_DIR: dataDir }, '--stop');
   t.is(code, 0);
-  t.is(out, `Nothing runs: there is no installation in ${dataDir} yet.\n`);
+  t.is(out, `Nothing is running: there is no installation in ${dataDir} yet.\n`);
   t.false(existsSync(dataDir));
 });
 

@@ -33,7 +33,7 @@ export interface Controlled {
   players(serverId: string): readonly Player[];
   stats(): ProxyStats;
   kick(serverId: string, ip: string): void;
-  /** Remembers what another proxy has checked. */
+  /** Records an account verified by another proxy. */
   learn(account: VerifiedAccount): void;
   drain(): void;
 }
@@ -43,9 +43,9 @@ export interface ControlOptions {
   log: Log;
   /** Epoch ms. */
   now?: () => number;
-  /** Gathers changes for a moment; default: 20 ms. */
+  /** Delays a report briefly to batch changes. Default: 20 ms. */
   later?: (run: () => void) => void;
-  /** As `WakesOptions` has it; default: real time. */
+  /** Same as in `WakesOptions`. Default: real time. */
   after?: WakesOptions['after'];
   /** Called with the log level the service asks for. */
   onLogLevel?: (level: string) => void;
@@ -53,15 +53,16 @@ export interface ControlOptions {
 
 interface Link {
   channel: Channel;
-  /** Welcomed by the service: changes are reported from now on. */
+  /** Whether the service has accepted this proxy. Only then are changes reported. */
   isWelcome: boolean;
 }
 
 const GATHER_MS = 20;
 
 /**
- * The service, as a proxy in a process of its own knows it. Each connection begins anew: both sides tell all that is so. In between,
- * joined players play on, running games are joined by what is known, and wakes wait for the service to be back.
+ * The service as seen by a proxy in its own process. On each connection, both sides send their complete state again.
+ * While disconnected, joined players play on, joins to running games use the last known state, and wakes wait for the
+ * service to return.
  */
 export class Control implements Routes, Wake, Presence {
   readonly #options: ControlOptions;
@@ -80,7 +81,7 @@ export class Control implements Routes, Wake, Presence {
   #isDraining = false;
   #isFlushing = false;
   #lastStats = '';
-  /** Why the service does not take this proxy; '' unless it has said so last. */
+  /** Why the service refuses this proxy; '' if its last answer was no refusal. */
   #refusal = '';
 
   constructor(options: ControlOptions) {
@@ -96,22 +97,22 @@ export class Control implements Routes, Wake, Presence {
     this.#later = options.later ?? ((run) => void setTimeout(run, GATHER_MS).unref());
   }
 
-  /** The proxy that is made with this as its ports. To be called once, before the first connection. */
+  /** Sets the proxy that uses this object as its ports. Called once, before the first connection. */
   serve(proxy: Controlled): void {
     this.#proxy = proxy;
   }
 
-  /** Resolves when the service has told its whole truth for the first time: before, no host is known. */
+  /** Resolves when the service has sent its complete state for the first time. Until then, no host is known. */
   known(): Promise<void> {
     return this.#firstWhole.promise;
   }
 
-  /** The service is there and has told all. */
+  /** Whether the service is connected and has sent its complete state. */
   get isConnected(): boolean {
     return this.#mirror.isCurrent;
   }
 
-  /** The service is there, and does not take this proxy. */
+  /** Whether the service is reachable but refuses this proxy. */
   get isRefused(): boolean {
     return this.#refusal !== '';
   }
@@ -137,14 +138,14 @@ export class Control implements Routes, Wake, Presence {
     this.#flushLater();
   }
 
-  /** Reports the address where players connect now; null without one. */
+  /** Reports the address where players connect; null if not listening. */
   tellListening(listening: Address | null, isDraining: boolean): void {
     this.#listening = listening;
     this.#isDraining = isDraining;
     this.tellStats();
   }
 
-  /** To be called about once a second. */
+  /** Reports changed statistics. Called about once a second. */
   tellStats(): void {
     if (!this.#proxy || this.#link?.isWelcome !== true) return;
     const stats = this.#proxy.stats();
@@ -159,12 +160,12 @@ export class Control implements Routes, Wake, Presence {
     this.#send({ type: 'verified', accounts: [account] });
   }
 
-  /** Returns false if no service would record the line. */
+  /** Sends a log line to the service. Returns false if no service would record it. */
   tellLog(level: 'debug' | 'info' | 'warn', fields: object, message: string): boolean {
     return this.#send({ type: 'log', level, fields, message });
   }
 
-  /** Opens a connection and replaces any earlier one. Returns the handlers of its messages. */
+  /** Attaches a connection in place of any earlier one. Returns the handlers of its messages. */
   connect(channel: Channel): { receive(text: string): void; closed(): void } {
     this.#leave(this.#link);
     const link: Link = { channel, isWelcome: false };
@@ -219,7 +220,7 @@ export class Control implements Routes, Wake, Presence {
       case 'drain':
         return this.#proxy?.drain();
       default:
-        // A message of a later service, which does without an answer.
+        // Compiles only if all types are handled. A newer service may send others, which need no answer.
         message satisfies never;
     }
   }

@@ -5,29 +5,29 @@ import type { Control } from './control.ts';
 import { LINK_PATH } from './messages.ts';
 import { SOCKET_OPTIONS, openChannel } from './socket.ts';
 
-/** The service's address: a socket in the file system, which only its own user can reach, or a URL with a token. */
+/** The service's address: a socket in the file system, accessible only to its own user, or a URL with a token. */
 export type Service = { path: string } | { url: string; token: string };
 
 const FIRST_PAUSE_MS = 50;
 const LONGEST_PAUSE_MS = { path: 250, url: 2_000, severalUrls: 1_000 };
-/** Another release of the service takes another release of the proxy, which does not happen by the second. */
+/** Pause after a refusal. Only another release of service or proxy ends a refusal, so retrying often is useless. */
 const REFUSED_PAUSE_MS = 10_000;
 const HANDSHAKE_MS = 5_000;
-/** A link that has held for so long was no refusal: the next attempt is made soon. */
+/** A link that lasted this long was not refused, so the next attempt follows soon. */
 const STEADY_MS = 5_000;
 /**
- * Silence after which the next service is tried. With the time between two tries, shorter than a standby waits before
- * it takes over.
+ * Silence after which the next service is tried. Together with the pause between attempts, it is shorter than the time
+ * a standby waits before it takes over.
  */
 const SILENT_MS = 4_000;
 
 /**
- * Connects, and connects again whenever that has ended, until the returned function is called. Of several services, one takes links
- * at a time, and the others say that they do not: all are tried, each at its own pace, until one has opened.
+ * Keeps a connection to the service, reconnecting until the returned function is called. Of several services, only one
+ * accepts links at a time. All are tried in parallel, each at its own pace, until one opens.
  */
 export function keepLinked(control: Control, services: readonly Service[], log: Log): () => void {
   let isOver = false;
-  /** Log each absence once, as long as no service could be reached. */
+  /** Services that failed since the last connection. The outage is logged once, when all have failed. */
   const missed = new Set<Service>();
   let linked: WebSocket | undefined;
   const isSeveral = services.length > 1;
@@ -78,9 +78,9 @@ export function keepLinked(control: Control, services: readonly Service[], log: 
 
 interface Dialer {
   dial(): void;
-  /** Dials in a while. */
+  /** Dials after a pause. */
   again(last: { isSteady: boolean; isRefused: boolean }): void;
-  /** Dials no more. */
+  /** Stops dialling. */
   stop(): void;
 }
 
@@ -96,7 +96,7 @@ function createDialer(
   let opening: WebSocket | undefined;
 
   const wait = (inMs: number): void => {
-    // Spreads the attempts of several proxies.
+    // The random factor spreads the attempts of several proxies.
     timer = setTimeout(dial, inMs * (0.5 + Math.random() / 2));
     pauseMs = Math.min(pauseMs * 2, longestMs);
   };

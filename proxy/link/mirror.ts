@@ -5,22 +5,22 @@ import type { BannedAddress, FromService, LinkedRoute } from './messages.ts';
 interface Known {
   routes: Map<string, Route>;
   bans: Map<string, readonly BannedAddress[]>;
-  /** The server that is meant where none is named; null: none. */
+  /** The server reachable without a name; null if absent. */
   nameless: Nameless | null;
 }
 
 /**
- * The state last sent by the service: its routes and the bans of running games. While the service is away, players see
- * only what certainly still holds.
+ * The state last sent by the service: its routes and the bans of running games. While the service is away, routes show
+ * only what is certain to be still true.
  */
 export class Mirror implements Routes {
   #known: Known = nothing();
-  /** The state that a new service has sent so far. */
+  /** The state received so far from a newly connected service. */
   #next: Known | undefined;
   #isCurrent = false;
   readonly #away = new WeakMap<Route, Route>();
   readonly #now: () => number;
-  /** By host, of games that are ready: since when, by the service's clock and by this one. */
+  /** Ready time of running games by host: `said` by the service's clock, `at` by this machine's. */
   readonly #ready = new Map<string, { said: number; at: number }>();
 
   /** `now`: epoch ms. */
@@ -28,7 +28,7 @@ export class Mirror implements Routes {
     this.#now = now;
   }
 
-  /** The service is there and has said all. */
+  /** Whether the service is connected and has sent its complete state. */
   get isCurrent(): boolean {
     return this.#isCurrent;
   }
@@ -47,7 +47,7 @@ export class Mirror implements Routes {
     if (ban) throw new JoinRefused(ban[2]);
   }
 
-  /** The known state stays in force until the service has sent all of it again. */
+  /** Starts receiving a new complete state. The known one stays in force until it has arrived. */
   begin(): void {
     this.#next = nothing();
     this.#isCurrent = false;
@@ -95,7 +95,7 @@ export class Mirror implements Routes {
     return at;
   }
 
-  /** Always one object for one route: answers are kept by it. */
+  /** Always returns the same object for the same route, because answers are cached by route object. */
   #whileAway(route: Route): Route {
     const known = this.#away.get(route);
     if (known) return known;
@@ -109,13 +109,13 @@ function nothing(): Known {
   return { routes: new Map(), bans: new Map(), nameless: null };
 }
 
-/** Statuses are long and mostly the ones known before: those are kept once. */
+/** Statuses are long and mostly unchanged: shares the stored string if it is equal. */
 function complete(linked: LinkedRoute, before: Route | undefined, old: Route | undefined): Route {
   const { lastStatus = before?.lastStatus ?? null } = linked;
   return { ...linked, lastStatus: lastStatus === old?.lastStatus ? old.lastStatus : lastStatus };
 }
 
-/** Drops progress, which can no longer be seen, and the hung mark: a player who joins finds out. */
+/** Drops progress, which is unknown now, and the hung mark: a player who joins will find out. */
 function whileAway(route: Route): Route {
   const refusal = route.state === 'running' ? '' : route.refusal;
   return { ...route, phase: '', percent: -1, etaSeconds: null, refusal };

@@ -5,8 +5,8 @@ import { basename, dirname } from 'node:path';
 const LONGEST = 103;
 
 /**
- * A path by which the kernel takes a socket of this name, however deep it lies: on Linux, by a descriptor of its folder that stays
- * open with this process. Throws where there is no such way.
+ * Returns a path that the kernel accepts for this socket. A path too long is replaced by one through a descriptor of
+ * its folder, which stays open with the process (Linux only). Throws on other systems.
  */
 export function socketPath(path: string): string {
   if (Buffer.byteLength(path) <= LONGEST) return path;

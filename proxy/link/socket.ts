@@ -2,7 +2,7 @@ import { setImmediate as turn } from 'node:timers/promises';
 import type { WebSocket } from 'ws';
 import { type Channel, MAX_MESSAGE_BYTES } from './messages.ts';
 
-/** Unsent bytes after which the connection is closed. The other side gets the complete state when it is back. */
+/** Unsent bytes at which the connection is closed. The other side gets the complete state when it reconnects. */
 const MOST_UNSENT_BYTES = 8 * 1024 * 1024;
 /** Unsent bytes above which senders that can wait do so. */
 const ROOM_BYTES = 256 * 1024;
@@ -10,7 +10,7 @@ const ROOM_BYTES = 256 * 1024;
 const BEAT_MS = 2_000;
 const SILENT_MS = 12_000;
 
-/** For both ends of a link. */
+/** Options for both ends of a link. */
 export const SOCKET_OPTIONS = {
   maxPayload: MAX_MESSAGE_BYTES,
   maxFragments: 64,
@@ -19,15 +19,15 @@ export const SOCKET_OPTIONS = {
 
 export interface ChannelEvents {
   receive(text: string): void;
-  /** Once, whatever ended it. */
+  /** Called once, whatever ended the connection. */
   closed(): void;
-  /** The time a ping took to be answered, ms. */
+  /** Reports the round-trip time of a ping, in ms. */
   lag?(ms: number): void;
 }
 
 /**
- * Wraps an open WebSocket as a Channel with heartbeats. A malformed message, a reader that falls behind or silence ends
- * it. Calls `events` with the channel, because the receiver needs it first.
+ * Wraps an open WebSocket as a Channel with heartbeats. The channel ends on a malformed message, if the reader falls
+ * behind, or on silence. Calls `events` with the channel, because the receiver needs it first.
  */
 export function openChannel(
   socket: WebSocket,
@@ -58,7 +58,7 @@ export function openChannel(
       else socket.send(text, release);
     },
     async room() {
-      // Others have their turn in between, even where there is always room.
+      // Lets other work run in between, even if there is always room.
       await turn();
       if (isOver || socket.bufferedAmount <= ROOM_BYTES) return;
       await new Promise<void>((resolve) => waiting.push(resolve));

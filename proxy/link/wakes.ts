@@ -5,9 +5,9 @@ import { type FromProxy, MOST_WAKES } from './messages.ts';
 export interface WakesOptions {
   /** Epoch ms. */
   now: () => number;
-  /** Calls once, in so long; returns the cancellation. */
+  /** Calls `fire` once after `ms`. Returns a function that cancels it. */
   after: (ms: number, fire: () => void) => () => void;
-  /** Says something to the service, where it is there. */
+  /** Sends a message if the service is connected. */
   send: (message: FromProxy) => void;
 }
 
@@ -15,19 +15,19 @@ interface WaitingWake {
   server: string;
   player: Player;
   inLine: InLine | undefined;
-  /** As told last. */
+  /** The place last reported. */
   place: number | null;
   /** Epoch ms. */
   askedAt: number;
-  /** Ends the patience, which runs while the service is away. */
+  /** Cancels the time-out that runs while the service is away. */
   cancel: (() => void) | undefined;
   settle(outcome: Address | Error): void;
 }
 
-/** How long a player waits for a service that is away, each time that it is. */
+/** How long a player waits each time the service is away. */
 const PATIENCE_MS = 10 * 60_000;
 
-/** The wakes that players of this proxy wait for, over as many connections to the service as that takes. */
+/** The wakes that players of this proxy wait for. They survive reconnections to the service. */
 export class Wakes {
   readonly #options: WakesOptions;
   readonly #waiting = new Map<number, WaitingWake>();
@@ -37,7 +37,7 @@ export class Wakes {
     this.#options = options;
   }
 
-  /** As `Wake.wake`. Asks at once where the service is there. */
+  /** Same as `Wake.wake`. Sends the wake at once if the service is connected. */
   add(
     { server, player, inLine }: Pick<WaitingWake, 'server' | 'player' | 'inLine'>,
     signal: AbortSignal,
@@ -78,18 +78,18 @@ export class Wakes {
     this.#waiting.get(id)?.settle(outcome);
   }
 
-  /** Its place in line, as `InLine` has it. */
+  /** Reports the wake's place in the queue, as in `InLine`. */
   place(id: number, place: number | null): void {
     const wake = this.#waiting.get(id);
     if (wake) tell(wake, place);
   }
 
-  /** The service is there again. */
+  /** Sends all wakes again after the service has returned. */
   askAll(): void {
     for (const [id, wake] of this.#waiting) this.#ask(id, wake);
   }
 
-  /** The service is away. */
+  /** Starts the time-out of all wakes after the service has gone. */
   missAll(): void {
     for (const wake of this.#waiting.values()) this.#beginPatience(wake);
   }
@@ -113,7 +113,7 @@ function tell(wake: WaitingWake, place: number | null): void {
   wake.inLine?.tell(place);
 }
 
-/** Calls once, in so long; returns the cancellation. Keeps no process running. */
+/** Calls `fire` once after `ms`. Returns a function that cancels it. Does not keep the process alive. */
 export function inRealTime(ms: number, fire: () => void): () => void {
   const timer = setTimeout(fire, ms).unref();
   return () => clearTimeout(timer);

@@ -8,16 +8,16 @@ import { componentNbt } from './packets.ts';
 /** The state shown to a waiting player. */
 export interface WaitingView {
   route: Route;
-  /** In line for room to start, from 1, or 0 where that is not known; null: not in line. */
+  /** Place in the queue, from 1; 0 if unknown, null if not queued. */
   place: number | null;
-  /** Seconds left of the usual start; null where that is not known, or over. */
+  /** Seconds left of a typical start; null if unknown or exceeded. */
   leftSeconds: number | null;
   waitedSeconds: number;
-  /** Names of others who wait for the same server, the first to come first, and how many more there are. */
+  /** Names of the first others who wait for the same server, in order of arrival, and how many more there are. */
   others: { names: readonly string[]; more: number };
 }
 
-/** The id that the button of each dialog sends. */
+/** The id sent by the button of each dialog. */
 export const LEAVE = 'dormouse:leave';
 
 const NAME_UNITS = 64;
@@ -29,7 +29,7 @@ const BAR_PARTS = 40;
 const ORDINALS = new Intl.PluralRules('en', { type: 'ordinal' });
 const ENDINGS: Partial<Record<Intl.LDMLPluralRule, string>> = { one: 'st', two: 'nd', few: 'rd' };
 
-/** The server's name and description, how far its start is, and who else waits for it. */
+/** Shows the server's name and description, the progress of its start, and who else waits for it. */
 export function waitingDialog(view: WaitingView): NbtCompound {
   const { route, others } = view;
   return dialog(route.name, 'Leave', [
@@ -42,12 +42,12 @@ export function waitingDialog(view: WaitingView): NbtCompound {
   ]);
 }
 
-/** Why the server cannot be joined, and what to do. */
+/** Shows why the server cannot be joined, and what to do. */
 export function failureDialog(route: Route, text: string): NbtCompound {
   return dialog(route.name, 'Back to the server list', [cleanText(text, TEXT_UNITS)]);
 }
 
-/** A dialog of one button, which stays open until another takes its place (since 1.21.6: Dialog description format). */
+/** A dialog with one button. It stays open until another replaces it (since 1.21.6: Dialog description format). */
 function dialog(title: string, button: string, paragraphs: readonly string[]): NbtCompound {
   const body = paragraphs
     .filter((text) => text !== '')
@@ -95,7 +95,9 @@ function stateOf({ state, phase }: Route): string {
   }
 }
 
-/** How much of the whole wait is over, or of the preparation of the world; '' where neither is known (a percent below 0). */
+/**
+ * Returns a bar for the progress of the wait or of the world's preparation; '' if neither is known (negative percent).
+ */
 function bar({ route, leftSeconds, waitedSeconds }: WaitingView): string {
   const done = leftSeconds === null ? route.percent / 100 : waitedSeconds / (waitedSeconds + leftSeconds);
   if (!(done > 0)) return '';

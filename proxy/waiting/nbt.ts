@@ -11,7 +11,7 @@ export interface NbtCompound {
 const TAG = { end: 0, byte: 1, int: 3, string: 8, list: 9, compound: 10 } as const;
 const STRING_BYTES = 0xffff;
 
-/** `root` as packets carry it since 1.20.2: its kind, then its content, without a name. Throws RangeError or TypeError. */
+/** Encodes `root` as in packets since 1.20.2: type and content, without a name. Throws RangeError or TypeError. */
 export function encodeNbt(root: NbtCompound): Buffer {
   const parts: Buffer[] = [Buffer.from([TAG.compound])];
   writeContent(root, parts);
@@ -69,7 +69,7 @@ function writeString(text: string, parts: Buffer[]): void {
   parts.push(Buffer.from([bytes.length >> 8, bytes.length & 0xff]), bytes);
 }
 
-/** Java's own form of UTF-8: each UTF-16 unit by itself, and none of them a zero byte. */
+/** Encodes Java's modified UTF-8: each UTF-16 unit separately, without zero bytes. */
 function modifiedUtf8(text: string): Buffer {
   const bytes: number[] = [];
   for (let index = 0; index < text.length; index++) {

@@ -5,9 +5,9 @@ import { type TextComponent, toComponent } from '../text.ts';
 import { type NbtCompound, encodeNbt } from './nbt.ts';
 
 /**
- * The packets that keep a logged-in client in the configuration state and send it on. Their ids and fields have not
- * changed since the protocol has them: dialogs since 1.21.6, all others since 1.20.5. minecraft-data confirms this up
- * to 26.1; 26.2 changed only the login's success.
+ * The packets that keep a logged-in client in the configuration state and transfer it. Their ids and fields have not
+ * changed since they were introduced: dialogs in 1.21.6, all others in 1.20.5. minecraft-data confirms this up to 26.1;
+ * 26.2 changed only the login success.
  */
 const FROM_US = {
   customPayload: 0x01,
@@ -23,20 +23,20 @@ const LOGIN_ACKNOWLEDGED = 0x03;
 const BRAND_CHANNEL = 'minecraft:brand';
 const ID_UNITS = 32_767;
 
-/** The packets of the configuration state that matter here. */
+/** The relevant packets of the configuration state. */
 export type ClientPacket = { kind: 'keepAlive'; id: bigint } | { kind: 'click'; id: string } | { kind: 'other' };
 
-/** Lets the client in, unencrypted unless encryption has been switched on, under the name and UUID it claims. */
+/** Completes the login under the name and UUID that the client claims. The packet is not encrypted here. */
 export function loginSuccess(uuid: string, name: string, protocol: number): Buffer {
   const fields = [Buffer.from(uuid.replaceAll('-', ''), 'hex'), encodeString(name), encodeVarInt(0)];
   // "Strict error handling".
   if (protocol >= PROTOCOL.V1_20_5 && protocol < PROTOCOL.V1_21_2) fields.push(Buffer.from([0]));
-  // The id of a session.
+  // Session id.
   if (protocol >= PROTOCOL.V26_2) fields.push(randomBytes(16));
   return encodeFrame(LOGIN_SUCCESS, ...fields);
 }
 
-/** Whether this is the answer to Login Success, behind which the configuration state begins. */
+/** Reports whether this is the answer to Login Success, after which the configuration state begins. */
 export function isAcknowledgement(body: Buffer): boolean {
   return body.length === 1 && body[0] === LOGIN_ACKNOWLEDGED;
 }
@@ -51,7 +51,7 @@ export function keepAlive(id: bigint): Buffer {
   return encodeFrame(FROM_US.keepAlive, bytes);
 }
 
-/** Replaces the dialog that is open. */
+/** Replaces the open dialog. */
 export function showDialog(dialog: NbtCompound): Buffer {
   return encodeFrame(FROM_US.showDialog, encodeNbt(dialog));
 }
@@ -60,22 +60,22 @@ export function clearDialog(): Buffer {
   return encodeFrame(FROM_US.clearDialog);
 }
 
-/** The client closes this connection and comes to `host` and `port`, with a handshake that says so. */
+/** Makes the client reconnect to `host` and `port`, with a handshake that says so. */
 export function transfer(host: string, port: number): Buffer {
   return encodeFrame(FROM_US.transfer, encodeString(host), encodeVarInt(port));
 }
 
-/** Ends the connection with a text, `§` codes allowed, on the client's screen. */
+/** Ends the connection and shows a text on the client's screen; `§` codes are allowed. */
 export function disconnect(text: string, protocol: number): Buffer {
   return encodeFrame(FROM_US.disconnect, encodeNbt(componentNbt(toComponent(text, protocol))));
 }
 
-/** A text component in the form of the packets of this state. */
+/** Encodes a text component for packets of this state. */
 export function componentNbt({ extra, ...own }: TextComponent): NbtCompound {
   return { ...own, extra: extra?.map(componentNbt) };
 }
 
-/** Throws ProtocolError for a packet that is shorter than its fields. */
+/** Reads a client packet. Throws ProtocolError if it is shorter than its fields. */
 export function readClientPacket(body: Buffer): ClientPacket {
   const reader = new FrameReader(body);
   switch (reader.varInt()) {

@@ -9,7 +9,7 @@ import { failureDialog, waitingDialog } from './dialogs.ts';
 import type { NbtCompound } from './nbt.ts';
 import { WaitingClient } from './waiting-client.ts';
 
-/** Whose login it is, and where they came. */
+/** A login and the address the client used. */
 export interface Arrival {
   connection: ClientConnection;
   handshake: Handshake;
@@ -17,12 +17,12 @@ export interface Arrival {
   player: Player;
 }
 
-/** Behind it mod loaders and other proxies write what they need of the very connection on which the client plays. */
+/** Mod loaders and other proxies append data after this mark. The data belongs to the connection used for playing. */
 const MARK = '\0';
 
 /**
- * Whether the player waits in the waiting room: the server has one and is not up, the client is one of those that show
- * dialogs (since 1.21.6) and whose packets are known, and it needs nothing of the login that only a game can give.
+ * Reports whether the player waits in the waiting room: it is on for this server, the server is not up, the client is
+ * of a known version that shows dialogs (since 1.21.6), and its login needs nothing from the game.
  */
 export function isForWaitingRoom(route: Route | undefined, { handshake, player }: Arrival): route is Route {
   if (!route?.waitingRoom || route.refusal !== '' || (route.state === 'running' && route.address)) return false;
@@ -32,9 +32,9 @@ export function isForWaitingRoom(route: Route | undefined, { handshake, player }
 }
 
 /**
- * Wakes the server and shows the player how far it is, then sends them to the same place again: the connection on which
- * they play is one that only the game has read. Resolves with whether the server is up. Who cannot get in reads why.
- * Rejects with Kick where the client is still logging in, else with PeerGone or ProtocolError.
+ * Wakes the server and shows the player its progress, then transfers the player back to the same address, because the
+ * game needs a fresh connection. Resolves with whether the server is up. Otherwise the player sees why. Rejects with
+ * Kick while the client is still logging in, else with PeerGone or ProtocolError.
  */
 export async function waitInRoom(hold: Hold, route: Route, arrival: Arrival, context: Context): Promise<boolean> {
   const { connection, handshake, host, player } = arrival;
@@ -66,7 +66,7 @@ export async function waitInRoom(hold: Hold, route: Route, arrival: Arrival, con
   }
 }
 
-/** Shows why for a while, unless the waiting has ended by itself: then the player has left, or must. */
+/** Shows the reason for a while and disconnects. Skips the dialog if the wait is already over. */
 async function explain(
   client: WaitingClient,
   hold: Hold,
@@ -80,12 +80,12 @@ async function explain(
   client.sendAway(kick.text);
 }
 
-/** The view of one player. */
+/** The content of one player's dialog. */
 class View {
   readonly #arrival: Arrival;
   readonly #context: Context;
   #route: Route;
-  /** Monotonic ms: of the route as it is, and of the wait for the start. */
+  /** Monotonic ms: start of the current route, and of the wait for the start. */
   #routeSince: number;
   #since: number;
   #place: number | null = null;
@@ -97,14 +97,14 @@ class View {
     this.#routeSince = this.#since = context.clock.now();
   }
 
-  /** As `InLine.tell`. */
+  /** Same as `InLine.tell`. */
   tell(place: number | null): void {
     // The time in the queue does not count as start-up time.
     if (place !== this.#place) this.#since = this.#context.clock.now();
     this.#place = place;
   }
 
-  /** As it is to be now; called each second. */
+  /** Returns the current dialog. Called each second. */
   dialog(): NbtCompound {
     const { host, player } = this.#arrival;
     const { routes, waitingList } = this.#context;

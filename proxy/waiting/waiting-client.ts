@@ -19,9 +19,9 @@ import {
   transfer,
 } from './packets.ts';
 
-/** The longest payload a client sends, and some room for its name. */
+/** The longest payload of a client, and room for its name. */
 const FRAME_BYTES = 33 * 1024;
-/** Most bytes a waiting client may send: brand and settings, channels of its mods, a few answers a minute. */
+/** Most bytes a waiting client may send: brand, settings, channels of its mods, and a few answers a minute. */
 const MOST_BYTES = 64 * 1024;
 const BRAND = 'Dormouse';
 
@@ -30,13 +30,13 @@ export interface WaitingClientOptions {
   player: Player;
   timings: Timings;
   clock: Clock;
-  /** Called once: with Kick where the player has pressed the button, else with PeerGone or ProtocolError. */
+  /** Called once: with Kick if the player pressed the button, else with PeerGone or ProtocolError. */
   onGone: (reason: unknown) => void;
 }
 
 /**
- * A client in the configuration state, where it shows dialogs and stays for as long as it is sent keep-alives. Only its
- * answers to them and its button count; whatever else it sends is dropped.
+ * A client in the configuration state, where it shows dialogs and stays while it gets keep-alives. Only its answers and
+ * its button matter; all other packets are dropped.
  */
 export class WaitingClient {
   readonly #options: WaitingClientOptions;
@@ -45,7 +45,7 @@ export class WaitingClient {
   #dialog: (() => NbtCompound) | undefined;
   #shown: Buffer | undefined;
   #lastId = 0n;
-  /** Keep-alives without an answer, the oldest first. */
+  /** Unanswered keep-alives, the oldest first. */
   readonly #unanswered: { id: bigint; at: number }[] = [];
   #lastKeepAliveAt = -Infinity;
 
@@ -53,12 +53,12 @@ export class WaitingClient {
     this.#options = options;
   }
 
-  /** The login is complete: from now on the client gets packets of the configuration state. */
+  /** Whether the login is complete, so that the client accepts configuration packets. */
   get hasBegun(): boolean {
     return this.#hasBegun;
   }
 
-  /** Lets the client in and shows it the dialog, each second anew. Rejects with PeerGone or ProtocolError. */
+  /** Completes the login and shows the dialog, updated each second. Rejects with PeerGone or ProtocolError. */
   async begin(uuid: string, dialog: () => NbtCompound): Promise<void> {
     const { connection, player, timings } = this.#options;
     const { socket, inbox } = connection;
@@ -75,7 +75,7 @@ export class WaitingClient {
     this.#timer = setInterval(() => this.#tick(), timings.dialogMs);
   }
 
-  /** Shows another dialog from now on. */
+  /** Replaces the dialog. */
   show(dialog: () => NbtCompound): void {
     this.#dialog = dialog;
     this.#tick();
@@ -85,12 +85,12 @@ export class WaitingClient {
     clearInterval(this.#timer);
   }
 
-  /** The client goes to `host` and `port` by itself. */
+  /** Transfers the client to `host` and `port`. */
   sendOn(host: string, port: number): void {
     this.#options.connection.sendAndAwaitEnd(Buffer.concat([clearDialog(), transfer(host, port)]));
   }
 
-  /** The client shows `text` and is no longer here. */
+  /** Disconnects the client and shows `text`. */
   sendAway(text: string): void {
     const { connection, player } = this.#options;
     connection.sendAndClose(disconnect(text, player.protocol));
@@ -106,7 +106,7 @@ export class WaitingClient {
       return;
     }
     if (at - this.#lastKeepAliveAt >= timings.beatMs) this.#sendKeepAlive(at);
-    // A client that does not keep up is shown the newest once it does.
+    // A client that falls behind gets the newest dialog once it has caught up.
     if (connection.socket.writableLength > 0 || !this.#dialog) return;
     const frame = showDialog(this.#dialog());
     if (this.#shown?.equals(frame)) return;

@@ -3,7 +3,7 @@ import { prefixesOf } from '../limits.ts';
 import type { Player } from '../ports.ts';
 
 export interface WaitingListOptions {
-  /** How long a player who was sent on may take to come back, in ms. */
+  /** How long a transferred player may take to come back, in ms. */
   returnMs: number;
   /** Monotonic ms. */
   now: () => number;
@@ -12,7 +12,7 @@ export interface WaitingListOptions {
 const MOST_NAMES = 5;
 const MOST_EXPECTED = 10_000;
 
-/** The players who wait for each server, and those sent on to a ready one who are about to come back. */
+/** The players waiting for each server, and those sent on to a ready one and about to come back. */
 export class WaitingList {
   readonly #returnMs: number;
   /** By server, in order of arrival. */
@@ -24,7 +24,7 @@ export class WaitingList {
     this.#expected = new ExpiringMap(MOST_EXPECTED, now);
   }
 
-  /** The player waits until the function that is returned is called. */
+  /** Adds a waiting player. Returns a function that removes it. */
   add(serverId: string, player: Player): () => void {
     const players = this.#waiting.get(serverId) ?? new Set();
     this.#waiting.set(serverId, players.add(player));
@@ -34,7 +34,7 @@ export class WaitingList {
     };
   }
 
-  /** The other players waiting beside `player`. */
+  /** Returns the other players waiting for the same server. */
   others(serverId: string, player: Player): { names: string[]; more: number } {
     const names: string[] = [];
     const players = this.#waiting.get(serverId);
@@ -46,12 +46,12 @@ export class WaitingList {
     return { names, more: others - names.length };
   }
 
-  /** The player is to come back to `host` in a moment. */
+  /** Expects the player to come back to `host` soon. */
   expect(host: string, player: Player): void {
     this.#expected.set(keyOf(host, player), true, this.#returnMs);
   }
 
-  /** Whether this is a player who was expected; once for each time. */
+  /** Reports whether this player was expected, and forgets it. */
   takeBack(host: string, player: Player): boolean {
     const key = keyOf(host, player);
     const isExpected = this.#expected.has(key);

@@ -27,25 +27,27 @@ const Backup = z
     kind: reply.text.describe('`manual`, `schedule`, `install`, `reset`, `restore` or `previous`; more may come.'),
     error: reply.text.describe('Why it failed.'),
     note: reply.text.describe(
-      'What to know before it is restored, as that a running game did not confirm that it had saved its world.',
+      'A note to read before restoring, for example that a running game did not confirm that it had saved its world.',
     ),
-    locked: reply.flag.describe('Can neither be deleted nor go by the rules of retention.'),
+    locked: reply.flag.describe('Cannot be deleted, by hand or by retention.'),
     finishedAt: reply.timestamp,
-    percent: reply.int32.describe('How far it has come while it is being made or restored; else 0.'),
+    percent: reply.int32.describe('Progress while it is being created or restored; else 0.'),
     treeBytes: reply.int64.describe('Of what is in it.'),
     sha256: reply.text.describe('Of the archive, in hex.'),
-    type: reply.text.describe("The server's core when it was made; a restore brings it back."),
+    type: reply.text.describe('The server’s core at the time of the backup; a restore switches back to it.'),
     version: reply.text,
     modpackPlatform: reply.text,
     modpackRef: reply.text,
     modpackVersion: reply.text,
     offSite: reply.flag.describe(
-      "Lies in the operator's store off site; until all of it is there, on the service's own disk.",
+      'Stored in the operator’s off-site store. Until the upload is complete, it is on the service’s own disk.',
     ),
     awaitingOffSite: reply.flag.describe(
       'Is to be brought there, or is being brought. It can be restored and downloaded meanwhile.',
     ),
-    encrypted: reply.flag.describe("With a key of the operator's, where it lies. A download is not."),
+    encrypted: reply.flag.describe(
+      'Encrypted with the operator’s key where it is stored. Downloads are not encrypted.',
+    ),
   })
   .meta({ id: 'Backup' });
 
@@ -76,7 +78,7 @@ const listBackups = ({ serverOperation, backups }: Needs) =>
     method: 'get',
     path: '/v1/servers/{id}/backups',
     summary: 'List backups',
-    description: 'Newest first; those that wait, are being made or have failed too.',
+    description: 'Newest first, including queued, running and failed ones.',
     params: ServerParams,
     reply: z
       .object({ backups: z.array(Backup).default([]), retention: BackupRetention.describe('How many are kept.') })
@@ -115,7 +117,7 @@ const deleteBackup = ({ serverOperation, backups }: Needs) =>
     method: 'post',
     path: '/v1/servers/{id}/backups/{backupId}:delete',
     summary: 'Delete a backup',
-    description: 'Also one that is being made, which is then given up. A locked one is unlocked first.',
+    description: 'A backup in progress is cancelled. Unlock a locked one first.',
     params: BackupParams,
     example: {},
     reply: Nothing,
@@ -191,7 +193,7 @@ const setBackupLocked = ({ serverOperation, backups }: Needs) =>
     method: 'post',
     path: '/v1/servers/{id}/backups/{backupId}:setLocked',
     summary: 'Lock or unlock a backup',
-    description: 'A locked one is neither deleted nor removed by the rules of retention.',
+    description: 'A locked backup is not deleted, by hand or by retention.',
     params: BackupParams,
     body: message({ locked: z.boolean().default(false) }).meta({ id: 'SetBackupLockedRequest' }),
     example: { locked: true },
@@ -212,7 +214,7 @@ const setBackupRetention = ({ serverOperation, backups }: Needs) =>
     path: '/v1/servers/{id}/backups:setRetention',
     summary: 'Set how many backups are kept',
     description:
-      'The newest, and the newest of so many hours, days, weeks and months (UTC); the rest go when a backup has been made. ' +
+      'Keeps the newest backups, and the newest of as many hours, days, weeks and months (UTC). The rest are deleted after the next backup. ' +
       'Locked ones and the newest good one always stay. Fields left out stay as they are; all 0 keeps everything.',
     params: ServerParams,
     body: message({
@@ -241,7 +243,7 @@ export const backupOperations = (needs: Needs): readonly Operation[] => [
   setBackupRetention(needs),
 ];
 
-/** `awaiting`: the ids of those that are still to be brought off site. */
+/** `awaiting`: ids of the backups still to be uploaded. */
 function backupView(row: BackupRow, awaiting: ReadonlySet<string>, percent = 0): z.input<typeof Backup> {
   const offSite = row.location !== '';
   return { ...row, percent, offSite, awaitingOffSite: awaiting.has(row.id), encrypted: row.sealedBy !== '' };

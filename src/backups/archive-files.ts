@@ -11,16 +11,16 @@ import { type SealKey, opened, sealedBytes } from './seal.ts';
 
 const CHUNK_BYTES = 512 * KIB;
 
-/** Finished archives, wherever they lie, encrypted or not: what is read is the archive as it was made. */
+/** Finished archives, wherever they are stored. Encrypted ones are decrypted when read. */
 export interface ArchiveFiles {
-  /** Rejects with BACKUP_FILE_MISSING if the archive is missing or its size differs, and like `read`. */
+  /** Rejects with BACKUP_FILE_MISSING if the archive is missing or its size differs, and with the errors of `read`. */
   require(row: BackupRow): Promise<void>;
   /**
-   * The bytes of an archive, or of a part of it. BACKUP_FILE_MISSING, BACKUP_STORE_AWAY, BACKUP_KEY_MISSING where it is encrypted
-   * with a key that is not among ours, ArchiveCorrupt where it was encrypted and has been changed since.
+   * Reads an archive or a part of it. Fails with BACKUP_FILE_MISSING, BACKUP_STORE_AWAY, BACKUP_KEY_MISSING if its key
+   * is not among ours, or ArchiveCorrupt if it was encrypted and has been changed.
    */
   read(row: BackupRow, range?: ByteRange): Readable;
-  /** The file of an archive that lies here as it was made, for its caller to close; any other can only be read by `read`. */
+  /** Opens the file of an unencrypted archive on this machine; the caller closes it. Undefined for all others. */
   open(row: BackupRow): Promise<FileHandle | undefined>;
 }
 
@@ -28,12 +28,12 @@ export interface ArchiveFilesOptions {
   store: Pick<Store, 'query'>;
   dataDir: string;
   offSite: OffSite;
-  /** All that archives may be encrypted with. */
+  /** All keys that existing archives may be encrypted with. */
   keys: readonly SealKey[];
 }
 
 export function createArchiveFiles({ store, dataDir, offSite, keys }: ArchiveFilesOptions): ArchiveFiles {
-  /** A backup moved off site meanwhile is no longer in the folder. Its row has the new place. */
+  /** Returns the new row of a backup that has been moved off site since. */
   async function moved(row: BackupRow): Promise<BackupRow> {
     const now = await getBackup(store, row.serverId, row.id);
     if (now === undefined || now.location === row.location) throw filesMissing(row.id);

@@ -10,20 +10,20 @@ import type { SealKey } from './seal.ts';
 export type { Archive } from './pack-job.ts';
 
 export interface ArchiveOptions {
-  /** Stops, and leaves nothing behind. */
+  /** Cancels and removes the partial file. */
   signal: AbortSignal;
-  /** Asked for room before each piece is written, with its bytes; what it rejects with ends the writing. */
+  /** Called with the size of each piece before it is written, to reserve space. A rejection ends the writing. */
   grow: (bytes: number) => Promise<void>;
-  /** Called with the bytes of files read so far, now and then. */
+  /** Called from time to time with the bytes of files read so far. */
   progress: (treeBytes: number) => void;
-  /** The encryption key; default: none. `sizeBytes` and `sha256` are those before encryption. */
+  /** The encryption key; default: none. `sizeBytes` and `sha256` in the result are those before encryption. */
   key?: SealKey | undefined;
 }
 
 /**
- * Has a worker write a data root (default: nothing) as a tar compressed with Zstandard (RFC 8878) to `target`, which appears
- * whole and on disk or not at all. A file that changes meanwhile, as a log does, is taken as long as it was when it was come to:
- * what it has lost since is zeros.
+ * Writes a data root (default: none) to `target` in a worker, as a tar compressed with Zstandard (RFC 8878). The file
+ * appears complete and synced to disk, or not at all. A file that changes in the meantime, such as a log, keeps the
+ * size it had when its turn came: truncated bytes become zeros.
  */
 export async function writeArchive(
   workers: Pick<WorkerPool, 'stream'>,
@@ -37,7 +37,7 @@ export async function writeArchive(
     await using file = await open(temp, 'w', 0o640);
     const files = tree ? [file.fd, tree.descriptor] : [file.fd];
     const input: PackInput = { hasTree: tree !== undefined, key };
-    // There may be any amount of files: it is the signal that ends it.
+    // The number of files is unlimited; only the signal ends this.
     const limits = { cpuMs: DAY_MS, ahead: 1 };
     let archive: Archive | undefined;
     for await (const step of workers.stream(packTree, input, { tenant: target, signal, files, ...limits })) {

@@ -28,27 +28,27 @@ export interface ArchivesOptions {
   owner: FileOwner | undefined;
   disk: Disk;
   clock: Clock;
-  /** All of a server's backups together may be so large; 0: no limit. */
+  /** Limit for all backups of a server together; 0: unlimited. */
   quotaBytes: number;
-  /** Default: a mutex of its own. */
+  /** Default: its own mutex. */
   withFilesLock?: WithKeyLock;
-  /** The free space of the disk: everything that is written at the same time reserves its bytes here. */
+  /** The disk's free space, in which all concurrent writers reserve their bytes. */
   free: FreeDisk;
   /** The encryption key of new archives; default: none. */
   key?: SealKey | undefined;
   files: Pick<ArchiveFiles, 'read' | 'open'>;
   /** The account's disk limit. Default: unlimited. */
   accounts?: Pick<AccountDisk, 'hold'> | undefined;
-  /** The size of servers' files, the basis of an archive's progress. Default: unknown. */
+  /** The size of servers' files, used for an archive's percentage. Default: unknown. */
   usage?: Pick<DiskUsage, 'of' | 'measure'> | undefined;
 }
 
-/** More than anybody asks for at the same time. */
+/** More concurrent restores than ever occur. */
 const RESTORES_AT_ONCE = 64;
-/** How long the next game may take to start saving before other archives are made meanwhile. Most games save faster. */
+/** How long a game may take to start saving before the turn is lent to other archives. Most games save faster. */
 const MOMENT_MS = 3_000;
 
-/** `signal` also ends the wait for the mutexes. `progress` is in percent of the files' bytes. */
+/** `signal` also ends the wait for the mutexes. `progress` gets percentages of the files' bytes. */
 export interface Making {
   /** Accounts take turns. */
   accountId: string;
@@ -57,33 +57,36 @@ export interface Making {
 }
 
 /**
- * Trees into archives and back. Archives are made one at a time on this machine, so that its disks have time for players
- * too; a restore, which keeps a server down, waits only for what else is done with that server.
+ * Archives servers' files and unpacks them again. Archives are made one at a time on this machine, so that its disks
+ * have time for players. A restore keeps a server down, so it waits only for other work on the same server.
  */
 export interface Archives {
-  /** Runs with the mutex of a server's files, as everything does that replaces or archives them whole. */
+  /** Holds the mutex of a server's files, as everything must that replaces or archives them as a whole. */
   withFilesLock: WithKeyLock;
   /**
-   * Archives a server's files as they are when `work` calls for it; `work` runs under `withFilesLock`, and when it is its turn on this
-   * machine. RESOURCE_EXHAUSTED BACKUP_QUOTA_EXCEEDED or DISK_FULL, then nothing of it is left.
+   * Archives a server's files when `work` asks for it. `work` runs when its turn comes on this machine, under
+   * `withFilesLock`. Rejects with RESOURCE_EXHAUSTED BACKUP_QUOTA_EXCEEDED or DISK_FULL, and leaves nothing behind.
    */
   make<T>(backup: Ref, making: Making, work: (maker: Maker) => Promise<T>): Promise<T>;
   /**
-   * Unpacks a backup beside the server's files, which stay: RESOURCE_EXHAUSTED DISK_FULL where the disk has no room for both,
-   * ArchiveCorrupt, or as a reservation rejects. Runs under `withFilesLock`.
+   * Unpacks a backup beside the server's files, which stay. Must run under `withFilesLock`. Rejects with
+   * RESOURCE_EXHAUSTED DISK_FULL if the disk has no room for both, with ArchiveCorrupt, or with a reservation's error.
    */
   stage(backup: BackupRow, making: Omit<Making, 'accountId'>): Promise<void>;
 }
 
-/** For one backup whose turn it is. */
+/** Tools for the backup whose turn it is. */
 export interface Maker {
-  /** FAILED_PRECONDITION SERVER_FOLDER_MISSING if the server has run and has no folder; before its first run it needs none. */
+  /**
+   * Throws FAILED_PRECONDITION SERVER_FOLDER_MISSING if the server has run and has no folder. Before its first run, it
+   * needs none.
+   */
   archive: (signal: AbortSignal, hasRun: boolean) => Promise<Made>;
-  /** Waits for what has to be done before. Where that takes longer than a moment, other servers' archives are made meanwhile. */
+  /** Waits for a preparation. If that takes longer than a moment, the turn is lent to other servers' archives. */
   prepare: Place['lend'];
 }
 
-/** A finished archive, and the id of the key that it is encrypted with ('' for none). */
+/** A finished archive with the id of its encryption key ('' if unencrypted). */
 export type Made = Archive & Pick<BackupRow, 'sealedBy'>;
 
 export type Ref = Pick<BackupRow, 'serverId' | 'id'>;
@@ -91,7 +94,7 @@ export type Ref = Pick<BackupRow, 'serverId' | 'id'>;
 export function createArchives(options: ArchivesOptions): Archives {
   const { store, dataDir, owner, disk, quotaBytes, free, key, files, withFilesLock = createKeyedMutex() } = options;
   const withMachineLock = createLendableMutex(options.clock, MOMENT_MS);
-  // Backups have workers of their own: a game that has paused saving, or is down, must not wait for other tenants' work.
+  // Separate workers for backups, because other tenants' work must not delay a game that is down or has paused saving.
   const workers = createWorkerPool({ streams: RESTORES_AT_ONCE, trusted: true });
 
   async function archive(
@@ -111,7 +114,7 @@ export function createArchives(options: ArchivesOptions): Archives {
       size += bytes;
       if (size > quotaLeft) throw quotaExceeded(quotaBytes);
       await account?.grow(bytes);
-      // The piece before has been written, or is about to be.
+      // The previous piece has been written, or is about to be.
       hold.landed(last);
       await hold.grow((last = bytes));
     };
@@ -133,17 +136,14 @@ export function createArchives(options: ArchivesOptions): Archives {
     }
   }
 
-  /**
-   * Returns the size of the server's files as far as it is known by now: counting them again takes long with many small
-   * ones.
-   */
+  /** Returns the size of the server's files as known so far, because a new count takes long with many small files. */
   function expectedBytes(serverId: string): () => number {
     const { usage } = options;
     if (usage?.of(serverId) === undefined) usage?.measure(serverId).catch(() => {});
     return () => usage?.of(serverId)?.logicalBytes ?? Infinity;
   }
 
-  /** How large another archive of the server may become. */
+  /** Returns the maximum size of another archive of the server. */
   async function quotaLeftOf(serverId: string): Promise<number> {
     if (quotaBytes === 0) return Infinity;
     const backups = await listBackups(store, serverId);
@@ -164,7 +164,7 @@ export function createArchives(options: ArchivesOptions): Archives {
       withMachineLock(
         accountId,
         async ({ lend: prepare }) => {
-          // A job that holds the files, such as a long restore, keeps no other server waiting either.
+          // Lends the turn to other servers while a job, such as a long restore, holds these files.
           const [ours, over] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
           const holding = withFilesLock(backup.serverId, () => (ours.resolve(), over.promise), signal);
           try {
@@ -220,7 +220,7 @@ async function treeBytes(jail: Jail, signal: AbortSignal): Promise<number> {
   return bytes;
 }
 
-/** Reports the bytes about to be written once the bytes before have been, except for a few small files. */
+/** Marks the previous bytes as written when the next ones are about to be, which is right but for a few small files. */
 function told(hold: Pick<Hold, 'landed'>, tell: (bytes: number) => void): (bytes: number) => void {
   let [landed, last] = [0, 0];
   return (bytes) => {
@@ -231,7 +231,7 @@ function told(hold: Pick<Hold, 'landed'>, tell: (bytes: number) => void): (bytes
   };
 }
 
-/** Bytes as whole percents of all, each told once. */
+/** Reports bytes as whole percentages, each once. */
 function percents(tell: (percent: number) => void): (bytes: number, total: number) => void {
   let told = 0;
   return (bytes, total) => {

@@ -39,15 +39,15 @@ export interface BackupRoomOptions {
   dataDir: string;
   owner: FileOwner | undefined;
   rconPassword: (serverId: string) => string;
-  /** All of a server's backups together may be so large; 0: no limit. */
+  /** Limit for all backups of a server together; 0: unlimited. */
   quotaBytes: number;
   /** Default: no quota. */
   disk?: Disk;
   /** Keeps changes and restores apart. */
   lock: ChangeLock;
-  /** See `Archives`. Default: locks of its own. */
+  /** See `Archives`. Default: its own locks. */
   withFilesLock?: WithKeyLock;
-  /** See `ArchivesOptions`. Default: one of its own. */
+  /** See `ArchivesOptions`. Default: its own. */
   free?: FreeDisk;
   /** See `ArchivesOptions`. */
   accounts?: Pick<AccountDisk, 'hold'>;
@@ -67,23 +67,21 @@ const FOLDER_ONLY = createOffSite('', () => {
   throw new Error('no store off site was given');
 });
 
-/** Notifies the viewers of a server of its backups. */
+/** Notifies a server's viewers of its backups. */
 export interface BackupEvents {
   publish(serverId: string, type: 'backup', data: object): void;
 }
 
-/** The backups of a service, in parts that it opens one after the other. */
+/** The backups of a service, opened in several parts. */
 export interface BackupRoom {
   archives: Archives;
   /** Used by the servers' effects. */
   maintain: (host: EffectHost) => Maintain;
   /** Used when a server is deleted: removes everything but the server's own folder. */
   erase: (serverId: string) => Promise<void>;
-  /**
-   * To be called before the servers are restored: marks as failed what the previous process left and no job takes up.
-   */
+  /** Marks as failed the work of the previous process that no job resumes. Called before the servers are restored. */
   recover(): Promise<void>;
-  /** To be called once the servers are live. */
+  /** Called once the servers are live. */
   open(servers: Servers, events: BackupEvents): Promise<Backups>;
 }
 
@@ -133,7 +131,7 @@ export function createBackupRoom(options: BackupRoomOptions): BackupRoom {
       });
     },
     async recover() {
-      const error = 'The service was restarted while this backup was made. Make another.';
+      const error = 'The service restarted during this backup. Create another one.';
       for (const row of await listBackupsIn(store, 'running')) {
         const fields = { state: 'failed', error, finishedAt: clock.now() } as const;
         await rm(archivePath(dataDir, row.serverId, row.id), { force: true });
@@ -143,7 +141,7 @@ export function createBackupRoom(options: BackupRoomOptions): BackupRoom {
       const busy = new Set(await listServersWithJob(store));
       const withPrevious = new Set((await listPrevious(store)).map(({ serverId }) => serverId));
       await sweepSiblings(dataDir, { all, busy, withPrevious });
-      // Runs in the background, because there may be much to remove. Does not touch this process's own work.
+      // Runs in the background, because there may be much to remove. Does not affect this process's own work.
       const failed = (server: string, error: unknown) =>
         log.warn({ server, err: error }, 'what an earlier run left in a server’s files could not be removed');
       void sweepRoots(dataDir, failed).catch((error: unknown) => failed('', error));

@@ -27,21 +27,21 @@ export interface BackupsOptions extends BackupParts {
   files: ArchiveFiles;
   /** The published progress. */
   progress: Pick<Progress, 'of'>;
-  /** Servers with a folder that a restore has replaced; the jobs add to it. */
+  /** Servers with a folder that a restore has replaced. Jobs add to it. */
   withPrevious: Set<string>;
   leftOver: LeftOver;
 }
 
-/** The server that something is about. */
+/** A server and its account. */
 export type Owned = Pick<ServerRow, 'id' | 'accountId'>;
 
-/** The requester of a backup and the reason. */
+/** The requester of a backup and its kind. */
 export interface Asked {
   actor: AuditActor;
   kind: Exclude<rows.BackupKind, 'previous'>;
 }
 
-/** All servers' backups. Rejects with StatusError; BACKUP_NOT_FOUND for ids of other servers too. */
+/** All servers' backups. Rejects with StatusError: BACKUP_NOT_FOUND also for ids of other servers. */
 export class Backups {
   readonly #options: BackupsOptions;
   readonly #inFlight = new Map<string, { call: AbortController; ended: Promise<void> }>();
@@ -49,9 +49,9 @@ export class Backups {
   readonly #removal: BackupRemoval;
   readonly #previous: PreviousFolders;
   readonly #run: ReturnType<typeof createBackupRun>;
-  /** Archives that belong to no backup, as found at the start, or left since by a removal that failed. */
+  /** Archives without a backup, found at the start or left by a failed removal. */
   readonly orphans: () => readonly Orphan[];
-  /** Archives off site that belong to no backup. */
+  /** Archives off site without a backup. */
   readonly leftOver: LeftOver;
 
   private constructor(options: BackupsOptions) {
@@ -65,8 +65,8 @@ export class Backups {
   }
 
   /**
-   * Resumes after the previous process: queued backups stay queued, and games whose saving was paused save
-   * again. Call it when the servers are live again.
+   * Resumes after the previous process: queued backups stay queued, and games whose saving was paused save again. Call
+   * it when the servers are live again.
    */
   static async open(options: BackupsOptions): Promise<Backups> {
     const backups = new Backups(options);
@@ -84,17 +84,17 @@ export class Backups {
     return rows.listBackups(this.#options.store, serverId);
   }
 
-  /** How far the making or the restore of one has come, 0 to 100; 0 where neither goes on. */
+  /** Progress of a backup or of its restore, 0 to 100; 0 if neither is running. */
   percentOf({ serverId, id }: Ref): number {
     return this.#options.progress.of(serverId, id);
   }
 
-  /** The ids of those that are still to be brought off site; until then they lie in the folder. */
+  /** Returns the ids of the backups still to be uploaded. Until then, they are in the folder. */
   awaitingOffSite(serverId: string): Promise<ReadonlySet<string>> {
     return listUploadsOf(this.#options.store, serverId);
   }
 
-  /** How many backups of all servers wait for their upload, and for how long the oldest has waited. */
+  /** Returns the number of backups of all servers waiting for their upload, and how long the oldest has waited. */
   async uploadsWaiting(): Promise<{ count: number; oldestMs: number }> {
     const { store, clock } = this.#options;
     const { count, since } = await countUploads(store);
@@ -107,8 +107,8 @@ export class Backups {
   }
 
   /**
-   * Puts a backup into the queue, where it stays over restarts. Each server has one place in it: ABORTED OPERATION_IN_PROGRESS
-   * while that is taken.
+   * Queues a backup; it stays queued over restarts. A server may have only one in progress: otherwise throws ABORTED
+   * OPERATION_IN_PROGRESS.
    */
   async create(server: Owned, { actor, kind }: Asked): Promise<rows.BackupRow> {
     const { store, clock, publish } = this.#options;
@@ -138,7 +138,7 @@ export class Backups {
     }
   }
 
-  /** Removes a backup, even one in the making or one whose files are gone or out of reach. BACKUP_LOCKED. */
+  /** Removes a backup, even one in progress or with missing or unreachable files. Throws BACKUP_LOCKED. */
   async remove(server: Owned, id: string, actor: AuditActor): Promise<void> {
     const { store, clock, publish } = this.#options;
     const row = await rows.getBackup(store, server.id, id);
@@ -165,7 +165,7 @@ export class Backups {
     return { ...row, locked: lock };
   }
 
-  /** Fields left out stay as they are. Holds from the next backup on. */
+  /** Sets the given fields; others are unchanged. Applies from the next backup on. */
   async setRetention(server: Owned, fields: Partial<rows.Retention>, actor: AuditActor): Promise<rows.Retention> {
     const { store, clock } = this.#options;
     const at = clock.now();
@@ -180,7 +180,10 @@ export class Backups {
     });
   }
 
-  /** A finished backup and its archive. BACKUP_NOT_READY, and as `ArchiveFiles.require`; its bytes as `read`. */
+  /**
+   * Returns a finished backup and its bytes. Throws BACKUP_NOT_READY and the errors of `ArchiveFiles.require`; reading
+   * fails like `ArchiveFiles.read`.
+   */
   async archive(
     serverId: string,
     id: string,
@@ -192,8 +195,9 @@ export class Backups {
   }
 
   /**
-   * Puts a backup in place of the server's files, the server being stopped for it and started again if it ran. Resolves when
-   * that is done; after a rejection everything is as it was, unless it is `signal` that fired: then it goes on by itself.
+   * Replaces the server's files with a backup. Stops the server for this and starts it again if it was running.
+   * Resolves when done. On a rejection, everything is unchanged, except if `signal` fired: then the restore continues
+   * by itself.
    */
   async restore(serverId: string, id: string, cause: Cause, signal: AbortSignal): Promise<void> {
     const backup = await this.#ready(serverId, id);
@@ -202,7 +206,7 @@ export class Backups {
     await this.maintain(serverId, { kind: 'backup.restore', target: id }, cause, signal);
   }
 
-  /** A job on a server's files, in the same manner. */
+  /** Runs a job on a server's files in the same way. */
   async maintain(serverId: string, job: Omit<Job, 'id'>, cause: Cause, signal: AbortSignal): Promise<void> {
     const { servers, store, clock } = this.#options;
     const making = (await rows.listBackups(store, serverId)).find(
@@ -216,7 +220,7 @@ export class Backups {
     if (now.context.maintained.failure !== null) throw jobStatus(now.context.maintained.failure);
   }
 
-  /** Calls off the backups in the making of a server that is being deleted. */
+  /** Cancels the backups in progress of a server that is being deleted. */
   async end(serverId: string): Promise<void> {
     const ofServer = [...this.#inFlight].filter(([key]) => key.startsWith(`${serverId}/`));
     for (const [, { call }] of ofServer) call.abort();
@@ -224,7 +228,7 @@ export class Backups {
     this.#previous.forget(serverId);
   }
 
-  /** Cancels all archives in progress and tells games to save again. */
+  /** Cancels all archives in progress and makes games save again. */
   async close(): Promise<void> {
     this.#previous.close();
     this.#closing.abort();

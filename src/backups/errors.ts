@@ -5,7 +5,7 @@ export function notFound(id: string): StatusError {
 }
 
 export function noArchive(): StatusError {
-  const sentence = 'This is the folder from before the restore, and no archive. Restore it, then make a backup.';
+  const sentence = 'This is the folder from before the restore, not an archive. Restore it, then create a backup.';
   return new StatusError('FAILED_PRECONDITION', 'BACKUP_NO_ARCHIVE', sentence);
 }
 
@@ -21,7 +21,8 @@ export function filesMissing(id: string): StatusError {
 }
 
 export function folderMissing(): StatusError {
-  const sentence = "The server's folder is missing, so nothing can be backed up. Ask the operator to look at the disk.";
+  const sentence =
+    'The server’s folder is missing, so there is nothing to back up. Ask the operator to check the disk.';
   return new StatusError('FAILED_PRECONDITION', 'SERVER_FOLDER_MISSING', sentence);
 }
 
@@ -40,7 +41,7 @@ export function superseded(): StatusError {
   return new StatusError('ABORTED', 'OPERATION_ABORTED', 'The server was deleted, or something else came in between.');
 }
 
-/** An archive is not what was once written. */
+/** An archive differs from the one that was written. */
 export class ArchiveCorrupt extends Error {
   override name = 'ArchiveCorrupt';
 }

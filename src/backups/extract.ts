@@ -12,25 +12,25 @@ import { unpackArchive } from './unpack-job.ts';
 
 const { O_RDONLY, O_DIRECTORY, O_NOFOLLOW } = constants;
 
-/** The target of a tree: an empty folder used by no other code. */
+/** The target of an extraction: an empty folder used by no other code. */
 export interface TargetDirectory {
   path: string;
-  /** The owner of everything in it; undefined: this process's user. */
+  /** The owner of the created files; undefined: this process's user. */
   owner: FileOwner | undefined;
 }
 
 export interface ExtractOptions {
   signal: AbortSignal;
   progress: (treeBytes: number) => void;
-  /** Has all on disk that was written, or says that it cannot. */
+  /** Syncs all written data to disk. Returns false if that is not possible. */
   syncAll?: (path: string) => Promise<boolean>;
 }
 
 /**
- * Unpacks a backup in a worker, into an empty folder used by no other code. If it resolves, the archive was the written
- * one, to the last bit, and all of its content is on disk. If it rejects, the folder's content is worthless:
+ * Unpacks a backup in a worker, into an empty folder used by no other code. If it resolves, the archive was exactly the
+ * written one, and all of its content is on disk. If it rejects, the folder's content is worthless: with
  * ArchiveCorrupt, the file system's error, or the StatusError with which `archive` (a stream, or an open file) fails.
- * Creates only files and folders, and no more bytes than went into it.
+ * Creates only files and folders, and no more bytes than were archived.
  */
 export async function extractArchive(
   workers: Pick<WorkerPool, 'stream'>,
@@ -42,7 +42,7 @@ export async function extractArchive(
   await using root = await open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
   const isFile = typeof archive === 'number';
   const input = { facts: { sha256, sizeBytes, treeBytes }, owner, isFile };
-  // There may be any amount of files: it is the signal that ends it.
+  // The number of files is unlimited; only the signal ends this.
   const options = { tenant: path, signal, files: [root.fd], stdin: archive, cpuMs: DAY_MS };
   try {
     for await (const bytes of workers.stream(unpackArchive, input, options)) progress(bytes);

@@ -8,7 +8,7 @@ import { sweepDrafts } from '../kernel/drafts.ts';
 
 const WRITTEN_BY_US = new Set(['server.properties', '.dormouse-properties', 'eula.txt', 'bukkit.yml']);
 
-/** The archive of a backup. Ids of both are ours, so this never leaves the folder. */
+/** Returns the path of a backup's archive. Both ids are ours, so the path never leaves the folder. */
 export function archivePath(dataDir: string, serverId: string, backupId: string): string {
   return join(archiveFolder(dataDir, serverId), `${backupId}.tar.zst`);
 }
@@ -17,12 +17,12 @@ export function archiveFolder(dataDir: string, serverId: string): string {
   return join(dataDir, 'backups', serverId);
 }
 
-/** Folders beside a data root, on the same file system: no server's id has a dot in it. */
+/** Folders beside a data root, on the same file system. Server ids have no dot, so the names do not clash. */
 export interface Siblings {
   root: string;
   /** The files being staged. */
   staged: string;
-  /** The files from before a restore, kept until a boot has succeeded. */
+  /** The files replaced by a restore, kept until a start has succeeded. */
   previous: string;
   /** Files being removed. */
   trash: string;
@@ -47,7 +47,7 @@ export async function sizeOf(path: string): Promise<number | undefined> {
   }
 }
 
-/** Moves a folder out of sight in one step, to be removed with the trash. Nothing there is fine. */
+/** Moves a folder to the trash in one step. Does nothing if it is missing. */
 export async function discard(path: string, trash: string): Promise<void> {
   await mkdir(trash, { recursive: true, mode: 0o700 });
   for (let n = 0; ; n++) {
@@ -65,15 +65,15 @@ export async function discard(path: string, trash: string): Promise<void> {
 /** The known servers by id, for finding leftovers. */
 export interface KnownServers {
   all: ReadonlySet<string>;
-  /** With a job, which finds what it left. */
+  /** Servers with a job, which removes its own leftovers. */
   busy: ReadonlySet<string>;
-  /** With a replaced folder that is on the list of backups. */
+  /** Servers whose replaced folder is listed as a backup. */
   withPrevious: ReadonlySet<string>;
 }
 
 /**
  * Removes what a killed process left beside the data roots: staged trees and trash of servers without a job, and
- * replaced folders that are on no list any more. Replaced folders of unknown servers stay: an operator decides about
+ * replaced folders that are no longer listed. Keeps replaced folders of unknown servers: an operator decides about
  * them.
  */
 export async function sweepSiblings(dataDir: string, { all, busy, withPrevious }: KnownServers): Promise<void> {
@@ -86,24 +86,24 @@ export async function sweepSiblings(dataDir: string, { all, busy, withPrevious }
 }
 
 /**
- * Removes files that a killed process left unfinished in the data roots. Reports servers for which that fails to
- * `failed`.
+ * Removes unfinished files of a killed process from the data roots. Calls `failed` for servers whose files it could not
+ * remove.
  */
 export async function sweepRoots(dataDir: string, failed: (serverId: string, error: unknown) => void): Promise<void> {
   for (const serverId of await namesIn(join(dataDir, 'servers'))) {
-    // In replaced folders too: they may come back.
+    // Also in replaced folders, because they may be restored.
     const root = join(dataDir, 'servers', serverId);
     await sweepJail(root).catch((error: unknown) => failed(serverId, error));
     await sweepDrafts(root, isWrittenByUs).catch((error: unknown) => failed(serverId, error));
   }
 }
 
-/** Whether it is one of the files at the top of a data root that the service writes itself. */
+/** Reports whether this is one of the files that the service itself writes at the top of a data root. */
 function isWrittenByUs(name: string): boolean {
   return WRITTEN_BY_US.has(name) || name.endsWith('.json');
 }
 
-/** An archive that no backup speaks of. */
+/** An archive without a backup. */
 export interface Orphan {
   serverId: string;
   backupId: string;
@@ -111,9 +111,9 @@ export interface Orphan {
 }
 
 /**
- * Removes archives that were never finished, or that do not belong in the folder (`isInFolder` returns false). Returns finished
- * archives that belong to no backup (`isInFolder` returns undefined): their removal failed, or the database is an older copy. An
- * operator decides about these.
+ * Removes unfinished archives, and those that do not belong in the folder (`isInFolder` returns false). Returns
+ * finished archives without a backup (`isInFolder` returns undefined): their removal failed, or the database is an
+ * older copy. An operator decides about these.
  */
 export async function sweepArchives(
   dataDir: string,

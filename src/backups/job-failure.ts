@@ -3,7 +3,7 @@ import { CODES, type Code, StatusError } from '../kernel/status.ts';
 import { ArchiveCorrupt } from './errors.ts';
 
 /**
- * Returns the reason a job failed, as the machine keeps it: `code` is the reason for callers, `raw` its
+ * Returns the reason why a job failed, as stored by the machine: `code` is the reason for callers, `raw` its
  * google.rpc.Code.
  */
 export function jobFailure(error: unknown): Failure {
@@ -13,7 +13,7 @@ export function jobFailure(error: unknown): Failure {
   if (error instanceof ArchiveCorrupt) {
     return failure(
       'BACKUP_CORRUPT',
-      `The backup is damaged, and nothing of it was taken: ${error.message}`,
+      `The backup is damaged. Nothing was restored: ${error.message}`,
       'FAILED_PRECONDITION',
     );
   }

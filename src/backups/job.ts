@@ -29,13 +29,13 @@ export interface MaintenanceOptions {
   lock: ChangeLock;
   /** Publishes the progress of a restore or a backup to the server's viewers. */
   publish: (serverId: string, told: Told) => void;
-  /** Closes the server's folder for all who hold it open, as later writes of theirs would be lost. */
+  /** Closes the server's folder for all who have it open, because their later writes would be lost. */
   release?: (serverId: string) => Promise<void>;
-  /** Called when a restore has left the server's previous folder. */
+  /** Called when a restore has kept the server's previous folder. */
   onPrevious: (serverId: string) => void;
   /** Called with a step's name between any two steps, so that tests can crash the process there. */
   at?: (step: string) => Promise<void> | void;
-  /** The jobs of other rooms, by kind, done with the tools of this one. */
+  /** The jobs of other rooms by kind. They use the tools of this one. */
   jobs?: (tools: Tools) => Readonly<Record<string, DoJob>>;
 }
 
@@ -47,13 +47,13 @@ export interface Work {
   signal: AbortSignal;
 }
 
-/** Does a job of the machine; see `createMaintenance`. */
+/** Executes a job of the machine; see `createMaintenance`. */
 export type DoJob = (work: Work) => Promise<Failure | null>;
 
 /** Dependencies shared by all jobs. */
 export interface Tools extends MaintenanceOptions {
   at: (step: string) => Promise<void> | void;
   release: (serverId: string) => Promise<void>;
-  /** Does work that changes nothing of the server's yet. If it fails, the job ends and is not tried again. */
+  /** Runs work that does not change the server yet. If it fails, the job ends and is not retried. */
   attempt: (signal: AbortSignal, work: () => Promise<void>) => Promise<Failure | null>;
 }

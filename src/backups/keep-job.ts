@@ -8,15 +8,15 @@ import { keepMods } from './mod-rows.ts';
 import { type BackupKind, deleteBackup, emptyBackup, insertBackup, patchBackup } from './rows.ts';
 
 /**
- * The first step of a job that would discard files without a backup: makes one, and notes the step `kept`. Not to be
- * called while the mutex of the server's files is held, as making a backup takes it.
+ * The first step of a job that would discard files without a backup: creates one and records the step `kept`. Must not
+ * be called while holding the mutex of the server's files, because creating a backup acquires it.
  */
 export function createKeep(tools: Tools): (work: Work, kind: BackupKind) => Promise<void> {
   const { store, archives, uploads, clock, dataDir, publish } = tools;
 
   return async function keep({ job, row, host, signal }, kind) {
     const { serverId, jobId } = job;
-    // The backup has the job's id, so that a repeated step leaves only one.
+    // The id derives from the job's, so that a repeated step leaves only one backup.
     const id = jobId.replace('job_', 'bak_');
     const ref = { serverId, id };
     const progress = (percent: number) => publish(serverId, { id, state: 'running', percent });
@@ -43,7 +43,7 @@ export function createKeep(tools: Tools): (work: Work, kind: BackupKind) => Prom
       await untilStored(ready, clock, signal);
     } catch (error) {
       if (signal.aborted) throw error;
-      // The row would refuse all further backups while it says `running`.
+      // A row that stays `running` would block all further backups.
       await untilStored(() => store.write((tx) => deleteBackup(tx, ref)), clock, signal);
       await rm(archivePath(dataDir, serverId, id), { force: true });
       throw error;

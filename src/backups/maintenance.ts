@@ -7,10 +7,9 @@ import { RestoreJobs } from './restore-jobs.ts';
 import { PREVIOUS } from './rows.ts';
 
 /**
- * The jobs on the files of a server at rest. A job goes in steps: a finished step is noted in the job's row, and a step
- * that was cut short is done again from what is on disk. So whenever the process is killed, the next one finishes the
- * job. The server is then exactly as it was or exactly what was asked for, and it cannot start while it is between the
- * two.
+ * The jobs on the files of a server at rest. A job consists of steps: a finished step is recorded in the job's row, and
+ * an interrupted step is repeated from what is on disk. Whenever the process is killed, the next one therefore finishes
+ * the job. Afterwards, the server is either unchanged or exactly as requested, and it cannot start in between.
  */
 export function createMaintenance(options: MaintenanceOptions): (host: EffectHost) => Maintain {
   const { store, archives, engine, lock, log } = options;
@@ -40,9 +39,9 @@ export function createMaintenance(options: MaintenanceOptions): (host: EffectHos
   return (host) => async (serverId, jobId, signal) => {
     const [job, now] = [await getMaintenance(store, serverId), host.now(serverId)];
     if (job?.jobId !== jobId || now === undefined) throw new Error(`job ${jobId} of ${serverId} is not there`);
-    // No program may run on files being replaced, even if another process started it.
+    // No program may run on files being replaced, even one started by another process.
     await engine.kill(serverId);
-    // The machine has the job, so no change begins any more; the job waits for those that had begun.
+    // The machine is in the job, so no new changes begin. Waits for those in progress.
     await lock.settled(serverId);
     const work: Work = { job, row: now.row, host, signal };
     const other = others[job.kind];

@@ -4,7 +4,7 @@ import { id, text } from '../store/columns.ts';
 import type { Tx } from '../store/writer.ts';
 import type { BackupRow } from './rows.ts';
 
-/** The mods of a server at the time of a backup; missing for backups made before these were recorded. */
+/** The mods of a server at the time of a backup. Missing if not recorded. */
 export interface BackupModsRow {
   serverId: string;
   backupId: string;
@@ -27,14 +27,14 @@ export const backupMods = new EntitySchema<BackupModsRow>({
 
 type Ref = Pick<BackupRow, 'serverId' | 'id'>;
 
-/** Notes with a backup the mods that its server has now. */
+/** Records the server's current mods with a backup. */
 export async function keepMods(tx: Tx, { serverId, id: backupId }: Ref): Promise<void> {
   const mods = JSON.stringify(await listMods(tx, serverId));
   await tx.run('DELETE FROM "backup_mods" WHERE "serverId" = $1 AND "backupId" = $2', [serverId, backupId]);
   await tx.manager.insert(backupMods, { serverId, backupId, mods });
 }
 
-/** Gives a server the mods again that it had when a backup was made, where that is known. */
+/** Restores the mods that a server had at the time of a backup, if recorded. */
 export async function restoreMods(tx: Tx, { serverId, id }: Ref): Promise<void> {
   const sql = 'SELECT "mods" FROM "backup_mods" WHERE "serverId" = $1 AND "backupId" = $2';
   const [kept] = await tx.query<Pick<BackupModsRow, 'mods'>>(sql, [serverId, id]);

@@ -2,13 +2,13 @@ import { listTransitionsSince } from '../servers/transition-rows.ts';
 import type { Sql } from '../store/writer.ts';
 import type { BackupRow } from './rows.ts';
 
-/** The end of a job on a server's files. A start that was queued meanwhile follows in the same step. */
+/** The event that ends a job on a server's files. A start queued in the meantime follows in the same step. */
 const JOB_DONE = 'xstate.done.actor.maintain';
 
 /**
- * Reports whether the folder that a restore replaced is redundant: a start has succeeded since. The start that ends the
- * restore itself does not count, because the restored files have not been seen yet. `runs`: the server is running now,
- * stored or not.
+ * Reports whether the folder replaced by a restore is redundant because a start has succeeded since. The start at the
+ * end of the restore itself does not count, because the restored files have not been seen yet. `runs`: the server is
+ * running now, stored or not.
  */
 export async function isNeedless(
   db: Sql,

@@ -1,6 +1,6 @@
 /**
- * A backup is whole, or it has failed; a restore can be undone until the next start has succeeded.
- * Never: files replaced below a running game.
+ * Backups of a server's files. A backup is complete or failed; a restore can be undone until the next start has
+ * succeeded. Never replaces files under a running game.
  */
 import type { StreamSlots } from '../http/stream-slots.ts';
 import type { OnClose } from '../kernel/closers.ts';
@@ -14,7 +14,7 @@ import { mountBackupPages } from './pages/backups-page.ts';
 
 export interface OpenBackupsOptions {
   room: Pick<BackupRoom, 'open'>;
-  /** Restored. */
+  /** The servers, already restored. */
   servers: Servers;
   events: BackupEvents;
   serverOperation: ServerOperation;
@@ -22,7 +22,7 @@ export interface OpenBackupsOptions {
   onClose: OnClose;
 }
 
-/** Makes and restores backups, once the servers are live. */
+/** Creates and restores backups. Call it once the servers are live. */
 export async function openBackups(options: OpenBackupsOptions): Promise<{ backups: Backups; feature: Feature }> {
   const { room, servers, events, serverOperation, transferSlots, onClose } = options;
   const backups = await room.open(servers, events);

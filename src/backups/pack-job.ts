@@ -9,31 +9,31 @@ import { tarOf } from './tar.ts';
 /** A finished archive. */
 export interface Archive {
   sizeBytes: number;
-  /** The size of the files in it. */
+  /** The size of the archived files. */
   treeBytes: number;
   /** In hex. */
   sha256: string;
 }
 
 export interface PackInput {
-  /** Whether there is a tree; an archive of none is empty. */
+  /** Whether there is a tree. Without one, the archive is empty. */
   hasTree: boolean;
   /** The encryption key; undefined: unencrypted. */
   key: SealKey | undefined;
 }
 
-/** Told before a piece is written: its bytes, and how much of the files has been read. */
+/** Sent before a piece is written: its size, and how much of the files has been read. */
 export interface PackStep {
   bytes: number;
   treeBytes: number;
-  /** At the end, when all is written. */
+  /** Set in the last step. */
   archive?: Archive;
 }
 
-/** The descriptors that the worker has of the job: the archive, open for writing, and the root of the tree. */
+/** The worker's descriptors of the job: the archive, open for writing, and the root of the tree. */
 const [ARCHIVE, TREE] = [4, 5];
 
-/** Writes a tree as a compressed tar. Each call for a file blocks: this process has nothing else to do. */
+/** Writes a tree as a compressed tar. File calls block, because this process does nothing else. */
 export const packTree = job(
   import.meta.url,
   'packTree',

@@ -10,7 +10,7 @@ export interface PreviousFoldersOptions {
   servers: Pick<Servers, 'observe'>;
   store: Store;
   log: Log;
-  /** Servers with a folder that a restore has replaced; the jobs add to it. */
+  /** Servers with a folder that a restore has replaced. Jobs add to it. */
   withPrevious: Set<string>;
   drop: BackupRemoval['drop'];
 }
@@ -18,9 +18,9 @@ export interface PreviousFoldersOptions {
 /** Removes the folders that restores have replaced, each once a start has shown that it is redundant. */
 export class PreviousFolders {
   readonly #options: PreviousFoldersOptions;
-  /** The runs of servers in which it was asked whether their replaced folder is still needed, by when they became ready. */
+  /** The last run (by ready time) of each server in which its replaced folder was checked. */
   readonly #provenIn = new Map<string, number | null>();
-  /** Observes servers no more. */
+  /** Stops observing servers. */
   readonly close: () => void;
 
   constructor(options: PreviousFoldersOptions) {
@@ -28,7 +28,7 @@ export class PreviousFolders {
     this.close = options.servers.observe((_, now) => this.#seen(now));
   }
 
-  /** Looks for those that the previous process left. */
+  /** Checks the folders left by the previous process. */
   async recover(): Promise<void> {
     const { store, withPrevious, drop } = this.#options;
     for (const row of await listPrevious(store)) {
@@ -37,13 +37,13 @@ export class PreviousFolders {
     }
   }
 
-  /** The server is being deleted. */
+  /** Called when the server is being deleted. */
   forget(serverId: string): void {
     this.#options.withPrevious.delete(serverId);
     this.#provenIn.delete(serverId);
   }
 
-  /** Once in each run. */
+  /** Checks once in each run. */
   #seen(now: ServerNow | null): void {
     const { withPrevious, log } = this.#options;
     if (now?.state !== 'running' || !withPrevious.has(now.row.id)) return;
@@ -57,7 +57,7 @@ export class PreviousFolders {
     });
   }
 
-  /** Removes the replaced folder once a start has shown that it is redundant. */
+  /** Removes the replaced folder if it is redundant. */
   async #proven(id: string): Promise<void> {
     const { store, withPrevious, drop } = this.#options;
     const row = await getBackup(store, id, PREVIOUS);

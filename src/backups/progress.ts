@@ -7,17 +7,17 @@ export interface Told {
   error?: string;
 }
 
-/** How far what is done with servers' backups has come. */
+/** The progress of backups and restores. */
 export interface Progress {
   /** Records the progress for viewers. */
   note(serverId: string, told: Told): void;
-  /** How far a backup that is being made or restored has come, 0 to 100; 0 for any other. */
+  /** Returns the progress of a running backup or restore, 0 to 100; 0 for any other. */
   of(serverId: string, id: string): number;
-  /** The server is no more. */
+  /** Called when the server is deleted. */
   forget(serverId: string): void;
 }
 
-/** In memory only: whatever a restart cuts short begins anew. One backup of a server is worked on at a time. */
+/** Keeps progress in memory only, because interrupted work begins anew. A server has one backup in work at a time. */
 export function createProgress(): Progress {
   const inFlight = new Map<string, { id: string; percent: number }>();
 

@@ -21,11 +21,14 @@ export interface BackupRemovalOptions {
 
 /** Removes backups. */
 export interface BackupRemoval {
-  /** Out of the list in one write (with `also`), then off the disk, then out of the database; off site in its own time. */
+  /**
+   * Removes a backup: from the list in one write (with `also`), then from the disk, then from the database. Off-site
+   * archives are removed in the background.
+   */
   drop: (row: rows.BackupRow, also?: (tx: Tx) => Promise<void>) => Promise<void>;
-  /** Removes what the server's rules keep no longer. */
+  /** Removes the backups that the server's retention rules no longer keep. */
   prune: (serverId: string) => Promise<void>;
-  /** Finishes removals that the previous process began, and looks for archives that belong to no backup. */
+  /** Finishes removals begun by the previous process, and finds archives without a backup. */
   recover: () => Promise<void>;
   orphans: () => readonly Orphan[];
 }
@@ -50,7 +53,6 @@ export function createBackupRemoval({
     return found;
   }
 
-  /** Removes what the server's rules keep no longer. */
   async function prune(serverId: string): Promise<void> {
     const retention = (await rows.getRetention(store, serverId)) ?? DEFAULT_RETENTION;
     const busy = (await getMaintenance(store, serverId))?.target;
@@ -58,7 +60,6 @@ export function createBackupRemoval({
     for (const row of expired(all, retention, clock.now())) if (row.id !== busy) await drop(row);
   }
 
-  /** Out of the list in one write, then off the disk, then out of the database. */
   async function drop(row: rows.BackupRow, also: (tx: Tx) => Promise<void> = async () => {}): Promise<void> {
     await store.write(async (tx) => {
       if (!(await rows.patchBackup(tx, row, { state: 'dropping' }, ['queued', 'running', 'ready', 'failed']))) return;
@@ -75,7 +76,7 @@ export function createBackupRemoval({
       if (id === rows.PREVIOUS) await archives.withFilesLock(serverId, () => dropPrevious(serverId));
       else await rm(archivePath(dataDir, serverId, id), { force: true });
     } catch (error) {
-      // The backup leaves the list even if its files cannot be removed. Those are reported to an operator.
+      // The backup leaves the list even if its files cannot be removed. An operator is notified of those.
       log.error({ server: serverId, backup: id, err: error }, 'the files of a removed backup are left over');
       leftOver.push({ serverId, backupId: id, sizeBytes: row.sizeBytes });
     }
@@ -100,7 +101,7 @@ export function createBackupRemoval({
   };
 }
 
-/** A key that is unique among the backups of all servers. */
+/** Returns a key that is unique among the backups of all servers. */
 export function keyOf({ serverId, id }: Ref): string {
   return `${serverId}/${id}`;
 }

@@ -30,7 +30,7 @@ import {
 } from './rows.ts';
 import { treeFingerprintOf } from './tree-fingerprint.ts';
 
-/** The jobs that put other files in place of a server's own. */
+/** The jobs that replace a server's files. */
 export class RestoreJobs {
   readonly #tools: Tools;
   readonly #keep: ReturnType<typeof createKeep>;
@@ -41,10 +41,9 @@ export class RestoreJobs {
   }
 
   /**
-   * Runs before a restore while the folder that an earlier one replaced is still needed. The new restore would discard the
-   * files that the earlier one put in place: if they were changed since, by their owner, by a start that failed or by players,
-   * this backs them up. The folder that the earlier restore replaced stays. An undo is asked to throw changes away; what was
-   * played since is backed up all the same.
+   * Runs before a restore while the folder replaced by an earlier one is still needed. The new restore would discard
+   * the files of the earlier one. If the owner, a failed start or players have changed them, this backs them up. The
+   * replaced folder stays. An undo is meant to discard changes, but even then, played progress is backed up.
    */
   async keepChanged(work: Work): Promise<Failure | null> {
     const { store, dataDir, at, attempt } = this.#tools;
@@ -60,9 +59,7 @@ export class RestoreJobs {
     return failure;
   }
 
-  /**
-   * Stages the archive beside the files, verifies it, and swaps the folders by renames; the replaced folder is kept.
-   */
+  /** Stages the archive beside the files, verifies it, and swaps the folders by renames. Keeps the replaced folder. */
   async restore(work: Work): Promise<Failure | null> {
     const { store, dataDir, publish, at } = this.#tools;
     const { serverId, step, target } = work.job;
@@ -72,7 +69,7 @@ export class RestoreJobs {
     let failure = isNew ? await this.#stage(work, backup) : null;
     if (failure === null && (isNew || step === 'staged')) failure = await this.#swap(work, backup);
     if (failure !== null) {
-      // The server's own files are in their place.
+      // The server's own files are in place.
       await removeTree(staged);
       await removeTree(trash);
       return failure;
@@ -105,7 +102,7 @@ export class RestoreJobs {
     return null;
   }
 
-  /** On failure, the server's own files are back in place. */
+  /** Swaps the folders. On failure, the server's own files are back in place. */
   async #swap({ job, row, host, signal }: Work, backup: BackupRow | undefined): Promise<Failure | null> {
     const { store, dataDir, disk, onPrevious, at, attempt, release } = this.#tools;
     const { serverId, jobId } = job;
@@ -120,7 +117,7 @@ export class RestoreJobs {
       await move(staged, root);
       await at('swapped');
     }
-    // Clients that connected since still hold the old folder open.
+    // Clients that have connected in the meantime still hold the old folder open.
     await release(serverId);
     const previousBytes = (await exists(previous)) ? await treeBytesOf(previous, signal) : undefined;
     const before = await softwareOf(row, previous);
@@ -140,15 +137,13 @@ export class RestoreJobs {
 
   async #clearRoot(serverId: string): Promise<void> {
     const { root, previous, trash } = siblingsOf(this.#tools.dataDir, serverId);
-    // A folder that an earlier restore replaced must not be lost before a start has succeeded. The files in place may
-    // go: there is a backup of them.
+    // The folder replaced by an earlier restore must not be lost before a start has succeeded. The current files may
+    // be, because they are backed up.
     if (await exists(previous)) await discard(root, trash);
     else if (await exists(root)) await move(root, previous);
   }
 
-  /**
-   * Removes the folder that an earlier restore replaced, if it is not needed any more and the removal was left undone.
-   */
+  /** Removes the folder replaced by an earlier restore, if it is redundant and not yet removed. */
   async #dropNeedless(serverId: string): Promise<void> {
     const { store, dataDir } = this.#tools;
     const kept = await getBackup(store, serverId, PREVIOUS);
@@ -158,7 +153,7 @@ export class RestoreJobs {
     await store.write((tx) => deleteBackup(tx, kept));
   }
 
-  /** Puts back the folder that a restore replaced, and removes what was restored. */
+  /** Restores the folder that a restore replaced, and removes the restored files. */
   async undo({ job, row, host, signal }: Work): Promise<Failure | null> {
     const { store, dataDir, disk, at, release } = this.#tools;
     const { serverId, jobId } = job;
@@ -208,13 +203,13 @@ export class RestoreJobs {
   }
 }
 
-/** Stores the row of the folder that a restore replaced, with the mods that belong to it. */
+/** Stores the row of the replaced folder with its mods. */
 async function insertPrevious(tx: Tx, row: BackupRow): Promise<void> {
   await insertBackup(tx, row);
   await keepMods(tx, row);
 }
 
-/** Makes the server's row tell of the files that are in its folder now. */
+/** Updates the server's row to match the files now in its folder. */
 function patchSoftware(
   host: EffectHost,
   row: ServerRow,
@@ -224,7 +219,7 @@ function patchSoftware(
   if (software === undefined) return host.patch(row.id, {}, also);
   const { type, version, modpackPlatform, modpackRef, modpackVersion, levelName } = software;
   const fields = { type, version, modpackPlatform, modpackRef, modpackVersion };
-  // Computed from the row as it is by then: its owner may have set properties meanwhile.
+  // Computed from the current row, because the owner may have changed properties in the meantime.
   const restored = ({ properties }: ServerRow) => ({
     ...fields,
     properties: restoredProperties(properties, levelName),
@@ -232,7 +227,7 @@ function patchSoftware(
   return host.patch(row.id, restored, also);
 }
 
-/** Renames, and resolves once that is on disk. */
+/** Renames, and resolves once the change is on disk. */
 async function move(from: string, to: string): Promise<void> {
   await rename(from, to);
   await syncDirectory(dirname(to));

@@ -1,7 +1,7 @@
 import { DAY_MS, HOUR_MS } from '../kernel/units.ts';
 import type { BackupRow, Retention } from './rows.ts';
 
-/** The default. All zero: every backup is kept. */
+/** Default rules. All zero: every backup is kept. */
 export const DEFAULT_RETENTION: Retention = { keepLast: 10, hourly: 0, daily: 7, weekly: 4, monthly: 3 };
 
 /** How long a failed backup stays listed, to show its failure. */
@@ -9,7 +9,7 @@ const KEPT_FAILED_MS = 7 * DAY_MS;
 /** 1970-01-01 was a Thursday: weeks begin on Monday, as in ISO 8601. */
 const MONDAY_MS = 3 * DAY_MS;
 
-/** The newest of so many hours, days, weeks or months: what counts as one of them. In UTC. */
+/** The rules that keep the newest backup of each period, with the period of an instant, in UTC. */
 const PERIODS: readonly [keyof Omit<Retention, 'keepLast'>, (at: number) => string | number][] = [
   ['hourly', (at) => Math.floor(at / HOUR_MS)],
   ['daily', (at) => Math.floor(at / DAY_MS)],
@@ -20,8 +20,8 @@ const PERIODS: readonly [keyof Omit<Retention, 'keepLast'>, (at: number) => stri
 type Kept = Pick<BackupRow, 'id' | 'kind' | 'state' | 'createdAt' | 'locked' | 'note' | 'treeBytes'>;
 
 /**
- * The backups of a server that no rule keeps. Never a locked one, the newest good one, the newest with files in it or the newest
- * of those without a note; never one that is being made, or the folder that a restore has replaced.
+ * Returns the backups of a server that no rule keeps. Never returns a locked one, the newest good one, the newest one
+ * with files, or the newest of those without a note; nor one in progress, nor the folder replaced by a restore.
  */
 export function expired<Row extends Kept>(all: readonly Row[], retention: Retention, at: number): Row[] {
   const failed = all.filter(({ state, createdAt }) => state === 'failed' && createdAt < at - KEPT_FAILED_MS);

@@ -2,13 +2,13 @@ import { EntitySchema, In } from 'typeorm';
 import { bigint, id, integer, ofServer, text } from '../store/columns.ts';
 import type { Sql, Tx } from '../store/writer.ts';
 
-/** Only `ready` can be restored; `dropping`: its file is being removed and it is no longer shown. */
+/** Only `ready` ones can be restored. `dropping`: the archive is being removed and no longer listed. */
 export type BackupState = 'queued' | 'running' | 'ready' | 'failed' | 'dropping';
 
-/** Why there is a backup; `previous` is no archive but the folder that a restore has replaced. */
+/** The reason for a backup. `previous` is not an archive but the folder replaced by a restore. */
 export type BackupKind = 'manual' | 'schedule' | 'install' | 'reset' | 'restore' | 'previous';
 
-/** The software and active world of a server when a backup was made; a restore sets them again. */
+/** The software and active world of a server at the time of a backup. A restore sets them again. */
 export interface ServerSoftware {
   type: string;
   version: string;
@@ -30,24 +30,26 @@ export interface BackupRow extends ServerSoftware {
   finishedAt: number | null;
   /** The archive's size. */
   sizeBytes: number;
-  /** The size of the files in it. */
+  /** The size of the archived files. */
   treeBytes: number;
   /** The archive's checksum in hex; '' until it is ready. */
   sha256: string;
   locked: boolean;
-  /** Why it failed; '' where it did not. */
+  /** Why it failed; '' if it did not. */
   error: string;
   /** A note to read before a restore; '' if the backup is complete. */
   note: string;
-  /** For `previous`: a fingerprint of the files that took its place, to tell whether they were changed since. */
+  /** For `previous`: fingerprint of the files that replaced it, to detect later changes. */
   replacedBy: string | null;
   /** The archive's place: '' for the folder, else `s3://bucket/prefix`. */
   location: string;
-  /** The id of the key that it is encrypted with; '' where it is not. */
+  /** The id of its encryption key; '' if unencrypted. */
   sealedBy: string;
 }
 
-/** How many backups of a server are kept: the newest, and the newest of so many hours, days, weeks and months. */
+/**
+ * How many backups of a server are kept: the newest, and the newest of each of the last hours, days, weeks and months.
+ */
 export interface Retention {
   keepLast: number;
   hourly: number;
@@ -114,13 +116,13 @@ export const savingOff = new EntitySchema<SavingOffRow>({
   foreignKeys: [ofServer],
 });
 
-/** The columns of a backup that change later. */
+/** The columns of a backup that may change later. */
 export type BackupPatch = Partial<Omit<BackupRow, 'serverId' | 'id' | 'createdAt'>>;
 
-/** The id of the backup that is no archive: the folder that a restore has replaced. */
+/** The id of the backup that stands for the folder replaced by a restore. */
 export const PREVIOUS = 'previous';
 
-/** A backup that has only been asked for. */
+/** Returns the row of a requested backup. */
 export function emptyBackup({ serverId, id }: Pick<BackupRow, 'serverId' | 'id'>, createdAt: number): BackupRow {
   const software = { type: '', version: '', modpackPlatform: '', modpackRef: '', modpackVersion: '', levelName: '' };
   const made = {
@@ -146,25 +148,25 @@ export async function getBackup(db: Sql, serverId: string, id: string): Promise<
   return (await db.query<StoredBackup>(sql, [serverId, id])).map(backupRow)[0];
 }
 
-/** A server's backups, newest first; those being removed are none any more. */
+/** Returns a server's backups, newest first, without those being removed. */
 export async function listBackups(db: Sql, serverId: string): Promise<BackupRow[]> {
   const sql = `SELECT * FROM "backups" WHERE "serverId" = $1 AND "state" <> 'dropping' ORDER BY "createdAt" DESC, "id"`;
   return (await db.query<StoredBackup>(sql, [serverId])).map(backupRow);
 }
 
-/** All of a state, whichever server's, oldest first. */
+/** Returns all backups in a state, of all servers, oldest first. */
 export async function listBackupsIn(db: Sql, state: BackupState): Promise<BackupRow[]> {
   const sql = 'SELECT * FROM "backups" WHERE "state" = $1 ORDER BY "createdAt", "id"';
   return (await db.query<StoredBackup>(sql, [state])).map(backupRow);
 }
 
-/** The folders that restores have replaced, of all servers. */
+/** Returns the folders replaced by restores, of all servers. */
 export async function listPrevious(db: Sql): Promise<BackupRow[]> {
   const rows = await db.query<StoredBackup>(`SELECT * FROM "backups" WHERE "kind" = 'previous'`);
   return rows.map(backupRow);
 }
 
-/** Changes a backup that is in one of the given states; false without one. */
+/** Changes a backup in one of the given states. Returns false if no backup matches. */
 export async function patchBackup(
   tx: Tx,
   { serverId, id }: Pick<BackupRow, 'serverId' | 'id'>,
@@ -191,7 +193,7 @@ export async function setRetention(tx: Tx, serverId: string, retention: Retentio
   await tx.manager.insert(backupRetention, { serverId, ...retention });
 }
 
-/** Remembers that a game is being told not to save, until `forgetSavingOff`. False where that is known already. */
+/** Records that a game's saving is being paused, until `forgetSavingOff`. Returns false if it was recorded already. */
 export async function noteSavingOff(tx: Tx, serverId: string, at: number): Promise<boolean> {
   const sql = 'INSERT INTO "saving_off" ("serverId", "at") VALUES ($1, $2) ON CONFLICT ("serverId") DO NOTHING';
   return (await tx.run(sql, [serverId, at])) === 1;
@@ -210,7 +212,7 @@ export async function listSavingOff(db: Sql): Promise<string[]> {
   return rows.map(({ serverId }) => serverId);
 }
 
-/** As raw SQL gives it: SQLite has numbers for booleans. */
+/** A row as raw SQL returns it: SQLite represents booleans as numbers. */
 type StoredBackup = Omit<BackupRow, 'locked'> & { locked: boolean | number };
 
 function backupRow(row: StoredBackup): BackupRow {

@@ -21,12 +21,12 @@ import type { Told } from './progress.ts';
 import { type BackupRow, patchBackup } from './rows.ts';
 import type { Saving } from './saving.ts';
 
-/** A start or stop in the middle of an archive spoils it, as players come first. It is begun again so often. */
+/** Attempts of an archive. A start or stop interrupts it, because players come first. */
 const TRIES = 5;
-/** How long a server that is starting or stopping is waited for. */
+/** How long to wait for a server that is starting or stopping. */
 const PATIENCE_MS = 30 * MINUTE_MS;
 const LOOK_AGAIN_MS = 5_000;
-/** The server did something else meanwhile: what was read may not belong together. */
+/** The server was started or stopped, so the files read may be inconsistent. */
 const MOVED = new Error('the server was started or stopped while it was archived');
 
 /** Dependencies of backups. */
@@ -46,19 +46,19 @@ export interface BackupParts {
 }
 
 export interface BackupRunOptions extends BackupParts {
-  /** Tells a game to save again, until it has confirmed. */
+  /** Makes a game save again, and retries until it has confirmed. */
   switchOn: (serverId: string) => Promise<void>;
-  /** Removes what the new backup makes needless. */
+  /** Removes backups that the new one makes redundant. */
   prune: (serverId: string) => Promise<void>;
 }
 
-/** A finished archive, and the note for its owner. */
+/** A finished archive with a note for the owner. */
 type Finished = Made & Pick<BackupRow, 'note'>;
 
 /**
- * Makes a queued backup when its turn comes, and stores the result. A running game saves its world and stops
- * writing meanwhile; the backup gets a note if the game did not confirm that. The files of a sleeping server are
- * archived as they are. Never rejects: when `signal` fires, the row stays as it is.
+ * Creates a queued backup when its turn comes, and stores the result. A running game saves its world and pauses
+ * writing; the backup gets a note if the game did not confirm that. The files of a sleeping server are archived as they
+ * are. Never rejects: when `signal` fires, the row stays unchanged.
  */
 export function createBackupRun(options: BackupRunOptions): (row: BackupRow, signal: AbortSignal) => Promise<void> {
   const { servers, store, archives, uploads, saving, engine, clock, log, dataDir, publish, switchOn, prune } = options;
@@ -80,7 +80,7 @@ export function createBackupRun(options: BackupRunOptions): (row: BackupRow, sig
         if (!signal.aborted) log.error({ server: serverId, backup: id, err: cause }, 'a failure could not be stored');
       });
     }
-    // The backup is stored as ready. An error from here on is no failure of the backup.
+    // The backup is stored as ready, so an error from here on does not make it fail.
     try {
       publish(serverId, { id, state: 'ready', percent: 100 });
       uploads.kick();
@@ -99,7 +99,7 @@ export function createBackupRun(options: BackupRunOptions): (row: BackupRow, sig
     throw unsettled();
   }
 
-  /** Undefined if the server was started or stopped meanwhile. */
+  /** Makes one attempt. Returns undefined if the server was started or stopped in the meantime. */
   async function attempt(row: BackupRow, signal: AbortSignal): Promise<Finished | undefined> {
     const { serverId, id } = row;
     const progress = (percent: number) => {
@@ -142,7 +142,7 @@ export function createBackupRun(options: BackupRunOptions): (row: BackupRow, sig
     }
   }
 
-  /** Tells the game to save again. If that fails, further tries run in the background. */
+  /** Makes the game save again. Retries in the background if that fails. */
   async function again(serverId: string): Promise<void> {
     try {
       const now = await servers.get(serverId);
@@ -163,13 +163,13 @@ export function createBackupRun(options: BackupRunOptions): (row: BackupRow, sig
     }
   }
 
-  /** Whether nothing writes to the server's files, or only a game that can be told to wait. */
+  /** Reports whether the server's files are unused, or used only by a game that can pause saving. */
   async function isStill({ row, state, context }: ServerNow): Promise<boolean> {
     if (context.job !== null) return false;
     return state === 'running' || (isTagged(state, 'at-rest') && !(await engine.inspect(row.id))?.up);
   }
 
-  /** Stores the failure before it removes the archive: a row that says `ready` always has one. */
+  /** Stores the failure before removing the archive, so that a `ready` row always has one. */
   async function fail(row: BackupRow, error: unknown, signal: AbortSignal): Promise<void> {
     const { serverId, id } = row;
     log.warn({ server: serverId, backup: id, err: error }, 'a backup failed');
@@ -181,7 +181,7 @@ export function createBackupRun(options: BackupRunOptions): (row: BackupRow, sig
   }
 }
 
-/** Whether the server is still in the same rest or the same run. */
+/** Reports whether the server is still at rest or in the same run. */
 function isSame(before: ServerNow, then: ServerNow | null): boolean {
   return then?.state === before.state && then.context.readyAt === before.context.readyAt && then.context.job === null;
 }
@@ -191,12 +191,11 @@ function isMoved(error: unknown): boolean {
 }
 
 function unsettled(): StatusError {
-  const sentence =
-    'The server was started or stopped again and again meanwhile, or did neither run nor rest. Try again.';
+  const sentence = 'The server was started or stopped repeatedly meanwhile. Try again.';
   return new StatusError('UNAVAILABLE', 'SERVER_UNSETTLED', sentence, { retryAfterSeconds: 60 });
 }
 
-/** The failure as the owner reads it; details about this machine's own files stay in the log. */
+/** Returns the failure for the owner. Details about this machine's files stay in the log. */
 function sentenceOf(error: unknown): string {
   if (error instanceof StatusError) return error.message;
   const { code } = error as NodeJS.ErrnoException;

@@ -11,10 +11,10 @@ import { forgetSavingOff, isSavingOff, noteSavingOff } from './rows.ts';
 
 /** How long a game may take to write a large world. */
 const SAVE_MS = 180_000;
-/** How long one that did not answer to `save-off` either is waited for: most likely it knows neither command. */
+/** How long to wait for a game that did not answer `save-off` either: it probably knows neither command. */
 const SILENT_MS = 30_000;
 const RETRY_MS = 5_000;
-/** The longest pause between two tries to reach a game; pauses grow up to it. */
+/** Pauses between attempts to reach a game grow up to this. */
 const MAX_RETRY_MS = 600_000;
 /** A game's message once everything is on disk: vanilla since 1.13, and before. */
 const SAVED = /Saved the (?:game|world)/;
@@ -24,8 +24,8 @@ const ALREADY_OFF = /already turned off/i;
 /** The answers of vanilla and its forks to `save-off`, since 1.13 and before. */
 const TURNED_OFF = /Automatic saving is now disabled|already turned off|Turned off world auto-saving/i;
 const UNCONFIRMED =
-  'The game did not confirm that it had saved its world, so what it wrote while this backup was made may be incomplete. ' +
-  'A backup that is made while the server sleeps is whole.';
+  'The game did not confirm that it had saved its world. Files it wrote during this backup may be incomplete. ' +
+  'A backup of a sleeping server is complete.';
 
 export interface SavingOptions {
   store: Pick<Store, 'query' | 'write'>;
@@ -35,36 +35,36 @@ export interface SavingOptions {
   rconPassword: (serverId: string) => string;
 }
 
-/** Keeps running games from writing to their worlds for a while. */
+/** Pauses the saving of running games. */
 export interface Saving {
   /**
-   * Tells a game to save everything and then stop writing; resolves with '' when it has. A game that accepts no
-   * commands, or answers none of these, keeps writing: then it resolves, after half a minute at most, with a sentence
-   * for the owner of the backup. Rejects with FAILED_PRECONDITION WORLD_NOT_SAVED if the game could not save, and with
-   * RCON_UNAVAILABLE if its console is unreachable now. `on` must follow in every case.
+   * Makes a game save everything and then pause saving. Resolves with '' when it has. A game that accepts no commands,
+   * or does not answer these, keeps writing: resolves with a note for the backup's owner, after half a minute at most.
+   * Rejects with FAILED_PRECONDITION WORLD_NOT_SAVED if the game could not save, and with RCON_UNAVAILABLE if its
+   * console is unreachable. `on` must follow in every case.
    */
   off(serverId: string, rcon: Address | null, signal: AbortSignal): Promise<string>;
-  /** Resumes saving if it was paused. Rejects with ConsoleError; then it must be repeated. */
+  /** Resumes saving if it was paused. Must be repeated if it rejects with ConsoleError. */
   on(serverId: string, rcon: Address): Promise<void>;
-  /** Drops the note: the game has ended, and the next one saves. */
+  /** Removes the record of paused saving: the game has ended, and the next one saves. */
   forget(serverId: string): Promise<void>;
 }
 
 /**
- * A note is on disk before a game’s saving is paused, so that the next process can undo it. If an owner has turned
- * saving off by hand, it stays off.
+ * Records on disk that saving is paused before pausing it, so that the next process can resume it. If an owner has
+ * turned saving off manually, it stays off.
  */
 export function createSaving({ store, console, engine, clock, rconPassword }: SavingOptions): Saving {
   const run = (id: string, rcon: Address, command: string) => console.run(rcon, rconPassword(id), command);
   const forget = (id: string) => store.write((tx) => forgetSavingOff(tx, id));
 
-  /** Whether the game has said that it saved; one that never does is waited for `patienceMs`. */
+  /** Returns whether the game has reported that it saved, within `patienceMs`. */
   async function flush(id: string, rcon: Address, patienceMs: number, signal: AbortSignal): Promise<boolean> {
     const over = new AbortController();
     const ended = AbortSignal.any([signal, over.signal]);
     const after = await lastLine(id);
     const cancel = clock.at(clock.now() + patienceMs, () => over.abort());
-    // Sought in the log too: the console gives up long before a large world is written.
+    // Also searches the log, because the console times out long before a large world is written.
     const printed = lineSaying(SAVED, id, after, ended);
     printed.catch(() => {});
     try {
@@ -106,12 +106,12 @@ export function createSaving({ store, console, engine, clock, rconPassword }: Sa
       const first = await store.write((tx) => noteSavingOff(tx, id, clock.now()));
       const reply = await run(id, rcon, 'save-off').catch(async (error: unknown) => {
         if (!isAbsent(error)) throw unreachable(error);
-        // The game was not told, so nothing has to be taken back.
+        // The game did not get the command, so there is nothing to undo.
         if (first) await forget(id);
         return undefined;
       });
       if (reply === undefined) return UNCONFIRMED;
-      // Saving was off before we turned it off, so the owner wants it off.
+      // Saving was off before, so the owner wants it off.
       if (first && ALREADY_OFF.test(reply)) await forget(id);
       const isObeyed = TURNED_OFF.test(reply);
       if (await flush(id, rcon, isObeyed ? SAVE_MS : SILENT_MS, signal)) return '';
@@ -134,7 +134,7 @@ export interface SaveAgainOptions {
   log: Log;
 }
 
-/** Tells a game to save again, until it has confirmed or ended, or the signal fires. Never rejects. */
+/** Makes a game save again. Retries until it has confirmed or ended, or the signal fires. Never rejects. */
 export async function saveAgain(
   { servers, store, saving, clock, log }: SaveAgainOptions,
   id: string,
@@ -144,11 +144,11 @@ export async function saveAgain(
     try {
       const now = await servers.get(id);
       if (now?.state === 'running' && now.context.rcon) await saving.on(id, now.context.rcon);
-      // The stop in flight saves, and the next game begins with saving on.
+      // The stop in progress saves, and the next game starts with saving on.
       else if (now?.state !== 'running') await saving.forget(id);
       if (!(await isSavingOff(store, id))) return;
     } catch (error) {
-      // Logged once: further tries fail for the same reason.
+      // Logged once, because further attempts fail for the same reason.
       const level = wait === RETRY_MS ? 'warn' : 'debug';
       const reason = error instanceof Error ? error.message : String(error);
       log[level]({ server: id, reason }, 'a game could not be told to save again; trying again');

@@ -3,10 +3,10 @@ import { KIB } from '../kernel/units.ts';
 import { ArchiveCorrupt } from './errors.ts';
 
 /**
- * How an archive is encrypted: a header, then its bytes in pieces of 64 KiB, each with AES-256-GCM (NIST SP 800-38D) and its tag
- * after it. The nonce of a piece is its number and whether it is the last (STREAM, Hoang et al. 2015), so that none can be
- * changed, left out, repeated, moved or cut off unnoticed. The key is the archive's own: HKDF-SHA-256 (RFC 5869) of the
- * operator's key with a salt that was drawn for it. An empty archive is one empty piece.
+ * The format of encrypted archives: a header, then the bytes in pieces of 64 KiB, each encrypted with AES-256-GCM (NIST
+ * SP 800-38D) and followed by its tag. A piece's nonce contains its number and whether it is the last (STREAM, Hoang et
+ * al. 2015), so that changed, missing, repeated, moved or truncated pieces are detected. Each archive has its own key,
+ * derived by HKDF-SHA-256 (RFC 5869) from the operator's key and a random salt. An empty archive is one empty piece.
  *
  *     header   16 bytes `dormouse-seal-01`, 8 bytes id of the operator's key, 32 bytes salt
  *     key      HKDF-SHA-256(operator's key, salt, info = the first 24 bytes of the header, 32 bytes)
@@ -20,14 +20,14 @@ const PIECE_BYTES = 64 * KIB;
 const TAG_BYTES = 16;
 const CIPHER = 'aes-256-gcm';
 
-/** A key of the operator's. */
+/** An encryption key of the operator. */
 export interface SealKey {
-  /** 16 hex digits that tell keys apart, and nothing of them. */
+  /** 16 hex digits that identify the key and reveal nothing about it. */
   id: string;
   bytes: Buffer;
 }
 
-/** A key of 32 bytes, with its id. */
+/** Returns a key of 32 bytes with its id. */
 export function sealKeyOf(bytes: Buffer): SealKey {
   const id = createHash('sha256').update('dormouse key id\0').update(bytes).digest('hex');
   return { id: id.slice(0, 2 * KEY_ID_BYTES), bytes };
@@ -38,7 +38,7 @@ export function sealedBytes(bytes: number): number {
   return HEADER_BYTES + bytes + TAG_BYTES * piecesOf(bytes);
 }
 
-/** Encrypts. */
+/** Encrypts an archive. */
 export async function* sealed(chunks: AsyncIterable<Buffer>, key: SealKey): AsyncGenerator<Buffer> {
   const head = Buffer.concat([MAGIC, Buffer.from(key.id, 'hex'), randomBytes(SALT_BYTES)]);
   const own = ownKey(key, head);
@@ -63,14 +63,14 @@ export async function* sealed(chunks: AsyncIterable<Buffer>, key: SealKey): Asyn
 
 /** The source of an encrypted archive. */
 export interface Sealed {
-  /** The decrypted archive's size. */
+  /** The size of the decrypted archive. */
   sizeBytes: number;
-  /** Gives bytes as they lie, both ends included. */
+  /** Reads encrypted bytes, both ends inclusive. */
   read: (range: { start: number; end: number }) => AsyncIterable<Buffer>;
   key: SealKey;
 }
 
-/** Decrypts the bytes from `start` to `end` (included). ArchiveCorrupt where they are not those that were encrypted. */
+/** Decrypts the bytes from `start` to `end` (inclusive). Throws ArchiveCorrupt if they are not what was encrypted. */
 export async function* opened({ sizeBytes, read, key }: Sealed, start: number, end: number): AsyncGenerator<Buffer> {
   const head = await collected(read({ start: 0, end: HEADER_BYTES - 1 }));
   const isOurs = head.length === HEADER_BYTES && head.subarray(0, MAGIC.length).equals(MAGIC);

@@ -5,7 +5,8 @@ import { exists } from './files.ts';
 import type { ServerSoftware } from './rows.ts';
 
 /**
- * The software and active world that belong to the files in a folder; a restore writes them back into the server's row.
+ * Returns the software and active world that belong to the files in a folder. A restore writes them back into the
+ * server's row.
  */
 export async function softwareOf(row: ServerRow, root: string): Promise<ServerSoftware> {
   const { type, version, modpackPlatform, modpackRef, modpackVersion } = row;

@@ -5,17 +5,16 @@ import { MIB } from '../kernel/units.ts';
 const BLOCK_BYTES = MIB;
 const RECORD_BYTES = 512;
 const END = Buffer.alloc(2 * RECORD_BYTES);
-/** The longest that a header holds (POSIX.1-2017, pax, ustar Interchange Format). */
+/** Limits of a header (POSIX.1-2017, pax, ustar Interchange Format). */
 const [NAME_BYTES, PREFIX_BYTES, OCTAL_MOST] = [100, 155, 0o77777777777];
-/** A header with what is the same in all: owner, magic and version, numbers of devices. */
+/** A header with the constant fields: owner, magic and version, device numbers. */
 const TEMPLATE = template();
 
 /**
- * Yields the bytes of a tar (POSIX.1-2017, pax), in reused blocks: one is valid until the second one after it is
- * requested. Each file is as long as its entry says: lost bytes are zeros. `packed` gets each file's bytes.
+ * Yields the bytes of a tar (POSIX.1-2017, pax), in two reused blocks: a block is valid until the second one after it
+ * is requested. Each file is as long as its entry says; truncated bytes become zeros. `packed` gets each file's size.
  *
- * tar-stream, which reads archives, writes the same bytes, but through streams, which costs a small file half as much
- * again.
+ * tar-stream, which reads archives, writes the same bytes, but its streams make small files half as expensive again.
  */
 export function* tarOf(entries: Iterable<ReadEntry>, packed: (bytes: number) => void): Generator<Buffer> {
   const spare = [Buffer.allocUnsafeSlow(BLOCK_BYTES), Buffer.allocUnsafeSlow(BLOCK_BYTES)] as const;
@@ -56,7 +55,7 @@ function fill(entry: ReadEntry, position: number, block: Buffer, offset: number,
   block.fill(0, offset + done, offset + length);
 }
 
-/** Returns the headers before an entry's content. A name that does not fit is in a record of its own. */
+/** Returns the headers before an entry's content. A name that does not fit gets its own record. */
 function headersOf(entry: ReadEntry): Buffer {
   const { name, pax } = namedInArchive(entry);
   const records = Object.entries(pax ?? {});
@@ -74,7 +73,7 @@ function headersOf(entry: ReadEntry): Buffer {
   ]);
 }
 
-/** `<length> <key>=<value>\n`; the length counts its own digits. */
+/** Formats `<length> <key>=<value>\n`; the length includes its own digits. */
 function record(text: string): string {
   const bytes = Buffer.byteLength(text);
   const total = bytes + String(bytes).length;
@@ -88,7 +87,7 @@ function header({ mode, modifiedAt }: ReadEntry, path: string, type: '0' | '5' |
   bytes.write(octal(mode, 6), 100, 'latin1');
   if (sizeBytes <= OCTAL_MOST) bytes.write(octal(sizeBytes, 11), 124, 'latin1');
   else {
-    // As GNU tar has it: the number itself, behind a bit that says so.
+    // As in GNU tar: the number in binary, after a marker bit.
     bytes[124] = 0x80;
     bytes.writeUIntBE(sizeBytes, 130, 6);
   }
@@ -102,7 +101,7 @@ function header({ mode, modifiedAt }: ReadEntry, path: string, type: '0' | '5' |
   return bytes;
 }
 
-/** How a header holds a path, parted at a slash where it is long; undefined where it cannot. */
+/** Splits a path for a header, at a slash if it is long. Returns undefined if it does not fit. */
 function placed(path: string): { name: string; prefix: string } | undefined {
   if (Buffer.byteLength(path) !== path.length) return undefined;
   if (path.length <= NAME_BYTES) return { name: path, prefix: '' };

@@ -1,11 +1,11 @@
 import { crc32 } from 'node:zlib';
 import { openJail } from '../jail/jail.ts';
 
-/** A fingerprint of the files in a folder: it stays the same as long as nothing in the folder changes. */
+/** Returns a fingerprint of the files in a folder. It is constant as long as nothing in the folder changes. */
 export async function treeFingerprintOf(root: string): Promise<string> {
   await using jail = await openJail(root);
   let entries = 0;
-  // A sum does not depend on order: a directory may list its names in another order each time.
+  // A sum, because directories may list their names in a different order each time.
   let sum = 0;
   for await (const { path, version } of jail.tree('')) {
     entries += 1;

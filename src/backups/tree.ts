@@ -5,12 +5,12 @@ import type { FileOwner } from '../kernel/atomic-file.ts';
 const { O_RDONLY, O_RDWR, O_CREAT, O_EXCL, O_DIRECTORY } = constants;
 
 /**
- * A tree in the making, by calls that block. `names` is the path from its top, each character a byte. Throws the file system's
- * error: EEXIST where something is there already, ENOENT or ENOTDIR where the folder above is missing.
+ * Creates a tree with blocking calls. `names` is the path from its root, each character representing a byte. Throws the
+ * file system's error: EEXIST if the entry exists, ENOENT or ENOTDIR if the parent folder is missing.
  */
 export interface TreeMaker extends Disposable {
   folder(names: readonly string[]): void;
-  /** Open for writing; the caller closes it. */
+  /** Returns a descriptor open for writing, which the caller closes. */
   file(names: readonly string[], mode: number): number;
 }
 
@@ -20,13 +20,13 @@ interface Level {
 }
 
 /**
- * Makes a tree in the order of a walk, each folder before its content, in an empty folder that is open and stays so. Only the
- * folders above the last entry are open, so each entry is reached by one name, however long its path is.
+ * Creates a tree in an empty folder, whose descriptor must stay open. Each folder must come before its content. Only
+ * the folders above the last entry are kept open, so each entry is reached by one name, however long its path is.
  */
 export function openTree(root: number, owner: FileOwner | undefined): TreeMaker {
   const levels: Level[] = [{ name: '', fd: root }];
 
-  /** Returns the folder that holds the entry. */
+  /** Returns the path of an entry in its open folder. */
   function placeOf(names: readonly string[]): string | Buffer {
     const folders = names.slice(0, -1);
     const apart = folders.findIndex((name, depth) => levels[depth + 1]?.name !== name);

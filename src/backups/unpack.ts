@@ -12,15 +12,15 @@ import { KIB, MIB } from '../kernel/units.ts';
 import { ArchiveCorrupt } from './errors.ts';
 import { type TreeMaker, openTree } from './tree.ts';
 
-/** A file or folder in an archive, with its bytes. */
+/** A file or folder in an archive with its bytes. */
 type Entry = AsyncIterable<Buffer> & { header: Header; resume(): void };
 
 const CHUNK_BYTES = 512 * KIB;
-/** Told of its bytes so often. */
+/** Interval of progress reports, in bytes. */
 const STEP_BYTES = 8 * MIB;
 const NAMES_CLASH = new Set(['EEXIST', 'ENOENT', 'ENOTDIR', 'EISDIR', 'ENAMETOOLONG']);
 
-/** The facts an archive must match. */
+/** The expected facts of an archive. */
 export interface ArchiveFacts {
   /** In hex. */
   sha256: string;
@@ -28,18 +28,18 @@ export interface ArchiveFacts {
   treeBytes: number;
 }
 
-/** The target of a tree. */
+/** The target of an extraction. */
 export interface Target {
   /** The descriptor of an empty folder used by no other code. */
   root: number;
-  /** The owner of everything in it; undefined: this process's user. */
+  /** The owner of the created files; undefined: this process's user. */
   owner: FileOwner | undefined;
 }
 
 /**
- * Unpacks an archive and yields the bytes of its files so far. For a worker: each call for a file blocks. At its end
- * the archive was the written one, to the last bit; it throws ArchiveCorrupt, or the file system's error. Creates only
- * files and folders, and no more bytes than went into it.
+ * Unpacks an archive and yields the file bytes written so far. For a worker: file calls block. If it ends without an
+ * error, the archive was exactly the written one. Throws ArchiveCorrupt, or the file system's error. Creates only files
+ * and folders, and no more bytes than were archived.
  */
 export async function* unpack(archive: Readable, facts: ArchiveFacts, target: Target): AsyncGenerator<number> {
   const hash = createHash('sha256');
@@ -54,7 +54,7 @@ export async function* unpack(archive: Readable, facts: ArchiveFacts, target: Ta
   const tar = extract();
   const zstd = createZstdDecompress({ ...ZSTD_WINDOW, chunkSize: CHUNK_BYTES });
   const fed = pipeline(archive, inBlocks, hashed, zstd, tar);
-  // Looked at when all that came out of it has been.
+  // Awaited after all of its output has been processed.
   fed.catch(() => {});
   using tree = openTree(target.root, target.owner);
   try {
@@ -75,7 +75,7 @@ async function* entriesInto(tar: Extract, into: TreeMaker, treeBytes: number): A
   for await (const entry of tar as AsyncIterable<Entry>) {
     const { type, size, mode, mtime } = entry.header;
     const names = namesInArchive(entry.header);
-    if (names === undefined) throw new ArchiveCorrupt('A name in the archive is none.');
+    if (names === undefined) throw new ArchiveCorrupt('The archive contains an invalid name.');
     if (type === 'directory') {
       into.folder(names);
       entry.resume();
@@ -101,7 +101,7 @@ async function writeEntry(file: number, entry: Entry, modifiedAt: Date): Promise
   }
 }
 
-/** Whether the disk, not the archive, is at fault: in an empty folder a name clash is the archive's. */
+/** Reports whether the disk is at fault. In an empty folder, a name clash is the archive's fault. */
 function isOfFiles(error: unknown): boolean {
   return error instanceof Error && 'syscall' in error && !NAMES_CLASH.has((error as NodeJS.ErrnoException).code ?? '');
 }

@@ -4,26 +4,26 @@ import { deleteAccountLimits, listAccountLimits, saveAccountLimits } from './lim
 
 /** The limits of an account. */
 export interface Limits {
-  /** RAM of its servers together, asleep or awake. */
+  /** Most RAM of its servers together, asleep or awake. */
   maxRamMb: number;
-  /** Servers, asleep or awake; 0: no limit. */
+  /** Most servers, asleep or awake; 0: unlimited. */
   maxServers: number;
 }
 
 /** The limits operators have set for one account; null: the installation's default. */
 export type OwnLimits = { [Key in keyof Limits]: Limits[Key] | null };
 
-/** The limits of all accounts, in memory, so that they can be read synchronously. */
+/** The limits of all accounts, in memory for synchronous reads. */
 export interface AccountLimits {
   of(accountId: string): Limits;
   ownOf(accountId: string): OwnLimits;
-  /** Stores an account's own limits; in force from the commit on. `also` runs in the same write. */
+  /** Stores an account's own limits, which apply from the commit on. `also` runs in the same write. */
   set(accountId: string, own: OwnLimits, also?: (tx: Tx) => Promise<void>): Promise<void>;
 }
 
 const NONE: OwnLimits = { maxRamMb: null, maxServers: null };
 
-/** Reads what has been set. Only the accounts that have limits of their own take memory. */
+/** Loads the stored limits. Only accounts with their own limits use memory. */
 export async function openAccountLimits(store: Store, defaults: Limits): Promise<AccountLimits> {
   const own = await openRowCache(store, listAccountLimits, ({ accountId, ...limits }) => [accountId, limits]);
   const ownOf = (accountId: string) => own.of(accountId) ?? NONE;

@@ -5,16 +5,16 @@ import type { Capacity } from './capacity.ts';
 import { CEILINGS_A_CORE, type NodeRoom, roomFor } from './node-rooms.ts';
 import { type Load, type Reserving, loadOf, reserves } from './reservations.ts';
 
-/** Decides whether a server may wake, or have something installed. */
+/** Decides whether a server may wake or get an installation. */
 export interface Admission {
   /**
-   * Throws unless the server may take its place now: RESOURCE_EXHAUSTED MAX_SERVERS or MAX_RAM for what its account may
-   * have awake, NODE_CAPACITY for what the machine has left (`fits` of their metadata is `never` where all of it would be too
-   * little). One that is awake already, or on its way, has its place; of several machines, unless its own takes no starts. Where
-   * none of a region does, there is nothing to weigh here: the drain refuses that.
+   * Throws unless there is room for the server now: RESOURCE_EXHAUSTED MAX_SERVERS or MAX_RAM for the limits of its
+   * account, NODE_CAPACITY for those of the machine (`fits` in the metadata is `never` if the whole limit would be too
+   * little). An awake or starting server has its room already, except on a node of several that takes no starts. If no
+   * node of a region takes starts, this check passes and the drain refuses the start.
    *
-   * Synchronous, and reads what awake servers reserve off their actors: nothing can happen between this check and the event
-   * that wakes a server, and a reservation ends when its actor comes to rest.
+   * Synchronous, and reads the reservations of awake servers from their actors: nothing can happen between this check
+   * and the event that wakes a server, and a reservation ends when its actor comes to rest.
    */
   admit(server: Reserving): void;
 }
@@ -23,15 +23,15 @@ export interface AdmissionOptions {
   live: () => Reserving[];
   capacity: Pick<Capacity, 'now' | 'cpusFor' | 'rooms'>;
   limits: Pick<AccountLimits, 'of'>;
-  /** How the machine is called towards owners. */
+  /** The machine's name in messages to owners. */
   nodeLabel: string;
-  /** The region of servers that name none. */
+  /** The region of servers without one. */
   region?: string;
-  /** The machines that games run on, where they are several. */
+  /** The machines that games run on, if there are several. */
   nodes?: Pick<EngineNodes, 'whereIs'> | undefined;
 }
 
-/** Free disk space below which nothing wakes: a world that cannot be saved is worse than one that sleeps. */
+/** Free disk space below which nothing wakes: a world that cannot be saved is worse than a server that sleeps. */
 const LEAST_DISK_MB = 256;
 
 export function createAdmission({
@@ -54,13 +54,13 @@ export function createAdmission({
     },
   };
 
-  /** Its game would have to come up on another node than it is on. */
+  /** Reports whether the game would start on another node than the one it is on. */
   function mustMove({ row }: Reserving): boolean {
     const node = nodes?.whereIs(row.id);
     return node?.state === 'ready' && !node.takesStarts;
   }
 
-  /** Among several nodes it needs one with room for all of it. */
+  /** Requires one node with room for the whole server. */
   function admitToOne({ row }: Reserving): void {
     const region = row.region || home;
     const there = (capacity.rooms(row.id) ?? []).filter((room) => room.region === region);
@@ -80,14 +80,14 @@ export function createAdmission({
 
   function requireDisk(): void {
     const { machine } = capacity.now();
-    // A disk that could not be read does not count as full.
+    // An unreadable disk does not count as full.
     if (machine.diskTotalMb > 0 && machine.diskFreeMb < LEAST_DISK_MB) {
       throw full(nodeLabel, 'disk', `${machine.diskFreeMb} MB of disk are free`);
     }
   }
 }
 
-/** `awake`: what the account's other servers reserve. */
+/** Checks the account's limits. `awake`: the reservations of its other servers. */
 function admitToAccount({ row }: Reserving, { maxRamMb, maxServers }: Limits, awake: Load): void {
   const { accountId, ramMb } = row;
   const subject = `account:${accountId}`;
@@ -95,7 +95,7 @@ function admitToAccount({ row }: Reserving, { maxRamMb, maxServers }: Limits, aw
     const message = `The account may have ${maxServers} servers, and so many are awake.`;
     throw quotaExceeded('MAX_SERVERS', subject, message, { limit: String(maxServers) });
   }
-  // Its RAM was changed, or the limit lowered, after it was made.
+  // Possible if the server's RAM or the limit was changed later.
   if (ramMb > maxRamMb) {
     const message =
       `The account may use ${maxRamMb} MB of RAM, and this server is set to ${ramMb} MB. Give it less, or ask the ` +
@@ -140,6 +140,6 @@ function tooLarge(nodeLabel: string, ramMb: number, ramUsableMb: number): Status
 }
 
 function full(nodeLabel: string, resource: string, found: string): StatusError {
-  const message = `${nodeLabel} has no room for this server now: ${found}. Try again when another server sleeps.`;
+  const message = `${nodeLabel} has no room for this server: ${found}. Try again when another server sleeps.`;
   return quotaExceeded('NODE_CAPACITY', `node:${nodeLabel}`, message, { node: nodeLabel, resource });
 }

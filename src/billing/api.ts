@@ -53,9 +53,9 @@ const LedgerEntry = z
   .object({
     id: reply.int64,
     accountId: reply.text,
-    serverId: reply.text.describe('Empty where it is not about a server.'),
+    serverId: reply.text.describe('Empty if it is not about a server.'),
     kind: reply.text.describe('`usage`, `flat`, `topup`, `credit`, `refund` or `adjustment`; more may come.'),
-    amountMicros: reply.int64.describe('Negative where it was spent.'),
+    amountMicros: reply.int64.describe('Negative if spent.'),
     note: reply.text,
     ts: reply.timestamp,
   })
@@ -91,7 +91,7 @@ const SpendCap = z
     spentMicros: reply.int64.describe('Of this month so far.'),
     action: reply.text.describe('`notify` or `stop`.'),
     burnMicrosPerHour: reply.int64.describe('What the awake servers cost; flat ones by their share of 30 days.'),
-    runwayMinutes: reply.int32.describe('Until the wallet cannot pay if all goes on as it is; -1: nothing is spent.'),
+    runwayMinutes: reply.int32.describe('Until the wallet runs out at the current rate; -1: no spending.'),
     awake: z
       .array(
         z.object({
@@ -105,13 +105,11 @@ const SpendCap = z
     servers: z
       .array(z.object({ serverId: reply.text, spentMicros: reply.int64 }))
       .default([])
-      .describe(
-        'What each server that is still there has cost this month so far; those that cost nothing are left out.',
-      ),
+      .describe('The cost of each existing server this month; servers without cost are left out.'),
     perGbHourMicros: reply.int64.describe('Price of a GB of RAM (1024 MB) on the metered plan, per hour awake.'),
     perGbMonthMicros: reply.int64.describe('The same on the flat plan, per 30 days.'),
     checkout: reply.text.describe(
-      'Where CreateCheckoutLink leads: `test`, `stripe`; empty: ask the operator for credit.',
+      'The payment provider of CreateCheckoutLink: `test`, `stripe`; empty: ask the operator for credit.',
     ),
   })
   .meta({ id: 'SpendCap' });
@@ -176,7 +174,7 @@ const reconcileLedger = ({ store, log }: Needs) =>
     tag: 'operator',
     summary: 'Hold wallets against the ledger',
     description:
-      'Lists the accounts whose wallet is not the sum of their ledger: none, unless the database was edited.',
+      'Lists the accounts whose wallet differs from the sum of their ledger. The list is empty unless the database was edited.',
     reply: z
       .object({
         mismatches: z
@@ -200,7 +198,7 @@ export const spendCapOperations = (needs: Needs): readonly Operation[] => [
   setSpendCapOperation(needs),
 ];
 
-/** For operators. */
+/** Operations for operators. */
 export const ledgerOperations = (needs: Needs): readonly Operation[] => [reconcileLedger(needs)];
 
 async function spending(accountId: string, needs: Needs): Promise<z.input<typeof SpendCap>> {

@@ -4,7 +4,7 @@ import { sql, statement } from '../store/sql.ts';
 import type { Sql, Tx } from '../store/writer.ts';
 import { entryRef } from './rules.ts';
 
-/** One time a server was awake, from the wish to its end. */
+/** One awake session of a server, from the request to its end. */
 export interface AwakeSessionRow {
   id: string;
   serverId: string;
@@ -12,26 +12,26 @@ export interface AwakeSessionRow {
   /** The cause of the wake, as JSON text of the machines' `Cause`. */
   cause: string;
   plan: string;
-  /** RAM and price per GB and hour at its start; the price is 0 on the flat plan. */
+  /** RAM and price per GB and hour at the start; the price is 0 on the flat plan. */
   ramMb: number;
   rateMicros: number;
   startedAt: number;
-  /** Null until the game was ready: until then it is free. */
+  /** Null until the game was ready. The time before is free. */
   readyAt: number | null;
   endedAt: number | null;
-  /** '' while it lasts; then `stopped`, `idle`, `false_wake`, `crashed`, `start_failed`, `funds`, … */
+  /** '' while the session lasts; then `stopped`, `idle`, `false_wake`, `crashed`, `start_failed`, `funds`, … */
   ending: string;
-  /** 0 until a player has joined who was waited for: a false wake is free. */
+  /** 0 until the expected player has joined: a false wake is free. */
   billable: number;
-  /** Up to when it is known to have been up, on the meter's steady clock. */
+  /** Time until which the game is proven to have been up, on the meter's steady clock. */
   provenAt: number;
-  /** How long it is known to have been up. */
+  /** Proven time up. */
   awakeMs: number;
-  /** How many minutes are charged, what they cost, and the part of a micro that is carried on (61 440ths). */
+  /** Charged minutes, their cost, and the fraction of a micro that is carried over (in 61 440ths). */
   ticks: number;
   remainder: number;
   amountMicros: number;
-  /** Distinguishes its server from earlier ones of the same name. */
+  /** Distinguishes the server from earlier ones of the same name. */
   serverCreatedAt: number;
 }
 
@@ -61,7 +61,7 @@ export const awakeSessions = new EntitySchema<AwakeSessionRow>({
   foreignKeys: [ofAccount],
 });
 
-/** Sessions that last, and whose game was ready: those that are metered. */
+/** Open sessions whose game was ready: the metered ones. */
 const METERED = `"endedAt" IS NULL AND "readyAt" IS NOT NULL`;
 
 /** Most variables in one statement: some databases refuse more. */
@@ -71,14 +71,14 @@ export async function insertAwakeSession(tx: Tx, row: AwakeSessionRow): Promise<
   await tx.manager.insert(awakeSessions, row);
 }
 
-/** The session of a server that lasts; undefined while it sleeps. */
+/** Returns the open session of a server; undefined while it sleeps. */
 export async function openAwakeSession(db: Sql, serverId: string): Promise<AwakeSessionRow | undefined> {
   const sql = 'SELECT * FROM "awake_sessions" WHERE "serverId" = $1 AND "endedAt" IS NULL';
   const [row] = await db.query<AwakeSessionRow>(sql, [serverId]);
   return row;
 }
 
-/** Up to when the sessions that last are proven, on the steady clock; 0 where there are none. */
+/** Returns the latest proven time of the open sessions, on the steady clock; 0 if there are none. */
 export async function lastProof(db: Sql): Promise<number> {
   const [row] = await db.query<{ at: number | null }>(
     'SELECT MAX("provenAt") AS "at" FROM "awake_sessions" WHERE "endedAt" IS NULL',
@@ -86,20 +86,20 @@ export async function lastProof(db: Sql): Promise<number> {
   return row?.at ?? 0;
 }
 
-/** The game is ready: from now on it is metered. */
+/** Records that the game is ready. Metering starts now. */
 export async function markReady(tx: Tx, serverId: string, readyAt: number, provenAt: number): Promise<void> {
   const sql = `UPDATE "awake_sessions" SET "readyAt" = $1, "provenAt" = $2
     WHERE "serverId" = $3 AND "endedAt" IS NULL AND "readyAt" IS NULL`;
   await tx.run(sql, [readyAt, provenAt, serverId]);
 }
 
-/** Somebody came, or wanted it awake: it is no false wake, and its first minutes count too. False where that was known. */
+/** Records that the wake was not false, so that its first minutes are charged too. Returns false if that was known. */
 export async function markBillable(tx: Tx, serverId: string): Promise<boolean> {
   const sql = `UPDATE "awake_sessions" SET "billable" = 1 WHERE "serverId" = $1 AND "endedAt" IS NULL AND "billable" = 0`;
   return (await tx.run(sql, [serverId])) > 0;
 }
 
-/** Ends a session; what of its last usage entry is still open closes. */
+/** Ends a session and closes its last usage entry. */
 export async function endAwakeSession(tx: Tx, session: string, endedAt: number, ending: string): Promise<void> {
   await tx.run('UPDATE "awake_sessions" SET "endedAt" = $1, "ending" = $2 WHERE "id" = $3', [endedAt, ending, session]);
   const close = sql`UPDATE "ledger" SET "closedAt" = ${endedAt} WHERE "kind" = 'usage' AND "closedAt" IS NULL AND "ref" =
@@ -107,12 +107,12 @@ export async function endAwakeSession(tx: Tx, session: string, endedAt: number, 
   await tx.run(...statement(close));
 }
 
-/** The game of one session was up until this instant of the steady clock. */
+/** Proves that the game of one session was up until this instant of the steady clock. */
 export async function proveAwakeSession(tx: Tx, session: string, until: number): Promise<void> {
   await tx.run(`${PROVE} AND "id" = $2`, [until, session]);
 }
 
-/** All metered games were up until this instant of the steady clock, but for these. */
+/** Proves that all metered games, except these, were up until this instant of the steady clock. */
 export async function proveAwakeSessions(tx: Tx, until: number, exceptServers: readonly string[]): Promise<void> {
   if (exceptServers.length <= CHUNK) {
     const names = exceptServers.map((_, index) => `$${index + 2}`).join(', ');
@@ -129,8 +129,7 @@ const PROVE = `UPDATE "awake_sessions" SET "awakeMs" = "awakeMs" + ($1 - "proven
   WHERE ${METERED} AND "provenAt" < $1`;
 
 /**
- * Writes off the time until an instant, as it is unknown whether the games were up: it is free, and counting goes on
- * from here.
+ * Makes the time until an instant free, because it is unknown whether the games were up. Counting continues from there.
  */
 export async function writeOff(tx: Tx, until: number, serverIds: readonly string[]): Promise<void> {
   for (let from = 0; from < serverIds.length; from += CHUNK) {
@@ -150,19 +149,19 @@ export async function listMetered(db: Sql): Promise<MeteredSession[]> {
   );
 }
 
-/** The sessions of flat servers whose games run. */
+/** Returns the sessions of flat servers whose games run. */
 export async function listFlatSessions(db: Sql): Promise<AwakeSessionRow[]> {
   return db.query<AwakeSessionRow>(`SELECT * FROM "awake_sessions" WHERE ${METERED} AND "plan" = 'flat' ORDER BY "id"`);
 }
 
-/** A server's sessions that touch a span of time, oldest first. */
+/** Returns a server's sessions that overlap a span of time, oldest first. */
 export async function listAwakeSessions(
   db: Sql,
   server: { id: string; accountId: string; createdAt: number },
   { from, to, limit }: { from: number; to: number; limit: number },
 ): Promise<AwakeSessionRow[]> {
-  // A server of the same name may have been there before, even somebody else's. The clock, which may have been set back since
-  // it was created, does not tell them apart.
+  // The creation time distinguishes it from an earlier server of the same name. The account is compared, too, because
+  // the clock may have been set back, and the earlier server may have belonged to another account.
   const sql = `SELECT * FROM "awake_sessions"
     WHERE "serverId" = $1 AND "serverCreatedAt" = $2 AND "startedAt" < $3 AND ("endedAt" IS NULL OR "endedAt" > $4)
       AND "accountId" = $5

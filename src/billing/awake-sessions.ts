@@ -34,17 +34,17 @@ export interface AwakeSessionsOptions {
 }
 
 /**
- * Keeps the awake sessions: they begin, become ready and end in the write of the server's step. Its arrow functions are
- * handed over as they are.
+ * Keeps the awake sessions. They begin, become ready and end in the write of the server's step. The arrow functions are
+ * passed as callbacks.
  */
 export class AwakeSessions {
   readonly #clock: Clock;
   readonly #steady: Pick<SteadyClock, 'now' | 'ofPast'>;
   readonly #prices: Prices;
   readonly #record: RecordWriteOff;
-  /** When a game ended, where the engine saw it. */
+  /** When games ended, as observed by the engine. */
   readonly #exits = new Map<string, number>();
-  /** A game whose end was not reported was up until then, on the steady clock; null before the first look. */
+  /** Games without a reported end were up until this instant of the steady clock; null before the first observation. */
   #seenUntil: number | null = null;
   #missing: ReadonlySet<string> = new Set();
   #lost: ReadonlyMap<string, number> = new Map();
@@ -56,7 +56,7 @@ export class AwakeSessions {
     this.#record = record;
   }
 
-  /** To be run in the write of every step of every server. */
+  /** Runs in the write of every step of every server. */
   readonly onStep = async (tx: Tx, now: ServerNow, step: Step): Promise<void> => {
     const { id } = now.row;
     const { from, to, at } = step;
@@ -75,14 +75,14 @@ export class AwakeSessions {
     else this.#exits.set(serverId, game.exit.at);
   };
 
-  /** The engine reports nothing from now on. */
+  /** Called when the engine stops responding. */
   readonly outOfSight = (): void => {
     if (this.#seenUntil === Infinity) this.#seenUntil = this.#steady.now();
   };
 
   /**
-   * The engine responds again: games of the `missing` servers do not run though they should; it reports the ends of the
-   * others. Those of the `lost` servers have been unreachable since an instant of the steady clock.
+   * Called when the engine responds. Games of the `missing` servers do not run although they should; the engine reports
+   * the ends of all others. Those of the `lost` servers have been unreachable since an instant of the steady clock.
    */
   inSight(missing: readonly string[], lost: ReadonlyMap<string, number>): void {
     this.#seenUntil = Infinity;
@@ -90,7 +90,7 @@ export class AwakeSessions {
     this.#lost = lost;
   }
 
-  /** Begins the session of a server that was found running without one. */
+  /** Begins a session for a server that runs without one. */
   async adopt(tx: Tx, { row, context, state }: ServerNow): Promise<void> {
     if (state !== 'running' || (await openAwakeSession(tx, row.id)) !== undefined) return;
     await this.#begin(tx, row, context.cause, this.#clock.now());
@@ -137,7 +137,7 @@ export class AwakeSessions {
     if (await markBillable(tx, id)) await this.#payFlat(tx, id);
   }
 
-  /** The next round of the meter finds what cannot be paid now. */
+  /** Charges a flat server. If that fails now, the next round of the meter handles it. */
   async #payFlat(tx: Tx, id: string): Promise<void> {
     await chargeFlat(tx, await openAwakeSession(tx, id), this.#prices, this.#clock.now());
   }
@@ -151,7 +151,7 @@ export class AwakeSessions {
     const at = this.#steady.ofPast(step.at);
     const silentSince = step.from === 'running' ? (context.live.silentSince ?? null) : null;
     const until = silentSince === null ? this.#lost.get(id) : this.#steady.ofPast(silentSince);
-    // An earlier run that was lost says nothing of this one.
+    // Ignored if it concerns an earlier run.
     if (until !== undefined && until > this.#steady.ofPast(session.startedAt)) {
       await proveAwakeSession(tx, session.id, until);
       await recordWriteOff(this.#record, tx, session, { lostMs: at - until, at: now, why: SILENT });
@@ -167,7 +167,8 @@ export class AwakeSessions {
   }
 
   /**
-   * Returns until when a game with an unobserved end is known to have been up; undefined: no longer than known before.
+   * Returns the time until which a game with an unobserved end is known to have been up; undefined if no later than
+   * already proven.
    */
   #provenUntil(id: string, { event, at }: Step): number | undefined {
     if (event === 'DOWN' || this.#seenUntil === null || this.#missing.has(id)) return undefined;
@@ -175,7 +176,7 @@ export class AwakeSessions {
   }
 }
 
-/** How a session ended, in a word. */
+/** Returns the stored word for how a session ended. */
 function endingOf({ from, to, cause }: Step): string {
   if (to === 'deleting') return 'deleted';
   if (from === 'starting') return to === 'start_failed' ? 'start_failed' : 'cancelled';

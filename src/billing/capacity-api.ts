@@ -10,7 +10,7 @@ interface Needs {
   accountLimits: AccountLimits;
   capacity: Pick<Capacity, 'read'>;
   reachability: Reachability;
-  /** Why nothing new begins, in a region or anywhere; undefined: it does. */
+  /** Why starts are refused, in a region or in general; undefined if they are not. */
   drain: { closed(region?: string): object | undefined };
 }
 
@@ -20,7 +20,7 @@ const CpuTier = z
   .object({ ramMb: reply.int64, cpus: double.describe('The most CPU time, in cores.') })
   .meta({ id: 'CpuTier' });
 
-/** A machine's capacity and its use, as in the reference. */
+/** A machine's capacity and use, as in the reference. */
 export const CapacityResponse = z
   .object({
     activeServers: reply.int32.describe('Awake, waking or going to sleep.'),
@@ -36,7 +36,7 @@ export const CapacityResponse = z
     ramPerServerMb: reply.int64.describe(
       'The most that one server can have: of several machines, what the largest has.',
     ),
-    available: reply.flag.describe('Servers are started here now: the engine answers, and a machine takes them.'),
+    available: reply.flag.describe('Whether servers can start here: the engine responds, and a machine accepts them.'),
   })
   .meta({ id: 'CapacityResponse' });
 
@@ -59,7 +59,9 @@ const getCapacity = (needs: Needs) =>
     },
   });
 
-/** Whether servers are started now, in a region or anywhere: the engine answers, and not all machines are drained. */
+/**
+ * Reports whether starts are possible, in a region or anywhere: the engine responds and not all machines are drained.
+ */
 export async function isAvailable(
   { reachability, drain }: Pick<Needs, 'reachability' | 'drain'>,
   region?: string,

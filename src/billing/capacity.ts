@@ -6,35 +6,37 @@ import type { Machine, MachineProbe } from './machine.ts';
 import { type NodeRoom, nodeRooms, usableRamMb } from './node-rooms.ts';
 import { type Load, type Reserving, loadOf } from './reservations.ts';
 
-/** How much CPU time a server of at most `ramMb` may use at once, in cores. */
+/** The CPU time that a server of at most `ramMb` may use, in cores. */
 export interface CpuTier {
   ramMb: number;
   cpus: number;
 }
 
-/** The capacity for games, of one machine or several together, and how much awake servers have reserved. */
+/** The capacity for games, of one machine or several together, and the reservations of awake servers. */
 export interface CapacityNow {
   machine: Machine;
-  /** RAM for games: the rest is for the system and the service itself. */
+  /** RAM for games, without that of the system and the service. */
   ramUsableMb: number;
-  /** The most that one server can have: a game is on one machine. */
+  /** The most RAM for one server: a game runs on one machine. */
   ramPerServerMb: number;
   used: Load;
-  /** The table by which a server's RAM decides its CPU time, smallest first; its last line holds for all above. */
+  /** CPU time by RAM, smallest first. The last row applies to all larger servers. */
   cpuTiers: CpuTier[];
-  /** The most that one server gets. */
+  /** The most CPU time of one server. */
   cpusPerServer: number;
 }
 
-/** The remaining capacity. Of several machines, those of a region if one is named, otherwise all. */
+/** The remaining capacity. With several machines: those of a region, or all. */
 export interface Capacity {
-  /** Returns the capacity by the newest probe, synchronously, so that nothing can happen between asking and acting. */
+  /** Returns the capacity by the last probe. Synchronous, so that nothing can happen between check and action. */
   now(region?: string): CapacityNow;
-  /** Probes anew where the last probe is no longer fresh. */
+  /** Returns the capacity, with a new probe if the last one is too old. */
   read(region?: string): Promise<CapacityNow>;
-  /** CPU time of a server, in cores. Of several machines it gets no more than the smallest has: it may wake on each. */
+  /** CPU time of a server, in cores. Limited to the smallest machine, because it may wake on any of them. */
   cpusFor(ramMb: number, region?: string): number;
-  /** Each machine, as if the server of that id reserved nothing; undefined where games run on this one alone. */
+  /**
+   * Each machine's capacity without the reservation of the given server; undefined if games run only on this machine.
+   */
   rooms(exceptId?: string): NodeRoom[] | undefined;
   close(): void;
 }
@@ -42,14 +44,14 @@ export interface Capacity {
 export interface CapacityOptions {
   probe: MachineProbe;
   live: () => Reserving[];
-  /** The machines that games run on, where they are several. */
+  /** The machines that games run on, if there are several. */
   nodes?: Pick<EngineNodes, 'list' | 'whereIs'> | undefined;
-  /** The region of servers that name none. */
+  /** The region of servers without one. */
   region?: string;
   clock: Clock;
 }
 
-// A game server's main loop is one thread; more memory means more chunks and players, hence more work beside it.
+// A game's main loop is one thread. More memory means more chunks and players, and thus more work besides it.
 const TIERS: readonly CpuTier[] = [
   { ramMb: 2_048, cpus: 1 },
   { ramMb: 4_096, cpus: 2 },
@@ -58,7 +60,7 @@ const TIERS: readonly CpuTier[] = [
 ];
 const PROBE_MS = 15_000;
 
-/** Probes the machine, and goes on doing so every quarter of a minute: disks fill up. */
+/** Probes the machine now and every 15 s, because disks fill up. */
 export async function createCapacity({
   probe,
   live,
@@ -104,7 +106,7 @@ export async function createCapacity({
     };
   }
 
-  /** Only the used part of a drained machine counts: the rest cannot be had. */
+  /** Only the used part of a drained machine counts: the rest is unavailable. */
   function wholeOf(among?: NodeRoom[]): Pick<CapacityNow, 'machine' | 'ramUsableMb' | 'ramPerServerMb'> {
     if (among === undefined) {
       const ramUsableMb = usableRamMb(machine.ramMb);
@@ -132,7 +134,7 @@ export async function createCapacity({
   };
 }
 
-/** Whether a node is one of a region; of any, where none is named. */
+/** Reports whether a node is in the region, or, without one, in any region. */
 function isIn(region: string | undefined, node: { region: string }): boolean {
   return region === undefined ? node.region !== NO_REGION : node.region === region;
 }

@@ -3,12 +3,12 @@ import type { Clock } from '../kernel/clock.ts';
 import { createMutex } from '../kernel/mutex.ts';
 import type { Store } from '../store/store.ts';
 
-/** A tick is in the store this long after its instant; a younger one may still be in flight. */
+/** A tick is stored this long after its instant; a younger one may still be in flight. */
 const SETTLED_MS = 10_000;
 
 /**
- * Counts the ticks charged from now on, and their cost. Each call adds what came since the last; ticks stay for at
- * least a day, so rare calls suffice.
+ * Counts the ticks charged from now on, and their cost. Each call adds those since the previous one. Ticks are kept for
+ * at least a day, so rare calls suffice.
  */
 export function createChargeCount(store: Store, clock: Clock): () => Promise<{ ticks: number; micros: number }> {
   const total = { ticks: 0, micros: 0 };

@@ -15,7 +15,7 @@ interface Needs {
 }
 
 const MOST_USD = 1_000;
-/** Events carry one object of the provider's, a few KiB each. */
+/** An event contains one object of the provider, a few KiB in size. */
 const CALLBACK_BYTES = 256 * KIB;
 
 const createCheckoutLink = ({ checkouts }: Needs) =>
@@ -27,7 +27,7 @@ const createCheckoutLink = ({ checkouts }: Needs) =>
     tag: 'control',
     summary: 'Open a checkout',
     description:
-      'Gives the address of a payment page. Once it is paid there, the wallet has the amount; nothing else is to be done.',
+      'Returns the address of a payment page. Once paid, the amount is in the wallet; no further call is needed.',
     params: AccountParams,
     body: message({ amountUsd: int32({ min: 1, max: MOST_USD }).describe('Whole US dollars.') }).meta({
       id: 'CreateCheckoutLinkRequest',
@@ -54,7 +54,7 @@ const callback = ({ checkouts }: Needs) =>
       'For the webhook of the configured provider, at most 256 KiB. Answered with `{}` once it is stored or of no ' +
       'concern; told again, it changes nothing.',
     params: z.object({ provider: z.string().describe('`stripe`.') }),
-    // A missing signature is checked like a wrong one: an unknown provider is reported first.
+    // A missing signature is checked like a wrong one, so that an unknown provider is reported first.
     headers: z.object({
       'stripe-signature': z.preprocess(
         (given = '') => given,

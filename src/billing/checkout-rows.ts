@@ -3,7 +3,7 @@ import { bigint, id, integer, maybeAt, maybeText, ofAccount, text } from '../sto
 import { countOf } from '../store/count.ts';
 import type { Sql, Tx } from '../store/writer.ts';
 
-/** One hosted payment. */
+/** A payment on a provider's page. */
 export interface CheckoutRow {
   id: string;
   accountId: string;
@@ -11,7 +11,7 @@ export interface CheckoutRow {
   amountUsd: number;
   amountMicros: number;
   state: 'open' | 'paid' | 'expired';
-  /** The provider's name for it; null until it has one. */
+  /** The provider's id; null until known. */
   providerRef: string | null;
   createdAt: number;
   paidAt: number | null;
@@ -44,14 +44,14 @@ export async function getCheckout(db: Sql, id: string): Promise<CheckoutRow | un
   return row;
 }
 
-/** How many an account has opened since, whatever became of them; those that a provider did not take are none. */
+/** Counts the checkouts that an account has opened since an instant, except those that the provider refused. */
 export async function countCheckouts(db: Sql, accountId: string, since: number): Promise<number> {
   const sql = `SELECT COUNT(*) AS "count" FROM "checkouts" WHERE "accountId" = $1 AND "createdAt" >= $2
     AND NOT ("state" = 'expired' AND "providerRef" IS NULL AND "provider" <> 'test')`;
   return countOf(db, sql, [accountId, since]);
 }
 
-/** Notes the provider's name for a checkout that has none yet. */
+/** Stores the provider's id of a checkout that has none yet. */
 export async function nameCheckout(tx: Tx, id: string, providerRef: string): Promise<void> {
   await tx.run('UPDATE "checkouts" SET "providerRef" = $1 WHERE "id" = $2 AND "providerRef" IS NULL', [
     providerRef,
@@ -59,13 +59,13 @@ export async function nameCheckout(tx: Tx, id: string, providerRef: string): Pro
   ]);
 }
 
-/** Marks a checkout paid; false where it was already. */
+/** Marks a checkout paid. Returns false if it was already. */
 export async function markCheckoutPaid(tx: Tx, id: string, at: number): Promise<boolean> {
   const sql = `UPDATE "checkouts" SET "state" = 'paid', "paidAt" = $1 WHERE "id" = $2 AND "state" <> 'paid'`;
   return (await tx.run(sql, [at, id])) === 1;
 }
 
-/** Marks an open checkout as one that will not be paid any more; false where it was not open. */
+/** Marks an open checkout expired. Returns false if it was not open. */
 export async function markCheckoutExpired(tx: Tx, id: string): Promise<boolean> {
   const sql = `UPDATE "checkouts" SET "state" = 'expired' WHERE "id" = $1 AND "state" = 'open'`;
   return (await tx.run(sql, [id])) === 1;

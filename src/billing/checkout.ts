@@ -15,13 +15,13 @@ import {
 import type { Checkout, CheckoutOrder, CheckoutPage } from './payments.ts';
 import { type CheckoutEntry, createSettlement } from './settlement.ts';
 
-/** Wallets funded through a provider's pages: one credit for each checkout that is paid, whatever is reported how often. */
+/** Funds wallets through a provider's pages. Each paid checkout is credited once, however often it is reported. */
 export interface Checkouts {
-  /** The payment provider; undefined without one. */
+  /** The payment provider; undefined if absent. */
   readonly provider: Checkout['provider'] | undefined;
   /**
-   * Opens a checkout and gives the address of its page. UNIMPLEMENTED where wallets are not funded by checkout;
-   * RESOURCE_EXHAUSTED CHECKOUT_LIMIT for too many in an hour; UNAVAILABLE where the provider cannot be reached.
+   * Opens a checkout and returns the address of its page. Throws UNIMPLEMENTED without a provider; RESOURCE_EXHAUSTED
+   * CHECKOUT_LIMIT after too many in an hour; UNAVAILABLE if the provider is unreachable.
    */
   create(
     accountId: string,
@@ -29,12 +29,12 @@ export interface Checkouts {
     record: (tx: Tx, entry: CheckoutEntry) => Promise<void>,
   ): Promise<string>;
   find(id: string): Promise<CheckoutRow | undefined>;
-  /** Credits or cancels a test payment and gives what became of it. NOT_FOUND for an unknown one. */
+  /** Credits or cancels a test payment and returns the result. Throws NOT_FOUND for an unknown one. */
   settleTest(id: string, decision: 'pay' | 'cancel'): Promise<CheckoutRow>;
   /**
-   * Takes a provider's callback: paid, expired, refunded, disputed. Throws NOT_FOUND for a provider that has none here, and
-   * INVALID_ARGUMENT for a signature that is wrong. What cannot be matched with a checkout of ours is logged, and taken as
-   * read: sent again, it is the same.
+   * Processes a provider's callback: paid, expired, refunded, disputed. Throws NOT_FOUND for an unknown provider, and
+   * INVALID_ARGUMENT for an invalid signature. An event of no known checkout is logged and accepted, because a retry
+   * would change nothing.
    */
   callback(provider: string, body: Buffer, signature: string): Promise<void>;
 }
@@ -43,17 +43,17 @@ export interface CheckoutsOptions {
   store: Store;
   clock: Clock;
   log: Log;
-  /** Undefined: off. */
+  /** Undefined if payments are off. */
   checkout: Checkout | undefined;
-  /** The pages' base URL. */
+  /** Base URL of the pages. */
   baseUrl: string;
-  /** Writes what has moved into the audit log, in the write of the movement. */
+  /** Adds an audit entry in the write of the movement. */
   record: (tx: Tx, entry: CheckoutEntry) => Promise<void>;
 }
 
-/** Checkouts an account may open in an hour: each is a row, and a session at the provider. */
+/** Most checkouts that an account may open in an hour, because each is a row and a session at the provider. */
 const CHECKOUTS_AN_HOUR = 30;
-/** A page for a test payment that was left open is of no use later, as with real providers. */
+/** An open test payment expires after this time, as with real providers. */
 const TEST_EXPIRY_MS = 24 * HOUR_MS;
 
 export function createCheckouts({ store, clock, log, checkout, baseUrl, record }: CheckoutsOptions): Checkouts {
@@ -84,7 +84,7 @@ export function createCheckouts({ store, clock, log, checkout, baseUrl, record }
         await recordOpen(tx, { accountId, action: 'checkout.open', detail: `${amountUsd} USD, ${id}`, at });
       });
       const page = await openPage(checkout, { checkoutId: id, amountUsd, returnUrl: `${baseUrl}/checkout/${id}` });
-      // The callback may be faster than this write; it goes by our own id.
+      // The callback may arrive before this write, but it uses our own id.
       if (page.providerRef !== '') await store.write((tx) => nameCheckout(tx, id, page.providerRef));
       return page.url;
     },
@@ -109,7 +109,7 @@ export function createCheckouts({ store, clock, log, checkout, baseUrl, record }
 
     async callback(provider, body, signature) {
       if (checkout?.readCallback === undefined || checkout.provider !== provider) {
-        throw new StatusError('NOT_FOUND', 'ROUTE_NOT_FOUND', 'There is nothing at this address.');
+        throw new StatusError('NOT_FOUND', 'ROUTE_NOT_FOUND', 'No such address.');
       }
       const event = await checkout.readCallback(body, signature, clock.now());
       if (event.type === 'other') return;
@@ -119,8 +119,8 @@ export function createCheckouts({ store, clock, log, checkout, baseUrl, record }
   };
 
   /**
-   * Opens the provider's page. A checkout that the provider refused does not count, because it cannot be paid; after
-   * any other failure a page may exist.
+   * Opens the provider's page. A refused checkout does not count, because it cannot be paid. After any other failure, a
+   * page may exist.
    */
   async function openPage(provider: Checkout, order: CheckoutOrder): Promise<CheckoutPage> {
     try {
@@ -132,7 +132,7 @@ export function createCheckouts({ store, clock, log, checkout, baseUrl, record }
     }
   }
 
-  /** Whether a test payment was left open for too long; real providers report that themselves. */
+  /** Reports whether a test payment has expired. Real providers report that themselves. */
   function isStale({ provider, state, createdAt }: CheckoutRow): boolean {
     return provider === 'test' && state === 'open' && clock.now() - createdAt >= TEST_EXPIRY_MS;
   }

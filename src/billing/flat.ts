@@ -10,17 +10,18 @@ import { getWallet } from './wallet-rows.ts';
 
 type FlatServer = Pick<ServerRow, 'id' | 'accountId' | 'createdAt' | 'ramMb'>;
 
-/** The payment due for an awake flat server at an instant, and its period. */
+/** The payment due for an awake flat server at an instant. */
 export interface FlatDue {
-  /** 0: it is paid for. */
+  /** 0: nothing is due. */
   amountMicros: number;
-  /** When the paid or payable period began. */
+  /** Start of the period that is paid or to be paid. */
   periodAt: number;
 }
 
 /**
- * The first start in 30 days pays for them. A server that is started with more RAM than its period was paid for pays the
- * difference for the days that are left; less RAM gives nothing back. A look reads once for all of an account.
+ * Returns the payment due. The first start in 30 days pays for that period. If the server has more RAM than was paid
+ * for, the difference for the remaining days is due. Less RAM is not refunded. With `look`, rows are read once per
+ * account.
  */
 export async function flatDue(db: Sql, server: FlatServer, prices: Prices, at: number, look?: Look): Promise<FlatDue> {
   const price = flatMicros(prices.perGbMonthMicros, server.ramMb);
@@ -33,7 +34,7 @@ export async function flatDue(db: Sql, server: FlatServer, prices: Prices, at: n
   return { amountMicros, periodAt: paid.periodAt };
 }
 
-/** Until when a server's flat periods are paid; null: they are not, or no more. */
+/** Returns the end of a server's paid flat period; null if absent. */
 export async function flatPaidUntil(db: Sql, server: FlatServer, at: number): Promise<number | null> {
   const paid = await lastPeriod(db, server);
   const until = (paid?.periodAt ?? 0) + PERIOD_MS;
@@ -56,8 +57,8 @@ async function lastSeen(db: Sql, server: FlatServer, look: Look): Promise<Ledger
 }
 
 /**
- * Charges what the awake session of a flat server owes, in the caller's write; nothing while its game is not ready, or it may
- * still be a false wake. Where the wallet or its cap does not allow it, nothing is charged, and that is what it gives.
+ * Charges the amount due for the awake session of a flat server, in the caller's write. Charges nothing before the game
+ * is ready or while it may be a false wake. Returns the reason if the wallet or its cap does not allow the charge.
  */
 export async function chargeFlat(
   tx: Tx,
@@ -77,14 +78,14 @@ export async function chargeFlat(
   return undefined;
 }
 
-/** A flat server that is awake and cannot be paid for. */
+/** An awake flat server that cannot be paid for. */
 export interface UnpaidFlat {
   serverId: string;
   accountId: string;
   short: End;
 }
 
-/** Charges all awake flat servers what they owe: one that never sleeps begins its next period so. Gives those left unpaid. */
+/** Charges all awake flat servers, including the next period of those that never sleep. Returns the unpaid ones. */
 export async function chargeAllFlat(tx: Tx, prices: Prices, at: number): Promise<UnpaidFlat[]> {
   const unpaid: UnpaidFlat[] = [];
   for (const session of await listFlatSessions(tx)) {
@@ -94,7 +95,7 @@ export async function chargeAllFlat(tx: Tx, prices: Prices, at: number): Promise
   return unpaid;
 }
 
-/** A flat entry's `ref` says what was paid for: server, its birth, the period's beginning, MB of RAM. */
+/** Reads a flat entry's `ref`: server id, its creation time, start of the period, MB of RAM. */
 function readRef(ref: string): { periodAt: number; ramMb: number } {
   const [ramMb, periodAt] = ref.split('/').toReversed().map(Number);
   return { periodAt: periodAt ?? 0, ramMb: ramMb ?? 0 };

@@ -30,7 +30,7 @@ export interface FundsOptions {
   prices: Prices;
   baseUrl: string;
   log: Log;
-  /** Writes into the audit log of an account, in the write of what it is about. */
+  /** Adds an entry to an account's audit log, in the write of the change. */
   record: (tx: Tx, entry: { action: string; accountId: string; detail: string; at: number }) => Promise<void>;
   /** Called in the same write when a spend cap is reached. */
   onCapReached?: (
@@ -39,7 +39,7 @@ export interface FundsOptions {
   ) => Promise<void>;
 }
 
-/** From the warning in chat to the stop. */
+/** Time between the warning in chat and the stop. */
 const GRACE_MS = MINUTE_MS;
 
 const WARNINGS: Record<End, string> = {
@@ -51,10 +51,10 @@ const NOTES: Record<End, string> = {
   spend_cap: 'the spend cap of this month is reached',
 };
 
-/** The balance check: games do not run on an empty wallet or beyond a spend cap. */
+/** The balance check: games do not run with an empty wallet or beyond a spend cap. */
 export class Funds {
   readonly #options: FundsOptions;
-  /** By account, and those of flat servers by server. */
+  /** By account; for flat servers by server. */
   readonly #lastCalls: LastCalls;
 
   constructor(options: FundsOptions) {
@@ -62,11 +62,12 @@ export class Funds {
     this.#lastCalls = createLastCalls(options);
   }
 
-  /** Refuses a wake that the wallet cannot pay for: INSUFFICIENT_FUNDS, SPEND_CAP_REACHED. */
+  /** Returns a check that throws if the wallet cannot pay for a wake: INSUFFICIENT_FUNDS, SPEND_CAP_REACHED. */
   async check(row: ServerRow, look?: Look): Promise<() => void> {
     const { store, clock } = this.#options;
     const at = clock.now();
-    // Before the wallet: a charge in between then counts twice, and only for this one look, where it else counted never.
+    // Read before the wallet: a charge in between is then counted twice, in this check only. In the other order, it
+    // would not be counted at all.
     const neededMicros = await this.#needOf(row, at, look);
     const duesMicros = await this.#flatDues(row, at, look);
     const read = () => getWallet(store, row.accountId);
@@ -80,8 +81,8 @@ export class Funds {
   }
 
   /**
-   * Warns, and after the grace stops, the metered servers of accounts that have come to their end, and the flat ones that a
-   * round of the meter has left unpaid. A flat server that is paid for goes on.
+   * Warns the players, and after the grace period stops the metered servers of accounts without money or at their cap,
+   * and the flat servers left unpaid by the meter. Paid flat servers continue.
    */
   async enforce(unpaid: readonly UnpaidFlat[]): Promise<void> {
     const { store, clock } = this.#options;
@@ -98,7 +99,7 @@ export class Funds {
       calls.set(`flat ${serverId}`, () => this.#warnFlat(serverId, short));
     }
     for (const key of this.#lastCalls.keys()) if (!calls.has(key)) this.#lastCalls.cancel(key);
-    // Warned once: servers that start and players who join meanwhile are stopped with the others.
+    // Warned once. Servers that start and players who join later are stopped with the others.
     for (const [key, warn] of calls) if (!this.#lastCalls.has(key)) warn();
   }
 
@@ -106,14 +107,14 @@ export class Funds {
     this.#lastCalls.close();
   }
 
-  /** A tick, or the flat period that the start would begin. */
+  /** Returns the cost of one tick, or of the flat period that the start would begin. */
   async #needOf(row: ServerRow, at: number, look?: Look): Promise<number> {
     const { store, prices } = this.#options;
     if (row.plan === 'flat') return (await flatDue(store, row, prices, at, look)).amountMicros;
     return prices.perGbHourMicros === 0 ? 0 : tickCeilingMicros(prices.perGbHourMicros, row.ramMb);
   }
 
-  /** The account's other servers that are awake or on their way. */
+  /** Returns the account's other servers that are awake or waiting to start. */
   #othersOf({ id, accountId }: ServerRow): ServerRow[] {
     return this.#options.servers
       .live()
@@ -121,7 +122,7 @@ export class Funds {
       .flatMap(({ row }) => (row.id === id ? [] : [row]));
   }
 
-  /** Returns the payments due for the flat servers among them: one that already runs may not have been charged. */
+  /** Returns the payments due for the flat servers among them, because a running one may not have been charged yet. */
   async #flatDues(row: ServerRow, at: number, look?: Look): Promise<Map<string, number>> {
     const { store, prices } = this.#options;
     const dues = new Map<string, number>();
@@ -131,7 +132,9 @@ export class Funds {
     return dues;
   }
 
-  /** Returns their next payments together; for a flat server added since the dues were read, the maximum. */
+  /**
+   * Returns the sum of their next payments. A flat server added since the dues were read counts with its full price.
+   */
   #reservedMicros(row: ServerRow, duesMicros: Map<string, number>): number {
     const { prices } = this.#options;
     return this.#othersOf(row).reduce((sum, { id, plan, ramMb }) => {
@@ -147,7 +150,7 @@ export class Funds {
       graceMs: GRACE_MS,
       warning: WARNINGS[end],
       servers: () => this.#awake(({ row }) => row.accountId === accountId && row.plan === 'metered'),
-      // Money may have come in meanwhile.
+      // The wallet may have been topped up in the meantime.
       cause: async () => {
         const wallet = await getWallet(store, accountId);
         return causeOf(wallet && endOf(wallet, clock.now()));
@@ -173,7 +176,7 @@ export class Funds {
     return this.#options.servers.live().filter((server) => isTagged(server.state, 'awake') && which(server));
   }
 
-  /** Once a month, whatever is to follow. */
+  /** Notifies the owners once a month, whether or not servers are stopped. */
   async #tellOfCap(wallet: WalletRow | undefined, at: number): Promise<void> {
     if (wallet === undefined) return;
     const { store, mailer, baseUrl, log, record, onCapReached } = this.#options;
@@ -190,7 +193,7 @@ export class Funds {
       const text = `Your servers at ${baseUrl} have reached the spend cap of this month. ${follows}\n`;
       mailer
         .send({ to: email, subject: 'Your spend cap at Dormouse is reached', text })
-        .catch((error: unknown) => log.warn({ account: accountId, err: error }, 'the letter could not be sent'));
+        .catch((error: unknown) => log.warn({ account: accountId, err: error }, 'the e-mail could not be sent'));
     }
   }
 }

@@ -2,24 +2,24 @@ import { EntitySchema } from 'typeorm';
 import { bigint, maybeAt, ofAccount, text } from '../store/columns.ts';
 import type { Sql, Tx } from '../store/writer.ts';
 
-/** `usage` of the metered plan and `flat` for a period of the other are spent; the others are given or corrected. */
+/** `usage` (metered plan) and `flat` (a period of the flat plan) are spent; the others are credits or corrections. */
 export type LedgerKind = 'usage' | 'flat' | 'topup' | 'credit' | 'refund' | 'adjustment';
 
-/** One movement of money. Never changes once closed; corrections are new entries. */
+/** A movement of money. Immutable once closed; corrections are new entries. */
 export interface LedgerRow {
-  /** Grows with time. */
+  /** Ascending in time. */
   id: number;
   accountId: string;
-  /** '' where it is not about a server. */
+  /** '' if it concerns no server. */
   serverId: string;
   kind: LedgerKind;
-  /** Negative where it is spent. */
+  /** Negative if spent. */
   amountMicros: number;
   note: string;
-  /** The subject, unique within its kind. */
+  /** Its subject, unique within the kind. */
   ref: string;
   ts: number;
-  /** Null while a usage entry still grows. */
+  /** Null while a usage entry is still growing. */
   closedAt: number | null;
 }
 
@@ -41,10 +41,10 @@ export const ledger = new EntitySchema<LedgerRow>({
   foreignKeys: [ofAccount],
 });
 
-/** Appends an entry; false, and nothing has changed, where one of its kind has the same `ref`. */
+/** Appends an entry. Returns false, without a change, if an entry of this kind has the same `ref`. */
 export async function insertEntry(tx: Tx, entry: Omit<LedgerRow, 'id'>): Promise<boolean> {
   const { accountId, serverId, kind, amountMicros, note, ref, ts, closedAt } = entry;
-  // There is one writer at a time, so the next number is the highest and one; no two databases agree on sequences.
+  // There is only one writer at a time, so the highest id plus one is free. Sequences differ between databases.
   const sql = `INSERT INTO "ledger"
       ("id", "accountId", "serverId", "kind", "amountMicros", "note", "ref", "ts", "closedAt")
     VALUES ((SELECT COALESCE(MAX("id"), 0) + 1 FROM "ledger"), $1, $2, $3, $4, $5, $6, $7, $8)
@@ -52,7 +52,7 @@ export async function insertEntry(tx: Tx, entry: Omit<LedgerRow, 'id'>): Promise
   return (await tx.run(sql, [accountId, serverId, kind, amountMicros, note, ref, ts, closedAt])) === 1;
 }
 
-/** An account's entries, newest first; those before the entry `before`. */
+/** Returns an account's entries, newest first, from before the entry `before`. */
 export async function listLedger(
   db: Sql,
   accountId: string,
@@ -63,7 +63,7 @@ export async function listLedger(
   return db.query<LedgerRow>(sql, [accountId, before, limit]);
 }
 
-/** How much has been refunded under references that begin so. */
+/** Returns the sum of refunds whose references have a prefix. */
 export async function refundedMicros(db: Sql, accountId: string, refPrefix: string): Promise<number> {
   const sql = `SELECT CAST(COALESCE(SUM(-"amountMicros"), 0) AS bigint) AS "sum" FROM "ledger"
     WHERE "accountId" = $1 AND "kind" = 'refund' AND SUBSTR("ref", 1, LENGTH($2)) = $2`;
@@ -71,27 +71,28 @@ export async function refundedMicros(db: Sql, accountId: string, refPrefix: stri
   return row?.sum ?? 0;
 }
 
-/** Returns the newest entry for a flat period of a server; undefined without one. */
+/** Returns the newest entry for a flat period of a server; undefined if absent. */
 export async function lastFlatEntry(
   db: Sql,
   server: { id: string; accountId: string; createdAt: number },
 ): Promise<LedgerRow | undefined> {
-  // A server of the same name may have been there before, even somebody else's. The clock, which may have been set back since
-  // it was created, does not tell them apart.
+  // The prefix contains the creation time, which distinguishes an earlier server of the same name. The account is
+  // compared, too, because the clock may have been set back, and the earlier server may have belonged to another
+  // account.
   const sql = `SELECT * FROM "ledger" WHERE "kind" = 'flat' AND "accountId" = $1 AND SUBSTR("ref", 1, LENGTH($2)) = $2
     ORDER BY "id" DESC LIMIT 1`;
   const [row] = await db.query<LedgerRow>(sql, [server.accountId, flatRefOf(server)]);
   return row;
 }
 
-/** The newest entry for a flat period of each id that a server of the account has, or once had. */
+/** Returns the newest flat entry of each server id that the account has or has had. */
 export async function listLastFlatEntries(db: Sql, accountId: string): Promise<LedgerRow[]> {
   const sql = `SELECT * FROM "ledger" WHERE "id" IN
     (SELECT MAX("id") FROM "ledger" WHERE "kind" = 'flat' AND "accountId" = $1 GROUP BY "serverId")`;
   return db.query<LedgerRow>(sql, [accountId]);
 }
 
-/** How the `ref` of each flat entry of a server begins. */
+/** Returns the prefix of the `ref` of each flat entry of a server. */
 export function flatRefOf({ id, createdAt }: { id: string; createdAt: number }): string {
   return `${id}/${createdAt}/`;
 }

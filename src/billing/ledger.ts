@@ -7,23 +7,23 @@ import { addToBalance, addToSpent, getWallet, insertWallet } from './wallet-rows
 /** A movement of money. */
 export interface Posting {
   accountId: string;
-  /** Absent where it is not about a server. */
+  /** Absent if it concerns no server. */
   serverId?: string;
-  /** `usage` entries grow with the meter's ticks; everything else is posted whole. */
+  /** `usage` entries grow with the meter's ticks; all others are posted complete. */
   kind: Exclude<LedgerKind, 'usage'>;
-  /** Micros; negative for what is spent. */
+  /** Micros; negative if spent. */
   amountMicros: number;
   /** For people. */
   note: string;
-  /** The subject, unique within its kind, such as the id of the payment. */
+  /** Its subject, unique within the kind, such as the id of the payment. */
   ref: string;
   at: number;
 }
 
 /**
- * Appends a closed entry to the ledger and moves the wallet, in the caller's write. False if that `ref` of that kind
- * exists already: then nothing changes, so that repeated reports count once. RangeError for an amount, or a resulting
- * balance, that is no safe integer.
+ * Appends a closed entry to the ledger and moves the wallet, in the caller's write. Returns false, without a change, if
+ * that `ref` of that kind exists already, so that repeated reports count once. Throws RangeError if the amount or the
+ * resulting balance is not a safe integer.
  */
 export async function post(tx: Tx, posting: Posting): Promise<boolean> {
   const { accountId, serverId = '', kind, amountMicros, note, ref, at } = posting;
@@ -42,7 +42,9 @@ export async function balance(db: Sql, accountId: string): Promise<number> {
   return (await getWallet(db, accountId))?.balanceMicros ?? 0;
 }
 
-/** Makes the wallet of a new account, with what newcomers get; false where it has one, and nothing is given again. */
+/**
+ * Creates the wallet of a new account with the sign-up credit. Returns false, without a credit, if it has one already.
+ */
 export async function openWallet(tx: Tx, accountId: string, at: number, signupCreditMicros: number): Promise<boolean> {
   if (!(await insertWallet(tx, accountId, at))) return false;
   if (signupCreditMicros > 0) {
@@ -52,7 +54,7 @@ export async function openWallet(tx: Tx, accountId: string, at: number, signupCr
   return true;
 }
 
-/** FAILED_PRECONDITION INSUFFICIENT_FUNDS: what everything that must be paid for is refused with. */
+/** Returns FAILED_PRECONDITION INSUFFICIENT_FUNDS, the refusal of everything that must be paid for. */
 export function insufficientFunds(accountId: string, balanceMicros: number, neededMicros: number): StatusError {
   const message = 'The wallet cannot pay for this: add money, then start the server again.';
   return new StatusError('FAILED_PRECONDITION', 'INSUFFICIENT_FUNDS', message, {

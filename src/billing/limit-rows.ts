@@ -5,9 +5,9 @@ import type { Sql, Tx } from '../store/writer.ts';
 /** The limits of an account that differ from the installation's. */
 export interface AccountLimitsRow {
   accountId: string;
-  /** Null: as the installation's; 0: unlimited. */
+  /** Null: the installation's; 0: unlimited. */
   maxServers: number | null;
-  /** Null: as the installation's. */
+  /** Null: the installation's. */
   maxRamMb: number | null;
 }
 
@@ -17,12 +17,12 @@ export const accountLimits = new EntitySchema<AccountLimitsRow>({
   foreignKeys: [ofAccount],
 });
 
-/** The limits of every account that has its own. */
+/** Returns the limits of every account that has its own. */
 export async function listAccountLimits(db: Sql): Promise<AccountLimitsRow[]> {
   return db.query<AccountLimitsRow>('SELECT * FROM "account_limits"');
 }
 
-/** Replaces what was set for the account. */
+/** Replaces the limits of the account. */
 export async function saveAccountLimits(tx: Tx, row: AccountLimitsRow): Promise<void> {
   await deleteAccountLimits(tx, row.accountId);
   await tx.manager.insert(accountLimits, row);

@@ -6,27 +6,27 @@ import type { Machine, MachineProbe } from './machine.ts';
 export interface MachineProbeOptions {
   dataDir: string;
   /**
-   * Whether games live within this process's own limits, as its child processes do. Containers stand beside it: for them
-   * the whole machine counts, however little this process itself may use.
+   * Whether games run within this process's limits, as its child processes. Containers do not: for them, the whole
+   * machine counts, even if this process is limited.
    */
   ownLimits: boolean;
 }
 
-/** A probe of this machine: its hardware, the limits of the control group, and the disk under `dataDir`. */
+/** Creates a probe of this machine: its hardware, the limits of the control group, and the disk under `dataDir`. */
 export function createMachineProbe({ dataDir, ownLimits }: MachineProbeOptions): MachineProbe {
   return async function probeMachine() {
     return { cores: cores(ownLimits), ramMb: ramMb(ownLimits), ...(await disk(dataDir)) };
   };
 }
 
-/** The cores this process may run on, and no more whole ones than its control group grants it the time of. */
+/** Returns the number of cores available to this process, at most the whole cores granted by its control group. */
 function cores(ownLimits: boolean): number {
   return ownLimits ? availableParallelism() : cpus().length || availableParallelism();
 }
 
 function ramMb(ownLimits: boolean): number {
   const whole = totalmem();
-  // Without a limit this is 0, or more than there is.
+  // Without a limit, this is 0 or more than the machine has.
   const limit = ownLimits ? process.constrainedMemory() : 0;
   return Math.floor((limit > 0 ? Math.min(limit, whole) : whole) / MIB);
 }

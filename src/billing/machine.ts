@@ -7,5 +7,5 @@ export interface Machine {
   diskTotalMb: number;
 }
 
-/** Reads what the machine has; never rejects. */
+/** Measures the machine. Never rejects. */
 export type MachineProbe = () => Promise<Machine>;

@@ -34,43 +34,43 @@ export interface MeterOptions {
   sessions: AwakeSessions;
   prices: Prices;
   log: Log;
-  /** Writes what was written off into the audit log, in the write of it. */
+  /** Adds an audit entry for written-off time, in the same write. */
   record: RecordWriteOff;
-  /** Called after each round, once it is stored: wallets may have come to their end, and some servers cannot be paid for. */
+  /** Called after each stored round, with the flat servers that cannot be paid for. Wallets may be empty now, too. */
   afterRound?: (unpaid: readonly UnpaidFlat[]) => Promise<void>;
-  /** So long one write goes on charging. Default: 500. */
+  /** Time after which a write charges no more. Default: 500. */
   atOnceMs?: number;
 }
 
-/** An operator is alerted if no round was stored for this long. No minute is lost meanwhile. */
+/** Operators are alerted if no round was stored for this long. No minute is lost in the meantime. */
 const LATE_MS = 180_000;
 /**
- * An outage leaves many minutes to charge. While one write charges them, no other runs: neither the lease's renewal,
- * without which a standby takes over and finds even more of them, nor a player's join.
+ * After an outage, there are many minutes to charge. Other writes wait while one write charges them: players' joins,
+ * and the renewal of the lease, without which a standby would take over and find even more minutes.
  */
 const AT_ONCE_MS = 500;
-/** Tick keys removed in one write: it takes some milliseconds, so that no start waits longer for it. */
+/** Tick keys removed in one write, which takes some milliseconds and delays a start no longer than that. */
 const PURGED_AT_ONCE = 5_000;
 const INSPECTIONS = 16;
 
 /**
- * Once a minute asks the engine which games are up, and charges all due ticks and flat periods, in one write where that takes
- * no more than half a second. After an outage of this process or of the engine the minutes in between are charged for the runs
- * the engine proves to have lasted, and written off for the others. The wallets are held against the ledger at the start and
- * every hour.
+ * Asks the engine once a minute which games are up, and charges all due ticks and flat periods. One write does that if
+ * it takes no more than half a second. After an outage of this process or the engine, the missed minutes are charged
+ * for runs that the engine proves to have continued, and written off for the others. Wallets are compared with the
+ * ledger at the start and every hour.
  */
 export class Meter {
   readonly #options: MeterOptions;
-  /** Rounds one by one, so that none reads what another is about to change. */
+  /** Runs one round at a time, so that no round reads rows that another is changing. */
   readonly #withLock = createMutex();
   #provenAt = -Infinity;
   #endedAt: number;
   #cancel = () => {};
   #closed = false;
   #rounds = 0;
-  /** The offset of the wall that is stored; undefined before the first round. */
+  /** The stored wall-clock offset; undefined before the first round. */
   #keptOffset: number | undefined;
-  /** Games that did not answer at the last round, and since when. */
+  /** Games that did not answer at the last round, with the time since then. */
   #wasSilent: ReadonlyMap<string, number> = new Map();
 
   private constructor(options: MeterOptions) {
@@ -89,17 +89,19 @@ export class Meter {
     return meter;
   }
 
-  /** Proves and charges what is due now; the one a minute is such a round. Rejects where it could not be stored. */
+  /** Runs a round, like the one each minute: proves and charges the minutes due. Rejects if it could not be stored. */
   round(): Promise<void> {
     return this.#withLock(() => this.#round());
   }
 
-  /** How long ago the last round that was stored ended, or the meter began. Rounds are a minute apart while all is well. */
+  /**
+   * Returns the ms since the last stored round ended, or since the meter started. Rounds are normally a minute apart.
+   */
   ageMs(): number {
     return this.#options.steady.now() - this.#endedAt;
   }
 
-  /** Ends the rounds; what is due meanwhile is charged by the next process. */
+  /** Ends the rounds. The next process charges the minutes due in the meantime. */
   async close(): Promise<void> {
     this.#closed = true;
     this.#cancel();
@@ -115,7 +117,7 @@ export class Meter {
     const up =
       games && new Map(games.filter((game) => game.up && !game.installer).map((game) => [game.serverId, game]));
     const missing = up ? this.#missingIn(up, until) : [];
-    // Games on unresponsive nodes: they may run, but cannot be played.
+    // Games on unresponsive nodes may be running, but cannot be played.
     const lost = this.#sinceIn(until, ({ row }) => lostGame(engine.nodes, row.id)?.since);
     if (up) sessions.inSight(missing, lost);
     else sessions.outOfSight();
@@ -143,7 +145,7 @@ export class Meter {
     this.#endedAt = steady.now();
   }
 
-  /** Charges what is due, in their order; undefined where more is left than one write may do. */
+  /** Charges the minutes due, in order. Returns undefined if there are more than fit one write. */
   async #charge(tx: Tx): Promise<UnpaidFlat[] | undefined> {
     const { clock, prices, atOnceMs = AT_ONCE_MS } = this.#options;
     const at = clock.now();
@@ -153,7 +155,10 @@ export class Meter {
     }
   }
 
-  /** Games that should run, and did not at that instant: their servers are about to hear of it, with that of their end. */
+  /**
+   * Returns the games that should have been running at that instant but were not. Their servers are about to be
+   * notified.
+   */
   #missingIn(up: Map<string, Game>, at: number): string[] {
     const { servers, steady } = this.#options;
     const shouldRun = servers
@@ -162,7 +167,10 @@ export class Meter {
     return shouldRun.map(({ row }) => row.id).filter((id) => !up.has(id));
   }
 
-  /** Billed servers of whose games something is so since an instant of the wall clock; that instant on the steady clock. */
+  /**
+   * Returns the billed servers for which `sinceOf` has an instant of the wall clock, with that instant on the steady
+   * clock.
+   */
   #sinceIn(until: number, sinceOf: (now: ServerNow) => number | null | undefined): Map<string, number> {
     const { servers, steady } = this.#options;
     const found = servers.live().flatMap((now) => {
@@ -172,7 +180,7 @@ export class Meter {
     return new Map(found);
   }
 
-  /** They were up until they fell silent; what came after is free. */
+  /** Charges silent games until they fell silent. The time after that is free. */
   async #leaveOut(tx: Tx, silent: ReadonlyMap<string, number>, until: number): Promise<void> {
     for (const [serverId, since] of silent) {
       const session = await openAwakeSession(tx, serverId);
@@ -181,7 +189,10 @@ export class Meter {
     await writeOff(tx, until, [...silent.keys()]);
   }
 
-  /** For a game that is ended while silent, the end of its session records it. */
+  /**
+   * Records the free time of games that answer again. For a game that ends while silent, the end of its session does
+   * that.
+   */
   async #tellRecovered(tx: Tx, silent: ReadonlyMap<string, number>, until: number): Promise<void> {
     const { steady, clock, record } = this.#options;
     for (const [serverId, since] of this.#wasSilent) {
@@ -192,7 +203,7 @@ export class Meter {
     }
   }
 
-  /** Sessions whose game is up now, and whether it is still the run that the session knows. */
+  /** Returns the sessions whose game is up now, and whether it is still the same run. */
   async #doubtful(up: Map<string, Game>, until: number): Promise<{ session: MeteredSession; same: boolean }[]> {
     const { store, engine } = this.#options;
     const found: { session: MeteredSession; same: boolean }[] = [];
@@ -243,13 +254,13 @@ export class Meter {
   }
 }
 
-/** Throws where no minute has been charged for some: the meter hangs, or fails each time. */
+/** Throws if no minute has been charged for some time: the meter hangs or fails repeatedly. */
 export function requireTimely(meter: Pick<Meter, 'ageMs'>): void {
   const ageMs = meter.ageMs();
   if (ageMs > LATE_MS) throw new Error(`the last minute was charged ${ageMs} ms ago`);
 }
 
-/** Somebody has to look: nothing in the service can make a wallet differ from its ledger. */
+/** Logged as an error for the operator: nothing in the service can make a wallet differ from its ledger. */
 export function logUnbalanced(log: Log, account: Unbalanced): void {
   log.error({ ...account }, 'a wallet is not the sum of its ledger');
 }

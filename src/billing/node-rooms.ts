@@ -1,17 +1,17 @@
 import type { EngineNode, EngineNodes } from '../engines/engine.ts';
 import { type Load, type Reserving, reserves } from './reservations.ts';
 
-/** How often a core is promised: a server's CPU time is a ceiling that it seldom touches. */
+/** Servers' CPU time that is reserved per core. It is a ceiling that servers rarely reach. */
 export const CEILINGS_A_CORE = 4;
-/** Left to the system and the service: an eighth of the RAM, at most this much. */
+/** Reserved for the system and the service: an eighth of the RAM, at most this much. */
 const KEPT_RAM_MB = 512;
 
-/** RAM of a machine that games may have. */
+/** Returns the RAM of a machine that games may use. */
 export function usableRamMb(ramMb: number): number {
   return ramMb - Math.min(KEPT_RAM_MB, Math.floor(ramMb / 8));
 }
 
-/** One of several machines that games run on, as far as room goes. */
+/** The capacity of one of several machines that games run on. */
 export interface NodeRoom {
   id: string;
   name: string;
@@ -52,7 +52,10 @@ export function nodeRooms(
   return [...rooms.values()];
 }
 
-/** The node on which a game is likely to start: of those in its region that have room for all of it, the one with the fewest games. */
+/**
+ * Returns the node on which a game is likely to start: of the nodes in its region with room for all of it, the one with
+ * the fewest games.
+ */
 export function roomFor(
   rooms: readonly NodeRoom[],
   { ramMb, region }: { ramMb: number; region: string },

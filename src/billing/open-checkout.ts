@@ -11,7 +11,7 @@ export interface CheckoutSettings {
   stripeApiUrl: string;
 }
 
-/** How wallets are funded; undefined: not at all. */
+/** Opens the payment provider; undefined if wallets are not funded by payments. */
 export async function openCheckout(settings: CheckoutSettings, log: Log): Promise<Checkout | undefined> {
   if (settings.checkout === 'off') return undefined;
   if (settings.checkout === 'test') {

@@ -1,7 +1,4 @@
-/**
- * Each minute awake is charged once, in whole micros, and can be explained.
- * Never: a charge outside of the write that keeps its reason.
- */
+/** Charges each awake minute once, in whole micros, with its reason in the same write. */
 import type { Console } from '../engines/console/console.ts';
 import type { Engine, EngineNodes } from '../engines/engine.ts';
 import type { Reachability } from '../engines/reachability.ts';
@@ -39,7 +36,7 @@ import { usageOperations } from './usage-api.ts';
 /** The measurements of runs. */
 export interface Measures {
   prices: Prices;
-  /** Begun and ended in the write of the servers' steps. */
+  /** Sessions begin and end in the write of the server's step. */
   sessions: AwakeSessions;
   /** The machine's capacity. */
   capacity: Capacity;
@@ -49,14 +46,14 @@ export interface MeasuresOptions {
   servers: Pick<Servers, 'live'>;
   probe: MachineProbe;
   steady: SteadyClock;
-  /** The machines that games run on, where they are several. */
+  /** The machines that games run on, if there are several. */
   nodes?: EngineNodes | undefined;
   settings: { pricePerGbHourMicros: number; pricePerGbMonthMicros: number; region?: string };
   clock: Clock;
   onClose: OnClose;
 }
 
-/** Opens what the servers' steps are measured by. */
+/** Opens the measurements of the servers' steps. */
 export async function openMeasures(options: MeasuresOptions): Promise<Measures> {
   const { servers, probe, steady, nodes, settings, clock, onClose } = options;
   const prices: Prices = {
@@ -73,7 +70,7 @@ export async function openMeasures(options: MeasuresOptions): Promise<Measures> 
 export interface Allowance {
   funds: Funds;
   accountLimits: AccountLimits;
-  /** Ask the wallet, then the machine and the account's limits. */
+  /** Check the wallet, then the machine and the account's limits. */
   wakeRules: readonly WakeRule[];
 }
 
@@ -86,7 +83,7 @@ export interface AllowanceOptions {
   rconPassword: (serverId: string) => string;
   mailer: Mailer;
   onCapReached: FundsOptions['onCapReached'];
-  /** The machines that games run on, where they are several. */
+  /** The machines that games run on, if there are several. */
   nodes?: EngineNodes | undefined;
   settings: { baseUrl: string; maxRamMb: number; maxServersPerAccount: number; nodeLabel: string; region: string };
   clock: Clock;
@@ -142,7 +139,7 @@ export interface MeterOptions {
   onClose: OnClose;
 }
 
-/** Begins to charge for what runs. */
+/** Starts charging running servers. */
 export async function openMeter({ funds, onClose, ...billing }: MeterOptions): Promise<Meter> {
   const meter = await Meter.start({
     ...billing,
@@ -160,9 +157,9 @@ export interface BillingFeatureOptions {
   capacity: Capacity;
   reachability: Reachability;
   accountLimits: AccountLimits;
-  /** Why nothing new begins, in a region or anywhere; undefined: it does. */
+  /** Why starts are refused, in a region or in general; undefined if they are not. */
   drain: { regions(): readonly string[]; closed(region?: string): object | undefined };
-  /** Undefined: wallets are not funded. */
+  /** Undefined if wallets are not funded by payments. */
   checkout: Checkout | undefined;
   serverOperation: ServerOperation;
   settings: { baseUrl: string };
@@ -170,7 +167,7 @@ export interface BillingFeatureOptions {
   log: Log;
 }
 
-/** Wallets and how they are funded, prices, limits and room: over the API and on pages. */
+/** Wallets, their funding, prices, limits and capacity: over the API and on pages. */
 export function billingFeature(options: BillingFeatureOptions): { checkouts: Checkouts; feature: Feature } {
   const { store, servers, prices, capacity, reachability, accountLimits, drain, checkout } = options;
   const { serverOperation, clock, log } = options;

@@ -1,48 +1,54 @@
-/** A payment that somebody is about to make. */
+/** A payment that a user is about to make. */
 export interface CheckoutOrder {
-  /** Ours. Asked twice for the same one, a provider opens one page. */
+  /** Our id. A provider opens only one page for it, even if asked twice. */
   checkoutId: string;
   /** Whole dollars. */
   amountUsd: number;
-  /** Our own page about the checkout, where the payer comes back to. */
+  /** Our page about the checkout, to which the payer returns. */
   returnUrl: string;
 }
 
-/** A provider's page on which an order can be paid. */
+/** A provider's page for paying an order. */
 export interface CheckoutPage {
   url: string;
   /** The provider's id; '' if it needs none. */
   providerRef: string;
 }
 
-/** A provider's report about an order. It states that money came or went, never how much: that is ours to know. */
+/**
+ * A provider's report about an order. It says that money was paid or returned; the amount to credit comes from our
+ * order.
+ */
 export interface CheckoutEvent {
-  /** The provider's; unique among its events. */
+  /** The provider's id of the event. */
   id: string;
-  /** `disputed`: the payer's bank has taken the money back; `reinstated`: it has returned it. `other` is of no concern. */
+  /**
+   * `disputed`: the payer's bank has taken the money back; `reinstated`: it has returned it. `other` events are
+   * ignored.
+   */
   type: 'paid' | 'expired' | 'refunded' | 'disputed' | 'reinstated' | 'other';
   checkoutId: string;
   providerRef: string;
-  /** The price of what was really paid, to be held against the order. In cents; null for another currency than US dollars. */
+  /** The amount paid, in cents, for comparison with the order; null if the currency is not US dollars. */
   paidCents: number | null;
-  /** `refunded`: how much of it has gone back by now in all; `disputed`, `reinstated`: how much the dispute is about; else 0. */
+  /** `refunded`: the total refunded so far, in cents; `disputed`, `reinstated`: the disputed amount; otherwise 0. */
   backCents: number;
-  /** The provider's id of the dispute; '' without one. */
+  /** The provider's id of the dispute; '' if absent. */
   disputeId: string;
 }
 
-/** Takes payments, on pages of its own. */
+/** A payment provider with its own pages. */
 export interface Checkout {
   readonly provider: 'stripe' | 'test';
   /**
-   * Rejects with StatusError UNAVAILABLE where the provider cannot be reached; FAILED_PRECONDITION CHECKOUT_REFUSED where it
-   * refuses, and there surely is no page now.
+   * Opens a page. Rejects with StatusError UNAVAILABLE if the provider is unreachable; FAILED_PRECONDITION
+   * CHECKOUT_REFUSED if it refuses, in which case certainly no page exists.
    */
   open(order: CheckoutOrder): Promise<CheckoutPage>;
   /**
-   * Reads a provider's callback. Its content is trusted only if the signature over the raw bytes is right and recent.
+   * Reads a provider's callback. Its content is trusted only if the signature over the raw bytes is valid and recent.
    * Rejects with StatusError INVALID_ARGUMENT SIGNATURE_INVALID, or UNAVAILABLE if the provider must be queried and
-   * does not respond: then it has to repeat the report. Absent: the provider makes no callbacks.
+   * does not respond, so that it repeats the report. Absent if the provider makes no callbacks.
    */
   readCallback?(body: Buffer, signature: string, at: number): Promise<CheckoutEvent>;
 }

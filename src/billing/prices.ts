@@ -1,6 +1,6 @@
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../kernel/units.ts';
 
-/** Millionths of the currency, for a GB (1024 MB) of RAM. */
+/** Prices in millionths of the currency per GB (1024 MB) of RAM. */
 export interface Prices {
   /** Metered plan, per hour awake. */
   perGbHourMicros: number;
@@ -10,7 +10,7 @@ export interface Prices {
 
 /** A tick is a full minute awake. */
 export const TICK_MS = MINUTE_MS;
-/** Ticks of a full hour, which share one entry of the ledger. */
+/** Ticks of a full hour, which share one ledger entry. */
 export const TICKS_PER_HOUR = HOUR_MS / TICK_MS;
 const MB_PER_GB = 1_024;
 /** Divisor of price times RAM for one tick. */
@@ -33,12 +33,12 @@ export function hourlyMicros(rateMicros: number, ramMb: number): number {
   return chargeOf(TICKS_PER_HOUR, rateMicros, ramMb);
 }
 
-/** A flat period of a server, rounded up to a micro. */
+/** Returns the cost of a server's flat period, rounded up to a micro. */
 export function flatMicros(perGbMonthMicros: number, ramMb: number): number {
   return Number((BigInt(perGbMonthMicros) * BigInt(ramMb) + BigInt(MB_PER_GB - 1)) / BigInt(MB_PER_GB));
 }
 
-/** The calendar month of an instant, UTC: `2026-11`. */
+/** Returns the calendar month of an instant, UTC: `2026-11`. */
 export function monthOf(at: number): string {
   return new Date(at).toISOString().slice(0, 7);
 }

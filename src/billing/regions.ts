@@ -12,9 +12,9 @@ interface Needs {
   capacity: Pick<Capacity, 'read'>;
   reachability: Reachability;
   drain: {
-    /** The codes of those that there are. */
+    /** The codes of all regions. */
     regions(): readonly string[];
-    /** Why nothing new begins in a region; undefined: it does. */
+    /** Why starts in a region are refused; undefined if they are not. */
     closed(region: string): object | undefined;
   };
 }
@@ -24,7 +24,7 @@ const RegionInfo = z
     region: reply.text,
     label: reply.text.describe('For people.'),
     available: reply.flag.describe('A machine there can be reached and starts servers.'),
-    capacity: CapacityResponse.prefault({}).describe('All zero where not available.'),
+    capacity: CapacityResponse.prefault({}).describe('All zero if not available.'),
   })
   .meta({ id: 'RegionInfo' });
 
@@ -48,7 +48,7 @@ const listRegions = (needs: Needs) =>
     scope: 'servers:read',
     tag: 'control',
     summary: 'List regions',
-    description: 'Where servers can be, whether anything runs there now, and what room is left.',
+    description: 'The regions for servers, their availability and their free capacity.',
     reply: z.object({ regions: z.array(RegionInfo).default([]) }).meta({ id: 'ListRegionsResponse' }),
     async run({ principal }) {
       const { capacity, accountLimits, drain } = needs;

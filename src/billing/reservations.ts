@@ -9,7 +9,7 @@ export interface Reserving {
   context: Pick<ServerContext, 'queued' | 'wokenAt'>;
 }
 
-/** The reservations of servers together. */
+/** The total reservations of servers. */
 export interface Load {
   servers: number;
   ramMb: number;
@@ -18,14 +18,14 @@ export interface Load {
 }
 
 /**
- * Whether a server holds RAM and CPU: from the command that wakes it, or queues its start, until nothing of it runs. After a
- * failure that is only once what may hang has been ended.
+ * Reports whether a server reserves RAM and CPU: from the command that wakes it or queues its start until nothing of it
+ * runs. After a failure, that includes the removal of parts that may hang.
  */
 export function reserves({ state, context }: Reserving): boolean {
   return isTagged(state, 'holds-place') || context.queued !== null || context.wokenAt !== null;
 }
 
-/** The servers' reservations; those that rest have none. */
+/** Returns the total reservations. Servers at rest have none. */
 export function loadOf(servers: readonly Reserving[], cpusFor: (ramMb: number, region?: string) => number): Load {
   const load: Load = { servers: 0, ramMb: 0, cpus: 0 };
   for (const server of servers) {

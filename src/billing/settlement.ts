@@ -16,17 +16,16 @@ export interface CheckoutEntry {
 
 export interface SettlementOptions {
   log: Log;
-  /** Writes what has moved into the audit log, in the write of the movement. */
+  /** Adds an audit entry in the write of the movement. */
   record: (tx: Tx, entry: CheckoutEntry) => Promise<void>;
 }
 
 /**
- * Turns reports of payments into movements of wallets, each once, however often and in whatever order they are
- * reported. All run in the caller's write, and writes come one by one. They give the account whose wallet has moved, if
- * one has.
+ * Converts payment reports to wallet movements, each once, however often and in whatever order they are reported. All
+ * methods run in the caller's write, and writes are serialized. They return the account whose wallet has moved, if any.
  */
 export interface Settlement {
-  /** An expired checkout may be paid all the same: the money is there, so it is credited. */
+  /** Credits a payment. Accepts an expired checkout, because the money has arrived. */
   credit(tx: Tx, row: CheckoutRow, at: number): Promise<string | undefined>;
   settle(tx: Tx, event: CheckoutEvent, provider: string, at: number): Promise<string | undefined>;
 }
@@ -51,7 +50,7 @@ export function createSettlement({ log, record }: SettlementOptions): Settlement
       await markCheckoutExpired(tx, row.id);
       return undefined;
     }
-    // A payment that was not credited is not taken back either.
+    // A payment with another amount was never credited, so its refund is ignored, too.
     if (event.paidCents !== row.amountUsd * 100) {
       const { paidCents } = event;
       log.error({ ...about, paidCents, amountUsd: row.amountUsd }, 'another amount was paid; not credited');
@@ -70,7 +69,7 @@ export function createSettlement({ log, record }: SettlementOptions): Settlement
     return accountId;
   }
 
-  /** Providers say how much has gone back in all, and may say the lesser sum last. */
+  /** Books a refund. Providers report the total refunded so far, and possibly out of order. */
   async function refund(
     tx: Tx,
     row: CheckoutRow,
@@ -88,7 +87,7 @@ export function createSettlement({ log, record }: SettlementOptions): Settlement
     return accountId;
   }
 
-  /** The payer's bank takes the money at once; it comes back if the dispute is won. */
+  /** Books a dispute. The payer's bank takes the money at once and returns it if the dispute is won. */
   async function dispute(tx: Tx, row: CheckoutRow, event: CheckoutEvent, at: number): Promise<string | undefined> {
     const { id, accountId, provider } = row;
     const { type, disputeId, backCents } = event;

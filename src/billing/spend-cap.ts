@@ -14,17 +14,17 @@ export interface Spending {
   monthlyMicros: number;
   spentMicros: number;
   action: SpendCapAction;
-  /** The cost of its awake servers per hour, with the flat ones' share of 30 days. */
+  /** The hourly cost of its awake servers, including the flat ones' share of 30 days. */
   burnMicrosPerHour: number;
-  /** Those servers. */
+  /** The awake servers. */
   awake: { serverId: string; plan: string; microsPerHour: number }[];
-  /** Until the wallet cannot pay, if all goes on as it is; −1: nothing is spent. */
+  /** Minutes until the wallet cannot pay, at the current rate; −1 if nothing is spent. */
   runwayMinutes: number;
-  /** This month's spending of each server that still exists. */
+  /** This month's spending of each existing server. */
   servers: { serverId: string; spentMicros: number }[];
 }
 
-/** The spending of an account at an instant; `live` are the awake servers of all accounts. */
+/** Returns the spending of an account at an instant. `live`: the awake servers of all accounts. */
 export async function spendingOf(
   db: Sql,
   { accountId, live, prices, at }: { accountId: string; live: ServerNow[]; prices: Prices; at: number },
@@ -62,7 +62,7 @@ export async function spendingOf(
   };
 }
 
-/** A flat period that begins if its server is still awake. */
+/** The start of the next flat period, if the server is still awake. */
 interface Renewal {
   at: number;
   amountMicros: number;
@@ -70,12 +70,12 @@ interface Renewal {
 
 const PERIOD_HOURS = PERIOD_MS / HOUR_MS;
 const LONGEST_MINUTES = 2 ** 31 - 1;
-/** As many periods ahead as anybody will want to know of. */
+/** Most future periods considered. */
 const MOST_RENEWALS = 2_000;
 
 /**
- * Minutes until the balance is used up by what runs per hour, or cannot pay a period that begins. −1 where nothing is spent.
- * Metered and flat servers do not add up to one rate: the one drains steadily, the other takes its sum on its day.
+ * Returns the minutes until hourly costs use up the balance, or until a flat period cannot be paid; −1 if nothing is
+ * spent. The two are simulated together: metered costs accrue steadily, flat ones fall due on their day.
  */
 export function runwayMinutes({
   balanceMicros,

@@ -4,7 +4,7 @@ import type { Store, Tx } from '../store/store.ts';
 import { lastProof } from './awake-session-rows.ts';
 
 export interface SteadyClockOptions extends SteadyTime {
-  /** Names what the count belongs to, this boot of the machine; '' where that is not known. */
+  /** Identifies the current boot of the machine, to which the count belongs; '' if unknown. */
   epoch: string;
 }
 
@@ -12,10 +12,11 @@ const KEY = 'steady-clock';
 const AHEAD_KEY = 'steady-clock-ahead';
 
 /**
- * The kernel's count of time since the boot runs on whatever happens to this process, so the first start in a boot writes
- * down which instant it stands for, and all later ones go by that. After a reboot, or on another machine, it is anchored anew:
- * at the machine's clock, less what that was set ahead in the boot before, so that accounts are not charged for hours that never
- * passed. But never before what sessions that still last have proven: they would wait until it is there again.
+ * Opens the steady clock. The kernel's count of time since boot is independent of this process, so the first start in a
+ * boot stores the instant it corresponds to, and later starts use it. After a reboot, or on another machine, it is set
+ * anew: to the wall clock, minus its lead over the steady clock in the previous boot, so that accounts are not charged
+ * for hours that never passed. It is never earlier than the time that open sessions have proven, because they would not
+ * be metered until it is reached again.
  */
 export async function openSteadyClock(store: Store, options: SteadyClockOptions): Promise<SteadyClock> {
   const { clock, epoch, monotonicMs } = options;
@@ -32,8 +33,8 @@ export async function openSteadyClock(store: Store, options: SteadyClockOptions)
 }
 
 /**
- * Stores how far the wall has been set ahead of the steady clock. A clock that was set back counts as 0: the next machine may
- * have another one, and an offset that is wrong there must not make time.
+ * Stores how far the wall clock is ahead of the steady clock. A wall clock that was set back counts as 0: the next
+ * machine may have another clock, and a wrong offset must not add time.
  */
 export async function keepOffset(tx: Tx, offsetMs: number): Promise<void> {
   await setMeta(tx, AHEAD_KEY, String(Math.max(0, offsetMs)));

@@ -6,7 +6,7 @@ export interface StripeOptions {
   secretKey: string;
   /** The secret of the webhook endpoint, `whsec_…`. */
   webhookSecret: string;
-  /** The API's URL, for tests. Default: Stripe's own. */
+  /** The API's URL, for tests. Default: Stripe's. */
   apiUrl?: string;
   /** Time limit of one attempt, in ms. */
   timeoutMs?: number;
@@ -14,13 +14,13 @@ export interface StripeOptions {
 
 const TIMEOUT_MS = 10_000;
 const RETRIES = 2;
-/** How old a callback may be: a recorded one is of no use later. Stripe signs every retry anew. */
+/** Maximum age of a callback, which makes recorded ones useless. Stripe signs every retry anew. */
 const TOLERANCE_SECONDS = 300;
 
 /**
- * Stripe Checkout (https://docs.stripe.com/payments/checkout): a hosted page for each order, and signed events about it at
- * our webhook (https://docs.stripe.com/webhooks), which has to be subscribed to
- * `checkout.session.*`, `charge.refunded` and `charge.dispute.*`.
+ * Stripe Checkout (https://docs.stripe.com/payments/checkout): a hosted page for each order, and signed events at our
+ * webhook (https://docs.stripe.com/webhooks), which must be subscribed to `checkout.session.*`, `charge.refunded` and
+ * `charge.dispute.*`.
  */
 export function createStripeCheckout({ secretKey, webhookSecret, ...options }: StripeOptions): Checkout {
   const stripe = new Stripe(secretKey, {
@@ -59,10 +59,7 @@ export function createStripeCheckout({ secretKey, webhookSecret, ...options }: S
         return { url: session.url, providerRef: session.id };
       } catch (cause) {
         if (isRefusal(cause)) throw refused(cause);
-        throw unavailable(
-          'The payment provider cannot be reached now; nothing was charged. Try again in a minute.',
-          cause,
-        );
+        throw unavailable('The payment provider is unreachable. You were not charged. Try again in a minute.', cause);
       }
     },
 
@@ -80,7 +77,7 @@ export function createStripeCheckout({ secretKey, webhookSecret, ...options }: S
   };
 }
 
-/** A payment method that takes days says `completed` unpaid first, and `async_payment_succeeded` once the money is there. */
+/** Converts an event. A slow payment method first sends `completed` as unpaid, then `async_payment_succeeded`. */
 async function eventOf(stripe: Stripe, event: Stripe.Event): Promise<CheckoutEvent> {
   const { id, type } = event;
   if (type === 'checkout.session.completed' || type === 'checkout.session.async_payment_succeeded') {
@@ -101,7 +98,7 @@ async function eventOf(stripe: Stripe, event: Stripe.Event): Promise<CheckoutEve
   return other(id);
 }
 
-/** A mere question of the bank moves no money. */
+/** Converts an event about a dispute. An inquiry (`warning_…`) moves no money and is ignored. */
 async function aboutDispute(
   stripe: Stripe,
   type: CheckoutEvent['type'],
@@ -116,7 +113,7 @@ async function aboutDispute(
   };
 }
 
-/** Asked rather than kept: a refund may be told of before the payment. */
+/** Finds the order of a payment. Queries Stripe, because a refund may be reported before the payment. */
 async function aboutPayment(
   stripe: Stripe,
   type: CheckoutEvent['type'],
@@ -126,7 +123,7 @@ async function aboutPayment(
   if (payment === '') return other(id);
   try {
     const { data } = await stripe.checkout.sessions.list({ payment_intent: payment, limit: 1 });
-    // The account may sell other things too.
+    // The Stripe account may sell other things, too.
     return data[0]?.client_reference_id ? about(type, id, data[0]) : other(id);
   } catch (cause) {
     throw unavailable('The payment provider cannot be asked what this is about; tell it again later.', cause);
@@ -137,7 +134,7 @@ function other(id: string): CheckoutEvent {
   return { id, type: 'other', checkoutId: '', providerRef: '', paidCents: null, backCents: 0, disputeId: '' };
 }
 
-/** The payment that a refund or a dispute is about: the order is named by its session alone. */
+/** Returns the payment of a refund or a dispute. Only the payment's session names the order. */
 function paymentOf({ payment_intent: intent }: Stripe.Charge | Stripe.Dispute): string {
   return typeof intent === 'string' ? intent : (intent?.id ?? '');
 }
@@ -148,21 +145,23 @@ function about(type: CheckoutEvent['type'], id: string, session: Stripe.Checkout
     type,
     checkoutId: session.client_reference_id ?? '',
     providerRef: session.id,
-    // Another currency is another amount: the order is in US dollars.
+    // The order is in US dollars; an amount in another currency is not comparable.
     paidCents: session.currency === 'usd' ? session.amount_total : null,
     backCents: 0,
     disputeId: '',
   };
 }
 
-/** Stripe has read the order and turned it down: behind any other error, and a clash of two tries, a session may be there. */
+/**
+ * Reports whether Stripe rejected the order. After any other error, or a conflict of two attempts, a session may exist.
+ */
 function isRefusal(error: unknown): boolean {
   const status = error instanceof Stripe.errors.StripeError ? (error.statusCode ?? 0) : 0;
   return status >= 400 && status < 500 && status !== 409 && status !== 429;
 }
 
 function refused(cause: unknown): StatusError {
-  const message = 'The payment provider does not take orders now; nothing was charged. Tell the operator.';
+  const message = 'The payment provider refused the order. You were not charged. Tell the operator.';
   return new StatusError('FAILED_PRECONDITION', 'CHECKOUT_REFUSED', message, { cause });
 }
 

@@ -4,7 +4,7 @@ import { type SqlPart, sql, statement } from '../store/sql.ts';
 import type { Tx } from '../store/writer.ts';
 import { CARRIED_ON, IS_COVERED, IS_DUE, TICK_PRICE, closesEntry, entryRef, opensEntry, spentIn } from './rules.ts';
 
-/** One charged minute: the n-th of its session. */
+/** A charged minute: the n-th of its session. */
 export interface TickRow {
   serverId: string;
   sessionId: string;
@@ -29,16 +29,16 @@ export const ticks = new EntitySchema<TickRow>({
   indices: [{ columns: ['at'] }],
 });
 
-/** Charged by the statement before, not yet counted in the session. */
+/** Ticks charged by the previous statement and not yet counted in their session. */
 const CHARGED = sql`"awake_sessions" s JOIN "ticks" t
   ON t."serverId" = s."serverId" AND t."sessionId" = s."id" AND t."n" = s."ticks" + 1`;
 const SESSION = sql`s."id"`;
 const N = sql`t."n"`;
 
 /**
- * Charges the next due tick of every session, or of one, in the caller's write: tick key, ledger, wallet and session move
- * together. The rules are `IS_DUE`, `TICK_PRICE` and `IS_COVERED`. Gives the number charged; behind an outage there may be
- * more to charge.
+ * Charges the next due tick of every session, or of one, in the caller's write. Tick key, ledger, wallet and session
+ * change together. The rules are `IS_DUE`, `TICK_PRICE` and `IS_COVERED`. Returns the number of charged ticks; after an
+ * outage, more may be due.
  */
 export async function chargeNext(tx: Tx, at: number, month: string, session?: string): Promise<number> {
   const one = session === undefined ? sql`` : sql` AND s."id" = ${session}`;
@@ -76,7 +76,7 @@ export async function chargeNext(tx: Tx, at: number, month: string, session?: st
        FROM ${CHARGED} WHERE TRUE${open} GROUP BY s."accountId") c
      WHERE "accountId" = c."payer"`,
   );
-  // Last: until it has run, new ticks are recognised by being one ahead of their session.
+  // Runs last: until then, new ticks are recognised because they are one ahead of their session.
   await run(
     sql`UPDATE "awake_sessions" SET "ticks" = c."n", "remainder" = c."rest",
        "amountMicros" = "awake_sessions"."amountMicros" + c."amount"
@@ -88,8 +88,8 @@ export async function chargeNext(tx: Tx, at: number, month: string, session?: st
 }
 
 /**
- * Forgets keys of ticks whose ledger entry was closed before an instant: nothing can charge them again. At most `most` at
- * once, as every other write waits for this one; gives how many they were.
+ * Deletes keys of ticks whose ledger entry was closed before an instant, because those cannot be charged again. Deletes
+ * at most `most`, because all other writes wait for this one. Returns the number deleted.
  */
 export async function purgeTicks(tx: Tx, before: number, most: number): Promise<number> {
   const part = sql`DELETE FROM "ticks" WHERE ("sessionId", "n") IN (SELECT t."sessionId", t."n" FROM "ticks" t

@@ -21,7 +21,7 @@ interface Needs {
 }
 
 const DEFAULT_SPAN_MS = 30 * DAY_MS;
-/** The newest ones are listed, where a span has more; the sums are of all. */
+/** Most sessions listed, the newest ones. Sums include all. */
 const MOST = 1_000;
 
 const instant = z.iso.datetime({ offset: true }).transform((text) => Date.parse(text));
@@ -40,7 +40,7 @@ const AwakeSession = z
         id: reply.text,
         note: reply.text,
       })
-      .describe('Who or what woke it.'),
+      .describe('The cause of the wake.'),
     plan: reply.text,
     ramMb: reply.int32,
     minutes: reply.int32.describe('Charged, each when it was full.'),
@@ -72,7 +72,7 @@ The sums below them are of the span alone, and of all its sessions: an entry of 
         amountMicros: reply.int64.describe('What the ledger says of the span, flat periods included.'),
         hourMicros: reply.int64.describe('What the next hour awake costs on the metered plan, at its present RAM.'),
         flatMicros: reply.int64.describe('What 30 days cost on the flat plan.'),
-        flatPaidUntil: reply.timestamp.describe('Of the flat period that is paid; null: none.'),
+        flatPaidUntil: reply.timestamp.describe('End of the paid flat period; null without one.'),
       })
       .meta({ id: 'ServerUsage' }),
     async run({ server: { row }, query }) {

@@ -13,13 +13,13 @@ export interface UsedServer {
   createdAt: number;
 }
 
-/** From an instant on, up to another and without it. */
+/** A time span that includes `from` and excludes `to`. */
 export interface Span {
   from: number;
   to: number;
 }
 
-/** Returns the sum of usage entries that began in a span: micros, and MB times minutes. */
+/** Returns the sums of usage entries that began in a span: micros, and MB times minutes. */
 export async function sumMetered(
   db: Sql,
   { id, accountId, createdAt }: UsedServer,
@@ -34,7 +34,7 @@ export async function sumMetered(
   return row ?? { micros: 0, mbMinutes: 0 };
 }
 
-/** Returns the charges of a span for periods of the flat plan. */
+/** Returns the charges for flat periods that began in a span. */
 export async function sumFlat(db: Sql, { id, accountId, createdAt }: UsedServer, { from, to }: Span): Promise<number> {
   const text = `SELECT CAST(COALESCE(SUM(-"amountMicros"), 0) AS bigint) AS "micros" FROM "ledger"
     WHERE "serverId" = $1 AND "ts" >= $2 AND "ts" < $3 AND "kind" = 'flat' AND "accountId" = $4
@@ -45,7 +45,7 @@ export async function sumFlat(db: Sql, { id, accountId, createdAt }: UsedServer,
 
 export type FlatRun = Pick<AwakeSessionRow, 'ramMb' | 'readyAt' | 'endedAt' | 'awakeMs'>;
 
-/** When the server was up on the flat plan, as far as that touches a span. */
+/** Returns the times within a span when the server was up on the flat plan. */
 export async function listFlatRuns(
   db: Sql,
   { id, accountId, createdAt }: UsedServer,
@@ -57,9 +57,7 @@ export async function listFlatRuns(
   return db.query<FlatRun>(text, [id, to, from, accountId, createdAt]);
 }
 
-/**
- * Returns the charges of each existing server of an account from an instant on; servers without charges are left out.
- */
+/** Returns the charges of each existing server of an account since an instant, without servers that have none. */
 export async function spentByServer(
   db: Sql,
   accountId: string,

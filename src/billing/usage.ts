@@ -3,7 +3,7 @@ import { TICK_DIVISOR, TICK_MS } from './prices.ts';
 import type { AwakeSessionRow } from './awake-session-rows.ts';
 import { type FlatRun, type Span, type UsedServer, listFlatRuns, sumFlat, sumMetered } from './usage-rows.ts';
 
-/** GB times hours that a session was awake: what is charged on the metered plan, what was up on the flat one. */
+/** Returns a session's GB-hours: charged ones on the metered plan, time up on the flat plan. */
 export function gbHoursOf({
   plan,
   ramMb,

@@ -5,15 +5,15 @@ import type { Sql, Tx } from '../store/writer.ts';
 /** An account's balance and its spend cap. */
 export interface WalletRow {
   accountId: string;
-  /** The sum of the account's ledger at every moment. */
+  /** Always the sum of the account's ledger. */
   balanceMicros: number;
-  /** Per calendar month (UTC); 0: none. */
+  /** Per calendar month (UTC); 0: no cap. */
   spendCapMicros: number;
   spendCapAction: SpendCapAction;
-  /** The month `spentMicros` counts, as `2026-11`; '' before anything was spent. */
+  /** The month that `spentMicros` counts, as `2026-11`; '' if nothing was ever spent. */
   spentMonth: string;
   spentMicros: number;
-  /** The last month in which the cap was said to be reached; '' for none. */
+  /** The last month in which owners were notified of the cap; '' if never. */
   capNotifiedMonth: string;
   createdAt: number;
 }
@@ -36,13 +36,13 @@ export const wallets = new EntitySchema<WalletRow>({
   foreignKeys: [ofAccount],
 });
 
-/** Undefined for an account that has none: it has never had money. */
+/** Returns undefined for an account that never had money. */
 export async function getWallet(db: Sql, accountId: string): Promise<WalletRow | undefined> {
   const [row] = await db.query<WalletRow>('SELECT * FROM "wallets" WHERE "accountId" = $1', [accountId]);
   return row;
 }
 
-/** Makes an empty wallet; false where there is one. */
+/** Creates an empty wallet. Returns false if there is one. */
 export async function insertWallet(tx: Tx, accountId: string, createdAt: number): Promise<boolean> {
   const sql = `INSERT INTO "wallets" ("accountId", "balanceMicros", "spendCapMicros", "spendCapAction", "spentMonth",
       "spentMicros", "capNotifiedMonth", "createdAt")
@@ -50,13 +50,15 @@ export async function insertWallet(tx: Tx, accountId: string, createdAt: number)
   return (await tx.run(sql, [accountId, createdAt])) === 1;
 }
 
-/** Moves the balance; only ever together with the ledger entry that says why. */
+/** Moves the balance. Must be called together with the ledger entry that explains it. */
 export async function addToBalance(tx: Tx, accountId: string, amountMicros: number): Promise<void> {
   const sql = 'UPDATE "wallets" SET "balanceMicros" = "balanceMicros" + $1 WHERE "accountId" = $2';
   await tx.run(sql, [amountMicros, accountId]);
 }
 
-/** Counts what was spent in a month (`2026-11`) against the spend cap; a clock set back does not begin anew. */
+/**
+ * Counts spending in a month (`2026-11`) against the spend cap. A clock set back to an earlier month resets nothing.
+ */
 export async function addToSpent(tx: Tx, accountId: string, month: string, micros: number): Promise<void> {
   const sql = `UPDATE "wallets" SET "spentMonth" = CASE WHEN "spentMonth" >= $1 THEN "spentMonth" ELSE $1 END,
       "spentMicros" = CASE WHEN "spentMonth" >= $1 THEN "spentMicros" ELSE 0 END + $2
@@ -64,23 +66,23 @@ export async function addToSpent(tx: Tx, accountId: string, month: string, micro
   await tx.run(sql, [month, micros, accountId]);
 }
 
-/** A new cap is said anew when it is reached. */
+/** Sets the cap. Owners will be notified again when it is reached. */
 export async function setSpendCap(tx: Tx, accountId: string, micros: number, action: SpendCapAction): Promise<void> {
   const sql = `UPDATE "wallets" SET "spendCapMicros" = $1, "spendCapAction" = $2, "capNotifiedMonth" = ''
     WHERE "accountId" = $3`;
   await tx.run(sql, [micros, action, accountId]);
 }
 
-/** False where it has been said this month already. */
+/** Returns false if owners were already notified this month. */
 export async function markCapNotified(tx: Tx, accountId: string, month: string): Promise<boolean> {
   const sql = 'UPDATE "wallets" SET "capNotifiedMonth" = $1 WHERE "accountId" = $2 AND "capNotifiedMonth" <> $1';
   return (await tx.run(sql, [month, accountId])) === 1;
 }
 
-/** A wallet that has come to its end, or to its cap; `metered` is 0 where none of its servers is charged by the minute. */
+/** A wallet that is empty or at its cap. `metered` is 0 if none of its awake servers is charged by the minute. */
 export type SpentWallet = WalletRow & { metered: number };
 
-/** Wallets that have come to their end, or to their cap in `month`, while servers of theirs are awake. */
+/** Returns the wallets that are empty, or at their cap in `month`, while servers of theirs are awake. */
 export async function listSpentWallets(db: Sql, month: string): Promise<SpentWallet[]> {
   const sql = `SELECT w.*, s."metered" FROM "wallets" w JOIN
       (SELECT "accountId" AS "payer", MAX(CASE WHEN "rateMicros" > 0 THEN 1 ELSE 0 END) AS "metered"
@@ -89,16 +91,16 @@ export async function listSpentWallets(db: Sql, month: string): Promise<SpentWal
   return db.query<SpentWallet>(sql, [month]);
 }
 
-/** An account whose wallet is not the sum of its ledger. */
+/** An account whose wallet differs from the sum of its ledger. */
 export interface Unbalanced {
   accountId: string;
   balanceMicros: number;
   ledgerMicros: number;
 }
 
-/** Holds every wallet against its ledger and gives those that differ: none, unless somebody wrote to the database by hand. */
+/** Returns the wallets that differ from their ledger: none, unless the database was changed by hand. */
 export async function listUnbalanced(db: Sql): Promise<Unbalanced[]> {
-  // Summed by account first: an account without a wallet must not escape.
+  // Sums by account first, so that an account without a wallet is included.
   return db.query(
     `SELECT a."id" AS "accountId", COALESCE(w."balanceMicros", 0) AS "balanceMicros",
        CAST(COALESCE(l."sum", 0) AS bigint) AS "ledgerMicros"

@@ -11,17 +11,17 @@ export interface WriteOffEntry {
   at: number;
 }
 
-/** Writes into the audit log, in the write of what it is about. */
+/** Adds an audit entry, in the write of the change. */
 export type RecordWriteOff = (tx: Tx, entry: WriteOffEntry) => Promise<void>;
 
-/** After a gap as long as this, a running game no longer proves that it ran throughout the gap. */
+/** After a gap this long, a running game does not prove that it ran throughout. */
 export const GAP_MS = 150_000;
 
 const UNSEEN = 'in which nobody saw whether it ran';
-/** Why the time of a game that ran is free all the same. */
+/** Why the time of a running game is free. */
 export const SILENT = 'in which its game ran but did not answer';
 
-/** Says of a metered session what of its time is not charged, and why; of a minute or two it says nothing. */
+/** Records which time of a metered session is not charged, and why. Omits a minute or two. */
 export async function recordWriteOff(
   record: RecordWriteOff,
   tx: Tx,

@@ -6,16 +6,18 @@ import { type CommandError, notSignedIn, refused, wrongUsage } from './errors.ts
 import { ANSWER_MS, boundedFetch, retryAfter } from './http.ts';
 import { USER_AGENT } from './version.ts';
 
-/** The operations of one service, as its API describes them. A call rejects with CommandError where nothing answers. */
+/** The operations of one service, typed by its API description. Calls reject with CommandError if nothing answers. */
 export type Operations = Client<paths>;
 
-/** The operations with one key: a call also rejects where there is no key, or the service does not accept it. */
+/** The operations with a key. Calls also reject without a key, or if the service does not accept it. */
 export interface Api extends Operations {
   /** Base address of the service. */
   readonly url: string;
 }
 
-/** `key` undefined: without a sign-in, no call is made. `signal` ends calls in flight, as `answerMs` does. */
+/**
+ * `key` undefined: not signed in, no call is made. `signal` cancels running calls, and `answerMs` limits their time.
+ */
 export function createApi(url: string, key: string | undefined, signal: AbortSignal, answerMs = ANSWER_MS): Api {
   const operations = openOperations(url, signal, { 'x-api-key': key }, answerMs);
   operations.use({
@@ -24,7 +26,7 @@ export function createApi(url: string, key: string | undefined, signal: AbortSig
     },
     onResponse({ response }) {
       if (response.status !== 401) return;
-      // The variable wins over the stored key.
+      // The variable overrides the stored key.
       const orCorrect = '(or correct DORMOUSE_KEY, where it is set)';
       throw notSignedIn(`Your key is not valid (any more) at ${url}. Run: ${DORMOUSE} login ${orCorrect}`);
     },
@@ -32,7 +34,7 @@ export function createApi(url: string, key: string | undefined, signal: AbortSig
   return { ...operations, url };
 }
 
-/** Operations without a key, for those that need none. */
+/** Operations that need no key. */
 export function openOperations(
   url: string,
   signal: AbortSignal,
@@ -50,7 +52,7 @@ export function openOperations(
       if (!/^[a-z0-9-]{1,64}$/.test(String(id))) {
         throw wrongUsage(`${JSON.stringify(id)} cannot be a server's id. See them with: ${DORMOUSE} servers`);
       }
-      // A dot alone would lead to another address.
+      // A segment of only dots would lead to another address.
       const strange = Object.values(others).find((value) => !/^\w[\w.-]{0,99}$/.test(String(value)));
       if (strange !== undefined) throw wrongUsage(`${JSON.stringify(strange)} cannot be an id. See: ${DORMOUSE} help`);
       return defaultPathSerializer(path, params);
@@ -58,21 +60,21 @@ export function openOperations(
   });
 }
 
-/** The answer of a call: `data` after success, otherwise `error`. */
+/** The answer of a call: `data` on success, otherwise `error`. */
 export interface Answer<Reply> {
   data?: Reply;
   error?: unknown;
   response: Response;
 }
 
-/** The reply to a call, unchecked: `read` checks it. Throws CommandError where the service refuses the call. */
+/** Returns the reply to a call, which `read` must validate. Throws CommandError if the service refuses the call. */
 export async function done<Reply>(call: Promise<Answer<Reply>>): Promise<Reply> {
   const { data, error, response } = await call;
   if (data === undefined) throw refusal(error, response);
   return data;
 }
 
-/** The CommandError for an answer of the service that is not a success. */
+/** Returns the CommandError for an unsuccessful answer. */
 export function refusal(body: unknown, response: Response): CommandError {
   const { code, message, details } = body as { code?: unknown; message?: unknown; details?: unknown };
   return refused({

@@ -4,12 +4,12 @@ import { confirmed } from './confirm.ts';
 import { type Wire, read } from './shapes.ts';
 import { oneLine } from './text.ts';
 
-/** How a reply is printed. */
+/** The context for printing a reply. */
 export interface Shown<Options> {
   context: Context;
   args: string[];
   values: Values<Options>;
-  /** When the reply came, epoch ms. */
+  /** Time of the reply, epoch ms. */
   now: number;
 }
 
@@ -20,20 +20,20 @@ export interface CallSpec<Options extends Record<string, Option>, Shape> {
   args?: readonly string[];
   options?: Options;
   details?: string;
-  /** The consequence that cannot be undone, as a sentence: confirmed first, unless `--yes` is given. */
+  /** An irreversible consequence, as a sentence. It must be confirmed first, unless `--yes` is given. */
   warning?: (args: string[], values: Values<Options>) => string;
   call: (context: Context, args: string[], values: Values<Options>) => Promise<Answer<Wire<NoInfer<Shape>>>>;
-  /** The fields of the reply that are shown, by example; their texts come on one line. */
+  /** An example with the fields to show. Their texts are put on one line. */
   shape: Shape;
-  /** The lines for a person. */
+  /** Returns the lines for a person. */
   show: (reply: Shape, shown: Shown<Options>) => Iterable<string>;
-  /** The question to a person after the reply is printed. */
+  /** Asks a person a question after the reply is printed. */
   after?: (context: Context, reply: Shape) => Promise<void>;
 }
 
 const YES = { yes: { type: 'boolean', short: 'y', help: 'Do not ask.' } } as const;
 
-/** Such a command. With `--json` it prints the reply as it came. */
+/** Creates such a command. With `--json`, it prints the reply unchanged. */
 export function call<const Options extends Record<string, Option>, Shape>(spec: CallSpec<Options, Shape>): Command {
   const { warning, call, shape, show, after, ...rest } = spec;
   return command<Record<string, Option>>({

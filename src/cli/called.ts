@@ -3,11 +3,11 @@ import process from 'node:process';
 
 /** How this program was started. */
 export interface Start {
-  /** The script, as it was named to Node: a link keeps its own path. Absent: not by `dormouse.js`. */
+  /** The script's path as passed to Node, with links unresolved. Absent if not started by `dormouse.js`. */
   script?: string | undefined;
   /** npm's command: `exec` for npx. */
   npmCommand?: string | undefined;
-  /** The folders in which a shell looks for programs. */
+  /** The shell's search path. */
   path?: string | undefined;
   cwd: string;
 }
@@ -40,5 +40,5 @@ function quoted(path: string): string {
 
 const { DORMOUSE_STARTED_AS: script, npm_command: npmCommand, PATH: path } = process.env;
 
-/** The beginning of each command that this program suggests. */
+/** The start of each command that this program suggests. */
 export const DORMOUSE = callOf({ script, npmCommand, path, cwd: process.cwd() });

@@ -4,17 +4,17 @@ import type { History } from './history.ts';
 import type { Terminal } from './terminal.ts';
 import type { Readable } from 'node:stream';
 
-/** An option as `parseArgs` of `node:util` takes it, with its text in help. */
+/** An option for `parseArgs` of `node:util`, with its help text. */
 export interface Option {
   type: 'string' | 'boolean';
   short?: string;
   multiple?: boolean;
-  /** The placeholder of the value in help; for `string` only. */
+  /** The placeholder of the value in help, for `string` only. */
   value?: string;
   help: string;
 }
 
-/** The values of options, by their names. */
+/** The values of options by name. */
 export type Values<Options> = {
   [Name in keyof Options]?: Options[Name] extends { type: 'boolean' }
     ? boolean
@@ -28,12 +28,12 @@ export interface Context {
   /** Address of the service. */
   url: string;
   api: Api;
-  /** For calls that are answered once long work is done. */
+  /** For calls that are answered only after long work. */
   slow: Api;
-  /** Its calls also end with the signal. */
+  /** Its calls are also cancelled by the signal. */
   apiUntil: (signal: AbortSignal) => Api;
   terminal: Terminal;
-  /** Print the API's JSON rather than text. */
+  /** Print the API's JSON instead of text. */
   json: boolean;
   /** Aborted by Ctrl-C. */
   signal: AbortSignal;
@@ -47,51 +47,51 @@ export interface Context {
 
 /** A command with its arguments and options; `Options` is inferred. */
 export interface CommandSpec<Options extends Record<string, Option>> {
-  /** One word; in a subject its word after that of the subject: `backups make`. */
+  /** A single word; for a subject's command, both words: `backups make`. */
   name: string;
   summary: string;
   /**
-   * Names of its arguments. One in brackets is optional. A last one that ends in `...` may come more than once; one that ends in
-   * `…` takes all the rest as written.
+   * Names of its arguments. One in brackets is optional. The last one may be repeated if it ends in `...`, and takes
+   * the rest of the line unchanged if it ends in `…`.
    */
   args?: readonly string[];
   options?: Options;
-  /** The refusal of an argument too many, in place of the usual sentence. */
+  /** The error for too many arguments, in place of the default. */
   tooMany?: string;
-  /** Paragraphs and examples for its help. */
+  /** Paragraphs and examples for the help. */
   details?: string;
   run(context: Context, args: string[], values: Values<Options>): Promise<void> | void;
 }
 
-/** The values of a command's options, by their names. */
+/** The values of a command's options by name. */
 export type OptionValues = Record<string, string | boolean | string[] | undefined>;
 
-/** A command whose options are known only when it runs. */
+/** A command whose option types are not known statically. */
 export interface Command extends Omit<CommandSpec<Record<string, Option>>, 'run'> {
   run(context: Context, args: string[], values: OptionValues): Promise<void> | void;
 }
 
-/** A command whose options' types are known to its `run`. */
+/** Creates a command whose `run` knows its options' types. */
 export function command<const Options extends Record<string, Option>>(spec: CommandSpec<Options>): Command {
   return spec;
 }
 
-/** Commands about one thing, each named by a second word. Without that word the first of them is meant: `backups castle`. */
+/** Commands about one thing, each named by a second word. Without it, the first one is used: `backups castle`. */
 export interface Subject {
   name: string;
   summary: string;
-  /** Paragraphs for its help. */
+  /** Paragraphs for the help. */
   details?: string;
   commands: readonly Command[];
 }
 
-/** A part of help: what belongs together. */
+/** A section of the help. */
 export interface Section {
   title: string;
   entries: readonly (Command | Subject)[];
 }
 
-/** Whether it is a subject. */
+/** Reports whether an entry is a subject. */
 export function isSubject(entry: Command | Subject): entry is Subject {
   return 'commands' in entry;
 }

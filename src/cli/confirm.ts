@@ -2,7 +2,7 @@ import type { Context } from './command.ts';
 import { failed } from './errors.ts';
 import { firstLine } from './input.ts';
 
-/** Asks for a yes after a sentence that says what would happen. Throws CommandError where the answer is another. */
+/** Shows a warning and asks for confirmation. Throws CommandError unless the answer is yes. */
 export async function confirmed(context: Context, warning: string): Promise<void> {
   const { terminal } = context;
   terminal.err.line(warning);
@@ -10,7 +10,7 @@ export async function confirmed(context: Context, warning: string): Promise<void
   throw failed('NOT_CONFIRMED', 'Nothing was done: that was not yes. With --yes nothing is asked.');
 }
 
-/** Whether the answer to a question is yes. */
+/** Reports whether the answer to a question is yes. */
 export async function saysYes({ terminal, input, signal }: Context, question: string): Promise<boolean> {
   terminal.err.write(`${question} [y/N] `);
   const answer = await firstLine(input, signal);

@@ -2,23 +2,23 @@ import { type Interface, clearScreenDown, createInterface, cursorTo, moveCursor 
 import type { Context } from './command.ts';
 import type { Output } from './terminal.ts';
 
-/** A line to type into, below what is printed meanwhile. */
+/** An input line below the output. */
 export interface ConsoleScreen {
-  /** The typed lines, until Ctrl-C, Ctrl-D or `close`. */
+  /** The entered lines, until Ctrl-C, Ctrl-D or `close`. */
   lines: AsyncIterable<string>;
-  /** Prints a line above the one that is being typed, which stays as it is. */
+  /** Prints a line above the current input, which stays unchanged. */
   above: (text: string) => void;
-  /** Shows the line to type into, empty. */
+  /** Shows an empty input line. */
   prompt(): void;
   close(): void;
 }
 
 const HISTORY_LINES = 500;
 
-/** How many columns and rows the line took that is drawn anew: readline's own, and unnamed in its types. */
+/** The number of rows of the redrawn line: internal to readline and missing from its types. */
 type Drawn = Interface & { prevRows?: number };
 
-/** `history` is newest first; `remember` gets it whenever it has changed, without lines that begin with a space. */
+/** `history` is newest first. `remember` gets it after each change, without lines that start with a space. */
 export function openScreen(
   { input, signal }: Pick<Context, 'input' | 'signal'>,
   out: Output,
@@ -35,7 +35,7 @@ export function openScreen(
   typed.on('close', () => {
     isOpen = false;
     signal.removeEventListener('abort', close);
-    // Leaves the current input as it is and starts a new line.
+    // Keeps the current input and starts a new line.
     stream.write('\n');
   });
   typed.on('SIGINT', close);

@@ -3,18 +3,18 @@ import { homedir } from 'node:os';
 import { isAbsolute, join } from 'node:path';
 import { writePrivate } from './private-file.ts';
 
-/** The keys this user has, one per service, and the service that commands go to unless told otherwise. */
+/** The user's keys, one per service, and the default service. */
 export interface Credentials {
   /** '' before the first sign-in. */
   current: string;
-  /** By the service's address: a key is never sent to another one. */
+  /** By service address: a key is never sent to another one. */
   keys: Record<string, string>;
 }
 
-/** The home of a user who has none, as Debian names it. */
+/** The home of users without one, as on Debian. */
 const NO_HOME = '/nonexistent';
 
-/** The path of the file of keys (XDG Base Directory Specification: a relative XDG_CONFIG_HOME is ignored). */
+/** Returns the path of the key file (XDG Base Directory Specification: a relative XDG_CONFIG_HOME is ignored). */
 export function credentialsFile(
   env: Readonly<{ XDG_CONFIG_HOME?: string; HOME?: string }>,
   home: () => string = homedir,
@@ -24,7 +24,7 @@ export function credentialsFile(
   return join(base, 'dormouse', 'credentials.json');
 }
 
-/** A container may run commands as a user id without a name, for which the system knows no home. */
+/** A container may run commands under a user id without a name, for which the system has no home. */
 function homeOf(home: () => string): string {
   try {
     return home();
@@ -33,7 +33,7 @@ function homeOf(home: () => string): string {
   }
 }
 
-/** Reads the file; a missing or damaged one holds no keys. Throws where it may not be read. */
+/** Reads the file. A missing or damaged one has no keys. Throws if access is denied. */
 export async function loadCredentials(file: string): Promise<Credentials> {
   let text: string;
   try {
@@ -45,7 +45,7 @@ export async function loadCredentials(file: string): Promise<Credentials> {
   return parse(text);
 }
 
-/** Replaces the file atomically; only its owner can ever read it. */
+/** Replaces the file atomically. Only its owner can ever read it. */
 export async function saveCredentials(file: string, credentials: Credentials): Promise<void> {
   await writePrivate(file, `${JSON.stringify(credentials, null, 2)}\n`);
 }
@@ -58,7 +58,7 @@ function parse(text: string): Credentials {
     const entries = Object.entries(typeof keys === 'object' && keys !== null ? keys : {});
     none.keys = Object.fromEntries(entries.filter((entry): entry is [string, string] => typeof entry[1] === 'string'));
   } catch {
-    // Damaged, most likely by hand: the next sign-in replaces it.
+    // Damaged, probably by manual editing: the next sign-in replaces it.
   }
   return none;
 }

@@ -5,13 +5,13 @@ import { type CommandError, failed, isTransient, unreachable } from './errors.ts
 import { retryAfter } from './http.ts';
 import { DEVICE, DEVICE_POLL, type Device, read } from './shapes.ts';
 
-/** RFC 8628 §3.5: what `slow_down` adds, for this and all later polls. */
+/** RFC 8628 §3.5: seconds that `slow_down` adds to the interval of all later polls. */
 const SLOW_DOWN_S = 5;
 const LEAST_INTERVAL_S = 1;
 const MOST_INTERVAL_S = 60;
 const MOST_LIFETIME_S = 3600;
 
-/** Asks for a grant for the command line: without a client_id, it yields a key with all scopes. */
+/** Requests a grant for the command line. Without a client_id, it yields a key with all scopes. */
 export async function startDeviceGrant(url: string, signal: AbortSignal): Promise<Device> {
   const { data, error, response } = await openOperations(url, signal).POST('/v1/public/device/start', { body: {} });
   const device = read(DEVICE, data ?? {});
@@ -28,8 +28,8 @@ export async function startDeviceGrant(url: string, signal: AbortSignal): Promis
 }
 
 /**
- * Polls until the user has decided (RFC 8628 §3.4): resolves with the key. A service that fails or is unreachable is
- * asked again until the grant ends. Throws a CommandError where the user declined or the time ran out.
+ * Polls until the user has decided (RFC 8628 §3.4), and resolves with the key. Retries a failing or unreachable service
+ * until the grant expires. Throws a CommandError if the user declined or the time ran out.
  */
 export async function pollDeviceGrant(url: string, device: Device, signal: AbortSignal): Promise<string> {
   const endsAt = Date.now() + Math.min(device.expires_in, MOST_LIFETIME_S) * 1000;
@@ -40,7 +40,7 @@ export async function pollDeviceGrant(url: string, device: Device, signal: Abort
     waitS = intervalS;
     const answer = await poll(url, device.device_code, signal);
     if (answer === undefined) {
-      // §3.5: a client that gets no answer polls less and less often.
+      // §3.5: polls less and less often while there is no answer.
       waitS = intervalS = Math.min(MOST_INTERVAL_S, intervalS * 2);
       continue;
     }
@@ -57,7 +57,7 @@ export async function pollDeviceGrant(url: string, device: Device, signal: Abort
   throw failed('EXPIRED', `The code was not confirmed in time. Get a new one with: ${DORMOUSE} login`);
 }
 
-/** Undefined: no answer. */
+/** Returns undefined if there is no answer. */
 async function poll(url: string, code: string, signal: AbortSignal) {
   try {
     const body = { device_code: code };

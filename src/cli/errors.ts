@@ -1,6 +1,6 @@
 import type { CODES, Code as ServiceCode, Detail } from '../kernel/status.ts';
 
-/** The codes of google.rpc.Code that this program uses or looks for, with the service's numbers. */
+/** The codes of google.rpc.Code used here, with the service's numbers. */
 const CODE = {
   CANCELLED: 1,
   INVALID_ARGUMENT: 3,
@@ -17,22 +17,22 @@ type Code = keyof typeof CODE;
 
 const ERROR_INFO = 'type.googleapis.com/google.rpc.ErrorInfo';
 
-/** Exit codes: refused by the service; wrong usage; not signed in, or no service there; Ctrl-C. */
+/** Exit codes: refused by the service; wrong usage; not signed in or no service reached; Ctrl-C. */
 export const EXIT = { refused: 1, usage: 2, noAccess: 3, interrupted: 130 } as const;
 
-/** An error as the API words it (google.rpc.Status). This program's own errors have the same form. */
+/** An error in the API's format (google.rpc.Status). This program's own errors use it, too. */
 export interface WireStatus {
   code: number;
   message: string;
   details: Detail[];
 }
 
-/** An error that ends a command early. The message is for the person at the terminal and never holds a key. */
+/** An error that ends a command. The message is for the person at the terminal and never contains a key. */
 export class CommandError extends Error {
   override name = 'CommandError';
   readonly exitCode: number;
   readonly status: WireStatus;
-  /** Sentences for the person at the terminal that are no part of the error. */
+  /** Additional sentences for the person at the terminal. */
   readonly advice: readonly string[];
 
   constructor(exitCode: number, status: WireStatus, advice: readonly string[] = []) {
@@ -43,27 +43,27 @@ export class CommandError extends Error {
   }
 }
 
-/** The service's own refusal. */
+/** The service refused the call. */
 export function refused(status: WireStatus): CommandError {
   return new CommandError(EXIT.refused, status);
 }
 
-/** The command line cannot be understood. */
+/** The command line is invalid. */
 export function wrongUsage(message: string): CommandError {
   return own(EXIT.usage, 'INVALID_ARGUMENT', 'USAGE', message);
 }
 
-/** The service does not know who calls. */
+/** The service does not recognise the caller. */
 export function notSignedIn(message: string): CommandError {
   return own(EXIT.noAccess, 'UNAUTHENTICATED', 'NOT_SIGNED_IN', message);
 }
 
-/** The address does not answer, or not with this API. */
+/** Nothing answers at the address, or something other than this API. */
 export function unreachable(message: string): CommandError {
   return own(EXIT.noAccess, 'UNAVAILABLE', 'SERVICE_UNREACHABLE', message);
 }
 
-/** The file of keys cannot be read or written. */
+/** The key file cannot be read or written. */
 export function noCredentialsFile(message: string): CommandError {
   return own(EXIT.noAccess, 'FAILED_PRECONDITION', 'NO_CREDENTIALS_FILE', message);
 }
@@ -73,7 +73,7 @@ export function failed(reason: string, message: string, metadata: Record<string,
   return own(EXIT.refused, 'FAILED_PRECONDITION', reason, message, metadata);
 }
 
-/** Ctrl-C, with a sentence on what goes on in the service. */
+/** Ctrl-C, with a sentence about what continues in the service. */
 export function interrupted(message: string): CommandError {
   return own(EXIT.interrupted, 'CANCELLED', 'INTERRUPTED', message);
 }
@@ -87,7 +87,7 @@ const TRANSIENT: ReadonlySet<number> = new Set([
   CODE.INTERNAL,
 ]);
 
-/** Whether a poll may succeed if it is repeated later. */
+/** Reports whether a poll may succeed later. */
 export function isTransient(error: unknown): error is CommandError {
   return error instanceof CommandError && TRANSIENT.has(error.status.code);
 }

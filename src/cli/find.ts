@@ -3,12 +3,12 @@ import { type Command, type Section, type Subject, isSubject } from './command.t
 import { wrongUsage } from './errors.ts';
 import { didYouMean, nearest } from './suggest.ts';
 
-/** A command and its remaining words; or a subject without a command. */
+/** A command and its remaining words, or a subject without a command. */
 export type Found = { command: Command; rest: string[] } | { subject: Subject };
 
 /**
- * Finds the command that the words begin with. In a subject the second word names it; if that is not a command of its
- * own, its first command gets that word as its argument. Throws wrong usage for an unknown command.
+ * Finds the command named by the words. For a subject, the second word names it; if it names no command, it becomes the
+ * argument of the subject's first command. Throws wrong usage for an unknown command.
  */
 export function findCommand(sections: readonly Section[], name: string, rest: readonly string[]): Found {
   const entries = sections.flatMap(({ entries }) => entries);
@@ -24,7 +24,7 @@ export function findCommand(sections: readonly Section[], name: string, rest: re
   const isHelp = rest.includes('--help') || rest.includes('-h');
   if (first === undefined || (word === undefined && (least > 0 || isHelp))) return { subject: entry };
   const words = rest.slice(at).filter((each) => !each.startsWith('-')).length;
-  // More words than its first command takes: the second one was to be a command.
+  // Too many words for the first command, so the second word was meant as a command.
   if (word !== undefined && words > (first.args?.length ?? 0)) throw unknownIn(entry, word);
   return { command: first, rest: [...rest] };
 }
@@ -40,12 +40,15 @@ export function findHelp(sections: readonly Section[], words: readonly string[])
   return { command, rest: [] };
 }
 
-/** The second words of a subject's commands. */
+/** Returns the second words of a subject's commands. */
 export function verbsOf({ commands }: Subject): string[] {
   return commands.map(({ name }) => name.slice(name.indexOf(' ') + 1));
 }
 
-/** The second word of a command alone is near to that command: `restore` to `backups restore`. */
+/**
+ * The error for an unknown command. Suggests commands that have the word as their second: `backups restore` for
+ * `restore`.
+ */
 function unknown(name: string, entries: readonly (Command | Subject)[]): Error {
   const near = nearest(
     name,
@@ -66,7 +69,7 @@ function unknownIn(subject: Subject, word: string): Error {
   );
 }
 
-/** Options may come before the second word. */
+/** Returns the index of the first word after leading options. */
 function firstWord(rest: readonly string[]): number {
   let at = 0;
   while (at < rest.length && rest[at]?.startsWith('-')) at += rest[at] === '--url' ? 2 : 1;

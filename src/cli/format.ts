@@ -17,14 +17,14 @@ export function relative(instant: string, now: number): string {
   return seconds < 0 ? `${duration(-seconds)} ago` : `in ${duration(seconds)}`;
 }
 
-/** A length of time in its largest unit: `42 s`, `3 min`, `2 h`, `5 days`. */
+/** Formats a duration in its largest unit: `42 s`, `3 min`, `2 h`, `5 days`. */
 export function duration(seconds: number): string {
   const [unit, size] = UNITS.find(([, size]) => seconds >= size) ?? (['s', 1] as const);
   const count = Math.floor(seconds / size);
   return `${count} ${unit}${unit === 'day' && count !== 1 ? 's' : ''}`;
 }
 
-/** Memory as people say it: `512 MB`, `2 GB`, `1.5 GB`. */
+/** Formats memory: `512 MB`, `2 GB`, `1.5 GB`. */
 export function memory(ramMb: number): string {
   return ramMb < 1024 ? `${ramMb} MB` : `${Number((ramMb / 1024).toFixed(1))} GB`;
 }
@@ -35,7 +35,7 @@ const SIZES = [
   ['KB', 1024],
 ] as const;
 
-/** Bytes as people say them: `12 bytes`, `4.2 MB`, `31 GB`. */
+/** Formats a size: `12 bytes`, `4.2 MB`, `31 GB`. */
 export function size(bytes: number | string): string {
   const count = Number(bytes);
   for (const [unit, unitBytes] of SIZES) {
@@ -46,10 +46,10 @@ export function size(bytes: number | string): string {
 }
 
 const MICROS_PER_USD = 1_000_000;
-/** Smaller amounts round to 0 but are not 0. */
+/** Smaller amounts would round to 0 although they are not 0. */
 const LEAST_MICROS = 50;
 
-/** An amount of money as the pages write it: `12.00 USD`, `−3.50 USD`, `0.0175 USD`. */
+/** Formats an amount of money as on the pages: `12.00 USD`, `−3.50 USD`, `0.0175 USD`. */
 export function money(micros: number | string): string {
   const amount = Number(micros);
   const size = Math.abs(amount);
@@ -59,17 +59,17 @@ export function money(micros: number | string): string {
   return `${amount < 0 ? '−' : ''}${(size / MICROS_PER_USD).toLocaleString('en-US', digits)} USD`;
 }
 
-/** `1 world`, `2 worlds`. */
+/** Formats a count: `1 world`, `2 worlds`. */
 export function some(count: number, thing: string): string {
   return `${count} ${thing}${count === 1 ? '' : 's'}`;
 }
 
-/** A wire name in words: `install_failed` → `install failed`. */
+/** Converts a wire name to words: `install_failed` → `install failed`. */
 export function words(name: string): string {
   return name.replaceAll('_', ' ').toLowerCase();
 }
 
-/** A server's software: `paper 1.21.8`. */
+/** Formats a server's software: `paper 1.21.8`. */
 export function software({ type, version }: Pick<Server, 'type' | 'version'>): string {
   return `${type} ${version}`.trim();
 }
@@ -84,7 +84,7 @@ const COLOURS = {
   hibernated: 'dim',
 } as const;
 
-/** A server's state in words and in its colour. Unknown states have none. */
+/** Returns a server's state in words and colour. Unknown states have no colour. */
 export function stateWord(state: string, out: Output): string {
   return Object.hasOwn(COLOURS, state) ? out.style(COLOURS[state as keyof typeof COLOURS], words(state)) : words(state);
 }

@@ -4,12 +4,12 @@ import { verbsOf } from './find.ts';
 import { GLOBAL_OPTIONS } from './parse.ts';
 import { aligned } from './table.ts';
 
-/** The help of the program: a line per command or subject, by what they are about. */
+/** Returns the program's help: a line per command or subject, grouped by topic. */
 export function programHelp(sections: readonly Section[]): string {
   const rows = sections.flatMap(({ entries }) => entries.map((each) => ['', heading(each), each.summary]));
   const entryLines = aligned(rows);
   return lines(
-    'Minecraft servers that sleep until somebody joins.',
+    'Minecraft servers that sleep until someone joins.',
     '',
     `Usage: ${DORMOUSE} <command> [options]`,
     ...sections.flatMap(({ title, entries }) => ['', `${title}:`, ...entryLines.splice(0, entries.length)]),
@@ -26,7 +26,7 @@ export function programHelp(sections: readonly Section[]): string {
   );
 }
 
-/** The help of a subject: a line per command. */
+/** Returns a subject's help: a line per command. */
 export function subjectHelp({ name, summary, details, commands }: Subject): string {
   return lines(
     summary,
@@ -43,7 +43,7 @@ export function subjectHelp({ name, summary, details, commands }: Subject): stri
   );
 }
 
-/** The help of one command. */
+/** Returns the help of one command. */
 export function commandHelp({ name, summary, args = [], options = {}, details }: Command): string {
   return lines(
     summary,
@@ -61,7 +61,7 @@ function heading(entry: Command | Subject): string {
   return [entry.name, ...(entry.args ?? []).map(argument)].join(' ');
 }
 
-/** The first commands of a subject: its help names the others. */
+/** Names the first commands of a subject, whose help lists them all. */
 function few(verbs: readonly string[]): string {
   const shown = verbs.slice(0, 3).join('|');
   return verbs.length > 3 ? `${shown}|…` : shown;

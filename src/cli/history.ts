@@ -8,11 +8,11 @@ const MOST_CHARS = 4096;
 /** Commands typed at consoles, newest first. */
 export interface History {
   load(): Promise<string[]>;
-  /** Keeps the newest of them. A folder that cannot be written to keeps none. */
+  /** Stores the newest lines. Does nothing if the folder is not writable. */
   save(lines: readonly string[]): Promise<void>;
 }
 
-/** Kept beside the file of keys, readable by its owner alone. */
+/** The history stored beside the key file, readable only by its owner. */
 export function historyBeside(credentialsFile: string): History {
   const file = join(dirname(credentialsFile), 'console-history.json');
   return {

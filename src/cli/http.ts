@@ -1,15 +1,15 @@
 import { unreachable } from './errors.ts';
 
-/** How long a call may take. */
+/** Time limit of a call. */
 export const ANSWER_MS = 30_000;
-/** How long one may take that is answered once long work is done, or that sends a large file. */
+/** Time limit of a call that waits for long work or sends a large file. */
 export const LONG_MS = 6 * 3_600_000;
 const MAX_ANSWER_BYTES = 32 * 1024 * 1024;
 
 /**
- * `fetch` within bounds: the answer comes in time and is one JSON object, whatever its status, or the stream of events
- * or the file that was asked for. Otherwise it rejects with an `unreachable` CommandError, or with the reason of `givenUp` where
- * the caller gave up.
+ * `fetch` with limits: the answer must arrive in time and be one JSON object, whatever its status, or the requested
+ * event stream or file. Otherwise it rejects with an `unreachable` CommandError, or, if the caller cancelled, with the
+ * reason of `givenUp`.
  */
 export function boundedFetch(
   base: string,
@@ -34,14 +34,14 @@ export function boundedFetch(
   };
 }
 
-/** Asks for a file. */
+/** Media type of a file, for the Accept header. */
 export const FILE = 'application/octet-stream';
 
 function isEventStream({ headers }: Request | Response, header: string): boolean {
   return headers.get(header)?.startsWith('text/event-stream') === true;
 }
 
-/** Undefined where it is too long. */
+/** Returns undefined if the body is too long. */
 async function bodyText({ body }: Response): Promise<string | undefined> {
   const chunks: Uint8Array[] = [];
   let bytes = 0;
@@ -62,7 +62,9 @@ function isJsonObject(text: string): boolean {
   }
 }
 
-/** A network error as a sentence that says what to do. The reason of the caller's own signal stays as it is. */
+/**
+ * Converts a network error to a sentence with a remedy. The reason of the caller's own signal is returned unchanged.
+ */
 export function unanswered(error: unknown, base: string, givenUp: AbortSignal): Error {
   if (givenUp.aborted) return givenUp.reason as Error;
   if (!(error instanceof Error) || error.name === 'CommandError') return error as Error;
@@ -74,10 +76,13 @@ export function unanswered(error: unknown, base: string, givenUp: AbortSignal): 
   );
 }
 
-/** A stream of events has a comment every 15 s: after three missing ones, or with no piece of a file, the connection is dead. */
+/**
+ * Event streams have a comment every 15 s: after three missing ones, or as long without a part of a file, the
+ * connection is dead.
+ */
 const SILENCE_MS = 45_000;
 
-/** The chunks of a stream. Throws `unreachable` where it breaks, or says nothing for too long. */
+/** Yields the chunks of a stream. Throws `unreachable` if it breaks or is silent for too long. */
 export async function* chunksOf(
   stream: ReadableStream<Uint8Array>,
   url: string,
@@ -118,7 +123,7 @@ function strange({ status, headers }: Response, base: string): Error {
   );
 }
 
-/** The seconds of `Retry-After`; undefined where it is missing. */
+/** Returns the seconds of `Retry-After`; undefined if missing. */
 export function retryAfter({ headers }: Response): number | undefined {
   const seconds = Number(headers.get('retry-after') ?? Number.NaN);
   return Number.isFinite(seconds) && seconds >= 0 ? seconds : undefined;

@@ -7,7 +7,7 @@ const MAX_LINE = 4096;
 const MAX_INPUT = 8 * 1024 * 1024;
 
 /**
- * Returns the first line of the input; '' if it is empty. Rejects when the signal is aborted. The input is closed
+ * Returns the first line of the input; '' if it is empty. Rejects when the signal is aborted. Closes the input
  * afterwards, because its writer may keep it open.
  */
 export async function firstLine(input: Context['input'], signal: AbortSignal): Promise<string> {
@@ -23,7 +23,7 @@ export async function firstLine(input: Context['input'], signal: AbortSignal): P
   return text.split(/[\r\n]/, 1)[0] ?? '';
 }
 
-/** All of the input, up to some megabytes. Rejects when the signal is aborted. */
+/** Returns the whole input, up to some megabytes. Rejects when the signal is aborted. */
 export async function wholeInput(input: Context['input'], signal: AbortSignal): Promise<string> {
   let text = '';
   for await (const chunk of chunks(input, signal)) {
@@ -34,8 +34,8 @@ export async function wholeInput(input: Context['input'], signal: AbortSignal): 
 }
 
 /**
- * The first line without echo. On a terminal `ask` is called once the echo is off, so that a program that pastes at once is
- * not shown. The terminal's mode is restored in any case.
+ * Reads the first line without echo. On a terminal, `ask` is called once the echo is off, so that text pasted
+ * immediately is not shown. Always restores the terminal's mode.
  */
 export async function secretLine(input: Context['input'], signal: AbortSignal, ask: () => void): Promise<string> {
   if (!input.isTTY || input.setRawMode === undefined) return firstLine(input, signal);
@@ -46,7 +46,7 @@ export async function secretLine(input: Context['input'], signal: AbortSignal, a
     for await (const chunk of chunks(input, signal)) {
       for (const letter of chunk) {
         if (letter === '\r' || letter === '\n' || letter === '\u0004') return text;
-        // In raw mode Ctrl-C sends no signal.
+        // In raw mode, Ctrl-C sends no signal.
         if (letter === '\u0003') process.kill(process.pid, 'SIGINT');
         else if (letter === '\u007f' || letter === '\b') text = text.slice(0, -1);
         else if (text.length < MAX_LINE) text += letter;
@@ -62,6 +62,6 @@ export async function secretLine(input: Context['input'], signal: AbortSignal, a
 async function* chunks(input: Context['input'], signal: AbortSignal): AsyncGenerator<string> {
   input.setEncoding('utf8');
   addAbortSignal(signal, input);
-  // Left open, so that the terminal's mode can be restored.
+  // Keeps the input open, so that the terminal's mode can be restored.
   yield* input.iterator({ destroyOnReturn: false }) as AsyncIterable<string>;
 }

@@ -2,7 +2,7 @@ import { constants } from 'node:os';
 import process from 'node:process';
 import { run } from './program.ts';
 
-/** The process: its streams, its signals, its exit code. */
+/** Aborted by the signals that end the process. */
 const end = new AbortController();
 let caught: 'SIGINT' | 'SIGTERM' | 'SIGHUP' | undefined;
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {

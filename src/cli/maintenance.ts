@@ -8,13 +8,13 @@ import { duration } from './format.ts';
 import { MACHINE, read } from './shapes.ts';
 
 const POLL_MS = 2000;
-/** How long the service may be away, as during a restart. */
+/** Tolerated outage of the service, as during a restart. */
 const OUTAGE_MS = 120_000;
 
 /**
- * A call that answers once work on a server's files is done, which may take longer than a connection lasts: the end is then
- * looked for at the server itself, and the reply is an empty one. Shows what goes on. Throws what the service refuses, and
- * CommandError where the work failed.
+ * Makes a call that is answered after work on a server's files, and shows progress. If the connection is lost, polls
+ * the server for the end of the work and returns an empty reply. Throws the service's refusals, and CommandError if the
+ * work failed.
  */
 export async function maintained(
   context: Context,
@@ -43,7 +43,7 @@ export async function maintained(
   }
 }
 
-/** No answer came, rather than a refusal. */
+/** Reports whether the connection was lost, as opposed to a refusal. */
 function isLost(error: unknown): boolean {
   return error instanceof CommandError && error.status.details.some((each) => each['reason'] === 'SERVICE_UNREACHABLE');
 }

@@ -4,7 +4,7 @@ import type { Command, Option, OptionValues } from './command.ts';
 import { wrongUsage } from './errors.ts';
 import { didYouMean, nearest } from './suggest.ts';
 
-/** Options that every command takes. */
+/** Options of all commands. */
 export const GLOBAL_OPTIONS = {
   url: {
     type: 'string',
@@ -28,7 +28,7 @@ export interface GlobalValues {
 /** A command line: the options before the command, its name, and the rest. */
 export interface CommandLine {
   globals: GlobalValues;
-  /** Undefined: no command is named. */
+  /** Undefined if no command is named. */
   name: string | undefined;
   rest: string[];
 }
@@ -47,7 +47,10 @@ export interface Parsed {
   values: GlobalValues & OptionValues;
 }
 
-/** The arguments and options of a command. Throws wrong usage: unknown options, too many or too few arguments. */
+/**
+ * Parses the arguments and options of a command. Throws wrong usage for unknown options and a wrong number of
+ * arguments.
+ */
 export function parseCommand(command: Command, rest: readonly string[]): Parsed {
   const { args: names = [], options = {} } = command;
   const takesRest = /…\]?$/.test(names.at(-1) ?? '');
@@ -64,8 +67,8 @@ export function parseCommand(command: Command, rest: readonly string[]): Parsed 
 }
 
 /**
- * Words after the named arguments are passed on as they are (`tp Steve -10 64 -3`), but for options of every command;
- * after `--` those too.
+ * Separates the words after the named arguments, which are passed on unchanged (`tp Steve -10 64 -3`), from options of
+ * all commands. After `--`, those are passed on, too.
  */
 function apart(rest: readonly string[], named: number): { ours: string[]; raw: string[] } {
   const ours: string[] = [];
@@ -93,7 +96,7 @@ function apart(rest: readonly string[], named: number): { ours: string[]; raw: s
 function checkCount({ name, tooMany }: Command, names: readonly string[], args: string[], takesRest: boolean): void {
   const missing = names.filter((each) => !each.startsWith('['))[args.length];
   if (missing !== undefined) throw wrongUsage(`${name} needs <${missing}>. See: ${DORMOUSE} ${name} --help`);
-  // The extra word is not repeated: it may be a key.
+  // The extra word is not repeated, because it may be a key.
   if (args.length > names.length && !takesRest && !/\.\.\.\]?$/.test(names.at(-1) ?? ''))
     throw wrongUsage(tooMany ?? `Too many arguments. See: ${DORMOUSE} ${name} --help`);
 }
@@ -115,20 +118,20 @@ function told<Result>(
   }
 }
 
-/** A whole number given as an option, or undefined where it is not given. Throws wrong usage. */
+/** Parses a whole number from an option; undefined if it is not given. Throws wrong usage. */
 export function wholeNumber(name: string, text: string | undefined, most: number): number | undefined {
   if (text === undefined) return undefined;
   if (/^\d{1,9}$/.test(text) && Number(text) <= most) return Number(text);
   throw wrongUsage(`--${name} must be a whole number from 0 to ${most}.`);
 }
 
-/** A whole number given as an argument. Throws wrong usage. */
+/** Parses a whole number from an argument. Throws wrong usage. */
 export function argumentNumber(name: string, text: string): number {
   if (/^\d{1,9}$/.test(text)) return Number(text);
   throw wrongUsage(`<${name}> must be a whole number.`);
 }
 
-/** `on` or `off`, as an argument. Throws wrong usage. */
+/** Parses `on` or `off` from an argument. Throws wrong usage. */
 export function onOff(text: string): boolean {
   if (text !== 'on' && text !== 'off') throw wrongUsage('It must be on or off.');
   return text === 'on';

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { chmod, mkdir, open, rename, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
 
-/** Replaces a file atomically; only its owner can ever read it, nor look into its folder. */
+/** Replaces a file atomically. Only its owner can ever read it or its folder. */
 export async function writePrivate(file: string, text: string): Promise<void> {
   const directory = dirname(file);
   await mkdir(directory, { recursive: true, mode: 0o700 });

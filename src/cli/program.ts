@@ -15,7 +15,7 @@ import { localUrl, serviceUrl } from './service-url.ts';
 import { type Terminal, createTerminal } from './terminal.ts';
 import { VERSION } from './version.ts';
 
-/** The environment variables that this program reads. */
+/** The environment variables used by this program. */
 export type Env = Readonly<
   Partial<
     Record<
@@ -33,20 +33,20 @@ export type Env = Readonly<
   >
 >;
 
-/** The process around a run. */
+/** The process of a run. */
 export interface Host {
   env: Env;
   stdin: Context['input'];
   stdout: Writable & { isTTY?: boolean; columns?: number };
   stderr: Writable & { isTTY?: boolean; columns?: number };
-  /** Aborted by Ctrl-C and by signals to end. */
+  /** Aborted by Ctrl-C and by termination signals. */
   signal: AbortSignal;
 }
 
-/** Runs one command line to its end, errors printed, and resolves with the exit code. Never rejects. */
+/** Runs one command line, prints errors, and resolves with the exit code. Never rejects. */
 export async function run(argv: readonly string[], host: Host): Promise<number> {
   const terminal = createTerminal(host, host.env);
-  // Also where the line cannot be parsed: a caller that asked for JSON reads JSON.
+  // Applies even if the line cannot be parsed: a caller that asked for JSON expects JSON.
   let json = argv.includes('--json');
   try {
     const { globals, name, rest } = splitCommandLine(argv);
@@ -74,7 +74,7 @@ export async function run(argv: readonly string[], host: Host): Promise<number> 
   }
 }
 
-/** Runs the command. A refusal gets a suggestion and the address of the service. */
+/** Runs the command. Adds suggestions and the address of the service to a refusal. */
 async function withAdvice(context: Context, command: Command, args: string[], values: OptionValues): Promise<void> {
   try {
     await command.run(context, args, values);
@@ -82,7 +82,7 @@ async function withAdvice(context: Context, command: Command, args: string[], va
     if (!(error instanceof CommandError) || context.json || context.signal.aborted) throw error;
     context.terminal.clear();
     const advice = await adviceFor(error, context, command, args, values);
-    // Messages of the other kinds name the service themselves.
+    // Messages of other kinds name the service themselves.
     if (error.exitCode === EXIT.refused) advice.push(`This is the answer of ${context.url}.`);
     throw new CommandError(error.exitCode, error.status, advice);
   }
@@ -92,7 +92,7 @@ function helpOf(found: Found): string {
   return 'subject' in found ? subjectHelp(found.subject) : commandHelp(found.command);
 }
 
-/** Help that was asked for is the result; help shown because no command was named is an error. */
+/** Requested help is a result; help shown because no command was named is an error. */
 function help({ out, err }: Terminal, text: string, asked = false): number {
   (asked ? out : err).line(text);
   return asked ? 0 : EXIT.usage;

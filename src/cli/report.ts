@@ -4,13 +4,13 @@ import { aligned } from './table.ts';
 import type { Output } from './terminal.ts';
 import { oneLine, printable, withoutSecrets } from './text.ts';
 
-/** A field of a request, and what is wrong with it. */
+/** A field of a request and its problem. */
 export interface Violation {
   field: string;
   description: string;
 }
 
-/** An error for a person: what happened, each field that is wrong, and when to come back. */
+/** Formats an error for a person: what happened, the problem of each field, and when to retry. */
 export function errorLines({ status, advice }: CommandError, err: Output): string[] {
   const violations = violationsIn(status.details);
   const listed = violations.map(({ field, description }) => `${field}: ${description}`).join('; ');
@@ -23,12 +23,12 @@ export function errorLines({ status, advice }: CommandError, err: Output): strin
   ].map(withoutSecrets);
 }
 
-/** An error for a program: the API's own status object. */
+/** Formats an error for a program: the API's own status object. */
 export function errorJson({ status }: CommandError): string {
   return withoutSecrets(JSON.stringify(status, null, 2));
 }
 
-/** The fields that are wrong. */
+/** Returns the problems of fields. */
 export function violationsIn(details: readonly Detail[]): Violation[] {
   const found = detail(details, 'BadRequest')?.['fieldViolations'];
   return (Array.isArray(found) ? (found as Partial<Violation>[]) : []).map(({ field, description }) => ({
@@ -44,13 +44,13 @@ function* hints(details: readonly Detail[]): Generator<string> {
   if (typeof requestId === 'string') yield `  Request id: ${oneLine(requestId)}`;
 }
 
-/** The stable reason of an error, such as `SERVER_NOT_FOUND`; '' where it says none. */
+/** Returns the stable reason of an error, such as `SERVER_NOT_FOUND`; '' if it has none. */
 export function reasonOf({ status }: CommandError): string {
   const reason = detail(status.details, 'ErrorInfo')?.['reason'];
   return typeof reason === 'string' ? reason : '';
 }
 
-/** The first detail of a kind, such as `ErrorInfo`. */
+/** Returns the first detail of a kind, such as `ErrorInfo`. */
 export function detail(details: readonly Detail[], type: string): Detail | undefined {
   return details.find((each) => each['@type'] === `type.googleapis.com/google.rpc.${type}`);
 }

@@ -7,7 +7,7 @@ const MOST_TRIES = 6;
 const MOST_DELAY_S = 60;
 
 /**
- * Repeats an idempotent attempt until it succeeds: after a lost connection, and when the service says how long to wait.
+ * Repeats an idempotent attempt after a lost connection, or when the service says how long to wait, until it succeeds.
  * Throws other errors, and the last failure.
  */
 export async function retried<Result>(signal: AbortSignal, attempt: () => Promise<Result>): Promise<Result> {
@@ -22,7 +22,7 @@ export async function retried<Result>(signal: AbortSignal, attempt: () => Promis
   }
 }
 
-/** Undefined where waiting does not help. */
+/** Returns undefined if waiting does not help. */
 function waitMs(error: unknown, tries: number): number | undefined {
   if (!(error instanceof CommandError)) return undefined;
   const said = detail(error.status.details, 'RetryInfo')?.['retryDelay'];

@@ -2,7 +2,7 @@ import { wrongUsage } from './errors.ts';
 
 const MOST_RAM_MB = 2 ** 31 - 1;
 
-/** MB of a size as people write it: `512M`, `2G`, `2048`. Throws wrong usage. */
+/** Parses a size into MB: `512M`, `2G`, `2048`. Throws wrong usage. */
 export function ramMb(text: string): number {
   const [, number = '', unit = ''] = /^(\d{1,7}(?:\.\d{1,3})?) ?([mg]?)(?:i?b)?$/i.exec(text) ?? [];
   const size = Math.round(Number(number) * (unit.toLowerCase() === 'g' ? 1024 : 1));
@@ -12,7 +12,7 @@ export function ramMb(text: string): number {
 
 const PLATFORMS = ['modrinth', 'curseforge', 'ftb'] as const;
 
-/** The mod pack that options name, as a server has it; undefined: none. Throws wrong usage. */
+/** Returns the modpack named by options; undefined if absent. Throws wrong usage. */
 export function packOf(values: {
   pack?: string | undefined;
   'pack-platform'?: string | undefined;
@@ -28,7 +28,7 @@ export function packOf(values: {
   return { modpackPlatform, modpackRef: pack, modpackVersion: version ?? '' };
 }
 
-/** Lines like `difficulty=hard`. Throws wrong usage. */
+/** Parses lines like `difficulty=hard`. Throws wrong usage. */
 export function properties(lines: readonly string[]): Record<string, string> {
   return Object.fromEntries(
     lines.map((line) => {

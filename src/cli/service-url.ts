@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { parseEnv } from 'node:util';
 import { wrongUsage } from './errors.ts';
 
-/** The address of a service that is started in this folder: by the same `.env`, which the environment overrides. */
+/** Returns the address of the service started in this folder, from the same `.env`, which the environment overrides. */
 export function localUrl(folder: string, env: Readonly<NodeJS.Dict<string>>): string {
   const text = (name: string) => (env[name] ?? file[name] ?? '').trim();
   const file = envFile(join(folder, '.env'));
@@ -24,7 +24,7 @@ function envFile(path: string): NodeJS.Dict<string> {
   }
 }
 
-/** The base address of a service in the form under which its key is kept: no slash at the end. Throws on wrong usage. */
+/** Normalizes a service's base address, which identifies its key: no slash at the end. Throws on wrong usage. */
 export function serviceUrl(text: string): string {
   const url = URL.parse(text);
   if (!url || !['http:', 'https:'].includes(url.protocol) || url.username || url.password || url.search || url.hash) {
@@ -35,7 +35,7 @@ export function serviceUrl(text: string): string {
   return `${url.origin}${url.pathname}`.replace(/(?<!\/)\/+$/, '');
 }
 
-/** Whether what is sent there can be read on the network. */
+/** Reports whether requests to the address are unencrypted on the network. */
 export function isReadableOnTheWay(url: string): boolean {
   const { protocol, hostname } = new URL(url);
   return protocol === 'http:' && !/^(?:localhost|.*\.localhost|127(?:\.\d+){3}|\[::1\])$/.test(hostname);

@@ -1,10 +1,10 @@
 import type { components, paths } from '../http/api-types.ts';
 import { printable } from './text.ts';
 
-/** The API's messages by their names. */
+/** The API's messages by name. */
 export type Messages = components['schemas'];
 
-/** The API's message for `Shape`, in which null is unset. */
+/** The API's message for `Shape`. Null means unset. */
 export type Wire<Shape> = Shape extends string
   ? string | null
   : Shape extends readonly (infer Element)[]
@@ -14,9 +14,9 @@ export type Wire<Shape> = Shape extends string
       : Shape | null;
 
 /**
- * A reply's fields that this program uses, by example: the shape is the message with everything unset. What is missing or of
- * another type reads as unset, which is also how the API's own JSON means it (null, absent and default are one). An array is
- * described by one element. `clean` makes a text fit to be shown.
+ * Returns the fields of a reply that are in `shape`, an example with all fields unset. Missing fields, and those of
+ * another type, are unset, as in the API's own JSON (null, absent and default are equal). An array is described by one
+ * element. `clean` makes texts safe to print.
  */
 export function read<Shape>(
   shape: Shape,
@@ -34,7 +34,7 @@ function fitted(shape: unknown, value: unknown, clean: (text: string) => string)
   return Object.fromEntries(Object.entries(shape).map(([key, each]) => [key, fitted(each, given[key], clean)]));
 }
 
-/** The messages with the fields that this program reads, each with its unset value. */
+/** The messages reduced to the fields used here, each with its unset value. */
 export const SERVER = {
   id: '',
   name: '',
@@ -64,7 +64,7 @@ const SUMMARY = {
   role: '',
   playersOnline: -1,
 } satisfies Partial<Messages['ServerSummary']>;
-/** The servers a user reaches; `playersOnline` is −1 where it is not known. */
+/** The servers a user can access. `playersOnline` is −1 if unknown. */
 export const MY_SERVERS = { my: [SUMMARY], shared: [SUMMARY] };
 export type MyServers = typeof MY_SERVERS;
 
@@ -99,7 +99,7 @@ export const MACHINE = {
 } satisfies Partial<Messages['Machine']>;
 export type Machine = typeof MACHINE;
 
-/** RFC 8628 §3.2; `interval` is 5 where nothing is said. */
+/** RFC 8628 §3.2. `interval` defaults to 5. */
 export const DEVICE = {
   device_code: '',
   user_code: '',

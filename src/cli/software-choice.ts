@@ -5,14 +5,14 @@ import { VERSIONS, read } from './shapes.ts';
 import { didYouMean, nearest } from './suggest.ts';
 import { oneLine } from './text.ts';
 
-/** The option that goes past the list of versions. */
+/** The option to use a version that is not listed. */
 export const UNLISTED = { type: 'boolean', help: 'Take a version that the service does not list.' } as const;
 
 const LATEST = 'latest';
 
 /**
- * A core and a version that it takes, as the service lists them. `latest`, and no version, is the newest one of the core.
- * Throws wrong usage for one that is not listed, with what is near; the service itself refuses a core that it does not have.
+ * Returns a core and version from the service's list. `latest`, or no version, means the core's newest one. Throws
+ * wrong usage with suggestions for an unlisted version. An unknown core is left to the service to refuse.
  */
 export async function softwareOf(
   api: Api,

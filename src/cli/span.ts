@@ -11,7 +11,7 @@ const SECONDS: Record<string, number> = {
   week: 604_800,
 };
 
-/** Seconds of a length of time as people write it: `90s`, `30min`, `12h`, `7d`, `2w`. Throws wrong usage. */
+/** Parses a duration into seconds: `90s`, `30min`, `12h`, `7d`, `2w`. Throws wrong usage. */
 export function spanSeconds(name: string, text: string): number {
   const [, count = '', unit = ''] = /^(\d{1,6}) ?(s|min|m|h|d|days?|w|weeks?)$/.exec(text.trim()) ?? [];
   const each = SECONDS[unit.replace(/^(day|week)s$/, '$1')];
@@ -19,7 +19,7 @@ export function spanSeconds(name: string, text: string): number {
   return Number(count) * each;
 }
 
-/** An instant that is given as RFC 3339, as a day, or as a length of time counted from `now`, backwards or forwards. */
+/** Parses an instant: RFC 3339, a day, or a duration before or after `now`. */
 export function instant(name: string, text: string, now: number, direction: 'ago' | 'ahead'): string {
   const at = /^\d{4}-/.test(text)
     ? Date.parse(text)

@@ -3,10 +3,10 @@ import type { Server } from './shapes.ts';
 import type { Terminal } from './terminal.ts';
 
 const BAR_COLUMNS = 24;
-/** Without a terminal, one line per so many percent, so that a start takes few lines in a build's log. */
+/** Percent between lines without a terminal, to keep a build's log short. */
 const PLAIN_STEP = 10;
 
-/** Shows how far a start has come: one redrawn line on a terminal, otherwise a line per phase and per ten percent. */
+/** Shows the progress of a start: one redrawn line on a terminal, otherwise a line per phase and per ten percent. */
 export function startProgress(terminal: Terminal): (server: Server) => void {
   const begun = Date.now();
   return ({ id, state, startupPhase, startupPercent, startErrorCode }) => {

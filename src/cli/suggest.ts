@@ -1,10 +1,10 @@
-/** How many letters may differ: one in a short word, two in a longer one, three in a long one. */
+/** Limits of word lengths: up to SHORT letters, one may differ; below LONG, two; from there, three. */
 const SHORT = 4;
 const LONG = 9;
 
 /**
- * Returns the words most likely meant by `word`: those that begin with it, or differ by one or two typos, the nearest
- * first, at most three. Empty if none is near or `word` is one of them.
+ * Returns the words most likely meant by `word`: those that start with it or differ by a few typos, the nearest first,
+ * at most three. Empty if none is near or `word` is one of them.
  */
 export function nearest(word: string, known: readonly string[]): string[] {
   const written = plain(word);
@@ -18,20 +18,20 @@ export function nearest(word: string, known: readonly string[]): string[] {
     .map(({ each }) => each);
 }
 
-/** `Did you mean one, two or three?`; '' without suggestions. */
+/** Returns `Did you mean one, two or three?`; '' without suggestions. */
 export function didYouMean(words: readonly string[]): string {
   const last = words.at(-1);
   if (last === undefined) return '';
   return `Did you mean ${words.length === 1 ? last : `${words.slice(0, -1).join(', ')} or ${last}`}?`;
 }
 
-/** A begun word counts as one slip, if it is more than a letter or two. */
+/** Returns the number of typos. A prefix of more than two letters counts as one. */
 function slipsTo(written: string, known: string): number {
   const begun = written.length > 2 && known.startsWith(written) ? 1 : Infinity;
   return Math.min(begun, distance(written, known));
 }
 
-/** Letters and digits alone: people leave out dashes, and write capitals. */
+/** Normalizes a word: people omit dashes and use capitals. */
 function plain(text: string): string {
   return text
     .slice(0, 64)
@@ -39,7 +39,7 @@ function plain(text: string): string {
     .replace(/[\s_-]/g, '');
 }
 
-/** Letters left out, added, changed, or swapped with the next one (optimal string alignment). */
+/** Returns the number of missing, added, changed or swapped letters (optimal string alignment). */
 function distance(one: string, other: string): number {
   let before: number[] = [];
   let last = Array.from({ length: other.length + 1 }, (_, column) => column);

@@ -3,13 +3,13 @@ import { width } from './text.ts';
 
 const GAP = '  ';
 
-/** Rows with their columns aligned; a column that is empty in every row is left out, its heading with it. */
+/** Formats rows with aligned columns. Omits columns that are empty in every row, with their headings. */
 export function table(headings: readonly string[], rows: readonly (readonly string[])[]): string[] {
   const used = headings.map((_, column) => rows.some((row) => (row[column] ?? '') !== ''));
   return aligned([headings, ...rows].map((row) => row.filter((_, column) => used[column])));
 }
 
-/** A table whose headings stand back, or where there is nothing to list, the sentence that says so. */
+/** Returns a table with dimmed headings, or the given sentence if there are no rows. */
 export function listing(
   out: Output,
   headings: readonly string[],
@@ -21,7 +21,7 @@ export function listing(
   return [out.style('dim', first), ...lines];
 }
 
-/** Rows with their cells padded to align the columns; no spaces at the lines' ends. */
+/** Pads the cells of rows to align columns, without trailing spaces. */
 export function aligned(rows: readonly (readonly string[])[]): string[] {
   const widths: number[] = [];
   for (const row of rows) {
@@ -35,7 +35,7 @@ export function aligned(rows: readonly (readonly string[])[]): string[] {
   );
 }
 
-/** Short words in as many columns as fit, read downwards. */
+/** Arranges short words in as many columns as fit, read downwards. */
 export function columns(words: readonly string[], room: number): string[] {
   const widest = Math.max(1, ...words.map(width)) + GAP.length;
   const across = Math.max(1, Math.floor((room + GAP.length) / widest));

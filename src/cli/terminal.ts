@@ -9,28 +9,28 @@ export interface Terminal {
   out: Output;
   err: Output;
   /**
-   * One line that changes: redrawn in place on a terminal, otherwise `plain` once per change. Cleared by the next note.
+   * Shows a changing line: redrawn in place on a terminal, otherwise `plain` once per change. The next note clears it.
    */
   progress(line: string, plain?: string): void;
-  /** A line for the person at the terminal; ends the progress line. */
+  /** Prints a line for the person at the terminal and ends the progress line. */
   note(line: string): void;
   /** Removes the progress line. */
   clear(): void;
 }
 
-/** One stream, and what it can show. */
+/** A stream and its capabilities. */
 export interface Output {
-  /** 80 where it is unknown. */
+  /** 80 if unknown. */
   readonly columns: number;
   readonly isTerminal: boolean;
   readonly colours: boolean;
-  /** For what draws by itself. */
+  /** The raw stream. */
   readonly stream: Writable;
-  /** The text in a style where the stream shows colours, otherwise as it is. */
+  /** Returns the text in a style if the stream shows colours, otherwise unchanged. */
   style(format: Format, text: string): string;
   line(text: string): void;
   write(text: string): void;
-  /** Resolves once there is room for more. */
+  /** Writes bytes, and resolves once there is room for more. */
   bytes(chunk: Uint8Array): Promise<void>;
 }
 

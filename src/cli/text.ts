@@ -1,33 +1,33 @@
 import { stripVTControlCharacters } from 'node:util';
 
-/** Controls, and marks that change the direction of text: others' text must not move the cursor or hide anything. */
+/** Control characters and direction marks: text from others must not move the cursor or hide anything. */
 const UNSHOWABLE = /[^\P{Cc}\n\t]|[\u202a-\u202e\u2066-\u2069]/gu;
 const ESCAPE = '\u001b';
 const COLOUR = new RegExp(`(${ESCAPE}\\[[\\d;]{0,32}m)`);
-/** Letters twice as wide as others in a terminal (Unicode East Asian Width W and F, and emoji), near enough for columns. */
+/** Characters twice as wide as others in a terminal (Unicode East Asian Width W and F, and emoji). Approximate. */
 const WIDE =
   /^[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\p{Emoji_Presentation}\uff01-\uff60]/u;
 
 const graphemes = new Intl.Segmenter();
 
-/** A text of the service without anything that controls the terminal. */
+/** Removes characters that control the terminal. */
 export function printable(text: string): string {
   return stripVTControlCharacters(text).replace(UNSHOWABLE, '');
 }
 
-/** Printable text on one line. */
+/** Returns printable text on one line. */
 export function oneLine(text: string): string {
   return printable(text).replace(/\s+/g, ' ').trim();
 }
 
-/** A line of a game's log without anything that controls the terminal but, where it shows them, colours. */
+/** Returns a line of a game's log without terminal control characters, except colours if they are shown. */
 export function logLine(text: string, colours: boolean): string {
   if (!colours || !COLOUR.test(text)) return printable(text);
   const parts = text.split(COLOUR).map((part) => (COLOUR.test(part) ? part : printable(part)));
   return `${parts.join('')}${ESCAPE}[0m`;
 }
 
-/** The game's colours `0` to `f` as those of a terminal (minecraft.wiki: Formatting codes; ECMA-48 SGR). */
+/** The game's colours `0` to `f` as terminal colours (minecraft.wiki: Formatting codes; ECMA-48 SGR). */
 const SGR = [30, 34, 32, 36, 31, 35, 33, 37, 90, 94, 92, 96, 91, 95, 93, 97];
 
 /** Returns a console's answer, with the game's own colours if they are shown. */
@@ -44,14 +44,14 @@ export function consoleText(text: string, colours = false): string {
   return [printable(first), ...shown, end].join('');
 }
 
-/** How many columns of a terminal a text takes. */
+/** Returns the width of a text in terminal columns. */
 export function width(text: string): number {
   let columns = 0;
   for (const { segment } of graphemes.segment(stripVTControlCharacters(text))) columns += WIDE.test(segment) ? 2 : 1;
   return columns;
 }
 
-/** A text cut to fit; a cut text loses its colours. */
+/** Cuts a text to fit. A cut text loses its colours. */
 export function cut(text: string, room: number): string {
   if (width(text) <= room) return text;
   let kept = '';
@@ -62,7 +62,7 @@ export function cut(text: string, room: number): string {
   return kept;
 }
 
-/** The text without what looks like a key, a token or a device_code, for errors. */
+/** Removes everything from an error text that looks like a key, a token or a device_code. */
 export function withoutSecrets(text: string): string {
   return text.replace(/\bdm[kad]_[0-9A-Za-z]+/g, (secret) => `${secret.slice(0, 4)}…`);
 }

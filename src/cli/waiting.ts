@@ -6,10 +6,10 @@ import { SERVER, type Server, read } from './shapes.ts';
 const EAGER_MS = 250;
 const PATIENT_MS = 1000;
 const EAGER_FOR_MS = 5000;
-/** How long the service may be away, as during a restart, which games survive. */
+/** Tolerated outage of the service, as during a restart, which games survive. */
 const OUTAGE_MS = 60_000;
 
-/** A server as the API sent it, and the fields used here. */
+/** A server as sent by the API, and the fields used here. */
 export interface Seen {
   reply: object;
   server: Server;

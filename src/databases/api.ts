@@ -33,7 +33,7 @@ const ServerDatabase = z
   .meta({ id: 'ServerDatabase' });
 
 const COMMON = { scope: 'servers:write', tag: 'control', params: ServerParams } as const;
-const OFFERED = 'UNIMPLEMENTED where this service offers no databases.';
+const OFFERED = 'UNIMPLEMENTED if this service offers no databases.';
 
 const getServerDatabase = (needs: Needs) =>
   needs.serverOperation({
@@ -43,7 +43,7 @@ const getServerDatabase = (needs: Needs) =>
     method: 'get',
     path: '/v1/servers/{id}/database',
     summary: "Show the server's MySQL database",
-    description: '`present` is false, and the rest empty, where it has none, or none are on offer.',
+    description: '`present` is false, and the rest empty, without a database or if none are offered.',
     reply: ServerDatabase,
     async run({ server, role }) {
       const { id } = server.row;
@@ -79,7 +79,7 @@ const dropServerDatabase = (needs: Needs) =>
     method: 'post',
     path: '/v1/servers/{id}/database:drop',
     summary: "Drop the server's MySQL database",
-    description: 'For good, with everything in it; sessions end. A later one has another name.',
+    description: 'Deletes it permanently with all its data; sessions end. A later database has another name.',
     reply: Nothing,
     async run({ server: { row }, principal }) {
       const entry = { action: 'database.drop', at: needs.clock.now() };

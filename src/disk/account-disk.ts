@@ -9,7 +9,7 @@ import { HeldBytes } from './held-bytes.ts';
 import { listAccountDisk, listFullAccounts } from './rows.ts';
 import type { DiskUsage } from './usage.ts';
 
-/** An account that takes more than it may, or does so no longer. */
+/** An account that has exceeded its disk limit, or is within it again. */
 export interface AccountChange {
   accountId: string;
   serverIds: readonly string[];
@@ -18,7 +18,7 @@ export interface AccountChange {
 }
 
 export interface AccountHold {
-  /** Rejects as `hold` does. */
+  /** Rejects with the errors of `hold`. */
   grow(bytes: number): Promise<void>;
   release(): void;
 }
@@ -27,13 +27,13 @@ export interface AccountDiskOptions {
   store: Store;
   clock: Pick<Clock, 'now'>;
   usage: Pick<DiskUsage, 'of' | 'measure'>;
-  /** 0: no limit. Operators' own accounts have none. */
+  /** 0: no limit. Operators' own accounts are unlimited. */
   limitMb: number;
-  /** Undefined: there is no such server. */
+  /** Undefined if there is no such server. */
   accountOf: (serverId: string) => Promise<string | undefined>;
 }
 
-/** The data of an account beside its servers' last measurements. */
+/** The data of an account in addition to its servers' last measurements. */
 interface Account {
   readAt: number;
   unlimited: boolean;
@@ -41,13 +41,13 @@ interface Account {
   backupBytes: number;
 }
 
-/** Servers and backups are read so seldom; what is written meanwhile is counted as it comes. */
+/** Minimum interval of reading servers and backups. Writes in between are counted as they happen. */
 const READ_MS = 5_000;
-/** Time limit of waiting for servers never measured; afterwards they count as empty. */
+/** How long to wait for servers never measured. After that, they count as empty. */
 const PATIENCE_MS = 10_000;
 const MOST_REMEMBERED = 10_000;
 
-/** The disk use of all servers of an account together with their backups, limited however many they are. */
+/** The disk use of all servers of an account together with their backups, limited whatever their number. */
 export class AccountDisk {
   /** In bytes; 0: no limit. */
   readonly limitBytes: number;
@@ -55,7 +55,7 @@ export class AccountDisk {
   readonly #accounts = new Map<string, Account>();
   readonly #held = new HeldBytes();
   readonly #listeners = new Set<(account: AccountChange) => void>();
-  /** Those that were over their limit when that was last looked at. */
+  /** Accounts over their limit at the last reading. */
   readonly #full = new Set<string>();
 
   private constructor(options: AccountDiskOptions) {
@@ -63,7 +63,7 @@ export class AccountDisk {
     this.limitBytes = options.limitMb * MIB;
   }
 
-  /** Finds those that take more than they may by what is stored of them: they do so before anything is measured. */
+  /** Finds the accounts over their limit by the stored sizes, because they are over it before anything is measured. */
   static async open(options: AccountDiskOptions): Promise<AccountDisk> {
     const disk = new AccountDisk(options);
     for (const accountId of disk.limitBytes === 0 ? [] : await listFullAccounts(options.store, disk.limitBytes)) {
@@ -73,7 +73,10 @@ export class AccountDisk {
     return disk;
   }
 
-  /** Reserves bytes of the server's account. RESOURCE_EXHAUSTED ACCOUNT_DISK_EXCEEDED. Their holder releases them. */
+  /**
+   * Reserves bytes for the server's account. The caller releases them. Rejects with RESOURCE_EXHAUSTED
+   * ACCOUNT_DISK_EXCEEDED.
+   */
   async hold(serverId: string, bytes: number): Promise<AccountHold> {
     const accountId = this.limitBytes === 0 ? undefined : await this.#options.accountOf(serverId);
     let holding = 0;
@@ -91,8 +94,8 @@ export class AccountDisk {
   }
 
   /**
-   * Gives a check that throws FAILED_PRECONDITION ACCOUNT_DISK_EXCEEDED for an account that takes more than it may. `measures`
-   * false: it goes by what was measured before.
+   * Returns a check that throws FAILED_PRECONDITION ACCOUNT_DISK_EXCEEDED if the account is over its limit. With
+   * `measures` false, it uses earlier measurements only.
    */
   async check(accountId: string, measures = true): Promise<() => void> {
     if (this.limitBytes === 0) return () => {};
@@ -112,7 +115,7 @@ export class AccountDisk {
   overBytes(accountId: string): number {
     const { clock } = this.#options;
     const account = this.#accounts.get(accountId);
-    // Backups that were deleted since show when somebody looks again.
+    // Picks up deleted backups by a new reading.
     if (account !== undefined && this.#full.has(accountId) && Math.abs(clock.now() - account.readAt) > READ_MS) {
       account.readAt = clock.now();
       void this.#read(accountId).catch(() => {});
@@ -120,12 +123,12 @@ export class AccountDisk {
     return this.#overBytes(accountId);
   }
 
-  /** Reads it, where that is some time ago, for `overBytes`. */
+  /** Reads the account for `overBytes`, unless it was read recently. */
   async look(accountId: string): Promise<void> {
     if (this.limitBytes > 0) this.#note(accountId, await this.#known(accountId));
   }
 
-  /** Calls when an account has come to take more than it may, or does so no longer. Returns the cancellation. */
+  /** Calls `listener` when an account exceeds its limit or is within it again. Returns a function that removes it. */
   observe(listener: (account: AccountChange) => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
@@ -180,7 +183,7 @@ export class AccountDisk {
     return files + backupBytes + this.#held.of(accountId);
   }
 
-  /** Reserves bytes synchronously once they are found to fit; what seems too much is looked at anew first. */
+  /** Reserves bytes, synchronously with the check. Measures again before it refuses. */
   async #take(accountId: string, serverId: string, bytes: number): Promise<void> {
     const taken = (account: Account): boolean => {
       if (!account.unlimited && this.#usedBytes(accountId, account) + bytes > this.limitBytes) return false;
@@ -208,7 +211,7 @@ export class AccountDisk {
   }
 }
 
-/** A disk on which nothing is set aside beyond what the server's account may take. */
+/** Limits the reservations of a disk to the remaining space of the server's account. */
 export function withinAccount<Kind extends Disk>(disk: Kind, accounts: AccountDisk): Kind {
   return {
     ...disk,

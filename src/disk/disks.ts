@@ -1,6 +1,5 @@
 /**
- * No server, account or disk takes more than it may.
- * Never: a file deleted to make room.
+ * Disk quotas of servers and accounts, and the free space of the machine's disks. Never deletes a file to make room.
  */
 import { join } from 'node:path';
 import type { OpenFiles } from '../jail/open-files.ts';
@@ -30,12 +29,12 @@ export interface DisksOptions {
   dataDir: string;
   openFiles?: OpenFiles;
   tiers: readonly QuotaTier[];
-  /** For an account's servers together; 0: no limit. */
+  /** Limit of all servers of an account together; 0: no limit. */
   accountDiskMb?: number;
   servers: Pick<Servers, 'get'>;
 }
 
-/** Opens the disk quotas alone: whatever writes into a server's folder asks them, also before the rest is open. */
+/** Opens the disk quotas alone. All writers to servers' folders check them, even before the other rooms are open. */
 export async function openDisks(options: DisksOptions): Promise<Disks> {
   const find = async (id: string) => (await options.servers.get(id))?.row;
   const tenantOf = async (id: string) => (await find(id))?.accountId ?? id;

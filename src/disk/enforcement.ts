@@ -24,25 +24,25 @@ export interface DiskEnforcementOptions extends Omit<LastCallOptions, 'servers'>
   servers: Servers;
   /** Notifies the viewers of a server that it is over its quota, or under it again. */
   events: { publish(serverId: string, type: 'quota', data: object): void };
-  /** Bytes in use on the file system of the servers. By default it is asked. */
+  /** Bytes in use on the servers' file system. Default: queries the file system. */
   usedBytes?: (() => Promise<number>) | undefined;
 }
 
-/** How much a game may still write when its account has no space left: its log, and what it changes as it runs. */
+/** How much a game may still write when its account has no space left: its log and state. */
 const GROWN_BYTES = MIB;
 
 /**
- * Holds the servers to their disk quotas, and to what their account may take, until closed: what is awake is measured as it
- * grows, and stopped where it grows too far; `wakeRules` refuse wakes and installs.
+ * Enforces the disk quotas of servers and accounts until closed. Measures awake servers as they grow and stops those
+ * that exceed a limit; `wakeRules` refuse wakes and installs.
  */
 export class DiskEnforcement {
-  /** A quota that is set through this one holds for a running server at once. */
+  /** A quota set through this applies to a running server at once. */
   readonly quota: DiskQuota;
-  /** Refuse what would wake or install beyond the server's quota, then beyond its account's disk. */
+  /** Refuse wakes and installs beyond the server's quota, then beyond its account's disk limit. */
   readonly wakeRules: readonly WakeRule[];
   readonly #options: DiskEnforcementOptions;
   readonly #guard: DiskGuard;
-  /** The sizes of servers before their accounts exceeded the limit, as long as they do. */
+  /** The sizes of servers when their accounts exceeded the limit, while they do. */
   readonly #sizes = new Map<string, number>();
   readonly #growing: Set<string>;
   readonly #cancellations: (() => void)[];
@@ -134,7 +134,7 @@ export class DiskEnforcement {
   async #setOverride(id: string, quotaMb: number, also: (tx: Tx) => Promise<void>): Promise<void> {
     const { servers, disks } = this.#options;
     const { quota } = disks;
-    // A dormant server may never have been measured; a new quota is held against what is there.
+    // A dormant server may never have been measured, and the new quota must be compared with its current size.
     if (quotaMb > 0) await quota.refresh(id);
     const row = (await servers.get(id))?.row;
     const wasOver = row !== undefined && quota.overBytes(row) > 0;
@@ -149,7 +149,7 @@ export class DiskEnforcement {
     await this.#record({ action, accountId, serverId, detail: `${diskUsageMb} MB of ${diskQuotaEffectiveMb} MB` });
   }
 
-  /** Each of its servers starts no more, or does so again. */
+  /** Notifies viewers, because the account's servers can no longer start, or can again. */
   async #tellOfAccount({ accountId, serverIds, over, usedBytes }: AccountChange): Promise<void> {
     for (const id of serverIds) {
       const row = (await this.#options.servers.get(id).catch(() => undefined))?.row;
@@ -176,7 +176,7 @@ export class DiskEnforcement {
       const written = { ...entry, at: clock.now() };
       await store.write((tx) => recordAudit(tx, { userId: '', through: 'system quota' }, written));
     } catch (error) {
-      // A disk that is full may take no entry; the server must be stopped all the more.
+      // A full disk may prevent the entry, but the server must be stopped nevertheless.
       log.warn({ ...entry, err: error }, 'that a disk quota is exceeded, or no longer, was not recorded');
     }
   }

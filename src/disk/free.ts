@@ -8,47 +8,49 @@ import { MIB } from '../kernel/units.ts';
 /** Space this service always leaves free on a disk, because games must save their worlds. */
 const LEAST_FREE_BYTES = 256 * MIB;
 
-/** A look at a disk holds so long, less what was granted since. */
+/** How long a measurement of a disk is valid, minus the bytes granted since. */
 const LOOK_MS = 1_000;
 
 /**
- * The free space of this machine's disks, minus all concurrent writes: bytes set aside and not yet written are
- * reserved, however slowly they come.
+ * The free space of this machine's disks, minus reservations for all concurrent writes. Reserved bytes count until they
+ * are written.
  */
 export interface FreeDisk {
-  /** Reserves bytes of the disk that holds `path`. RESOURCE_EXHAUSTED DISK_FULL. Their holder releases them. */
+  /**
+   * Reserves bytes on the disk that holds `path`. The caller releases them. Rejects with RESOURCE_EXHAUSTED DISK_FULL.
+   */
   hold(path: string, bytes: number): Promise<Hold>;
 }
 
-/** Bytes of a disk that are set aside. */
+/** A reservation of bytes on a disk. */
 export interface Hold {
-  /** Rejects as `hold` does. */
+  /** Rejects with the errors of `hold`. */
   grow(bytes: number): Promise<void>;
-  /** So many of them are written: from now on the file system counts them itself. */
+  /** Marks bytes as written: from now on, the file system counts them. */
   landed(bytes: number): void;
-  /** No further bytes are written. */
+  /** Releases the bytes not written. */
   release(): void;
 }
 
 export interface FreeDiskOptions {
   clock: Pick<Clock, 'now'>;
   leastFreeBytes?: number | undefined;
-  /** Which disk holds a path, and what is free of it. */
+  /** Returns the disk that holds a path, and its free space. */
   look?: (path: string) => Promise<DiskLook>;
 }
 
-/** `device`: as `stat` names it. */
+/** `device`: the id from `stat`. */
 export interface DiskLook {
   device: number;
   freeBytes: number;
 }
 
 interface FileSystem {
-  /** As last looked at, less what was granted since. */
+  /** Free bytes at the last measurement, minus those granted since. */
   left: number;
-  /** Reserved and not landed. */
+  /** Reserved and not yet written. */
   outstanding: number;
-  /** Ever set aside. */
+  /** Total ever reserved. */
   granted: number;
 }
 
@@ -57,7 +59,7 @@ export function createFreeDisk(options: FreeDiskOptions): FreeDisk {
   const disks = new Map<number, FileSystem>();
   const seen = new Map<string, { disk: FileSystem; at: number }>();
 
-  /** Looked at anew where the last look is old, or has not so many bytes left. */
+  /** Returns the disk of a path. Measures it again if the last measurement is old or leaves too few bytes. */
   async function diskOf(path: string, bytes: number): Promise<FileSystem> {
     const last = seen.get(path);
     if (last && bytes <= last.disk.left && Math.abs(clock.now() - last.at) <= LOOK_MS) return last.disk;
@@ -67,8 +69,8 @@ export function createFreeDisk(options: FreeDiskOptions): FreeDisk {
     const { device, freeBytes } = await look(path);
     const disk = disks.get(device) ?? { left: 0, outstanding: 0, granted: 0 };
     const then = before.get(device) ?? { outstanding: 0, granted: 0 };
-    // Bytes granted during the look may be missing in it; bytes written meanwhile may be included, and count twice
-    // until the next.
+    // Bytes granted during the measurement may be missing from it. Bytes written during it may count twice until the
+    // next.
     disk.left = freeBytes - leastFreeBytes - then.outstanding - (disk.granted - then.granted);
     disks.set(device, disk);
     seen.set(path, { disk, at: clock.now() });
@@ -108,7 +110,7 @@ export function createFreeDisk(options: FreeDiskOptions): FreeDisk {
   };
 }
 
-/** A disk on which nothing is set aside beyond what the machine has where `path` lies: RESOURCE_EXHAUSTED DISK_FULL. */
+/** Limits the reservations of a disk to the free space where `path` is: RESOURCE_EXHAUSTED DISK_FULL. */
 export function withinFree<Kind extends Disk>(disk: Kind, free: FreeDisk, path: string): Kind {
   return {
     ...disk,
@@ -141,13 +143,13 @@ async function lookAt(path: string): Promise<DiskLook> {
     const [{ dev }, { bavail, bsize }] = await Promise.all([stat(path), statfs(path)]);
     return { device: dev, freeBytes: bavail * bsize };
   } catch (error) {
-    // Not created yet: it will be on the disk of the folder above it.
+    // Does not exist yet, so it will be on the disk of its parent folder.
     if ((error as NodeJS.ErrnoException).code !== 'ENOENT' || dirname(path) === path) throw error;
     return await lookAt(dirname(path));
   }
 }
 
 function diskFull(): StatusError {
-  const sentence = "The machine's disk has no room for this. Its operator has to make some.";
+  const sentence = 'The machine’s disk is too full for this. Ask the operator to free some space.';
   return new StatusError('RESOURCE_EXHAUSTED', 'DISK_FULL', sentence);
 }

@@ -5,11 +5,11 @@ import { type LastCallOptions, createLastCalls } from '../servers/last-call.ts';
 import type { LiveServers } from '../servers/live.ts';
 import type { ServerNow } from '../servers/server-now.ts';
 
-/** Sees to it that no server goes on growing beyond its disk quota. */
+/** Stops servers that grow beyond their disk quota. */
 export interface DiskGuard {
   /**
-   * To be called when a server was measured, or its quota has changed. `wasOver`: whether it was over its quota before. `grew`:
-   * whether it has gone on to grow since its account takes more than it may.
+   * Called after a measurement or a change of the quota. `wasOver`: the server was over its quota before. `grew`: it
+   * has grown since its account exceeded the limit.
    */
   look(serverId: string, before: { wasOver: boolean; grew: boolean }): Promise<void>;
   close(): void;
@@ -18,22 +18,25 @@ export interface DiskGuard {
 export interface DiskGuardOptions extends LastCallOptions {
   servers: LiveServers & { get(id: string): Promise<ServerNow | undefined> };
   quota: {
-    /** 0: none. */
+    /** 0: no quota. */
     limitBytes(row: ServerNow['row']): number;
     /** Returns by how much the server is over its quota; negative if it is not. */
     overBytes(row: ServerNow['row']): number;
   };
-  /** The same of all that its account has. */
+  /** The same for all servers of the account. */
   accounts: { limitBytes: number; overBytes(accountId: string): number };
   /** Called when a server is over its quota, or under it again. */
   changed: (server: ServerNow, over: boolean) => Promise<void>;
 }
 
-/** From the warning in chat to the stop: to find a place to stand, and no more, since the game goes on writing. */
+/**
+ * Time between the warning in chat and the stop: enough to find a safe place, and no more, because the game keeps
+ * writing.
+ */
 const DISK_GRACE_MS = 10_000;
-/** A server so far above its quota is stopped at once, without the rest of its grace. */
+/** Excess at which a server is stopped at once, without the rest of the grace period. */
 const HURRY = { share: 0.05, bytes: MIB };
-/** A server so far above its quota that still writes while it stops is killed. */
+/** Excess at which a server that still writes while it stops is killed. */
 const KILL = { share: 0.2, bytes: 8 * MIB };
 const CAUSE: Cause = { kind: 'system', id: 'quota', note: 'its disk quota is exceeded' };
 const ACCOUNT_CAUSE: Cause = { ...CAUSE, note: 'the disk space of its account is used up' };
@@ -47,9 +50,9 @@ interface Excess {
 }
 
 /**
- * A server that is over its quota, or grows while its account takes more than it may, warns its players, saves, and stops, at once if
- * it grows fast. A stop during which it still grows far is cut off: even a game that goes on writing ends within 25 % of its quota
- * (at least 8 MB), unless it writes that much between two looks.
+ * Acts on a server that is over its quota, or grows while its account is over the limit: warns the players, then saves
+ * and stops. A fast-growing one is stopped at once, and killed if it still grows much while stopping. Even a game that
+ * keeps writing ends within 25 % above its quota (at least 8 MB), unless it writes that much between two measurements.
  */
 export function createDiskGuard(options: DiskGuardOptions): DiskGuard {
   const { servers, quota, accounts, log, clock, changed } = options;
@@ -95,7 +98,7 @@ export function createDiskGuard(options: DiskGuardOptions): DiskGuard {
     return overBytes > Math.max(bytes, limitBytes * share);
   }
 
-  /** A server that has gone on by itself meanwhile is looked at again. */
+  /** Sends a command. If that fails because the server has moved on, the next measurement acts again. */
   async function give(id: string, type: 'STOP' | 'KILL', cause: Cause): Promise<void> {
     try {
       await servers.send(id, { type, at: clock.now(), cause });

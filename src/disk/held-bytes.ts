@@ -1,4 +1,4 @@
-/** Bytes that are set aside for what is being written, by whose they are. Of this process: after its end the files tell what came of them. */
+/** Reserved bytes of writes in progress, by holder. In memory only: after a restart, the files show the result. */
 export class HeldBytes {
   readonly #held = new Map<string, number>();
 
@@ -6,7 +6,7 @@ export class HeldBytes {
     return this.#held.get(holder) ?? 0;
   }
 
-  /** Negative: they are given back. */
+  /** Negative: releases bytes. */
   add(holder: string, bytes: number): void {
     const held = this.of(holder) + bytes;
     if (held > 0) this.#held.set(holder, held);

@@ -9,13 +9,13 @@ import { type Quoted, createReservations, mbOf, measured, standing } from './res
 import { listServerDisks, saveQuotaOverride } from './rows.ts';
 import type { DiskUsage, Usage } from './usage.ts';
 
-/** The quota of servers with up to so much RAM, in MB; 0: none. */
+/** The quota in MB of servers with at most this RAM; 0: none. */
 export interface QuotaTier {
   ramMb: number;
   quotaMb: number;
 }
 
-/** A server's disk use and quota, as its owner sees it. */
+/** A server's disk use and quota for its owner. */
 export interface DiskView {
   diskUsageMb: number;
   diskUsageKnown: boolean;
@@ -26,26 +26,28 @@ export interface DiskView {
   quotaExceeded: boolean;
 }
 
-/** How much of the disk servers may take. */
+/** The disk quotas of servers. */
 export interface DiskQuota extends Disk {
   view(server: Quoted): DiskView;
-  /** 0: none. */
+  /** 0: no quota. */
   limitBytes(server: Quoted): number;
   /** Returns how far the known use is above the quota; negative below. −∞: no quota, or never measured. */
   overBytes(server: Quoted): number;
-  /** Whether a usage would be more than the server may take; undefined, for never measured, is not. */
+  /** Reports whether a usage exceeds the server's quota. False for undefined (never measured). */
   isOver(server: Quoted, usage: Usage | undefined): boolean;
   /**
-   * Measures where that may change the answer, and gives the check itself: it throws FAILED_PRECONDITION QUOTA_EXCEEDED
-   * for a server that takes more than it may. `measures` false: it goes by what was measured before.
+   * Measures if that may change the result, and returns the check, which throws FAILED_PRECONDITION QUOTA_EXCEEDED if
+   * the server is over its quota. With `measures` false, it uses earlier measurements only.
    */
   check(server: Quoted, measures?: boolean): Promise<() => void>;
   /**
-   * Measures now if the known value is missing or from an earlier run; returns after a while if that takes long. Never
-   * rejects.
+   * Measures if the size is unknown or from an earlier run, and waits for that only for a limited time. Never rejects.
    */
   refresh(serverId: string): Promise<void>;
-  /** Stores an operator's quota for the server, in MB, 0 for none; in force from the commit on. `also`: in the same write. */
+  /**
+   * Stores an operator's quota for the server, in MB, 0 for none. It applies from the commit on. `also` runs in the
+   * same write.
+   */
   setOverride(serverId: string, quotaMb: number, also: (tx: Tx) => Promise<void>): Promise<void>;
 }
 
@@ -53,17 +55,17 @@ export interface DiskQuotaOptions {
   store: Store;
   clock: Clock;
   usage: DiskUsage;
-  /** Smallest RAM first; the last one holds for all above. */
+  /** Smallest RAM first. The last one applies to all larger servers. */
   tiers: readonly QuotaTier[];
-  /** Undefined: there is no such server. */
+  /** Undefined if there is no such server. */
   find: (serverId: string) => Promise<Quoted | undefined>;
 }
 
-/** A wake does not wait longer for a measurement; what it would have shown is noticed while the server runs. */
+/** How long a wake waits for a measurement. Later results take effect while the server runs. */
 const PATIENCE_MS = 10_000;
 const NEAR = 0.9;
 
-/** Reads the overrides. */
+/** Opens the quotas with the stored overrides. */
 export async function openDiskQuota(options: DiskQuotaOptions): Promise<DiskQuota> {
   const { store, usage, tiers } = options;
   const list = async (db: Sql) => (await listServerDisks(db)).filter(({ quotaOverrideMb }) => quotaOverrideMb > 0);
@@ -122,7 +124,7 @@ export async function openDiskQuota(options: DiskQuotaOptions): Promise<DiskQuot
   };
 }
 
-/** An earlier run's measurement suffices for a server that was far from its quota. */
+/** Reports whether a new measurement is needed. One from an earlier run suffices if it is far below the quota. */
 function isDoubtful(usage: DiskUsage, serverId: string, limitBytes: number): boolean {
   if (limitBytes === 0) return false;
   const found = usage.of(serverId);
@@ -130,7 +132,7 @@ function isDoubtful(usage: DiskUsage, serverId: string, limitBytes: number): boo
   return found.bytes > limitBytes * NEAR && !usage.isFresh(serverId);
 }
 
-/** A state that its owner has to change before the call can succeed. */
+/** The error for a state that the owner must change before the call can succeed. */
 function startRefused(serverId: string, usedBytes: number, quotaMb: number): StatusError {
   const advice = 'Delete something, then start it.';
   const { subject, message, metadata } = standing(serverId, usedBytes, quotaMb, advice);

@@ -7,26 +7,26 @@ import type { ServerRow } from '../servers/rows.ts';
 import { HeldBytes } from './held-bytes.ts';
 import type { DiskUsage } from './usage.ts';
 
-/** As much of a server as its quota depends on. */
+/** The part of a server that determines its quota. */
 export type Quoted = Pick<ServerRow, 'id' | 'accountId' | 'ramMb'>;
 
 export interface ReservationsOptions {
   clock: Clock;
   usage: DiskUsage;
-  /** Undefined: there is no such server. */
+  /** Undefined if there is no such server. */
   find: (serverId: string) => Promise<Quoted | undefined>;
   /** A server's quota; 0: none. */
   limitMb: (server: Quoted) => number;
 }
 
-/** A refused write has the files measured anew, but not more often than this. */
+/** Minimum interval of measurements after refused writes. */
 const AGAIN_MS = 5_000;
 
-/** Reserves writes against the quota of their server, together with all others in progress. */
+/** Reserves bytes of writes within their server's quota, together with all others in progress. */
 export function createReservations({ clock, usage, find, limitMb }: ReservationsOptions): Disk {
   const reserved = new HeldBytes();
 
-  /** Never measured is not empty. */
+  /** Reports whether the bytes fit. A server never measured does not count as empty. */
   function fits(server: Quoted, bytes: number): boolean {
     const limit = limitMb(server) * MIB;
     if (limit === 0) return true;
@@ -83,7 +83,7 @@ export function createReservations({ clock, usage, find, limitMb }: Reservations
   };
 }
 
-/** Measures a server's files for a call that cannot do without. UNAVAILABLE DISK_UNREADABLE. */
+/** Measures a server's files if a call requires it. Throws UNAVAILABLE DISK_UNREADABLE. */
 export async function measured(usage: DiskUsage, serverId: string): Promise<void> {
   try {
     await usage.measure(serverId);
@@ -94,7 +94,7 @@ export async function measured(usage: DiskUsage, serverId: string): Promise<void
   }
 }
 
-/** The call needs more space than is left. */
+/** The error for a call that needs more space than is left. */
 function noRoom(serverId: string, usedBytes: number, quotaMb: number): StatusError {
   const { subject, message, metadata } = standing(serverId, usedBytes, quotaMb, 'Delete something first.');
   return quotaExceeded('DISK_QUOTA_EXCEEDED', subject, message, metadata);
@@ -103,12 +103,12 @@ function noRoom(serverId: string, usedBytes: number, quotaMb: number): StatusErr
 /** Returns a server's use and quota for an error. */
 export function standing(serverId: string, usedBytes: number, quotaMb: number, advice: string) {
   const usedMb = mbOf(usedBytes);
-  const message = `The server may take ${quotaMb} MB of the disk, and takes ${usedMb} MB. ${advice}`;
+  const message = `The server may take ${quotaMb} MB of disk and uses ${usedMb} MB. ${advice}`;
   const metadata = { server: serverId, usedMb: String(usedMb), quotaMb: String(quotaMb) };
   return { subject: `server:${serverId}`, message, metadata };
 }
 
-/** Begun MB count. */
+/** Converts to MB, rounded up. */
 export function mbOf(bytes: number): number {
   return Math.ceil(bytes / MIB);
 }

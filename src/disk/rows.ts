@@ -2,14 +2,14 @@ import { EntitySchema } from 'typeorm';
 import { bigint } from '../store/columns.ts';
 import type { Sql, Tx } from '../store/writer.ts';
 
-/** The size of a server's files at the last measurement, and its quota by an operator. */
+/** The size of a server's files at the last measurement, and an operator's quota for it. */
 export interface ServerDiskRow {
   serverId: string;
   /** 0: none. */
   quotaOverrideMb: number;
-  /** Allocated, when last measured; null: never measured. */
+  /** Allocated bytes at the last measurement; null: never measured. */
   realBytes: number | null;
-  /** The files' lengths together, when last measured; null: never measured. */
+  /** Sum of the files' lengths at the last measurement; null: never measured. */
   logicalBytes: number | null;
   measuredAt: number | null;
 }
@@ -31,7 +31,10 @@ export async function listServerDisks(db: Sql): Promise<ServerDiskRow[]> {
   return db.query<ServerDiskRow>('SELECT * FROM "server_disks"');
 }
 
-/** The servers of an account, and what the backups of each take; the folder that a restore replaced goes with the next start. */
+/**
+ * Returns the servers of an account with the size of their backups. Excludes folders replaced by a restore, which are
+ * removed after the next start.
+ */
 export async function listAccountDisk(
   db: Sql,
   accountId: string,
@@ -40,11 +43,11 @@ export async function listAccountDisk(
     FROM "servers" s LEFT JOIN "backups" b ON b."serverId" = s."id" AND b."kind" <> 'previous'
     WHERE s."accountId" = $1 GROUP BY s."id"`;
   const rows = await db.query<{ serverId: string; bytes: number | string }>(sql, [accountId]);
-  // PostgreSQL sums up in numeric, which its driver gives as text.
+  // PostgreSQL sums in numeric, which its driver returns as text.
   return rows.map(({ serverId, bytes }) => ({ serverId, backupBytes: Number(bytes) }));
 }
 
-/** The accounts whose servers take more together than so many bytes, as last measured, with their backups. */
+/** Returns the accounts whose servers and backups together exceed a number of bytes at the last measurement. */
 export async function listFullAccounts(db: Sql, bytes: number): Promise<string[]> {
   const sql = `SELECT s."accountId" AS "accountId" FROM "servers" s
     LEFT JOIN "server_disks" d ON d."serverId" = s."id"
@@ -56,7 +59,7 @@ export async function listFullAccounts(db: Sql, bytes: number): Promise<string[]
   return (await db.query<{ accountId: string }>(sql, [bytes])).map(({ accountId }) => accountId);
 }
 
-/** Keeps what was measured; nothing happens for a server that is gone. */
+/** Stores a measurement. Does nothing if the server is gone. */
 export async function saveDiskUsage(
   tx: Tx,
   serverId: string,
@@ -71,7 +74,7 @@ export async function saveDiskUsage(
   await tx.run(sql, [serverId, realBytes, logicalBytes, measuredAt]);
 }
 
-/** Keeps an operator's quota for a server, in MB; 0: none. */
+/** Stores an operator's quota for a server, in MB; 0: none. */
 export async function saveQuotaOverride(tx: Tx, serverId: string, quotaOverrideMb: number): Promise<void> {
   const sql = `INSERT INTO "server_disks" ("serverId", "quotaOverrideMb") VALUES ($1, $2)
     ON CONFLICT ("serverId") DO UPDATE SET "quotaOverrideMb" = excluded."quotaOverrideMb"`;

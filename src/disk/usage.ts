@@ -15,7 +15,7 @@ import { measureTree } from './walk.ts';
 export interface Usage {
   /** The counted size: the larger of the allocated size and the files' lengths. */
   bytes: number;
-  /** Entries that take no block of their own, as empty files, count as one. */
+  /** Allocated bytes. Entries without their own block, such as empty files, count as one block. */
   realBytes: number;
   logicalBytes: number;
   measuredAt: number;
@@ -27,15 +27,15 @@ export interface DiskUsageOptions {
   log: Log;
   dataDir: string;
   openFiles?: Pick<OpenFiles, 'deletedBytes'> | undefined;
-  /** Whose server it is. Default: each is its own. */
+  /** Returns the tenant of a server. Default: each server is its own. */
   tenantOf?: (serverId: string) => Promise<string>;
 }
 
-/** Walks that work at the same time. */
+/** Most concurrent walks. */
 const WALKS = 2;
-/** Begun walks of one tenant: each has some descriptors open. */
+/** Most open walks of one tenant, because each has some descriptors open. */
 const WALKS_PER_TENANT = 4;
-/** A smaller change is not worth a write. */
+/** Smaller changes are not stored. */
 const WORTH_BYTES = MIB;
 
 interface Asked extends PromiseWithResolvers<Usage> {
@@ -46,7 +46,7 @@ interface Asked extends PromiseWithResolvers<Usage> {
 interface Walk {
   tenant: string;
   abort: AbortController;
-  /** Written while it walks: it may have seen it or not. */
+  /** Bytes written during the walk, which may or may not have counted them. */
   added: number;
   done: Promise<void>;
 }
@@ -57,7 +57,7 @@ export class DiskUsage {
   readonly #known = new Map<string, Usage>();
   readonly #stored = new Map<string, number>();
   readonly #fresh = new Set<string>();
-  /** In the order in which they were asked for. */
+  /** In order of request. */
   readonly #waiting = new Map<string, Asked>();
   readonly #walking = new Map<string, Walk>();
   readonly #listeners = new Set<(serverId: string, before: Usage | undefined) => void>();
@@ -68,7 +68,7 @@ export class DiskUsage {
     this.#options = options;
   }
 
-  /** Reads what earlier runs have measured; files are looked at when somebody asks. */
+  /** Loads the measurements of earlier runs. Files are measured only on request. */
   static async open(options: DiskUsageOptions): Promise<DiskUsage> {
     const disk = new DiskUsage(options);
     for (const { serverId, realBytes, logicalBytes, measuredAt } of await listServerDisks(options.store)) {
@@ -80,12 +80,12 @@ export class DiskUsage {
     return disk;
   }
 
-  /** Undefined: never measured. What was measured by an earlier run of the service is known, but not fresh. */
+  /** Returns the last measurement; undefined if never measured. One from an earlier run of the service is not fresh. */
   of(serverId: string): Usage | undefined {
     return this.#known.get(serverId);
   }
 
-  /** Whether it was measured in this run, and nothing is being measured or waiting to be. */
+  /** Reports whether the server was measured in this run, with no measurement running or waiting. */
   isFresh(serverId: string): boolean {
     return this.#fresh.has(serverId) && !this.#walking.has(serverId) && !this.#waiting.has(serverId);
   }
@@ -101,7 +101,7 @@ export class DiskUsage {
     let asked = this.#waiting.get(serverId);
     if (asked === undefined) {
       asked = { ...Promise.withResolvers<Usage>(), tenant: tenantOf ? undefined : serverId };
-      // A caller may ask without awaiting the answer.
+      // Callers need not await the result.
       asked.promise.catch(() => {});
       this.#waiting.set(serverId, asked);
       if (tenantOf) void this.#learnTenant(asked, tenantOf(serverId));
@@ -110,7 +110,7 @@ export class DiskUsage {
     return asked.promise;
   }
 
-  /** Counts what has just been written, or removed, until it is measured. */
+  /** Adds bytes just written or removed, until the next measurement. */
   add(serverId: string, bytes: number): void {
     const before = this.#known.get(serverId);
     if (before !== undefined) {
@@ -118,17 +118,17 @@ export class DiskUsage {
       this.#known.set(serverId, usageOf(realBytes + bytes, logicalBytes + bytes, measuredAt));
     }
     const walk = this.#walking.get(serverId);
-    // Bytes removed during a walk may have gone before they were counted.
+    // Bytes removed during a walk may have been removed before they were counted.
     if (walk !== undefined) walk.added += Math.max(0, bytes);
   }
 
-  /** Calls after each measurement, with what was known before. Returns the cancellation. */
+  /** Calls `listener` after each measurement, with the previous one. Returns a function that removes it. */
   observe(listener: (serverId: string, before: Usage | undefined) => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
   }
 
-  /** The server is gone. */
+  /** Drops a server that is gone. */
   forget(serverId: string): void {
     const gone = serverNotFound(serverId);
     this.#waiting.get(serverId)?.reject(gone);
@@ -177,7 +177,7 @@ export class DiskUsage {
       const acquire = () => this.#walks.enter({ key: walk.tenant }, signal);
       const { realBytes, logicalBytes, entries, unread } = await measureTree(root, signal, acquire);
       if (unread > 0) log.warn({ server: serverId, unread }, 'some files of a server could not be measured');
-      // Behind the walk: what is deleted during it is counted once too often, and then measured again.
+      // Queried after the walk: a file deleted during the walk may count twice, and is then measured again.
       const deleted = (await openFiles?.deletedBytes(serverId, () => this.#again(serverId))) ?? 0;
       const { added } = walk;
       const taken = Math.max(realBytes, entries * ENTRY_BYTES);
@@ -195,7 +195,7 @@ export class DiskUsage {
     }
   }
 
-  /** Unless the server is gone. */
+  /** Measures again, unless the server is gone. */
   #again(serverId: string): void {
     if (this.#known.has(serverId)) void this.measure(serverId).catch(() => {});
   }

@@ -4,45 +4,45 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { lookAll, namesIn, openDirectory } from '../jail/descriptors.ts';
 import { ignore } from '../kernel/ignore.ts';
 
-/** The size of a folder with everything below it. */
+/** The size of a folder including everything below it. */
 export interface TreeSize {
-  /** Blocks that are allocated; a file of several names once. */
+  /** Allocated bytes. A file with several names counts once. */
   realBytes: number;
-  /** Lengths of the files: more than `realBytes` where they have holes. */
+  /** Sum of the files' lengths, more than `realBytes` for sparse files. */
   logicalBytes: number;
   entries: number;
-  /** Folders and files that could not be looked at, though they are there. */
+  /** Number of existing folders and files that could not be read. */
   unread: number;
 }
 
-/** Resolves when the walk may work, with the function that gives its slot back. */
+/** Resolves when the walk may work, with a function that releases its slot. */
 export type AcquireSlot = () => Promise<() => void>;
 
-/** Looked at together: few enough that the disk stays everybody's. */
+/** Entries examined concurrently, few enough to leave the disk to others. */
 const AT_ONCE = 16;
-/** After so much work, as long a rest. */
+/** After this much work, the walk rests equally long. */
 const SLICE_MS = 40;
 const BLOCK_BYTES = 512;
-/** Folders that are held open one below the other; those above are opened again, name by name, where more lies in them. */
+/** Most nested folders kept open. Those above are reopened, name by name, if more of them remains. */
 const LEVELS_OPEN = 32;
-/** Files of several names that are remembered; beyond, each name counts as a file. */
+/** Most files with several names remembered. Beyond that, each name counts as a file. */
 const MOST_LINKED = 100_000;
 const GONE = new Set(['ENOENT', 'ENOTDIR', 'ELOOP']);
 
-/** A folder on the way down. */
+/** A folder on the path to the current one. */
 interface Level {
   name: Buffer;
-  /** Undefined: closed meanwhile. */
+  /** Undefined: closed in the meantime. */
   dir: FileHandle | undefined;
-  /** Folders in it that are still to be walked. */
+  /** Its folders not walked yet. */
   rest: Buffer[];
 }
 
 /**
- * Measures a folder by descriptors: no link is followed, whatever is swapped for one meanwhile, and its file system is not
- * left. One that is not there has size 0. What changes meanwhile may be counted or not. Costs at most half of the time of one
- * disk queue of 16 while it has its turn, and the names of one folder's folders for each level. Rejects with what the file
- * system says of the folder itself, or when `signal` fires.
+ * Measures a folder through descriptors: follows no links, even if an entry is replaced by one during the walk, and
+ * stays on the file system. A missing folder has size 0. Concurrent changes may or may not be counted. Works at most
+ * half of the time, with up to 16 concurrent requests to the disk, and keeps only the names of subfolders for each
+ * level. Rejects with the file system's error about the folder itself, or when `signal` fires.
  */
 export async function measureTree(root: string, signal: AbortSignal, acquire: AcquireSlot = always): Promise<TreeSize> {
   const top = await open(root, constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW).catch(
@@ -100,7 +100,7 @@ class Walk {
     await this.#list(inside);
   }
 
-  /** Opens the lowest levels again, from the top. False where they have gone elsewhere: what is left of them is passed over. */
+  /** Reopens the lowest levels from the top. Returns false if they have been moved away, and skips the rest of them. */
   async #reopen(): Promise<boolean> {
     let here = this.#top;
     for (const [depth, level] of this.#levels.entries()) {

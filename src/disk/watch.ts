@@ -3,50 +3,51 @@ import type { Clock } from '../kernel/clock.ts';
 import { GIB, MIB, MINUTE_MS } from '../kernel/units.ts';
 import type { DiskUsage } from './usage.ts';
 
-/** A server whose files may be growing. */
+/** A server that may be growing. */
 export interface Watched {
   serverId: string;
-  /** How much it may still grow; 0 or less: not at all. Infinity: unlimited. */
+  /** Bytes until its limit; 0 or less: exceeded. Infinity: unlimited. */
   leftBytes: number;
-  /** Only shared limits apply to it: it is measured rarely while it does not grow. */
+  /** Only shared limits apply to it, so it is measured rarely while it does not grow. */
   seldom?: boolean;
 }
 
 export interface DiskWatchOptions {
   clock: Clock;
   usage: Pick<DiskUsage, 'measure'>;
-  /** Those that are awake now. */
+  /** Returns the awake servers. */
   watched: () => Watched[];
   /** Bytes in use on the file system of the servers. */
   usedBytes: () => Promise<number>;
 }
 
-/** How often the file system is asked how much is in use: one system call for all servers. Sooner where one could fill up. */
+/** Longest interval of querying the file system's use, one system call for all servers. Shorter if a limit is near. */
 export const BEAT_MS = 2_000;
-/** At least between two of these calls. */
+/** Shortest interval of these calls. */
 const QUICK_BEAT_MS = 250;
-/** A server is measured at least this often, as its growth may hide behind what others delete. */
+/** Longest interval of measuring a server, because deletions by others may hide its growth. */
 const LONGEST_MS = MINUTE_MS;
-/** A server without a quota of its own is measured this often: its usage is shown, and counts for its account. */
+/** The same for a server without a quota, whose use is only displayed and counted for its account. */
 const UNLIMITED_MS = 300_000;
-/** At most a quarter of the time is spent walking a growing server, and a twentieth walking one that may grow. */
+/** A growing server is walked at most a quarter of the time, another one at most a twentieth. */
 const REST_GROWING = 3;
 const REST = 19;
 const LEAST_BYTES = MIB;
 
 interface Look {
   at: number;
-  /** The use of the whole file system at that time. */
+  /** The file system's total growth at that time. */
   taken: number;
   tookMs: number;
 }
 
 /**
- * Has the servers that are awake measured as often as their quota may be in danger, until closed. A server is measured
- * once the whole file system has taken in half of what the server may still grow, so that one that writes R bytes a second
- * is found to be over its quota before it has written R · (a beat + five walks) beyond it. The beat is half of the time in which the
- * server that has least left would write that, as fast as all together do: a quarter of a second for 60 MB at 6 MB/s once 3 MB are
- * left. Only where others delete as fast as it writes may it take a minute.
+ * Measures awake servers, more often the closer they are to their quota, until closed. A server is measured once the
+ * whole file system has grown by half of what the server may still grow. A server that writes R bytes a second is
+ * therefore detected before it has written R · (a beat + five walks) beyond its quota. A beat is half of the time in
+ * which the server with the least space left would write that much at the total rate of all servers: a quarter of a
+ * second for 60 MB at 6 MB/s once 3 MB are left. Only if others delete as fast as it writes, detection may take a
+ * minute.
  */
 export function watchDisks({ clock, usage, watched, usedBytes }: DiskWatchOptions): { close(): void } {
   const looks = new Map<string, Look>();
@@ -74,21 +75,21 @@ export function watchDisks({ clock, usage, watched, usedBytes }: DiskWatchOption
     pauseMs = pauseAfter(taken - takenBefore, servers);
   }
 
-  /** `grown`: since the last beat. */
+  /** `grown`: bytes since the last beat. */
   function pauseAfter(grown: number, servers: Watched[]): number {
     const left = Math.min(...servers.map(surelyLeft));
     const halfOfItMs = (left / grown) * pauseMs * 0.5;
     return grown < LEAST_BYTES / 8 ? BEAT_MS : Math.min(BEAT_MS, Math.max(QUICK_BEAT_MS, halfOfItMs));
   }
 
-  /** Were all that the file system took in since its last look its own. */
+  /** Returns the bytes left if the server alone had caused all growth since its last measurement. */
   function surelyLeft({ serverId, leftBytes }: Watched): number {
     return leftBytes - taken + (looks.get(serverId)?.taken ?? taken);
   }
 
-  /** Adds up what the file system took in. Deletions subtract nothing, as they may be other servers'. */
+  /** Adds up the file system's growth. Deletions subtract nothing, because they may be other servers'. */
   async function count(): Promise<void> {
-    // A file system that cannot be asked may have taken in anything.
+    // If the query fails, any growth is possible.
     const now = await usedBytes().catch(() => NaN);
     taken += Number.isNaN(now) ? GIB : Math.max(0, now - before);
     before = Number.isNaN(now) ? Infinity : now;
@@ -111,7 +112,7 @@ export function watchDisks({ clock, usage, watched, usedBytes }: DiskWatchOption
     try {
       await usage.measure(serverId);
     } catch {
-      // Gone, or unreadable now: the next beat looks again.
+      // Gone or unreadable: the next beat tries again.
     } finally {
       looking.delete(serverId);
       looks.set(serverId, { at: clock.now(), taken: takenBefore, tookMs: performance.now() - began });
@@ -126,7 +127,7 @@ export function watchDisks({ clock, usage, watched, usedBytes }: DiskWatchOption
   };
 }
 
-/** Bytes in use on the file system that holds `path`. */
+/** Returns the bytes in use on the file system that holds `path`. */
 export async function bytesInUse(path: string): Promise<number> {
   const { bsize, blocks, bfree } = await statfs(path);
   return (blocks - bfree) * bsize;

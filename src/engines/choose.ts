@@ -60,7 +60,7 @@ async function whyNotDocker(choice: EngineChoice): Promise<string | undefined> {
     await imageKeeper(docker, provideImage)(image);
     return undefined;
   } catch {
-    return `the Docker Engine answers, but ${image} is not there and cannot be had`;
+    return `the Docker Engine answers, but ${image} is missing and cannot be pulled`;
   }
 }
 

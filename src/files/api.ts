@@ -23,7 +23,7 @@ interface Needs {
 
 /** Most content in one message; larger files use uploads and downloads. */
 const CONTENT_BYTES = 4 * MIB;
-/** Base64 takes four letters for three bytes; the rest is the message around it. */
+/** Base64 takes four letters for three bytes. The rest is for the message around it. */
 const CONTENT_MESSAGE_BYTES = 6 * MIB;
 
 const COMMON = { role: 'member', tag: 'control', params: ServerParams } as const;
@@ -96,7 +96,7 @@ const writeFile = (needs: Needs) =>
     scope: 'files:write',
     summary: 'Write a file',
     description:
-      'Makes or replaces a file of at most 4 MiB, whole or not at all, with the directories above it. For more: UploadFile.',
+      'Creates or replaces a file of at most 4 MiB atomically, with the directories above it. For larger files: UploadFile.',
     precondition: 'no directory may be at `path`, and no file above it.',
     body: message({
       path: ownPath(),
@@ -128,8 +128,7 @@ const copyPath = (needs: Needs) =>
     path: '/v1/servers/{id}/file:copy',
     scope: 'files:write',
     summary: 'Copy a file or directory',
-    description:
-      'With all that is in it, but for links. There must be nothing at `to` yet. Ends when the caller goes away.',
+    description: 'With all its content except links. `to` must not exist. Stops when the caller disconnects.',
     precondition: '`to` must not be below `from`.',
     body: Move.meta({ id: 'CopyPathRequest' }),
     example: { from: 'world', to: 'world-before' },
@@ -151,7 +150,7 @@ const renamePath = (needs: Needs) =>
     path: '/v1/servers/{id}/file:rename',
     scope: 'files:write',
     summary: 'Rename or move a file or directory',
-    description: 'There must be nothing at `to` yet, but for the directory above it.',
+    description: '`to` must not exist; the directory above it must.',
     precondition: '`to` must not be below `from`.',
     body: Move.meta({ id: 'RenamePathRequest' }),
     example: { from: 'world', to: 'world-old' },

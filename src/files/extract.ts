@@ -6,15 +6,18 @@ import { isList } from '../jail/secrets.ts';
 import { type Room, spaceOf } from '../jail/space.ts';
 import { type UnpackOptions, unpack } from './archives/read.ts';
 
-/** The archive and the target folder. */
+/** The archive, the target folder and the policy for existing files. */
 export interface Extraction {
   path: string;
   to: string;
-  /** Files of the same names give way. Else ALREADY_EXISTS PATH_EXISTS, and nothing is unpacked. */
+  /**
+   * Whether to replace existing files. If not, any conflict throws ALREADY_EXISTS PATH_EXISTS, and nothing is
+   * extracted.
+   */
   overwrite: boolean;
 }
 
-/** Bytes unpacked, and those that are added by it. */
+/** Extracts an archive. `result`: bytes extracted; `addedBytes`: the growth of the server. */
 export async function extract(
   files: Jail,
   { path, to, overwrite }: Extraction,
@@ -29,7 +32,7 @@ export async function extract(
   const beforePiece = patiently(room, reading, (bytes) => (addedBytes += bytes));
   let extracted = 0;
   for await (const { path, kind, mode, content } of unpack(source, reading)) {
-    // A backup, say: its lists speak of a server's own folder.
+    // Skips the service's lists, as in a backup: they describe the server's own folder.
     if (isList(path)) continue;
     await beforePiece(0);
     const place = joinNames(parsePath(`${to}/${path}`));
@@ -37,7 +40,7 @@ export async function extract(
       await stage.mkdir(path);
       continue;
     }
-    // Said before the rest is unpacked; what comes there meanwhile is found when all is put in place.
+    // Reports conflicts early. Later ones are detected when the files are moved into place.
     if (!overwrite && (await files.stat(place).catch(() => undefined))) throw refused('EEXIST', place);
     await using file = await stage.create(path, mode || undefined);
     let size = 0;

@@ -10,12 +10,12 @@ import { recordOnServer } from '../servers/api/reach.ts';
 import type { ServerNow } from '../servers/server-now.ts';
 import type { Store } from '../store/store.ts';
 
-/** A path below a server's data root, as the jail reads it. '' is the root itself. */
+/** A path below a server's data root, as the jail expects it. '' is the root itself. */
 export function filePath() {
   return pathWithout(pathProblem);
 }
 
-/** A path to make, move or remove: never the root. */
+/** A path to create, move or remove: never the root. */
 export function ownPath() {
   return pathWithout(ownPathProblem).meta({ minLength: 1 });
 }
@@ -30,7 +30,7 @@ function pathWithout(problemOf: (path: string) => string | undefined) {
     });
 }
 
-/** One file or directory in a listing. */
+/** A file or directory in a listing. */
 export const FileEntry = z
   .object({
     name: reply.text,
@@ -61,7 +61,7 @@ interface ChangeEntry {
 }
 
 /**
- * Makes a change to a server's files and records it in the audit log. DATA_LOSS CHANGE_NOT_RECORDED if the change was
+ * Changes a server's files and records that in the audit log. Throws DATA_LOSS CHANGE_NOT_RECORDED if the change was
  * made but not recorded: do not repeat it.
  */
 export async function changeFiles<T>(
@@ -86,7 +86,7 @@ function notRecorded({ row }: ServerNow, cause: unknown): StatusError {
   return new StatusError('DATA_LOSS', 'CHANGE_NOT_RECORDED', sentence, { metadata, cause });
 }
 
-/** The same for what takes long: one of the caller's few places for that is taken meanwhile. RESOURCE_EXHAUSTED. */
+/** The same for long operations. Uses one of the caller's transfer slots. Throws RESOURCE_EXHAUSTED if none is free. */
 export async function transferFiles<T>(
   call: ChangeCall,
   needs: ChangeNeeds & { transferSlots: StreamSlots },

@@ -20,75 +20,76 @@ import { type Extraction, extract } from './extract.ts';
 import type { Part } from './listing-part.ts';
 import { type Listing, createListing } from './listing.ts';
 
-/** Archives that are made at once, each with its compressor; and zips that are sent, however slowly they are taken. */
+/** Limits of concurrent archives, each with its compressor, and of downloads as zip, however slow. */
 const PACKING = { atOnce: 3, atOncePerKey: 2, mostWaiting: 256, mostWaitingPerKey: 16 };
 const ZIPPING = { atOnce: 48, atOncePerKey: 8, mostWaiting: 256, mostWaitingPerKey: 16 };
 
 export interface FilesOptions {
   dataDir: string;
-  /** The game's user, where this process is root. */
+  /** The game's user if this process is root. */
   owner?: FileOwner | undefined;
   disk: Disk;
   /** Keeps changes and restores apart. */
   lock: ChangeLock;
-  /** Told of what is open, so that it is measured when it has been deleted. */
+  /** Tracks open files, to measure those that are deleted while open. */
   openFiles?: Pick<OpenFiles, 'add'> | undefined;
-  /** Reads untrusted bytes; default: a pool of its own. */
+  /** Reads untrusted bytes. Default: its own pool. */
   workers?: WorkerPool | undefined;
   log?: Pick<Log, 'warn'> | undefined;
 }
 
-/** Whose work it is, and what may end it early: `StatusError` CANCELLED once its caller has gone. */
+/** The tenant of work and a signal to end it: with `StatusError` CANCELLED once the caller has gone. */
 export interface Patience {
   signal?: AbortSignal;
-  /** The tenant whose work must not make others wait. Default: the server. */
+  /** The tenant, which must not make others wait. Default: the server. */
   tenant?: string;
 }
 
 /**
- * Servers' files, whatever the servers do meanwhile: through the jail, and within the quota. Rejects as `Jail` does, and
- * with DISK_QUOTA_EXCEEDED before more lands than may; changes also as `ChangeLock.of` does.
+ * Servers' files, independent of the servers' state: through the jail, and within the quota. Rejects with the errors of
+ * `Jail`, and with DISK_QUOTA_EXCEEDED before more is written than allowed. Changes also reject with the errors of
+ * `ChangeLock.of`.
  */
 export interface Files {
-  /** For work in other modules. Its opener closes it. */
+  /** Opens the jail for work in other modules. The caller closes it. */
   jail(serverId: string): Promise<Jail>;
-  /** Opens the jail for one change, and closes it. */
+  /** Opens the jail for one change and closes it. */
   change<T>(serverId: string, work: (jail: Jail) => Promise<T>): Promise<T>;
-  /** All by name, or a part. RESOURCE_EXHAUSTED DIRECTORY_TOO_LARGE beyond 250 000 entries. */
+  /** Lists all entries by name, or a part. Throws RESOURCE_EXHAUSTED DIRECTORY_TOO_LARGE beyond 250 000 entries. */
   list(serverId: string, path: string, patience?: Patience & { part?: Part }): Promise<Listing>;
-  /** The first bytes of a file, whether there are more, and its `Entry.version`. */
+  /** Reads the first bytes of a file. Also returns whether there are more, and the file's `Entry.version`. */
   read(
     serverId: string,
     path: string,
     maxBytes: number,
   ): Promise<{ content: Buffer; truncated: boolean; version: string }>;
-  /** Puts what comes in place of the file at the path, when all of it has come. */
+  /** Replaces the file at the path, once all of the content has arrived. */
   write(serverId: string, path: string, content: Content, options?: WriteOptions): Promise<Entry>;
-  /** Bytes copied. */
+  /** Returns the bytes copied. */
   copy(serverId: string, from: string, to: string, patience?: Patience): Promise<number>;
   rename(serverId: string, from: string, to: string): Promise<void>;
   remove(serverId: string, path: string): Promise<void>;
   mkdir(serverId: string, path: string): Promise<void>;
-  /** An open file, or the zip of a directory as it is read. The caller ends it: `file.close`, `stream.destroy`. */
+  /** Opens a file, or streams a directory as zip. The caller ends it: `file.close`, `stream.destroy`. */
   download(
     serverId: string,
     path: string,
     patience?: Patience,
   ): Promise<{ entry: Entry; file: JailFile } | { entry: Entry; zip: Readable }>;
-  /** Makes an archive of the kind its name says (.zip, .tar, .tar.gz, .tar.zst). */
+  /** Creates an archive in the format of its name (.zip, .tar, .tar.gz, .tar.zst). */
   archive(serverId: string, paths: readonly string[], to: string, patience?: Patience): Promise<Entry>;
   /**
-   * Unpacks an archive into a directory, whose files of the same names give way: nothing unless all of it is sound and there is
-   * room for it. Put in place one after the other, each whole: a process that is killed just then leaves some of them. Bytes
-   * unpacked.
+   * Extracts an archive into a directory and replaces existing files. Changes nothing unless the whole archive is valid
+   * and there is room for it. Files are moved into place one by one, each complete, so a process killed at that point
+   * leaves only some of them. Returns the bytes extracted.
    */
   extract(serverId: string, what: Extraction, patience?: Patience): Promise<number>;
 }
 
-/** The target must not exist; or it must still have this version: ABORTED FILE_CHANGED. */
+/** The target must not exist, or must still have this version: ABORTED FILE_CHANGED. */
 export type WriteOptions = Pick<ReplaceOptions, 'exclusive' | 'version'>;
 
-/** The content as it comes, and its length if known. */
+/** Content as a stream, with its length if known. */
 export interface Content {
   chunks: AsyncIterable<Uint8Array> | Iterable<Uint8Array>;
   sizeBytes?: number | undefined;
@@ -111,7 +112,7 @@ class ServerFiles implements Files {
     this.#listing = createListing(this.#workers);
   }
 
-  /** Space for new files is taken from `room`, else reserved as needed. */
+  /** Opens the jail. New files use the space of `room`, or else reserve it as needed. */
   async jail(serverId: string, room?: Room): Promise<Jail> {
     const { dataDir, owner, disk, lock, openFiles, log } = this.#options;
     const root = dataRoot(dataDir, serverId);
@@ -138,7 +139,7 @@ class ServerFiles implements Files {
     await using files = await this.jail(serverId);
     await using file = await files.open(path);
     const { sizeBytes, version } = await file.stat();
-    // A byte more than is given, to know whether there is one.
+    // Reads one byte more, to find out whether there are more.
     const found = await file.read(0, Math.min(maxBytes, sizeBytes) + 1);
     return { content: found.subarray(0, maxBytes), truncated: found.length > maxBytes, version };
   }
@@ -219,18 +220,18 @@ class ServerFiles implements Files {
     const extracted = await this.#growing(serverId, 0, (files, room) =>
       unlessGone(signal, () => extract(files, what, { workers: this.#workers, tenant, signal }, room)),
     );
-    // Directories that were there already and files that gave way have been paid for twice.
+    // Existing directories and replaced files were counted twice.
     this.#options.disk.freed(serverId);
     return extracted;
   }
 
-  /** A change that adds to what the server takes. */
+  /** Runs a change that makes the server grow. */
   async #growing<T>(
     serverId: string,
     bytes: number,
     work: (jail: Jail, room: Room) => Promise<{ result: T; addedBytes: number }>,
   ): Promise<T> {
-    // Before the server is measured for it.
+    // Checked before the server is measured.
     this.#options.lock.require(serverId);
     return await withReserved(this.#options.disk, serverId, bytes, (room) =>
       this.change(serverId, (files) => work(files, room), room),
@@ -251,7 +252,7 @@ async function replace(
   for await (const chunk of chunks) {
     const before = size === 0 ? 0 : spaceOf(size);
     size += chunk.byteLength;
-    // The space reserved at first is used up before more is requested.
+    // Uses up the initial reservation before requesting more.
     const missing = Math.max(0, spaceOf(size) - room);
     await grow(missing);
     room += missing;

@@ -6,7 +6,7 @@ import { MIB } from '../kernel/units.ts';
 import { job } from '../kernel/workers/job.ts';
 import { type Part, partOf } from './listing-part.ts';
 
-/** Most entries of one directory that are listed. */
+/** Most entries of a listed directory. */
 const MAX_ENTRIES = 250_000;
 /** The longest answer. */
 const MAX_BYTES = 32 * MIB;
@@ -16,8 +16,8 @@ const DIRECTORY = '/proc/self/fd/4';
 const BATCH = 1_024;
 
 /**
- * Lists the directory that the worker has as its first descriptor, or the part of it that is wanted: the text of a
- * `ListFilesResponse`. `guarded`: what belongs to the service is left out. Throws RESOURCE_EXHAUSTED DIRECTORY_TOO_LARGE.
+ * Lists the directory of the worker's first descriptor, or a part of it, as the text of a `ListFilesResponse`.
+ * `guarded`: leaves out the service's own files. Throws RESOURCE_EXHAUSTED DIRECTORY_TOO_LARGE.
  */
 export const listDirectory = job(
   import.meta.url,
@@ -44,7 +44,7 @@ function* entriesIn(guarded: boolean): Generator<Line> {
   using directory = opendirSync(`${DIRECTORY}/`, { encoding: 'latin1' as BufferEncoding, bufferSize: BATCH });
   let count = 0;
   for (let met = directory.readSync(); met !== null; met = directory.readSync()) {
-    // Names are any bytes, and as Latin-1 they come through unchanged.
+    // Names are arbitrary bytes, which Latin-1 preserves.
     const bytes = Buffer.from(met.name, 'latin1');
     const name = bytes.toString();
     if (guarded && guardOfName(name) === 'hidden') continue;

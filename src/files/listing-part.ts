@@ -1,18 +1,18 @@
-/** Which entries of a directory are wanted, and in which order. */
+/** The requested entries of a directory, and their order. */
 export interface Part {
-  /** At most so many; 0: all. */
+  /** Most entries; 0: all. */
   limit: number;
-  /** How many are left out in front. */
+  /** Number of entries to skip. */
   offset: number;
-  /** Only names with this in them, in any case; '' for all. */
+  /** Only names that contain this text, ignoring case; '' for all. */
   contains: string;
-  /** Else by name alone. */
+  /** False: by name only. */
   directoriesFirst: boolean;
 }
 
 export const ALL: Part = { limit: 0, offset: 0, contains: '', directoriesFirst: false };
 
-/** Returns that part, in order of name, and the number of all entries. Sorts in place. */
+/** Returns the requested part, in order, and the number of all entries. Sorts in place. */
 export function partOf<Entry extends { name: string; isDir: boolean }>(
   all: Entry[],
   { limit, offset, contains, directoriesFirst }: Part,

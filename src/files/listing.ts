@@ -6,8 +6,8 @@ import { listDirectory } from './listing-job.ts';
 import { ALL, type Part, partOf } from './listing-part.ts';
 
 /**
- * A directory's entries, or a part of them. For a large one the text of the reply (`ListFilesResponse`), which the
- * caller must `release` once it is sent.
+ * A directory's entries, or a part of them. For a large directory: the text of the reply (`ListFilesResponse`), which
+ * the caller must `release` once it is sent.
  */
 export type Listing = Listed | { json: Buffer; release: () => void };
 
@@ -16,16 +16,19 @@ interface Listed {
   total: number;
 }
 
-/** Up to here a directory costs others nothing that they would notice. */
+/** Most entries of a directory that can be listed without slowing others down. */
 const FEW = 1_000;
-/** Up to here its names alone do not: a part of it is sorted by them, and looked at. */
+/** Most names that can be sorted in this process to examine only a part of the entries. */
 const FEW_NAMES = 16_384;
-/** Replies of large directories that are made or being sent; each has up to 32 MiB. */
+/** Limits of replies for large directories, of up to 32 MiB each, created or being sent. */
 const LARGE = { atOnce: 8, atOncePerKey: 2, mostWaiting: 256, mostWaitingPerKey: 32 };
 const MEMORY_MB = 256;
 const CPU_MS = 20_000;
 
-/** Lists a directory of a jail for a caller. Rejects as `Jail.entries` and `WorkerPool.stream` do, or CANCELLED CALLER_GONE. */
+/**
+ * Lists a directory of a jail for a caller. Rejects with the errors of `Jail.entries` and `WorkerPool.stream`, or
+ * CANCELLED CALLER_GONE.
+ */
 export type ListDirectory = (
   jail: Jail,
   path: string,
@@ -33,7 +36,9 @@ export type ListDirectory = (
   part?: Part,
 ) => Promise<Listing>;
 
-/** Large directories are listed by a worker, few at a time: each would take 100 MB and seconds of the one thread. */
+/**
+ * Lists large directories in a worker, few at a time, because each would take 100 MB and seconds of the main thread.
+ */
 export function createListing(workers: Pick<WorkerPool, 'stream'>): ListDirectory {
   const slots = createSemaphore(LARGE);
   return async function list(jail, path, { tenant, signal }, part = ALL) {
@@ -61,7 +66,7 @@ export function createListing(workers: Pick<WorkerPool, 'stream'>): ListDirector
   };
 }
 
-/** A part that is small itself; undefined where there is much beside it. */
+/** Returns a small part of a directory; undefined if the directory has too many names. */
 async function someOf(jail: Jail, path: string, part: Part): Promise<Listed | undefined> {
   let total = 0;
   const entries = await jail.chosen(path, FEW_NAMES, (all) => {
@@ -72,7 +77,7 @@ async function someOf(jail: Jail, path: string, part: Part): Promise<Listed | un
   return entries && { entries, total };
 }
 
-/** A part of a directory in which there is not much; undefined otherwise. */
+/** Returns a part of a small directory; undefined for a large one. */
 async function allOf(jail: Jail, path: string, part: Part): Promise<Listed | undefined> {
   const entries: (Entry & { isDir: boolean })[] = [];
   for await (const batch of jail.entries(path)) {

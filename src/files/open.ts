@@ -1,7 +1,4 @@
-/**
- * An owner's files, over the API.
- * Never: a path opened past the jail.
- */
+/** Servers' files for their owners, over the API and on pages. Never opens a path outside the jail. */
 import type { StreamSlots } from '../http/stream-slots.ts';
 import type { Clock } from '../kernel/clock.ts';
 import type { ServerOperation } from '../servers/api/operation.ts';
@@ -15,12 +12,12 @@ import { transferOperations } from './transfers-api.ts';
 export interface OpenFilesOptions extends FilesOptions {
   store: Store;
   serverOperation: ServerOperation;
-  /** Places for uploads and downloads that last. */
+  /** Slots for long uploads and downloads. */
   transferSlots: StreamSlots;
   clock: Clock;
 }
 
-/** The servers' files, over the API. */
+/** Opens the servers' files, with their API and pages. */
 export function openFiles(options: OpenFilesOptions): { files: Files; feature: Feature } {
   const { store, serverOperation, transferSlots, clock, ...rest } = options;
   const files = createFiles(rest);

@@ -22,7 +22,7 @@ interface Needs {
 }
 
 const MAX_PATHS = 1_000;
-/** Size of a message with the maximum of longest paths. */
+/** Size of a message with the maximum number of longest paths. */
 const PATHS_BYTES = MAX_PATHS * (MAX_PATH_BYTES + 8) + MAX_PATH_BYTES + KIB;
 
 const COMMON = { role: 'member', tag: 'control', params: ServerParams } as const;
@@ -72,8 +72,8 @@ const uploadFile = (needs: Needs) =>
     description:
       'The body is the content, of any length the disk quota allows. The file is there when all of it has come; an upload that breaks off changes nothing. Directories above it are made.',
     query: message({
-      path: ownPath().describe('Where it is to be.'),
-      overwrite: queryFlag().default(false).describe('Whether a file that is there already gives way.'),
+      path: ownPath().describe('The target path.'),
+      overwrite: queryFlag().default(false).describe('Whether to replace an existing file.'),
     }),
     reply: FileEntry,
     async run(call) {
@@ -84,7 +84,7 @@ const uploadFile = (needs: Needs) =>
     },
   });
 
-/** As the documentation says it. */
+/** Pattern for the documentation. */
 const ARCHIVE_NAME = String.raw`^[^\x00]*[^\x00/]\.(?:zip|tar|tar\.gz|tar\.zst)$`;
 
 const archivePaths = (needs: Needs) =>
@@ -96,7 +96,7 @@ const archivePaths = (needs: Needs) =>
     scope: 'files:write',
     summary: 'Pack files and directories into an archive',
     description:
-      'Of the kind that the name `to` says: `.zip`, `.tar`, `.tar.gz` or `.tar.zst`. Links are left out. There must be nothing at `to` yet. Ends when the caller goes away.',
+      'The name `to` decides the format: `.zip`, `.tar`, `.tar.gz` or `.tar.zst`. Links are left out. `to` must not exist. Stops when the caller disconnects.',
     bodyLimitBytes: PATHS_BYTES,
     body: message({
       paths: z.array(filePath()).min(1, 'is required').max(MAX_PATHS),

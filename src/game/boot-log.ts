@@ -1,30 +1,30 @@
 import type { StartupPhase } from '../../machines/server-types.ts';
 import { type GameLine, fromServerThread, readGameLine, spoken } from './diagnosis/line.ts';
 
-/** How far a start has come. */
+/** The progress of a start. */
 export interface Progress {
   phase: StartupPhase;
   /** 0..100, whole; 100 exactly when ready. */
   percent: number;
-  /** From earlier cold starts of the same server; null where there are none. */
+  /** Estimated from earlier cold starts of the same server; null without any. */
   etaSeconds: number | null;
 }
 
 /** Follows one start by its log, line by line. */
 export interface BootLog {
-  /** Takes one line; the new progress where the line changed phase or percent. */
+  /** Reads one line. Returns the new progress if the line changed phase or percent. */
   read(line: string, at: number): Progress | undefined;
-  /** The progress as of `at` (epoch ms), time gone by included. */
+  /** Returns the progress at `at` (epoch ms), with elapsed time included. */
   progress(at: number): Progress;
-  /** The game said `Done (…)!`: it takes players. */
+  /** The game has logged `Done (…)!`: it accepts players. */
   readonly ready: boolean;
-  /** The game said `RCON running on …`: its console takes connections. */
+  /** The game has logged `RCON running on …`: its console accepts connections. */
   readonly rconRunning: boolean;
 }
 
 export interface BootLogOptions {
   core: string;
-  /** Usual length of this server's cold start, in ms; null where none is known. */
+  /** Usual length of this server's cold start, in ms; null if unknown. */
   expectedMs: number | null;
   /** Epoch ms. */
   startedAt: number;
@@ -32,12 +32,12 @@ export interface BootLogOptions {
 
 const PHASES: readonly StartupPhase[] = ['starting', 'loading_mods', 'generating_world', 'ready'];
 
-/** Time alone never says that a start is over. */
+/** Elapsed time alone never completes a start. */
 const MAX_PERCENT_BY_TIME = 95;
-/** Nor does a finished spawn area: plugins start after it. */
+/** Neither does a finished spawn area, because plugins start after it. */
 const MAX_PERCENT_BY_LOG = 99;
 
-/** Cores that prepare overworld, nether and end one after the other, each counting from 0. */
+/** Cores that prepare overworld, nether and end in sequence, each counting from 0. */
 const BUKKIT_CORES = new Set(
   'bukkit craftbukkit spigot paper purpur pufferfish leaf folia canyon magma mohist arclight ketting'.split(' '),
 );
@@ -51,20 +51,20 @@ const DIMENSION = /^(?:Preparing start region for dimension |Selecting (?:global
 const DIMENSION_DONE = /^Time elapsed: \d{1,9} ms/;
 const MODS =
   /^(?:Loading Minecraft \S{1,40} with (?:Fabric|Quilt) Loader|Loading \d{1,5} mods?\b|ModLauncher running|Found mod file |Forge Mod Loader version )/;
-/** These look like chat, which is impossible here: a game without a world has no players. */
+/** These lines look like chat, but a game without a world has no players. */
 const PLUGINS = /^\[(?:PluginInitializerManager\] Initializing plugins|[^\]]{1,64}\] Loading server plugin )/;
 const PLAIN_MODS = /^Starting (?:net\.fabricmc|org\.quiltmc)\./;
 
-/** Whether a game says in this line that it is ready. */
+/** Whether the line is the game's ready message. */
 export function saysReady(text: string): boolean {
   const line = readGameLine(text);
   return fromServerThread(line) && DONE.test(line.text);
 }
 
 /**
- * Reads the log of one start (log lines of each core: reference of the game container, "Log lines"). Pure: asks no clock,
- * holds no timer. Percent never goes back: it is the greatest of what the log says of the world, scaled by dimension, and
- * elapsed over expected time, which fills the silence of cores and versions that print no percentages.
+ * Reads the log of one start (log lines of each core: reference of the game container, "Log lines"). Pure: uses no
+ * clock and no timers. Percent never decreases: it is the maximum of the logged world progress, scaled by dimension,
+ * and elapsed over expected time, which covers cores and versions that log no percentages.
  */
 export function createBootLog({ core, expectedMs, startedAt }: BootLogOptions): BootLog {
   const dimensions = BUKKIT_CORES.has(core.toLowerCase()) ? 3 : 1;

@@ -1,12 +1,12 @@
 import type { OwnerSettings } from './settings.ts';
 
-/** How to pin a core's build in the game image, and how to tell which build its installer has put in place. */
+/** How to pin a core's build in the game image, and how to detect the installed build. */
 export interface BuildPin {
-  /** The image's variable. */
+  /** The image's environment variable. */
   variable: string;
   /** The pattern of a build's name, which reaches the image's shell scripts. */
   pattern: RegExp;
-  /** Name of the manifest that the installer leaves; absent: none. */
+  /** Name of the manifest written by the installer; absent without one. */
   manifest?: string;
   /** A file or folder named after the build: its folder, and the parts of its name before and after the build. */
   named: (version: string) => { folder: string; before: string; after: string };
@@ -67,12 +67,12 @@ const PINS: ReadonlyMap<string, BuildPin> = new Map([
   ],
 ]);
 
-/** How the build of such a server is pinned. Undefined where its version alone decides, or its pack does. */
+/** Returns how the build of such a server is pinned; undefined if its version or its pack alone determines it. */
 export function buildPin({ type, modpackPlatform }: Omit<BuildOf, 'version'>): BuildPin | undefined {
   return modpackPlatform === '' ? PINS.get(type) : undefined;
 }
 
-/** The game image's variable for a pinned build; empty for what is not a build of such a server. */
+/** Returns the image's variable for a pinned build; empty if it is not a build of such a server. */
 export function buildEnv(row: BuildOf, build: string | undefined): Record<string, string> {
   const pin = buildPin(row);
   return pin !== undefined && build !== undefined && pin.pattern.test(build) ? { [pin.variable]: build } : {};

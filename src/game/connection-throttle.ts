@@ -8,8 +8,8 @@ const SETTING = /^([ \t]+connection-throttle:)[^\n]*$/m;
 /**
  * Turns off the connection throttle of Bukkit servers (`settings.connection-throttle` of `bukkit.yml`): all players
  * come from the proxy's address, and by default a second connection within four seconds is refused. The proxy limits
- * connections by address instead. To be called before each boot; the rest of the file stays as it is, and the core adds
- * what is missing.
+ * connections by address instead. Call it before each boot. The rest of the file is unchanged, and the core adds
+ * missing entries.
  */
 export async function liftConnectionThrottle(dataDir: string, type: string, owner?: FileOwner): Promise<void> {
   if (!BUKKIT_CORES.has(type)) return;

@@ -7,10 +7,10 @@ import { javaFor, javaRange } from './java-version.ts';
 import { modpackEnv } from './modpack-env.ts';
 import type { OwnerSettings } from './settings.ts';
 
-/** The core that is part of Dormouse: a small game server without downloads. */
+/** The core built into Dormouse: a small game server without downloads. */
 export const SANDBOX = 'sandbox';
 
-/** The core that its owner has uploaded as `server.jar`. */
+/** A core uploaded by its owner as `server.jar`. */
 export const CUSTOM = 'custom';
 
 /**
@@ -37,14 +37,14 @@ export const CORES: readonly string[] = [
   CUSTOM,
 ];
 
-/** The cores based on Bukkit, which run its plugins. */
+/** Cores based on Bukkit, which run its plugins. */
 export const BUKKIT_CORES: ReadonlySet<string> = new Set(
   CORES.filter((core) => ![SANDBOX, CUSTOM, 'vanilla', 'fabric', 'quilt', 'forge', 'neoforge'].includes(core)),
 );
 
 /**
- * The ports of a game, its console and its management port inside a container. Fixed: they are not published, and each
- * container has its own address.
+ * Ports of a game, its console and its management port inside a container. They can be fixed because they are not
+ * published, and each container has its own address.
  */
 export const GAME_PORT = 25_565;
 export const RCON_PORT = 25_575;
@@ -53,33 +53,35 @@ export const MANAGEMENT_PORT = 25_585;
 /** Seconds the image waits for the game after SIGTERM before it kills it; an engine's grace must be longer. */
 const STOP_SECONDS = 90;
 
-/** The part of a server's row that a specification is made of. */
+/** The part of a server's row that determines its specification. */
 export type GameRow = OwnerSettings & { id: string };
 
-/** Inputs of a specification besides the row. */
+/** The other inputs of a specification. */
 export interface GameSettings {
   /** The server's data root on this machine, absolute. */
   dataDir: string;
-  /** `itzg/minecraft-server` or one that keeps its contract; without a tag the Java version chooses it. */
+  /** `itzg/minecraft-server` or a compatible image. Without a tag, the Java version determines it. */
   gameImage: string;
   /** Image of the sandbox core; `dormouse/sandbox:latest` by default. */
   sandboxImage?: string;
-  /** The most CPU time it may use at once, in cores. */
+  /** CPU limit in cores. */
   cpus: number;
   rconPassword: string;
-  /** Somebody has agreed to Mojang's EULA for this server. */
+  /** Mojang's EULA is accepted for this server. */
   eulaAccepted: boolean;
-  /** The build of the core that ran before. Absent: the image's installer takes the newest. */
+  /** The core's build of the previous run. Absent: the image installs the newest. */
   build?: string | undefined;
-  /** Open to the outside. */
+  /** Published ports. */
   ports: readonly PublishedPort[];
 }
 
-/** Returns an engine's inputs to run the server. Throws EngineError for a row with an unknown core, version or pack. */
+/**
+ * Returns the engine's specification of a server. Throws EngineError for a row with an unknown core, version or pack.
+ */
 export function gameSpec(row: GameRow, settings: GameSettings): GameSpec {
   if (!isAbsolute(settings.dataDir)) throw new TypeError(`the data root must be absolute: ${settings.dataDir}`);
   if (!CORES.includes(row.type)) throw new EngineError('core_unavailable', `There is no core called "${row.type}".`);
-  // A version reaches the image's shell scripts, so it may hold nothing a shell or a path would read.
+  // The version reaches the image's shell scripts, so it must not contain characters special to a shell or a path.
   if (row.version !== '' && !/^[0-9A-Za-z][0-9A-Za-z._+-]{0,63}$/.test(row.version)) {
     throw new EngineError('core_unavailable', `"${row.version}" is not a Minecraft version.`);
   }
@@ -100,18 +102,20 @@ export function gameSpec(row: GameRow, settings: GameSettings): GameSpec {
   };
 }
 
-/** The specification by which the installer runs alone: downloads, packs and loaders, then an exit with code 0 instead of a game. */
+/**
+ * Returns a specification that only installs: downloads, packs and loaders, then exit code 0 without starting the game.
+ */
 export function installSpec(row: GameRow, settings: GameSettings): GameSpec {
   const spec = gameSpec(row, settings);
   return { ...spec, env: { ...spec.env, SETUP_ONLY: 'true' } };
 }
 
-/** The tag of the game image whose Java runs this version. */
+/** Returns the tag of the game image whose Java runs this version. */
 export function javaTag(version: string, core: string): string {
   return `java${javaFor(version, core)}`;
 }
 
-// `name`, `name:release` and `name:latest` follow the Java version; a digest or a tag that names its Java is final.
+// `name`, `name:release` and `name:latest` get a tag for the Java version; a digest or a tag that names its Java stays.
 function imageFor(image: string, java: string): string {
   const [, name = image, tag = ''] = /^(.*?)(?::([^:/]+))?$/.exec(image) ?? [];
   if (image.includes('@') || tag.includes('java')) return image;
@@ -128,14 +132,15 @@ function sandboxEnv(row: OwnerSettings, settings: GameSettings): Record<string, 
   };
 }
 
-// No user text in here: the image expands `%…%` in property values, downloads what lists name and sources env files.
+// Must not contain user text: the image expands `%…%` in property values, downloads entries of lists and sources env
+// files.
 function imageEnv(row: OwnerSettings, settings: GameSettings): Record<string, string> {
   const heap = heapMb(row.ramMb);
   const pack = modpackEnv(row);
   return {
     ...(settings.eulaAccepted && { EULA: 'TRUE' }),
     TYPE: row.type.toUpperCase(),
-    // LATEST would upgrade the world on some later start: only a pack, which brings its own version, may say so.
+    // LATEST would upgrade the world on a later start; only a pack, which brings its own version, may use it.
     VERSION: pack.VERSION ?? concrete(row.version),
     INIT_MEMORY: `${Math.floor(heap / 4)}M`,
     MAX_MEMORY: `${heap}M`,

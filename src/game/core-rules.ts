@@ -3,21 +3,24 @@ import { StatusError } from '../kernel/status.ts';
 import { SANDBOX } from './container.ts';
 
 /**
- * Which servers may run what. Every core but the sandbox runs jars, plugins and mods that its owner has uploaded; where
- * games are processes, the machine itself runs that code.
+ * Rules on which servers can run which cores. Every core but the sandbox runs jars, plugins and mods uploaded by its
+ * owner. If games are processes, that code runs directly on the machine.
  */
 export interface CoreRules {
-  /** PERMISSION_DENIED UPLOADED_CODE_NOT_ALLOWED for a server that may not run code of its owner here. */
+  /** Throws PERMISSION_DENIED UPLOADED_CODE_NOT_ALLOWED if the server must not run its owner's code here. */
   require(row: { accountId: string; type: string }): Promise<void>;
-  /** PERMISSION_DENIED UPLOADED_CODE_NOT_ALLOWED for a caller who may not write files that an operator's server would run. */
+  /**
+   * Throws PERMISSION_DENIED UPLOADED_CODE_NOT_ALLOWED if the caller must not write files that an operator's server
+   * would run.
+   */
   requireWriter(caller: { accountId: string }, row: { accountId: string }): Promise<void>;
-  /** Members of an operator's server may not write its files, unless they are operators too. */
+  /** Members of an operator's server must not write its files, unless they are operators too. */
   operatorsWriteAlone: boolean;
 }
 
 export interface CoreRulesOptions {
   trusted: TrustedWithCode;
-  /** Whether an account is an operator's. Asked anew each time, as that may change. */
+  /** Whether an account is an operator's. Called each time, because the answer can change. */
   isOperatorAccount: (accountId: string) => Promise<boolean>;
 }
 

@@ -1,7 +1,7 @@
 import { compareVersions } from './minecraft-version.ts';
 import type { OwnerSettings } from './settings.ts';
 
-/** The first release of the game that a core was made for, by its project's downloads. */
+/** The first Minecraft release of each core, by its project's downloads. */
 const FIRST: Record<string, string> = {
   paper: '1.7.10',
   purpur: '1.14.1',
@@ -15,10 +15,10 @@ const FIRST: Record<string, string> = {
   arclight: '1.14.4',
   ketting: '1.20.1',
 };
-/** Cores whose projects have ended and offer no downloads any more, and what to use instead. */
+/** Cores whose projects no longer offer downloads, and their replacements. */
 const ENDED: Record<string, string> = { magma: 'mohist, or ketting from 1.20.1 on' };
 
-/** Why there is no such core, or none of it for a version of the game; undefined: there may be one. */
+/** Returns why the core does not exist, or has no build for the Minecraft version; undefined if it may exist. */
 export function missingCore({ type, version }: Pick<OwnerSettings, 'type' | 'version'>): string | undefined {
   const instead = ENDED[type];
   if (instead !== undefined) return `${type} is not available any more: its project has ended. Choose ${instead}`;
@@ -27,10 +27,7 @@ export function missingCore({ type, version }: Pick<OwnerSettings, 'type' | 'ver
   return `there is no ${type} for ${version}: its first is for ${first}`;
 }
 
-/**
- * The loader on which Arclight is made for a version: Forge, then NeoForge since the two parted. Fabric's is not
- * offered here.
- */
+/** Returns the loader of Arclight for a version: Forge, or NeoForge since the two split. Fabric's is not offered. */
 export function arclightLoader(version: string): 'forge' | 'neoforge' {
   return (compareVersions(version, '1.20.5') ?? 0) >= 0 ? 'neoforge' : 'forge';
 }

@@ -5,7 +5,7 @@ import { SANDBOX } from './container.ts';
  */
 export const EULA_URL = 'https://aka.ms/MinecraftEULA';
 
-/** Whether this software is Mojang's or made of it, so that somebody must have agreed to the EULA before it runs. */
+/** Whether this software is Mojang's or derived from it, so that the EULA must be accepted before it runs. */
 export function needsEula(type: string): boolean {
   return type !== SANDBOX;
 }

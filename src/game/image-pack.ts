@@ -6,13 +6,13 @@ import { type InstallerReading, saidByInstaller } from './installer-files.ts';
 import { MINECRAFT_VERSION } from './minecraft-version.ts';
 import type { PackSoftware, PackRef } from './settings.ts';
 
-/** Limit of an installer's notes for a shell: a few lines. */
+/** Limit of the installer's results file, which has a few lines. */
 const MAX_BYTES = 64 * KIB;
 
 /**
- * The software that the game image has installed for a server with a pack, from the files that its installer leaves in
- * the server's folder: the way to know a pack that no registry here knows. Only valid values are taken, as a pack or a
- * game may write there too.
+ * Returns the software that the game image installed for a server with a pack, from its installer's files in the
+ * server's folder. This also works for packs of no known registry. Only valid values are used, because a pack or a game
+ * may write there too.
  */
 export async function packOfImage(
   root: string,
@@ -32,7 +32,7 @@ export async function packOfImage(
   };
 }
 
-/** The results file is for a shell and names the pack's version as people call it; its id is in the manifest. */
+/** The results file is for a shell and has the pack's version name; the manifest has its id. */
 async function byHelper(
   jail: Jail,
   platform: string,
@@ -58,7 +58,7 @@ async function ftb(jail: Jail, ref: string, reading: InstallerReading): Promise<
   return { version: game?.version, type: loader?.name, modpackVersion };
 }
 
-/** `NAME="value"` a line. */
+/** Parses lines of `NAME="value"`. */
 function variables(text: string): Map<string, string> {
   return new Map([...text.matchAll(/^([A-Z_]+)="?([^"\n]*)"?$/gm)].map(([, name = '', value = '']) => [name, value]));
 }

@@ -7,19 +7,19 @@ import { KIB } from '../kernel/units.ts';
 import { type BuildOf, type BuildPin, buildPin } from './build-pins.ts';
 import { type InstallerReading, saidByInstaller } from './installer-files.ts';
 
-/** Lies with the files that it describes, hidden from owners, and is part of backups. */
+/** Stored with the files that it describes, hidden from owners, and included in backups. */
 const NOTE = '.dormouse-build.json';
-/** Read at each start, and a game may have written it. */
+/** Limited because it is read at each start, and a game may have written it. */
 const MAX_NOTE_BYTES = 4 * KIB;
-/** The most names of a folder that are looked at. */
+/** Limit of names read from a folder. */
 const MOST_NAMES = 10_000;
 
 const word = z.string().max(64);
 const Note = z.object({ type: word, version: word, build: word });
 
 /**
- * The build that this server has been noted to run; undefined where none is noted for just this core and version. A
- * game may write to the note, so what is not a build is ignored.
+ * Returns the recorded build of this server; undefined if none is recorded for this core and version. A game may change
+ * the record, so invalid builds are ignored.
  */
 export async function notedBuild(root: string, row: BuildOf): Promise<string | undefined> {
   const pin = buildPin(row);
@@ -31,9 +31,7 @@ export async function notedBuild(root: string, row: BuildOf): Promise<string | u
   });
 }
 
-/**
- * Notes which build the image's installer has put in place, for later starts. Where that is unknown, nothing is noted.
- */
+/** Records the build that the image's installer has installed, for later starts. An unknown build is not recorded. */
 export async function noteBuild(
   root: string,
   row: BuildOf,
@@ -50,7 +48,7 @@ export async function noteBuild(
   });
 }
 
-/** The next start takes the newest build, and notes that. */
+/** Deletes the record, so that the next start uses and records the newest build. */
 export async function forgetBuild(root: string, owner?: FileOwner): Promise<void> {
   await inJail(root, owner, (jail) => removeIfThere(jail, NOTE));
 }
@@ -71,8 +69,8 @@ async function manifestBuild(
 }
 
 /**
- * The build by which a file or folder is named. Of several numbers the greatest is the newest; of several loaders none
- * is certain.
+ * Returns the build in the name of a file or folder. Of several numbers, the greatest is the newest; several loaders
+ * are ambiguous.
  */
 async function namedBuild(jail: Jail, pin: BuildPin, row: BuildOf): Promise<string | undefined> {
   const { folder, before, after } = pin.named(row.version);
@@ -99,7 +97,7 @@ async function namedBuild(jail: Jail, pin: BuildPin, row: BuildOf): Promise<stri
   return builds[0];
 }
 
-/** Undefined where there is no folder yet, or no system to look into one safely. */
+/** Returns undefined if there is no folder yet, or the system cannot open one safely. */
 async function inJail<T>(
   root: string,
   owner: FileOwner | undefined,

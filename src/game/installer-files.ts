@@ -9,9 +9,9 @@ import type { WorkerPool } from '../kernel/workers/pool.ts';
 
 /** A manifest may list all files of an installation. */
 const MAX_BYTES = 16 * MIB;
-/** The longest that the thread which serves everybody reads itself: a millisecond or two, whatever is in it. */
+/** Longest file parsed on the main thread, which takes a millisecond or two, whatever its content. */
 const SHORT_BYTES = 32 * KIB;
-/** Limits of a worker, for the longest file an installer writes. */
+/** Limits of a worker, for the longest files that installers write. */
 const LIMITS = { cpuMs: 10_000, memoryMb: 256 };
 /** The worker's first descriptor. */
 const FILE = 4;
@@ -19,9 +19,9 @@ const FILE = 4;
 const word = (most: number) => z.string().max(most);
 const orNone = word(128).catch('');
 
-/** The fields read of each kind of file. */
+/** The fields used of each kind of file. */
 const SHAPES = {
-  /** The fields of all installers' manifests; each writes some of them. */
+  /** Fields of all installers' manifests; each writes some of them. */
   build: z.object({
     project: word(64).optional(),
     minecraftVersion: word(64).optional(),
@@ -49,16 +49,16 @@ const SHAPES = {
 type Kind = keyof typeof SHAPES;
 type Said<Of extends Kind> = z.output<(typeof SHAPES)[Of]>;
 
-/** The worker pool for long files, and the account that pays for it. */
+/** The worker pool for long files, and the account charged for it. */
 export interface InstallerReading {
-  /** Absent: the caller's own thread, which the size of a file alone bounds. */
+  /** Absent: the caller's own thread, limited by the file's size alone. */
   workers?: Pick<WorkerPool, 'run'> | undefined;
   tenant: string;
 }
 
 /**
  * Returns the content of an installer's JSON file; undefined if it is missing, not a plain file, invalid or too long. A
- * game can write there too, so long ones are parsed in a worker. Rejects like a full pool.
+ * game can write there too, so long files are parsed in a worker. Rejects if the pool is full.
  */
 export async function saidByInstaller<Of extends Kind>(
   jail: Jail,
@@ -78,13 +78,13 @@ export async function saidByInstaller<Of extends Kind>(
       | Said<Of>
       | undefined;
   } catch (error) {
-    // An installer's own file never is; one written by a game does not count.
+    // Installers write no such files; one written by a game does not count.
     if (error instanceof StatusError && error.reason === 'WORK_TOO_LARGE') return undefined;
     throw error;
   }
 }
 
-/** The same of the file that the worker has as its first descriptor. */
+/** The worker's part: parses the file passed as its first descriptor. */
 export const installerFile = job(
   import.meta.url,
   'installerFile',

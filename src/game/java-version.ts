@@ -1,15 +1,16 @@
 import type { JavaRange } from '../engines/engine.ts';
 import { compareVersions } from './minecraft-version.ts';
 
-/** Cores that load mods as Forge does, whose loader uses Java's internals. */
+/** Cores with a Forge-like loader, which uses Java's internals. */
 const FORGE_FAMILY = new Set(['forge', 'neoforge', 'mohist', 'magma', 'arclight', 'ketting']);
-/** Cores whose 1.16.5 runs on a newer Java than the game's own. */
+/** Cores whose 1.16.5 runs on a newer Java than the vanilla game. */
 const PAPER_FAMILY = new Set(['paper', 'purpur', 'pufferfish']);
 const BUKKIT_FAMILY = new Set([...PAPER_FAMILY, 'spigot', 'leaf', 'folia']);
 
 /**
- * The Java that suits a version of the game best: 8 up to 1.16 (16 for Paper's last 1.16.5), 17 up to 1.20.4, 21 up to 1.21, 25
- * from 26.1 on, as Mojang's version data says. Weekly snapshots go by their year. 21 for an unknown or empty version.
+ * Returns the best Java for a version of the game: 8 up to 1.16 (16 for Paper's last 1.16.5), 17 up to 1.20.4, 21 up to
+ * 1.21, 25 from 26.1, according to Mojang's version data. Weekly snapshots are decided by year. 21 for an unknown or
+ * empty version.
  */
 export function javaFor(version: string, core: string): number {
   const week = /^(\d\d)w\d\d/.exec(version);
@@ -23,9 +24,9 @@ export function javaFor(version: string, core: string): number {
 }
 
 /**
- * The versions of Java that a core can run on. A newer Java runs what was made for an older one, with two exceptions:
- * Forge needs Java 8 itself up to 1.12.2, and less than 16 up to 1.16.5 (its loader uses internals that Java 9 and 16
- * have closed); Bukkit's cores refuse more than 16 up to 1.16.5.
+ * Returns the Java versions that a core can run on. A newer Java runs code made for an older one, with two exceptions:
+ * Forge needs exactly Java 8 up to 1.12.2, and less than 16 up to 1.16.5 (its loader uses internals closed by Java 9
+ * and 16); Bukkit cores refuse more than 16 up to 1.16.5.
  */
 export function javaRange(version: string, core: string): JavaRange {
   const isUpTo = (last: string) => (compareVersions(version, last) ?? 1) <= 0;

@@ -3,21 +3,24 @@ import { MANAGEMENT_PORT, SANDBOX } from './container.ts';
 import { compareVersions } from './minecraft-version.ts';
 import type { OwnerSettings } from './settings.ts';
 
-/** The first release that has a management port (https://minecraft.wiki/w/Minecraft_Server_Management_Protocol). */
+/** The first release with a management port (https://minecraft.wiki/w/Minecraft_Server_Management_Protocol). */
 const SINCE = '1.21.9';
 
 /** The part of a server's row that decides whether its game has a management port. */
 export type ManagedRow = Pick<OwnerSettings, 'type' | 'version'>;
 
-/** Whether the game of a server is known to have a management port; the sandbox without a version is the newest release. */
+/**
+ * Whether a server's game is known to have a management port. The sandbox without a version counts as the newest
+ * release.
+ */
 export function hasManagement({ type, version }: ManagedRow): boolean {
   if (version === '') return type === SANDBOX;
   return (compareVersions(version, SINCE) ?? -1) >= 0;
 }
 
 /**
- * The secret of a server's management port: 40 letters and digits, as games demand. Derived from the password of its
- * console, which it does not reveal; both open as much and lie in the same file.
+ * Returns the secret of a server's management port: 40 letters and digits, as games require. Derived from the console's
+ * password, which it does not reveal; both grant the same access and are in the same file.
  */
 export function managementSecret(rconPassword: string): string {
   return createHmac('sha256', rconPassword).update('management').digest('hex').slice(0, 40);
@@ -28,13 +31,13 @@ export function managementProperties(row: ManagedRow, rconPassword: string): [st
   if (!hasManagement(row)) return [['management-server-enabled', 'false']];
   return [
     ['management-server-enabled', 'true'],
-    // As reachable as the console: from the game's own network only, where nothing is published.
+    // As reachable as the console: only from the game's own network, because the port is not published.
     ['management-server-host', '0.0.0.0'],
     ['management-server-port', String(MANAGEMENT_PORT)],
     ['management-server-secret', managementSecret(rconPassword)],
-    // It is on by default and would need a certificate; the way is one network of this machine.
+    // On by default and would require a certificate; the connection stays on one network of this machine.
     ['management-server-tls-enabled', 'false'],
-    // Only pages in browsers send an origin, and none may use the port.
+    // Only browsers send an origin, and they must not use the port.
     ['management-server-allowed-origins', ''],
   ];
 }

@@ -3,9 +3,9 @@ export const MINECRAFT_VERSION =
   /^(?:\d{1,3}\.\d{1,3}(?:\.\d{1,3})?(?:-(?:pre|rc|snapshot)-?\d{1,3})?|\d{2}w\d{2}[a-z])$/;
 
 /**
- * Compares two releases as their numbers go (`1.9` before `1.21.4` before `26.1`): negative, zero or positive. A
- * pre-release or candidate counts as its release. Undefined where one of them is not a release, such as a weekly
- * snapshot.
+ * Compares two releases numerically (`1.9` before `1.21.4` before `26.1`). Returns a negative number, zero or a
+ * positive number. A pre-release or candidate counts as its release. Undefined unless both are releases; weekly
+ * snapshots are not.
  */
 export function compareVersions(one: string, other: string): number | undefined {
   const [a, b] = [numbersOf(one), numbersOf(other)];

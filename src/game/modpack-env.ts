@@ -3,18 +3,18 @@ import type { OwnerSettings } from './settings.ts';
 
 type Pack = Pick<OwnerSettings, 'modpackPlatform' | 'modpackRef' | 'modpackVersion' | 'version'>;
 
-/** The form of a pack's name that may be given to the image. */
+/** Pattern of pack names that may be passed to the image. */
 export const SLUG = /^[A-Za-z0-9][A-Za-z0-9_-]{0,127}$/;
 const NUMBER = /^[0-9]{1,12}$/;
 
 /**
- * Returns the game image's variables for a server's mod pack; empty without one. Only ids from the platform's registry
- * pass: the same variables also accept URLs, paths and lists, which the container would download. Throws EngineError
+ * Returns the game image's variables for a server's mod pack; empty without one. Accepts only ids from the platform's
+ * registry, because the image would also download URLs, paths and lists given in these variables. Throws EngineError
  * `install_failed` for anything else.
  */
 export function modpackEnv(row: Pack): Record<string, string> {
   if (row.modpackPlatform === '') return {};
-  // A pack with a fixed version brings its Minecraft version; without one, the server's version narrows the choice.
+  // A pinned pack version determines the Minecraft version; otherwise the server's version narrows the choice.
   const VERSION = row.modpackVersion === '' && row.version !== '' ? row.version : 'LATEST';
   switch (row.modpackPlatform.toLowerCase()) {
     case 'modrinth':

@@ -1,19 +1,20 @@
 import { PLAYER_NAME } from './players/profiles.ts';
 
-/** Other sources of the players on a server, beside the game's answer to `list`. */
+/** Sources of player names besides the game's answer to `list`. */
 export interface OtherNames {
-  /** The names with which players came through the proxy. */
+  /** Names of players joined through the proxy. */
   joined: readonly string[];
-  /** The names that the game remembers of earlier visits. */
+  /** Names the game remembers from earlier visits. */
   remembered: readonly string[];
   /** The players in the game's status if it names all of them, else undefined. */
   sample(): Promise<readonly string[] | undefined>;
 }
 
 /**
- * The names of the players online. Cores and plugins reword the answer to `list`: groups, ranks, AFK marks, nicknames, places.
- * An answer in plain names counts if these are known. Otherwise the proxy's names count if they are as many as the answer says,
- * then the status. Only without both is a decorated answer taken apart; an item that leaves no single name is dropped.
+ * Returns the names of the players online. Cores and plugins add groups, ranks, AFK marks, nicknames and places to the
+ * answer to `list`. An answer of plain, known names is used as is. Otherwise the proxy's names are used if their number
+ * matches the answer, then the status. Only without both is a decorated answer parsed; an item that leaves no single
+ * name is dropped.
  */
 export async function onlinePlayers(answer: string, others: OtherNames): Promise<string[]> {
   const { joined, remembered } = others;
@@ -29,15 +30,15 @@ export async function onlinePlayers(answer: string, others: OtherNames): Promise
   return distinct(listed.flatMap((item) => nameIn(item, known) ?? []));
 }
 
-/** How many players the game's answer to `list` counts; null if it names no number. */
+/** Returns the number of players in the game's answer to `list`; null without one. */
 export function listedCount(answer: string): number | null {
   const count = /(?<!\w)\d{1,9}(?!\w)/.exec(withoutCodes(answer))?.[0];
   return count === undefined ? null : Number(count);
 }
 
 /**
- * The players in the JSON of a status, if it names as many as it counts and each is an account with a name. A game names some of
- * many, hides those who ask for it, and plugins put advertisements there.
+ * Returns the players in a status JSON, if it names as many as it counts and each is an account with a name. Games list
+ * only some of many players and hide those who opt out, and plugins put advertisements there.
  */
 export function sampledPlayers(status: string): string[] | undefined {
   const { players } = JSON.parse(status) as { players?: { online?: unknown; sample?: unknown } };
@@ -55,7 +56,7 @@ function withoutCodes(answer: string): string {
   return answer.replaceAll(/§./gs, '');
 }
 
-/** The items between the commas, after the colon of the first line or of a group's title. */
+/** Returns the items between commas after the colon of the first line or of a group's title. */
 function itemsIn(answer: string): string[] {
   const [head = '', ...lines] = withoutCodes(answer).split('\n');
   const isList = head.includes(':') || listedCount(answer) !== null;
@@ -67,12 +68,12 @@ function itemsIn(answer: string): string[] {
     .filter((item) => item !== '');
 }
 
-/** Splits at commas outside brackets: a place has some of its own. */
+/** Splits at commas outside brackets, because places contain some. */
 function commaSeparated(line: string): string[] {
   return line.replaceAll(/[([{<][^()[\]{}<>]*[)\]}>]/g, (part) => part.replaceAll(',', ';')).split(',');
 }
 
-/** The player in an item: a known one, or the only name left without brackets and marks. */
+/** Returns the player in an item: a known one, or the only name left without brackets and marks. */
 function nameIn(item: string, known: ReadonlyMap<string, string>): string | undefined {
   const words = item.split(/[^\w.]+/).filter((word) => PLAYER_NAME.test(word));
   const one = words.map((word) => known.get(word.toLowerCase())).find((name) => name !== undefined);
@@ -86,7 +87,7 @@ function distinct(names: readonly string[]): string[] {
   return [...new Map(names.map((name) => [name.toLowerCase(), name])).values()];
 }
 
-/** The names as the answer has them in order, if it names them all. */
+/** Returns the names in the answer's order, if it contains all of them. */
 function inOrder(names: readonly string[], listed: readonly string[]): string[] {
   const byName = new Map(names.map((name) => [name.toLowerCase(), name]));
   const same = listed.length === names.length && listed.every((item) => byName.has(item.toLowerCase()));

@@ -1,6 +1,6 @@
 /**
- * Starts games and interprets their logs and files. Never: text of users in the variables of the game image, which
- * expands and downloads some of them.
+ * Starts games and interprets their logs and files. Never: user text in the variables of the game image, which expands
+ * and downloads some of them.
  */
 import type { TrustedWithCode } from '../engines/process/confined.ts';
 import type { Feature } from '../web/feature.ts';
@@ -11,11 +11,11 @@ import { type CoreRules, createCoreRules } from './core-rules.ts';
 export interface OpenGameOptions {
   catalogue: Catalogue;
   trusted: TrustedWithCode;
-  /** Whether an account is an operator's. Asked anew each time, as that may change. */
+  /** Whether an account is an operator's. Called each time, because the answer can change. */
   isOperatorAccount: (accountId: string) => Promise<boolean>;
 }
 
-/** Which games there are, and which of them a server may run. */
+/** Opens the catalogue of games and the rules on which of them a server can run. */
 export function openGame({ catalogue, ...rules }: OpenGameOptions): { cores: CoreRules; feature: Feature } {
   const cores = createCoreRules(rules);
   return { cores, feature: { operations: catalogueOperations({ catalogue, cores }) } };

@@ -5,19 +5,23 @@ import { type FileOwner, writeAtomic } from '../kernel/atomic-file.ts';
 import { decodeText } from '../kernel/decode-text.ts';
 import { MIB } from '../kernel/units.ts';
 
-/** Files of other kinds, lists for example, are read up to here. */
+/** Default size limit of files, such as lists. */
 const MAX_BYTES = MIB;
 const FLAGS = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
 
-// Some are read at each boot, and most are not there: file handles, and the traces of their errors, take half again of the time.
+// Some files are read at each boot and usually missing; file handles and their error traces would take half as long
+// again.
 const calls = { open: promisify(open), fstat: promisify(fstat), read: promisify(read), close: promisify(close) };
 
-/** The text of `readPlainBytes` (`decodeText`). */
+/** Returns the text of `readPlainBytes` (`decodeText`). */
 export async function readPlain(path: string, maxBytes = MAX_BYTES): Promise<string> {
   return decodeText(await readPlainBytes(path, maxBytes));
 }
 
-/** A plain file's bytes, none if there is no file. Neither follows a link nor waits on a pipe. Rejects with EngineError. */
+/**
+ * Returns a plain file's bytes; empty if there is no file. Does not follow links or block on pipes. Rejects with
+ * EngineError.
+ */
 export async function readPlainBytes(path: string, maxBytes = MAX_BYTES): Promise<Buffer> {
   const file = await calls.open(path, FLAGS).catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') return undefined;
@@ -33,7 +37,7 @@ export async function readPlainBytes(path: string, maxBytes = MAX_BYTES): Promis
   }
 }
 
-/** As long as it was when it was opened, or shorter. */
+/** Reads up to the size the file had when opened. */
 async function bytesOf(file: number, sizeBytes: number): Promise<Buffer> {
   const bytes = Buffer.allocUnsafe(sizeBytes);
   let length = 0;
@@ -43,7 +47,7 @@ async function bytesOf(file: number, sizeBytes: number): Promise<Buffer> {
   return bytes.subarray(0, length);
 }
 
-/** Writes a file of mode 0640 (`writeAtomic`) in the place of one that `readPlain` has read. */
+/** Writes a file of mode 0640 (`writeAtomic`) over one read by `readPlain`. */
 export function writePlain(path: string, text: string, owner?: FileOwner): Promise<void> {
   return writeAtomic(path, text, { mode: 0o640, owner });
 }

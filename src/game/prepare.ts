@@ -6,9 +6,7 @@ import { liftConnectionThrottle } from './connection-throttle.ts';
 import type { GameRow, GameSettings } from './container.ts';
 import { acceptEula, writeProperties } from './properties/properties.ts';
 
-/**
- * Makes the data root ready for a boot: the folder, the licence where somebody has agreed to it, the properties. Idempotent.
- */
+/** Prepares the data root for a boot: the folder, the EULA if it is accepted, the properties. Idempotent. */
 export async function prepareDataRoot(
   dataDir: string,
   row: GameRow,
@@ -19,7 +17,7 @@ export async function prepareDataRoot(
   await mkdir(root, { recursive: true, mode: 0o750 });
   const isRoot = process.getuid?.() === 0;
   if (owner !== undefined) await handOver(root, owner);
-  // So that `handOver` later sees that the owner has changed.
+  // Lets `handOver` notice the change of owner.
   else if (isRoot) await chown(root, 0, 0);
   if (eulaAccepted) await acceptEula(root, owner);
   await writeProperties(root, row, rconPassword, owner);

@@ -1,4 +1,4 @@
-/** Releases by the number of the protocol that their clients speak. From minecraft-data (protocolVersions.json), 1.7 on. */
+/** Releases by protocol number, from minecraft-data (protocolVersions.json), since 1.7. */
 const RELEASES: Readonly<Record<number, string>> = {
   4: '1.7.2 1.7.4 1.7.5',
   5: '1.7.6 1.7.7 1.7.8 1.7.9 1.7.10',
@@ -60,7 +60,7 @@ const BY_RELEASE = new Map(
   ),
 );
 
-/** The protocol of a release; null for one that is newer than this list, or none. */
+/** Returns the protocol of a release; null if it is unknown or newer than this list. */
 export function protocolOf(version: string): number | null {
   return BY_RELEASE.get(version) ?? null;
 }

@@ -2,23 +2,23 @@
 export interface OwnerSettings {
   /** The server software: one of `CORES`. */
   type: string;
-  /** The version of Minecraft; '' only where a pack or the sandbox decides it. */
+  /** The Minecraft version; '' only if a pack or the sandbox determines it. */
   version: string;
   ramMb: number;
   /** The description in the server list, in the formats of `parseMotd`; '' for the default. */
   motd: string;
-  /** Entries of `server.properties`, by name; never those that Dormouse sets itself. */
+  /** Entries of `server.properties`, by name; excludes those that Dormouse sets itself. */
   properties: Record<string, string>;
-  /** `modrinth`, `curseforge`, `ftb`; '' for a server without a mod pack. */
+  /** `modrinth`, `curseforge`, `ftb`; '' without a mod pack. */
   modpackPlatform: string;
-  /** The pack's slug or id there. */
+  /** The pack's slug or id on its platform. */
   modpackRef: string;
-  /** The id of one of its versions; '' for the newest. */
+  /** The id of a pack version; '' for the newest. */
   modpackVersion: string;
 }
 
-/** Which pack a server has, as in its row. */
+/** A server's pack, as in its row. */
 export type PackRef = Pick<OwnerSettings, 'modpackRef' | 'modpackVersion' | 'version'>;
 
-/** The server software that an installed pack brings, for the server's row. */
+/** The server software of an installed pack, for the server's row. */
 export type PackSoftware = Pick<OwnerSettings, 'type' | 'version' | 'modpackVersion'>;

@@ -1,7 +1,7 @@
 import { KIB } from '../kernel/units.ts';
 import { SANDBOX } from './container.ts';
 
-/** How well a game keeps its pace: ticks a second (20 are wanted), and how long one takes on average, in ms. */
+/** A game's ticks per second (normally 20), and the average duration of a tick in ms. */
 export interface TickStats {
   tps: number;
   mspt: number;
@@ -9,7 +9,7 @@ export interface TickStats {
 
 const FULL_TPS = 20;
 const TICK_MS = 50;
-/** Replies come from the game or from a plugin; a longer one is not understood. */
+/** Replies come from the game or a plugin; longer ones are ignored. */
 const MAX_REPLY_CHARS = 16 * KIB;
 
 const TPS_AND_MSPT = new Set('paper purpur pufferfish leaf folia'.split(' '));
@@ -20,7 +20,7 @@ const MSPT = new RegExp(String.raw`Server tick times [^:]{1,80}:\s*◴?\s*${NUMB
 const MEAN = new RegExp(String.raw`Overall ?: Mean tick time: ${NUMBER} ms\. Mean TPS: ${NUMBER}`);
 const OVERALL = new RegExp(String.raw`Overall: ${NUMBER} TPS \(${NUMBER} ms/tick\)`);
 
-/** The console commands whose replies `readTickStats` understands; none for games that cannot be asked. */
+/** Returns the console commands whose replies `readTickStats` parses; empty for games without such a command. */
 export function tickCommands({ core, version }: { core: string; version: string }): string[] {
   const name = core.toLowerCase();
   if (TPS_AND_MSPT.has(name)) return ['tps', 'mspt'];
@@ -28,12 +28,12 @@ export function tickCommands({ core, version }: { core: string; version: string 
   return name === SANDBOX || knowsTickQuery(version) ? ['tick query'] : [];
 }
 
-/** Whether a game of this software and version can be asked for its pace at all. */
+/** Whether a game of this software and version reports tick statistics. */
 export function tellsTicks(game: { core: string; version: string }): boolean {
   return tickCommands(game).length > 0;
 }
 
-/** Returns the figures of the replies; undefined if one is missing or unexpected. */
+/** Parses the replies; undefined if one is missing or unexpected. */
 export function readTickStats(replies: readonly string[]): TickStats | undefined {
   const text = replies
     .map((reply) => reply.slice(0, MAX_REPLY_CHARS))
@@ -54,7 +54,7 @@ function stats(tps: string, mspt: string): TickStats {
   return { tps: rounded(Math.min(FULL_TPS, numberOf(tps))), mspt: rounded(numberOf(mspt)) };
 }
 
-/** Some locales of games write a decimal comma. */
+/** Some locales use a decimal comma. */
 function numberOf(text: string): number {
   return Number(text.replace(',', '.'));
 }
@@ -63,7 +63,7 @@ function rounded(value: number): number {
   return Math.round(value * 100) / 100;
 }
 
-/** `tick query` came with 1.20.3. A version that is not of the form 1.x.y is newer than those that were. */
+/** Whether the version has `tick query`, added in 1.20.3. Versions not of the form 1.x.y are newer. */
 function knowsTickQuery(version: string): boolean {
   const [, minor, patch = '0'] = /^1\.(\d{1,3})(?:\.(\d{1,3}))?/.exec(version) ?? [];
   return minor === undefined || Number(minor) * 1_000 + Number(patch) >= 20_003;

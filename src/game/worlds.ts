@@ -3,27 +3,27 @@ import { isGone, removeIfThere, textIfThere } from '../jail/if-there.ts';
 import type { Jail } from '../jail/jail.ts';
 import { StatusError } from '../kernel/status.ts';
 
-/** The default name of a world. */
+/** The default world name. */
 const DEFAULT_LEVEL = 'world';
 const PROPERTY = 'level-name';
-/** Bukkit and its kin keep a world's other dimensions in folders of their own. */
+/** Bukkit and its derivatives keep a world's other dimensions in separate folders. */
 const DIMENSIONS = ['_nether', '_the_end'];
 
 /** A world in a server's folder, with its dimensions. */
 export interface World {
   name: string;
-  /** The one of the next start. */
+  /** The world of the next start. */
   active: boolean;
-  /** Its folders: its own, and those of the nether and the end where these have their own. */
+  /** Its own folder, and those of the nether and the end if they are separate. */
   folders: string[];
 }
 
-/** Whether a world may have this name: it lies directly in the server's folder. */
+/** Whether a name is valid for a world in the server's folder. */
 export function isWorldName(name: string): boolean {
   return name !== '' && name !== '.' && name !== '..' && !name.includes('/') && !name.startsWith('.dormouse-');
 }
 
-/** The name of the active world: the owner's setting, else the file's, else the game's default. */
+/** Returns the name of the active world: the owner's setting, else the file's, else the game's default. */
 export async function levelNameOf(
   row: { properties: Readonly<Record<string, string>> },
   jail: Jail | undefined,
@@ -31,7 +31,7 @@ export async function levelNameOf(
   return row.properties[PROPERTY] || (jail ? await loadedLevelName(jail) : DEFAULT_LEVEL);
 }
 
-/** The name of the world that a game booted with the present `server.properties` has loaded. */
+/** Returns the name of the world loaded by a game that booted with the present `server.properties`. */
 export async function loadedLevelName(jail: Jail): Promise<string> {
   return (await levelNameInFile(jail)) || DEFAULT_LEVEL;
 }
@@ -41,18 +41,21 @@ async function levelNameInFile(jail: Jail): Promise<string> {
   return (text !== undefined && parseProperties(text).get(PROPERTY)) || '';
 }
 
-/** An owner's properties with another active world. */
+/** Returns an owner's properties with another active world. */
 export function withLevelName(properties: Record<string, string>, name: string): Record<string, string> {
   return { ...properties, [PROPERTY]: name };
 }
 
-/** As `withLevelName`, but only where another world would be active otherwise. */
+/** Like `withLevelName`, but only if a different world would be active otherwise. */
 export function restoredProperties(properties: Record<string, string>, name: string): Record<string, string> {
   const untouched = name === DEFAULT_LEVEL && properties[PROPERTY] === undefined;
   return untouched || name === '' ? properties : withLevelName(properties, name);
 }
 
-/** The worlds in a server's folder, by name; the active one even if it is yet to be made. A world is what has a `level.dat`. */
+/**
+ * Returns the worlds in a server's folder by name, including the active one even if it is yet to be created. A world is
+ * a folder with a `level.dat`.
+ */
 export async function worldsIn(jail: Jail | undefined, active: string): Promise<World[]> {
   const folders: string[] = [];
   if (jail) {
@@ -90,7 +93,7 @@ export async function worldBytes(jail: Jail, { folders }: Pick<World, 'folders'>
   return bytes;
 }
 
-/** Removes a world with its dimensions; missing folders are fine. Each folder disappears in one step. */
+/** Removes a world with its dimensions. Missing folders are ignored. Each folder disappears in one step. */
 export async function removeWorld(
   jail: Jail,
   name: string,

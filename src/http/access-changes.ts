@@ -1,28 +1,29 @@
 import type { Tx } from '../store/store.ts';
 
-/** Somebody's access has become less, or other, than it was. What is absent is not restricted. */
+/** A reduction or change of access. Access through absent fields is unaffected. */
 export interface AccessChange {
   /** This key was revoked. */
   keyId?: string;
   /** This session ended. */
   sessionId?: string;
-  /** This app's tokens were revoked, for `userId` only where that is given. */
+  /** This app's tokens were revoked; with `userId`, only that user's. */
   clientId?: string;
   /** The permissions of this user changed; with `serverId`, on that server. */
   userId?: string;
   serverId?: string;
 }
 
-/**
- * Notifies code that acts for a user or keeps something open for one (streams, SFTP sessions) of permission changes.
- */
+/** Notifies code that acts for a user, or keeps streams or SFTP sessions open for one, of permission changes. */
 export interface AccessChanges {
   announce(change: AccessChange): void;
-  /** Calls after each change, once it is stored. Returns the cancellation. */
+  /** Calls `listener` after each stored change. Returns a function that removes it. */
   onAccessChange(listener: (change: AccessChange) => void): () => void;
-  /** To be called in the write that changes a key's access, or a user's to a server: what must go with it goes in that write. */
+  /**
+   * Runs the write listeners. Called in the write that changes the access of a key, or of a user to a server, so that
+   * dependent rows change in the same write.
+   */
   inWrite(tx: Tx, change: AccessChange, at: number): Promise<void>;
-  /** Calls in each such write, which rejects with what the listener rejects with. */
+  /** Calls `listener` in each such write, which fails if the listener rejects. */
   onWrite(listener: AccessWriteListener): void;
 }
 

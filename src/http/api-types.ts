@@ -122,7 +122,7 @@ export interface paths {
         put?: never;
         /**
          * Open a checkout
-         * @description Gives the address of a payment page. Once it is paid there, the wallet has the amount; nothing else is to be done.
+         * @description Returns the address of a payment page. Once paid, the amount is in the wallet; no further call is needed.
          *
          *     Needs the scope `billing:read`.
          */
@@ -214,7 +214,7 @@ export interface paths {
         };
         /**
          * List regions
-         * @description Where servers can be, whether anything runs there now, and what room is left.
+         * @description The regions for servers, their availability and their free capacity.
          *
          *     Needs the scope `servers:read`.
          */
@@ -316,7 +316,7 @@ export interface paths {
         put?: never;
         /**
          * Start a server
-         * @description Wakes the server; poll it until `state` is `running`. A server that starts or runs already is left as it is.
+         * @description Wakes the server. Poll it until `state` is `running`. Does nothing if the server is starting or running.
          *
          *     Needs the scope `servers:write`. On the server, needs the role `limited`.
          */
@@ -338,7 +338,7 @@ export interface paths {
         put?: never;
         /**
          * Stop a server
-         * @description Saves and stops; metered billing ends, data stays. A server that sleeps already is left as it is.
+         * @description Saves and stops the server. Metered billing ends, data stays. Does nothing if it is asleep.
          *
          *     Needs the scope `servers:write`. On the server, needs the role `limited`.
          */
@@ -469,7 +469,7 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Set where alerts go
+         * Set the alert webhook
          * @description A webhook of a chat platform, at a public https address. Empty: alerts are off. Where its name leads is looked at with each call alone; the audit log says when one was given up. Of low TPS alerts tell only where the game tells its pace: see `ticksAvailable` of GetServerMetrics.
          *
          *     Needs the scope `servers:write`. On the server, needs the role `member`.
@@ -536,7 +536,7 @@ export interface paths {
         put?: never;
         /**
          * Kill a server
-         * @description Ends a start or a stop that hangs, without saving. A server that sleeps already is left as it is.
+         * @description Ends a hanging start or stop without saving. Does nothing if the server is asleep.
          *
          *     Needs the scope `servers:write`. On the server, needs the role `member`.
          */
@@ -579,7 +579,7 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Set who may wake the server by joining
+         * Set who can wake the server by joining
          * @description What is absent stays as it is, so the empty body reads the policy. It is about joins alone: keys, schedules and the dashboard start the server as ever, and who may play in an awake one is for the game to say. Banned players wake nothing.
          *
          *     Needs the scope `servers:write`. On the server, needs the role `member`.
@@ -714,7 +714,7 @@ export interface paths {
          *     stream after those. A comment `: ping` comes every 15 seconds; a stream ends after 30 minutes. Three may be open at
          *     once with one key, ten on one account (429). Lines are cut at 8 KiB; a slow reader is told how many are missing.
          *
-         *     Needs the scope `servers:read`. Takes API keys only; a Bearer token is no credential here (401). On the server, needs the role `limited`.
+         *     Needs the scope `servers:read`. Accepts API keys only; a Bearer token is refused (401). On the server, needs the role `limited`.
          */
         get: operations["StreamServerLogs"];
         put?: never;
@@ -756,7 +756,7 @@ export interface paths {
         };
         /**
          * Read a server's audit log
-         * @description Who did what with the server, newest first. Who was let in is for its owner only.
+         * @description The server’s audit log, newest first. Entries about members are only for its owner.
          *
          *     Needs the scope `servers:read`. On the server, needs the role `limited`.
          */
@@ -886,7 +886,7 @@ export interface paths {
         };
         /**
          * Show the server's MySQL database
-         * @description `present` is false, and the rest empty, where it has none, or none are on offer.
+         * @description `present` is false, and the rest empty, without a database or if none are offered.
          *
          *     Needs the scope `servers:write`. On the server, needs the role `member`.
          */
@@ -894,7 +894,7 @@ export interface paths {
         put?: never;
         /**
          * Give the server a MySQL database
-         * @description Of its own, with a user who may do anything in it and nothing elsewhere. UNIMPLEMENTED where this service offers no databases.
+         * @description Of its own, with a user who may do anything in it and nothing elsewhere. UNIMPLEMENTED if this service offers no databases.
          *
          *     Needs the scope `servers:write`. On the server, needs the role `member`.
          */
@@ -916,7 +916,7 @@ export interface paths {
         put?: never;
         /**
          * Drop the server's MySQL database
-         * @description For good, with everything in it; sessions end. A later one has another name.
+         * @description Deletes it permanently with all its data; sessions end. A later database has another name.
          *
          *     Needs the scope `servers:write`. On the server, needs the role `member`.
          */
@@ -958,7 +958,7 @@ export interface paths {
         };
         /**
          * Read how to reach the files over SFTP
-         * @description All but the password, which is shown only when it is made. The user name is empty before the first time.
+         * @description The access without the password, which is returned only when it is created. The user name is empty before the first time.
          *
          *     Needs the scope `servers:read`. On the server, needs the role `owner`.
          */
@@ -981,7 +981,7 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Let somebody in over SFTP
+         * Enable SFTP
          * @description Makes a password for the server's one SFTP user, whether the server is awake or asleep. Ends all sessions that are open, also those of the password before.
          *
          *     Needs the scope `files:write`. On the server, needs the role `owner`.
@@ -1003,7 +1003,7 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Let nobody in over SFTP
+         * Disable SFTP
          * @description The password is void for good. Ends all sessions that are open, also those of the password before.
          *
          *     Needs the scope `files:write`. On the server, needs the role `owner`.
@@ -1046,7 +1046,7 @@ export interface paths {
         };
         /**
          * List mods and plugins
-         * @description Those that were added here, and what they need. Not what a mod pack brings, nor what was uploaded by hand.
+         * @description Mods added here, with their dependencies. Not those of a mod pack or uploaded by hand.
          *
          *     Needs the scope `servers:read`. On the server, needs the role `limited`.
          */
@@ -1140,7 +1140,7 @@ export interface paths {
         };
         /**
          * List backups
-         * @description Newest first; those that wait, are being made or have failed too.
+         * @description Newest first, including queued, running and failed ones.
          *
          *     Needs the scope `backups`. On the server, needs the role `member`.
          */
@@ -1170,7 +1170,7 @@ export interface paths {
         put?: never;
         /**
          * Delete a backup
-         * @description Also one that is being made, which is then given up. A locked one is unlocked first.
+         * @description A backup in progress is cancelled. Unlock a locked one first.
          *
          *     Needs the scope `backups`. On the server, needs the role `member`.
          */
@@ -1236,7 +1236,7 @@ export interface paths {
         put?: never;
         /**
          * Lock or unlock a backup
-         * @description A locked one is neither deleted nor removed by the rules of retention.
+         * @description A locked backup is not deleted, by hand or by retention.
          *
          *     Needs the scope `backups`. On the server, needs the role `member`.
          */
@@ -1258,7 +1258,7 @@ export interface paths {
         put?: never;
         /**
          * Set how many backups are kept
-         * @description The newest, and the newest of so many hours, days, weeks and months (UTC); the rest go when a backup has been made. Locked ones and the newest good one always stay. Fields left out stay as they are; all 0 keeps everything.
+         * @description Keeps the newest backups, and the newest of as many hours, days, weeks and months (UTC). The rest are deleted after the next backup. Locked ones and the newest good one always stay. Fields left out stay as they are; all 0 keeps everything.
          *
          *     Needs the scope `backups`. On the server, needs the role `member`.
          */
@@ -1308,7 +1308,7 @@ export interface paths {
         put?: never;
         /**
          * Write a file
-         * @description Makes or replaces a file of at most 4 MiB, whole or not at all, with the directories above it. For more: UploadFile.
+         * @description Creates or replaces a file of at most 4 MiB atomically, with the directories above it. For larger files: UploadFile.
          *
          *     Needs the scope `files:write`. On the server, needs the role `member`.
          */
@@ -1330,7 +1330,7 @@ export interface paths {
         put?: never;
         /**
          * Copy a file or directory
-         * @description With all that is in it, but for links. There must be nothing at `to` yet. Ends when the caller goes away.
+         * @description With all its content except links. `to` must not exist. Stops when the caller disconnects.
          *
          *     Needs the scope `files:write`. On the server, needs the role `member`.
          */
@@ -1352,7 +1352,7 @@ export interface paths {
         put?: never;
         /**
          * Rename or move a file or directory
-         * @description There must be nothing at `to` yet, but for the directory above it.
+         * @description `to` must not exist; the directory above it must.
          *
          *     Needs the scope `files:write`. On the server, needs the role `member`.
          */
@@ -1462,7 +1462,7 @@ export interface paths {
         put?: never;
         /**
          * Pack files and directories into an archive
-         * @description Of the kind that the name `to` says: `.zip`, `.tar`, `.tar.gz` or `.tar.zst`. Links are left out. There must be nothing at `to` yet. Ends when the caller goes away.
+         * @description The name `to` decides the format: `.zip`, `.tar`, `.tar.gz` or `.tar.zst`. Links are left out. `to` must not exist. Stops when the caller disconnects.
          *
          *     Needs the scope `files:write`. On the server, needs the role `member`.
          */
@@ -1534,7 +1534,7 @@ export interface paths {
         put?: never;
         /**
          * Delete a schedule
-         * @description A run that has begun goes on.
+         * @description A run in progress continues.
          *
          *     Needs the scope `servers:write`. On the server, needs the role `member`.
          */
@@ -1556,7 +1556,7 @@ export interface paths {
         put?: never;
         /**
          * Run a schedule now
-         * @description Also a disabled one; its next time stays. Answers when the run has ended, or after ten seconds while it goes on. ABORTED where it is running already.
+         * @description Also a disabled one; its next time stays. Answers when the run has ended, or after ten seconds while it goes on. ABORTED if it is running already.
          *
          *     Needs the scope `servers:write`. Besides, needs `console` for kind `command` and `backups` for kind `backup`. On the server, needs the role `member`.
          */
@@ -1644,7 +1644,7 @@ export interface paths {
         put?: never;
         /**
          * Delete a world
-         * @description With its nether and end, for good. Not the active one while the server is awake.
+         * @description Deletes it permanently with its Nether and End. Not the active world while the server is awake.
          *
          *     Needs the scope `servers:write`. On the server, needs the role `member`.
          */
@@ -1797,7 +1797,7 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Make a player an operator, or no longer
+         * Add or remove an operator of the game
          * @description Of the level that `op-permission-level` says. Told to the game where it runs, written into its files where it sleeps; not while it starts or stops. What is so already stays as it is.
          *
          *     Needs the scope `servers:write`. On the server, needs the role `member`.
@@ -1848,7 +1848,7 @@ export interface paths {
         put?: never;
         /**
          * Save a server as a template
-         * @description Its settings, not its world nor its files.
+         * @description Its settings, without its world and files.
          *
          *     Needs the scope `servers:write`.
          */
@@ -1892,7 +1892,7 @@ export interface paths {
         put?: never;
         /**
          * Delete a template
-         * @description One of your own; servers made from it stay as they are.
+         * @description One of your own. Servers created from it stay as they are.
          *
          *     Needs the scope `servers:write`.
          */
@@ -1912,7 +1912,7 @@ export interface paths {
         };
         /**
          * List members
-         * @description Who beside you has been let into the server, or invited, in that order.
+         * @description Members of the server, then open invitations.
          *
          *     Needs the scope `members`. On the server, needs the role `owner`.
          */
@@ -1984,7 +1984,7 @@ export interface paths {
         };
         /**
          * Ask for the account's consent to Minecraft's EULA
-         * @description Servers of every type but the sandbox run Mojang's software, for which somebody must have agreed to its licence.
+         * @description Servers of every type except the sandbox run Mojang’s software, which requires accepting its licence.
          *
          *     Needs the scope `servers:read`.
          */
@@ -2014,7 +2014,7 @@ export interface paths {
          * List nodes
          * @description The machines that servers run on, what they have left, and whether they take new starts.
          *
-         *     Needs the scope `operator`. Takes an operator's session as well.
+         *     Needs the scope `operator`. Accepts an operator’s session as well.
          */
         get: operations["ListNodes"];
         put?: never;
@@ -2038,7 +2038,7 @@ export interface paths {
          * Drain a node
          * @description The node starts no servers and takes no new ones from now on, also after a restart of the service. Those that are awake stay awake until they stop; their owners may still restart them, which brings them to another node where there are several.
          *
-         *     Needs the scope `operator`. Takes an operator's session as well.
+         *     Needs the scope `operator`. Accepts an operator’s session as well.
          */
         post: operations["DrainNode"];
         delete?: never;
@@ -2060,7 +2060,7 @@ export interface paths {
          * Resume a node
          * @description The node takes new starts again.
          *
-         *     Needs the scope `operator`. Takes an operator's session as well.
+         *     Needs the scope `operator`. Accepts an operator’s session as well.
          */
         post: operations["ResumeNode"];
         delete?: never;
@@ -2082,7 +2082,7 @@ export interface paths {
          * Say that a node is off
          * @description You say that a node which does not answer is surely off: it has no power, or has been started anew since. Its games then start on other nodes. **Only say so where it is true**: a game that still runs there would share its world with the new one, and ruin it. A node whose network or disk is unplugged is not off: its games run on, and save when it is plugged in again. Refused for a node that answers (NODE_ANSWERS); once said, saying it again changes nothing.
          *
-         *     Needs the scope `operator`. Takes an operator's session as well.
+         *     Needs the scope `operator`. Accepts an operator’s session as well.
          */
         post: operations["FenceNode"];
         delete?: never;
@@ -2104,7 +2104,7 @@ export interface paths {
          * Say in which region a node stands
          * @description Servers of that region start on it from now on, and no others. Those that are awake stay there until they stop. With `none` the node is kept free of games, as managers of a swarm should be. Refused where games run on one machine alone (ONE_MACHINE): its region is a setting.
          *
-         *     Needs the scope `operator`. Takes an operator's session as well.
+         *     Needs the scope `operator`. Accepts an operator’s session as well.
          */
         post: operations["SetNodeRegion"];
         delete?: never;
@@ -2124,7 +2124,7 @@ export interface paths {
          * List proxies
          * @description The processes that players connect to, including those that only keep the players they have.
          *
-         *     Needs the scope `operator`. Takes an operator's session as well.
+         *     Needs the scope `operator`. Accepts an operator’s session as well.
          */
         get: operations["ListProxies"];
         put?: never;
@@ -2148,7 +2148,7 @@ export interface paths {
          * Set a server's disk quota
          * @description Replaces the installation's quota, in MB; 0 restores that. In force at once: a running server that takes more is stopped, one that was stopped for it may wake.
          *
-         *     Needs the scope `operator`. Takes an operator's session as well.
+         *     Needs the scope `operator`. Accepts an operator’s session as well.
          */
         post: operations["SetDiskQuota"];
         delete?: never;
@@ -2170,7 +2170,7 @@ export interface paths {
          * Suspend a server
          * @description Saves and stops it, and lets nothing wake it until it is unsuspended; its data stays. The owner reads the reason as `startErrorSummary`, with the code `suspended`; players read that it is closed.
          *
-         *     Needs the scope `operator`. Takes an operator's session as well.
+         *     Needs the scope `operator`. Accepts an operator’s session as well.
          */
         post: operations["SuspendServer"];
         delete?: never;
@@ -2192,7 +2192,7 @@ export interface paths {
          * End the suspension of a server
          * @description The server may wake again; this does not start it. Does nothing for a server that is not suspended.
          *
-         *     Needs the scope `operator`. Takes an operator's session as well.
+         *     Needs the scope `operator`. Accepts an operator’s session as well.
          */
         post: operations["UnsuspendServer"];
         delete?: never;
@@ -2214,7 +2214,7 @@ export interface paths {
          *     First those in a passing state, the longest there at the top; then failed and running servers, waiting
          *     grants, sleeping servers, and grants that are over. Read from the store: this wakes nothing.
          *
-         *     Needs the scope `operator`. Takes an operator's session as well.
+         *     Needs the scope `operator`. Accepts an operator’s session as well.
          */
         get: operations["ListMachines"];
         put?: never;
@@ -2236,7 +2236,7 @@ export interface paths {
          * Inspect any machine
          * @description As InspectMachine, for all accounts, with the stored snapshot and the events that an operator may send.
          *
-         *     Needs the scope `operator`. Takes an operator's session as well.
+         *     Needs the scope `operator`. Accepts an operator’s session as well.
          */
         get: operations["GetMachine"];
         put?: never;
@@ -2263,7 +2263,7 @@ export interface paths {
          *     which the owner can read. ALARM ends a wait: it does at once what its time-out would do, or retries what hangs; KILL ends the
          *     game without saving. Other facts cannot be sent: the engine is asked, not believed. Grants take DENY.
          *
-         *     Needs the scope `operator`. Takes an operator's session as well.
+         *     Needs the scope `operator`. Accepts an operator’s session as well.
          */
         post: operations["SendToMachine"];
         delete?: never;
@@ -2286,7 +2286,7 @@ export interface paths {
          *     again, then read the list. Pings, the end after 30 minutes and the number of streams are those of StreamServerLogs,
          *     counted apart.
          *
-         *     Needs the scope `operator`. Takes an operator's session as well.
+         *     Needs the scope `operator`. Accepts an operator’s session as well.
          */
         get: operations["StreamMachines"];
         put?: never;
@@ -2308,7 +2308,7 @@ export interface paths {
          * List apps
          * @description The registered third-party apps, oldest first, disabled ones too.
          *
-         *     Needs the scope `operator`. Takes an operator's session as well.
+         *     Needs the scope `operator`. Accepts an operator’s session as well.
          */
         get: operations["ListClients"];
         put?: never;
@@ -2316,7 +2316,7 @@ export interface paths {
          * Register an app
          * @description Gives a third-party app the `client_id` with which it may start device grants.
          *
-         *     Needs the scope `operator`. Takes an operator's session as well.
+         *     Needs the scope `operator`. Accepts an operator’s session as well.
          */
         post: operations["RegisterClient"];
         delete?: never;
@@ -2338,7 +2338,7 @@ export interface paths {
          * Disable an app
          * @description From now on it gets no grant, those in progress end, and its tokens are refused.
          *
-         *     Needs the scope `operator`. Takes an operator's session as well.
+         *     Needs the scope `operator`. Accepts an operator’s session as well.
          */
         post: operations["DisableClient"];
         delete?: never;
@@ -2360,7 +2360,7 @@ export interface paths {
          * Enable an app
          * @description It may start grants again, and the tokens that it has are good again.
          *
-         *     Needs the scope `operator`. Takes an operator's session as well.
+         *     Needs the scope `operator`. Accepts an operator’s session as well.
          */
         post: operations["EnableClient"];
         delete?: never;
@@ -2378,9 +2378,9 @@ export interface paths {
         };
         /**
          * List accounts
-         * @description Accounts by id, in pages: repeat with the last id as `after` until none comes.
+         * @description Accounts by id, in pages: repeat with the last id as `after` until the list is empty.
          *
-         *     Needs the scope `operator`. Takes an operator's session as well.
+         *     Needs the scope `operator`. Accepts an operator’s session as well.
          */
         get: operations["ListAccounts"];
         put?: never;
@@ -2402,7 +2402,7 @@ export interface paths {
          * Read an account
          * @description With its servers, and the limits that were set for it alone.
          *
-         *     Needs the scope `operator`. Takes an operator's session as well.
+         *     Needs the scope `operator`. Accepts an operator’s session as well.
          */
         get: operations["GetAccount"];
         put?: never;
@@ -2426,7 +2426,7 @@ export interface paths {
          * Change an account's balance
          * @description Books a credit, a refund or an adjustment, signed, with a note that the owner reads in the ledger. With a `ref`, a repeated call changes nothing.
          *
-         *     Needs the scope `operator`. Takes an operator's session as well.
+         *     Needs the scope `operator`. Accepts an operator’s session as well.
          */
         post: operations["CreditAccount"];
         delete?: never;
@@ -2446,9 +2446,9 @@ export interface paths {
         put?: never;
         /**
          * Set an account's limits
-         * @description An absent limit stays as it is; -1: the installation's limit. Servers that are awake stay awake.
+         * @description An absent limit stays unchanged; -1: the installation’s default. Running servers keep running.
          *
-         *     Needs the scope `operator`. Takes an operator's session as well.
+         *     Needs the scope `operator`. Accepts an operator’s session as well.
          */
         post: operations["SetAccountLimits"];
         delete?: never;
@@ -2467,10 +2467,10 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Invite somebody to make an account
+         * Invite someone to create an account
          * @description Makes a link by which this e-mail address can make an account within seven days, once, also where sign-up is closed, and sends it there. Where no mail is set up nothing is sent: pass the link on. An earlier invitation to the address ends. The address counts as verified once the link is used.
          *
-         *     Needs the scope `operator`. Takes an operator's session as well.
+         *     Needs the scope `operator`. Accepts an operator’s session as well.
          */
         post: operations["InviteAccount"];
         delete?: never;
@@ -2488,9 +2488,9 @@ export interface paths {
         };
         /**
          * List open invitations
-         * @description Addresses that may make an account and have not yet, newest first.
+         * @description Invited addresses without an account yet, newest first.
          *
-         *     Needs the scope `operator`. Takes an operator's session as well.
+         *     Needs the scope `operator`. Accepts an operator’s session as well.
          */
         get: operations["ListAccountInvitations"];
         put?: never;
@@ -2514,7 +2514,7 @@ export interface paths {
          * Take an invitation back
          * @description Its link stops working.
          *
-         *     Needs the scope `operator`. Takes an operator's session as well.
+         *     Needs the scope `operator`. Accepts an operator’s session as well.
          */
         post: operations["CancelAccountInvitation"];
         delete?: never;
@@ -2533,10 +2533,10 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Make an account an operator, or end that
+         * Add or remove an operator
          * @description Its user may run this installation from now on, or may not any more, with open sessions and keys too. Only for a session whose password was given in the last quarter of an hour (`ProvePassword`): a leaked key gets no further.
          *
-         *     Needs the scope `operator`. Takes an operator's session as well.
+         *     Needs the scope `operator`. Accepts an operator’s session as well.
          */
         post: operations["SetAccountOperator"];
         delete?: never;
@@ -2555,10 +2555,10 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Help somebody to another password
+         * Create a password reset link
          * @description Makes a link with which the account’s user chooses another password within a day, once, and sends it to their address; where no mail is set up, pass it on. Until then nothing changes. Only for a session whose password was given in the last quarter of an hour (`ProvePassword`): a leaked key gets no further.
          *
-         *     Needs the scope `operator`. Takes an operator's session as well.
+         *     Needs the scope `operator`. Accepts an operator’s session as well.
          */
         post: operations["MakeResetLink"];
         delete?: never;
@@ -2580,7 +2580,7 @@ export interface paths {
          * Switch an account's second factor off
          * @description For somebody who has lost their app and their recovery codes: make sure it really is them who asks. The password alone signs them in from then on. The reason goes into a letter to them, too. Only for a session whose password was given in the last quarter of an hour (`ProvePassword`): a leaked key gets no further.
          *
-         *     Needs the scope `operator`. Takes an operator's session as well.
+         *     Needs the scope `operator`. Accepts an operator’s session as well.
          */
         post: operations["RemoveAccountSecondFactor"];
         delete?: never;
@@ -2600,9 +2600,9 @@ export interface paths {
         put?: never;
         /**
          * Hold wallets against the ledger
-         * @description Lists the accounts whose wallet is not the sum of their ledger: none, unless the database was edited.
+         * @description Lists the accounts whose wallet differs from the sum of their ledger. The list is empty unless the database was edited.
          *
-         *     Needs the scope `operator`. Takes an operator's session as well.
+         *     Needs the scope `operator`. Accepts an operator’s session as well.
          */
         post: operations["ReconcileLedger"];
         delete?: never;
@@ -2622,7 +2622,7 @@ export interface paths {
          * List orphans
          * @description Games, databases, data and backups on this node that belong to no server, and backups off site that belong to nothing here, as after a lost database. Games without a server are also ended by the service itself, and databases removed once their server can be reached; files are kept until an operator removes them.
          *
-         *     Needs the scope `operator`. Takes an operator's session as well.
+         *     Needs the scope `operator`. Accepts an operator’s session as well.
          */
         get: operations["ListOrphans"];
         put?: never;
@@ -2646,7 +2646,7 @@ export interface paths {
          * Remove an orphan
          * @description Removes it for good. Only what the list names; a running game must be removed before its files. A database is removed automatically.
          *
-         *     Needs the scope `operator`. Takes an operator's session as well.
+         *     Needs the scope `operator`. Accepts an operator’s session as well.
          */
         post: operations["RemoveOrphan"];
         delete?: never;
@@ -2666,7 +2666,7 @@ export interface paths {
          * Figures for Prometheus
          * @description In its text format.
          *
-         *     Needs the scope `operator`. Takes an operator's session as well. The API key may also be sent as a Bearer token.
+         *     Needs the scope `operator`. Accepts an operator’s session as well. The API key may also be sent as a Bearer token.
          */
         get: operations["Metrics"];
         put?: never;
@@ -2685,7 +2685,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Who is signed in?
+         * Read the signed-in user
          * @description The user of this browser's session, and the token its changes need.
          */
         get: operations["GetMe"];
@@ -2707,7 +2707,7 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Ask for a link to make an account with
+         * Request a sign-up link
          * @description Where anybody may make an account and mail is sent, this sends the link to the address, for SignUp. An address that has an account gets another letter; the answer is the same.
          */
         post: operations["RequestSignUp"];
@@ -2727,7 +2727,7 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Make an account
+         * Create an account
          * @description Makes a user with an account of their own, signs them in, and sends a letter to verify the address. Where sign-up is closed it takes the token of a link that an operator has made for the address (`InviteAccount`), and where mail is sent that of one that RequestSignUp has sent there.
          */
         post: operations["SignUp"];
@@ -2847,8 +2847,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Send the letter again
-         * @description Another letter with a link that verifies the address; nothing where it is verified.
+         * Send the e-mail again
+         * @description Sends the verification link again, unless the address is verified.
          */
         post: operations["SendVerification"];
         delete?: never;
@@ -2888,7 +2888,7 @@ export interface paths {
         put?: never;
         /**
          * Ask for a link to choose a new password with
-         * @description Sends it to the address, where that has an account; the answer is the same where it has none. The link works for half an hour, once, for ResetPassword.
+         * @description Sends a link to the address if it has an account. The answer is always the same. The link works for half an hour, once, for ResetPassword.
          */
         post: operations["RequestPasswordReset"];
         delete?: never;
@@ -2907,8 +2907,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Choose another password
-         * @description Takes the token of the link. All sessions of the user end, and none begins: sign in. API keys, connected apps and the second factor stay. A letter tells of it.
+         * Choose a new password
+         * @description Accepts the token of the link. All sessions of the user end; sign in again. API keys, connected apps and the second factor stay. An e-mail confirms it.
          */
         post: operations["ResetPassword"];
         delete?: never;
@@ -3008,7 +3008,7 @@ export interface paths {
         put?: never;
         /**
          * Turn off two-factor sign-in
-         * @description Takes the password and a code.
+         * @description Requires the password and a code.
          */
         post: operations["RemoveSecondFactor"];
         delete?: never;
@@ -3027,8 +3027,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Make new recovery codes
-         * @description The earlier ones are void. Takes the password and a code.
+         * Create new recovery codes
+         * @description The old codes stop working. Requires the password and a code.
          */
         post: operations["RenewRecoveryCodes"];
         delete?: never;
@@ -3046,7 +3046,7 @@ export interface paths {
         };
         /**
          * List sessions
-         * @description Where you are signed in, the session used last first.
+         * @description Your sessions, last used first.
          */
         get: operations["ListSessions"];
         put?: never;
@@ -3106,7 +3106,7 @@ export interface paths {
         };
         /**
          * List API keys
-         * @description The keys of the account that are not revoked, oldest first. A key itself is shown only when it is made.
+         * @description The account’s active keys, oldest first. The key itself is shown only when it is created.
          */
         get: operations["ListKeys"];
         put?: never;
@@ -3234,7 +3234,7 @@ export interface paths {
         };
         /**
          * List invitations
-         * @description Servers of others that you may join in running, newest first; none before your address is verified.
+         * @description Your open invitations to servers, newest first; empty until your address is verified.
          */
         get: operations["ListInvitations"];
         put?: never;
@@ -3354,7 +3354,7 @@ export interface paths {
         };
         /**
          * The process answers
-         * @description Asks no part of the service, so that it says nothing of them.
+         * @description Checks no part of the service.
          */
         get: operations["Health"];
         put?: never;
@@ -3554,7 +3554,7 @@ export interface paths {
         };
         /**
          * This document
-         * @description Made from the operations themselves. The same for people: `/docs`.
+         * @description Generated from the operations. The version for people is `/docs`.
          */
         get: operations["OpenApi"];
         put?: never;
@@ -3606,7 +3606,7 @@ export interface components {
             /** @default  */
             id: string;
             /**
-             * @description Where players connect.
+             * @description The address for players.
              * @default
              */
             address: string;
@@ -3637,7 +3637,7 @@ export interface components {
              * @description When it was woken; absent while it sleeps.
              */
             awakeSince?: string;
-            /** @description Who or what woke it. On a shared server, `id` is empty if it names another user, key or operator. */
+            /** @description The cause of the wake. On a shared server, `id` is empty if it names another user, key or operator. */
             cause?: {
                 /**
                  * @description `key`, `user`, `player`, `schedule`, `operator` or `system`.
@@ -3669,7 +3669,7 @@ export interface components {
             /** @default  */
             accountId: string;
             /**
-             * @description Empty where it is not about a server.
+             * @description Empty if it is not about a server.
              * @default
              */
             serverId: string;
@@ -3680,7 +3680,7 @@ export interface components {
             kind: string;
             /**
              * Format: int64
-             * @description Negative where it was spent.
+             * @description Negative if spent.
              */
             amountMicros: string;
             /** @default  */
@@ -3729,7 +3729,7 @@ export interface components {
             burnMicrosPerHour: string;
             /**
              * Format: int32
-             * @description Until the wallet cannot pay if all goes on as it is; -1: nothing is spent.
+             * @description Until the wallet runs out at the current rate; -1: no spending.
              * @default 0
              */
             runwayMinutes: number;
@@ -3749,7 +3749,7 @@ export interface components {
                 microsPerHour: string;
             }[];
             /**
-             * @description What each server that is still there has cost this month so far; those that cost nothing are left out.
+             * @description The cost of each existing server this month; servers without cost are left out.
              * @default []
              */
             servers: {
@@ -3769,7 +3769,7 @@ export interface components {
              */
             perGbMonthMicros: string;
             /**
-             * @description Where CreateCheckoutLink leads: `test`, `stripe`; empty: ask the operator for credit.
+             * @description The payment provider of CreateCheckoutLink: `test`, `stripe`; empty: ask the operator for credit.
              * @default
              */
             checkout: string;
@@ -3794,7 +3794,7 @@ export interface components {
              */
             accountId: string;
             /**
-             * @description Empty where no user did it: a player, a schedule, the service itself.
+             * @description Empty if no user did it: a player, a schedule, the service itself.
              * @default
              */
             userId: string;
@@ -3872,7 +3872,7 @@ export interface components {
              */
             ramPerServerMb: string;
             /**
-             * @description Servers are started here now: the engine answers, and a machine takes them.
+             * @description Whether servers can start here: the engine responds, and a machine accepts them.
              * @default false
              */
             available: boolean;
@@ -3904,7 +3904,7 @@ export interface components {
              * @default false
              */
             available: boolean;
-            /** @description All zero where not available. */
+            /** @description All zero if not available. */
             capacity: components["schemas"]["CapacityResponse"];
         };
         ListMinecraftVersionsResponse: {
@@ -3919,7 +3919,7 @@ export interface components {
              */
             latest: string;
             /**
-             * @description What a server of yours may be made of, and for which of the releases there may be such a core.
+             * @description The cores available for your servers, with the releases each supports.
              * @default []
              */
             cores: {
@@ -4043,7 +4043,7 @@ export interface components {
             /** @default  */
             installErrorSuggestion: string;
             /**
-             * @description Last lines of the failed start; empty: none failed.
+             * @description Last lines of the failed start; empty without one.
              * @default
              */
             startError: string;
@@ -4079,7 +4079,7 @@ export interface components {
             diskUsageKnown: boolean;
             /**
              * Format: int64
-             * @description Set by an operator; 0: none.
+             * @description Set by an operator; 0 = none.
              */
             diskQuotaOverrideMb: string;
             /**
@@ -4285,7 +4285,7 @@ export interface components {
             maxWakesPerDay?: number;
             /** @description Shown in the server list while asleep; empty: the usual. */
             asleepMotd?: string;
-            /** @description Not empty: joins wake nothing, and who tries reads this. */
+            /** @description Unless empty, joining does not wake the server and players get this message. */
             maintenanceText?: string;
         };
         WakePolicy: {
@@ -4366,7 +4366,7 @@ export interface components {
             memLimitMb: number;
             /**
              * Format: double
-             * @description Milliseconds a tick takes; 0: the game did not say.
+             * @description Milliseconds per tick; 0: not reported by the game.
              * @default 0
              */
             mspt: number;
@@ -4388,7 +4388,7 @@ export interface components {
             live: boolean;
             /**
              * Format: date-time
-             * @description Since when it has been too slow for its players (the alert `tps.low`); null: it is not.
+             * @description Start of the current slowness (the alert `tps.low`); null if it is not slow.
              */
             slowSince: string | null;
             /**
@@ -4424,7 +4424,7 @@ export interface components {
             memLimitMb: number;
             /**
              * Format: double
-             * @description Milliseconds a tick takes; 0: the game did not say.
+             * @description Milliseconds per tick; 0: not reported by the game.
              * @default 0
              */
             mspt: number;
@@ -4454,7 +4454,7 @@ export interface components {
             at: string;
             /** @description As in Server. */
             state: string;
-            /** @description Who or what caused it, as in InspectMachine. */
+            /** @description The cause, as in InspectMachine. */
             cause: {
                 kind: string;
                 id: string;
@@ -4466,7 +4466,7 @@ export interface components {
             percent: number;
             /** @description Null: not known. */
             players: number | null;
-            /** @description Set where it failed. */
+            /** @description Set if it failed. */
             error: {
                 code: string;
                 summary: string;
@@ -4583,7 +4583,7 @@ export interface components {
              */
             evidence: string[];
             /**
-             * @description Everything that the log shows, most important first: each missing mod, for example. Empty where nothing was recognised.
+             * @description All findings in the log, most important first: each missing mod, for example. Empty without findings.
              * @default []
              */
             insights: components["schemas"]["Insight"][];
@@ -4595,7 +4595,7 @@ export interface components {
              */
             code: string;
             /**
-             * @description The mod, plugin, file or version it is about; empty where there is none.
+             * @description The mod, plugin, file or version concerned; empty without one.
              * @default
              */
             subject: string;
@@ -4619,7 +4619,7 @@ export interface components {
              */
             state: string;
             /**
-             * @description Where in the statechart: `stopping.halting`.
+             * @description Path in the statechart: `stopping.halting`.
              * @default
              */
             path: string;
@@ -4720,7 +4720,7 @@ export interface components {
             flatMicros: string;
             /**
              * Format: date-time
-             * @description Of the flat period that is paid; null: none.
+             * @description End of the paid flat period; null without one.
              */
             flatPaidUntil: string | null;
         };
@@ -4745,7 +4745,7 @@ export interface components {
              * @default
              */
             ending: string;
-            /** @description Who or what woke it. */
+            /** @description The cause of the wake. */
             cause: {
                 /**
                  * @description `player`, `key`, `user`, `schedule`, `operator` or `system`.
@@ -4878,7 +4878,7 @@ export interface components {
              */
             file: string;
             /**
-             * @description Nobody asked for it: another mod needs it, and it is removed with that.
+             * @description Installed as a dependency; removed with the mod that needs it.
              * @default false
              */
             dependency: boolean;
@@ -4922,7 +4922,7 @@ export interface components {
              */
             from: string;
             /**
-             * @description Version; empty: it is removed.
+             * @description Version; empty if it is removed.
              * @default
              */
             to: string;
@@ -4998,12 +4998,12 @@ export interface components {
              */
             error: string;
             /**
-             * @description What to know before it is restored, as that a running game did not confirm that it had saved its world.
+             * @description A note to read before restoring, for example that a running game did not confirm that it had saved its world.
              * @default
              */
             note: string;
             /**
-             * @description Can neither be deleted nor go by the rules of retention.
+             * @description Cannot be deleted, by hand or by retention.
              * @default false
              */
             locked: boolean;
@@ -5011,7 +5011,7 @@ export interface components {
             finishedAt: string | null;
             /**
              * Format: int32
-             * @description How far it has come while it is being made or restored; else 0.
+             * @description Progress while it is being created or restored; else 0.
              * @default 0
              */
             percent: number;
@@ -5026,7 +5026,7 @@ export interface components {
              */
             sha256: string;
             /**
-             * @description The server's core when it was made; a restore brings it back.
+             * @description The server’s core at the time of the backup; a restore switches back to it.
              * @default
              */
             type: string;
@@ -5039,7 +5039,7 @@ export interface components {
             /** @default  */
             modpackVersion: string;
             /**
-             * @description Lies in the operator's store off site; until all of it is there, on the service's own disk.
+             * @description Stored in the operator’s off-site store. Until the upload is complete, it is on the service’s own disk.
              * @default false
              */
             offSite: boolean;
@@ -5049,7 +5049,7 @@ export interface components {
              */
             awaitingOffSite: boolean;
             /**
-             * @description With a key of the operator's, where it lies. A download is not.
+             * @description Encrypted with the operator’s key where it is stored. Downloads are not encrypted.
              * @default false
              */
             encrypted: boolean;
@@ -5265,7 +5265,7 @@ export interface components {
              */
             name: string;
             /**
-             * @description The world of the next start (`level-name`), yet to be made where it is empty.
+             * @description The world of the next start (`level-name`); created then if it is empty.
              * @default false
              */
             active: boolean;
@@ -5279,7 +5279,7 @@ export interface components {
         };
         PlayerLists: {
             /**
-             * @description Who is playing, by name.
+             * @description Online players, by name.
              * @default []
              */
             online: string[];
@@ -5333,7 +5333,7 @@ export interface components {
              */
             level: number;
             /**
-             * @description Comes in where the server is full.
+             * @description Can join a full server.
              * @default false
              */
             bypassesPlayerLimit: boolean;
@@ -5349,7 +5349,7 @@ export interface components {
              */
             created: string;
             /**
-             * @description Who banned; `Rcon` for this API.
+             * @description The person who banned; `Rcon` for this API.
              * @default
              */
             source: string;
@@ -5359,7 +5359,7 @@ export interface components {
              */
             expires: string;
             /**
-             * @description Shown to who is refused.
+             * @description Shown to the player.
              * @default
              */
             reason: string;
@@ -5373,7 +5373,7 @@ export interface components {
              */
             created: string;
             /**
-             * @description Who banned; `Rcon` for this API.
+             * @description The person who banned; `Rcon` for this API.
              * @default
              */
             source: string;
@@ -5383,7 +5383,7 @@ export interface components {
              */
             expires: string;
             /**
-             * @description Shown to who is refused.
+             * @description Shown to the player.
              * @default
              */
             reason: string;
@@ -5461,7 +5461,7 @@ export interface components {
                 [key: string]: string;
             };
             /**
-             * @description It is part of Dormouse, and cannot be deleted.
+             * @description It is built in and cannot be deleted.
              * @default false
              */
             builtIn: boolean;
@@ -5523,7 +5523,7 @@ export interface components {
              */
             pending: boolean;
             /**
-             * @description Whom audit entries name; empty while pending.
+             * @description The user, as in audit entries; empty while pending.
              * @default
              */
             userId: string;
@@ -5544,7 +5544,7 @@ export interface components {
         };
         EulaConsent: {
             /**
-             * @description Whether somebody has agreed, so that servers of Mojang's software may run.
+             * @description Whether the EULA is accepted, so that servers of Mojang’s software can run.
              * @default false
              */
             accepted: boolean;
@@ -5555,16 +5555,16 @@ export interface components {
             byOperator: boolean;
             /**
              * Format: date-time
-             * @description When one of the account's own has; null: none has.
+             * @description When it was accepted; null if it was not.
              */
             acceptedAt: string | null;
             /**
-             * @description Who of them.
+             * @description The user who accepted it.
              * @default
              */
             userId: string;
             /**
-             * @description Where it is read.
+             * @description The address of its text.
              * @default
              */
             url: string;
@@ -5607,7 +5607,7 @@ export interface components {
             trouble: string;
             /**
              * Format: date-time
-             * @description Since when games of it wait: it does not answer, and they start elsewhere only once it is surely off. Null: none waits.
+             * @description Since when its games wait: it is not responding, and they start elsewhere only once it is marked as off. Null: no game waits.
              */
             lostSince: string | null;
             /**
@@ -5621,7 +5621,7 @@ export interface components {
              */
             reachable: boolean;
             /**
-             * @description It takes no new starts.
+             * @description It accepts no new starts.
              * @default false
              */
             drained: boolean;
@@ -5645,13 +5645,13 @@ export interface components {
         FenceNodeRequest: {
             /** @description As the list names it, or its id. */
             node: string;
-            /** @description How you know that it is off: kept in the audit log. */
+            /** @description How you verified that it is off. Recorded in the audit log. */
             reason: string;
         };
         NodeRegionRequest: {
             /** @description As the list names it, or its id. */
             node: string;
-            /** @description The code of a region, which need not be there yet; `none`: no games start on it. */
+            /** @description The code of a region, which may be new; `none`: no games start on it. */
             region: string;
             reason: string;
         };
@@ -5675,7 +5675,7 @@ export interface components {
             /** Format: date-time */
             since: string | null;
             /**
-             * @description It is linked to the service now.
+             * @description Whether it is connected to the service.
              * @default false
              */
             connected: boolean;
@@ -5685,7 +5685,7 @@ export interface components {
              */
             listening: boolean;
             /**
-             * @description Where players connect; empty unless it listens.
+             * @description The address for players; empty unless it listens.
              * @default
              */
             host: string;
@@ -5695,7 +5695,7 @@ export interface components {
              */
             port: number;
             /**
-             * @description It takes no new players, and ends with its last one.
+             * @description Whether it accepts no new players and ends with its last one.
              * @default false
              */
             draining: boolean;
@@ -5790,7 +5790,7 @@ export interface components {
              * @default false
              */
             passing: boolean;
-            /** @description Who or what caused it. */
+            /** @description The cause. */
             cause: {
                 /**
                  * @description `key`, `user`, `player`, `schedule`, `operator` or `system`.
@@ -5861,7 +5861,7 @@ export interface components {
              * @default false
              */
             passing: boolean;
-            /** @description Who or what caused it. */
+            /** @description The cause. */
             cause: {
                 /**
                  * @description `key`, `user`, `player`, `schedule`, `operator` or `system`.
@@ -5894,7 +5894,7 @@ export interface components {
             /** Format: date-time */
             deadlineAt: string | null;
             /**
-             * @description What SendToMachine takes now.
+             * @description The events SendToMachine accepts now.
              * @default []
              */
             legalEvents: string[];
@@ -5958,7 +5958,7 @@ export interface components {
             to: string;
             fromPath: string;
             toPath: string;
-            /** @description Who or what caused it, as in InspectMachine. */
+            /** @description The cause, as in InspectMachine. */
             cause: {
                 kind: string;
                 id: string;
@@ -6098,7 +6098,7 @@ export interface components {
                 diskUsageKnown: boolean;
                 /**
                  * Format: int64
-                 * @description Set by an operator; 0: none.
+                 * @description Set by an operator; 0 = none.
                  */
                 diskQuotaOverrideMb: string;
                 /**
@@ -6118,7 +6118,7 @@ export interface components {
             kind?: "credit" | "refund" | "adjustment";
             note: string;
             /**
-             * @description Your own reference; one entry of each kind has it. Empty: none.
+             * @description Your own reference, unique within its kind. Empty: none.
              * @default
              */
             ref?: string;
@@ -6143,7 +6143,7 @@ export interface components {
         };
         InviteAccountResponse: {
             /**
-             * @description For this address alone. It is told this once.
+             * @description For this address alone. Returned only this once.
              * @default
              */
             link: string;
@@ -6152,7 +6152,7 @@ export interface components {
             /** @default  */
             invitationId: string;
             /**
-             * @description A letter with it is on its way; false: there is no mail server, pass it on.
+             * @description Whether it was e-mailed; false: e-mail is not set up, pass it on.
              * @default false
              */
             sent: boolean;
@@ -6165,7 +6165,7 @@ export interface components {
             /** @default  */
             invitationId: string;
             /**
-             * @description The only address that can make an account with it.
+             * @description The only address that can create an account with it.
              * @default
              */
             email: string;
@@ -6195,14 +6195,14 @@ export interface components {
         };
         MakeResetLinkResponse: {
             /**
-             * @description It is told this once.
+             * @description Returned only this once.
              * @default
              */
             link: string;
             /** Format: date-time */
             expiresAt: string | null;
             /**
-             * @description A letter with it is on its way; false: there is no mail server, pass it on.
+             * @description Whether it was e-mailed; false: e-mail is not set up, pass it on.
              * @default false
              */
             sent: boolean;
@@ -6287,7 +6287,7 @@ export interface components {
             /** Format: email */
             email: string;
             password: string;
-            /** @description The token of the link, where one is needed. */
+            /** @description The token of the link, if one is needed. */
             invitation?: string;
         };
         SignInRequest: {
@@ -6324,7 +6324,7 @@ export interface components {
         };
         ChangeEmailResponse: {
             /**
-             * @description A letter is on its way; false: the address is changed.
+             * @description Whether a confirmation was e-mailed; false: the address is changed.
              * @default false
              */
             sent: boolean;
@@ -6332,7 +6332,7 @@ export interface components {
         SecondFactor: {
             /**
              * Format: date-time
-             * @description Null: there is none.
+             * @description Null without one.
              */
             enabledAt: string | null;
             /**
@@ -6395,16 +6395,16 @@ export interface components {
             seenAt: string | null;
             /**
              * Format: date-time
-             * @description If it is not used before.
+             * @description Unless it is used before.
              */
             expiresAt: string | null;
             /**
-             * @description From where it was opened.
+             * @description The address it was opened from.
              * @default
              */
             address: string;
             /**
-             * @description What its browser says it is.
+             * @description The browser’s description of itself.
              * @default
              */
             userAgent: string;
@@ -6471,7 +6471,7 @@ export interface components {
              * @description Absent: never.
              */
             expiresAt?: string;
-            /** @description The only servers it is to reach. Absent: all that you do. */
+            /** @description The servers it can reach. Absent: all of yours. */
             serverIds?: string[];
         };
         MintKeyResponse: {
@@ -6618,7 +6618,7 @@ export interface components {
             version: string;
             /**
              * Format: int32
-             * @description 0 while it does not run; absent while it does and nobody knows.
+             * @description 0 while it does not run; absent if unknown.
              */
             playersOnline?: number;
             /**
@@ -6641,7 +6641,7 @@ export interface components {
              * @default
              */
             maintenance: string;
-            /** @description Where players connect; absent unless its owner shows it. */
+            /** @description The address for players; absent unless its owner shows it. */
             address?: string;
         };
     };
@@ -7248,7 +7248,7 @@ export interface operations {
                     "application/json": components["schemas"]["Server"];
                 };
             };
-            /** @description Not as it should be sent (INVALID_ARGUMENT); or FAILED_PRECONDITION: the server must be stopped, and not made from a mod pack. */
+            /** @description Not as it should be sent (INVALID_ARGUMENT); or FAILED_PRECONDITION: the server must be stopped, without a mod pack. */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -8885,9 +8885,9 @@ export interface operations {
     UploadFile: {
         parameters: {
             query: {
-                /** @description Where it is to be. */
+                /** @description The target path. */
                 path: string;
-                /** @description Whether a file that is there already gives way. */
+                /** @description Whether to replace an existing file. */
                 overwrite?: boolean;
             };
             header?: never;
@@ -9193,7 +9193,7 @@ export interface operations {
                     "application/json": components["schemas"]["ServerWorldList"];
                 };
             };
-            /** @description Not as it should be sent (INVALID_ARGUMENT); or FAILED_PRECONDITION: the world must be there, and nothing else be done with the server. */
+            /** @description Not as it should be sent (INVALID_ARGUMENT); or FAILED_PRECONDITION: the world must exist, and no other operation may be running on the server. */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -11050,7 +11050,7 @@ export interface operations {
                     "application/json": components["schemas"]["EmptyReply"];
                 };
             };
-            /** @description Not as it should be sent (INVALID_ARGUMENT); or FAILED_PRECONDITION: mail must be set up here: where it is not, an operator makes the link (MakeResetLink). */
+            /** @description Not as it should be sent (INVALID_ARGUMENT); or FAILED_PRECONDITION: e-mail must be set up here. Otherwise an operator creates the link (MakeResetLink). */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -11084,7 +11084,7 @@ export interface operations {
                     "application/json": components["schemas"]["EmptyReply"];
                 };
             };
-            /** @description Not as it should be sent (INVALID_ARGUMENT); or FAILED_PRECONDITION: the link must not have been used, nor be too old. */
+            /** @description Not as it should be sent (INVALID_ARGUMENT); or FAILED_PRECONDITION: the link must be unused and not expired. */
             400: {
                 headers: {
                     [name: string]: unknown;

@@ -1,6 +1,6 @@
 /**
- * Each request is bounded, known by its caller, checked and answered in one of the declared forms.
- * Never: work for a request before its size, its rate and its scope are known.
+ * The HTTP API. Bounds each request, authenticates the caller, validates the input and answers in a declared form. A
+ * request causes no work before its size, rate and scope are checked.
  */
 import { randomUUID } from 'node:crypto';
 import Koa, { type Context, type Middleware } from 'koa';
@@ -27,11 +27,11 @@ import type { SessionOperation } from './session/session-operation.ts';
 export interface ApiFeature {
   /** Operations for API keys, app tokens or operators' sessions. */
   operations?: readonly Operation[];
-  /** Streams and files that only pages have a use for: for the session of a browser alone, and no part of the API. */
+  /** Streams and files that only pages use. They accept only a browser's session and are not part of the API. */
   pageOperations?: readonly Operation[];
-  /** Operations of the dashboard, by session. */
+  /** Dashboard operations for a browser's session. */
   sessionOperations?: readonly SessionOperation[];
-  /** For everybody, signed in or not. */
+  /** Operations without authentication. */
   publicOperations?: readonly PublicOperation[];
 }
 
@@ -47,9 +47,9 @@ export interface ApiOptions {
   findPrincipal: FindPrincipal;
   findApp: FindApp;
   findBrowser: FindBrowser;
-  /** Counts the calls that have been answered. */
+  /** Counts answered calls. */
   answered?: (request: AnsweredRequest) => void;
-  /** For each API key, app token and session; an account's together have a multiple of it. */
+  /** The rate of each API key, app token and session. An account as a whole has a multiple of it. */
   rate: RateLimit;
   clock: Clock;
   log: Log;
@@ -57,12 +57,12 @@ export interface ApiOptions {
 
 const REQUEST_ID = /^[\w.:-]{1,64}$/;
 
-/** Errors raised when a caller disconnects in the middle of an answer. No action is needed. */
+/** Errors of callers that disconnect during an answer. They need no action. */
 const DISCONNECTS = new Set(['ERR_STREAM_PREMATURE_CLOSE', 'ECONNRESET', 'EPIPE', 'ECONNABORTED']);
 
 /**
- * The API as a Koa application, not yet listening (`createHttpServer`). What it does not serve falls through to
- * middleware added behind it, such as pages.
+ * Creates the API as a Koa application that is not listening yet (`createHttpServer`). Requests that it does not serve
+ * fall through to middleware added after it, such as pages.
  */
 export function createApi({ log, clock, rate, ...options }: ApiOptions): Koa {
   const { features, streams, browsers, openapi } = options;
@@ -70,7 +70,7 @@ export function createApi({ log, clock, rate, ...options }: ApiOptions): Koa {
   const sessionOperations = features.flatMap((each) => each.sessionOperations ?? []);
   const publicOperations = features.flatMap((each) => each.publicOperations ?? []);
   const app = new Koa();
-  // A router tries all the routes it has, so those of the API have one of their own, which comes first.
+  // A router tries all its routes, so the API has its own, which comes first.
   const [router, others] = [newRouter(), newRouter()];
   const takeToken = createCallerRate(rate, clock);
   const authorizing = (take: TakeToken) =>
@@ -108,7 +108,7 @@ const requestId: Middleware = async function requestId(ctx, next) {
   await next();
 };
 
-/** A call that has been answered; `route` as it is declared, '' where none fits. */
+/** An answered call. `route` is the declared path; '' if none matches. */
 export interface AnsweredRequest {
   route: string;
   method: string;
@@ -116,12 +116,12 @@ export interface AnsweredRequest {
   ms: number;
 }
 
-/** Anybody can cause these answers without end. */
+/** Answers that anyone can cause in any number. */
 const REFUSED = new Set([401, 429]);
-/** So many of them are logged in a minute. */
+/** Most refusals logged per minute. */
 const REFUSED_PER_MINUTE = 60;
 
-/** Returns how many came unlogged since the last one that was logged; undefined: this one is not logged either. */
+/** Returns the number of refusals left out since the last logged one; undefined if this one is left out, too. */
 function createSample(clock: Clock): () => number | undefined {
   let [minute, logged, unlogged] = [0, 0, 0];
   return function sample() {
@@ -138,19 +138,22 @@ function createSample(clock: Clock): () => number | undefined {
   };
 }
 
-/** Logs a line for each request, but for most refusals that come in masses. Its address only as the operation's template: ids and queries are the caller's own. */
+/**
+ * Logs a line for each request, except most refusals of a flood. Logs the operation's path template instead of the
+ * address, because ids and queries are the caller's data.
+ */
 function logRequests(log: Log, clock: Clock, answered: (request: AnsweredRequest) => void = () => {}): Middleware {
   const sample = createSample(clock);
   return async function logRequest(ctx, next) {
     const begun = performance.now();
-    // For the watchdog; its id is known once it has been routed.
+    // Name for the watchdog. The operation is known only after routing.
     const name = () =>
       `${(ctx.state.operation as Declared | undefined)?.id ?? 'request'} ${String(ctx.state.requestId)}`;
     await doing(name, next);
     const operation = ctx.state.operation as Declared | undefined;
     const ms = performance.now() - begun;
     answered({ route: operation?.path ?? declaredRoute(ctx), method: ctx.method, status: ctx.status, ms });
-    // Clients poll. Only changes and refusals are worth a log line each.
+    // Clients poll, so only changes and refusals are logged at `info`.
     const isNews = operation && !operation.routine && (ctx.method !== 'GET' || ctx.status >= 400);
     const level = isNews ? 'info' : 'debug';
     if (!log.isLevelEnabled(level)) return;
@@ -176,7 +179,7 @@ function logRequests(log: Log, clock: Clock, answered: (request: AnsweredRequest
   };
 }
 
-/** Keeps browsers from guessing types, framing, running or caching. Pages behind the API set their own headers. */
+/** Keeps browsers from guessing types, framing, running or caching. Pages set their own headers. */
 function securityHeaders(baseUrl: string): Middleware {
   const headers = {
     'Cache-Control': 'no-store',

@@ -9,7 +9,7 @@ import type { Scope } from './scopes.ts';
 /** Finds the owner of an API key; undefined if the key is unknown, revoked or expired. */
 export type FindPrincipal = (apiKey: string) => Promise<KeyPrincipal | undefined>;
 
-/** Which app on whose behalf a token belongs to; undefined for one that is unknown or revoked. */
+/** Finds the app and the user of a token; undefined if the token is unknown or revoked. */
 export type FindApp = (token: string) => Promise<AppPrincipal | undefined>;
 
 /**
@@ -18,7 +18,7 @@ export type FindApp = (token: string) => Promise<AppPrincipal | undefined>;
  */
 export type FindBrowser = (headers: IncomingHttpHeaders, operation: Needs) => Promise<SessionPrincipal | undefined>;
 
-/** Decides whether a call may be made at all. Throws UNAUTHENTICATED, PERMISSION_DENIED or RESOURCE_EXHAUSTED. */
+/** Decides whether a call is allowed. Throws UNAUTHENTICATED, PERMISSION_DENIED or RESOURCE_EXHAUSTED. */
 export type Authorize = (headers: IncomingHttpHeaders, operation: Needs) => Promise<Principal>;
 
 /** The access an operation requires. */
@@ -28,9 +28,9 @@ const BEARER = /^Bearer +(\S+)$/i;
 const BEARER_KEY = /^Bearer +(dmk_\w+)$/i;
 
 /**
- * Checks the credential, its class, the scope, then the rate. If `x-api-key` is sent, it alone decides: a good token
- * does not rescue a bad key. A key in `Authorization`, or a header sent twice (joined by Node), does not count. Only
- * operator operations also accept an operator's session, and only without another credential.
+ * Checks the credential, its kind, the scope, then the rate. If `x-api-key` is sent, it alone counts: a valid token
+ * does not make up for an invalid key. A key in `Authorization`, or a header sent twice (joined by Node), does not
+ * count. Only operator operations also accept an operator's session, and only without another credential.
  */
 export function createAuthorize(
   findPrincipal: FindPrincipal,
@@ -81,7 +81,7 @@ function invalidCredential(): StatusError {
   return new StatusError('UNAUTHENTICATED', 'CREDENTIAL_INVALID', 'This credential is not valid, or no longer.');
 }
 
-/** Throws PERMISSION_DENIED SCOPE_MISSING where the caller lacks the scope. */
+/** Throws PERMISSION_DENIED SCOPE_MISSING if the caller lacks the scope. */
 export function requireScope({ scopes }: Pick<Principal, 'scopes'>, needed: Scope): void {
   if (scopes.has(needed)) return;
   throw new StatusError('PERMISSION_DENIED', 'SCOPE_MISSING', `This credential lacks the scope ${needed}.`, {
@@ -89,14 +89,14 @@ export function requireScope({ scopes }: Pick<Principal, 'scopes'>, needed: Scop
   });
 }
 
-/** Throws PERMISSION_DENIED where the caller lacks what an operation asks for. */
+/** Throws PERMISSION_DENIED if the caller lacks the access an operation requires. */
 export function requireNeeds(principal: Principal, operation: Needs): void {
   const needed = principal.kind === 'app' ? operation.appScope : operation.scope;
   if (needed === undefined) {
     throw new StatusError(
       'PERMISSION_DENIED',
       'APP_TOKEN_NOT_ALLOWED',
-      'Apps may only list servers and ask who is who.',
+      'Apps can only list servers and identify the user.',
     );
   }
   if (needed === 'operator' && principal.kind === 'session' && principal.needsSecondFactor) {
@@ -107,7 +107,7 @@ export function requireNeeds(principal: Principal, operation: Needs): void {
     );
   }
   if (needed !== 'any') requireScope(principal, needed);
-  // A key keeps its scopes when its user is no operator any more.
+  // A key keeps its scopes when its user is no longer an operator.
   if (needed === 'operator' && !principal.operator) {
     throw new StatusError('PERMISSION_DENIED', 'NOT_OPERATOR', 'Only operators of this installation may do this.');
   }

@@ -9,18 +9,18 @@ import { invalidFields } from './errors.ts';
 
 /** How long a caller may take to send a body. */
 const BODY_MS = 30_000;
-/** Read and thrown away past a limit, so that most callers get to see the refusal rather than a reset connection. */
+/** Bytes read and discarded beyond a limit, so that most callers receive the refusal instead of a reset connection. */
 const DRAIN_BYTES = MIB;
 const MAX_DEPTH = 100;
-/** How long an upload may stand still. */
+/** How long an upload may make no progress. */
 const IDLE_MS = MINUTE_MS;
-/** For how long the rest of a refused upload is read and thrown away. */
+/** How long the rest of a refused upload is read and discarded. */
 const DRAIN_MS = 2_000;
 
 /**
- * The bytes of a body, inflated where it is gzip. Counts what comes out, so that neither a missing Content-Length nor a
- * gzip bomb passes `limitBytes`. Throws INVALID_ARGUMENT: BODY_TOO_LARGE (413), BODY_TIMEOUT (408), UNSUPPORTED_ENCODING
- * (415), INVALID_BODY; CANCELLED where the caller went away.
+ * Reads a body and inflates gzip. Counts the inflated bytes, so that neither a missing Content-Length nor a gzip bomb
+ * exceeds `limitBytes`. Throws INVALID_ARGUMENT: BODY_TOO_LARGE (413), BODY_TIMEOUT (408), UNSUPPORTED_ENCODING (415),
+ * INVALID_BODY; CANCELLED if the caller disconnects.
  */
 export async function readBody(request: IncomingMessage, limitBytes: number, withinMs = BODY_MS): Promise<Buffer> {
   if (Number(request.headers['content-length']) > limitBytes + DRAIN_BYTES) throw tooLarge(limitBytes);
@@ -44,9 +44,9 @@ export async function readBody(request: IncomingMessage, limitBytes: number, wit
 }
 
 /**
- * A body of any length as it comes, inflated where it is gzip, and no faster than it is taken. Throws as `readBody`, for
- * what takes too long only when nothing at all comes for a while. Who stops reading early can still answer: some of the
- * rest is thrown away first.
+ * Streams a body of any length and inflates gzip, no faster than the reader consumes it. Throws the errors of
+ * `readBody`; the time limit applies to each pause. A reader that stops early can still answer: part of the rest is
+ * discarded first.
  */
 export async function* streamBody(request: IncomingMessage, idleMs = IDLE_MS): AsyncGenerator<Buffer> {
   const body = decoded(request);
@@ -65,13 +65,13 @@ export async function* streamBody(request: IncomingMessage, idleMs = IDLE_MS): A
   }
 }
 
-/** A request's body without its encoding. Ends with CANCELLED where the caller goes away. */
+/** Decodes a request's body. The stream fails with CANCELLED if the caller disconnects. */
 function decoded(request: IncomingMessage): Transform {
   const decoder = decoderFor(request.headers['content-encoding']);
   finished(request, { writable: false }, (error) => {
     if (error) decoder.destroy(callerGone(error));
   });
-  // A reader hears of errors from the stream; after it has stopped reading they are dropped here.
+  // Readers get errors from the stream. Later ones are dropped here.
   return request.pipe(decoder).on('error', () => {});
 }
 
@@ -80,7 +80,7 @@ function bodyError(error: unknown): StatusError {
   return new StatusError('INVALID_ARGUMENT', 'INVALID_BODY', 'The body is not valid gzip.', { cause: error });
 }
 
-/** Callers that are still sending would take an answer for a broken connection. */
+/** Discards part of the rest, because callers that are still sending would not see the answer. */
 async function drain(request: IncomingMessage): Promise<void> {
   if (request.complete || request.destroyed) return;
   const { promise, resolve } = Promise.withResolvers<void>();
@@ -97,7 +97,9 @@ async function drain(request: IncomingMessage): Promise<void> {
   request.removeAllListeners('data').pause();
 }
 
-/** One JSON object from a body whatever its content type; none at all is the empty one. Throws INVALID_JSON. */
+/**
+ * Parses a body as one JSON object, whatever its content type. An empty body is an empty object. Throws INVALID_JSON.
+ */
 export function parseMessage(body: Buffer): object {
   let value: unknown;
   try {
@@ -116,7 +118,10 @@ export function parseMessage(body: Buffer): object {
 /** Percent-encoded bytes that belong to characters beyond ASCII. */
 const ENCODED_BYTES = /(?:%[89a-f][0-9a-f])+/gi;
 
-/** The fields of a query or an encoded form. Throws INVALID_FIELD for bytes that are not UTF-8, which would become U+FFFD. */
+/**
+ * Parses the fields of a query or an encoded form. Throws INVALID_FIELD for bytes that are not UTF-8, which would
+ * become U+FFFD.
+ */
 export function parseFields(encoded: string): URLSearchParams {
   for (const { 0: bytes, index } of encoded.matchAll(ENCODED_BYTES)) {
     if (isUtf8(Buffer.from(bytes.replaceAll('%', ''), 'hex'))) continue;
@@ -126,7 +131,7 @@ export function parseFields(encoded: string): URLSearchParams {
   return new URLSearchParams(encoded);
 }
 
-/** The fields of a form (WHATWG URL §5). Throws INVALID_FORM for one that comes twice; an empty one is left out. */
+/** Parses the fields of a form (WHATWG URL §5) and leaves out empty ones. Throws INVALID_FORM for a repeated field. */
 export function parseForm(body: Buffer): object {
   const fields = new Map<string, string>();
   for (const [name, value] of parseFields(body.toString())) {

@@ -8,7 +8,7 @@ import type { SessionPrincipal } from './principal.ts';
 import type { TakeToken } from './rate-limit.ts';
 import { WrittenReply } from './reply.ts';
 
-/** The operations of the API by their names, as its description has them. */
+/** The operations of the API by name, as in its OpenAPI document. */
 type Described = operations;
 
 /** The operations that answer with one message. */
@@ -28,7 +28,7 @@ type SentTo<Id extends keyof Described> = Described[Id] extends {
     ? Query
     : object;
 
-/** The message that an operation answers with. */
+/** The reply message of an operation. */
 export type ReplyOf<Id extends keyof Described> = Described[Id] extends {
   responses: { 200: { content: { 'application/json': infer Reply } } };
 }
@@ -36,21 +36,21 @@ export type ReplyOf<Id extends keyof Described> = Described[Id] extends {
   : never;
 
 /**
- * Does an operation of the API for who is signed in, without a request: the same checks of access and fields, the same
- * message. Throws StatusError as the API would answer.
+ * Calls an API operation for a signed-in user without a request. Access and fields are checked, and the reply is the
+ * same. Throws StatusError like the API.
  */
 export type Call = <Id extends Name>(
   id: Id,
   params: ParamsOf<Id>,
   sent?: SentTo<Id>,
-  /** The content of a file, where the operation takes one; the rest is then its query. */
+  /** The file's content if the operation expects one. All other fields then belong to the query. */
   upload?: Upload,
 ) => Promise<ReplyOf<Id>>;
 
 /** Calls operations in this process for a signed-in browser. */
 export type Calls = (principal: SessionPrincipal, signal: AbortSignal) => Call;
 
-/** `take` holds the rate of a session and its account. */
+/** `take` enforces the rate of a session and its account. */
 export function createCalls(all: readonly Operation[], take: TakeToken): Calls {
   const byId = new Map(all.map((operation) => [operation.id, operation]));
   return (principal, signal) =>
@@ -79,7 +79,7 @@ export function createCalls(all: readonly Operation[], take: TakeToken): Calls {
     };
 }
 
-/** As an address holds it: all of it text. */
+/** Converts all values to text, as in a URL. */
 function asQuery(sent: unknown): object {
   const given = Object.entries(sent as object).filter(([, value]) => value !== undefined);
   return Object.fromEntries(given.map(([name, value]) => [name, String(value)]));

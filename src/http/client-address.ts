@@ -3,8 +3,8 @@ import type { BlockList } from 'node:net';
 import { canonical, isListed } from '../kernel/ip.ts';
 
 /**
- * Returns the address a request comes from. `X-Forwarded-For` is trusted only as far as trusted proxies wrote it: from
- * the right, past each trusted peer, to the first untrusted address. An invalid entry ends the walk, because its author
+ * Returns the client address of a request. Trusts `X-Forwarded-For` only as far as trusted proxies wrote it: from the
+ * right, past each trusted peer, to the first untrusted address. An invalid entry ends the walk, because its author
  * could have written anything. Returns '' if the connection is already gone.
  */
 export function clientAddress(peer: string | undefined, forwardedFor: string | undefined, trusted: BlockList): string {
@@ -18,7 +18,7 @@ export function clientAddress(peer: string | undefined, forwardedFor: string | u
   return address;
 }
 
-/** `clientAddress` of requests. */
+/** Creates `clientAddress` for requests. */
 export function createClientAddress(trusted: BlockList): (request: IncomingMessage) => string {
   return ({ socket, headers }) => {
     const forwardedFor = headers['x-forwarded-for'];

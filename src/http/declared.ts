@@ -3,7 +3,7 @@ import { KIB } from '../kernel/units.ts';
 import { invalidFields, routeNotFound } from './errors.ts';
 import { Empty } from './fields.ts';
 
-/** Bodies are small unless an operation says otherwise. */
+/** Default limit of a body. */
 const BODY_BYTES = 64 * KIB;
 
 /** The media type of HTML forms. */
@@ -18,58 +18,58 @@ export type Method = 'get' | 'post' | 'delete';
  */
 export type Taking = 'object' | 'form' | 'raw' | 'bytes';
 
-/** The part of a description that every operation has, whatever credentials it requires. */
+/** The part of a declaration common to all operations, whatever credentials they require. */
 export interface Declaration<
   Params extends z.ZodType,
   Query extends z.ZodType,
   Body extends z.ZodType,
   Reply extends z.ZodType,
 > {
-  /** Its name in the reference, e.g. `StartServer`. */
+  /** Name in the reference, e.g. `StartServer`. */
   id: string;
   method: Method;
   /** As in the reference: `/v1/servers/{id}:start`. */
   path: string;
   summary: string;
   description: string;
-  /** The path's parameters. What does not fit is no such address: 404. */
+  /** The path's parameters. Invalid ones are answered with 404. */
   params?: Params;
   query?: Query;
   body?: Body;
-  /** The only fields callers see: everything else is stripped. */
+  /** The fields that callers see. All others are stripped. */
   reply: Reply;
   bodyLimitBytes?: number;
   /** Default: one JSON object; an empty body counts as an empty object. */
   takes?: Taking;
-  /** Programs call it every few moments: its calls are logged at `debug`. */
+  /** Whether programs call it every few moments. Such calls are logged at `debug`. */
   routine?: boolean;
-  /** The states of things that it refuses, as half a sentence: the documentation's FAILED_PRECONDITION. */
+  /** When the operation fails with FAILED_PRECONDITION, as half a sentence for the documentation. */
   precondition?: string;
-  /** For a stream whose events carry objects: what is in each kind. For the documentation; nothing is checked by it. */
+  /** The objects of a stream's events by kind. For the documentation only; not checked. */
   events?: Readonly<Record<string, z.ZodType>>;
   /** An example of the body, for the documentation. */
   example?: z.input<Body>;
 }
 
-/** A declaration with nothing left open. */
+/** A declaration with all defaults filled in. */
 export interface Declared extends Omit<Declaration<z.ZodType, z.ZodType, z.ZodType, z.ZodType>, 'example'> {
   params: z.ZodType;
   query: z.ZodType;
   body: z.ZodType;
   bodyLimitBytes: number;
   example?: unknown;
-  /** Whether path parameters can belong to something. Asked before anything else of the call. */
+  /** Reports whether the path parameters are valid. Called before anything else. */
   fits(params: unknown): boolean;
 }
 
-/** A body that is a file's content. It can be read once. */
+/** A body that is a file's content. It can be read only once. */
 export interface Upload {
   chunks: AsyncIterable<Buffer>;
-  /** Set if the caller declares the size. */
+  /** The size if the caller declares it. */
   sizeBytes: number | undefined;
 }
 
-/** The input of a call. `query` holds one text per parameter; `body` is empty without a message. */
+/** The input of a call. `query` holds one text per parameter. `body` is empty without a message. */
 export interface Sent {
   params: unknown;
   query: unknown;
@@ -77,14 +77,17 @@ export interface Sent {
   upload: () => Upload;
 }
 
-/** A call's parts, checked against their schemas. */
+/** The validated parts of a call. */
 export interface Checked<Params extends z.ZodType, Query extends z.ZodType, Body extends z.ZodType> {
   params: z.output<Params>;
   query: z.output<Query>;
   body: z.output<Body>;
 }
 
-/** Fills in what a declaration leaves open, and gives the check of what callers send: INVALID_ARGUMENT, or 404 for the path. */
+/**
+ * Fills in the defaults of a declaration and creates its validation. Invalid input is INVALID_ARGUMENT, an invalid path
+ * 404.
+ */
 export function declare<
   Params extends z.ZodType,
   Query extends z.ZodType,

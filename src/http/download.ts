@@ -5,24 +5,24 @@ import { MINUTE_MS } from '../kernel/units.ts';
 import { onceEnded } from './ended.ts';
 import { namesEtag } from './if-none-match.ts';
 
-/** A client that takes nothing for so long has gone. */
+/** A client that reads nothing for this long has gone. */
 export const STALLED_MS = MINUTE_MS;
 
 /** A file's content to be sent. */
 export interface Download {
-  /** The name to save the file under. Any text: it is sanitised here. */
+  /** The name to save the file under. Any text, because it is sanitised here. */
   filename: string;
-  /** How large it is; undefined: shows when it ends, and only the whole of it can be had. */
+  /** Size in bytes; undefined if unknown before the end. Ranges then are not available. */
   sizeBytes?: number | undefined;
-  /** Another for each content, plain characters only; with it a part fits to what was got before. */
+  /** Identifies the content, in plain characters. With it, a client can resume an earlier download. */
   version?: string;
   /** Epoch ms. */
   modifiedAt?: number;
   /** Further headers, e.g. a checksum. */
   headers?: Record<string, string>;
-  /** From byte `start` to byte `end`, both with it; called once, or not at all. */
+  /** Opens the file at bytes `start` to `end`, both inclusive. Called at most once. */
   open: (range?: { start: number; end: number }) => Readable;
-  /** Called when the answer is over, whatever became of it. */
+  /** Called when the answer has ended, in success or failure. */
   close: () => unknown;
 }
 
@@ -67,7 +67,7 @@ function bodyOf({ res }: Context, bytes: Readable, length: number | undefined): 
   return body.once('error', () => res.destroy());
 }
 
-/** Throws where the bytes are fewer than were announced: the client would wait for the rest. */
+/** Passes on the bytes. Throws if there are fewer than announced: the client would wait for the rest. */
 async function* whole(bytes: Readable, length: number | undefined): AsyncGenerator<Buffer> {
   let sent = 0;
   for await (const chunk of bytes as AsyncIterable<Buffer>) {
@@ -77,11 +77,11 @@ async function* whole(bytes: Readable, length: number | undefined): AsyncGenerat
   if (length !== undefined && sent < length) throw new Error(`the file had ${sent} bytes left, not ${length}`);
 }
 
-/** The range to be sent; undefined for everything. OUT_OF_RANGE RANGE_NOT_SATISFIABLE. */
+/** Returns the requested range; undefined for the whole file. Throws OUT_OF_RANGE RANGE_NOT_SATISFIABLE. */
 function wantedRange(ctx: Context, download: Download, sizeBytes: number): { start: number; end: number } | undefined {
   const [, first = '', last = ''] = /^bytes=(\d*)-(\d*)$/.exec(ctx.get('range').replaceAll(/[ \t]/g, '')) ?? [];
   if ((first === '' && last === '') || !isStill(ctx, download)) return undefined;
-  // Backwards is no range at all, and thus ignored.
+  // A range whose end precedes its start is invalid and therefore ignored.
   if (first !== '' && last !== '' && Number(last) < Number(first)) return undefined;
   const start = first === '' ? Math.max(0, sizeBytes - Number(last)) : Number(first);
   const end = first === '' || last === '' ? sizeBytes - 1 : Math.min(Number(last), sizeBytes - 1);
@@ -93,12 +93,12 @@ function wantedRange(ctx: Context, download: Download, sizeBytes: number): { sta
   });
 }
 
-/** Whether the caller has this already. */
+/** Reports whether the caller already has this version. */
 function isKnown(ctx: Context, { version }: Download): boolean {
   return version !== undefined && namesEtag(ctx.get('if-none-match'), quoted(version));
 }
 
-/** Whether what the caller has a part of is what is here now. Without `If-Range` that is its own affair. */
+/** Reports whether the caller's partial download still matches (`If-Range`). True without `If-Range`. */
 function isStill(ctx: Context, { version, modifiedAt }: Download): boolean {
   const wanted = ctx.get('if-range');
   if (wanted === '') return true;

@@ -1,12 +1,12 @@
 import type { ServerResponse } from 'node:http';
 
-/** Node's own pipelines need most of the ten that an answer may have without a warning. */
+/** Node's own pipelines use most of the default of ten listeners per answer. */
 const LISTENERS = 30;
 
 /**
- * Calls back when an answer has ended: it was sent whole, or its connection is gone. At once where it has ended already.
- * Each is a listener of its own, which Node lets go once it has been called: a list of them would keep all that belongs to a
- * request until the next collection of old objects (measured: 12 KB a call).
+ * Calls `call` when an answer has ended: sent completely, or the connection closed. Calls it at once if that has
+ * happened already. Each call adds its own listener, which Node releases after use. A list would keep the request's
+ * memory until the next major garbage collection (measured: 12 KB a call).
  */
 export function onceEnded(response: ServerResponse, call: () => void): void {
   if (response.closed) return call();
@@ -14,7 +14,10 @@ export function onceEnded(response: ServerResponse, call: () => void): void {
   response.once('close', call);
 }
 
-/** Fires where the client goes away before the answer is whole. After it there is nothing left to call off, and an abort costs an exception. */
+/**
+ * Returns a signal that fires if the client disconnects before the answer is complete. It does not fire after a
+ * complete answer, because an abort costs an exception.
+ */
 export function goneSignal(response: ServerResponse): AbortSignal {
   const gone = new AbortController();
   onceEnded(response, () => response.writableFinished || gone.abort());

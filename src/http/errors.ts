@@ -27,7 +27,7 @@ export const ErrorStatus = z
   })
   .meta({ id: 'ErrorStatus', description: 'google.rpc.Status; the first detail is a google.rpc.ErrorInfo.' });
 
-/** An error as its caller gets it. `code` is the number of the google.rpc.Code. */
+/** An error as callers receive it. `code` is the number of the google.rpc.Code. */
 export interface ErrorAnswer {
   httpStatus: number;
   body: { code: number; message: string; details: Detail[] };
@@ -40,7 +40,7 @@ export interface Described {
   headers?: Readonly<Record<string, object>>;
 }
 
-/** Errors in the shape of a protocol of their own, where google.rpc.Status would not be understood. */
+/** The error format of another protocol, whose clients would not understand google.rpc.Status. */
 export interface ErrorDialect {
   answer: (error: StatusError) => { httpStatus: number; body: object };
   /** Documentation by HTTP status. */
@@ -48,8 +48,9 @@ export interface ErrorDialect {
 }
 
 /**
- * Answers whatever is thrown further in, and the bare 404, 405 and 501 of the router, as a status object with exactly one
- * ErrorInfo, or as the operation's own dialect has it. What is no StatusError is INTERNAL: logged with the request id, never shown.
+ * Answers thrown errors, and the router's bare 404, 405 and 501, with a status object that has exactly one ErrorInfo,
+ * or in the operation's own dialect. Errors that are no StatusError become INTERNAL: they are logged with the request
+ * id and never shown.
  */
 export function renderErrors(log: Log): Middleware {
   return async function errors(ctx, next) {
@@ -67,7 +68,7 @@ export function renderErrors(log: Log): Middleware {
 }
 
 /**
- * Returns the answer to an error: its own details, plus the derivable ones it lacks. `about`: the subject if the error
+ * Returns the answer to an error: its own details and those that can be derived. `about` is the subject if the error
  * names none, as `server:…`.
  */
 export function errorAnswer(error: StatusError, requestId: string, about = ''): ErrorAnswer {
@@ -94,7 +95,7 @@ export function violationsOf({ options }: StatusError): FieldViolation[] {
   return details.flatMap(({ fieldViolations = [] }) => fieldViolations);
 }
 
-/** A refusal of single fields: google.rpc.BadRequest. */
+/** A refusal because of invalid fields: google.rpc.BadRequest. */
 export function invalidFields(violations: FieldViolation[], message = fieldsMessage(violations)): StatusError {
   return new StatusError('INVALID_ARGUMENT', 'INVALID_FIELD', message, {
     metadata: { fields: violations.map(({ field }) => field).join(',') },
@@ -102,14 +103,14 @@ export function invalidFields(violations: FieldViolation[], message = fieldsMess
   });
 }
 
-/** The message for programs if only fields are wrong. */
+/** Returns the message for programs if only fields are wrong. */
 export function fieldsMessage(violations: readonly FieldViolation[]): string {
   return violations.map(({ field, description }) => `${field}: ${description}`).join('; ');
 }
 
-/** There is nothing at this path. The same for paths whose id cannot be one. */
+/** The error for an unknown path, or for one whose id is invalid. */
 export function routeNotFound(): StatusError {
-  return new StatusError('NOT_FOUND', 'ROUTE_NOT_FOUND', 'There is nothing at this address.');
+  return new StatusError('NOT_FOUND', 'ROUTE_NOT_FOUND', 'No such address.');
 }
 
 function send(ctx: Context, error: StatusError): void {
@@ -126,17 +127,17 @@ function send(ctx: Context, error: StatusError): void {
   if (httpStatus === 408 || httpStatus === 413 || isCutShort(ctx)) ctx.set('Connection', 'close');
 }
 
-/** Some of the body was read, and some was not. */
+/** Reports whether the body was read in part. */
 function isCutShort({ req }: Context): boolean {
   return !req.complete && req.readableDidRead;
 }
 
-/** UNAVAILABLE is the one code that may be retried blindly (AIP-194), so it always says when. */
+/** Returns the seconds until a retry. UNAVAILABLE may be retried blindly (AIP-194), so it always has a value. */
 function retryAfter({ code, options }: StatusError): number | undefined {
   return options.retryAfterSeconds ?? (code === 'UNAVAILABLE' ? 1 : undefined);
 }
 
-/** RFC 9110 §11.6.1 wants a challenge; RFC 6750 §3 only names an error where a token was sent. */
+/** Returns the challenge that RFC 9110 §11.6.1 requires. By RFC 6750 §3, it names an error only if a token was sent. */
 function challenge(ctx: Context): string {
   return ctx.get('authorization') === '' || ctx.state.reason === 'API_KEY_REQUIRED'
     ? 'ApiKey realm="dormouse"'
@@ -148,7 +149,7 @@ function toStatusError(thrown: unknown): StatusError {
   if (thrown instanceof HttpError && thrown.status < 500) {
     return new StatusError('INVALID_ARGUMENT', 'INVALID_REQUEST', 'The request cannot be read.', { cause: thrown });
   }
-  // The caller has left, and what was done for them ended with it.
+  // The caller has disconnected, and the work for it was cancelled.
   if (thrown instanceof Error && thrown.name === 'AbortError')
     return new StatusError('CANCELLED', 'CALL_ENDED', 'The call ended before it was done.', { cause: thrown });
   return new StatusError('INTERNAL', 'INTERNAL', 'Something went wrong here. Quote the request id to the operator.', {
@@ -156,7 +157,7 @@ function toStatusError(thrown: unknown): StatusError {
   });
 }
 
-/** The router leaves these without a body. */
+/** Returns the error for answers that the router leaves without a body. */
 function unservedError(ctx: Context): StatusError | undefined {
   if (ctx.body !== undefined && ctx.body !== null) return undefined;
   if (ctx.status === 404) return routeNotFound();
@@ -169,7 +170,7 @@ function unimplemented(reason: string, message: string, httpStatus: number): Sta
   return new StatusError('UNIMPLEMENTED', reason, message, { httpStatus });
 }
 
-/** Returns the subject named by the call's address, else the caller's account; '' without either. */
+/** Returns the subject in the call's address, else the caller's account; '' if there is neither. */
 function subjectOf(ctx: Context): string {
   const { path = '' } = (ctx.state.operation ?? {}) as { path?: string };
   const { id, accountId = ctx.state.accountId } = (ctx.params ?? {}) as Record<string, string | undefined>;
@@ -192,7 +193,7 @@ function derived(error: StatusError, about: string): Detail[] {
   return detail ? [detail] : [];
 }
 
-/** Returns the subject named by metadata: a refusal because of a server names the server. */
+/** Returns the subject named by the metadata: a refusal because of a server names the server. */
 function named(metadata: Record<string, string>): string | undefined {
   const key = ['server', 'account', 'node'].find((each) => metadata[each] !== undefined);
   return key && `${key}:${metadata[key]}`;

@@ -1,7 +1,8 @@
 /**
  * The scalar fields of messages under protojson's rules (https://protobuf.dev/programming-guides/json), as zod schemas.
- * Requests are lenient where protojson is: `null` is unset, snake_case names and unknown fields are taken, numbers may be
- * strings. Replies always show every field, int64 as decimal strings and instants as RFC 3339 or null.
+ * Requests are as lenient as protojson: `null` is unset, snake_case names are accepted, unknown fields are ignored, and
+ * numbers may be strings. Replies always contain every field, int64 as decimal strings and instants as RFC 3339 or
+ * null.
  */
 import * as z from 'zod';
 import { INT32_MAX } from '../kernel/units.ts';
@@ -9,7 +10,7 @@ import { INT32_MAX } from '../kernel/units.ts';
 const INT32_MIN = -(2 ** 31);
 const NUMBER = /^-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
 
-/** A request message: only its own fields, by either name, `null` as if absent. Everything else in it is ignored. */
+/** A request message: its own fields under either name; `null` counts as absent. Other fields are ignored. */
 export function message<Shape extends z.ZodRawShape>(shape: Shape) {
   const names = Object.keys(shape).flatMap((name) => [
     [snakeCase(name), name],
@@ -18,35 +19,35 @@ export function message<Shape extends z.ZodRawShape>(shape: Shape) {
   return z.preprocess((value) => ownFields(value, names), z.object(shape));
 }
 
-/** A message of a caller's whose bytes its handler needs as they were sent, for a signature over them. */
+/** A message whose handler needs the exact bytes, to verify a signature. */
 export const Raw = z
   .unknown()
   .meta({ type: 'object' })
   .transform((bytes) => bytes as Buffer);
 
-/** The message without fields. */
+/** A message without fields. */
 export const Empty = message({}).meta({ id: 'Empty' });
 
-/** A server's id: a DNS label, because its address begins with it. Any other text in a path is not found. */
+/** A server's id: a DNS label, because the server's address begins with it. Any other text in a path is not found. */
 export const ServerId = z.string().regex(/^[a-z0-9](?:[a-z0-9-]{0,38}[a-z0-9])?$/);
 
-/** Text that can be stored and sent: no lone surrogates, no NUL; at most `max` characters. */
+/** Text that can be stored and sent: no lone surrogates, no NUL, at most `max` characters. */
 export function text(max: number) {
   return (
     z
       .string()
-      // A text that is too long is not looked at any further.
+      // A text that is too long is not checked further.
       .max(max, { error: `must have at most ${max} characters`, abort: true })
       .refine((value) => value.isWellFormed() && !value.includes('\0'), 'must be valid Unicode text')
   );
 }
 
-/** Text of one line: no control characters either. */
+/** Text of one line, without control characters. */
 export function line(max: number) {
   return text(max).regex(/^\P{Cc}*$/u, 'must not contain control characters');
 }
 
-/** A 32-bit integer, as a number or as a string that is one (`"2048"`, `"1e3"`). */
+/** A 32-bit integer, as a number or in a string (`"2048"`, `"1e3"`). */
 export function int32({ min = INT32_MIN, max = INT32_MAX }: { min?: number; max?: number } = {}) {
   const number = z
     .int('must be an integer')
@@ -56,7 +57,7 @@ export function int32({ min = INT32_MIN, max = INT32_MAX }: { min?: number; max?
   return z.preprocess(asNumber, number);
 }
 
-/** An int32 that accepts any integer, however large, as the nearest between `min` and `max`. Absent and empty are `fallback`. */
+/** An int32 that accepts any integer and clamps it to `min` and `max`. `fallback` is used if it is absent or empty. */
 export function clamped({ min, max, fallback }: { min: number; max: number; fallback: number }) {
   const number = z.int('must be an integer').meta({ format: 'int32', minimum: INT32_MIN, maximum: INT32_MAX });
   return z
@@ -65,7 +66,9 @@ export function clamped({ min, max, fallback }: { min: number; max: number; fall
     .default(fallback);
 }
 
-/** How many are wanted at most (AIP-158): absent and 0 are `fallback`, more than `most` are `most`, fewer than none is refused. */
+/**
+ * A page size (AIP-158). Absent and 0 become `fallback`, more than `most` becomes `most`. Negative ones are refused.
+ */
 export function pageLimit({ fallback, most }: { fallback: number; most: number }) {
   const number = z.int('must be an integer').min(0, 'must be at least 0').meta({ format: 'int32', maximum: INT32_MAX });
   return z
@@ -79,7 +82,7 @@ function asNumber(value: unknown): unknown {
   return typeof value === 'string' && NUMBER.test(value) ? Number(value) : value;
 }
 
-/** An integer beyond those that JavaScript holds exactly becomes the nearest that it does. */
+/** Clamps an integer to the range that JavaScript represents exactly. */
 function asSafeNumber(value: unknown): unknown {
   const number = asNumber(value);
   if (typeof number !== 'number') return number;
@@ -87,8 +90,8 @@ function asSafeNumber(value: unknown): unknown {
 }
 
 /**
- * A 64-bit integer as replies show it, a decimal string, or as a number (protojson), that numbers of JavaScript hold exactly.
- * `pattern`: of the string, for the documentation, which knows this form alone.
+ * A 64-bit integer: a decimal string, as in replies, or a number (protojson), within the range that JavaScript
+ * represents exactly. `pattern` describes the string in the documentation, which shows only this form.
  */
 export function int64({ min, max, pattern }: { min: number; max: number; pattern: string }) {
   const number = z
@@ -103,8 +106,8 @@ export function int64({ min, max, pattern }: { min: number; max: number; pattern
 }
 
 /**
- * Bytes as base64 (RFC 4648), in either alphabet, with padding or without; at most `max` of them. Text of a length that no
- * bytes have, or with bits left over, is refused: it was cut off or damaged on its way.
+ * Bytes as base64 (RFC 4648), in either alphabet, with or without padding, at most `max` bytes. Text with an impossible
+ * length or with leftover bits is refused, because it was truncated or damaged.
  */
 export function base64(max: number) {
   return z
@@ -117,41 +120,41 @@ export function base64(max: number) {
 }
 
 /**
- * `base64` without the URL alphabet, for the documentation: the other alphabet is too much work for an engine that
- * backtracks.
+ * The documentation's pattern of `base64`. Leaves out the URL alphabet, which is too much work for a backtracking
+ * engine.
  */
 const WHOLE_BASE64 = '^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/][AQgw](?:==)?|[A-Za-z0-9+/]{2}[AEIMQUYcgkosw048]=?)?$';
 
-/** A yes or no in a query, in any of the spellings that Go's strconv.ParseBool takes. */
+/** A boolean in a query, in any spelling accepted by Go's strconv.ParseBool. */
 export function queryFlag() {
   return z
     .stringbool({ truthy: ['1', 't', 'true'], falsy: ['0', 'f', 'false'], error: 'must be true or false' })
     .meta({ type: 'boolean' });
 }
 
-/** An https URL with a name of several labels, without a user or a port, as the documentation says it of what is checked closer. */
+/** The documentation's pattern of an https URL with several labels, without user and port. Validation is stricter. */
 export const HTTPS_URL =
   '^https://(?:[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?[.])+[A-Za-z](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?(?:[/?#][!-~]*)?$';
 
-/** A map of texts. Its keys are the caller's to check. */
+/** A map of texts. The caller checks the keys. */
 export function textMap() {
   return z.record(text(128), text(4096));
 }
 
-/** Fields of replies: each may be left out by the handler and then has protojson's default on the wire. */
+/** Fields of replies. A handler may omit any; protojson's default is then sent. */
 export const reply = {
   text: z.string().default(''),
   int32: z.int32().default(0).meta({ format: 'int32' }),
   flag: z.boolean().default(false),
   textMap: z.record(z.string(), z.string()).default({}),
-  /** A safe integer inside, a decimal string on the wire. */
+  /** A safe integer in code, a decimal string in JSON. */
   int64: z
     .int()
     .default(0)
     .transform(String)
     .pipe(z.string().regex(/^-?\d+$/))
     .meta({ format: 'int64' }),
-  /** Epoch ms or null inside, RFC 3339 in UTC or null on the wire. */
+  /** Epoch ms or null in code, RFC 3339 in UTC or null in JSON. */
   timestamp: z
     .number()
     .nullable()
@@ -161,12 +164,12 @@ export const reply = {
     .meta({ format: 'date-time' }),
 };
 
-/** An instant as the wire shows it; null for never. */
+/** Formats an instant as RFC 3339; null for never. */
 export function rfc3339(at: number | null): string | null {
   return at === null ? null : new Date(at).toISOString();
 }
 
-/** Whether base64 text is canonical, judged by its end. */
+/** Reports whether base64 text has a canonical end. */
 function isWholeBase64(text: string): boolean {
   const [letters = ''] = text.split('=', 1);
   if (letters.length < text.length && text.length % 4 !== 0) return false;

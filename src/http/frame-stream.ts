@@ -1,20 +1,20 @@
 import { Readable } from 'node:stream';
 import { KIB } from '../kernel/units.ts';
 
-/** Bytes a stream holds for a client that reads slower than the stream is written. */
+/** Most bytes buffered for a client that reads slower than the stream is written. */
 const BOUND_BYTES = 256 * KIB;
-/** Memory of a waiting frame beside its characters. */
+/** Memory of a buffered frame in addition to its characters. */
 const FRAME_BYTES = 64;
-/** As much as is handed on at once; what waits behind it can still be left out. */
+/** Most characters passed on at once. Frames behind it can still be dropped. */
 const CHUNK_CHARS = 64 * KIB;
 
 /**
- * The overflow policy: if frames do not fit, the oldest are dropped and this message reports how many. `end`: the stream
- * ends.
+ * The overflow policy if frames do not fit: a function drops the oldest and returns a message with their number; `end`
+ * ends the stream.
  */
 export type Overflow = ((leftOut: number) => string) | 'end';
 
-/** Frames on their way to one client: a stream of bytes that holds no more than 256 KiB, however slowly it is read. */
+/** A stream of frames to one client. Buffers at most 256 KiB, however slowly the client reads. */
 export class FrameStream extends Readable {
   readonly #overflow: Overflow;
   readonly #waiting: string[] = [];
@@ -30,12 +30,14 @@ export class FrameStream extends Readable {
     this.#overflow = overflow;
   }
 
-  /** Whether something, be it the end, waits for the client to read. */
+  /** Whether frames, or the end, are waiting for the client to read. */
   get isBehind(): boolean {
     return this.#waiting.length > 0 || this.#over;
   }
 
-  /** Begins with these, all of them. They are kept elsewhere too, so that waiting here costs no memory. */
+  /**
+   * Sends these frames first, without dropping any. They are stored elsewhere too, so buffering them costs no memory.
+   */
   replay(frames: readonly string[]): void {
     if (this.#over) return;
     this.#waiting.push(...frames);
@@ -52,7 +54,7 @@ export class FrameStream extends Readable {
     this.#feed();
   }
 
-  /** Ends behind what waits, or, where the client may not have that any more, at once. */
+  /** Ends the stream after the buffered frames, or, with `now`, at once because the client has lost access. */
   end(when: 'behind' | 'now' = 'behind'): void {
     this.#over = true;
     if (when === 'now') this.#forget();

@@ -4,12 +4,12 @@ import type { Clock } from '../kernel/clock.ts';
 import { withTimeout } from '../kernel/timeout.ts';
 import { type PublicOperation, publicOperation } from './public-operation.ts';
 
-/** Parts the service needs in order to serve; each check resolves while its part works, and rejects otherwise. */
+/** The parts that the service needs. Each check resolves if its part works and rejects otherwise. */
 export type Readiness = Record<string, () => Promise<unknown>>;
 
-/** A part that does not answer within this is not ready. */
+/** Time limit of a check. A slower part is not ready. */
 const CHECK_MS = 2_000;
-/** Answers are kept this long, so that anybody may ask as often as they like. */
+/** How long an answer is cached, so that frequent requests cost nothing. */
 const KEPT_MS = 1_000;
 
 const ReadyReply = z.object({
@@ -25,9 +25,12 @@ interface Needs {
   clock: Clock;
 }
 
-/** Whether the process answers, and its parts do; which ones do not, without the reason, as neither asks for a credential. */
+/**
+ * Operations that report whether the process is alive and whether its parts are ready. They name failed parts without
+ * the reason, because they require no authentication.
+ */
 export const healthOperations = (needs: Needs): readonly PublicOperation[] => {
-  /** One check at a time, and its answer for a while. */
+  /** Runs one check at a time and caches its answer. */
   const answers = createCache<Ready>({ most: 1, ttlMs: () => KEPT_MS });
   return [
     publicOperation({
@@ -35,7 +38,7 @@ export const healthOperations = (needs: Needs): readonly PublicOperation[] => {
       method: 'get',
       path: '/healthz',
       summary: 'The process answers',
-      description: 'Asks no part of the service, so that it says nothing of them.',
+      description: 'Checks no part of the service.',
       reply: z.object({ status: z.string() }),
       run: async () => ({ status: 'ok' }),
     }),

@@ -10,39 +10,39 @@ import { HOUR_MS, MINUTE_MS } from '../kernel/units.ts';
 import { onceEnded } from './ended.ts';
 import { errorAnswer } from './errors.ts';
 
-/** Connections at once. Behind so many, a newcomer takes the place of one that is idle. */
+/** Most concurrent connections. At the limit, a new one replaces an idle one. */
 const MOST_CONNECTIONS = 10_000;
-/** Connections of one address: more than any browser, bot or office opens. */
+/** Most connections of one address: more than any browser, bot or office opens. */
 const MOST_OF_ADDRESS = 256;
-/** Connections of one network, a /24 or a /48: its holder can choose among many addresses. */
+/** Most connections of one network, /24 or /48, whose owner can use many addresses. */
 const MOST_OF_NETWORK = 1_024;
-/** Requests of one connection that are answered at the same time, and those that may wait for it. Browsers send one at a time. */
+/** Most concurrent requests of one connection, and most that may queue after them. Browsers send one at a time. */
 const MOST_AT_WORK = 4;
 const MOST_WAITING = 32;
-/** A client that reads no byte of an answer for this long has gone. */
+/** A client that reads none of an answer for this long has gone. */
 const STALLED_MS = MINUTE_MS;
-/** Without a byte in either direction for this long, a connection that waits for its client makes room for others first. */
+/** A connection waiting for its client counts as idle after this long without a byte in either direction. */
 const SILENT_MS = 5_000;
-/** Over which the system closes what it is asked to, before anything here has seen it. */
+/** Connections accepted beyond the limit, because the system would close them before they are seen here. */
 const HEADROOM = 256;
-/** How often those who are late with their headers are looked for. */
+/** Interval at which Node looks for connections with late headers. */
 const LOOK_MS = 5_000;
-/** Longer than a reverse proxy keeps an idle connection, lest it reuse one that is just being closed. */
+/** Longer than reverse proxies keep idle connections, so that they do not reuse one that is closing. */
 const KEEP_ALIVE_MS = 65_000;
 const HEADERS_MS = 15_000;
 /** Time limit of a whole upload. Messages have a shorter limit (`body.ts`). */
 const REQUEST_MS = 6 * HOUR_MS;
-/** A body still being sent this long after its answer is cut off. */
+/** A body still arriving this long after its answer is cut off. */
 const LEFTOVER_MS = 30_000;
 
 export interface HttpServerOptions {
-  /** Reverse proxies: the world comes from their addresses, which are not limited as one. */
+  /** Reverse proxies: their addresses stand for many clients and are not limited as one. */
   trusted?: BlockList;
   mostConnections?: number;
   mostOfAddress?: number;
   mostOfNetwork?: number;
   stalledMs?: number;
-  /** Takes the connections of requests that ask for a link; other upgrades are requests like any. */
+  /** Handles upgrades that request a link. Other upgrades are treated as ordinary requests. */
   link?: Link | undefined;
 }
 
@@ -52,7 +52,7 @@ export interface Link {
   upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void;
 }
 
-/** An HTTP server for the application, not yet listening, with bounds on what a client may hold open. */
+/** Creates an HTTP server that is not listening yet. Limits the connections and requests a client may hold open. */
 export function createHttpServer(app: Pick<Koa, 'callback'>, options: HttpServerOptions = {}): Server {
   const { mostConnections = MOST_CONNECTIONS, stalledMs = STALLED_MS, link } = options;
   const handle = app.callback();
@@ -82,7 +82,7 @@ export function createHttpServer(app: Pick<Koa, 'callback'>, options: HttpServer
   return server;
 }
 
-/** A connection and its requests, which a client may send without waiting for their answers. */
+/** A connection and its requests, which a client may pipeline. */
 class Connection {
   readonly #socket: Socket;
   readonly #unanswered = new Set<IncomingMessage>();
@@ -93,7 +93,7 @@ class Connection {
     this.#socket = socket;
   }
 
-  /** Calls `begin` once few enough requests before it are without an answer, and reads no further until then. */
+  /** Calls `begin` once few enough earlier requests are unanswered. Pauses reading until then. */
   serve(request: IncomingMessage, begin: () => ServerResponse): void {
     const start = () => {
       this.#unanswered.add(request);
@@ -112,12 +112,15 @@ class Connection {
     if (this.#waiting.length === 0) this.#socket.resume();
   }
 
-  /** To be called after a long silence. A handler may take its time, and a body has a time-out of its own. */
+  /** Ends a stalled connection. Called after a long silence. Spares slow handlers; bodies have their own time-out. */
   endIfStalled(): void {
     if (this.#unanswered.size === 0 || this.#socket.writableLength > 0) this.#socket.destroy();
   }
 
-  /** A client that is slow makes room for those of smaller networks, and one that is silent for every client. */
+  /**
+   * The state for `createCrowd`: a connection waiting for its client may be replaced by one from a smaller network, a
+   * silent one by any.
+   */
   state(): ReturnType<Guest['state']> {
     const { bytesRead, bytesWritten, writableLength } = this.#socket;
     if (this.#unanswered.size === 0) return 'idle';
@@ -129,13 +132,16 @@ class Connection {
   }
 }
 
-/** Each address and network has a share of the connections, so that no client can hold all of them. Idle connections make room. */
+/**
+ * Gives each address and network a share of the connections, so that no client can hold all of them. Idle connections
+ * are replaced first.
+ */
 function limitConnections(server: Server, options: HttpServerOptions, connections: WeakMap<Socket, Connection>): void {
   const { trusted, mostConnections: most = MOST_CONNECTIONS } = options;
   const { mostOfAddress = MOST_OF_ADDRESS, mostOfNetwork = MOST_OF_NETWORK } = options;
   const isShared = (address: string) => trusted !== undefined && isListed(trusted, address);
   const crowd = createCrowd({ most, mostOfAddress, mostOfNetwork, isShared });
-  // Before the server's own listener, which may read a request at once.
+  // Runs before the server's own listener, which may read a request at once.
   server.prependListener('connection', (socket: Socket) => {
     const connection = new Connection(socket);
     connections.set(socket, connection);
@@ -149,7 +155,9 @@ function limitConnections(server: Server, options: HttpServerOptions, connection
   });
 }
 
-/** Requests that Node's parser refuses never reach Koa. This answers in the same format and closes the connection. */
+/**
+ * Answers requests that Node's parser rejects, which never reach Koa, in the usual format and closes the connection.
+ */
 function refuse(error: NodeJS.ErrnoException, socket: Duplex): void {
   if (error.code === 'ECONNRESET' || !socket.writable) {
     socket.destroy();

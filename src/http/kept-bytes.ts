@@ -4,21 +4,21 @@ import { once } from '../kernel/once.ts';
 import { type Encoding, compressed, encodingFor } from './compressed.ts';
 import { namesEtag } from './if-none-match.ts';
 
-/** Bytes that stay the same, and each way they have been sent so far. */
+/** Constant bytes, cached in each encoding sent so far. */
 export interface Kept {
-  /** Answers with them. Each encoding has an ETag of its own (RFC 9110 §8.8.3.3). */
+  /** Answers with the bytes. Each encoding has its own ETag (RFC 9110 §8.8.3.3). */
   send(ctx: Context): Promise<void>;
 }
 
-/** How kept bytes are sent. */
+/** How constant bytes are sent. */
 export interface KeptOptions {
-  /** As Koa has it. */
+  /** The type as in Koa. */
   type: string;
-  /** They are compressed for who asks for that. */
+  /** Whether to compress the bytes if the client accepts it. */
   compress: boolean;
 }
 
-/** Keeps bytes as they are to be sent. */
+/** Prepares constant bytes for sending. */
 export function keep(bytes: Buffer, { type, compress }: KeptOptions): Kept {
   const hash = createHash('sha256').update(bytes).digest('base64url');
   const made = new Map<Encoding, () => Promise<Buffer>>();
@@ -55,7 +55,7 @@ export function keptBytes(options: KeptOptions, make: () => string): Middleware 
 
   return async function answer(ctx) {
     kept ??= keep(Buffer.from(make()), options);
-    // May be kept, but not used without asking whether it is still the one.
+    // May be cached, but must be revalidated.
     ctx.set('Cache-Control', 'no-cache');
     await kept.send(ctx);
   };

@@ -7,16 +7,16 @@ import { type Link, createHttpServer } from './http-server.ts';
 
 export interface ListenOptions {
   host: string;
-  /** 0: any free one. */
+  /** 0: any free port. */
   port: number;
-  /** Load balancers, which are not one client. */
+  /** Reverse proxies: their addresses stand for many clients. */
   trusted?: BlockList;
-  /** Takes the connections of requests that ask for a link. */
+  /** Handles upgrades that request a link. */
   link?: Link | undefined;
   onClose: OnClose;
 }
 
-/** Serves an application over HTTP. Rejects where the port cannot be had. */
+/** Serves an application over HTTP. Rejects if the port is unavailable. */
 export async function listenHttp(
   app: Pick<Koa, 'callback'>,
   { host, port, trusted, link, onClose }: ListenOptions,

@@ -2,10 +2,10 @@ import type { Middleware } from 'koa';
 import type { Declared } from './declared.ts';
 import { routePath } from './mount.ts';
 
-/** RFC 9110 §9.3, PATCH (RFC 5789) and QUERY. What is no method of these is not known here. */
+/** RFC 9110 §9.3, PATCH (RFC 5789) and QUERY. Any other method is unknown. */
 const KNOWN = new Set(['GET', 'HEAD', 'POST', 'PUT', 'DELETE', 'OPTIONS', 'TRACE', 'PATCH', 'QUERY']);
 
-/** A route of the router, as far as it is asked here. */
+/** The part of a router's route used here. */
 interface Route {
   path: string | RegExp;
   methods: string[];
@@ -14,9 +14,9 @@ interface Route {
 }
 
 /**
- * Answers for what no route has served: `OPTIONS` with 200, an unknown method with 501, and with 405 what is at this address
- * by other methods. `Allow` names those that are served at this very address: what an operation does not take as its
- * parameters is no address of that operation. To be used right behind the routers.
+ * Answers unserved requests: `OPTIONS` with 200, an unknown method with 501, and 405 if the path exists with other
+ * methods. `Allow` lists the methods of this exact path: a path with invalid parameters does not exist. Use directly
+ * after the routers.
  */
 export function answerMethods(operations: readonly Declared[]): Middleware {
   const byRoute = new Map(operations.map((operation) => [routePath(operation.path), operation]));

@@ -14,7 +14,7 @@ import { WrittenReply } from './reply.ts';
 import { type Watched, sendEvents } from './sse.ts';
 import type { StreamSlots } from './stream-slots.ts';
 
-/** Decides who may call: once for each call and, without counting as a call, again while a stream is open. */
+/** Decides who may call. `authorizeAgain` repeats the check while a stream is open, without counting as a call. */
 export interface Authorizer {
   authorize: Authorize;
   authorizeAgain: Authorize;
@@ -25,13 +25,13 @@ export interface Streams extends Watched {
   streamSlots: StreamSlots;
 }
 
-/** Calls of one account that have no answer yet, with all its keys. */
+/** Most unanswered calls of one account, over all its keys. */
 const MOST_IN_FLIGHT = 600;
 const inFlight = createPlaces();
 
 const JSON_TYPE = 'application/json; charset=utf-8';
 
-/** Gives every operation its route. The router must be strict and sensitive. */
+/** Adds a route for every operation. The router must be strict and sensitive. */
 export function mount(
   router: Router,
   operations: readonly Operation[],
@@ -58,28 +58,31 @@ function serve(operation: Operation, authorizer: Authorizer, streams: Streams): 
   }
 }
 
-/** `/v1/servers/{id}:start` as the router wants it: a colon of the address escaped, lest it begin a parameter. */
+/**
+ * Converts a path like `/v1/servers/{id}:start` for the router. Escapes a literal colon, which would start a parameter.
+ */
 export function routePath(path: string): string {
   return path.replaceAll(':', String.raw`\:`).replaceAll(/\{(\w+)\}/g, ':$1');
 }
 
-/** The route of a request that no operation serves (a page, a file), as `routePath` was given it; '' where none fits. */
+/**
+ * Returns the route of a request that no operation serves (a page, a file), as given to `routePath`; '' if none
+ * matches.
+ */
 export function declaredRoute(ctx: Context): string {
   const { _matchedRoute: route } = ctx as { _matchedRoute?: unknown };
   return typeof route === 'string' ? route.replaceAll(/(?<!\\):(\w+)/g, '{$1}').replaceAll('\\', '') : '';
 }
 
-/**
- * Clients may send the verb's colon escaped (RFC 3986 §2.1); the router, which compares the raw path, must see it plain.
- */
+/** Unescapes the verb's colon, which clients may send escaped (RFC 3986 §2.1): the router compares the raw path. */
 export const plainColons: Middleware = async function plainColons(ctx, next) {
   if (/%3a/i.test(ctx.path)) ctx.path = ctx.path.replaceAll(/%3a/gi, ':');
   await next();
 };
 
 /**
- * Serves an operation at the addresses that can belong to it, and notes for the log which one it is. A call to any other goes
- * on to what comes behind: `/v1/servers/abc:start` is no server.
+ * Serves an operation at valid paths and records it for the log. Passes on all other calls: `/v1/servers/abc:start`
+ * with an invalid id is no server.
  */
 export function entering(operation: Declared, serve: Middleware): Middleware {
   return async function enter(ctx, next) {
@@ -89,7 +92,7 @@ export function entering(operation: Declared, serve: Middleware): Middleware {
   };
 }
 
-/** The input of a call. The body is read when it is first asked for. */
+/** Returns the input of a call. The body is read on first use. */
 export function sentBy(ctx: Context, { method, bodyLimitBytes, takes }: Declared): Sent {
   const hasMessage = method === 'post' && takes !== 'bytes';
   return {
@@ -107,20 +110,20 @@ async function readMessage(ctx: Context, takes: Exclude<Taking, 'bytes'> | undef
   const body = await readBody(ctx.req, limitBytes);
   if (takes === 'raw') return body;
   if (takes === 'form') return parseForm(body);
-  // JSON without a brace is no object. The check is cheap; `parseMessage` refuses the rest.
+  // Cheap check: JSON without a brace is no object. `parseMessage` refuses the rest.
   if (takes === 'object' && !body.includes('{')) {
     throw new StatusError('INVALID_ARGUMENT', 'INVALID_JSON', 'The body must be a JSON object.');
   }
   return parseMessage(body);
 }
 
-// The order of checks is the reference's: address, credential, scope, rate, then what was sent, then what it is about.
+// The order of checks is documented in the reference: address, credential, scope, rate, input, state of the subject.
 function answer(operation: AnsweringWith<'message'>, authorizer: Authorizer): Middleware {
   return async function serveMessage(ctx) {
     const principal = await admit(ctx, operation, authorizer);
     const reply = await operation.run(callOf(ctx, operation, principal));
     if (reply instanceof WrittenReply) return sendWritten(ctx, reply);
-    // Text with its type, so that Koa does not have to detect one.
+    // Sets the type, so that Koa does not have to detect it.
     ctx.set('Content-Type', JSON_TYPE);
     ctx.body = JSON.stringify(reply);
   };
@@ -132,7 +135,7 @@ function sendWritten(ctx: Context, { json, sent }: WrittenReply): void {
   if (res.closed) return;
   res.setTimeout(STALLED_MS, () => res.destroy());
   ctx.type = 'application/json';
-  // The next piece is not made before the one before has gone.
+  // Produces each piece only after the previous one has been sent.
   ctx.body = Buffer.isBuffer(json) ? json : Readable.from(json, { highWaterMark: 1 });
 }
 
@@ -189,13 +192,13 @@ function callOf(ctx: Context, operation: Operation, principal: Principal): RawCa
   return { ...sentBy(ctx, operation), principal, lastEventId: ctx.get('last-event-id'), signal };
 }
 
-/** The body's size, as far as it is known: what is sent encoded may become anything. */
+/** Returns the body's size; undefined if it is unknown or the body is encoded. */
 function sizeSaid(ctx: Context): number | undefined {
   const length = ctx.get('content-length');
   return length === '' || ctx.get('content-encoding') !== '' ? undefined : Number(length);
 }
 
-// A parameter given twice stays a list, which no schema takes; unknown ones are dropped by the schema.
+// A repeated parameter stays a list, which every schema rejects. The schema drops unknown ones.
 function queryFields(querystring: string): object {
   if (querystring === '') return {};
   const given = Object.groupBy(parseFields(querystring), ([name]) => name);

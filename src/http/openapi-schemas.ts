@@ -3,7 +3,7 @@ import { portablePattern } from './portable-pattern.ts';
 
 type Json = Record<string, unknown>;
 
-/** Schemas by name: those with an id are written once and referred to. */
+/** Named schemas. Those with an id are written once and referenced. */
 export class Components {
   readonly schemas: Record<string, Json> = {};
 
@@ -15,7 +15,7 @@ export class Components {
     return this.#convert(schema, 'output');
   }
 
-  /** The fields of a message as parameters of a path or query. */
+  /** Converts the fields of a message to parameters of a path, query or header. */
   parameters(schema: z.ZodType, where: 'path' | 'query' | 'header'): Json[] {
     const object = z.toJSONSchema(schema, { io: 'input', override: sent });
     return Object.entries(object.properties ?? {}).map(([name, field]) => {
@@ -36,13 +36,15 @@ export class Components {
   }
 }
 
-/** Replies may gain fields (AIP-180). `format` describes an instant; its leap-year pattern is dropped as unreadable. */
+/**
+ * Replies may gain fields (AIP-180). `format` describes an instant; its leap-year pattern is unreadable and removed.
+ */
 function loosen({ jsonSchema }: { jsonSchema: Json }): void {
   if (jsonSchema['additionalProperties'] === false) delete jsonSchema['additionalProperties'];
   if (jsonSchema['format'] === 'date-time') delete jsonSchema['pattern'];
 }
 
-/** Input texts must not hold a NUL (`text`, `filePath`), unless a closer pattern excludes it already. */
+/** Input texts must not contain NUL (`text`, `filePath`), unless a stricter pattern excludes it already. */
 function sent({ jsonSchema }: { jsonSchema: Json }): void {
   loosen({ jsonSchema });
   const isAnyText =
@@ -51,7 +53,7 @@ function sent({ jsonSchema }: { jsonSchema: Json }): void {
   if (isAnyText) jsonSchema['pattern'] = String.raw`^[^\x00]*$`;
 }
 
-/** A converted schema with its definitions where the document has them, and patterns for programs of all languages. */
+/** Moves the definitions of a converted schema to the document's, and makes patterns portable between languages. */
 function moved(converted: object): Json {
   const text = JSON.stringify(converted).replaceAll('"#/$defs/', '"#/components/schemas/');
   return JSON.parse(text, (key, value: unknown) =>

@@ -31,7 +31,7 @@ const TAGS = [
 ];
 
 const DESCRIPTION = [
-  'Minecraft servers that sleep until somebody joins.',
+  'Minecraft servers that sleep until someone joins.',
   'Fields of format int64 are decimal strings. Request messages may use snake_case names; `null` is unset; unknown',
   'fields are ignored. Errors are google.rpc.Status (AIP-193): `code` is the number of the google.rpc.Code, and the',
   'first detail an ErrorInfo with a stable `reason`.',
@@ -49,7 +49,7 @@ const RANGE: Json = {
   schema: { type: 'string', examples: ['bytes=0-1023'] },
 };
 
-/** Further answers when a file's content is requested. */
+/** Additional answers to a request for a file's content. */
 const PARTS: Json = {
   '206': {
     description: 'The range asked for.',
@@ -61,21 +61,21 @@ const PARTS: Json = {
 
 const ERROR: Json = { default: { $ref: '#/components/responses/Error' } };
 
-/** This document: bytes that are kept, so that it is no operation. */
+/** Describes this document's own path, which is served as constant bytes and is no operation. */
 const DOCUMENT: Json = {
   '/openapi.json': {
     get: {
       operationId: 'OpenApi',
       tags: ['public'],
       summary: 'This document',
-      description: 'Made from the operations themselves. The same for people: `/docs`.',
+      description: 'Generated from the operations. The version for people is `/docs`.',
       security: [],
       responses: { '200': { description: 'Done.', ...json({ type: 'object' }) } },
     },
   },
 };
 
-/** The API as OpenAPI 3.1, made from the operations themselves. */
+/** Generates the OpenAPI 3.1 document from the operations. */
 export function openapiDocument({ baseUrl }: { baseUrl: string }, api: ApiDescription): Json {
   const components = new Components();
   const error = { description: 'Refused or failed.', ...json(components.reply(ErrorStatus)) };
@@ -140,9 +140,9 @@ function keyAccess({ description, method, scope, alsoScopes, appScope, ...operat
   const sentences = [scope === 'any' ? 'Any valid credential will do.' : `Needs the scope \`${scope}\`.`];
   if (also.length > 0) sentences.push(`Besides, needs ${also.join(' and ')}.`);
   if (appScope !== undefined && appScope !== 'any') sentences.push(`Apps need the scope \`${appScope}\`.`);
-  if (scope === 'operator') sentences.push("Takes an operator's session as well.");
+  if (scope === 'operator') sentences.push('Accepts an operator’s session as well.');
   if (bearerKey) sentences.push('The API key may also be sent as a Bearer token.');
-  if (keyOnly) sentences.push('Takes API keys only; a Bearer token is no credential here (401).');
+  if (keyOnly) sentences.push('Accepts API keys only; a Bearer token is refused (401).');
   if (role !== undefined) sentences.push(`On the server, needs the role \`${role}\`.`);
   return {
     description: `${description}\n\n${sentences.join(' ')}`,
@@ -183,7 +183,10 @@ function described(components: Components, answers: Readonly<Record<string, Desc
   return mapValues(answers, ({ reply, ...rest }) => ({ ...rest, ...json(components.reply(reply)) }));
 }
 
-/** A stream, with the object in each kind of event's `data`. OpenAPI has a place for it from 3.2 on, which few programs read yet. */
+/**
+ * Describes a stream with the object in each event's `data`. OpenAPI supports that only from 3.2, which few programs
+ * read.
+ */
 function eventsOf(components: Components, { events }: Declared, schema: Json): Json {
   if (events === undefined) return { schema };
   const kinds = mapValues(events, (event) => components.reply(event));
@@ -192,7 +195,7 @@ function eventsOf(components: Components, { events }: Declared, schema: Json): J
   return { schema: { ...schema, contentMediaType: EVENTS, contentSchema: data }, 'x-events': kinds };
 }
 
-/** The answer to a valid call that the current state does not allow. */
+/** Describes the answer to a valid call that the current state does not allow. */
 function refusal(precondition: string): Json {
   return {
     '400': {
@@ -206,7 +209,7 @@ function mapValues<From, To>(record: Readonly<Record<string, From>>, convert: (v
   return Object.fromEntries(Object.entries(record).map(([name, value]) => [name, convert(value)]));
 }
 
-/** A message as content. */
+/** Describes a JSON message as content. */
 function json(schema: Json): Json {
   return { content: { [JSON_TYPE]: { schema } } };
 }

@@ -15,45 +15,45 @@ interface Access {
   /** The scope an API key needs; `any`: any valid key. */
   scope: Scope | 'any';
   /**
-   * Further scopes that some calls need, each with a description of those calls. The handler checks them
+   * Additional scopes that some calls need, each with a description of those calls. The handler checks them
    * (`requireScope`).
    */
   alsoScopes?: Readonly<Partial<Record<Scope, string>>>;
   /** The scope an app token needs; absent if apps must not call it. */
   appScope?: Scope | 'any';
-  /** Takes API keys only: whatever is in `Authorization` is no credential here. */
+  /** Accepts only API keys and ignores `Authorization`. */
   keyOnly?: boolean;
-  /** Takes an API key as a Bearer token as well, for programs that send a credential in no other way. */
+  /** Also accepts an API key as a Bearer token, for programs that cannot send it in another way. */
   bearerKey?: boolean;
-  /** It takes much longer than others: an account may call it less often, and accounts take turns. */
+  /** Takes much longer than other operations. An account may call it less often, and accounts take turns. */
   expensive?: boolean;
-  /** On a server: the least the caller must be on it. */
+  /** Minimum role of the caller on the server. */
   role?: Role;
   tag: 'control' | 'account' | 'operator';
 }
 
-/** The handler's result, by the kind of answer. */
+/** The handler's result by kind of answer. */
 export interface Answers<Reply extends z.ZodType> {
-  /** One message. */
+  /** A message. */
   message: z.input<Reply> | WrittenReply;
-  /** A stream of events (`sse.ts`), which must then be played. `reply` describes its text. */
+  /** An event stream (`sse.ts`), which must be played. `reply` describes its text. */
   events: EventSource;
-  /** A file's content (`download.ts`), which must then be sent. `reply` is `Bytes`. */
+  /** A file's content (`download.ts`), which must be sent. `reply` is `Bytes`. */
   bytes: Download;
-  /** Text in a format of its own; `type` is its media type with all parameters. `reply` describes the text. */
+  /** Text in another format. `type` is its media type with all parameters. `reply` describes the text. */
   text: { type: string; text: string };
 }
 
-/** How an operation answers. */
+/** The kind of an operation's answer. */
 export type Answering = keyof Answers<z.ZodType>;
 
-/** Operations that cost much, of all accounts: each account has a part of the places, and its calls take turns with those of others. */
+/** Limits expensive operations over all accounts. Each account has a share of the places, and accounts take turns. */
 const expensive = createSemaphore({ atOnce: 4, atOncePerKey: 2, mostWaiting: 1_024, mostWaitingPerKey: 256 });
 
-/** A file's content, as the documentation shows it. */
+/** A file's content in the documentation. */
 export const Bytes = z.string().meta({ format: 'binary' });
 
-/** A call as its handler gets it: checked, and by a caller who may. */
+/** A validated call by an authorized caller, as its handler gets it. */
 export type Call<Params extends z.ZodType, Query extends z.ZodType, Body extends z.ZodType> = Checked<
   Params,
   Query,
@@ -61,16 +61,16 @@ export type Call<Params extends z.ZodType, Query extends z.ZodType, Body extends
 > &
   Omit<RawCall, keyof Sent> & { upload: () => Upload };
 
-/** A call as it comes in. */
+/** A call before validation. */
 export interface RawCall extends Sent {
   principal: Principal;
-  /** Behind which event a stream is to go on; '' for none. */
+  /** The last event received by a resuming stream; '' if none. */
   lastEventId: string;
-  /** Fires when the caller goes away. */
+  /** Fires when the caller disconnects. */
   signal: AbortSignal;
 }
 
-/** Describes an operation. `run` implements it; `More` is its context beside the call. Throws StatusError. */
+/** An operation's declaration. `run` implements it and may throw StatusError. `More` is its context beside the call. */
 export type OperationSpec<
   Answer extends Answering,
   Params extends z.ZodType,
@@ -80,33 +80,33 @@ export type OperationSpec<
   More = unknown,
 > = Declaration<Params, Query, Body, Reply> &
   Access & {
-    /** Default: one message. */
+    /** Default: a message. */
     answers?: Answer;
     run: (call: Call<Params, Query, Body> & More) => Promise<Answers<Reply>[Answer]>;
   };
 
-/** The event source, and the check that its caller may still see it. Throws StatusError. */
+/** The event source. `check` throws StatusError once its caller has lost access. */
 export interface OpenedStream extends EventSource {
   check: (principal: Principal) => Promise<unknown>;
 }
 
-/** `run` checks the call, does it, and gives the answer. Throws StatusError. */
+/** `run` validates the call, executes it, and returns the answer. Throws StatusError. */
 interface Answered<Answer extends Answering, Result> extends Declared, Access {
   answers: Answer;
   run(call: RawCall): Promise<Result>;
 }
 
-/** One operation of the API. */
+/** An operation of the API. */
 export type Operation =
   | Answered<'message', unknown>
   | Answered<'events', OpenedStream>
   | Answered<'bytes', Download>
   | Answered<'text', Answers<z.ZodType>['text']>;
 
-/** An operation that answers in one way. */
+/** An operation with one kind of answer. */
 export type AnsweringWith<Answer extends Answering> = Extract<Operation, { answers: Answer }>;
 
-/** Declares an operation. Who watches a stream may do so as long as they may call it. */
+/** Declares an operation. A stream's viewer may watch as long as it could call the operation. */
 export function operation<
   Reply extends z.ZodType,
   Answer extends Answering = 'message',
@@ -118,8 +118,8 @@ export function operation<
 }
 
 /**
- * Declares an operation on something that `reach` finds for the caller, for the handler. Of a stream it is asked again, and
- * ends the stream by rejecting. Throws StatusError where there is no such thing for them.
+ * Declares an operation on a subject, which `reach` finds for the caller and passes to the handler. `reach` throws
+ * StatusError if the caller has no such subject. During a stream it is called again, and a rejection ends the stream.
  */
 export function operationOn<
   Answer extends Answering,

@@ -1,6 +1,6 @@
 /**
- * Sets of characters that not every language's expressions have a name for, as what stands between brackets. Characters that
- * only some can escape are written as themselves.
+ * Unicode sets that not every regular-expression language names, as the content of brackets. Characters that only some
+ * languages can escape appear literally.
  */
 const SETS: Record<string, string> = {
   d: '0-9',
@@ -16,9 +16,9 @@ const SETS: Record<string, string> = {
 const TOKEN = /\\u(?<unit>[0-9A-Fa-f]{4})|\\(?<set>[dw])|\\p\{(?<named>\w+)\}|\\P\{(?<but>\w+)\}|\\.|\[\^?|\]/gu;
 
 /**
- * A pattern of JavaScript as one that Go's, Python's and other languages' expressions read alike: without names of Unicode's
- * sets and `\u`, and with ASCII alone for `\d` and `\w`. The document's consumers compile its patterns. What has no such form
- * (looking ahead, a set left out of another) stays as it is.
+ * Converts a JavaScript pattern to one that Go, Python and other languages read alike: without names of Unicode sets
+ * and `\u`, and with only ASCII for `\d` and `\w`. Consumers of the document compile its patterns. Constructs without
+ * such a form (lookahead, set difference) stay unchanged.
  */
 export function portablePattern(source: string): string {
   let inBrackets = false;

@@ -7,11 +7,11 @@ import type { PublicOperation } from './public-operation.ts';
 
 /** Identifies callers without a credential. */
 export interface Callers {
-  /** Whose request it is: through trusted proxies only. */
+  /** Returns the client address of a request. Only trusted proxies may state it. */
   clientAddress: (request: IncomingMessage) => string;
 }
 
-/** Gives every operation that asks for no credential its route. */
+/** Adds a route for every operation without authentication. */
 export function mountPublic(router: Router, operations: readonly PublicOperation[], callers: Callers): void {
   for (const operation of operations) {
     router[operation.method](routePath(operation.path), entering(operation, serve(operation, callers)));

@@ -18,15 +18,15 @@ interface Around {
   received: () => Promise<boolean>;
 }
 
-/** A call as it comes in. */
+/** A call before validation. */
 export interface RawPublicCall extends Sent, Around {
   /** By lower-case name. */
   headers: unknown;
 }
 
-/** How it answers, beside its reply. */
+/** The answers of an operation apart from its reply. */
 interface Answering {
-  /** Headers of every answer, errors too. */
+  /** Headers of every answer, including errors. */
   answerHeaders?: Readonly<Record<string, string>>;
   /** Successful answers with a status other than 200. */
   also?: Readonly<Record<string, Described>>;
@@ -34,15 +34,15 @@ interface Answering {
   errors?: ErrorDialect;
 }
 
-/** One operation that asks for no credential of ours. */
+/** An operation without authentication. */
 export interface PublicOperation extends Declared, Answering {
   tag: 'public';
   headers: z.ZodType;
-  /** Checks the call, does it, and renders the reply. Throws StatusError. */
+  /** Validates the call, executes it, and renders the reply. Throws StatusError. */
   run(call: RawPublicCall): Promise<unknown>;
 }
 
-/** Describes such an operation. `run` gets the validated call. Throws StatusError. */
+/** A declaration. `run` gets the validated call and may throw StatusError. */
 type PublicSpec<
   Params extends z.ZodType,
   Query extends z.ZodType,
@@ -52,12 +52,12 @@ type PublicSpec<
 > = Declaration<Params, Query, Body, Reply> &
   Answering & {
     headers?: Headers;
-    /** Asked before anything of the body is read. Throws StatusError for who may not go on. */
+    /** Called before the body is read. Throws StatusError to refuse the caller. */
     before?: (caller: Visitor) => Promise<unknown>;
     run: (call: Checked<Params, Query, Body> & Around & { headers: z.output<Headers> }) => Promise<z.input<Reply>>;
   };
 
-/** Declares an operation that anybody may call. Its calls are no news: they are logged at `debug`. */
+/** Declares an operation that anyone may call. Its calls are logged at `debug`. */
 export function publicOperation<
   Reply extends z.ZodType,
   Params extends z.ZodType = typeof Empty,

@@ -3,7 +3,7 @@ import { StatusError } from '../kernel/status.ts';
 import { type BucketRule, type RateLimiter, type Taken, createRateLimiter } from '../kernel/limits/rate-limiter.ts';
 import { type Principal, credentialId } from './principal.ts';
 
-/** `burst` calls at once, `perSecond` in the long run. */
+/** `burst` calls at once, `perSecond` calls on average. */
 export type RateLimit = BucketRule;
 
 /** The limit of a key with this long-term rate. The burst allows for pages that make several calls. */
@@ -11,21 +11,24 @@ export function keyRate(perSecond: number): RateLimit {
   return { perSecond, burst: 3 * perSecond };
 }
 
-/** A key whose bucket had to be forgotten finds a full one again. */
+/** Most buckets kept. A key whose bucket was dropped gets a full one. */
 const KEPT_BUCKETS = 10_000;
 
-/** An account may hold many keys and sessions: together they may call this many times as often as one. */
+/** Multiple of a key's rate that an account with many keys and sessions has in total. */
 const ACCOUNT_FACTOR = 2;
-/** Operations that cost more than others may be called this many times less often. */
+/** Factor by which expensive operations may be called less often. */
 const EXPENSIVE_FACTOR = 5;
 
-/** Counts calls by address or account. The returned function throws RESOURCE_EXHAUSTED RATE_LIMITED, saying when to come back. */
+/**
+ * Counts calls by address or account. The returned function throws RESOURCE_EXHAUSTED RATE_LIMITED with the time of a
+ * retry.
+ */
 export function createRateLimit(rate: RateLimit, clock: Clock, of: 'address' | 'account'): (key: string) => void {
   const limiter = createRateLimiter(rate, clock, KEPT_BUCKETS);
   return (key) => void takeFrom(limiter, `${of}:${key}`, `from this ${of}`);
 }
 
-/** Counts a call of a credential, and of its account. Throws RESOURCE_EXHAUSTED RATE_LIMITED, saying when to come back. */
+/** Counts a call of a credential and its account. Throws RESOURCE_EXHAUSTED RATE_LIMITED with the time of a retry. */
 export type TakeToken = (caller: Principal, operation?: { expensive?: boolean }) => void;
 
 export function createCallerRate(rate: RateLimit, clock: Clock): TakeToken {

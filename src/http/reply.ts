@@ -1,12 +1,12 @@
 import { setImmediate as immediate } from 'node:timers/promises';
 import * as z from 'zod';
 
-/** Entries handled in one turn of the event loop. */
+/** Most entries processed in one turn of the event loop. */
 const STEP = 1_000;
 
 /**
- * A reply whose text is written by its handler, as its schema has it: already, or in pieces while it is sent. Where a piece fails, the
- * caller's connection is cut. `sent` is called when it has been sent, or cannot be.
+ * A reply serialized by its handler, complete or in pieces while it is sent. If a piece fails, the connection is cut.
+ * `sent` is called when it has been sent or cannot be sent.
  */
 export class WrittenReply {
   readonly json: Buffer | AsyncIterable<string>;
@@ -18,8 +18,8 @@ export class WrittenReply {
 }
 
 /**
- * Returns a handler's result as its reply's schema describes it. Long lists directly in it are processed in steps that
- * let other work run in between: a listing may have hundreds of thousands of entries.
+ * Returns a handler's result as described by its reply's schema. Processes long lists in steps that let other work run
+ * in between: a listing may have hundreds of thousands of entries.
  */
 export async function replyOf<Reply extends z.ZodType>(
   schema: Reply,

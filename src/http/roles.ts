@@ -6,7 +6,7 @@ export type Role = 'owner' | 'member' | 'limited';
 
 const RANK: Record<Role, number> = { limited: 1, member: 2, owner: 3 };
 
-/** Whether a role includes all that another may do. */
+/** Reports whether a role includes all permissions of another. */
 export function isAtLeast(role: Role, least: Role): boolean {
   return RANK[role] >= RANK[least];
 }

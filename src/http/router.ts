@@ -1,12 +1,12 @@
 import { createRequire } from 'node:module';
 import type * as KoaRouter from '@koa/router';
 
-// In the form that does not import `node:http` as an ES module: see kernel/node-http.ts.
+// Loaded in this way so that `node:http` is not imported as an ES module: see kernel/node-http.ts.
 const { Router } = createRequire(import.meta.url)('@koa/router') as typeof KoaRouter;
 
 type Layer = KoaRouter.Layer;
 
-/** The key by which routes are grouped: the number of segments, and the verb at the end ('' if absent). */
+/** Groups routes by the number of segments and the verb at the end ('' if absent). */
 interface Shape {
   segments: number;
   verb: string;
@@ -16,17 +16,17 @@ interface Shape {
 type Route = Parameters<KoaRouter.Router['register']>;
 
 /**
- * Tries the routes alone that can be meant: the library's own tries all there are, one regular expression after the other, which
- * takes longer than most of what an operation does. And a route's is made when such an address is first asked for, as making all
- * of them is a twentieth of a start.
+ * A router that tries only the routes with the shape of the request's path. The library's own tries all regular
+ * expressions in turn, which takes longer than most operations. Routes are compiled on first use, because compiling all
+ * of them is a twentieth of the start-up time.
  */
 export class IndexedRouter extends Router {
-  /** In the order in which they were. */
+  /** In order of registration. */
   readonly added: Route[] = [];
   readonly #made = new Map<Route, Layer>();
   /** By `keyOf`, each in the order of registration. */
   readonly #routes = new Map<string, readonly Route[]>();
-  /** Routes that may have any number of segments. */
+  /** Routes with any number of segments. */
   #others: readonly Route[] = [];
   #indexed = 0;
 
@@ -86,12 +86,12 @@ function shapeOf(path: string): Shape {
   return { segments, verb: colon > path.lastIndexOf('/') ? path.slice(colon + 1) : '' };
 }
 
-/** Undefined for one whose segments cannot be counted. */
+/** Returns undefined if the route's segments cannot be counted. */
 function shapeOfRoute(path: Route[0]): Shape | undefined {
   if (typeof path !== 'string' || /[*{}()]/.test(path)) return undefined;
   const { segments } = shapeOf(path);
   return { segments, verb: /\\:([A-Za-z]+)$/.exec(path)?.[1] ?? '' };
 }
 
-/** Addresses as they are written: no other case, no slash more or less. */
+/** Creates a router that matches paths exactly, including case and trailing slash. */
 export const newRouter = (): KoaRouter.Router => new IndexedRouter({ strict: true, sensitive: true });

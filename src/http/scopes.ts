@@ -3,7 +3,7 @@ export const SCOPES = {
   'servers:read': 'See your servers, their logs, metrics and settings',
   'servers:write': 'Create, start, stop, change and delete servers',
   console: 'Run console commands and kick players',
-  backups: 'Make, download, restore and delete backups',
+  backups: 'Create, download, restore and delete backups',
   'files:read': "Read your servers' files",
   'files:write': "Change your servers' files and SFTP access",
   'billing:read': 'See your wallet and ledger, and open a checkout',
@@ -16,15 +16,15 @@ export const SCOPES = {
 
 export type Scope = keyof typeof SCOPES;
 
-/** All an app token can hold. */
+/** All scopes an app token can have. */
 export const APP_SCOPES: readonly Scope[] = ['servers:list'];
 
-/** All an API key can hold. */
+/** All scopes an API key can have. */
 export const KEY_SCOPES: readonly Scope[] = (Object.keys(SCOPES) as Scope[]).filter(
   (scope) => !APP_SCOPES.includes(scope),
 );
 
-/** The scopes of a key from the command-line grant: everything about one's own account. */
+/** The scopes of a key from the command-line grant: everything for the user's own account. */
 export const FULL_SCOPES: readonly Scope[] = KEY_SCOPES.filter((scope) => scope !== 'operator');
 
 export function isScope(text: string): text is Scope {

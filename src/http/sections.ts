@@ -1,4 +1,4 @@
-/** The topic of each section by the operations' paths. The first match counts. */
+/** The section of operations by path. The first match counts. */
 const SECTIONS: readonly (readonly [RegExp, string])[] = [
   [/^\/v1\/(?:whoami|me|accounts)\b/, 'Account and wallet'],
   [/^\/v1\/(?:capacity|regions|minecraft)\b/, 'Platform'],
@@ -20,8 +20,8 @@ const SECTIONS: readonly (readonly [RegExp, string])[] = [
 ];
 
 /**
- * The reference's heading above an operation of the control API: all of them share one tag, so this is how readers find
- * their way. Throws where a path belongs to none, as its operation could not be found.
+ * Returns the reference's heading for an operation of the control API. All of them share one tag, so readers need the
+ * headings. Throws if no heading matches, because the operation could not be found.
  */
 export function sectionOf(path: string): string {
   const found = SECTIONS.find(([pattern]) => pattern.test(path));

@@ -10,23 +10,23 @@ import type { Principal } from './principal.ts';
 const PING_MS = 15_000;
 const PING = ': ping\n\n';
 const LIFE_MS = 30 * MINUTE_MS;
-/** A client that takes nothing for this long, though something waits for it, or does not let a stream end, has gone. */
+/** A client that reads nothing for this long although data is waiting, or does not let a stream end, has gone. */
 const STALLED_MS = 30_000;
 const LINE_BYTES = 8 * KIB;
 
 const HEADERS = {
   'Content-Type': 'text/event-stream; charset=utf-8',
   'Cache-Control': 'no-cache, no-transform',
-  // Reverse proxies would hold frames back.
+  // Keeps reverse proxies from buffering.
   'X-Accel-Buffering': 'no',
 };
 
-/** Receives the frames of a stream. Frames sent after its end are dropped. */
+/** Accepts the frames of a stream. Frames sent after its end are dropped. */
 export type EventSink = Pick<FrameStream, 'replay' | 'send' | 'end'>;
 
-/** The source of a stream's events. */
+/** A source of events. */
 export interface EventSource {
-  /** Called once the stream is open. Returns a function to call when it has closed. */
+  /** Called when the stream opens. Returns a function to call when it has closed. */
   play: (sink: EventSink) => () => void;
   overflow: Overflow;
 }
@@ -43,20 +43,20 @@ export interface Watched {
   accessChanges: AccessChanges;
 }
 
-/** A frame with nothing but data: one line of at most 8 KiB, in which no other line can hide (WHATWG HTML §9.2.6). */
+/** A frame with only data: one line of at most 8 KiB, which cannot contain another line (WHATWG HTML §9.2.6). */
 export function dataFrame(line: string): string {
   return `data: ${cut(line.replaceAll(/[\r\n]/g, ''))}\n\n`;
 }
 
-/** A frame with an event that can be resumed behind. The data is JSON, in which there are no line ends. */
+/** A frame with an event id, from which a client can resume. Its data is JSON and therefore has no line breaks. */
 export function eventFrame(event: { id: string; type: string; data: object }): string {
   const id = event.id === '' ? '' : `id: ${event.id}\n`;
   return `${id}event: ${event.type}\ndata: ${JSON.stringify(event.data)}\n\n`;
 }
 
 /**
- * Answers with a stream of events: pings every 15 s, ends after 30 min, costs bounded memory whatever the client does, and
- * ends at once where the watcher's access does: looked at when something changes about it, and with each ping.
+ * Answers with a stream of events. Sends a ping every 15 s, ends after 30 min and uses bounded memory, whatever the
+ * client does. Ends at once when the watcher loses access, which is checked after changes and with each ping.
  */
 export function sendEvents(
   ctx: Context,
@@ -111,7 +111,7 @@ export function sendEvents(
     frames.destroy();
   }
 
-  // A client that went away while the stream was being opened emits no 'close' any more.
+  // A client that disconnected while the stream was opening emits no further 'close'.
   onceEnded(res, close);
   if (res.closed) return;
   ctx.set(HEADERS);
@@ -129,9 +129,9 @@ function concerns({ keyId, sessionId, userId }: AccessChange, principal: Princip
 const encoder = new TextEncoder();
 const scratch = new Uint8Array(LINE_BYTES);
 
-/** At most 8 KiB of a line, and no half characters. */
+/** Cuts a line to 8 KiB, at a character boundary. */
 function cut(line: string): string {
   if (line.length * 3 <= LINE_BYTES) return line;
-  // A slice of a long string would keep all of it in memory, for as long as a frame is kept.
+  // A slice would keep the whole long string in memory as long as the frame.
   return Buffer.from(scratch.subarray(0, encoder.encodeInto(line, scratch).written)).toString();
 }

@@ -16,11 +16,11 @@ export interface StandbyOptions extends Omit<ListenOptions, 'link'> {
   operations: readonly Pick<PublicOperation, 'method' | 'path' | 'errors'>[];
 }
 
-/** The HTTP port of a service that waits for another one to end. */
+/** The HTTP port of a service waiting for another one to end. */
 export interface Standby {
-  /** Why the service is not ready yet: a part of a sentence. */
+  /** Sets the reason why the service is not ready yet, as a part of a sentence. */
   because(reason: string): void;
-  /** Gives the port to the service itself. Closes with it, before what it needs is closed. */
+  /** Hands the port over to the service. The port closes with the service, before its dependencies. */
   serve(
     app: Pick<Koa, 'callback'>,
     options: { link: Link | undefined; onClose: ListenOptions['onClose'] },
@@ -39,9 +39,9 @@ dormouse_standby 1
 const SAFE = new Set(['GET', 'HEAD']);
 
 /**
- * Listens, and says that the process is alive, that it is not ready and why, and to Prometheus that it waits; none of that asks for a
- * credential, as there is no database yet to find one in. Whatever else is asked is UNAVAILABLE STANDBY, in the shape that its
- * clients know, and links are not taken.
+ * Listens and reports that the process is alive, not ready and why, and (to Prometheus) a standby. These need no
+ * credential, because no database is open to look one up. All other requests are answered UNAVAILABLE STANDBY, in the
+ * error format that the clients expect. Links are not accepted.
  */
 export async function listenStandby({ log, operations, ...listen }: StandbyOptions): Promise<Standby> {
   let reason = 'starting';

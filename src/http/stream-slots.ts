@@ -2,27 +2,27 @@ import { createPlaces } from '../kernel/limits/places.ts';
 import { StatusError } from '../kernel/status.ts';
 import { type Principal, credentialId } from './principal.ts';
 
-/** How many streams of one kind may be open at once. */
+/** Most concurrent streams of one kind. */
 export interface StreamLimits {
   perKey: number;
   perAccount: number;
 }
 
 const STREAM_LIMITS: StreamLimits = { perKey: 3, perAccount: 10 };
-/** File managers move several files at once. */
+/** File managers transfer several files at once. */
 export const TRANSFER_LIMITS: StreamLimits = { perKey: 8, perAccount: 16 };
 
-/** By this time a stream whose client has gone has usually been detected. */
+/** By then, a stream whose client has gone has usually been detected. */
 const RETRY_AFTER_SECONDS = 15;
 
-/** Counts open streams, each kind for itself. */
+/** Counts open streams by kind. */
 export interface StreamSlots {
   /**
-   * Takes a slot of the caller's key and one of its account, at once, and gives what frees both (a second time does
-   * nothing). RESOURCE_EXHAUSTED TOO_MANY_STREAMS.
+   * Acquires a slot of the caller's key and one of its account. Returns a function that releases both; further calls do
+   * nothing. Throws RESOURCE_EXHAUSTED TOO_MANY_STREAMS.
    */
   take(principal: Principal, kind: string): () => void;
-  /** Slots taken now, of keys and accounts together. */
+  /** Number of slots in use, of keys and accounts together. */
   taken(): number;
 }
 

@@ -15,7 +15,7 @@ interface Needs {
 const Insight = z
   .object({
     code: reply.text.describe('As in `startErrorCode` and `installErrorCode`.'),
-    subject: reply.text.describe('The mod, plugin, file or version it is about; empty where there is none.'),
+    subject: reply.text.describe('The mod, plugin, file or version concerned; empty without one.'),
     summary: reply.text.describe('Title, then detail.'),
     suggestion: reply.text,
     evidence: z.array(z.string()).default([]).describe('The lines of the log that show it, at most five.'),
@@ -34,7 +34,7 @@ const Diagnostic = z
       .array(Insight)
       .default([])
       .describe(
-        'Everything that the log shows, most important first: each missing mod, for example. Empty where nothing was recognised.',
+        'All findings in the log, most important first: each missing mod, for example. Empty without findings.',
       ),
   })
   .meta({ id: 'Diagnostic' });

@@ -5,7 +5,7 @@ const at = z.string().meta({ format: 'date-time' });
 const number = z.number().meta({ format: 'double' });
 const Cause = z
   .object({ kind: z.string(), id: z.string(), note: z.string() })
-  .describe('Who or what caused it, as in InspectMachine.');
+  .describe('The cause, as in InspectMachine.');
 const Quota = { diskUsageMb: z.number(), diskQuotaEffectiveMb: z.number(), quotaExceeded: z.boolean() };
 const failure = z.object({ code: z.string(), summary: z.string(), suggestion: z.string() });
 
@@ -20,7 +20,7 @@ export const SERVER_EVENTS = {
       phase: z.string().describe('While it starts; otherwise empty.'),
       percent: z.number().describe('100 while it runs.'),
       players: z.number().nullable().describe('Null: not known.'),
-      error: failure.nullable().describe('Set where it failed.'),
+      error: failure.nullable().describe('Set if it failed.'),
       waits: z
         .object({ node: z.string(), since: at })
         .nullable()

@@ -21,7 +21,7 @@ const figures = {
   cpuPercent: z.number().default(-1).meta({ format: 'double' }).describe('-1: unknown.'),
   memUsedMb: figure,
   memLimitMb: figure.describe('0: there is no reading.'),
-  mspt: figure.describe('Milliseconds a tick takes; 0: the game did not say.'),
+  mspt: figure.describe('Milliseconds per tick; 0: not reported by the game.'),
   tps: figure.describe('Ticks a second, at most 20; 0: the game did not say.'),
   players: reply.int32,
 };
@@ -34,9 +34,7 @@ const ServerMetrics = z
   .object({
     ...figures,
     live: reply.flag.describe('The game itself answered recently.'),
-    slowSince: reply.timestamp.describe(
-      'Since when it has been too slow for its players (the alert `tps.low`); null: it is not.',
-    ),
+    slowSince: reply.timestamp.describe('Start of the current slowness (the alert `tps.low`); null if it is not slow.'),
     series: z
       .array(MetricSample)
       .default([])

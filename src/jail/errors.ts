@@ -9,18 +9,18 @@ const TAKEN = 'There is something of that name already. Choose another name, or 
 export const NOT_ACCESSIBLE = 'PATH_NOT_ACCESSIBLE';
 
 const REFUSALS: Record<string, Refusal> = {
-  ENOENT: ['NOT_FOUND', 'PATH_NOT_FOUND', 'There is nothing there.'],
+  ENOENT: ['NOT_FOUND', 'PATH_NOT_FOUND', 'No such file or directory.'],
   EEXIST: ['ALREADY_EXISTS', 'PATH_EXISTS', TAKEN],
   ENOTEMPTY: ['ALREADY_EXISTS', 'PATH_EXISTS', TAKEN],
   ENOTDIR: ['FAILED_PRECONDITION', 'NOT_A_DIRECTORY', 'A part of the path is no directory, or is a link.'],
-  ELOOP: ['FAILED_PRECONDITION', 'PATH_IS_LINK', 'It is a symbolic link; these are not followed.'],
+  ELOOP: ['FAILED_PRECONDITION', 'PATH_IS_LINK', 'It is a symbolic link. Links are not followed.'],
   EISDIR: ['FAILED_PRECONDITION', 'NOT_A_FILE', 'It is a directory.'],
-  ENXIO: ['FAILED_PRECONDITION', 'NOT_A_FILE', 'It is no plain file.'],
-  ENODEV: ['FAILED_PRECONDITION', 'NOT_A_FILE', 'It is no plain file.'],
+  ENXIO: ['FAILED_PRECONDITION', 'NOT_A_FILE', 'It is not a plain file.'],
+  ENODEV: ['FAILED_PRECONDITION', 'NOT_A_FILE', 'It is not a plain file.'],
   // The service may not, its caller may: no PERMISSION_DENIED.
   EACCES: ['FAILED_PRECONDITION', NOT_ACCESSIBLE, 'The file system does not let the service do that.'],
   EPERM: ['FAILED_PRECONDITION', NOT_ACCESSIBLE, 'The file system does not let the service do that.'],
-  EROFS: ['UNAVAILABLE', 'DISK_READ_ONLY', "The machine's disk takes nothing now. Tell the operator."],
+  EROFS: ['UNAVAILABLE', 'DISK_READ_ONLY', 'The machine’s disk cannot be written now. Tell the operator.'],
   ENAMETOOLONG: ['INVALID_ARGUMENT', 'INVALID_PATH', 'The name is too long for the file system.'],
   EINVAL: ['FAILED_PRECONDITION', 'PATH_NOT_POSSIBLE', 'The file system refuses it.'],
   EFBIG: ['RESOURCE_EXHAUSTED', 'DISK_FULL', 'The file is too large for the file system.'],
@@ -45,14 +45,14 @@ export function refused(code: string, path: string): StatusError {
 /** A hard link: the same file may be somebody else's under another name. */
 export function hardLinked(path: string): StatusError {
   return refuse(
-    ['FAILED_PRECONDITION', 'PATH_IS_LINK', 'It has a second name (a hard link), so it is not written to.'],
+    ['FAILED_PRECONDITION', 'PATH_IS_LINK', 'It has a second name (a hard link), so it cannot be changed.'],
     path,
   );
 }
 
 /** It is not as its caller saw it. */
 export function changedMeanwhile(names: Names): StatusError {
-  const sentence = 'Somebody else changed it meanwhile. Read it again.';
+  const sentence = 'It changed meanwhile. Read it again.';
   return refuse(['ABORTED', 'FILE_CHANGED', sentence], joinNames(names));
 }
 

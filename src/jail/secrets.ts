@@ -63,7 +63,7 @@ export function protectedPath(names: Names): StatusError {
   return new StatusError(
     'PERMISSION_DENIED',
     'PATH_PROTECTED',
-    `${path} belongs to the service. Choose another name, or leave it as it is.`,
+    `${path} belongs to the service. Choose another name.`,
     {
       metadata: { path },
     },

@@ -4,7 +4,7 @@ import type { StateWords } from './state-words.ts';
 const HEIGHT = 28;
 const PADDING = 10;
 const MOON = 14;
-/** Ground and writing of the right half, both legible beside each other (WCAG AA). */
+/** Background and text colour of the right half; legible in contrast to each other (WCAG AA). */
 const TONES: Record<StateWords['tone'], readonly [ground: string, ink: string]> = {
   up: ['#1f7a4d', '#ffffff'],
   asleep: ['#5b4487', '#ffffff'],
@@ -13,8 +13,8 @@ const TONES: Record<StateWords['tone'], readonly [ground: string, ink: string]> 
 };
 
 /**
- * A badge as SVG: the name under a moon, and the state in its colour. It carries no font, so each half is as wide as the
- * widest of the usual sans serifs would have it, and the writing is fitted to that width.
+ * Returns a badge as SVG: the name under a moon, and the state in its colour. It embeds no font, so each half is as
+ * wide as the widest common sans serif needs, and the text is fitted to that width.
  */
 export function badge(name: string, { label, tone }: StateWords): string {
   const [ground, ink] = TONES[tone];
@@ -47,7 +47,10 @@ export function badge(name: string, { label, tone }: StateWords): string {
   </svg>`.toString();
 }
 
-/** The width in bold Verdana at 12 px, rounded up by kind of character; letters of other scripts count as wide as they are high. */
+/**
+ * Returns the width in bold Verdana at 12 px, rounded up by kind of character. Letters of other scripts count as
+ * square.
+ */
 function widthOf(text: string): number {
   let width = 0;
   for (const character of text) width += WIDTHS.find(([kind]) => kind.test(character))?.[1] ?? 12.5;

@@ -3,25 +3,25 @@ import type { Log } from '../kernel/log.ts';
 import type { Servers } from '../servers/servers.ts';
 
 export interface DefaultServerOptions {
-  /** The id that DEFAULT_SERVER sets; '': none is set. */
+  /** The id set by DEFAULT_SERVER; '' if unset. */
   id: string;
-  /** The ids of all servers. */
+  /** Returns the ids of all servers. */
   ids: () => readonly string[];
   servers: Pick<Servers, 'observe'>;
   log: Log;
 }
 
-/** Whether the server that is set as the one which needs no name is there. */
+/** Watches whether the configured default server exists. */
 export interface DefaultServer {
   /** Returns a problem for the operator as a sentence; undefined if the server exists or none is set. */
   trouble: () => string | undefined;
   close(): void;
 }
 
-/** As many letters may be mistyped. */
+/** Largest number of mistyped letters for which a similar id is suggested. */
 const MOST_SLIPS = 3;
 
-/** Logs a warning at once where it is not there, and when it is deleted. */
+/** Logs a warning if the server is missing at the start, or when it is deleted. */
 export function watchDefaultServer({ id, ids, servers, log }: DefaultServerOptions): DefaultServer {
   function trouble(): string | undefined {
     const known = ids();

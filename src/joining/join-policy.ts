@@ -19,19 +19,22 @@ export interface JoinPolicyOptions {
   store: Sql;
 }
 
-/** Decides who may join and who may wake, as far as the game itself does not. */
+/** Decides who can join and wake servers, except for checks that the game makes itself. */
 export interface JoinPolicy {
   policyOf(serverId: string): WakePolicy;
   /**
-   * For a game that is up. It sees all players come from the proxy's address, so bans of addresses are enforced here.
-   * Rejects with JoinRefused.
+   * For a running game. It sees all players at the proxy's address, so address bans are enforced here. Rejects with
+   * JoinRefused.
    */
   admit(serverId: string, player: Player): Promise<void>;
-  /** All that `admit` goes by, for a proxy that decides without asking; the very same array for as long as it is the same. */
+  /**
+   * Returns the bans that `admit` enforces, for proxies that decide on their own. The same array is returned until the
+   * bans change.
+   */
   bannedAddresses(serverId: string): Promise<readonly BannedAddress[]>;
-  /** For a sleeping server, by the owner's wake policy and the game's own bans. Rejects with JoinRefused. */
+  /** For a sleeping server: checks the owner's wake policy and the game's own bans. Rejects with JoinRefused. */
   mayWake(row: ServerRow, player: Player): Promise<void>;
-  /** The cap on a day's wakes by players, checked for joins alone: RESOURCE_EXHAUSTED WAKES_USED_UP. */
+  /** The daily limit of wakes by players, checked for joins only: RESOURCE_EXHAUSTED WAKES_USED_UP. */
   wakeCap: WakeCheck;
 }
 
@@ -40,7 +43,7 @@ const ADDRESS_BANNED = 'Your address is banned from this server.';
 export function createJoinPolicy({ files, policies, clock, store }: JoinPolicyOptions): JoinPolicy {
   const told = new WeakMap<readonly IpBan[], readonly BannedAddress[]>();
 
-  /** Why the player may not wake it, if so. Rules that are cheap and tell the player most come first. */
+  /** Returns why the player must not wake the server; undefined if they can. Cheap and informative rules come first. */
   async function refusal(row: ServerRow, player: Player): Promise<string | undefined> {
     const { mode, maintenanceText } = policies.of(row.id);
     const { id, name } = row;
@@ -61,8 +64,8 @@ export function createJoinPolicy({ files, policies, clock, store }: JoinPolicyOp
   }
 
   /**
-   * The owner's setting counts, as the next boot writes it into the file. Otherwise the file does: the game may have
-   * switched it.
+   * The owner's setting takes precedence because the next boot writes it to the file. Otherwise the file counts: the
+   * game may have changed it.
    */
   async function isWhitelistOn({ id, properties }: ServerRow): Promise<boolean> {
     return (properties['white-list'] ?? (await files.property(id, 'white-list'))) === 'true';

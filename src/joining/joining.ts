@@ -23,23 +23,26 @@ import { type RoutingOptions, createRouting } from './routing.ts';
 import { createTranslators } from './translators.ts';
 import { type WakePolicies, openWakePolicies } from './wake-policies.ts';
 
-/** How players find the service. */
+/** The addresses at which players find the service. */
 export interface Entrance {
-  /** The server that they mean who name none; undefined: none. */
+  /** Returns the server for players who name none; undefined without one. */
   meant: () => Meant | undefined;
-  /** This machine in its own network; undefined: it is in none, or players are not let in from there. */
+  /**
+   * Returns this machine's host name in the home network; undefined if there is no such network or it is closed to
+   * players.
+   */
   homeHost: () => string | undefined;
   /** Returns the problem of the settings as a sentence for operators; undefined without one. */
   trouble: () => string | undefined;
 }
 
-/** Which server a player means, and whether they may wake it. */
+/** Routes players to servers and decides whether they can wake them. */
 export interface Joining {
   publicStatuses: PublicStatuses;
   wakePolicies: WakePolicies;
   /** Shared by everything that reads a game's lists, so that each file is read once. */
   playerFiles: PlayerFiles;
-  /** Not yet open to players. */
+  /** Closed to players until `open`. */
   proxies: OpenedProxies;
   joinPolicy: JoinPolicy;
   entrance: Entrance;
@@ -54,13 +57,13 @@ export interface JoiningOptions {
   clock: Clock;
   log: Log;
   onClose: OnClose;
-  /** Servers are reached at names below `publicHost`. */
+  /** Servers are at names below `publicHost`. */
   settings: ProxySettings & { publicHost: string; defaultServer: string };
 }
 
 const LOCALHOST_KEY = 'localhost-server';
 
-/** Remembers which server is at `localhost`, so that it stays there. */
+/** Loads and stores the server at `localhost`, so that it stays there. */
 async function keptLocalhost(store: Store, log: Log): Promise<NonNullable<RoutingOptions['localhost']>> {
   const changed = (id: string) => {
     store
@@ -70,7 +73,7 @@ async function keptLocalhost(store: Store, log: Log): Promise<NonNullable<Routin
   return { id: await getMeta(store, LOCALHOST_KEY), changed };
 }
 
-/** Opens what players and other strangers see of the servers, from the first observed change of any of them on. */
+/** Opens the view of players and other strangers on the servers. Call it before any server can change. */
 export async function openJoining(options: JoiningOptions): Promise<Joining> {
   const { store, servers, presence, lostGames, clock, log, onClose, settings } = options;
   const { dataDir, publicHost, defaultServer } = settings;
@@ -92,7 +95,7 @@ export async function openJoining(options: JoiningOptions): Promise<Joining> {
   onClose(() => proxies.close());
   const { trouble } = isDefaultThere;
   const inContainer = await isContainer();
-  // Proxies started by hand may be on other machines.
+  // External proxies may be on other machines.
   const home = () => (settings.proxy === 'external' ? undefined : homeHost(settings.proxyHost, inContainer));
   const entrance = { meant: () => routing.meant(), homeHost: home, trouble };
   return { publicStatuses, wakePolicies, playerFiles, proxies, joinPolicy, entrance };

@@ -1,7 +1,6 @@
 /**
- * Promises: a player who comes for a server that the node has no room for waits in a queue, joins as soon as there is
- * room, and knows the place until then. Never stores anything, and never changes more about a server than its waiting
- * players do.
+ * A queue of players whose servers have no room on the nodes. They join as soon as there is room, and know their place
+ * until then. Never stores anything, and never changes more about a server than its waiting players do.
  */
 import { isTagged } from '../../machines/server.ts';
 import type { Clock } from '../kernel/clock.ts';
@@ -11,20 +10,20 @@ import type { ServerNow } from '../servers/server-now.ts';
 import type { Servers } from '../servers/servers.ts';
 import { MINUTE_MS } from '../kernel/units.ts';
 
-/** A player who may wait in line; or a server, for itself. */
+/** A player in the queue, or a server that queues for itself. */
 export interface Waiter {
   serverId: string;
-  /** When the player came, epoch ms; goes by it. */
+  /** When the player came (epoch ms); determines the place. */
   since: number;
-  /** The longest wait; default: ten minutes. Infinity: somebody else ends it. */
+  /** Longest wait; default: ten minutes. Infinity: the caller ends the wait. */
   patienceMs?: number;
-  /** The player has gone. */
+  /** Aborted when the player has gone. */
   signal: AbortSignal;
-  /** Wakes the server for this player. Rejects with NODE_CAPACITY as long as there is no room, and with what else refuses it. */
-  wake: () => Promise<void>;
   /**
-   * Called with the place, from 1, whenever it changes; null once the player is no longer in the queue or needs none.
+   * Wakes the server for this player. Rejects with NODE_CAPACITY while there is no room, and with any other refusal.
    */
+  wake: () => Promise<void>;
+  /** Called with the place, from 1, whenever it changes; null once the player has left the queue or needs no place. */
   tell: (place: number | null) => void;
 }
 
@@ -33,41 +32,41 @@ export interface LineOptions {
   clock: Clock;
 }
 
-/** A player in line. */
+/** A player in the queue. */
 interface Ticket extends Waiter {
-  /** The refusal that applied, and applies again when the time is up. */
+  /** The refusal to reject with when the time is up. */
   refusal: StatusError;
   told: number | null;
   leave(outcome?: unknown): void;
 }
 
-/** One server in line: all who wait for it come in together, when the first of them does. */
+/** One server in the queue. All who wait for it join together when the first of them does. */
 interface Place {
   ramMb: number;
   /** Capacity in another region does not count. */
   region: string | undefined;
-  /** When the first of them came, even if that one has gone since. */
+  /** When the first of them came, even if that player has gone since. */
   since: number;
   tickets: Ticket[];
 }
 
 const MOST_PLAYERS = 1_000;
 const PATIENCE_MS = 10 * MINUTE_MS;
-/** Room on a disk becomes free without a word. */
+/** Freed disk space is not reported, so room is also checked at this interval. */
 const LOOK_MS = 15_000;
 
 /**
- * The line for the nodes, of players through all proxies. Who has come first goes first; where the free room is too little for
- * that server, a smaller one behind it takes it. It is looked for only when a server comes to rest, and each 15 s besides.
+ * The queue for the nodes, with players of all proxies, first come, first served. If the free room is too small for one
+ * server, a smaller one behind it goes first. Room is checked when a server comes to rest, and every 15 s.
  */
 export class Line {
   readonly #clock: Clock;
   readonly #servers: LineOptions['servers'];
-  /** By server. */
+  /** By server id. */
   readonly #places = new Map<string, Place>();
   readonly #unobserve: () => void;
   #players = 0;
-  /** Times at which there may have been room. */
+  /** Counts the moments at which there may have been room. */
   #chances = 0;
   #round: Promise<void> | undefined;
   #isTelling = false;
@@ -80,11 +79,11 @@ export class Line {
   }
 
   /**
-   * Resolves once the server has been woken for this player, or was awake. Rejects with what refuses that: NODE_CAPACITY where the
-   * server is larger than the node, the line is full, or ten minutes were not enough; and with the reason of `signal`.
+   * Resolves once the server was woken for this player, or was awake. Rejects with the refusal: NODE_CAPACITY if the
+   * server is larger than the node, the queue is full, or the ten minutes are over; or with the reason of `signal`.
    */
   async enter(waiter: Waiter): Promise<void> {
-    // Keeps newcomers from taking a freed place before those who wait for it.
+    // Keeps newcomers from taking a freed place before those in the queue.
     while (this.#round) await this.#round;
     waiter.signal.throwIfAborted();
     const seen = this.#chances;
@@ -158,7 +157,7 @@ export class Line {
     if (place && now) place.ramMb = now.row.ramMb;
     const holdsPlace = now !== null && isTagged(now.state, 'holds-place');
     if (!holdsPlace) this.#look();
-    // Somebody else has woken it, or it is gone.
+    // Another player has woken it, or it is gone.
     if (place && (holdsPlace || !now)) void this.#admit(place);
   }
 
@@ -178,7 +177,7 @@ export class Line {
     }
   }
 
-  /** False: there is no room for this server. */
+  /** Returns false if there is no room for this server. */
   async #admit(place: Place): Promise<boolean> {
     for (const ticket of place.tickets.slice()) {
       if (ticket.signal.aborted) continue;
@@ -197,7 +196,7 @@ export class Line {
     return [...this.#places.values()].toSorted((one, other) => one.since - other.since);
   }
 
-  /** After all that happens in this turn. */
+  /** Sends changed places, once at the end of this turn of the event loop. */
   #tell(): void {
     if (this.#isTelling) return;
     this.#isTelling = true;
@@ -214,7 +213,7 @@ export class Line {
   }
 }
 
-/** There is no room now, but may be soon. */
+/** Whether there is no room now, but may be later. */
 function isFull(error: unknown): error is StatusError {
   return (
     error instanceof StatusError && error.reason === 'NODE_CAPACITY' && error.options.metadata?.['fits'] !== 'never'

@@ -12,7 +12,7 @@ import type { PublicStatusReader, PublicServer } from './public-server.ts';
 import { PUBLIC_CACHE } from './public-status-api.ts';
 import { stateWords } from './state-words.ts';
 
-/** A browser asks again by itself, sooner while there is something to wait for. */
+/** Browsers reload after this time, sooner while the server is changing state. */
 const REFRESH_SECONDS = 30;
 const REFRESH_SOON_SECONDS = 5;
 
@@ -53,7 +53,7 @@ export function mountStatus(router: Router, { publicStatusReader, clientAddress,
   });
 }
 
-/** Opened by itself it does nothing either: an SVG is a document. */
+/** An SVG is a document; this keeps it harmless even when opened directly. */
 function picture(ctx: Context, type: string, body: string | Buffer): void {
   ctx.set('Cache-Control', PUBLIC_CACHE);
   ctx.set('Content-Security-Policy', "default-src 'none'; sandbox");
@@ -98,7 +98,7 @@ function statusPage(server: PublicServer, baseUrl: string): Html {
       <p><code>${`[![Server status](${baseUrl}/status/${slug}/badge.svg)](${baseUrl}/status/${slug})`}</code></p>
     </details>
   </article>`;
-  // The same for everybody, signed in or not: caches on the way may keep it.
+  // The same for everyone, signed in or not, so that shared caches can keep it.
   return layout({ title: name, main }, NOBODY);
 }
 

@@ -12,7 +12,7 @@ import type { Standing } from '../servers/standing.ts';
 import type { PublicStatuses } from './public-statuses.ts';
 import type { WakePolicies, WakePolicy } from './wake-policies.ts';
 
-/** A server as strangers may see it. Nothing in here is an id, but for the slug they asked by. */
+/** A server as strangers can see it. Contains no ids, except for the slug of the request. */
 export interface PublicServer {
   slug: string;
   name: string;
@@ -21,30 +21,30 @@ export interface PublicServer {
   /** Undefined without a live reading. */
   playersOnline: number | undefined;
   playersMax: number;
-  /** As its owner wrote it: plain, `§` codes or MiniMessage. */
+  /** As the owner wrote it: plain, `§` codes or MiniMessage. */
   motd: string;
-  /** The owner's text while they work on it; otherwise ''. */
+  /** The owner's maintenance text; '' without one. */
   maintenance: string;
-  /** Obstacle beside its state: `suspended`, `node_lost` or `no_room`; '' without one. */
+  /** Obstacle besides its state: `suspended`, `node_lost` or `no_room`; '' without one. */
   standing: string;
   /** The mode of its WakePolicy. */
   wakeMode: WakePolicy['mode'];
-  /** '' unless the owner shows it. */
+  /** '' unless the owner shows the address. */
   address: string;
-  /** The icon of the server list as PNG; undefined for none. */
+  /** The server list's icon as PNG; undefined without one. */
   icon: Buffer | undefined;
 }
 
-/** Reads the public status of servers whose owners allow it, for strangers. It wakes nothing, and asks no game. */
+/** Returns the public status of servers whose owners allow it. Wakes no server and queries no game. */
 export interface PublicStatusReader {
-  /** Throws RATE_LIMITED for an address that asks too much, then NOT_FOUND STATUS_NOT_FOUND, whatever the reason. */
+  /** Throws RATE_LIMITED for an address with too many requests, otherwise NOT_FOUND STATUS_NOT_FOUND for any reason. */
   look(slug: string, address: string): Promise<PublicServer>;
 }
 
-/** How old an answer may be. */
+/** Longest age of a cached answer. */
 const KEPT_MS = 3_000;
 const MOST_KEPT = 10_000;
-/** For one address (IPv6: one /64). */
+/** Limit per address (IPv6: per /64). */
 const RATE = { perSecond: 5, burst: 60 };
 
 export interface PublicStatusDeps {
@@ -59,7 +59,7 @@ export interface PublicStatusDeps {
 export function createPublicStatusReader(deps: PublicStatusDeps): PublicStatusReader {
   const { publicStatuses, servers, clock } = deps;
   const limit = createRateLimit(RATE, clock, 'address');
-  /** By slug; only of statuses that are shown. */
+  /** By slug; only public statuses are cached. */
   const answers = createCache<PublicServer | undefined>({ most: MOST_KEPT, ttlMs: (server) => (server ? KEPT_MS : 0) });
 
   async function read(slug: string, id: string): Promise<PublicServer | undefined> {
@@ -77,7 +77,7 @@ export function createPublicStatusReader(deps: PublicStatusDeps): PublicStatusRe
       }
       const server = await answers.get(slug, clock.now(), () => read(slug, id));
       if (!server) throw notFound();
-      // Read anew, not from the cache: an owner who hides the address hides it at once.
+      // Read outside the cache, so that hiding the address takes effect at once.
       return publicStatuses.of(id).showAddress ? server : { ...server, address: '' };
     },
   };

@@ -4,7 +4,7 @@ import { reply } from '../http/fields.ts';
 import { type PublicOperation, publicOperation } from '../http/public-operation.ts';
 import type { PublicStatusReader } from './public-server.ts';
 
-/** How long browsers and caches on the way may keep a status. */
+/** How long browsers and shared caches may keep a status. */
 export const PUBLIC_CACHE = 'public, max-age=10';
 
 const PublicStatusReply = z
@@ -16,16 +16,16 @@ const PublicStatusReply = z
       .int32()
       .optional()
       .meta({ format: 'int32' })
-      .describe('0 while it does not run; absent while it does and nobody knows.'),
+      .describe('0 while it does not run; absent if unknown.'),
     playersMax: reply.int32,
     motd: reply.text.describe('With `§` codes.'),
     motdText: reply.text.describe('The words alone.'),
     maintenance: reply.text.describe("While its owner works on it: the owner's words."),
-    address: z.string().optional().describe('Where players connect; absent unless its owner shows it.'),
+    address: z.string().optional().describe('The address for players; absent unless its owner shows it.'),
   })
   .meta({ id: 'PublicStatus' });
 
-/** A server's status for everybody: websites may ask from a browser, too. */
+/** The public status of a server. Websites can request it from a browser, too. */
 export const publicStatusOperations = (needs: {
   publicStatusReader: PublicStatusReader;
 }): readonly PublicOperation[] => [

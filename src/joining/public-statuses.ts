@@ -3,29 +3,29 @@ import { slugify } from '../kernel/ids.ts';
 import type { Store, Tx } from '../store/store.ts';
 import { type PublicStatusRow, getPublicStatus, listPublicStatuses, savePublicStatus } from './rows.ts';
 
-/** Whether strangers may see a server, and where. */
+/** A server's public status and its slug. */
 export type PublicStatus = Omit<PublicStatusRow, 'serverId'>;
 
 /** The public statuses of all servers, held in memory so that requests need no query. */
 export interface PublicStatuses {
   of(serverId: string): PublicStatus;
-  /** The server whose status is shown under a slug; undefined for unknown and for switched-off ones alike. */
+  /** Returns the server of a slug; undefined if it is unknown or switched off. */
   find(slug: string): string | undefined;
   /**
-   * Stores the setting; the first enabling mints the slug, of the server's name and some 50 random bits: readable, and not
-   * to be found by trying. `also` runs in the same write.
+   * Stores the setting. When first enabled, creates a slug from the server's name and about 50 random bits: readable,
+   * but not guessable. `also` runs in the same write.
    */
   set(
     server: { id: string; name: string },
     setting: Pick<PublicStatus, 'enabled' | 'showAddress'>,
     also: (tx: Tx) => Promise<void>,
   ): Promise<void>;
-  /** The server is gone; its row went with it. */
+  /** Forgets a deleted server, whose row is already gone. */
   forget(serverId: string): void;
 }
 
 const UNSET: PublicStatus = Object.freeze({ slug: null, enabled: false, showAddress: false });
-/** Without what is easily mistaken for something else: i, l, o, 0, 1. */
+/** Excludes characters that are easily confused: i, l, o, 0, 1. */
 const ALPHABET = 'abcdefghjkmnpqrstuvwxyz23456789';
 const RANDOM_LENGTH = 10;
 const NAME_LENGTH = 24;

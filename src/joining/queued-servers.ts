@@ -1,7 +1,7 @@
 /**
- * Promises: a server whose start has found no room stands in the line of players, at the place of when that was found, and is
- * started at its turn, over restarts of this process too. Whether it still wants that, and for how long, is its machine's to
- * say.
+ * Queues servers whose start found no room together with the players, ordered by the time of that failure, and starts
+ * them at their turn. This survives restarts of the process. Each server's machine decides whether and how long it
+ * waits.
  */
 import type { Failure } from '../../machines/server-types.ts';
 import type { Clock } from '../kernel/clock.ts';
@@ -15,16 +15,19 @@ import type { Line } from './line.ts';
 export interface QueuedServersOptions {
   servers: Pick<Servers, 'observe' | 'live' | 'get' | 'send' | 'tell'>;
   line: Pick<Line, 'enter'>;
-  /** Told of each that enters the line: one that is restored has not been observed. */
+  /** Called for each server that enters the queue; a restored one has not been observed. */
   entered: (now: ServerNow) => void;
   clock: Clock;
   log: Log;
 }
 
-/** How often servers are looked for that were in line when this process began, or whose next try has come. */
+/** How often to look for servers that were queued when this process began, or whose next attempt is due. */
 const LOOK_MS = 15_000;
 
-/** Returns the function that ends it: all leave the line, and stand in it again at their places when the next process begins. */
+/**
+ * Returns a function that ends the queueing. All servers leave the queue and return to their places when the next
+ * process begins.
+ */
 export function queueServers({ servers, line, entered, clock, log }: QueuedServersOptions): () => void {
   const standing = new Map<string, AbortController>();
 
@@ -57,7 +60,7 @@ export function queueServers({ servers, line, entered, clock, log }: QueuedServe
     }
   }
 
-  /** A refusal that waiting cannot resolve ends the wait. Any other may be over at the next look. */
+  /** Handles a refusal. One that waiting cannot resolve ends the wait; any other may be gone at the next check. */
   async function refused(id: string, error: unknown): Promise<void> {
     if (!(error instanceof StatusError) || !isLasting(error)) throw error;
     await servers.tell(id, { type: 'ALARM', at: clock.now(), failure: failureOf(error) });

@@ -4,9 +4,9 @@ import { STOP_TEXTS } from '../servers/last-call.ts';
 
 /** The texts for a rule that refuses a wake. */
 interface Words {
-  /** To the player who is refused. */
+  /** Kick message for the refused player. */
   kick: string;
-  /** In the server list, in place of how to wake it; `§` codes. */
+  /** Server-list line that replaces the hint how to wake the server; `§` codes. */
   line: string;
 }
 
@@ -15,7 +15,7 @@ export function refusalOf(error: unknown): JoinRefused {
   return new JoinRefused(wordsOf(error).kick, { cause: error });
 }
 
-/** Returns the server-list line of a sleeping server that a rule keeps from being woken. */
+/** Returns the server-list line of a sleeping server that cannot be woken because of a rule. */
 export function refusalLine(error: StatusError): string {
   return wordsOf(error).line;
 }

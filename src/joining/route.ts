@@ -1,4 +1,4 @@
-/** Promises: a server's route, from its row and its actor. Makes no requests and changes nothing. */
+/** Builds a server's route from its row and its actor. Makes no requests and changes nothing. */
 import { isTagged } from '../../machines/server.ts';
 import type { Route } from '../../proxy/ports.ts';
 import { motdCodes, parseMotd } from '../game/motd/motd.ts';
@@ -12,14 +12,14 @@ import { kickOf, roomWords } from './refusals.ts';
 import type { Translators } from './translators.ts';
 import type { WakePolicy } from './wake-policies.ts';
 
-/** Made of Forge or NeoForge, whose mods the client has to have too. */
+/** Forge or NeoForge cores, which usually require mods in the client. */
 const NEED_CLIENT_MODS: ReadonlySet<string> = new Set(['forge', 'neoforge', 'mohist', 'magma', 'arclight', 'ketting']);
-/** Cores that can have nothing which translates between versions. */
+/** Cores without plugins or mods that translate between versions. */
 const STRICT_CORES: ReadonlySet<string> = new Set(['sandbox', 'vanilla']);
-/** One or two readings may fail. No player is connected to a game silent for longer. */
+/** One or two readings may fail. Players are not connected to a game that is silent for longer. */
 const SILENT_MS = 25_000;
 
-/** The route of a server from its stored row. */
+/** Returns the route of a server from its stored row. */
 export function sleepingRoute(sleeper: RouteRow, policy: WakePolicy): Route {
   return {
     serverId: sleeper.id,
@@ -41,7 +41,7 @@ export function sleepingRoute(sleeper: RouteRow, policy: WakePolicy): Route {
   };
 }
 
-/** The route of a server from its actor at that instant. */
+/** Returns the route of a server from its actor at an instant. */
 export function routeOf(now: ServerNow, policy: WakePolicy, at: number): Omit<Route, 'protocol'> {
   const { row, context } = now;
   const state = stateFor(now);
@@ -65,14 +65,14 @@ export function routeOf(now: ServerNow, policy: WakePolicy, at: number): Omit<Ro
   };
 }
 
-/** Whether nothing of it is news. */
+/** Whether two routes are equal. */
 export function isSame(one: Route, other: Route): boolean {
   const { address, ...rest } = one;
   const isAddressSame = address?.host === other.address?.host && address?.port === other.address?.port;
   return isAddressSame && Object.entries(rest).every(([key, value]) => other[key as keyof Route] === value);
 }
 
-/** As players meet it. One that stands in line for room is woken by them like one that sleeps, if there is any. */
+/** Returns the state as players see it. A server queued for room counts as asleep: a join wakes it if there is room. */
 function stateFor(now: ServerNow): Route['state'] {
   if (waitsForRoom(now)) return 'hibernated';
   return now.state === 'deleting' ? 'stopping' : now.state;
@@ -89,13 +89,19 @@ function asleep(policy: WakePolicy, state: string): Pick<Route, 'asleepMotd' | '
   };
 }
 
-/** A sleeping server as the list shows it while a rule keeps everybody from waking it. What its owner says of it stays. */
+/**
+ * Adds a refusal's line to the route of a sleeping server that no player can wake. The owner's own line takes
+ * precedence.
+ */
 export function withRefusal(route: Route, line: string | undefined): Route {
   if (line === undefined || route.state !== 'hibernated' || route.asleepLine !== '') return route;
   return { ...route, motd: route.asleepMotd || route.motd, asleepMotd: '', asleepLine: line };
 }
 
-/** Other versions are refused: waking the server would not help them. */
+/**
+ * Returns the only protocol that can play; null if any can. Other versions are refused because waking the server would
+ * not help them.
+ */
 export function onlyProtocol(
   { id, type, version, clientVersions }: Pick<RouteRow, 'id' | 'type' | 'version' | 'clientVersions'>,
   translators: Translators | undefined,
@@ -105,7 +111,9 @@ export function onlyProtocol(
   return isStrict ? protocolOf(version) : null;
 }
 
-/** Modded clients negotiate with the game, on a connection that no other program has answered. */
+/**
+ * Modded clients negotiate with the game on a connection that no other program has answered, so they cannot wait there.
+ */
 function hasWaitingRoom({ waitingRoom, type }: Pick<RouteRow, 'waitingRoom' | 'type'>): boolean {
   return waitingRoom && !NEED_CLIENT_MODS.has(type);
 }
@@ -118,13 +126,15 @@ function maxPlayers(properties: Record<string, string>): number {
   return Number(properties['max-players']) || DEFAULT_MAX_PLAYERS;
 }
 
-/** A refusal has its own server-list line, which replaces the owner's text for sleeping servers. */
+/**
+ * Returns the refusal of joins, with its own server-list line, which replaces the owner's text for sleeping servers.
+ */
 function refused(now: ServerNow, at: number): Pick<Route, 'refusal'> & Partial<Pick<Route, 'asleepLine'>> {
   const refusal = refusalText(now, at);
   return refusal === '' ? { refusal } : { refusal, asleepLine: '' };
 }
 
-/** The kick message of a player whose wake has failed. */
+/** Returns the kick message for a player whose wake has failed. */
 export function kickText(now: ServerNow): string {
   const { row, state, context } = now;
   if (waitsForRoom(now)) return roomWords(row.name);

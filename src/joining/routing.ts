@@ -32,24 +32,26 @@ export interface RoutingOptions {
   servers: Servers;
   clock: Clock;
   log: Log;
-  /** A server's name is `<hostname>.<publicHost>`. */
+  /** Servers are at `<hostname>.<publicHost>`. */
   publicHost: string;
-  /** The id of the server that is meant where none is named; default: none is set. */
+  /** The id of the server for players who name none; default: unset. */
   defaultServer?: string;
   joinPolicy: Pick<JoinPolicy, 'admit' | 'mayWake' | 'policyOf'>;
   /** The games on unresponsive machines, if games run on several. */
   lostGames?: LostGames | undefined;
-  /** The server whose address is `localhost`, as it was kept; called when another one gets it. Absent: it is not kept. */
+  /**
+   * The stored id of the server at `localhost`; `changed` is called when another one gets it. Absent: it is not stored.
+   */
   localhost?: { id: string | undefined; changed: (id: string) => void };
-  /** Knows which servers accept other client versions. Default: none is known to. */
+  /** Knows which servers accept other client versions. Default: unknown for all. */
   translators?: Translators;
-  /** All servers as they are stored. */
+  /** The stored rows of all servers. */
   sleepers: RouteRow[];
 }
 
 /**
- * The proxy's two ports, answered from live actors. Every server's route lies ready in memory and is replaced when the
- * server changes, so that a lookup costs one map access.
+ * Answers the proxy's two ports from live actors. Each server's route is kept in memory and replaced when the server
+ * changes, so a lookup is one map access.
  */
 export function createRouting(options: RoutingOptions): Routing {
   return new Routing(options);
@@ -67,14 +69,20 @@ class Routing implements Routes, Wake {
   };
   readonly #options: RoutingOptions;
   readonly #routes = new Map<string, Route>();
-  /** The routes without what is against a wake just now. */
+  /** Routes without the present refusals of wakes. */
   readonly #plain = new Map<string, Route>();
   readonly #listeners = new Set<(host: string) => void>();
   readonly #names = new Map<string, string>();
   readonly #ages = new Map<string, number>();
-  /** The id of the oldest server; undefined until it is looked up. Strangers may ask for unknown names all day. */
+  /**
+   * The id of the oldest server; undefined until it is looked up. Cached because strangers may look up unknown names at
+   * any rate.
+   */
   #oldest: string | undefined;
-  /** The id of the server at `localhost`. Once it is deleted, the next new server is: addresses of others never change. */
+  /**
+   * The id of the server at `localhost`. Once it is deleted, the next new server takes its place: addresses of existing
+   * servers never change.
+   */
   #atLocalhost: string | undefined;
   readonly #wakeability: Wakeability;
   readonly #line: Line;
@@ -116,8 +124,9 @@ class Routing implements Routes, Wake {
   }
 
   /**
-   * The one that is set. On a machine without a name of its own in the DNS, where friends type its address: the only one, by
-   * whatever name; among several the one at `localhost`, or the oldest, for players on the machine itself.
+   * Returns the configured default server. On a machine without a DNS name, friends type its address: it is then the
+   * only server, by any name; or among several, for players on the machine itself, the one at `localhost` or else the
+   * oldest.
    */
   meant(): Meant | undefined {
     const { publicHost, defaultServer = '' } = this.#options;
@@ -155,7 +164,7 @@ class Routing implements Routes, Wake {
       log.info(isFor, `${player.name} waits for ${serverId}`);
       const now = await servers.until(serverId, settled, signal);
       if (now?.context.address) return now.context.address;
-      // The server is in line now, and its player with it.
+      // The server is now in the queue; so is its player.
       if (now !== null && waitsForRoom(now) && inLine) continue;
       throw now === null ? refusalOf(serverNotFound(serverId)) : new JoinRefused(kickText(now));
     }
@@ -165,7 +174,7 @@ class Routing implements Routes, Wake {
     for (const close of this.#onClose) close();
   }
 
-  /** Wakes it, if need be. Rejects with JoinRefused, and with StatusError where a rule is against it. */
+  /** Wakes the server if needed. Rejects with JoinRefused, or with StatusError if a rule refuses. */
   async #knock(serverId: string, player: Player): Promise<void> {
     const { servers, clock, joinPolicy } = this.#options;
     const cause: Cause = { kind: 'player', id: player.name, note: 'joined' };
@@ -191,7 +200,7 @@ class Routing implements Routes, Wake {
     if (id !== undefined) this.#options.localhost?.changed(id);
   }
 
-  /** By its name. */
+  /** Returns the default server's host; null without one. */
   #nameless(): Nameless | null {
     const server = this.meant();
     const host = this.#names.get(server?.id ?? '');
@@ -267,7 +276,7 @@ class Routing implements Routes, Wake {
     const route = known && withRefusal(known, this.#wakeability.lineOf(known.serverId));
     const before = this.#routes.get(name);
     if (before === undefined && route === undefined) return;
-    // A reading that changes nothing here is no news: answers are kept by their route.
+    // Ignore readings that change nothing here: status answers are cached by their route.
     if (before !== undefined && route !== undefined && isSame(before, route)) return;
     if (route === undefined) this.#routes.delete(name);
     else this.#routes.set(name, route);
@@ -275,13 +284,13 @@ class Routing implements Routes, Wake {
   }
 }
 
-/** A moment ago the engine found no room for it, whatever the books say. */
+/** Returns the refusal if the engine has just found no room, even if the bookkeeping shows some. */
 function noRoomFor({ id }: Pick<RouteRow, 'id'>): StatusError {
   const message = 'No machine has capacity for this server right now. Try again in a minute.';
   return quotaExceeded('NODE_CAPACITY', `server:${id}`, message);
 }
 
-/** A wake has come to its end: the game is ready, or will not be. A stop and a job go on to the start queued behind them. */
+/** Whether a wake has ended: the game is ready, or will not be. A stop or a job with a queued start continues. */
 function settled(now: ServerNow | null): boolean {
   if (now === null) return true;
   if (now.state === 'starting') return false;

@@ -6,16 +6,19 @@ import type { Sql, Tx } from '../store/writer.ts';
 /** The public status of a server. */
 export interface PublicStatusRow {
   serverId: string;
-  /** The last part of the page's address; null until it was enabled for the first time, and the same ever after. */
+  /** The last part of the page's address; null until first enabled, then permanent. */
   slug: string | null;
   enabled: boolean;
   showAddress: boolean;
 }
 
-/** Whose login may wake a server. */
+/** Players whose login can wake a server. */
 export type WakeMode = 'anyone' | 'known' | 'whitelist' | 'verified' | 'nobody';
 
-/** The players who can wake a server by joining, and its server-list text while asleep. No row: anyone, and the default texts. */
+/**
+ * Players who can wake a server by joining, and its server-list text while asleep. No row: anyone, and the default
+ * texts.
+ */
 export interface WakePolicyRow {
   serverId: string;
   mode: WakeMode;
@@ -46,7 +49,7 @@ export const wakePolicies = new EntitySchema<WakePolicyRow>({
   foreignKeys: [ofServer],
 });
 
-/** All public statuses, those that are switched off too. */
+/** Returns all public statuses, including those switched off. */
 export async function listPublicStatuses(db: Sql): Promise<PublicStatusRow[]> {
   return (await db.query<StoredStatus>('SELECT * FROM "public_statuses"')).map(statusRow);
 }
@@ -56,36 +59,36 @@ export async function getPublicStatus(db: Sql, serverId: string): Promise<Public
   return (await db.query<StoredStatus>(sql, [serverId])).map(statusRow)[0];
 }
 
-/** Replaces what was set for the server. */
+/** Replaces the server's public status. */
 export async function savePublicStatus(tx: Tx, row: PublicStatusRow): Promise<void> {
   await tx.run('DELETE FROM "public_statuses" WHERE "serverId" = $1', [row.serverId]);
   await tx.manager.insert(publicStatuses, row);
 }
 
-/** The wake policies of all servers that have one. */
+/** Returns all stored wake policies. */
 export async function listWakePolicies(db: Sql): Promise<WakePolicyRow[]> {
   return db.query<WakePolicyRow>('SELECT * FROM "wake_policies"');
 }
 
-/** Replaces what was set for the server. */
+/** Replaces the server's wake policy. */
 export async function saveWakePolicy(tx: Tx, row: WakePolicyRow): Promise<void> {
   await tx.run('DELETE FROM "wake_policies" WHERE "serverId" = $1', [row.serverId]);
   await tx.manager.insert(wakePolicies, row);
 }
 
-/** Whose awake session, and what has caused it, as that is stored. */
+/** The server and stored cause of an awake session. */
 export interface WakeRow {
   serverId: string;
   cause: string;
 }
 
-/** The awake sessions since an instant: a server's. */
+/** Returns a server's awake sessions that began since an instant. */
 export async function listWakes(db: Sql, serverId: string, since: number): Promise<WakeRow[]> {
   const sql = 'SELECT "serverId", "cause" FROM "awake_sessions" WHERE "serverId" = $1 AND "startedAt" >= $2';
   return db.query<WakeRow>(sql, [serverId, since]);
 }
 
-/** The wakes of all servers of an account since then. */
+/** Returns the awake sessions of all servers of an account that began since an instant. */
 export async function listWakesOfAccount(db: Sql, accountId: string, since: number): Promise<WakeRow[]> {
   const sql = `SELECT "serverId", "cause" FROM "awake_sessions"
     WHERE "serverId" IN (SELECT "id" FROM "servers" WHERE "accountId" = $1) AND "startedAt" >= $2`;

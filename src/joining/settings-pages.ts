@@ -46,7 +46,7 @@ export function mountJoiningSettings(panel: Panel): void {
 }
 
 async function joiningPage(request: ServerRequest): Promise<Page> {
-  // The empty request reads it.
+  // An empty request changes nothing and returns the policy.
   const policy = await request.call('SetWakePolicy', { id: request.server.id }, {});
   const cards = html`${wakeCard(request, policy)} ${maintenanceCard(request, policy)} ${asleepCard(request, policy)}
   ${clientsCard(request)} ${waitingCard(request)}`;

@@ -45,12 +45,12 @@ const NO_ROOM: StateWords = {
   tone: 'passing',
   hint: 'No capacity right now. It starts automatically when there is.',
 };
-const CLOSED: StateWords = { label: 'Closed', tone: 'down', hint: 'It is closed for now.' };
+const CLOSED: StateWords = { label: 'Closed', tone: 'down', hint: 'Closed for now.' };
 
 const WAKES: Readonly<Record<WakePolicy['mode'], string>> = {
   anyone: 'Joining wakes it.',
   verified: 'Joining wakes it.',
-  known: 'Who has played there before wakes it by joining.',
-  whitelist: 'Who is on its whitelist wakes it by joining.',
+  known: 'Players who have played there before can wake it by joining.',
+  whitelist: 'Whitelisted players can wake it by joining.',
   nobody: 'Only its owner wakes it.',
 };

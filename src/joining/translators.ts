@@ -4,23 +4,24 @@ import { type Jail, openJail } from '../jail/jail.ts';
 import { StatusError } from '../kernel/status.ts';
 import type { ServerRow } from '../servers/rows.ts';
 
-/** Which servers have a plugin or mod that lets clients of other versions in, as far as their files show it. */
+/** Detects, from their files, servers with a plugin or mod that accepts clients of other versions. */
 export interface Translators {
-  /** Undefined: it is not known. */
+  /** Returns undefined if unknown. */
   of(serverId: string): boolean | undefined;
-  /** Looks at its files; resolves with whether more, or something else, is known now. */
+  /** Checks the server's files. Resolves with whether the result has changed. */
   look(server: Pick<ServerRow, 'id' | 'type'>): Promise<boolean>;
   forget(serverId: string): void;
 }
 
-/** Cores that have no such thing but from these folders. A server.jar of somebody's own may do what it likes. */
+/** Folders that plugins and mods are loaded from. Cores outside the list may translate by other means. */
 const FOLDERS = ['plugins', 'mods'] as const;
 const CORES: ReadonlySet<string> = new Set(
   'paper purpur pufferfish leaf folia spigot fabric quilt forge neoforge mohist magma arclight ketting'.split(' '),
 );
 /**
- * The jars of ViaVersion, the mods that bring it, and ProtocolSupport; not of others whose names only contain `via`, and not a
- * jar that is switched off by another ending. An owner whose jar has another name sets `clientVersions`.
+ * Matches jars of ViaVersion, of the mods that include it, and of ProtocolSupport. Does not match other names that
+ * merely contain `via`, or jars disabled by another extension. An owner whose jar has another name sets
+ * `clientVersions`.
  */
 const TRANSLATES =
   /^(?:.*[^a-z])?(?:via[-_ ]?(?:version|backwards|rewind|fabric|forge|neoforge|proxy|sponge)|protocol[-_ ]?support).*\.jar$/i;

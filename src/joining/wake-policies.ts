@@ -2,17 +2,17 @@ import { openRowCache } from '../store/row-cache.ts';
 import type { Store, Tx } from '../store/store.ts';
 import { type WakePolicyRow, listWakePolicies, saveWakePolicy } from './rows.ts';
 
-/** The players who can wake a server by joining, and its server-list text while asleep. */
+/** Players who can wake a server by joining, and its server-list text while asleep. */
 export type WakePolicy = Readonly<Omit<WakePolicyRow, 'serverId'>>;
 
 export const WAKE_MODES = ['anyone', 'known', 'whitelist', 'verified', 'nobody'] as const;
 
-/** The wake policies of all servers, in memory as every login and every server list asks for them. */
+/** The wake policies of all servers, held in memory because every login and every server list needs them. */
 export interface WakePolicies {
   of(serverId: string): WakePolicy;
   /** Stores the policy. `also` runs in the same write. */
   set(serverId: string, policy: WakePolicy, also: (tx: Tx) => Promise<void>): Promise<void>;
-  /** The server is gone; its row went with it. */
+  /** Forgets a deleted server, whose row is already gone. */
   forget(serverId: string): void;
 }
 

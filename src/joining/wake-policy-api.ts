@@ -31,7 +31,7 @@ const setWakePolicy = ({ serverOperation, wakePolicies, servers, clock, withLock
     scope: 'servers:write',
     role: 'member',
     tag: 'control',
-    summary: 'Set who may wake the server by joining',
+    summary: 'Set who can wake the server by joining',
     description:
       'What is absent stays as it is, so the empty body reads the policy. It is about joins alone: keys, schedules and the ' +
       'dashboard start the server as ever, and who may play in an awake one is for the game to say. Banned players wake nothing.',
@@ -42,7 +42,9 @@ const setWakePolicy = ({ serverOperation, wakePolicies, servers, clock, withLock
         .optional()
         .describe('By joins, counted from midnight UTC; 0: no cap.'),
       asleepMotd: Motd.optional().describe('Shown in the server list while asleep; empty: the usual.'),
-      maintenanceText: Motd.optional().describe('Not empty: joins wake nothing, and who tries reads this.'),
+      maintenanceText: Motd.optional().describe(
+        'Unless empty, joining does not wake the server and players get this message.',
+      ),
     }).meta({ id: 'SetWakePolicyRequest' }),
     example: { mode: 'known', maxWakesPerDay: 20, asleepMotd: '<gray>Asleep. Friends may wake me.' },
     reply: z
@@ -69,7 +71,7 @@ const setWakePolicy = ({ serverOperation, wakePolicies, servers, clock, withLock
         );
         const record = recordOnServer(principal, now.row, { action: 'server.wakePolicy', detail, at: clock.now() });
         await wakePolicies.set(now.row.id, policy, record);
-        // So that what the proxy and others know of the server is made anew.
+        // An empty patch makes observers, such as the proxy's routes, update.
         await servers.patch(now.row.id, {});
         return policy;
       }),

@@ -1,6 +1,6 @@
 /**
- * Promises: of a sleeping server that a rule keeps from being woken, what the server list says of it, soon after that has become
- * so. Never wakes anything, and never costs more than a few looks at the rules in a second, however many servers sleep.
+ * Keeps the server-list line of sleeping servers that a rule keeps from waking up to date. Never wakes anything, and
+ * makes at most a few checks per second, however many servers sleep.
  */
 import { isTagged } from '../../machines/server.ts';
 import type { Clock } from '../kernel/clock.ts';
@@ -13,9 +13,9 @@ import { refusalLine } from './refusals.ts';
 
 export interface WakeabilityOptions {
   servers: Pick<Servers, 'observe' | 'refusal'>;
-  /** Ids of all servers that sleep. */
+  /** Returns the ids of all sleeping servers. */
   sleepers: () => readonly string[];
-  /** The line of this server is another one now. */
+  /** Called when the line of a server has changed. */
   changed: (serverId: string) => void;
   /** Another check of each server in the same rounds. */
   look?: (serverId: string) => Promise<void>;
@@ -24,24 +24,22 @@ export interface WakeabilityOptions {
 }
 
 export interface Wakeability {
-  /** The line in place of how to wake it; undefined: nothing is known to be against that. */
+  /** Returns the line that replaces the hint how to wake the server; undefined if no refusal is known. */
   lineOf(serverId: string): string | undefined;
-  /** A player was just refused. */
+  /** Reports a player's refused wake. */
   refused(serverId: string, error: StatusError): void;
   close(): void;
 }
 
 const LOOK_MS = 15_000;
-/**
- * Servers whose rules are checked in one round: few installations have more, and a large one must not be slowed down.
- */
+/** Servers checked per round. Few installations have more, and a large one must not be slowed down. */
 const MOST_A_ROUND = 50;
 
-/** Asks about each sleeping server in turn, and at once about one that falls asleep or is changed. */
+/** Checks each sleeping server in turn, and at once when it falls asleep or changes. */
 export function watchWakeability(options: WakeabilityOptions): Wakeability {
   const { servers, sleepers, changed, look: lookToo, clock, log } = options;
   const lines = new Map<string, string>();
-  /** To be asked about next, ahead of their turn. */
+  /** Servers to be checked next, ahead of their turn. */
   const soon = new Set<string>();
   let nextIndex = 0;
   let isLooking = false;

@@ -16,11 +16,11 @@ interface Needs {
   clock: Clock;
   mods: Mods;
   serverOperation: ServerOperation;
-  /** Counts a call that asks a registry, by account. Throws RESOURCE_EXHAUSTED RATE_LIMITED. */
+  /** Counts a call that queries a registry, by account. Throws RESOURCE_EXHAUSTED RATE_LIMITED. */
   takeQuestion: (accountId: string) => void;
 }
 
-/** A registry answers some 300 questions a minute, of all accounts together. */
+/** Limit per account. A registry answers about 300 requests a minute, of all accounts together. */
 const QUESTIONS = { perSecond: 1, burst: 60 };
 
 const MAX_PROJECTS = 256;
@@ -43,7 +43,7 @@ const ServerMod = z
     versionSpec: reply.text.describe('As it was asked for.'),
     version: reply.text.describe('The version it has.'),
     file: reply.text.describe("Its path among the server's files."),
-    dependency: reply.flag.describe('Nobody asked for it: another mod needs it, and it is removed with that.'),
+    dependency: reply.flag.describe('Installed as a dependency; removed with the mod that needs it.'),
   })
   .meta({ id: 'ServerMod' });
 
@@ -78,8 +78,7 @@ const listServerMods = ({ serverOperation, mods }: Needs) =>
     role: 'limited',
     writesCode: false,
     summary: 'List mods and plugins',
-    description:
-      'Those that were added here, and what they need. Not what a mod pack brings, nor what was uploaded by hand.',
+    description: 'Mods added here, with their dependencies. Not those of a mod pack or uploaded by hand.',
     reply: z.object({ mods: z.array(ServerMod).default([]) }).meta({ id: 'ListServerModsResponse' }),
     run: async ({ params }) => ({
       mods: (await mods.list(params.id)).map((row) => ({
@@ -100,7 +99,7 @@ const ModChange = z
     projectId: reply.text,
     source: reply.text,
     from: reply.text.describe('Version; empty: it was not there.'),
-    to: reply.text.describe('Version; empty: it is removed.'),
+    to: reply.text.describe('Version; empty if it is removed.'),
   })
   .meta({ id: 'ModChange' });
 
@@ -241,7 +240,7 @@ export function modOperations(needs: Omit<Needs, 'takeQuestion'>): readonly Oper
   ];
 }
 
-/** An install in flight, or one to be retried, decides on the mods. */
+/** Throws while an install that decides on the mods is in progress, or is to be retried. */
 function requireSettled({ row, state }: ServerNow): void {
   if (state !== 'installing') return;
   const sentence = 'Wait until the install has finished, then change its mods.';

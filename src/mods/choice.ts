@@ -6,7 +6,7 @@ import type { ModFit, ModProject, ModRegistry, ModVersion } from './registries/r
 const CHANNELS = ['release', 'beta', 'alpha'] as const;
 
 /**
- * Picks the version that a `versionSpec` means from versions, newest first: '' the newest of the most stable channel
+ * Returns the version selected by a `versionSpec` from versions, newest first: '' the newest of the most stable channel
  * that has any; `release`, `beta` or `alpha` the newest that is at least as stable; anything else a version's id, or
  * else its number.
  */
@@ -19,8 +19,8 @@ export function pick(versions: readonly ModVersion[], spec: string): ModVersion 
 }
 
 /**
- * The versions to pick from. One that is named by a number alone is asked for directly, as a registry that numbers its
- * files may have more than it lists.
+ * Returns the candidate versions. A bare number is looked up directly, because a registry that numbers its files may
+ * have more than it lists.
  */
 export async function versionsFor(
   registry: ModRegistry,
@@ -48,7 +48,7 @@ function atLeast(versions: readonly ModVersion[], least: (typeof CHANNELS)[numbe
 }
 
 /**
- * The version of a project that a server gets. FAILED_PRECONDITION, saying what there is instead: MOD_WRONG_LOADER,
+ * Returns the version of a project for a server. FAILED_PRECONDITION with the alternatives: MOD_WRONG_LOADER,
  * MOD_WRONG_MINECRAFT_VERSION; NOT_FOUND MOD_VERSION_NOT_FOUND.
  */
 export async function chooseVersion(

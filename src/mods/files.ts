@@ -21,15 +21,15 @@ export interface Placing {
   signal: AbortSignal;
   /**
    * Called when all missing files are downloaded, before the first change, with the function that puts them in place.
-   * Where it rejects before calling that, nothing has changed. Absent: these mods are decided already.
+   * If it rejects before calling that function, the folder is unchanged. Absent: the choice of mods is already stored.
    */
   decide?: (put: () => Promise<void>) => Promise<void>;
 }
 
 /**
- * Makes the folder hold the files of these mods, and none that were put there for others. Only files that this service
- * has put there are replaced or removed: FAILED_PRECONDITION MOD_FILE_EXISTS where another file is in the way; where
- * the mods are decided already, that file stays. The next call finishes an interrupted one.
+ * Makes the folder contain the files of these mods, and no files placed for others. Only files placed by this service
+ * are replaced or removed. Rejects with FAILED_PRECONDITION MOD_FILE_EXISTS if another file is in the way; if the
+ * choice is already stored, that file stays. An interrupted call is completed by the next one.
  */
 export async function placeMods(placing: Placing): Promise<void> {
   const { serverId, jail, rows, disk, registry, signal, decide } = placing;
@@ -52,7 +52,8 @@ export async function placeMods(placing: Placing): Promise<void> {
 }
 
 /**
- * Lists new files first, without their checksum, so that the next call knows that they are ours and may be incomplete.
+ * Lists new files before writing them, without their checksum, so that the next call knows that they are ours and may
+ * be incomplete.
  */
 async function change(
   jail: Jail,
@@ -72,7 +73,7 @@ async function change(
   return removedBytes;
 }
 
-/** Files that were put there for mods the server no longer has. */
+/** Returns files placed for mods that the server no longer has. */
 function leftover(placed: Placed, rows: readonly ServerModRow[]): string[] {
   return [...placed.keys()].filter((path) => isModPath(path) && !rows.some((row) => row.path === path));
 }

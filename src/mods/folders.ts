@@ -3,7 +3,10 @@ import { StatusError } from '../kernel/status.ts';
 import type { ServerRow } from '../servers/rows.ts';
 import type { ModFit, ModVersion } from './registries/registry.ts';
 
-/** A folder from which a core loads mods or plugins, and what is made for it, by the registries' names of loaders. */
+/**
+ * A folder from which a core loads mods or plugins, and the loaders, by the registries' names, that its files must
+ * support.
+ */
 export interface ModFolder {
   path: 'mods' | 'plugins';
   loaders: readonly string[];
@@ -14,7 +17,7 @@ const PAPER = ['paper', ...BUKKIT];
 const mods = (...loaders: string[]): ModFolder => ({ path: 'mods', loaders });
 const plugins = (...loaders: string[]): ModFolder => ({ path: 'plugins', loaders });
 
-/** Folders by core; Quilt runs Fabric's mods too, and hybrids run both mods and plugins. */
+/** Folders by core. Quilt also runs Fabric's mods, and hybrids run both mods and plugins. */
 const FOLDERS: Record<string, readonly ModFolder[]> = {
   fabric: [mods('fabric')],
   quilt: [mods('quilt', 'fabric')],
@@ -39,7 +42,7 @@ type Host = Pick<ServerRow, 'type' | 'version'>;
 export function foldersOf({ type, version = '' }: Pick<Host, 'type'> & Partial<Host>): readonly ModFolder[] {
   const folders = type === 'arclight' ? [mods(arclightLoader(version)), plugins(...BUKKIT)] : FOLDERS[type];
   if (folders) return folders;
-  const sentence = `A server of type ${type} takes neither mods nor plugins; fabric, neoforge or paper do, among others.`;
+  const sentence = `A server of type ${type} doesn’t support mods or plugins. Use fabric, neoforge or paper, for example.`;
   throw new StatusError('FAILED_PRECONDITION', 'MODS_NOT_SUPPORTED', sentence, { metadata: { type } });
 }
 
@@ -54,7 +57,7 @@ export function folderFor(host: Host, version: Pick<ModVersion, 'loaders'>): Mod
   return foldersOf(host).find(({ loaders }) => loaders.some((loader) => version.loaders.includes(loader)))?.path;
 }
 
-/** A path that this service puts mods at: a jar directly in a folder for them. */
+/** Whether this service may place mods at the path: a jar directly in a mods folder. */
 export function isModPath(path: string): boolean {
   const [folder, name, ...more] = path.split('/');
   return (folder === 'mods' || folder === 'plugins') && name !== undefined && more.length === 0 && isJarName(name);

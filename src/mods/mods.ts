@@ -22,17 +22,17 @@ export interface ModsOptions {
   disk: Disk;
   dataDir: string;
   owner: FileOwner | undefined;
-  /** Keeps changes and restores apart. */
+  /** Excludes concurrent changes and restores. */
   lock: ChangeLock;
-  /** The mutex, by server, of what replaces or archives its files whole (`Archives.withFilesLock`). */
+  /** The per-server mutex of operations that replace or archive all files (`Archives.withFilesLock`). */
   withFilesLock?: WithKeyLock;
 }
 
 type Host = Pick<ServerRow, 'id' | 'type' | 'version'>;
 
-/** A version in place of another; '' = none. */
+/** A change of a project's version; '' means absent. */
 export interface ModChange {
-  /** For people. */
+  /** Display name. */
   name: string;
   projectId: string;
   source: string;
@@ -47,10 +47,10 @@ export interface Changing {
 }
 
 /**
- * Servers' mods and plugins. Rows say what a server is to have; its folder follows. A change is looked up and
- * downloaded first, then written, then put in place file by file, by renames: an awake game keeps the files it has
- * open, and loads the new ones at its next start. Rejects with StatusError as `ModRegistry`, `resolveMods` and
- * `placeMods` do, and then nothing has changed.
+ * Servers' mods and plugins. Rows define a server's mods; its folder follows them. A change is resolved and downloaded
+ * first, then stored, then applied file by file with renames: an awake game keeps the files it has open, and loads the
+ * new ones at its next start. Rejects with the StatusErrors of `ModRegistry`, `resolveMods` and `placeMods`, in which
+ * case the mods are unchanged.
  */
 export class Mods {
   readonly #options: ModsOptions;
@@ -63,14 +63,14 @@ export class Mods {
     this.#withFilesLock = options.withFilesLock ?? createKeyedMutex();
   }
 
-  /** UNIMPLEMENTED for a registry that is not set up here. */
+  /** Searches a registry. UNIMPLEMENTED if it is not set up here. */
   async search(source: string, query: ModQuery, signal: AbortSignal): Promise<ModProject[]> {
     return await this.#registry(source).search(query, signal);
   }
 
   /**
-   * The fields that a pack sets in a server's row; for a platform that is not asked here, only those given. Rejects as
-   * `findPack` does.
+   * Returns the fields that a pack sets in a server's row; for a platform that cannot be queried here, only those
+   * given. Rejects like `findPack`.
    */
   async pack(platform: string, pack: PackRef, signal: AbortSignal): Promise<Partial<ServerRow>> {
     const from = this.#options.registries.find(({ source }) => source === platform);
@@ -79,7 +79,7 @@ export class Mods {
     return { modpackPlatform: platform, ...softwareOfPack(project, version) };
   }
 
-  /** All mods of a server, with those that others need. */
+  /** Returns all mods of a server, including dependencies. */
   list(serverId: string): Promise<ServerModRow[]> {
     return listMods(this.#options.store, serverId);
   }
@@ -107,8 +107,8 @@ export class Mods {
   }
 
   /**
-   * Removes a mod with what only it needed. NOT_FOUND MOD_NOT_INSTALLED; FAILED_PRECONDITION MOD_REQUIRED while another
-   * needs it.
+   * Removes a mod and dependencies that only it needs. NOT_FOUND MOD_NOT_INSTALLED; FAILED_PRECONDITION MOD_REQUIRED
+   * while another mod needs it.
    */
   remove(
     server: Host,
@@ -130,7 +130,7 @@ export class Mods {
     });
   }
 
-  /** Chooses versions again, for all or some projects (and all that they need). A dry run changes nothing. */
+  /** Chooses versions again, for all or some projects and their dependencies. A dry run changes nothing. */
   update(
     server: Host,
     { projectIds, dryRun }: { projectIds: readonly string[]; dryRun: boolean },
@@ -155,7 +155,7 @@ export class Mods {
     });
   }
 
-  /** Before a start: finishes an interrupted change, and restores missing files. */
+  /** Called before a start. Completes an interrupted change and restores missing files. */
   settle(serverId: string, signal: AbortSignal): Promise<void> {
     return this.#withFilesLock(serverId, async () => {
       const { store, dataDir, owner, disk } = this.#options;
@@ -165,7 +165,7 @@ export class Mods {
     });
   }
 
-  /** Cancels changes in flight of a server that is deleted. */
+  /** Cancels running changes of a server that is deleted. */
   async end(serverId: string): Promise<void> {
     for (const each of this.#inFlight.get(serverId) ?? []) each.abort();
     await this.#withLock(serverId, async () => {});
@@ -174,11 +174,11 @@ export class Mods {
   readonly #registry = (source: string): ModRegistry => {
     const found = this.#options.registries.find((each) => each.source === source);
     if (found) return found;
-    const sentence = `Mods from ${source} are not available here: the operator has to set an API key for that.`;
+    const sentence = `Mods from ${source} are not available here. The operator must set an API key for it.`;
     throw new StatusError('UNIMPLEMENTED', 'NOT_SUPPORTED', sentence, { metadata: { source } });
   };
 
-  /** Runs a server's changes one after the other; each ends when its caller or the server goes away. */
+  /** Serializes a server's changes. Each is aborted when its caller or the server goes away. */
   async #changing<T>(id: string, caller: AbortSignal, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
     const end = new AbortController();
     const signal = AbortSignal.any([caller, end.signal]);
@@ -215,12 +215,12 @@ export class Mods {
       try {
         await put();
       } catch (error) {
-        // A folder that is a link, a full disk: the next start must not fail for it too.
+        // A folder that is a link, or a full disk: the next start must not fail for it too.
         await store.write((tx) => replaceMods(tx, server.id, before));
         throw error;
       }
     };
-    // A start waits for files being put in place, not for downloads.
+    // A start waits for files being put in place, but not for downloads.
     const decide = (put: () => Promise<void>) => this.#withFilesLock(server.id, () => change(() => replace(put)));
     await placeMods({ serverId: server.id, jail, rows, disk, registry: this.#registry, signal, decide });
   }

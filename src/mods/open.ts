@@ -1,6 +1,6 @@
 /**
- * A server's folder holds the mods that its rows name, each with its checksum checked.
- * Never: a file replaced or removed that this service has not put there.
+ * Keeps the mods named by a server's rows in its folder, with verified checksums. Never: a file replaced or removed
+ * that this service has not placed.
  */
 import type { Disk } from '../jail/space.ts';
 import type { Clock } from '../kernel/clock.ts';
@@ -27,7 +27,7 @@ export interface ModsRoom {
   feature: Feature;
 }
 
-/** Servers' mods and packs, from the registries that are set up. A pack that takes another's place: `packFeature`. */
+/** Opens servers' mods and packs, from the configured registries. `packFeature` changes a server's pack. */
 export function openMods({ workers, serverOperation, clock, ...options }: OpenModsOptions): ModsRoom {
   const { registries, disk, dataDir, owner } = options;
   const mods = new Mods(options);

@@ -20,7 +20,7 @@ export interface PackIndex {
 
 export const MAX_INDEX_BYTES = 8 * MIB;
 const MAX_FILES = 5_000;
-/** Files in one piece of an index. */
+/** Files per piece of an index. */
 const PIECE = 500;
 
 const sum = (digits: number) => z.string().regex(new RegExp(`^[0-9a-fA-F]{${digits}}$`));
@@ -52,8 +52,8 @@ const NO_LOADERS = new Set(['minecraft', ...LOADERS.map(([name]) => name)]);
 const VERSION = /^[0-9A-Za-z][0-9A-Za-z._+-]{0,63}$/;
 
 /**
- * Reads an index. FAILED_PRECONDITION MODPACK_INVALID for an invalid one, or one with a path outside of the server;
- * MODPACK_UNSUPPORTED for an unknown loader.
+ * Parses an index. Throws FAILED_PRECONDITION MODPACK_INVALID if it is invalid, or contains a path outside of the
+ * server; MODPACK_UNSUPPORTED for an unknown loader.
  */
 export function readPackIndex(text: string): PackIndex {
   const { name, files, dependencies } = parse(text);
@@ -81,7 +81,7 @@ export function readPackIndex(text: string): PackIndex {
   };
 }
 
-/** `readPackIndex` for a worker: yields the index in pieces with some of the files each. */
+/** `readPackIndex` for a worker: yields the index in pieces, each with some of the files. */
 export const packIndex = job(import.meta.url, 'packIndex', async function* packIndex(bytes: Uint8Array) {
   const { files, ...about } = readPackIndex(decodeText(bytes));
   for (let from = 0; from === 0 || from < files.length; from += PIECE)

@@ -27,12 +27,12 @@ export interface PacksOptions {
   disk: Disk;
   dataDir: string;
   owner: FileOwner | undefined;
-  /** Reads packs; default: a pool of its own. */
+  /** Reads packs; default: a separate pool. */
   workers?: WorkerPool | undefined;
 }
 
 const LIST = '.dormouse-pack.json';
-/** In the server's folder, hidden from its owner, and removed once it is unpacked. */
+/** In the server's folder, hidden from its owner, and removed after extraction. */
 const ARCHIVE = '.dormouse-pack.mrpack';
 const INDEX = 'modrinth.index.json';
 const MAX_PACK_BYTES = 16 * GIB;
@@ -40,9 +40,9 @@ const OVERRIDES = ['overrides', 'server-overrides'];
 const AT_ONCE = 4;
 
 /**
- * Installs a server's pack where no image does it: into a staging directory first, checked on arrival, then in place of
- * the files of its earlier version. It may be interrupted anywhere and run again. Rejects with StatusError:
- * MODPACK_NOT_FOUND, MODPACK_INVALID, MODPACK_UNSUPPORTED, or as `ModRegistry` and a reservation of disk do.
+ * Installs a server's pack if no image does. Files are downloaded and verified in a staging directory, and then replace
+ * those of the earlier version. It can be interrupted anywhere and repeated. Rejects with StatusError:
+ * MODPACK_NOT_FOUND, MODPACK_INVALID, MODPACK_UNSUPPORTED, or the errors of `ModRegistry` and of a disk reservation.
  */
 export function createPackInstaller({ registries, disk, dataDir, owner, ...options }: PacksOptions): InstallPack {
   const workers = options.workers ?? createWorkerPool();
@@ -90,7 +90,7 @@ interface Filling extends PackInstall {
   landed: (bytes: number) => void;
 }
 
-/** Stages all files of the pack, the overrides last. Returns their bytes, and the checksum of each file by its path. */
+/** Stages all files of the pack, overrides last. Returns their total size, and the checksum of each file by path. */
 async function fill(
   content: Staging,
   { jail, index, registry, reading, signal, progress, grow, landed }: Filling,
@@ -131,10 +131,7 @@ function registryOf(registries: readonly ModRegistry[], platform: string): ModRe
   throw new StatusError('FAILED_PRECONDITION', 'MODPACK_UNSUPPORTED', sentence);
 }
 
-/**
- * The pack's version named by id or number; otherwise the newest, for the row's version of Minecraft where it names
- * one.
- */
+/** Returns the pack's version by id or number; otherwise the newest, for the row's Minecraft version if it has one. */
 export async function findPack(
   registry: ModRegistry,
   { modpackRef, modpackVersion, version: minecraftVersion }: PackRef,
@@ -156,7 +153,7 @@ export async function findPack(
   throw new StatusError('NOT_FOUND', 'MODPACK_NOT_FOUND', `${project.title} has no version${which}.`);
 }
 
-/** The fields that a version of a pack sets in a server's row, as far as its registry knows them. */
+/** Returns the fields that a pack's version sets in a server's row, as far as its registry knows them. */
 export function softwareOfPack(
   project: ModProject,
   { versionId, loaders, minecraftVersions }: ModVersion,
@@ -170,7 +167,7 @@ export function softwareOfPack(
   };
 }
 
-/** Notes the pack's loader for the start of the server: only this one is known to run the pack. */
+/** Records the pack's loader for the server's start: only this one is known to run the pack. */
 async function writeLoader(jail: Jail, { type, minecraftVersion, loaderVersion }: PackIndex): Promise<void> {
   if (loaderVersion === '') return await removeIfThere(jail, LOADER_FILE);
   const made = { core: type, version: minecraftVersion, loader: loaderVersion };
@@ -208,7 +205,7 @@ async function indexBytes(jail: Jail, reading: UnpackOptions): Promise<Buffer> {
   throw invalid(`holds no ${INDEX}`);
 }
 
-/** Stages the files below one folder of the archive, as if it were the server's root. Returns the checksum of each. */
+/** Stages the files below one folder of the archive as if it were the server's root. Returns the checksum of each. */
 async function unpackBelow(
   jail: Jail,
   reading: UnpackOptions & { below: string },
@@ -221,7 +218,7 @@ async function unpackBelow(
     if (kind !== 'file') continue;
     const safe = packPath(path.slice(reading.below.length));
     if (safe === undefined) throw invalid('holds a path that does not stay within the server');
-    // No pack may bring files that the image's scripts would run.
+    // Skip files that the image's scripts would run.
     if (guardOfName(safe) === 'readOnly') continue;
     await using out = await staging.create(safe);
     const hash = createHash('sha512');
@@ -238,8 +235,8 @@ async function unpackBelow(
 }
 
 /**
- * Puts the pack's files in place; returns the bytes of those removed. Files of the earlier version stay listed until
- * they are removed. Those changed since stay, and so do worlds, which belong to their players by now.
+ * Puts the pack's files in place and returns the size of the removed ones. Files of the earlier version stay listed
+ * until they are removed. Files changed since stay, and so do worlds, which belong to their players.
  */
 async function put(jail: Jail, content: Staging, after: Placed, reading: UnpackOptions): Promise<number> {
   const before = await readPackList(jail, reading);

@@ -10,19 +10,19 @@ import { LIST_LIMITS, listFrom, listText, packList } from './placed-list.ts';
 /** Files that this service has put into a server's folder: path → checksum in hex, or '' for one not yet in place. */
 export type Placed = ReadonlyMap<string, string>;
 
-/** Which list: of mods asked for one by one, or of a pack's. Hidden from owners, and part of their backups. */
+/** The list of individually added mods, or that of a pack. Hidden from owners and included in their backups. */
 export type PlacedList = Extract<(typeof LISTS)[number], '.dormouse-mods.json' | '.dormouse-pack.json'>;
 
 /**
- * Reads a list of mods. It lies with the files that it lists, so that both are restored together. A game may write to it: one
- * that cannot be read counts as empty, and the caller checks its content.
+ * Reads the list of mods. It is stored with the files it lists, so that both are restored together. A game may write to
+ * it: an unreadable list counts as empty, and the caller checks its content.
  */
 export async function readPlaced(jail: Jail, list: '.dormouse-mods.json'): Promise<Placed> {
   const { bytes, files } = LIST_LIMITS[list];
   return new Map(listFrom((await textIfThere(jail, list, bytes)) ?? '', files));
 }
 
-/** The same for the list of a pack, which a worker reads: it may be long. Rejects as a pool without room does. */
+/** Reads the list of a pack in a worker, because it may be long. Rejects if the pool is full. */
 export async function readPackList(jail: Jail, { workers, tenant, signal }: UnpackOptions): Promise<Placed> {
   const placed = new Map<string, string>();
   await using list = await openIfThere(() => jail.open('.dormouse-pack.json'));
@@ -32,7 +32,7 @@ export async function readPackList(jail: Jail, { workers, tenant, signal }: Unpa
     for await (const piece of workers.stream(packList, null, reading))
       for (const [path, sum] of piece) placed.set(path, sum);
   } catch (error) {
-    // Our own list never is; one written by a game does not count.
+    // Our own list is never that large; one written by a game does not count.
     if (!(error instanceof StatusError) || error.reason !== 'WORK_TOO_LARGE') throw error;
     placed.clear();
   }
@@ -40,8 +40,8 @@ export async function readPackList(jail: Jail, { workers, tenant, signal }: Unpa
 }
 
 /**
- * Writes a list; an empty one is removed. FAILED_PRECONDITION MODPACK_INVALID for one that could not be read back, which
- * only a pack's can be; the one before then stays.
+ * Writes a list; an empty one is removed. Throws FAILED_PRECONDITION MODPACK_INVALID if it could not be read back,
+ * which can only happen to a pack's; the previous list then stays.
  */
 export async function writePlaced(jail: Jail, list: PlacedList, placed: Placed): Promise<void> {
   if (placed.size === 0) return await removeIfThere(jail, list);
@@ -53,7 +53,7 @@ export async function writePlaced(jail: Jail, list: PlacedList, placed: Placed):
   await replacement.commit();
 }
 
-/** Removes a file that still has this checksum (SHA-512), and returns its size. Any other stays. */
+/** Removes a file if it still has this checksum (SHA-512), and returns its size. Any other file stays. */
 export async function removeUnchanged(jail: Jail, path: string, sum: string): Promise<number> {
   const sizeBytes = await sizeIfThere(jail, path);
   if (sizeBytes === undefined) return 0;

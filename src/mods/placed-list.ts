@@ -15,17 +15,17 @@ export const LIST_LIMITS = {
 
 const PATH_UNITS = 4_096;
 const SUM_UNITS = 128;
-/** Files in one piece. */
+/** Files per piece. */
 const PIECE = 1_000;
 const PACK_LIST = 4;
 
-/** The text of a list. */
+/** Returns the text of a list. */
 export function listText(files: Iterable<PlacedFile>): string {
   return JSON.stringify({ files: Object.fromEntries(files) });
 }
 
 /**
- * Parses the files of a list; undefined if it is invalid or has more than `most`. By hand, because a schema takes as
+ * Parses the files of a list; undefined if it is invalid or has more than `most`. Without a schema, which would take as
  * long again as the JSON.
  */
 export function listFrom(text: string, most: number): PlacedFile[] | undefined {
@@ -35,7 +35,7 @@ export function listFrom(text: string, most: number): PlacedFile[] | undefined {
   return entries.length <= most && entries.every(isFile) ? entries : undefined;
 }
 
-/** The list of a pack that the worker has as its first descriptor, in pieces; none for what is no list. */
+/** Yields the pack list in the worker's first descriptor, in pieces; nothing for an invalid list. */
 export const packList = job(import.meta.url, 'packList', async function* packList() {
   const { bytes, files: most } = LIST_LIMITS['.dormouse-pack.json'];
   if (fstatSync(PACK_LIST).size > bytes) return;

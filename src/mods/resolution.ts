@@ -5,7 +5,7 @@ import { folderFor, isModPath } from './folders.ts';
 import type { ModProject, ModRegistry, ModVersion } from './registries/registry.ts';
 import type { ServerModRow } from './rows.ts';
 
-/** The most mods of one server, dependencies included. */
+/** Limit of mods per server, including dependencies. */
 const MAX_MODS = 256;
 
 export interface Resolution {
@@ -35,9 +35,9 @@ interface Chosen {
 }
 
 /**
- * All mods of a server for its wishes: each project once, with its dependencies and theirs. A project that is kept is
- * not looked up again. FAILED_PRECONDITION as `chooseVersion`, MOD_DEPENDENCY_MISSING, MOD_FILE_CONFLICT; RESOURCE_EXHAUSTED
- * TOO_MANY_MODS.
+ * Returns all mods of a server for its wishes: each project once, including transitive dependencies. Kept projects are
+ * not looked up again. Throws FAILED_PRECONDITION like `chooseVersion`, MOD_DEPENDENCY_MISSING, MOD_FILE_CONFLICT;
+ * RESOURCE_EXHAUSTED TOO_MANY_MODS.
  */
 export async function resolveMods({ server, wishes, kept, registry, signal }: Resolution): Promise<ServerModRow[]> {
   const resolved = new Map<string, ServerModRow>();
@@ -46,7 +46,7 @@ export async function resolveMods({ server, wishes, kept, registry, signal }: Re
     if (resolved.has(keyOf(request))) continue;
     if (resolved.size >= MAX_MODS) throw tooMany(server.id);
     const row = kept.find((each) => keyOf(each) === keyOf(request)) ?? (await lookUp(request));
-    // A dependency may have become a wish, and the other way round.
+    // A dependency may have become a wish, or a wish a dependency.
     const { wished, versionSpec } = request;
     resolved.set(keyOf(row), { ...row, wished, versionSpec: wished ? versionSpec : '' });
     const needs = JSON.parse(row.requires) as ModVersion['requires'];
@@ -75,7 +75,7 @@ export async function resolveMods({ server, wishes, kept, registry, signal }: Re
     return { project, version: await chooseVersion(from, project, versionSpec, server, signal) };
   }
 
-  /** A dependency may be named by a version alone. */
+  /** Converts a dependency, which may only name a version. */
   async function needed({ projectId, versionId }: ModVersion['requires'][number], by: ServerModRow): Promise<Request> {
     const { source, name: neededBy } = by;
     const rest = { source, name: '', versionSpec: '', wished: false, versionId, neededBy };
@@ -132,7 +132,7 @@ function requireOwnFiles(rows: readonly ServerModRow[]): void {
 }
 
 function missing({ neededBy, projectId }: Pick<Request, 'neededBy' | 'projectId'>, cause: StatusError): StatusError {
-  const sentence = `${neededBy} needs another mod that cannot be had: ${cause.message}`;
+  const sentence = `${neededBy} needs another mod that is not available: ${cause.message}`;
   const metadata = { neededBy, projectId };
   return new StatusError('FAILED_PRECONDITION', 'MOD_DEPENDENCY_MISSING', sentence, { metadata, cause });
 }

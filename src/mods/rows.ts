@@ -3,7 +3,7 @@ import { text } from '../store/columns.ts';
 import { exact } from '../store/exact.ts';
 import type { Sql, Tx } from '../store/writer.ts';
 
-/** A mod or plugin that a server is to have. The server's folder follows these rows. */
+/** A mod or plugin of a server. The server's folder follows these rows. */
 export interface ServerModRow {
   serverId: string;
   /** `modrinth` or `curseforge`. */
@@ -11,24 +11,24 @@ export interface ServerModRow {
   /** The registry's own id. */
   projectId: string;
   slug: string;
-  /** For people. */
+  /** Display name. */
   name: string;
   /** The requested version: '' = the newest that fits, a channel, or one version's id or number. */
   versionSpec: string;
-  /** Whether somebody asked for it; the others are dependencies of these. */
+  /** Whether it was requested; the others are dependencies of those. */
   wished: boolean;
-  /** The version that was chosen. */
+  /** The chosen version. */
   versionId: string;
   versionNumber: string;
   /** `mods/fabric-api-0.116.jar`, relative to the data root. */
   path: string;
-  /** JSON: where the file can be had. */
+  /** JSON: download URLs of the file. */
   urls: string;
   sizeBytes: number;
-  /** In hex; one of both may be ''. */
+  /** In hex; one of the two may be ''. */
   sha512: string;
   sha1: string;
-  /** JSON: what this version needs, as `{ projectId, versionId }`. */
+  /** JSON: this version's dependencies, as `{ projectId, versionId }`. */
   requires: string;
 }
 
@@ -56,19 +56,19 @@ export const serverMods = new EntitySchema<ServerModRow>({
   foreignKeys: [{ target: 'servers', columnNames: ['serverId'], referencedColumnNames: ['id'], onDelete: 'CASCADE' }],
 });
 
-/** A server's mods, those that were asked for first, by name. */
+/** Returns a server's mods, requested ones first, by name. */
 export async function listMods(db: Sql, serverId: string): Promise<ServerModRow[]> {
   const sql = 'SELECT * FROM "server_mods" WHERE "serverId" = $1 ORDER BY "wished" DESC, "name", "projectId"';
   return (await db.query<Stored>(sql, [serverId])).map(asRow);
 }
 
-/** Puts a server's mods in place of those it had. */
+/** Replaces a server's mods. */
 export async function replaceMods(tx: Tx, serverId: string, rows: readonly ServerModRow[]): Promise<void> {
   await tx.run('DELETE FROM "server_mods" WHERE "serverId" = $1', [serverId]);
   for (const row of rows) await tx.manager.insert(serverMods, row);
 }
 
-/** SQLite gives booleans as 0 and 1. */
+/** SQLite returns booleans as 0 and 1. */
 type Stored = Omit<ServerModRow, 'wished'> & { wished: boolean | number };
 
 function asRow(stored: Stored): ServerModRow {

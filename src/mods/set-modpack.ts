@@ -22,7 +22,7 @@ import type { Mods } from './mods.ts';
 interface Needs {
   serverView: ServerView;
   clock: Clock;
-  /** Rejects for a server that may not run what it is made of. */
+  /** Rejects if the server must not run its core. */
   mayRun: (row: ServerRow) => Promise<void>;
   mods: Mods;
   serverOperation: ServerOperation;
@@ -59,7 +59,7 @@ const setModpack = (needs: Needs) =>
       const { servers, clock, worlds, mods } = needs;
       const { row } = server;
       check(row, body);
-      // Checked before the backup too, so that it is not made in vain.
+      // Also checked before the backup, to avoid a useless one.
       await needs.mayRun(row);
       const cause = causeOf(principal);
       requireRest(server.state, row.id);
@@ -76,7 +76,7 @@ function check(
   { platform, ref, version }: { platform: string; ref: string; version: string },
 ): void {
   if (type === SANDBOX) {
-    const sentence = 'The sandbox takes no mod packs. Create a server of another type for it.';
+    const sentence = 'The sandbox doesn’t support mod packs. Create a server of another type.';
     throw new StatusError('FAILED_PRECONDITION', 'MODS_NOT_SUPPORTED', sentence, { metadata: { type } });
   }
   if (!PLATFORMS.includes(platform)) {

@@ -4,12 +4,12 @@ import { StatusError } from '../kernel/status.ts';
 import type { ModRegistry } from './registries/registry.ts';
 
 const TRIES = 3;
-/** Failures that may pass. Where a registry is out of reach, its adapter has tried often enough. */
+/** Failures worth a retry. For an unreachable registry, its adapter has already retried. */
 const AGAIN = new Set(['DOWNLOAD_BROKEN', 'CHECKSUM_MISMATCH']);
 
 /**
- * Downloads a file to staging; once this resolves it is whole and has the checksum of its registry. `onBytes` is called
- * for each piece. Rejects as `ModRegistry.download` does.
+ * Downloads a file to staging. Once this resolves, the file is complete and has the registry's checksum. `onBytes` is
+ * called for each piece. Rejects like `ModRegistry.download`.
  */
 export async function stageDownload(
   registry: Pick<ModRegistry, 'download'>,

@@ -30,7 +30,7 @@ const setAccountOperator = (people: People) =>
     id: 'SetAccountOperator',
     method: 'post',
     path: '/v1/operator/accounts/{accountId}:setOperator',
-    summary: 'Make an account an operator, or end that',
+    summary: 'Add or remove an operator',
     description: `Its user may run this installation from now on, or may not any more, with open sessions and keys too. ${BY_SESSION}`,
     precondition: 'the only operator stays one.',
     body: message({ operator: z.boolean().default(false), reason }).meta({ id: 'SetAccountOperatorRequest' }),
@@ -48,7 +48,7 @@ const makeResetLinkOperation = (people: People) =>
     id: 'MakeResetLink',
     method: 'post',
     path: '/v1/operator/accounts/{accountId}:makeResetLink',
-    summary: 'Help somebody to another password',
+    summary: 'Create a password reset link',
     description:
       'Makes a link with which the account’s user chooses another password within a day, once, and sends it to their address; where ' +
       `no mail is set up, pass it on. Until then nothing changes. ${BY_SESSION}`,
@@ -56,9 +56,9 @@ const makeResetLinkOperation = (people: People) =>
     example: { reason: 'Forgot it; known by voice' },
     reply: z
       .object({
-        link: reply.text.describe('It is told this once.'),
+        link: reply.text.describe('Returned only this once.'),
         expiresAt: reply.timestamp,
-        sent: reply.flag.describe('A letter with it is on its way; false: there is no mail server, pass it on.'),
+        sent: reply.flag.describe('Whether it was e-mailed; false: e-mail is not set up, pass it on.'),
       })
       .meta({ id: 'MakeResetLinkResponse' }),
     async run({ principal, params: { accountId }, body: { reason } }) {
@@ -86,7 +86,7 @@ const removeSecondFactor = (people: People) =>
     },
   });
 
-/** Operators' ways to give or take access: the rights of an operator, a new password, no second factor. */
+/** Operations that change the access of an account: operator rights, password, second factor. */
 export const accountAccessOperations = (people: People): readonly Operation[] => [
   setAccountOperator(people),
   makeResetLinkOperation(people),

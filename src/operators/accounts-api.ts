@@ -28,7 +28,7 @@ interface Needs extends People {
 
 const DEFAULT_LIMIT = 100;
 const MOST = 1_000;
-/** A billion: more is a typing error. */
+/** A billion; more is a typing error. */
 const MOST_MICROS = 1e15;
 const INHERITED = -1;
 
@@ -54,7 +54,7 @@ const Params = message({
     .describe('Account id.'),
 });
 
-/** An amount within the bounds of money here. */
+/** An amount of money within the accepted range. */
 const Micros = int64({ min: -MOST_MICROS, max: MOST_MICROS, pattern: '^-?(?:[1-9][0-9]{0,14}|10{15})$' }).refine(
   (value) => value !== 0,
   'must not be 0',
@@ -69,7 +69,7 @@ const listAccountsOperation = (needs: Needs) =>
     method: 'get',
     path: '/v1/operator/accounts',
     summary: 'List accounts',
-    description: 'Accounts by id, in pages: repeat with the last id as `after` until none comes.',
+    description: 'Accounts by id, in pages: repeat with the last id as `after` until the list is empty.',
     query: message({
       limit: pageLimit({ fallback: DEFAULT_LIMIT, most: MOST }),
       search: text(100).default('').describe('Part of an id, a name, or an e-mail address of its users. Empty: all.'),
@@ -94,7 +94,7 @@ const AccountServer = z.object({
   suspendedAt: reply.timestamp,
   diskUsageMb: reply.int64.describe('As last measured.'),
   diskUsageKnown: reply.flag.describe('False: never measured.'),
-  diskQuotaOverrideMb: reply.int64.describe('Set by an operator; 0: none.'),
+  diskQuotaOverrideMb: reply.int64.describe('Set by an operator; 0 = none.'),
   diskQuotaEffectiveMb: reply.int64.describe('In force; 0: no quota.'),
 });
 
@@ -145,7 +145,7 @@ const creditAccount = (needs: Needs) =>
       amountMicros: Micros,
       kind: z.enum(['credit', 'refund', 'adjustment']).default('credit'),
       note: line(256).trim().min(1, 'is required'),
-      ref: line(128).trim().default('').describe('Your own reference; one entry of each kind has it. Empty: none.'),
+      ref: line(128).trim().default('').describe('Your own reference, unique within its kind. Empty: none.'),
     }).meta({ id: 'CreditAccountRequest' }),
     example: { amountMicros: '5000000', kind: 'credit', note: 'Sorry for the outage' },
     reply: Account,
@@ -153,7 +153,7 @@ const creditAccount = (needs: Needs) =>
       const { accountId } = params;
       const { amountMicros, kind, note } = body;
       const at = needs.clock.now();
-      // One namespace per account, so that a reference cannot be taken for another account's.
+      // One namespace per account, so that a reference cannot match another account's.
       const ref = body.ref === '' ? `operator:${randomBase62(22)}` : `operator:${accountId}:${body.ref}`;
       await needs.store.write(async (tx) => {
         await knownAccount(tx, accountId);
@@ -172,7 +172,7 @@ const setAccountLimits = (needs: Needs) =>
     method: 'post',
     path: '/v1/operator/accounts/{accountId}:setLimits',
     summary: "Set an account's limits",
-    description: "An absent limit stays as it is; -1: the installation's limit. Servers that are awake stay awake.",
+    description: 'An absent limit stays unchanged; -1: the installation’s default. Running servers keep running.',
     params: Params,
     body: message({
       maxRamMb: int32({ min: INHERITED }).optional().describe('RAM of its servers together, asleep or awake.'),
@@ -203,7 +203,7 @@ const setAccountLimits = (needs: Needs) =>
     },
   });
 
-/** Accounts and their money, for operators. */
+/** Operations on accounts and their money. */
 export const accountOperations = (needs: Needs): readonly Operation[] => [
   listAccountsOperation(needs),
   getAccount(needs),

@@ -1,6 +1,6 @@
 /**
- * Operators see everything, and each thing they do is audited with its reason.
- * Never: a server's state changed but by an event that its statechart takes.
+ * Operators see everything, and each of their actions is audited with its reason. Never: a server's state changed
+ * except by an event that its statechart accepts.
  */
 import type { AccountLimits } from '../billing/account-limits.ts';
 import type { Capacity } from '../billing/capacity.ts';
@@ -47,12 +47,12 @@ export interface OperatorFeatureOptions {
   serverView: ServerView;
   console: Console;
   rconPassword: (serverId: string) => string;
-  /** Quotas set through it hold at once. */
+  /** Quotas set through it apply at once. */
   disk: DiskQuota;
   sftp: Pick<Sftp, 'cut'>;
   suspensions: Suspensions;
   drain: NodeDrain;
-  /** The machines that games run on, where they are several, and which games are on one that does not answer. */
+  /** The machines that games run on, if there are several, and the games on unresponsive ones. */
   nodes?: EngineNodes | undefined;
   lostGames?: Pick<LostGames, 'of'> | undefined;
   orphans: Orphans;
@@ -65,11 +65,11 @@ export interface OperatorFeatureOptions {
   settings: { nodeLabel: string; region: string; maxServersPerAccount: number };
 }
 
-/** The first operator's own address is made up. */
-const UNREACHABLE = html`Letters to you reach nobody: warnings, and links to reset your password.
+/** Shown while the first operator still has a made-up address. */
+const UNREACHABLE = html`E-mail to you cannot be delivered: warnings, and links to reset your password.
   <a href="/profile">Change your e-mail address</a> to one that you read.`;
 
-/** State machines, this node, orphans, accounts and suspensions: over the API and on pages. */
+/** State machines, this node, orphans, accounts and suspensions, over the API and on pages. */
 export function operatorFeature(options: OperatorFeatureOptions): { machines: Machines; feature: Feature } {
   const { people, grants, servers, serverView, console, rconPassword, disk, sftp, suspensions } = options;
   const {

@@ -1,6 +1,6 @@
 /**
- * Promises: every machine that games run on, each by its name, and what an operator may do about it. Never ends a game: a drain
- * keeps new ones away, and a fence is somebody's word that none runs there.
+ * Every machine that games run on, by name, and what operators can do with it. Never ends a game: a drain only prevents
+ * new ones, and a fence records an operator's confirmation that none runs there.
  */
 import { capacityView } from '../billing/capacity-api.ts';
 import type { Capacity, CapacityNow } from '../billing/capacity.ts';
@@ -29,26 +29,29 @@ export interface NodeView {
   capacity: ReturnType<typeof capacityView>;
 }
 
-/** Writes down who has done something to the node of this name. */
+/** Adds the audit entry of an operator's action on the node of this name. */
 type Audit = (tx: Tx, name: string) => Promise<void>;
 
-/** `node` is a name or an id. NOT_FOUND NODE_NOT_FOUND; FAILED_PRECONDITION NODE_AMBIGUOUS where several have the name. */
+/**
+ * Operations on machines. `node` is a name or an id. NOT_FOUND NODE_NOT_FOUND; FAILED_PRECONDITION NODE_AMBIGUOUS if
+ * several have the name.
+ */
 export interface Fleet {
   list(): Promise<NodeView[]>;
-  /** Lets games start there, or not. UNAVAILABLE NODE_UNREACHABLE where the engine could not be told. */
+  /** Drains a node, or ends its drain. UNAVAILABLE NODE_UNREACHABLE if the engine could not be changed. */
   setDrained(node: string, drained: Drained | undefined, audit: Audit): Promise<NodeView>;
-  /** Takes the operator's word that it is off. FAILED_PRECONDITION NODE_ANSWERS where it is not. */
+  /** Records an operator's confirmation that a node is off. FAILED_PRECONDITION NODE_ANSWERS if it is not. */
   fence(node: string, audit: Audit): Promise<NodeView>;
   /**
-   * Says where it stands; `none` keeps games off it. FAILED_PRECONDITION ONE_MACHINE where there are no others, UNAVAILABLE
-   * NODE_UNREACHABLE where the engine could not be told.
+   * Sets a node's region; `none` keeps games off it. FAILED_PRECONDITION ONE_MACHINE if there are no others,
+   * UNAVAILABLE NODE_UNREACHABLE if the engine could not be changed.
    */
   setRegion(node: string, region: string, audit: Audit): Promise<NodeView>;
 }
 
 export interface FleetOptions {
   store: Store;
-  /** The machines that games run on, where they are several. */
+  /** The machines that games run on, if there are several. */
   nodes: EngineNodes | undefined;
   capacity: Pick<Capacity, 'read' | 'rooms'>;
   reachability: Reachability;
@@ -61,7 +64,7 @@ export function createFleet(options: FleetOptions): Fleet {
   return options.nodes === undefined ? fleetOfOne(options) : fleetOfNodes({ ...options, nodes: options.nodes });
 }
 
-/** This machine alone. */
+/** Creates the fleet of this machine alone. */
 function fleetOfOne({ capacity, reachability, drain, config }: FleetOptions): Fleet {
   const { nodeLabel, region, maxServersPerAccount: maxServers } = config;
 
@@ -100,7 +103,7 @@ function fleetOfOne({ capacity, reachability, drain, config }: FleetOptions): Fl
     },
     async fence(node) {
       require(node);
-      const message = `${node} is the machine that this service runs on: it is not off. Games run on no other here.`;
+      const message = `${node} is the machine that this service runs on, so it is not off. Games run on no other here.`;
       throw new StatusError('FAILED_PRECONDITION', 'NODE_ANSWERS', message, { metadata: { node } });
     },
     async setRegion(node) {
@@ -129,7 +132,7 @@ function fleetOfNodes(options: FleetOptions & { nodes: EngineNodes }): Fleet {
     return found;
   }
 
-  /** A node that has left the swarm is listed only while games of it wait. */
+  /** Returns a fenced node. One that has left the swarm is listed only while games of it wait. */
   async function viewOfFenced(node: EngineNode): Promise<NodeView> {
     if (nodes.list().some(({ id }) => id === node.id)) return viewOf(node);
     const off = { ...node, waitsSince: null, fencedAt: clock.now() };
@@ -172,7 +175,7 @@ function fleetOfNodes(options: FleetOptions & { nodes: EngineNodes }): Fleet {
   };
 }
 
-/** Finds a node by its id, or by its name if it is unique. */
+/** Returns a node by its id, or by its name if that is unique. */
 function findNode(all: readonly EngineNode[], name: string): EngineNode {
   const byId = all.find(({ id }) => id === name);
   if (byId) return byId;
@@ -184,7 +187,7 @@ function findNode(all: readonly EngineNode[], name: string): EngineNode {
   throw new StatusError('FAILED_PRECONDITION', 'NODE_AMBIGUOUS', message, { metadata: { node: name } });
 }
 
-/** A node's data besides the engine's. */
+/** A node's state beyond the engine's data. */
 interface Seen {
   reachable: boolean;
   now: CapacityNow;
@@ -234,7 +237,7 @@ function answers(node: string): StatusError {
   return new StatusError('FAILED_PRECONDITION', 'NODE_ANSWERS', message, { metadata: { node } });
 }
 
-/** Whatever an engine says of a change that it could not make: it is asked for again. */
+/** Returns the error for any failed change of an engine, which can be retried. */
 function unreachable(node: string, cause: unknown): StatusError {
   const found = cause instanceof EngineError ? ` ${cause.message}` : '';
   const message = `The engine did not take it for ${node}.${found} Try again in a moment.`;

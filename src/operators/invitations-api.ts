@@ -11,7 +11,7 @@ import type { People } from '../people/people.ts';
 const AccountInvitation = z
   .object({
     invitationId: reply.text,
-    email: reply.text.describe('The only address that can make an account with it.'),
+    email: reply.text.describe('The only address that can create an account with it.'),
     invitedBy: reply.text.describe('The e-mail address of the operator.'),
     createdAt: reply.timestamp,
     expiresAt: reply.timestamp,
@@ -26,7 +26,7 @@ const inviteAccount = (people: People) =>
     id: 'InviteAccount',
     method: 'post',
     path: '/v1/operator/accounts:invite',
-    summary: 'Invite somebody to make an account',
+    summary: 'Invite someone to create an account',
     description:
       'Makes a link by which this e-mail address can make an account within seven days, once, also where sign-up is ' +
       'closed, and sends it there. Where no mail is set up nothing is sent: pass the link on. An earlier invitation to ' +
@@ -35,10 +35,10 @@ const inviteAccount = (people: People) =>
     example: { email: 'steve@example.org' },
     reply: z
       .object({
-        link: reply.text.describe('For this address alone. It is told this once.'),
+        link: reply.text.describe('For this address alone. Returned only this once.'),
         expiresAt: reply.timestamp,
         invitationId: reply.text,
-        sent: reply.flag.describe('A letter with it is on its way; false: there is no mail server, pass it on.'),
+        sent: reply.flag.describe('Whether it was e-mailed; false: e-mail is not set up, pass it on.'),
       })
       .meta({ id: 'InviteAccountResponse' }),
     async run({ principal, body: { email } }) {
@@ -53,7 +53,7 @@ const listInvitations = ({ store, clock }: People) =>
     method: 'get',
     path: '/v1/operator/invitations',
     summary: 'List open invitations',
-    description: 'Addresses that may make an account and have not yet, newest first.',
+    description: 'Invited addresses without an account yet, newest first.',
     reply: z
       .object({ invitations: z.array(AccountInvitation).default([]) })
       .meta({ id: 'ListAccountInvitationsResponse' }),
@@ -91,7 +91,7 @@ const cancelAccountInvitation = (people: People) =>
     },
   });
 
-/** How operators let people in. */
+/** Operations on invitations to create an account. */
 export const accountInvitationOperations = (people: People): readonly Operation[] => [
   inviteAccount(people),
   listInvitations(people),

@@ -4,7 +4,7 @@ import { isTagged, serverMachine } from '../../machines/server.ts';
 import { ENTERS } from '../servers/transition-rows.ts';
 import type { Sql } from '../store/writer.ts';
 
-/** A server or a device grant in the operators' list, read from the store, so that no actor has to be woken for it. */
+/** A server or a device grant in the operators' list, read from the store, so that listing loads no actors. */
 export interface MachineRow {
   kind: 'server' | 'grant';
   id: string;
@@ -17,20 +17,20 @@ export interface MachineRow {
   since: number;
   /** The persisted snapshot, JSON text. */
   snapshot: string;
-  /** The changes of a grant, JSON text. */
+  /** A grant's changes, JSON text. */
   history: string;
-  /** Its place in the list: 0 should pass, 1 failed, 2 runs, 3 waits for somebody, 4 sleeps, 5 is over. */
+  /** The sort key: 0 is transitional, 1 failed, 2 runs, 3 waits for a person, 4 sleeps, 5 is over. */
   urgency: number;
   sortedBy: number;
 }
 
-/** Which machines; '' and undefined: all. */
+/** The filter of the list; '' and undefined: all. */
 export interface MachineFilter {
   kind: '' | 'server' | 'grant';
   state: string;
   /** Part of an id, a name or an account's id. */
   search: string;
-  /** Only those in a passing state that was entered before this instant. */
+  /** Only those in a transitional state entered before this instant. */
   stuckSince?: number | undefined;
   /** Decides which waiting grants have expired. */
   now: number;
@@ -47,8 +47,8 @@ const SINCE = `COALESCE((SELECT t."at" FROM "transitions" t WHERE t."serverId" =
   ORDER BY t."seq" DESC LIMIT 1), s."createdAt")`;
 
 /**
- * A failed server is at rest once its failed run is cleaned up. A text within the snapshot cannot match: its quotes are
- * escaped.
+ * A failed server is at rest once its failed run is cleaned up. Text within the snapshot cannot match, because its
+ * quotes are escaped.
  */
 const CLEARED = ['server.installFailed.cleared', 'server.startFailed.cleared']
   // The chart throws for unknown states.
@@ -56,7 +56,7 @@ const CLEARED = ['server.installFailed.cleared', 'server.startFailed.cleared']
   .map(([state, within]) => `s."snapshot" LIKE '%"value":{"${state}":"${within}"}%'`)
   .join(' OR ');
 
-/** A job works on its files; for players it sleeps. */
+/** A job works on the server's files; players see it asleep. */
 const WORKED_ON = `s."state" = 'hibernated' AND EXISTS (SELECT 1 FROM "maintenance" j WHERE j."serverId" = s."id")`;
 
 const [PASSING, AT_REST] = (['passing', 'at-rest'] as const).map((tag) =>
@@ -65,7 +65,7 @@ const [PASSING, AT_REST] = (['passing', 'at-rest'] as const).map((tag) =>
     .join(', '),
 );
 
-/** Sleeping servers, which may be many, are ordered by id alone, which spares a query for each. */
+/** Sleeping servers, which may be many, are ordered by id alone, which saves a query for each. */
 const SERVERS = `SELECT 'server' AS "kind", s."id", s."name", s."accountId",
     CASE WHEN ${WORKED_ON} THEN 'maintaining' ELSE s."state" END AS "state",
     CASE WHEN s."state" IN (${PASSING}) OR (${WORKED_ON}) THEN 0
@@ -84,7 +84,7 @@ const grantsAt = (now: string) => `SELECT 'grant' AS "kind", g."id", COALESCE(c.
     CASE WHEN g."changedAt" = 0 THEN g."createdAt" ELSE g."changedAt" END AS "sortedBy"
   FROM "grants" g LEFT JOIN "clients" c ON c."id" = g."clientId"`;
 
-/** At most `limit` machines after `after`: those in a passing state first, the oldest of them at the top. */
+/** Returns up to `limit` machines after `after`: transitional states first, oldest at the top. */
 export async function listMachines(
   db: Sql,
   filter: MachineFilter,
@@ -106,7 +106,7 @@ export async function listMachines(
   );
 }
 
-/** How many machines there are in each state, whatever the filter's own state is. */
+/** Returns the number of machines in each state; the filter's own state is ignored. */
 export async function countMachines(db: Sql, filter: MachineFilter): Promise<{ state: string; count: number }[]> {
   const { sql, parameters } = found({ ...filter, state: '' });
   const rows = await db.query<{ state: string; count: number | string }>(
@@ -137,7 +137,7 @@ function found({ kind, state, search, stuckSince, now }: MachineFilter) {
   const conditions = ['1 = 1'];
   if (state !== '') conditions.push(`"state" = ${add(state)}`);
   if (search !== '') {
-    // The text as typed, too: SQLite ignores case in ASCII letters only.
+    // Search for the text as typed, too: SQLite ignores case in ASCII letters only.
     const patterns = [search, search.toLowerCase()].map((text) =>
       add(`%${text.replaceAll(/[\\%_]/g, String.raw`\$&`)}%`),
     );

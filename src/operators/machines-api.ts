@@ -32,7 +32,7 @@ const summary = {
   path: reply.text.describe('Its path in the statechart: `stopping.halting`.'),
   since: reply.timestamp.describe('When the state was entered.'),
   passing: reply.flag.describe('The state is meant to pass.'),
-  cause: Cause.describe('Who or what caused it.'),
+  cause: Cause.describe('The cause.'),
   waitsFor: z
     .array(
       z.object({
@@ -50,7 +50,7 @@ const Machine = z.object(summary).meta({ id: 'OperatorMachine' });
 const MachineDetail = z
   .object({
     ...summary,
-    legalEvents: z.array(z.string()).default([]).describe('What SendToMachine takes now.'),
+    legalEvents: z.array(z.string()).default([]).describe('The events SendToMachine accepts now.'),
     deadlines: z.array(z.object({ name: reply.text, at: reply.timestamp })).default([]),
     transitions: z.array(Transition).default([]).describe('The last 50, newest first.'),
     snapshot: z.unknown().describe('As stored; possible secrets are redacted.'),
@@ -190,7 +190,7 @@ const streamMachines = ({ machines }: Needs) =>
     }),
   });
 
-/** Every state machine, for operators. */
+/** Operations on state machines. */
 export const operatorMachineOperations = (needs: Needs): readonly Operation[] => [
   listMachines(needs),
   inspectAnyMachine(needs),

@@ -24,11 +24,11 @@ import {
 import { redacted } from './redact.ts';
 import { type StoredSnapshot, type Wait, grantWaits, serverWaits } from './waits.ts';
 
-/** One machine in a list of them. */
+/** A machine in a list. */
 export interface MachineSummary {
   id: string;
   kind: 'server' | 'grant';
-  /** A server's name, or the app that asks for a grant. */
+  /** A server's name, or the app that requested a grant. */
   name: string;
   /** '' for a grant. */
   accountId: string;
@@ -40,7 +40,7 @@ export interface MachineSummary {
   cause: Cause;
   waitsFor: Wait[];
   deadlineAt: number | null;
-  /** Whether its state is meant to pass. */
+  /** Whether its state is transitional. */
   passing: boolean;
 }
 
@@ -57,12 +57,12 @@ export interface MachineDetail extends MachineSummary {
   definition: object;
 }
 
-/** Which machines to list. '' or absent: any. */
+/** The machines to list. '' or absent: any. */
 export interface MachineQuery {
   kind?: MachineFilter['kind'];
   state?: string;
   search?: string;
-  /** Only those that have been in a passing state for so long. */
+  /** Only those that have been in a transitional state for this long. */
   stuckForMs?: number | undefined;
   /** `next` of the previous page. */
   after?: string;
@@ -78,19 +78,19 @@ export interface OperatorAct {
   accountId: string;
 }
 
-/** Every state machine of the installation, as operators see it: read from the store, so that listing wakes nothing. */
+/** All state machines of the installation, for operators. Read from the store, so that listing wakes nothing. */
 export interface Machines {
-  /** A page, passing states first; `next` is '' on the last. INVALID_ARGUMENT for a foreign `after`. */
+  /** Returns a page, transitional states first; `next` is '' on the last. INVALID_ARGUMENT for an invalid `after`. */
   list(query: MachineQuery): Promise<{ machines: MachineSummary[]; next: string }>;
-  /** How many there are in each state; the query's own state does not count. */
+  /** Returns the number of machines in each state; the query's own state is ignored. */
   count(query: MachineQuery): Promise<{ state: string; count: number }[]>;
   inspect(id: string): Promise<MachineDetail | undefined>;
   /**
    * Sends an event to a machine and resolves once the step is stored. NOT_FOUND; FAILED_PRECONDITION EVENT_NOT_LEGAL
-   * with the legal ones; whatever else would refuse it to an owner, such as empty funds for START.
+   * with the legal ones; and any refusal that an owner would get, such as for empty funds on START.
    */
   send(id: string, act: OperatorAct): Promise<void>;
-  /** Reports every transition once it is stored; costs nothing without followers. Returns the cancellation. */
+  /** Reports each stored transition; costs nothing without followers. Returns a function that removes the listener. */
   follow(listener: StepListener): () => void;
 }
 
@@ -103,11 +103,11 @@ export interface MachinesOptions {
   lostGames?: Pick<LostGames, 'of'> | undefined;
 }
 
-/** The most transitions of one machine in full; there are no further pages. */
+/** Limit of transitions shown per machine; there are no further pages. */
 const KEPT_TRANSITIONS = 50;
 const SERVER_CHART = statechartOf(serverMachine);
 const GRANT_CHART = statechartOf(deviceGrantMachine);
-/** The urgencies (`MachineRow`) of passing states: servers on their way, waiting grants. */
+/** The urgencies (`MachineRow`) of transitional states: servers in transition, waiting grants. */
 const PASSING = new Set([0, 3]);
 
 export function createMachines({ store, clock, servers, grants, lostGames }: MachinesOptions): Machines {
@@ -176,14 +176,17 @@ function summaryOf(row: MachineRow, lost: LostGame | undefined): MachineSummary 
   return { id, kind, name, accountId, state, path: pathOf(stored.value), since, cause, waitsFor, deadlineAt, passing };
 }
 
-/** An operator may deny a waiting grant, but neither approve it, which only its user may, nor poll for its device. */
+/**
+ * Returns the events an operator can send. A waiting grant can be denied, but not approved, which only its user may do,
+ * nor polled on behalf of its device.
+ */
 function legalEvents(row: MachineRow, at: number): string[] {
   if (row.kind === 'server') {
     const { value, context } = JSON.parse(row.snapshot) as ServerSnapshot;
     try {
       return operatorEvents(serverMachine.resolveState({ value, context }), at);
     } catch {
-      // A state that only another version knows.
+      // The state is unknown to this version.
       return [];
     }
   }

@@ -6,39 +6,44 @@ import { WAKES_AND_INSTALLS, type WakeCheck, type WakeRule } from '../servers/wa
 import { deleteMeta, getMeta, setMeta } from '../store/meta.ts';
 import type { Sql, Store, Tx } from '../store/store.ts';
 
-/** Why and since when a node takes no new starts. */
+/** A node's drain: the reason, and when it began. */
 export interface Drained {
   reason: string;
   at: number;
 }
 
-/** Which regions and nodes take new starts. It survives restarts. */
+/** Drains of regions and nodes, which prevent new starts. They survive restarts. */
 export interface NodeDrain {
-  /** The codes of the regions that there are. */
+  /** Returns the codes of all regions. */
   regions(): readonly string[];
-  /** Why nothing new begins in a region, or anywhere where none is named; undefined: it does. */
+  /**
+   * Returns why a region accepts no starts, or without an argument, why none does; undefined if starts are accepted.
+   */
   closed(region?: string): { reason: string } | undefined;
-  /** Returns a node's drain, by its id; of the only one, without an id. */
+  /** Returns a node's drain by its id; without an id, that of the only node. */
   of(nodeId?: string): Drained | undefined;
-  /** Stores a drain of a node, in force from the commit on; undefined ends it. `also` runs in the same write. */
+  /** Stores a node's drain, effective from the commit; undefined ends it. `also` runs in the same write. */
   set(nodeId: string | undefined, drained: Drained | undefined, also: (tx: Tx) => Promise<void>): Promise<void>;
-  /** Refuses starts where nothing new begins. */
+  /** Refuses starts in drained regions. */
   wakeRule: WakeRule;
 }
 
 export interface NodeDrainOptions {
   store: Store;
-  /** The machines that games run on, where they are several. */
+  /** The machines that games run on, if there are several. */
   nodes?: EngineNodes | undefined;
   settings: { nodeLabel: string; region: string };
 }
 
 const KEY = 'node-drain';
 const KEY_OF_NODES = 'node-drains';
-/** Drained by other means than this service. */
+/** The reason for a drain that was not set through this service. */
 const NO_REASON = 'its machines are drained';
 
-/** While the node is drained, `wakeRule` refuses starts with FAILED_PRECONDITION NODE_DRAINED; a server that is awake stays so. */
+/**
+ * Opens drains. While the node is drained, `wakeRule` refuses starts with FAILED_PRECONDITION NODE_DRAINED; awake
+ * servers stay awake.
+ */
 export async function openNodeDrain(options: NodeDrainOptions): Promise<NodeDrain> {
   const { store, nodes, settings } = options;
   if (nodes !== undefined) return await openDrainOfNodes({ ...options, nodes });
@@ -67,9 +72,9 @@ export async function openNodeDrain(options: NodeDrainOptions): Promise<NodeDrai
 }
 
 /**
- * For several nodes: the engine keeps whether each takes starts; why not is kept here. Starts are refused in a region
- * whose nodes are all drained, and with UNAVAILABLE REGION_DOWN where none answers and takes games. A restart too: the game
- * would come up on none of them.
+ * For several nodes. The engine stores whether each accepts starts; the reasons are stored here. Starts are refused in
+ * a region whose nodes are all drained, and with UNAVAILABLE REGION_DOWN if no node is both responsive and open to
+ * games. Restarts are refused too, because the game would not come up on any of them.
  */
 async function openDrainOfNodes({
   store,

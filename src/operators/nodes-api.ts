@@ -25,11 +25,11 @@ const Node = z
     ),
     trouble: reply.text.describe('What keeps games from starting there though it answers, as a sentence.'),
     lostSince: reply.timestamp.describe(
-      'Since when games of it wait: it does not answer, and they start elsewhere only once it is surely off. Null: none waits.',
+      'Since when its games wait: it is not responding, and they start elsewhere only once it is marked as off. Null: no game waits.',
     ),
     fencedAt: reply.timestamp.describe('Since when it counts as surely off; null: it does not.'),
     reachable: reply.flag.describe('Its engine answers.'),
-    drained: reply.flag.describe('It takes no new starts.'),
+    drained: reply.flag.describe('It accepts no new starts.'),
     drainReason: reply.text,
     drainedAt: reply.timestamp,
     ramTotalMb: reply.int64.describe('What the machine has, for games and all else.'),
@@ -44,14 +44,14 @@ const NodeRequest = message({
 }).meta({ id: 'NodeRequest' });
 const FenceNodeRequest = message({
   node: text(128).describe('As the list names it, or its id.'),
-  reason: Reason.describe('How you know that it is off: kept in the audit log.'),
+  reason: Reason.describe('How you verified that it is off. Recorded in the audit log.'),
 }).meta({ id: 'FenceNodeRequest' });
 
 const NodeRegionRequest = message({
   node: text(128).describe('As the list names it, or its id.'),
   region: text(32)
     .regex(/^[a-z0-9][a-z0-9-]*$/, 'must be lower-case letters, digits and hyphens')
-    .describe('The code of a region, which need not be there yet; `none`: no games start on it.'),
+    .describe('The code of a region, which may be new; `none`: no games start on it.'),
   reason: Reason,
 }).meta({ id: 'NodeRegionRequest' });
 
@@ -137,7 +137,7 @@ const setNodeRegion = (needs: Needs) =>
       needs.fleet.setRegion(node, region, audit(needs, principal, 'node.region', `${region}: ${reason}`)),
   });
 
-/** The machines servers run on, for operators. */
+/** Operations on the machines that servers run on. */
 export const nodeOperations = (needs: Needs): readonly Operation[] => [
   listNodes(needs),
   drainNode(needs),

@@ -72,5 +72,5 @@ const removeOrphan = ({ orphans, clock }: Needs) =>
     },
   });
 
-/** Orphans, for operators. */
+/** Operations on orphans. */
 export const orphanOperations = (needs: Needs): readonly Operation[] => [listOrphans(needs), removeOrphan(needs)];

@@ -11,15 +11,20 @@ import { removeGame } from '../servers/reconcile.ts';
 import { listServerIds } from '../servers/rows.ts';
 import type { Store, Tx } from '../store/store.ts';
 
-/** Something on this node that belongs to no server. */
+/** A resource on this node without a server. */
 export interface Orphan {
-  /** `game`: a container or process; `database`; `data`, `backups`: a folder of a server; `offsite`: a backup off site. */
+  /**
+   * `game`: a container or process; `database`; `data`, `backups`: a folder of a server; `offsite`: a backup off site.
+   */
   kind: string;
-  /** The id of the server it belonged to, with a suffix for a staged or replaced folder; a database's own name; `<server>/<backup>` off site. */
+  /**
+   * The id of the former server, with a suffix for a staged or replaced folder; a database's own name;
+   * `<server>/<backup>` off site.
+   */
   id: string;
   /** Whether it is a running game. */
   up: boolean;
-  /** When it was last changed, or began; null: not known. */
+  /** When it was last changed, or began; null if unknown. */
   at: number | null;
 }
 
@@ -28,24 +33,24 @@ export interface OrphansOptions {
   engine: Pick<Engine, 'list' | 'kill' | 'erase'>;
   log: Log;
   dataDir: string;
-  /** Databases that wait for removal; absent where no database server is set. */
+  /** Databases that wait for removal; absent if no database server is configured. */
   databases?: Pick<ServerDatabases, 'orphans'> | undefined;
-  /** Absent where backups stay in the folder. */
+  /** Absent if backups are only stored in the folder. */
   leftOver?: LeftOver;
 }
 
 const GAME = 'game';
 const DATABASE = 'database';
 const OFF_SITE = 'offsite';
-/** No server's id begins with this. */
+/** A prefix that no server id has. */
 const REMOVING = '.removing-';
 
 /**
- * Finds and removes leftovers of servers: after a lost database, a removal by hand, or an engine that was unreachable.
+ * Finds and removes leftovers of servers: after a lost database, a manual removal, or an engine that was unreachable.
  */
 export class Orphans {
   readonly #options: OrphansOptions;
-  /** By kind: the directory with a folder for each server, named after its id. */
+  /** By kind: the directory with a folder per server, named after its id. */
   readonly #folders: Record<string, string>;
   readonly #kinds: ReadonlyMap<string, () => Promise<Orphan[]>>;
 
@@ -61,7 +66,7 @@ export class Orphans {
     ]);
   }
 
-  /** Finishes removals that an earlier run had begun. */
+  /** Completes removals that an earlier run had begun. */
   static async open(options: OrphansOptions): Promise<Orphans> {
     const orphans = new Orphans(options);
     for (const dir of Object.values(orphans.#folders)) {
@@ -70,19 +75,19 @@ export class Orphans {
     return orphans;
   }
 
-  /** `unread`: kinds that cannot be listed now. */
+  /** Returns all orphans. `unread`: kinds that cannot be listed now. */
   list(): Promise<{ orphans: Orphan[]; unread: string[] }> {
     return this.#list([...this.#kinds.keys()]);
   }
 
   /**
-   * Removes one that `list` names; `also` runs in the write of the decision, and a folder is then gone for good even if
-   * this process dies. NOT_FOUND ORPHAN_NOT_FOUND; FAILED_PRECONDITION ORPHAN_IN_USE for the files of a game that runs,
-   * ORPHAN_GOES for a database; UNAVAILABLE NODE_UNREACHABLE, or BACKUP_STORE_AWAY off site.
+   * Removes an orphan named by `list`; `also` runs in the write of the decision, after which a folder is gone for good
+   * even if this process dies. NOT_FOUND ORPHAN_NOT_FOUND; FAILED_PRECONDITION ORPHAN_IN_USE for the files of a running
+   * game, ORPHAN_GOES for a database; UNAVAILABLE NODE_UNREACHABLE, or BACKUP_STORE_AWAY off site.
    */
   async remove(kind: string, id: string, also: (tx: Tx) => Promise<void>): Promise<void> {
     const { store, engine, leftOver } = this.#options;
-    // A game may run on what lies here. Nothing else is looked for: a store that is away takes long to say so.
+    // A game may use local files. Other kinds are not listed, because an unreachable store takes long to fail.
     const { orphans, unread } = await this.#list(kind === OFF_SITE ? [kind] : [...new Set([GAME, kind])]);
     if (unread.length > 0) throw kind === OFF_SITE ? storeIsAway() : nodeIsAway();
     const found = orphans.find((orphan) => orphan.kind === kind && orphan.id === id);
@@ -149,12 +154,12 @@ export class Orphans {
     return found.map(({ id, at }) => ({ kind: OFF_SITE, id, up: false, at }));
   }
 
-  /** Asked after the engine and the folders, because a server has its row before it has either. */
+  /** Queried after the engine and the folders, because a server's row is created before either. */
   async #knownServers(): Promise<Set<string>> {
     return new Set(await listServerIds(this.#options.store));
   }
 
-  /** Within the write no server of this id can be created. */
+  /** Removes a folder. Within the write, a server with this id cannot be created. */
   async #removeFolder(dir: string, id: string, also: (tx: Tx) => Promise<void>): Promise<void> {
     const removing = join(dir, `${REMOVING}${id}-${randomBase62(8)}`);
     await this.#options.store.write(async (tx) => {
@@ -180,7 +185,8 @@ async function entriesOf(dir: string) {
 }
 
 /**
- * The server a folder belongs to: folders kept beside a server's own are named after its id and a dot, which no id has.
+ * Returns the server of a folder: folders kept beside a server's own are named after its id and a dot, which no id
+ * contains.
  */
 function serverOf(folder: string): string {
   return folder.split('.', 1)[0]!;

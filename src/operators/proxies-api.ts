@@ -14,11 +14,11 @@ const Proxy = z
     name: reply.text,
     version: reply.text.describe('The release, and a digest of its program.'),
     since: reply.timestamp,
-    connected: reply.flag.describe('It is linked to the service now.'),
+    connected: reply.flag.describe('Whether it is connected to the service.'),
     listening: reply.flag.describe('Players can connect to it.'),
-    host: reply.text.describe('Where players connect; empty unless it listens.'),
+    host: reply.text.describe('The address for players; empty unless it listens.'),
     port: reply.int32,
-    draining: reply.flag.describe('It takes no new players, and ends with its last one.'),
+    draining: reply.flag.describe('Whether it accepts no new players and ends with its last one.'),
     players: reply.int32.describe('Joined to a game through it.'),
     waiting: reply.int32.describe('Held until their server is up.'),
     lagMs: reply.int32.describe('The last round trip to it, rounded up.'),
@@ -49,5 +49,5 @@ function proxyView({ listening, held, lagMs, ...view }: ProxyView): z.input<type
   };
 }
 
-/** The proxies, for operators. */
+/** Operations on proxies. */
 export const proxyOperations = (needs: Needs): readonly Operation[] => [listProxies(needs)];

@@ -118,7 +118,7 @@ function record(needs: Needs, principal: Principal, { row }: ServerNow, action: 
   return (tx: Tx) => recordAudit(tx, auditActorOf(principal), entry);
 }
 
-/** The id of the operator for the cause of a transition: the key's, or the user's. */
+/** Returns the operator's id for the cause of a transition: the key's or the user's. */
 function operatorOf(principal: Principal): string {
   return principal.kind === 'session' ? principal.userId : credentialId(principal);
 }

@@ -2,12 +2,12 @@ import { EntitySchema } from 'typeorm';
 import { exact } from '../store/exact.ts';
 import type { Sql, Tx } from '../store/writer.ts';
 
-/** A server that an operator keeps from waking. */
+/** An operator's suspension, which keeps a server from waking. */
 export interface SuspensionRow {
   serverId: string;
   /** Shown to its owner. */
   reason: string;
-  /** The operator. */
+  /** The operator's user id. */
   userId: string;
   at: number;
 }
@@ -33,7 +33,7 @@ export async function saveSuspension(tx: Tx, row: SuspensionRow): Promise<void> 
   await tx.manager.insert(suspensions, row);
 }
 
-/** Returns whether there was one. */
+/** Deletes a suspension; false if there was none. */
 export async function deleteSuspension(tx: Tx, serverId: string): Promise<boolean> {
   return (await tx.run('DELETE FROM "suspensions" WHERE "serverId" = $1', [serverId])) > 0;
 }

@@ -9,16 +9,16 @@ import { openRowCache } from '../store/row-cache.ts';
 import type { Store, Tx } from '../store/store.ts';
 import { type SuspensionRow, deleteSuspension, listSuspensions, saveSuspension } from './suspension-rows.ts';
 
-/** The servers that operators keep from waking, in memory, so that a check needs no query. */
+/** Servers that operators keep from waking, in memory, so that a check needs no query. */
 export interface Suspensions {
   of(serverId: string): SuspensionRow | undefined;
-  /** Reports each server that is suspended or released. Returns the cancellation. */
+  /** Reports each server that is suspended or released. Returns a function that removes the listener. */
   follow(listener: (serverId: string) => void): () => void;
-  /** Stores a suspension, in force from the commit on. `also` runs in the same write. */
+  /** Stores a suspension, effective from the commit. `also` runs in the same write. */
   set(row: SuspensionRow, also: (tx: Tx) => Promise<void>): Promise<void>;
   /** Ends a suspension. `also` runs in the same write, if there was one. */
   lift(serverId: string, also: (tx: Tx) => Promise<void>): Promise<void>;
-  /** Refuses the suspended with FAILED_PRECONDITION SERVER_SUSPENDED and the reason. */
+  /** Refuses suspended servers with FAILED_PRECONDITION SERVER_SUSPENDED and the reason. */
   wakeRule: WakeRule;
 }
 
@@ -28,7 +28,7 @@ export interface SuspensionsOptions {
   servers: Pick<Servers, 'live' | 'send' | 'observe'>;
 }
 
-/** Stops suspended servers that run: the process may have died between the decision and the stop. */
+/** Opens suspensions. Stops suspended servers that run: the process may have died between the decision and the stop. */
 export async function openSuspensions({ store, clock, servers }: SuspensionsOptions): Promise<Suspensions> {
   const suspended = await openRowCache(store, listSuspensions, (row) => [row.serverId, row]);
   const listeners = new Set<(serverId: string) => void>();

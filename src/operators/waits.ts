@@ -5,13 +5,13 @@ import type { Job } from '../../machines/server-types.ts';
 export interface Wait {
   /** The active invoke, or the awaited event. */
   name: string;
-  /** The description: `the engine to end the game`. */
+  /** A description such as `the engine to end the game`. */
   what: string;
-  /** When the wait ends, epoch ms; null where that is not known. */
+  /** When the wait ends (epoch ms); null if unknown. */
   until: number | null;
 }
 
-/** The parts of a persisted snapshot (XState) that say what is in flight. */
+/** The parts of a persisted snapshot (XState) that show current effects. */
 export interface StoredSnapshot {
   context: { deadlineAt?: number | null; kill?: boolean; expiresAt?: number; job?: Job | null };
   children?: Record<string, { snapshot?: { input?: unknown } } | undefined>;
@@ -34,8 +34,8 @@ const JOBS: Record<Job['kind'], string> = {
 const AT_ONCE = 'the engine to end the game at once';
 
 /**
- * Returns what a server waits for: its active invokes. Empty at rest, when only a command changes anything. All of it
- * is on hold while `lost` says that its node is unresponsive and may still run its game.
+ * Returns what a server waits for: its active invokes. Empty at rest, when only a command changes anything. `lost` puts
+ * all of them on hold, because the server's node is unresponsive and may still run its game.
  */
 export function serverWaits({ context, children = {} }: StoredSnapshot, lost?: LostGame): Wait[] {
   const until = context.deadlineAt ?? null;

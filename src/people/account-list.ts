@@ -1,9 +1,9 @@
 import type { Sql } from '../store/writer.ts';
 import type { AccountRow } from './rows.ts';
 
-/** An account as operators see it in a list. */
+/** An account in the operators' list. */
 export interface ListedAccount extends AccountRow {
-  /** The address of its first user; '' where it has none. */
+  /** The address of its first user; '' without one. */
   email: string;
   balanceMicros: number;
   servers: number;
@@ -18,12 +18,15 @@ const SELECT = `SELECT a."id", a."name", a."createdAt",
     EXISTS (SELECT 1 FROM "users" u WHERE u."accountId" = a."id" AND u."operator") AS "operator"
   FROM "accounts" a LEFT JOIN "wallets" w ON w."accountId" = a."id"`;
 
-/** At most `limit` accounts by id, those behind `after` ('' for the first) that have `search` in id, name or a user's address. */
+/**
+ * Returns up to `limit` accounts ordered by id, after `after` ('' for the first), whose id, name or a user's address
+ * contains `search`.
+ */
 export async function listAccounts(
   db: Sql,
   { after, limit, search }: { after: string; limit: number; search: string },
 ): Promise<ListedAccount[]> {
-  // The text as typed, too: SQLite ignores case in ASCII letters only.
+  // Search for the text as typed, too: SQLite ignores case in ASCII letters only.
   const patterns = [search, search.toLowerCase()].map((text) => `%${text.replaceAll(/[\\%_]/g, String.raw`\$&`)}%`);
   const like = (name: string) => `${name} LIKE $2 ESCAPE '\\' OR LOWER(${name}) LIKE $3 ESCAPE '\\'`;
   const sql = `${SELECT} WHERE a."id" > $1 AND (${like('a."id"')} OR ${like('a."name"')}
@@ -36,7 +39,7 @@ export async function findListedAccount(db: Sql, id: string): Promise<ListedAcco
   return (await db.query<Stored>(`${SELECT} WHERE a."id" = $1`, [id])).map(listed)[0];
 }
 
-/** PostgreSQL counts in int8, which its driver may give as text; SQLite has no booleans. */
+/** PostgreSQL counts in int8, which its driver may return as text; SQLite has no booleans. */
 type Stored = Omit<ListedAccount, 'servers' | 'operator'> & { servers: number | string; operator: number | boolean };
 
 function listed(row: Stored): ListedAccount {

@@ -3,7 +3,7 @@ import { bigint, id, ofUser, text } from '../store/columns.ts';
 import type { Sql, Tx } from '../store/writer.ts';
 import type { UserRow } from './rows.ts';
 
-/** A browser that somebody is signed in with. */
+/** A browser with a signed-in user. */
 export interface BrowserSessionRow {
   /** SHA-256 of the cookie, hex. */
   id: string;
@@ -33,10 +33,10 @@ export const browserSessions = new EntitySchema<BrowserSessionRow>({
   foreignKeys: [ofUser],
 });
 
-/** A session together with its user. */
+/** A session with its user. */
 export type BrowserSessionOfUser = BrowserSessionRow &
   Pick<UserRow, 'email' | 'emailVerified' | 'accountId' | 'operator'> & {
-    /** Whether they have one. */
+    /** Whether the user has a second factor. */
     secondFactor: boolean;
   };
 
@@ -44,7 +44,7 @@ export async function insertBrowserSession(tx: Tx, row: BrowserSessionRow): Prom
   await tx.manager.insert(browserSessions, row);
 }
 
-/** By the hash of the cookie. Includes expired ones: the caller checks the row. */
+/** Returns a session by the hash of its cookie. Includes expired ones: the caller checks the row. */
 export async function getBrowserSession(db: Sql, id: string): Promise<BrowserSessionOfUser | undefined> {
   type Flags = 'emailVerified' | 'operator' | 'secondFactor';
   type Stored = Omit<BrowserSessionOfUser, Flags> & Record<Flags, number | boolean>;
@@ -64,13 +64,13 @@ export async function getBrowserSession(db: Sql, id: string): Promise<BrowserSes
   );
 }
 
-/** A user's sessions that have not expired, the one seen last first. */
+/** Returns a user's unexpired sessions, last used first. */
 export async function listBrowserSessions(db: Sql, userId: string, now: number): Promise<BrowserSessionRow[]> {
   const sql = 'SELECT * FROM "sessions" WHERE "userId" = $1 AND "expiresAt" > $2 ORDER BY "seenAt" DESC, "id"';
   return db.query<BrowserSessionRow>(sql, [userId, now]);
 }
 
-/** Notes a use, unless a later one than `unlessSince` has been noted. */
+/** Records a use unless one later than `unlessSince` is recorded. */
 export async function touchBrowserSession(
   tx: Tx,
   { id, seenAt, expiresAt }: Pick<BrowserSessionRow, 'id' | 'seenAt' | 'expiresAt'>,
@@ -80,22 +80,22 @@ export async function touchBrowserSession(
   await tx.run(sql, [seenAt, expiresAt, id, unlessSince]);
 }
 
-/** Notes that the session's user has given the password. */
+/** Records that the session's user has given the password. */
 export async function proveBrowserSession(tx: Tx, id: string, provedAt: number): Promise<void> {
   await tx.run('UPDATE "sessions" SET "provedAt" = $1 WHERE "id" = $2', [provedAt, id]);
 }
 
-/** Deletes a session of the user; false for an unknown id. */
+/** Deletes a user's session; false for an unknown id. */
 export async function deleteBrowserSession(tx: Tx, userId: string, id: string): Promise<boolean> {
   return (await tx.run('DELETE FROM "sessions" WHERE "id" = $1 AND "userId" = $2', [id, userId])) > 0;
 }
 
-/** Ends all sessions of the user but one, and says how many those were. */
+/** Deletes all sessions of the user except one and returns their number. */
 export async function deleteOtherBrowserSessions(tx: Tx, userId: string, keptId: string): Promise<number> {
   return tx.run('DELETE FROM "sessions" WHERE "userId" = $1 AND "id" <> $2', [userId, keptId]);
 }
 
-/** Everybody's expired sessions, and of this user's all but the newest `kept`. */
+/** Deletes all expired sessions, and this user's sessions except the newest `kept`. */
 export async function pruneBrowserSessions(tx: Tx, userId: string, kept: number, now: number): Promise<void> {
   await tx.run('DELETE FROM "sessions" WHERE "expiresAt" <= $1', [now]);
   await tx.run(

@@ -19,15 +19,15 @@ import {
   touchBrowserSession,
 } from './browser-session-rows.ts';
 
-/** A browser session ends when it has not been used for so long. */
+/** Lifetime of an unused browser session. */
 export const SESSION_IDLE_MS = 14 * DAY_MS;
 const SEEN_NOTED_EVERY_MS = MINUTE_MS;
-/** Most sessions of one user at a time; the one unused longest makes room. */
+/** Limit of sessions per user. The least recently used one is deleted first. */
 const MOST_SESSIONS = 50;
 const USER_AGENT_CHARS = 256;
 const TOKEN = /^[\w-]{43}$/;
 
-/** Makes a session in the write of the sign-in. Returns its token, the cookie's value, which is stored nowhere. */
+/** Creates a session in the write of the sign-in. Returns its token, the cookie's value, which is not stored. */
 export async function openBrowserSession(tx: Tx, userId: string, visitor: Visitor, now: number): Promise<string> {
   const token = randomToken();
   await insertBrowserSession(tx, {
@@ -63,7 +63,7 @@ export async function findBrowserSession(
   if (!row || row.expiresAt <= now) return undefined;
   if (now - row.seenAt >= SEEN_NOTED_EVERY_MS) {
     const expiresAt = Math.min(now + SESSION_IDLE_MS, row.createdAt + SESSION_LIFE_MS);
-    // A failed write fails no call: the session then ends a little earlier.
+    // A failed write must not fail the call: the session then expires a little earlier.
     const seen = { id: row.id, seenAt: now, expiresAt };
     store.write((tx) => touchBrowserSession(tx, seen, now - SEEN_NOTED_EVERY_MS)).catch(() => {});
   }
@@ -83,7 +83,7 @@ export async function findBrowserSession(
   };
 }
 
-/** The caller's sessions, the one used last first. */
+/** Returns the caller's sessions, last used first. */
 export async function browserSessionsOf(
   store: Store,
   clock: Clock,
@@ -99,7 +99,7 @@ export interface BrowserSessionServices {
   accessChanges: AccessChanges;
 }
 
-/** Ends one of the caller's sessions, possibly the present one; false for an unknown id. */
+/** Ends one of the caller's sessions, possibly the current one; false for an unknown id. */
 export async function endBrowserSession(
   { store, clock, accessChanges }: BrowserSessionServices,
   principal: SessionPrincipal,
@@ -115,7 +115,7 @@ export async function endBrowserSession(
   return ended;
 }
 
-/** Ends all of the caller's sessions but the present one, and says how many those were. */
+/** Ends all of the caller's sessions except the current one and returns their number. */
 export async function endOtherBrowserSessions(
   { store, clock, accessChanges }: BrowserSessionServices,
   principal: SessionPrincipal,

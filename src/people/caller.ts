@@ -10,27 +10,27 @@ export function ownAccount(principal: Principal, accountId: string): string {
   });
 }
 
-/** Refuses a key that is limited to some servers what is about the whole account. PERMISSION_DENIED KEY_LIMITED. */
+/** Refuses keys limited to certain servers for operations on a whole account. PERMISSION_DENIED KEY_LIMITED. */
 export function requireWholeAccount({ serverIds }: Principal): void {
   if (serverIds === null) return;
   throw new StatusError('PERMISSION_DENIED', 'KEY_LIMITED', 'This key is limited to certain servers.');
 }
 
-/** Both checks, as callers may ask about a whole account only where it is their own. */
+/** Checks both: callers can only query whole accounts that are their own. */
 export function wholeAccount(principal: Principal, accountId: string): string {
   const own = ownAccount(principal, accountId);
   requireWholeAccount(principal);
   return own;
 }
 
-/** The caller, as the cause of what it asked for. */
+/** Returns the caller as the cause of a request. */
 export function causeOf(principal: Principal): Cause {
   return principal.kind === 'key'
     ? { kind: 'key', id: principal.keyId, note: 'asked over the API' }
     : { kind: 'user', id: principal.userId, note: 'asked in the panel' };
 }
 
-/** The cause of what an operator does to what is not theirs. */
+/** Returns the cause of an operator's action on another account. */
 export function operatorCause(principal: Principal, reason: string): Cause {
   return { kind: 'operator', id: principal.kind === 'key' ? principal.keyId : principal.userId, note: reason };
 }

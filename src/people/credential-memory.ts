@@ -5,18 +5,21 @@ import type { Store } from '../store/store.ts';
 const REMEMBERED_MS = 30_000;
 const REMEMBERED = 10_000;
 
-/** The credentials that one store's callers used lately, by hash, so that a call does not cost a query. */
+/** Caches recently used credentials of one store by hash, so that most calls need no query. */
 export interface CredentialMemory<Known> {
   /**
-   * Returns the remembered value of a hash, else the result of `read`. Undefined is not remembered, so that guesses do
-   * not fill the memory.
+   * Returns the cached value of a hash, otherwise the result of `read`. Undefined is not cached, so that guesses do not
+   * fill the memory.
    */
   recall(hash: string, now: number, read: () => Promise<Known | undefined>): Promise<Known | undefined>;
-  /** Forgets those that a change is about. To be called once it is stored: no later call is answered from before it. */
+  /**
+   * Forgets the credentials affected by a change. Call it once the change is stored, so that no later call uses old
+   * values.
+   */
   forget(concerned: (known: Known) => boolean): void;
 }
 
-/** A memory for each store there is. */
+/** Returns a function with one memory per store. */
 export function createCredentialMemory<Known>(): (store: Store) => CredentialMemory<Known> {
   const memories = new WeakMap<Store, CredentialMemory<Known>>();
   return function memoryOf(store) {

@@ -13,7 +13,7 @@ export function newDevice(secret: Secret): string {
   return `${id}.${secret.derive('device', id)}`;
 }
 
-/** The device's own id where the value is one of ours; undefined where it is not. */
+/** Returns the device's id; undefined if the value is not one of ours. */
 export function deviceId(secret: Secret, value: string | undefined): string | undefined {
   const [, id, seal] = VALUE.exec(value ?? '') ?? [];
   if (id === undefined || seal === undefined) return undefined;

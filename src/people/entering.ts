@@ -9,7 +9,7 @@ import type { People } from './people.ts';
 import type { UserRow } from './rows.ts';
 import { type Familiarity, rememberPlaces } from './sign-in-places.ts';
 
-/** Somebody who has just got in: the new session's token is the cookie's value, and is stored nowhere. */
+/** A user who has just signed in. The session's token is the cookie's value and is not stored. */
 export interface SignedIn {
   user: UserRow;
   token: string;
@@ -17,7 +17,7 @@ export interface SignedIn {
   device: string;
 }
 
-/** Opens a session for who has given all that is asked for, in the write that takes it; gives its token. */
+/** Opens a session in the write that consumes the sign-in's last proof. Returns its token. */
 export async function enter(
   tx: Tx,
   { secret, clock }: Pick<People, 'secret' | 'clock'>,
@@ -31,13 +31,13 @@ export async function enter(
   return openBrowserSession(tx, id, visitor, at);
 }
 
-/** The steps after the session is stored. */
+/** Runs after the session is stored. */
 export async function entered(people: People, user: UserRow, from: Familiarity, visitor: Visitor): Promise<void> {
   await people.firstRunFile?.signedIn(user.accountId);
   noticeNewPlace(people, user, from, visitor.address);
 }
 
-/** The device that a browser is from now on: the one it was, or a new one. */
+/** Returns the browser's device id: its known one, or a new one. */
 export function deviceToKeep(secret: Secret, { device }: Visitor): string {
   return device !== undefined && deviceId(secret, device) !== undefined ? device : newDevice(secret);
 }

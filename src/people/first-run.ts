@@ -25,13 +25,16 @@ export interface FirstRunOptions {
   clock: Clock;
   dataDir: string;
   baseUrl: string;
-  /** Runs in the write that makes the account. */
+  /** Runs in the write that creates the account. */
   onAccount?: (tx: Tx, accountId: string, at: number) => Promise<void>;
 }
 
-/** The file with the operator's credentials. The password leaves it at the first sign-in, the API key a week later at the latest. */
+/**
+ * The file with the first operator's credentials. It loses the password at the first sign-in, and the API key a week
+ * later at the latest.
+ */
 export interface FirstRunFile {
-  /** The file's path until its account first signs in; then undefined. */
+  /** Returns the file's path until its account first signs in; then undefined. */
   waiting(): string | undefined;
   /** Removes the password if the file belongs to this account. Never rejects. */
   signedIn(accountId: string): Promise<void>;
@@ -42,7 +45,7 @@ export interface FirstRunFile {
 const FILE = 'first-run.json';
 const KEY_STAYS_MS = 7 * DAY_MS;
 
-/** Opens the file that `firstRun` leaves, and removes it a week after the first sign-in. */
+/** Opens the file written by `firstRun`, and removes it a week after the first sign-in. */
 export async function openFirstRunFile(
   dataDir: string,
   { clock, log }: { clock: Clock; log: Log },
@@ -83,7 +86,7 @@ export async function openFirstRunFile(
 /** `removeAt`: epoch ms; set at the first sign-in, when the password goes. */
 type Left = Partial<FirstRun> & { removeAt?: number };
 
-/** Undefined where there is no file, or none that is one. */
+/** Returns undefined if the file is missing or invalid. */
 async function read(path: string): Promise<Left | undefined> {
   try {
     return JSON.parse(await readFile(path, 'utf8')) as Left;
@@ -139,7 +142,7 @@ export async function firstRun(store: Store, options: FirstRunOptions): Promise<
   });
 }
 
-/** Returns what an earlier start has left, if it belongs to this database. */
+/** Returns the credentials left by an earlier start if they belong to this database. */
 async function stillToSay(store: Store, { dataDir, baseUrl }: FirstRunOptions): Promise<FirstRun | undefined> {
   const left = await read(join(dataDir, FILE));
   if (left?.accountId === undefined || !(await isOperatorAccount(store, left.accountId))) return undefined;

@@ -8,38 +8,38 @@ import type { People } from './people.ts';
 import { getUser } from './rows.ts';
 import { getBrowserSession, proveBrowserSession } from './browser-session-rows.ts';
 
-/** For how long a password that was given is believed in what hands out access. */
+/** How long a given password counts as recent when access is granted. */
 export const PASSWORD_FRESH_MS = 15 * MINUTE_MS;
 
-/** Whether a session's user has given their password lately. */
+/** Whether the session's user has given their password recently. */
 export function isPasswordFresh({ provedAt }: Pick<SessionPrincipal, 'provedAt'>, now: number): boolean {
   return Math.abs(now - provedAt) < PASSWORD_FRESH_MS;
 }
 
 /**
- * To be called before access is handed out for good: who finds an open browser, or has stolen its cookie, gets no key out of
- * it. PERMISSION_DENIED PASSWORD_REQUIRED.
+ * Call it before granting permanent access, so that an open browser or a stolen cookie does not yield a key.
+ * PERMISSION_DENIED PASSWORD_REQUIRED.
  */
 export function requireFreshPassword(principal: Pick<SessionPrincipal, 'provedAt'>, now: number): void {
   if (isPasswordFresh(principal, now)) return;
-  const message = 'Enter your password once more: it is asked for again a quarter of an hour after you gave it.';
+  const message = 'Enter your password again. It is required every 15 minutes for this.';
   throw new StatusError('PERMISSION_DENIED', 'PASSWORD_REQUIRED', message);
 }
 
 /**
- * For operations of the API that hand out access: asks for a session whose password was given lately, also in this very
- * request. PERMISSION_DENIED SESSION_ONLY or PASSWORD_REQUIRED.
+ * Requires a session whose password was given recently, possibly by this very request. For operations that grant
+ * access. PERMISSION_DENIED SESSION_ONLY or PASSWORD_REQUIRED.
  */
 export async function requireProvedSession({ store, clock }: People, principal: Principal): Promise<void> {
   if (principal.kind !== 'session') {
-    const message = 'Only somebody who is signed in with a browser may do this, so that a leaked key gets no further.';
+    const message = 'This requires a browser session, so that a leaked key cannot do it.';
     throw new StatusError('PERMISSION_DENIED', 'SESSION_ONLY', message);
   }
   requireFreshPassword((await getBrowserSession(store, principal.sessionId)) ?? principal, clock.now());
 }
 
 /**
- * Takes the password of who is signed in, and gives the session that now is fresh. PERMISSION_DENIED WRONG_PASSWORD,
+ * Checks the password of the signed-in user and returns the refreshed session. PERMISSION_DENIED WRONG_PASSWORD,
  * RESOURCE_EXHAUSTED TOO_MANY_ATTEMPTS, UNAVAILABLE BUSY.
  */
 export async function provePassword(

@@ -4,14 +4,13 @@ import type { Answer, Page } from '../web/page-request.ts';
 import type { Serve } from '../web/serve.ts';
 import type { People, SignUp } from './people.ts';
 
-/** The home page, for who is not signed in: others have their servers. */
+/** The home page for visitors. Signed-in users get their servers. */
 export function mountHome(serve: Serve, { config }: Pick<People, 'config'>): void {
   serve.open('/', (request): Answer => (request.principal ? { to: '/servers' } : homePage(config.signup)));
 }
 
-/** For people without an account if only operators create accounts. */
-export const ASK_FOR_ACCOUNT =
-  'New here? Accounts are given out by whoever runs this installation: ask them for a link.';
+/** The hint for people without an account if only operators create accounts. */
+export const ASK_FOR_ACCOUNT = 'New here? Ask your administrator for an invitation link.';
 
 function homePage(signup: SignUp): Page {
   const main = html`<section class="card hero">
@@ -23,7 +22,7 @@ function homePage(signup: SignUp): Page {
       </p>
       <p class="actions">
         <a class="button" href="/sign-in">Sign in</a
-        >${signup !== 'closed' && html`<a class="button second" href="/sign-up">Make an account</a>`}
+        >${signup !== 'closed' && html`<a class="button second" href="/sign-up">Create an account</a>`}
       </p>
       ${signup === 'closed' && html`<p class="aside">${ASK_FOR_ACCOUNT}</p>`}
     </section>

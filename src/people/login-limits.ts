@@ -4,34 +4,37 @@ import { type BucketRule, type RateLimiter, createRateLimiter } from '../kernel/
 import { SECOND_MS } from '../kernel/units.ts';
 
 /**
- * Counts tries by key. There is no lock: after the wait anyone may try again, so that strangers cannot lock a user out.
+ * Limits attempts by key. Keys are never locked: anyone may retry after the wait, so strangers cannot lock a user out.
  */
 export interface AttemptLimit {
-  /** Counts a try, before its work; RESOURCE_EXHAUSTED TOO_MANY_ATTEMPTS where it comes too soon, and then it is not counted. */
+  /**
+   * Counts an attempt before its work. Throws RESOURCE_EXHAUSTED TOO_MANY_ATTEMPTS without counting it if it comes too
+   * soon.
+   */
   take(key: string): Attempt;
 }
 
-/** One counted try. */
+/** One counted attempt. */
 export interface Attempt {
-  /** It was a good one after all, and does not count. */
+  /** Removes a successful attempt from the count. */
   forgive(): void;
 }
 
 /** Limits of actions without a credential, or to obtain one. */
 export interface LoginLimits {
-  /** Wrong passwords, of a device or session that the account knows. */
+  /** Wrong passwords from a device or session known to the account. */
   own: AttemptLimit;
-  /** Wrong passwords of others, by account and network. */
+  /** Other wrong passwords, by account and network. */
   network: AttemptLimit;
-  /** Wrong passwords from networks that the account's user never came from, by account. */
+  /** Wrong passwords from networks new to the account's user, by account. */
   account: AttemptLimit;
   /** Wrong passwords and codes, by client address. */
   address: AttemptLimit;
-  /** Wrong codes of a second factor, from devices that its user does not know, by user. */
+  /** Wrong second-factor codes from devices new to their user, by user. */
   code: AttemptLimit;
   /** New accounts, by client address. */
   signUp: AttemptLimit;
-  /** E-mails, by the person who requests them. */
+  /** E-mails, by requester. */
   mail: AttemptLimit;
 }
 
@@ -40,9 +43,9 @@ const HOUR_SECONDS = 3_600;
 const perHour = (burst: number, count: number): BucketRule => ({ burst, perSecond: count / HOUR_SECONDS });
 
 /**
- * In a quarter of an hour about 15 tries at an account from a network, and 50 from an address. 300 an hour at an
- * account from all new networks together: one network's share is a seventh of it, and a year of guessing tries less
- * than 3 million. 10 codes an hour, with three valid codes at any time: an attacker who also has the password
+ * Within a quarter of an hour, about 15 attempts at an account from a network, and 50 from an address. 300 an hour at
+ * an account from all new networks together: one network's share is a seventh of it, and a year of guessing makes less
+ * than 3 million attempts. 10 codes an hour, with three valid codes at any time: an attacker who also has the password
  * succeeds within a year with a chance of one in four.
  */
 export const LOGIN_RULES: Record<keyof LoginLimits, BucketRule> = {
@@ -69,7 +72,7 @@ export function createLoginLimits(clock: Clock, rules: Partial<typeof LOGIN_RULE
   };
 }
 
-/** Tries counted by a limiter. */
+/** Counts attempts with a rate limiter. */
 export function createAttemptLimit(limiter: RateLimiter): AttemptLimit {
   return {
     take(key) {

@@ -10,13 +10,13 @@ const PAGES: ReadonlySet<string> = new Set(
 
 const MACHINE_PAGE = /^\/operator\/machines\/[\w-]{1,64}$/;
 
-/** A page of a server, or what is below it: a form that was sent too late leads back to the page that it stood on. */
+/** A page of a server, or anything below it: a form that was submitted too late leads back to its page. */
 const SERVER_PAGE = /^(\/servers\/[a-z0-9][a-z0-9-]{0,39})(\/[a-z]+)?(?:\/|$)/;
 
 /** The page after a sign-in if none was requested. */
 const AFTER_SIGN_IN = '/servers';
 
-/** The page to go on to, if it is one of ours that may be gone on to: anything else a link brought along is ignored. */
+/** Returns the page to go to next if it is an allowed page of ours. Ignores anything else in the link. */
 export function nextPage(wanted: string | null): string {
   const [path = '', query = ''] = (wanted ?? '').split('?', 2);
   if (MACHINE_PAGE.test(path)) return path;
@@ -27,7 +27,7 @@ export function nextPage(wanted: string | null): string {
   return code === undefined ? path : `${path}?code=${code}`;
 }
 
-/** The sign-in page that leads back to `wanted`, and likewise for the sign-up page. */
+/** Returns the path of the sign-in or sign-up page that leads back to `wanted`. */
 export function signInPath(wanted: string, page: '/sign-in' | '/sign-up' = '/sign-in'): string {
   const next = nextPage(wanted);
   return next === AFTER_SIGN_IN ? page : `${page}?next=${encodeURIComponent(next)}`;

@@ -1,6 +1,6 @@
 /**
- * Identifies people and decides which servers they can reach. Never: a password, key or token stored or logged in
- * plain.
+ * Identifies people and decides which servers they can reach. Never: a password, key or token stored or logged in plain
+ * text.
  */
 import type { AccessChanges } from '../http/access-changes.ts';
 import type { FindApp, FindPrincipal } from '../http/auth.ts';
@@ -53,9 +53,9 @@ export interface OpenPeopleOptions {
   store: Store;
   secret: Secret;
   mailer: Mailer;
-  /** Told where somebody's access becomes less. */
+  /** Notified when a user's access is reduced. */
   accessChanges: AccessChanges;
-  /** Runs in the write that makes an account. */
+  /** Runs in the write that creates an account. */
   onAccount?: (tx: Tx, accountId: string, at: number) => Promise<void>;
   firstRunFile?: FirstRunFile;
   settings: {
@@ -80,12 +80,12 @@ export interface PeopleRoom {
   grants: Grants;
   eula: Eula;
   knownBy: KnownBy;
-  /** The page to sign in at that leads on to `wanted`. */
+  /** Returns the path of the sign-in page that leads on to `wanted`. */
   signInPath: (wanted: string) => string;
   feature: Feature;
 }
 
-/** Users with their sessions and keys, apps, device grants and invitations, and what accounts have agreed to. */
+/** Opens users with their sessions and keys, apps, device grants, invitations, and accepted EULAs. */
 export function openPeople(options: OpenPeopleOptions): PeopleRoom {
   const { store, secret, mailer, accessChanges, onAccount, firstRunFile, settings, clock, log } = options;
   const people: People = {

@@ -6,30 +6,30 @@ import type { Attempt } from './login-limits.ts';
 import type { People } from './people.ts';
 import type { Familiarity } from './sign-in-places.ts';
 
-/** Whose password somebody tries. */
+/** An attempt at a password. */
 export interface PasswordTry {
   email: string;
   visitor: Visitor;
-  /** The user's history with the origin of the try; or the session of a signed-in user. */
+  /** The user's history with the attempt's origin, or the session of a signed-in user. */
   from: Pick<Familiarity, 'device' | 'network'> | { sessionId: string };
 }
 
-/** A try of a code after a correct password. */
+/** An attempt at a code after a correct password. */
 export interface CodeTry extends Omit<PasswordTry, 'email'> {
   userId: string;
 }
 
-/** Reasons with which a try is refused after the password or the code has been looked at. */
+/** Refusals after the password or the code was checked. */
 const WRONG: ReadonlySet<string> = new Set(['SIGN_IN_FAILED', 'WRONG_PASSWORD', 'WRONG_CODE']);
 
 /**
- * Runs `check`, counted as a try before the password is compared, so that many at once gain nothing. It counts for good
- * only if the password was wrong: a full queue or an unresponsive database is not the user's fault. RESOURCE_EXHAUSTED
- * TOO_MANY_ATTEMPTS.
+ * Runs `check` and counts it as an attempt before the password is compared, so that concurrent attempts gain nothing.
+ * Only wrong passwords stay counted: a full queue or an unresponsive database is not the user's fault.
+ * RESOURCE_EXHAUSTED TOO_MANY_ATTEMPTS.
  *
- * A device or session that the user has signed in with has its own count. Others are counted by account and network
- * together, so that a stranger who keeps trying blocks only their own network; networks new to the user are also
- * counted all together, which protects against guessing from many. Tries refused here count against the address.
+ * A device or session known to the user has its own count. Others are counted by account and network together, so that
+ * a stranger who keeps trying blocks only their own network. Networks new to the user also share a count, which
+ * protects against guesses from many networks. Attempts refused here count against the address.
  */
 export async function tryPassword<T>(
   { loginLimits }: Pick<People, 'loginLimits'>,
@@ -47,8 +47,8 @@ export async function tryPassword<T>(
 }
 
 /**
- * Counts tries of a code; there are only a million codes. The caller knows the password, so all tries except those
- * of the user's own devices and sessions are counted together. RESOURCE_EXHAUSTED TOO_MANY_ATTEMPTS.
+ * Counts attempts at a code, because there are only a million codes. The caller knows the password, so all attempts
+ * except those of the user's own devices and sessions share a count. RESOURCE_EXHAUSTED TOO_MANY_ATTEMPTS.
  */
 export async function tryCode<T>(
   { loginLimits }: Pick<People, 'loginLimits'>,
@@ -60,7 +60,7 @@ export async function tryCode<T>(
   return counted([loginLimits.address.take(addressKey(address)), loginLimits.code.take(userId)], check);
 }
 
-/** Lets tries that were no mistake go uncounted. */
+/** Removes attempts from the count unless they failed with a wrong password or code. */
 async function counted<T>(attempts: readonly Attempt[], check: () => Promise<T>): Promise<T> {
   try {
     const result = await check();
@@ -79,7 +79,7 @@ function ownCount(from: PasswordTry['from'], address: string): { own: string | u
   return { own, caller: { lane: 'known', key: own } };
 }
 
-/** Callers that have proved nothing yet take turns by network. */
+/** Queues unauthenticated callers by network. */
 export function stranger(address: string): Caller {
   return { lane: 'strangers', key: networkOf(address) };
 }

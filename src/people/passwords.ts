@@ -5,13 +5,13 @@ import { StatusError } from '../kernel/status.ts';
 
 /** argon2id (the library's default) with 19 MiB, 2 passes, 1 lane: OWASP Password Storage Cheat Sheet. */
 const COST = { memoryCost: 19_456, timeCost: 2, parallelism: 1 };
-/** Hashing takes a tenth of a second of a core: more at once would keep everything else waiting. */
+/** Limit of concurrent hashes. Each occupies a core for a tenth of a second, so more would block other work. */
 const AT_ONCE = 2;
-/** For strangers and for known users: a caller behind so many is better refused. Some seven seconds of hashing. */
+/** Queue limit, each for strangers and for known users: about seven seconds of hashing. More callers are refused. */
 const MOST_WAITING = 60;
 const LONGEST_BYTES = 1_024;
 
-/** The key of the service itself, which has no network. */
+/** The queue key of the service itself, which has no network. */
 const SERVICE: Caller = { lane: 'known', key: 'service' };
 
 const hashing = createSemaphore({
@@ -25,19 +25,25 @@ const hashing = createSemaphore({
 });
 const decoy = once(() => hash('a password nobody has', COST));
 
-/** A PHC string. Rejects with RangeError for a password beyond 1024 bytes, UNAVAILABLE BUSY where too many wait. */
+/**
+ * Returns a PHC string. Rejects with RangeError for a password beyond 1024 bytes, and with UNAVAILABLE BUSY if the
+ * queue is full.
+ */
 export async function hashPassword(password: string, caller: Caller = SERVICE): Promise<string> {
   if (Buffer.byteLength(password) > LONGEST_BYTES) throw new RangeError('A password has at most 1024 bytes.');
   return withPlace(caller, () => hash(password, COST));
 }
 
-/** Whether a stored hash was made more cheaply than hashes are made now. */
+/** Whether a stored hash has a lower cost than new ones. */
 export function isOutdated(passwordHash: string): boolean {
   const [, memory, passes] = /^\$argon2id\$v=19\$m=(\d+),t=(\d+),p=\d+\$/.exec(passwordHash) ?? [];
   return !(Number(memory) >= COST.memoryCost && Number(passes) >= COST.timeCost);
 }
 
-/** Whether it is the password. Without a hash (no such user) it takes as long, and is false. UNAVAILABLE as above. */
+/**
+ * Whether the password matches. Without a hash (unknown user) it returns false after the same time. Rejects like
+ * `hashPassword`.
+ */
 export async function verifyPassword(
   passwordHash: string | undefined,
   password: string,

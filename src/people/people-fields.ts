@@ -3,7 +3,7 @@ import { line, text } from '../http/fields.ts';
 import { normalizeEmail } from './mail/address.ts';
 import { PASSWORD_BYTES, isPassword } from './users.ts';
 
-/** An e-mail address, as it is stored. */
+/** An e-mail address, normalized for storage. */
 export const Email = text(320)
   .transform((given, context) => {
     const email = normalizeEmail(given);
@@ -13,10 +13,10 @@ export const Email = text(320)
   })
   .meta({ format: 'email', maxLength: 254 });
 
-/** A password to try. Its validity is not revealed before it has been tried. */
+/** A password to check. Only its greatest length is validated beforehand. */
 export const Password = text(PASSWORD_BYTES.most);
 
-/** A password to be set. */
+/** A new password. */
 export const NewPassword = text(PASSWORD_BYTES.most)
   .refine(isPassword, `must have ${PASSWORD_BYTES.least} to ${PASSWORD_BYTES.most} bytes`)
   .meta({ minLength: PASSWORD_BYTES.least });
@@ -24,7 +24,7 @@ export const NewPassword = text(PASSWORD_BYTES.most)
 /** The role of an invited user. */
 export const MemberRole = z.enum(['member', 'limited'], 'must be member or limited');
 
-/** Why an operator does something; it goes into the audit log. */
+/** An operator's reason, recorded in the audit log. */
 export const Reason = line(256).trim().min(1, 'is required');
 
 /** An id of a member or an invitation. */

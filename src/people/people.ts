@@ -16,9 +16,9 @@ export interface People {
   loginLimits: LoginLimits;
   accessChanges: AccessChanges;
   secret: Secret;
-  /** Absent without one. */
+  /** Absent if there is no such file. */
   firstRunFile?: FirstRunFile;
-  /** Runs in the write that makes an account. */
+  /** Runs in the write that creates an account. */
   onAccount?: (tx: Tx, accountId: string, at: number) => Promise<void>;
   config: {
     /** The pages' base URL for browsers; links in e-mails begin with it. */
@@ -30,9 +30,9 @@ export interface People {
 }
 
 /**
- * The people who can create an account: those invited by an operator (`closed`); those with a link that anyone can request for
- * their own address (`letter`), so that callers cannot find out which addresses have accounts; or anyone at once
- * (`open`), for installations that cannot send e-mail.
+ * The people who can create an account. `closed`: people invited by an operator. `letter`: people with a link, which
+ * anyone can request for their own address; it hides which addresses have accounts. `open`: anyone at once, for
+ * installations that cannot send e-mail.
  */
 export type SignUp = 'open' | 'letter' | 'closed';
 
@@ -41,7 +41,10 @@ export function signUpMode({ signup, smtpUrl }: { signup: 'open' | 'closed'; smt
   return signup === 'open' && smtpUrl !== null ? 'letter' : signup;
 }
 
-/** Sends a letter behind its caller's back: what asked for it is done already, and does not fail for a mail server. */
+/**
+ * Sends an e-mail in the background. The action it reports is already done and must not fail because of the mail
+ * server.
+ */
 export function post({ mailer, log }: Pick<People, 'mailer' | 'log'>, mail: Mail): void {
-  mailer.send(mail).catch((error: unknown) => log.error({ err: error }, 'a letter could not be sent'));
+  mailer.send(mail).catch((error: unknown) => log.error({ err: error }, 'an e-mail could not be sent'));
 }

@@ -6,9 +6,9 @@ import type { Sql, Tx } from '../store/writer.ts';
 /** A device or a network that a user has signed in from. */
 export interface SignInPlaceRow {
   userId: string;
-  /** SHA-256 of what it is, hex. */
+  /** SHA-256 of the device or network, hex. */
   place: string;
-  /** When the latest sign-in was. */
+  /** When the user last signed in from there. */
   seenAt: number;
 }
 
@@ -22,13 +22,13 @@ export const signInPlaces = new EntitySchema<SignInPlaceRow>({
   foreignKeys: [{ target: 'users', columnNames: ['userId'], referencedColumnNames: ['id'] }],
 });
 
-/** From where a user has signed in before, the latest first. */
+/** Returns the places a user has signed in from, latest first. */
 export async function listSignInPlaces(db: Sql, userId: string): Promise<SignInPlaceRow[]> {
   const sql = 'SELECT * FROM "sign_in_places" WHERE "userId" = $1 ORDER BY "seenAt" DESC, "place"';
   return db.query<SignInPlaceRow>(sql, [userId]);
 }
 
-/** Notes a sign-in, and keeps only a user's latest places. */
+/** Records a sign-in and keeps only the user's latest places. */
 export async function putSignInPlace(tx: Tx, row: SignInPlaceRow, kept: number): Promise<void> {
   await tx.run(
     `INSERT INTO "sign_in_places" ("userId", "place", "seenAt") VALUES ($1, $2, $3)

@@ -13,7 +13,7 @@ const TABS = [
   ['/profile/audit', 'Audit log'],
 ] as const;
 
-/** A page of the profile, below the way to the others. */
+/** Returns a profile page below the links to the others. */
 export function profilePage({ path }: PageRequest, title: string, main: Html, problem?: Problem): Page {
   const [here = ''] = path.split('?', 1);
   const present = TABS.findLast(([tab]) => here === tab || here.startsWith(`${tab}/`))?.[0];

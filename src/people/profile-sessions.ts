@@ -17,7 +17,7 @@ const DONE: Record<string, string> = {
   others: 'All other browsers are signed out.',
 };
 
-/** The browsers somebody is signed in with, and how to sign them out from here. */
+/** The user's signed-in browsers, with buttons that sign them out. */
 export function mountSessions(serve: Serve, services: BrowserSessionServices): void {
   serve.signedIn('/profile/sessions', async (request) => {
     const sessions = await browserSessionsOf(services.store, services.clock, request.principal);

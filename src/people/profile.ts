@@ -15,12 +15,12 @@ import { PASSWORD_BYTES, changePassword, isPassword } from './users.ts';
 const DONE: Record<string, string> = {
   password: 'Your password is changed, and all other browsers are signed out. API keys and connected apps stay.',
   'new-email':
-    'A letter is on its way to the new address. Open the link in it within a day: until then your address stays as it is.',
+    'We sent an e-mail to the new address. Open its link within a day. Until then your address stays unchanged.',
   email: 'Your address is changed. Sign in with the new one from now on.',
-  letter: 'A letter is on its way. Open the link in it within a day.',
+  letter: 'We sent you an e-mail. Open its link within a day.',
 };
 
-/** A user's profile and password. */
+/** The user's profile and password. */
 export function mountProfile(serve: Serve, people: People): void {
   serve.signedIn('/profile', (request) => overviewPage(request));
 
@@ -92,7 +92,7 @@ function overviewPage(request: SignedInRequest, problem?: Problem, newEmail = ''
         !emailVerified &&
         html`<form method="post" action="/profile/verify-email">
           ${csrfField(request.csrf)}
-          <button class="second" type="submit">Send the confirmation letter again</button>
+          <button class="second" type="submit">Send the confirmation e-mail again</button>
         </form>`
       }
     </section>
@@ -124,7 +124,7 @@ function overviewPage(request: SignedInRequest, problem?: Problem, newEmail = ''
 function emailCard(request: SignedInRequest, newEmail: string, problem: Problem | undefined): Html {
   return html`<section class="card">
     <h2>Change your e-mail address</h2>
-    <p>You stay signed in, and <a href="/profile/keys">API keys</a> stay. Your old address is told.</p>
+    <p>You stay signed in, and <a href="/profile/keys">API keys</a> stay. We’ll notify your old address.</p>
     <form method="post" action="/profile/email">
       ${csrfField(request.csrf)}
       ${textField({

@@ -8,11 +8,11 @@ import { isPasswordFresh, provePassword } from './fresh-password.ts';
 import type { People } from './people.ts';
 import { PASSWORD_BYTES } from './users.ts';
 
-/** Asks for the password once more where it was given too long ago; nothing else is to be done for it. */
+/** The password field of a form, shown if the password was given too long ago. */
 export function passwordAgain(
   { principal, now }: SignedInRequest,
   problem: Problem | undefined,
-  hint = 'This gives access to your account, and you signed in a while ago.',
+  hint = 'This gives access to your account. Enter your password again.',
 ): Html | undefined {
   if (isPasswordFresh(principal, now)) return undefined;
   return html`<input type="text" name="username" value="${principal.email}" autocomplete="username" hidden />
@@ -27,7 +27,7 @@ export function passwordAgain(
     })}`;
 }
 
-/** The signed-in user, once the password in the form (`passwordAgain`) has been checked. Rejects where it is wrong. */
+/** Returns the signed-in user after checking the form's password (`passwordAgain`). Rejects if it is wrong. */
 export async function proved(people: People, request: SignedInRequest, form: Form): Promise<SessionPrincipal> {
   const password = form.get('password') ?? '';
   return password === '' ? request.principal : provePassword(people, request.principal, password, request.visitor);

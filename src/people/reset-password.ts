@@ -11,9 +11,9 @@ import { removeSecondFactorHere } from './second-factor/removal.ts';
 import { secondFactorOf } from './second-factor/second-factor.ts';
 
 /**
- * Gives a user (default: the first operator) a new password and ends all their sessions; keys, connected apps and the
- * second factor stay. For the person who controls the machine: the old password is not required. Returns the text to
- * print. NOT_FOUND for an unknown user.
+ * Sets a new password for a user (default: the first operator) and ends all their sessions; keys, connected apps and
+ * the second factor stay. For the person with access to the machine: the old password is not required. Returns the text
+ * to print. NOT_FOUND for an unknown user.
  */
 export async function resetPassword(store: Store, clock: Clock, email?: string): Promise<string> {
   const user = await known(store, email);
@@ -33,8 +33,8 @@ export async function resetPassword(store: Store, clock: Clock, email?: string):
 }
 
 /**
- * Turns off a user's second factor (default: the first operator's). Returns the text to print; rejects as above, and if
- * it is not on.
+ * Turns off a user's second factor (default: the first operator's). Returns the text to print. Rejects like
+ * `resetPassword`, and if it is not on.
  */
 export async function removeSecondFactor(store: Store, clock: Clock, email?: string): Promise<string> {
   const user = await known(store, email);
@@ -55,7 +55,7 @@ async function known(store: Store, email: string | undefined): Promise<UserRow> 
 function notFound(email: string | undefined): StatusError {
   const message =
     email === undefined
-      ? 'There is no operator yet: the first start makes one.'
-      : `Nobody has an account with the address ${email}.`;
+      ? 'There is no operator yet. The first start creates one.'
+      : `No account has the address ${email}.`;
   return new StatusError('NOT_FOUND', 'USER_NOT_FOUND', message);
 }

@@ -5,7 +5,7 @@ import { countOf } from '../store/count.ts';
 import { isDuplicate } from '../store/errors.ts';
 import type { Sql, Tx } from '../store/writer.ts';
 
-/** Rows as the rest of the service sees them: plain objects, instants in epoch ms, money in micros. One interface a table. */
+/** Rows are plain objects with instants in epoch ms and money in micros; one interface per table. */
 
 export interface AccountRow {
   id: string;
@@ -49,7 +49,7 @@ export async function insertAccount(tx: Tx, row: AccountRow): Promise<void> {
   await tx.manager.insert(accounts, row);
 }
 
-/** The e-mail address is kept in lower case, as it is looked up. ALREADY_EXISTS where another user has it. */
+/** Stores a user with the e-mail address in lower case, for lookups. Throws ALREADY_EXISTS if another user has it. */
 export async function insertUser(tx: Tx, row: UserRow): Promise<void> {
   try {
     await tx.manager.insert(users, { ...row, email: row.email.toLowerCase() });
@@ -66,13 +66,13 @@ export async function getUser(db: Sql, id: string): Promise<UserRow | undefined>
   return (await db.query<StoredUser>('SELECT * FROM "users" WHERE "id" = $1', [id])).map(userRow)[0];
 }
 
-/** In whatever letter case the address is written. */
+/** Returns a user by e-mail address, in any letter case. */
 export async function getUserByEmail(db: Sql, email: string): Promise<UserRow | undefined> {
   const rows = await db.query<StoredUser>('SELECT * FROM "users" WHERE "email" = $1', [email.toLowerCase()]);
   return rows.map(userRow)[0];
 }
 
-/** The users whose own account it is: letters about it go to them. Only addresses that have been seen to take mail. */
+/** Returns the account's own users with a verified address; e-mails about the account go to them. */
 export async function listOwners(db: Sql, accountId: string): Promise<UserRow[]> {
   const sql = 'SELECT * FROM "users" WHERE "accountId" = $1 ORDER BY "id"';
   return (await db.query<StoredUser>(sql, [accountId])).map(userRow).filter(({ emailVerified }) => emailVerified);
@@ -84,7 +84,7 @@ export async function isOperatorAccount(db: Sql, accountId: string): Promise<boo
   return rows.some(({ operator }) => Boolean(operator));
 }
 
-/** Whose account it is; undefined for one that is not there. */
+/** Returns the account's user; undefined for an unknown account. */
 export async function findUserOfAccount(db: Sql, accountId: string): Promise<UserRow | undefined> {
   const sql = 'SELECT * FROM "users" WHERE "accountId" = $1 ORDER BY "createdAt", "id" LIMIT 1';
   return (await db.query<StoredUser>(sql, [accountId])).map(userRow)[0];
@@ -104,19 +104,19 @@ export async function findFirstOperator(db: Sql): Promise<UserRow | undefined> {
   return (await db.query<StoredUser>(sql)).map(userRow)[0];
 }
 
-/** Replaces the password where it is still `from`; false where it has been changed meanwhile. */
+/** Replaces the password if it is still `from`; returns false if it has been changed meanwhile. */
 export async function replacePassword(tx: Tx, userId: string, from: string, to: string): Promise<boolean> {
   const sql = 'UPDATE "users" SET "passwordHash" = $1 WHERE "id" = $2 AND "passwordHash" = $3';
   return (await tx.run(sql, [to, userId, from])) > 0;
 }
 
-/** Mail to this address has been seen to arrive. */
+/** Records that e-mail to the user's address arrives. */
 export async function markEmailVerified(tx: Tx, userId: string): Promise<void> {
   await tx.manager.update(users, { id: userId }, { emailVerified: true });
 }
 
 /**
- * Gives a user another address, in lower case, and their account where it is called by the old one. ALREADY_EXISTS where
+ * Changes a user's address, in lower case, and their account's name if it is the old address. Throws ALREADY_EXISTS if
  * another user has it.
  */
 export async function setUserEmail(
@@ -140,7 +140,7 @@ export async function hasUsers(db: Sql): Promise<boolean> {
 export type StoredUser = Omit<UserRow, 'emailVerified' | 'operator'> &
   Record<'emailVerified' | 'operator', number | boolean>;
 
-/** A user as it was read. */
+/** Converts a stored user. */
 export function userRow(row: StoredUser): UserRow {
   return { ...row, emailVerified: Boolean(row.emailVerified), operator: Boolean(row.operator) };
 }

@@ -33,7 +33,7 @@ const getMe = ({ secret }: People) =>
     id: 'GetMe',
     method: 'get',
     path: '/v1/session/me',
-    summary: 'Who is signed in?',
+    summary: 'Read the signed-in user',
     description: "The user of this browser's session, and the token its changes need.",
     reply: Me,
     run: async ({ principal }) => ({ ...principal, csrfToken: csrfToken(secret, principal.sessionId) }),
@@ -45,7 +45,7 @@ const signUpOperation = (people: People) =>
     id: 'SignUp',
     method: 'post',
     path: '/v1/session/me:signUp',
-    summary: 'Make an account',
+    summary: 'Create an account',
     description:
       'Makes a user with an account of their own, signs them in, and sends a letter to verify the address. Where sign-up is ' +
       'closed it takes the token of a link that an operator has made for the address (`InviteAccount`), and where mail is sent that ' +
@@ -53,7 +53,7 @@ const signUpOperation = (people: People) =>
     body: message({
       email: Email,
       password: NewPassword,
-      invitation: text(512).optional().describe('The token of the link, where one is needed.'),
+      invitation: text(512).optional().describe('The token of the link, if one is needed.'),
     }).meta({ id: 'SignUpRequest' }),
     reply: Me,
     run: async ({ body, browser }) => enter(await signUp(people, body, browser), browser, people),
@@ -65,7 +65,7 @@ const requestSignUpOperation = (people: People) =>
     id: 'RequestSignUp',
     method: 'post',
     path: '/v1/session/me:requestSignUp',
-    summary: 'Ask for a link to make an account with',
+    summary: 'Request a sign-up link',
     description:
       'Where anybody may make an account and mail is sent, this sends the link to the address, for SignUp. An address that has ' +
       'an account gets another letter; the answer is the same.',
@@ -170,8 +170,8 @@ const sendVerification = (people: People) =>
     id: 'SendVerification',
     method: 'post',
     path: '/v1/session/me:sendVerification',
-    summary: 'Send the letter again',
-    description: 'Another letter with a link that verifies the address; nothing where it is verified.',
+    summary: 'Send the e-mail again',
+    description: 'Sends the verification link again, unless the address is verified.',
     reply: Nothing,
     async run({ principal }) {
       await resendVerification(people, principal);

@@ -21,9 +21,9 @@ const Session = z
     sessionId: reply.text,
     createdAt: reply.timestamp,
     seenAt: reply.timestamp.describe('To the minute.'),
-    expiresAt: reply.timestamp.describe('If it is not used before.'),
-    address: reply.text.describe('From where it was opened.'),
-    userAgent: reply.text.describe('What its browser says it is.'),
+    expiresAt: reply.timestamp.describe('Unless it is used before.'),
+    address: reply.text.describe('The address it was opened from.'),
+    userAgent: reply.text.describe('The browser’s description of itself.'),
     current: reply.flag.describe('The session of this call.'),
   })
   .meta({ id: 'Session' });
@@ -34,7 +34,7 @@ const listSessions = ({ store, clock }: Needs) =>
     method: 'get',
     path: '/v1/session/sessions',
     summary: 'List sessions',
-    description: 'Where you are signed in, the session used last first.',
+    description: 'Your sessions, last used first.',
     reply: z.object({ sessions: z.array(Session).default([]) }).meta({ id: 'ListSessionsResponse' }),
     async run({ principal }) {
       const sessions = await browserSessionsOf(store, clock, principal);

@@ -6,19 +6,19 @@ import type { Sql, Tx } from '../store/store.ts';
 import { deviceId } from './device-cookie.ts';
 import { listSignInPlaces, putSignInPlace } from './place-rows.ts';
 
-/** Places remembered for one user. */
+/** Limit of places remembered per user. */
 const MOST_PLACES = 100;
 
 /** Whether a user has signed in from this device and network before. */
 export interface Familiarity {
-  /** The device's id, where it is a known one. */
+  /** The device's id if it is known. */
   device: string | undefined;
   network: boolean;
-  /** Whether there is any place that the user has signed in from. */
+  /** Whether the user has signed in from anywhere before. */
   any: boolean;
 }
 
-/** Looks up a visitor. It takes as long for a user that does not exist. */
+/** Looks up a visitor. Unknown users take the same time. */
 export async function familiarityOf(
   db: Sql,
   secret: Secret,
@@ -35,7 +35,7 @@ export async function familiarityOf(
   };
 }
 
-/** Remembers where somebody has signed in from, in the write of the sign-in. `device` as in the cookie they get. */
+/** Remembers the place of a sign-in, in its write. `device`: the id in the browser's new cookie. */
 export async function rememberPlaces(
   tx: Tx,
   secret: Secret,

@@ -16,19 +16,19 @@ import { endBrowserSession } from './browser-sessions.ts';
 import { codePath } from './second-factor/sign-in-page.ts';
 import { type Credentials, PASSWORD_BYTES, isPassword, signIn, signUp } from './users.ts';
 
-/** The form values shown again when there is a problem: never a password. */
+/** Form values shown again after a problem. Never contains a password. */
 interface Draft {
   email: string;
   next: string;
-  /** The token of the operator's link; '' for none. */
+  /** The token of the operator's link; '' without one. */
   invitation: string;
   problem?: Problem;
 }
 
-/** Sign in, sign up, sign out. */
+/** Signing in, up and out. */
 export function mountSignIn(serve: Serve, people: People): void {
   const { signup } = people.config;
-  /** Whether an account may be made with what somebody brings along. */
+  /** Whether this visitor can create an account. */
   const isOpen = async ({ invitation }: Draft) =>
     signup === 'open' || (await invitedEmail(people, invitation)) !== undefined;
   const signUpPage = async (request: PageRequest, draft: Draft) =>
@@ -90,7 +90,7 @@ export function mountSignIn(serve: Serve, people: People): void {
   });
 }
 
-/** Leads users who are signed in already to where they wanted. */
+/** Redirects users who are already signed in. */
 function arrived({ principal, query }: PageRequest): { to: string } | undefined {
   return principal && { to: nextPage(query.get('next')) };
 }
@@ -118,7 +118,7 @@ function noEmail(given: string): Problem {
   return invalid('email', `“${plainName(given)}” is not an e-mail address.`);
 }
 
-/** `firstRun`: the file with the first password, while it is unused. */
+/** `firstRun`: the file with the first password until it is used. */
 function signInPage(
   request: PageRequest,
   { email, next, problem }: Draft,
@@ -136,7 +136,7 @@ function signInPage(
     <p class="aside"><a href="/sign-in/forgotten">Forgot your password?</a></p>
     ${
       signup !== 'closed'
-        ? html`<p class="aside">New here? <a href="${signInPath(next, '/sign-up')}">Make an account</a></p>`
+        ? html`<p class="aside">New here? <a href="${signInPath(next, '/sign-up')}">Create an account</a></p>`
         : html`<p class="aside">${ASK_FOR_ACCOUNT}</p>`
     }
   </section>`;
@@ -147,18 +147,17 @@ function signInPage(
 function firstRunNote(file: string, { visitor }: PageRequest): Html {
   if (!isLoopback(visitor.address))
     return html`<p class="note">
-      Nobody has signed in here yet. Whoever set this up finds the first password in <code>${basename(file)}</code> in
-      the data folder.
+      First start: the first password is in <code>${basename(file)}</code> in the data folder.
     </p>`;
   return html`<p class="note">
-    Nobody has signed in here yet. You will find the first e-mail address and password in <code>${file}</code> on the
-    machine that runs Dormouse. Keep the password: it leaves the file at the first sign-in.
+    First start: you will find the first e-mail address and password in <code>${file}</code> on the machine that runs
+    Dormouse. Keep the password: it leaves the file at the first sign-in.
   </p>`;
 }
 
 function requestPage(request: PageRequest, { email, next, problem }: Draft): Page {
   const main = html`<section class="card narrow">
-    <h1>Make an account</h1>
+    <h1>Create an account</h1>
     ${problemNote(problem)}
     <form method="post" action="/sign-up">
       ${csrfField(request.csrf)}${hidden('next', next)}
@@ -167,14 +166,14 @@ function requestPage(request: PageRequest, { email, next, problem }: Draft): Pag
     </form>
     ${signInHint(next)}
   </section>`;
-  return withProblem({ title: 'Make an account', main }, problem);
+  return withProblem({ title: 'Create an account', main }, problem);
 }
 
-/** One page whether or not the address has an account: the letter says it. */
+/** Returns the same page whether or not the address has an account; only the e-mail reveals it. */
 function requestedPage({ next }: Draft): Page {
   const main = html`<section class="card narrow">
-    <h1>Check your mail</h1>
-    <p>We have sent a letter to this address that says what to do next. You can close this page.</p>
+    <h1>Check your e-mail</h1>
+    <p>We sent an e-mail to this address with the next step. You can close this page.</p>
     ${signInHint(next)}
   </section>`;
   return { title: 'Check your mail', main };
@@ -182,7 +181,7 @@ function requestedPage({ next }: Draft): Page {
 
 function closedPage({ next, problem, invitation }: Draft): Page {
   const main = html`<section class="card narrow">
-    <h1>Make an account</h1>
+    <h1>Create an account</h1>
     ${
       invitation !== '' &&
       html`<p class="note bad" role="alert">
@@ -195,13 +194,13 @@ function closedPage({ next, problem, invitation }: Draft): Page {
     </p>
     ${signInHint(next)}
   </section>`;
-  return { title: 'Make an account', main, ...(problem && { status: problem.status }) };
+  return { title: 'Create an account', main, ...(problem && { status: problem.status }) };
 }
 
 function newAccountPage(request: PageRequest, { email, next, invitation, problem }: Draft): Page {
   const hint = `At least ${PASSWORD_BYTES.least} characters. A short sentence is easy to remember.`;
   const main = html`<section class="card narrow">
-    <h1>Make an account</h1>
+    <h1>Create an account</h1>
     ${next.startsWith('/device') && html`<p>Once you have an account, you can connect your device.</p>`}
     ${problemNote(problem)}
     <form method="post" action="/sign-up">
@@ -212,14 +211,14 @@ function newAccountPage(request: PageRequest, { email, next, invitation, problem
         problem,
         ...(isInvitation(invitation) && email !== ''
           ? { more: html`readonly` }
-          : { hint: 'We write to it once, to confirm that it is yours.' }),
+          : { hint: 'We send one e-mail to confirm that it is yours.' }),
       })}
       ${textField({ ...PASSWORD, autocomplete: 'new-password', minlength: PASSWORD_BYTES.least, problem, hint })}
-      <button type="submit">Make an account</button>
+      <button type="submit">Create an account</button>
     </form>
     ${signInHint(next)}
   </section>`;
-  return withProblem({ title: 'Make an account', main }, problem);
+  return withProblem({ title: 'Create an account', main }, problem);
 }
 
 function signInHint(next: string): Html {

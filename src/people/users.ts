@@ -19,7 +19,7 @@ import { pendingSignIn, PENDING_MS } from './second-factor/pending-sign-in.ts';
 import { getSecondFactor } from './second-factor/rows.ts';
 import { familiarityOf, rememberPlaces } from './sign-in-places.ts';
 
-/** Bytes in UTF-8. */
+/** Limits in bytes of UTF-8. */
 export const PASSWORD_BYTES = { least: 8, most: 1_024 };
 
 /** The claimed identity. `email` is normalized by `email.ts`. */
@@ -28,28 +28,28 @@ export interface Credentials {
   password: string;
 }
 
-/** The creator of an account. `invitation` is the token of a link (`invitedEmail`); '' without one. */
+/** The fields of a new user. `invitation` is the token of a link (`invitedEmail`); '' without one. */
 export interface NewUser extends Credentials {
   invitation?: string;
 }
 
-/** Somebody whose password was right, and who is asked for a code next (`second-factor/sign-in-code.ts`). */
+/** A user with a correct password who must give a code next (`second-factor/sign-in-code.ts`). */
 export interface CodeAsked {
-  /** The value the browser keeps meanwhile. */
+  /** The token the browser keeps until then. */
   pending: string;
 }
 
-/** Whether a text will do as a password: long enough, and no longer than is hashed. */
+/** Whether a text is acceptable as a password: long enough, and within the limit of hashing. */
 export function isPassword(text: string): boolean {
   const bytes = Buffer.byteLength(text);
   return bytes >= PASSWORD_BYTES.least && bytes <= PASSWORD_BYTES.most;
 }
 
 /**
- * Makes a user with a personal account, signs them in, and sends the letter that verifies their address. That of who was invited by
- * an operator counts as verified: mail to it has arrived, or the operator has passed the link on. ALREADY_EXISTS USER_EXISTS;
- * PERMISSION_DENIED SIGNUP_CLOSED without a link for this very address where not everybody may at once; RESOURCE_EXHAUSTED for too
- * many from an address.
+ * Creates a user with a personal account, signs them in, and e-mails the link that verifies their address. The address
+ * of an invited user counts as verified, because e-mail has arrived there or the operator has passed the link on.
+ * ALREADY_EXISTS USER_EXISTS; PERMISSION_DENIED SIGNUP_CLOSED without a link for this address, unless sign-up is open;
+ * RESOURCE_EXHAUSTED for too many from an address.
  */
 export async function signUp(
   people: People,
@@ -72,9 +72,9 @@ export async function signUp(
   const device = deviceToKeep(secret, visitor);
   const { token, verification, emailVerified } = await store.write(async (tx) => {
     const isInvited = await useInvitation(tx, email, invitation, user.createdAt);
-    // Used or taken back meanwhile.
+    // The invitation was used or cancelled meanwhile.
     if (config.signup === 'closed' && !isInvited) throw linkNeeded(config.signup);
-    // The link was in a letter to this address.
+    // The link was e-mailed to this address.
     const emailVerified = isInvited || (isLinkRead && !isInvitation(invitation));
     await insertAccount(tx, { id: user.accountId, name: email, createdAt: user.createdAt });
     await people.onAccount?.(tx, user.accountId, user.createdAt);
@@ -93,9 +93,9 @@ export async function signUp(
 }
 
 /**
- * Opens a session, always a new one; or asks for a code first, of a user who has a second factor. UNAUTHENTICATED
- * SIGN_IN_FAILED, the same and after the same time for an unknown address and a wrong password; RESOURCE_EXHAUSTED
- * TOO_MANY_ATTEMPTS; UNAVAILABLE BUSY. Rehashes the password where hashing has become more expensive since.
+ * Opens a new session, or asks users with a second factor for a code first. UNAUTHENTICATED SIGN_IN_FAILED, the same
+ * after the same time for an unknown address and a wrong password; RESOURCE_EXHAUSTED TOO_MANY_ATTEMPTS; UNAVAILABLE
+ * BUSY. Rehashes the password if the cost has been raised since.
  */
 export async function signIn(
   people: People,
@@ -144,7 +144,7 @@ export async function changePassword(
       if (!(await replacePassword(tx, userId, before, after))) throw wrongPassword();
       await proveBrowserSession(tx, sessionId, clock.now());
       const ended = await deleteOtherBrowserSessions(tx, userId, sessionId);
-      // A link that somebody else may have had sent is void, and so is an address that they wanted.
+      // Void reset links and address changes that someone else may have requested.
       await deleteEmailTokens(tx, userId, 'reset');
       await deleteEmailTokens(tx, userId, 'change');
       const detail = `${ended} other sessions ended`;

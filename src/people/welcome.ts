@@ -1,26 +1,26 @@
 import type { FirstRun } from './first-run.ts';
 
-/** The welcome of every start until the operator has signed in. */
+/** The welcome printed at every start until the operator has signed in. */
 export interface Welcome {
   firstRun: FirstRun;
-  /** The file that has the credentials as well. */
+  /** The file that also has the credentials. */
   file: string;
   httpPort: number;
   playersPort: number;
   /** The pages' base URL for browsers. */
   baseUrl: string;
-  /** Players reach a server as `<id>.<publicHost>`, or where `needsName` is not set, as `publicHost` itself. */
+  /** Players reach a server at `<id>.<publicHost>`, or at `publicHost` itself unless `needsName`. */
   publicHost: string;
   needsName: boolean;
-  /** This machine in its own network; undefined where it is in none, or players are not let in from there. */
+  /** This machine's address in the home network; undefined if there is no such network or it is closed to players. */
   homeAddress: string | undefined;
   /** The reader is outside this container. */
   inContainer: boolean;
 }
 
 /**
- * The welcome at the first start, for the person at the terminal. Other outputs (a journal, the logs of a container, a
- * file) are kept and read by others: they get the place of the credentials, but not the credentials.
+ * Returns the welcome of the first start for a person at the terminal. Other outputs (a journal, container logs, a
+ * file) are kept and read by others, so they get the location of the credentials instead.
  */
 export function welcomeText(
   { firstRun, file, httpPort, playersPort, baseUrl, publicHost, needsName, homeAddress, inContainer }: Welcome,

@@ -26,16 +26,16 @@ const PlayerName = text(17)
   .regex(PLAYER_NAME, 'must be a name of a player: 1 to 16 letters, digits and underscores')
   .describe('With a dot before it: a player of the Bedrock edition, who has joined before.');
 
-/** A run of blanks counts as one: commands separate words by them. */
+/** A run of blanks becomes one, because commands separate words by blanks. */
 const Reason = text(256)
   .regex(
     /^[^\p{Cc}\p{Bidi_Control}\u2028\u2029@]*$/u,
-    'must not contain control characters, nor @, which the game takes for a choice of players',
+    'must not contain control characters or @, which the game treats as a player selector',
   )
   .transform((reason) => reason.trim().replaceAll(/\s+/g, ' '))
   .default('');
 
-/** A list's dates are in seconds, their years of four digits. */
+/** Dates in lists have seconds and years of four digits. */
 const LAST_AT = Date.UTC(9999, 0);
 const Expires = z.iso
   .datetime({ offset: true, error: 'must be an instant such as 2030-01-31T12:00:00Z' })
@@ -170,7 +170,7 @@ const setOpEntry = (needs: Needs) =>
     ...CHANGE,
     id: 'SetOpEntry',
     path: '/v1/servers/{id}/players:setOp',
-    summary: 'Make a player an operator, or no longer',
+    summary: 'Add or remove an operator of the game',
     description: `Of the level that \`op-permission-level\` says. ${BOTH_WAYS}`,
     precondition: 'the server must not be starting, stopping or installing.',
     body: message({ name: PlayerName, op: z.boolean().default(false) }).meta({ id: 'SetOpEntryRequest' }),
@@ -203,7 +203,7 @@ const kickPlayer = (needs: Needs) =>
 
 type AnyCall = Pick<Reached, 'server'> & { params: { id: string }; principal: Principal };
 
-/** Epoch ms; null for a ban for ever. INVALID_FIELD for what is over already. */
+/** Returns the end in epoch ms; null for a permanent ban. Throws INVALID_FIELD for an instant in the past. */
 function endOf({ banned, expires }: { banned: boolean; expires?: number | undefined }, clock: Clock): number | null {
   if (!banned || expires === undefined) return null;
   if (expires <= clock.now()) throw invalidFields([{ field: 'expires', description: 'must be in the future' }]);
@@ -211,7 +211,7 @@ function endOf({ banned, expires }: { banned: boolean; expires?: number | undefi
 }
 
 async function changed(call: AnyCall, needs: Needs, wanted: WantedChange, action: string) {
-  // An address may be a person's: the audit log, which more people read, does without.
+  // IP addresses are omitted: they may be personal data, and the audit log has more readers.
   const detail = wanted.list === 'bannedIps' ? '' : wanted.name;
   await needs.players.change(call.params.id, wanted, recordOf(call, needs, action, detail));
   return listsOf(call.params.id, needs);

@@ -19,15 +19,17 @@ export interface EndedBansOptions extends ConsoleAccess {
   onAddressBan: (serverId: string) => void;
 }
 
-/** The games' lists are looked at this often; a look at one that has not changed is a system call. */
+/** How often the games' lists are checked. Checking an unchanged file is one system call. */
 const LOOK_MS = 5_000;
 /** Delay before the command is repeated to a game that did not obey. */
 const AGAIN_MS = MINUTE_MS;
 
-/** Lifts bans that have ended in running games, which do not know of their ends (`ban-ends.ts`). Returns the end of it. */
+/**
+ * Lifts expired bans in running games, which do not expire them (`ban-ends.ts`). Returns a function that stops this.
+ */
 export function liftEndedBans(options: EndedBansOptions): () => void {
   const { servers, files, clock, log, onAddressBan } = options;
-  /** When each command was last given, by server. */
+  /** By server, when each command was last sent. */
   let told = new Map<string, number>();
 
   async function lift(server: ServerNow, now: Map<string, number>): Promise<void> {

@@ -11,21 +11,21 @@ const OpEntry = z
     name: reply.text,
     uuid: reply.text,
     level: reply.int32.describe('0 to 4.'),
-    bypassesPlayerLimit: reply.flag.describe('Comes in where the server is full.'),
+    bypassesPlayerLimit: reply.flag.describe('Can join a full server.'),
   })
   .meta({ id: 'OpEntry' });
 const ban = {
   created: reply.text.describe("In the game's own words: `2026-11-20 20:00:00 +0000`."),
-  source: reply.text.describe('Who banned; `Rcon` for this API.'),
+  source: reply.text.describe('The person who banned; `Rcon` for this API.'),
   expires: reply.text.describe('When the ban ends: a date as in `created`, or `forever`.'),
-  reason: reply.text.describe('Shown to who is refused.'),
+  reason: reply.text.describe('Shown to the player.'),
 };
 const BanEntry = z.object({ uuid: reply.text, name: reply.text, ...ban }).meta({ id: 'BanEntry' });
 const IpBanEntry = z.object({ ip: reply.text, ...ban }).meta({ id: 'IpBanEntry' });
 /** The lists of a server's players, as the API shows them. */
 export const PlayerLists = z
   .object({
-    online: z.array(z.string()).default([]).describe('Who is playing, by name.'),
+    online: z.array(z.string()).default([]).describe('Online players, by name.'),
     running: reply.flag,
     withoutConsole: reply.flag.describe(
       'The running game takes no commands: who is online is told by the proxy, and a change of a list has effect in the game when it starts next; the proxy keeps to bans of addresses at once.',
@@ -41,7 +41,7 @@ export const PlayerLists = z
   })
   .meta({ id: 'PlayerLists' });
 
-/** Entries with what is known of them, each in its type: anybody may have written the files. */
+/** Returns list entries with their known fields, each checked for its type, because the files may have any content. */
 export function listsView({ whitelist, ops, banned, bannedIps }: PlayersNow['lists'], at: number) {
   const inForce = (entry: { expires: string }) => isInForce(entry, at);
   return {

@@ -9,27 +9,27 @@ import { StatusError } from '../kernel/status.ts';
 import { HOUR_MS, MINUTE_MS } from '../kernel/units.ts';
 
 export interface MojangOptions {
-  /** Mojang's API or a mirror of it. */
+  /** Mojang's API or a mirror. */
   apiUrl: string;
   clock: Clock;
   fetch?: typeof globalThis.fetch;
 }
 
 const FRESH_MS = HOUR_MS;
-/** An unused name may be taken any minute. */
+/** How long an unknown name is cached; it may be taken at any time. */
 const UNKNOWN_FRESH_MS = MINUTE_MS;
 const MOST_KNOWN = 4_096;
-/** Requests that wait for an answer at once, of all callers. */
+/** Limit of concurrent requests by all callers. */
 const MOST_ASKED = 16;
 const FETCH_MS = 5_000;
 const MAX_BYTES = 16_384;
-/** How long it is left alone where it does not say itself: it takes 600 requests in ten minutes. */
+/** Delay after a rate limit without `Retry-After`. The API allows 600 requests per ten minutes. */
 const BUSY_MS = MINUTE_MS;
 
 /** The fields read from an answer (https://minecraft.wiki/w/Mojang_API#Query_player's_UUID). */
 const Answer = z.object({ id: z.string().regex(/^[0-9a-f]{32}$/), name: z.string().regex(/^[A-Za-z0-9_]{1,16}$/) });
 
-/** Accounts by name, as Mojang knows them: each name asked for once at a time, and remembered for an hour. */
+/** Creates a lookup of Mojang accounts by name. Each name is requested once at a time and cached for an hour. */
 export function createMojangProfiles({ apiUrl, clock, fetch = globalThis.fetch }: MojangOptions): Profiles {
   const ttlMs = (profile: Profile | undefined) => (profile ? FRESH_MS : UNKNOWN_FRESH_MS);
   const profiles = createCache({ most: MOST_KNOWN, ttlMs });
@@ -65,7 +65,7 @@ function unavailable(busyMs: number, cause?: unknown): StatusError {
   return new StatusError(
     'UNAVAILABLE',
     'ACCOUNTS_UNAVAILABLE',
-    'Accounts of players cannot be looked up right now; nothing was changed. Try again.',
+    'Minecraft accounts cannot be looked up right now. Nothing was changed. Try again.',
     { retryAfterSeconds: Math.max(5, Math.ceil(busyMs / 1_000)), cause },
   );
 }

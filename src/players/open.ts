@@ -1,6 +1,6 @@
 /**
- * The lists of a game's players, whether it sleeps or runs.
- * Never: a list's file written while its game runs, which would write over it.
+ * Player lists of a game, whether it sleeps or runs. Never: a list's file written while its game runs, because the game
+ * would overwrite it.
  */
 import type { Files } from '../files/files.ts';
 import type { PlayerFiles } from '../game/players/files.ts';

@@ -35,16 +35,16 @@ export interface PlayersNow {
   running: boolean;
   /** Names; empty while the game does not run. */
   online: string[];
-  /** The game takes no commands: who is online is known of the proxy, changes wait for the next start. */
+  /** The game accepts no commands: online players are those the proxy knows, and changes apply from the next start. */
   withoutConsole: boolean;
-  /** Players are who their Minecraft accounts say (`online-mode`). */
+  /** The game verifies Minecraft accounts (`online-mode`). */
   accountsChecked: boolean;
   whitelistEnforced: boolean;
   lists: Readonly<Record<PlayerList, readonly unknown[]>>;
 }
 
 /**
- * The wanted change of a list, by name or address (in normal form). `reason` '' is the game's own; `until` (epoch ms,
+ * A requested change of a list, by name or normalized address. `reason` '' means the game's default; `until` (epoch ms,
  * whole seconds) null is permanent.
  */
 export type WantedChange =
@@ -62,38 +62,39 @@ export interface PlayersOptions extends ConsoleAccess {
   pinger: Pinger;
   store: Pick<Store, 'write'>;
   clock: Clock;
-  /** The players the proxy has joined to a game. */
+  /** Returns the players that the proxy has connected to a game. */
   joined: (serverId: string) => readonly Joined[];
-  /** Called when a ban of an address has entered or left the game's file. */
+  /** Called when an address ban was added to or removed from the game's file. */
   onAddressBan: (serverId: string) => void;
 }
 
-/** One change, both ways. */
+/** One change, as commands and as a change of files. */
 interface TwoWays {
-  /** Sent one after the other; the game's answer is that to the last. */
+  /** Sent in order; the answer to the last one counts. */
   commands: readonly string[];
-  /** Whether the game's files say that it is done. */
+  /** Whether the game's files show the change. */
   isDone(): Promise<boolean>;
-  /** Does it in the files of a game that is down. */
+  /** Makes the change in the files of a game that is not running. */
   write(): Promise<void>;
   /** Changes of the server's row in the same write. */
   fields?: RowChange;
 }
 
 const WHITELIST = 'white-list';
-/** As in vanilla: operators may do everything. */
+/** Vanilla's default: operators have all permissions. */
 const OP_LEVEL = 4;
-/** A game writes its files before it answers; one with plugins may be a little late. */
+/** Number of checks for a change. A game writes its files before it answers; one with plugins may be a little late. */
 const LOOKS = 8;
 const LOOK_MS = 250;
 const SAID_UNITS = 200;
 const STATUS_WITHIN_MS = 3_000;
 
 /**
- * The lists of players of a server: in the game's own files while it sleeps, over its console while it runs, with the same
- * outcome. Those of a running game without a console are changed in its files, which it reads when it starts next. A change
- * rejects with FAILED_PRECONDITION: SERVER_PASSING where the game is on its way up or down, LIST_UNREADABLE, or GAME_REFUSED
- * where the game did not do it; NOT_FOUND PLAYER_NOT_FOUND; UNAVAILABLE ACCOUNTS_UNAVAILABLE; and as `runOnGame` does.
+ * Player lists of a server. While it sleeps, changes are made in the game's files; while it runs, by its console, with
+ * the same result. A running game without a console gets them in its files, which it reads at the next start. Changes
+ * reject with FAILED_PRECONDITION: SERVER_PASSING while the game starts or stops, LIST_UNREADABLE, or GAME_REFUSED if
+ * the game did not make the change; NOT_FOUND PLAYER_NOT_FOUND; UNAVAILABLE ACCOUNTS_UNAVAILABLE; and with the errors
+ * of `runOnGame`.
  */
 export class Players {
   readonly #options: PlayersOptions;
@@ -140,7 +141,10 @@ export class Players {
     this.#options.onAddressBan(serverId);
   }
 
-  /** The ban holds even if the game takes no kick: the proxy then cuts the players off. */
+  /**
+   * Kicks the players of a banned address. The ban holds even if the game refuses the kick: the proxy then disconnects
+   * them.
+   */
   async #kickBanned(serverId: string, ban: { ip: string; reason: string }): Promise<void> {
     const now = await this.#get(serverId);
     if (now.state === 'running') await kickBanned(this.#options, now, ban).catch(() => {});
@@ -154,7 +158,7 @@ export class Players {
       return isIt;
     };
     const write = () => this.#files.keepProperty(serverId, { name: WHITELIST, value });
-    // The owner's property would overwrite the file at the next start.
+    // The owner's property would otherwise overwrite the file at the next start.
     const fields = ({ properties }: ServerRow) =>
       Object.hasOwn(properties, WHITELIST) ? { properties: { ...properties, [WHITELIST]: value } } : {};
     const commands = [`whitelist ${enforced ? 'on' : 'off'}`];
@@ -171,7 +175,7 @@ export class Players {
     await this.#options.store.write(record);
     const said = await runOnGame(this.#options, now, kickCommand(player, reason));
     const isGone = await this.#holdsSoon(async () => !(await this.#onlineOn(now)).online.some(isHim));
-    // A player who rejoins at once was kicked all the same.
+    // A player who rejoined at once was still kicked.
     if (!isGone && !said.startsWith('Kicked ')) throw gameRefused(now, said);
   }
 
@@ -189,7 +193,7 @@ export class Players {
     try {
       return await this.#files.read(row.id, PLAYER_LISTS[list]);
     } catch (error) {
-      // A game in the midst of writing it, perhaps.
+      // The game may be writing the file.
       if (state !== 'running') throw error;
       await sleep(this.#clock, LOOK_MS);
       return this.#files.read(row.id, PLAYER_LISTS[list]);
@@ -202,9 +206,7 @@ export class Players {
     return { onlineMode: isOnlineMode(properties), remembered, at: this.#clock.now() };
   }
 
-  /**
-   * Returns the profile of a name on a list, from the entry itself: it works even if the account is gone or renamed.
-   */
+  /** Returns the profile of a name from its list entry, which works even if the account is gone or renamed. */
   async #listedAs(now: ServerNow, list: PlayerList, name: string): Promise<Profile> {
     const remembered = rememberedAs(name, await this.#namesOf(now));
     const entries = (await this.#listOf(now, list)).filter((entry) => typeof entry === 'object' && entry !== null);
@@ -231,7 +233,7 @@ export class Players {
     const { commands, fields } = change;
     const now = await this.#get(serverId);
     if (isStopped(now)) {
-      // While the server takes no other command: no game starts until the files are as they shall be, and none is up.
+      // Runs while the server accepts no other command, so no game can start until the files are complete.
       const write = async (tx: Tx) => {
         await record(tx);
         await change.write();
@@ -243,7 +245,7 @@ export class Players {
       return;
     }
     if (now.state !== 'running') throw passing(now);
-    // Before the command, as in the console: what it does is done by the game.
+    // Recorded before the command, because the game acts on it at once.
     await this.#options.store.write(record);
     const said = await orNoConsole(() => this.#runAll(now, commands));
     if (said === undefined) await change.write();
@@ -257,7 +259,9 @@ export class Players {
     return said;
   }
 
-  /** A game in the midst of writing a file shows a broken one: that, too, is a reason to look again. */
+  /**
+   * Checks repeatedly. A game in the middle of writing a file leaves a broken one, which also calls for another check.
+   */
   async #holdsSoon(isDone: () => Promise<boolean>): Promise<boolean> {
     for (let look = 1; ; look++) {
       try {
@@ -285,7 +289,7 @@ export class Players {
     };
   }
 
-  /** Only a convenience: without it accounts are looked up. */
+  /** Returns the accounts cached by the game. Without them, accounts are looked up. */
   #remembered(now: ServerNow): Promise<unknown[]> {
     return this.#files.read(now.row.id, 'usercache.json').catch(() => []);
   }
@@ -300,7 +304,7 @@ export class Players {
   }
 }
 
-/** Undefined where the game has no console. */
+/** Resolves with undefined if the game has no console. */
 async function orNoConsole<T>(work: () => Promise<T>): Promise<T | undefined> {
   try {
     return await work();

@@ -8,7 +8,7 @@ import { type ConsoleAccess, hasNoConsole, runOnGame } from '../servers/game-con
 import { playerNotOnline } from '../servers/refusals.ts';
 import type { ServerNow } from '../servers/server-now.ts';
 
-/** Somebody who is joined to a game, as the proxy knows them. */
+/** A player joined to a game, as the proxy knows them. */
 export interface Joined {
   name: string;
   ip: string;
@@ -21,17 +21,17 @@ export interface TypedCommandAccess extends ConsoleAccess {
   onAddressBan: (serverId: string) => void;
 }
 
-/** `ban-ip <target> [<reason>]`, as vanilla and the plugins that replace it have it. */
+/** `ban-ip <target> [<reason>]`, as in vanilla and in plugins that replace it. */
 const BAN_IP = /^(\s*(?:\w+:)?ban-?ip\s+)(\S+)(.*)$/is;
 const OPENS_WITHIN_MS = 3_000;
 const RETRY_MS = 250;
 const PARDON_IP = /^\s*(?:\w+:)?(?:pardon|un-?ban)-?ip\b/i;
 
 /**
- * Runs a command that somebody typed. To the game all players come from the proxy's address, so that a ban of a
- * player's address would shut everybody out. Such a ban becomes one of the address that the proxy knows: the join
- * policy enforces it, and players from there are thrown out. As `runOnGame`; NOT_FOUND PLAYER_NOT_ONLINE;
- * FAILED_PRECONDITION PROXY_ADDRESS.
+ * Runs a typed command. The game sees all players at the proxy's address, so a ban of a player's address would lock
+ * everyone out. It becomes a ban of the address that the proxy knows: the join policy enforces it, and players from
+ * there are kicked. Rejects like `runOnGame`, and with NOT_FOUND PLAYER_NOT_ONLINE or FAILED_PRECONDITION
+ * PROXY_ADDRESS.
  */
 export async function runTyped(access: TypedCommandAccess, server: ServerNow, command: string): Promise<string> {
   const [, words, target, reason = ''] = BAN_IP.exec(command) ?? [];
@@ -50,7 +50,10 @@ export async function runTyped(access: TypedCommandAccess, server: ServerNow, co
   return said;
 }
 
-/** A game opens its console after its port, later still on a busy machine: it gets this long before it counts as one without. */
+/**
+ * Retries for a while: a game opens its console after its port, later on a busy machine, and must not count as one
+ * without a console.
+ */
 async function onceItListens(run: () => Promise<string>): Promise<string> {
   for (let tries = 1; ; tries++) {
     try {
@@ -63,8 +66,8 @@ async function onceItListens(run: () => Promise<string>): Promise<string> {
 }
 
 /**
- * Kicks the players of a banned address, with the reason. The game cannot, because all players come from the proxy's address; the
- * proxy would cut them off without a word.
+ * Kicks the players of a banned address with the reason. The game cannot, because all players come from the proxy's
+ * address; the proxy would disconnect them without a message.
  */
 export async function kickBanned(
   access: ConsoleAccess & Pick<TypedCommandAccess, 'joined'>,

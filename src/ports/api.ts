@@ -20,9 +20,7 @@ interface Needs {
 
 const COMMON = { scope: 'servers:write', role: 'member', tag: 'control', params: ServerParams } as const;
 
-/**
- * Ports used by players, the console and Dormouse in other ways; the console and the management port are unencrypted.
- */
+/** Ports reserved for players, the console and Dormouse itself; the console and the management port are unencrypted. */
 const OWN_PORTS = new Set([GAME_PORT, RCON_PORT, MANAGEMENT_PORT]);
 
 const addServerPort = (needs: Needs) =>

@@ -1,6 +1,5 @@
 /**
- * A further port is one server's, and leads to its game alone.
- * Never: a port of the service's own.
+ * Publishes extra ports, each leading to the game of one server. Never: a port of the service itself.
  */
 import { isPortFree } from '../engines/process/port-forwarder.ts';
 import { TELLS_OWNERS } from '../engines/process/sockets.ts';
@@ -9,15 +8,15 @@ import { type ServerPorts, openServerPorts } from './ports.ts';
 
 export interface OpenPortsOptions {
   store: Store;
-  /** Ports that may be given out, both ends included. */
+  /** Ports that can be assigned, inclusive. */
   range: { from: number; to: number };
-  /** Games are processes of this machine, and so listen beside everything else that it keeps to itself. */
+  /** Games are processes on this machine, and therefore share its ports with other programs. */
   onThisMachine: boolean;
   /** The service's own ports. */
   own: readonly { port: number }[];
 }
 
-/** Further ports of games, from those that are free on this machine. */
+/** Opens the extra ports of games, assigned from the ports free on this machine. */
 export function openPorts({ store, range, onThisMachine, own }: OpenPortsOptions): Promise<ServerPorts> {
   const reserved = new Set(own.map(({ port }) => port));
   const beside = onThisMachine ? { reserved, offered: TELLS_OWNERS } : {};

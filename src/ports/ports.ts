@@ -5,44 +5,44 @@ import { openRowCache } from '../store/row-cache.ts';
 import type { Store, Tx } from '../store/store.ts';
 import { type ServerPortRow, deleteServerPort, insertServerPort, listServerPorts } from './rows.ts';
 
-/** A port of a game that strangers reach at `hostPort` of this machine. */
+/** A port of a game, reachable from outside at `hostPort` of this machine. */
 export type ServerPort = Omit<ServerPortRow, 'serverId'>;
 
-/** The ports given out, in memory, so that a server can be shown and started without a query. */
+/** Assigned ports, kept in memory so that showing and starting a server needs no query. */
 export interface ServerPorts {
-  /** In order of slots. */
+  /** Returns a server's ports by slot. */
   of(serverId: string): readonly ServerPort[];
   /**
-   * Gives a server one more. NOT_FOUND; UNIMPLEMENTED NOT_SUPPORTED; INVALID_ARGUMENT PORT_RESERVED; RESOURCE_EXHAUSTED
-   * MAX_PORTS or NO_FREE_PORT; ALREADY_EXISTS PORT_EXISTS.
+   * Assigns one more port to a server. NOT_FOUND; UNIMPLEMENTED NOT_SUPPORTED; INVALID_ARGUMENT PORT_RESERVED;
+   * RESOURCE_EXHAUSTED MAX_PORTS or NO_FREE_PORT; ALREADY_EXISTS PORT_EXISTS.
    */
   add(serverId: string, wanted: WantedPort, record: Record): Promise<void>;
-  /** NOT_FOUND PORT_NOT_FOUND. */
+  /** Removes a port. NOT_FOUND PORT_NOT_FOUND. */
   remove(serverId: string, slot: number, record: Record): Promise<void>;
-  /** Forgets the ports of a server whose row is going; they are free at once. */
+  /** Forgets the ports of a server being deleted; they are free at once. */
   forget(serverId: string): Promise<void>;
 }
 
 export type WantedPort = Pick<ServerPortRow, 'containerPort' | 'proto' | 'label'>;
 
-/** Writes what is done into the audit log, in the write of what is done. */
+/** Adds the audit entry, in the write of the change. */
 type Record = (tx: Tx) => Promise<void>;
 
 export interface ServerPortsOptions {
   store: Store;
-  /** Ports that may be given out, both ends included. */
+  /** Ports that can be assigned, inclusive. */
   range: { from: number; to: number };
-  /** Reports whether a port is unused on this machine now. */
+  /** Whether a port is unused on this machine now. */
   isFree: (port: number, proto: ServerPort['proto']) => Promise<boolean>;
-  /** If games listen at the addresses of this machine: the service's own TCP ports. */
+  /** The service's own TCP ports, if games listen at the addresses of this machine. */
   reserved?: ReadonlySet<number>;
-  /** False where ports cannot be kept from leading elsewhere than into the game. */
+  /** False if a port might lead to other programs than the game. */
   offered?: boolean;
 }
 
 const MAX_PORTS = 8;
 
-/** Reads what has been given out. Only the servers that have ports take memory. */
+/** Reads the assigned ports. Only servers with ports take memory. */
 export async function openServerPorts(options: ServerPortsOptions): Promise<ServerPorts> {
   const { store, range, isFree, reserved = new Set(), offered = true } = options;
   const given = await openRowCache(store, listServerPorts, (row) => [row.hostPort, row]);
@@ -51,7 +51,7 @@ export async function openServerPorts(options: ServerPortsOptions): Promise<Serv
   const of = (serverId: string) =>
     [...given.all()].filter((row) => row.serverId === serverId).toSorted((a, b) => a.slot - b.slot);
 
-  /** The lowest one that is free. */
+  /** Returns the lowest free host port. */
   async function choose(proto: ServerPort['proto']): Promise<number> {
     for (let port = range.from; port <= range.to; port++)
       if (given.of(port) === undefined && (await isFree(port, proto))) return port;
@@ -69,7 +69,7 @@ export async function openServerPorts(options: ServerPortsOptions): Promise<Serv
     throw new StatusError('INVALID_ARGUMENT', 'PORT_RESERVED', sentence, { metadata, details });
   }
 
-  /** The slot for it. */
+  /** Returns the slot for a new port. */
   function slotFor(serverId: string, { containerPort, proto }: WantedPort): number {
     const rows = of(serverId);
     if (rows.some((row) => row.containerPort === containerPort && row.proto === proto)) {

@@ -1,12 +1,12 @@
 import { EntitySchema } from 'typeorm';
 import type { Sql, Tx } from '../store/writer.ts';
 
-/** A port of a game that this machine gives to the outside. */
+/** A published port of a game. */
 export interface ServerPortRow {
-  /** On this machine; one row each, whatever the protocol. */
+  /** The port on this machine; one row each for any protocol. */
   hostPort: number;
   serverId: string;
-  /** Counts a server's ports; the lowest free number. */
+  /** The lowest number free among a server's ports. */
   slot: number;
   /** The port inside the container. */
   containerPort: number;
@@ -28,12 +28,12 @@ export const serverPorts = new EntitySchema<ServerPortRow>({
   foreignKeys: [{ target: 'servers', columnNames: ['serverId'], referencedColumnNames: ['id'], onDelete: 'CASCADE' }],
 });
 
-/** Rejects where the host port, the slot, or the port of the game is taken. */
+/** Rejects if the host port, the slot, or the game's port is taken. */
 export async function insertServerPort(tx: Tx, row: ServerPortRow): Promise<void> {
   await tx.manager.insert(serverPorts, row);
 }
 
-/** All of them, each server's by slot. */
+/** Returns all ports, each server's by slot. */
 export async function listServerPorts(db: Sql): Promise<ServerPortRow[]> {
   return db.query<ServerPortRow>('SELECT * FROM "server_ports" ORDER BY "serverId", "slot"');
 }

@@ -146,7 +146,7 @@ const deleteSchedule = ({ serverOperation, store, clock }: Needs) =>
     method: 'post',
     path: '/v1/servers/{id}/schedules:delete',
     summary: 'Delete a schedule',
-    description: 'A run that has begun goes on.',
+    description: 'A run in progress continues.',
     body: ScheduleId,
     reply: Nothing,
     async run({ server: { row: server }, body: { scheduleId }, principal }) {
@@ -170,7 +170,7 @@ const runScheduleNow = ({ serverOperation, store, clock, schedules }: Needs) =>
     summary: 'Run a schedule now',
     description:
       'Also a disabled one; its next time stays. Answers when the run has ended, or after ten seconds while it goes on. ' +
-      'ABORTED where it is running already.',
+      'ABORTED if it is running already.',
     body: ScheduleId,
     reply: Schedule,
     async run({ server: { row: server }, body: { scheduleId }, principal }) {

@@ -26,7 +26,7 @@ export async function refusedAuthor(db: Sql, { serverId, userId, keyId }: Schedu
   const [server, user] = await Promise.all([getServer(db, serverId), getUser(db, userId)]);
   if (user !== undefined && user.accountId === server?.accountId) return undefined;
   const role = await getMembership(db, serverId, userId);
-  return role === 'member' ? undefined : `Who made it may not do so any more. ${AGAIN}`;
+  return role === 'member' ? undefined : `Its author lost the permission. ${AGAIN}`;
 }
 
 /** Disables a schedule whose author lost permission, and records that in the audit log for the server's owner. */

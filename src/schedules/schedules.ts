@@ -98,7 +98,7 @@ export class Schedules {
       if (done) await record(tx);
       return done;
     });
-    if (!taken) throw new StatusError('ABORTED', 'SCHEDULE_RUNNING', 'It is running now; wait until it has ended.');
+    if (!taken) throw new StatusError('ABORTED', 'SCHEDULE_RUNNING', 'It is running. Wait until it has ended.');
     await withTimeout(this.#perform(schedule), PATIENCE_MS, { clock, late: () => undefined });
     return (await getSchedule(store, serverId, id)) ?? scheduleNotFound(id);
   }

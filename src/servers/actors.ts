@@ -19,10 +19,12 @@ import type { ServerParts, ServersOptions } from './servers.ts';
 import { stepWords } from './step-words.ts';
 import { saveSnapshot } from './transition-rows.ts';
 
-/** So many sleeping servers that are asked about again and again are not read each time. */
+/** Sleeping servers kept in memory, so that frequent requests do not read them each time. */
 const REMEMBERED = { most: 256, ms: 10_000 };
 
-/** The servers that are not at rest. Their machines live by the steady clock; `ServerNow` and what is stored show the wall's time. */
+/**
+ * Servers that are not at rest. Their machines use the steady clock; `ServerNow` and stored snapshots use wall time.
+ */
 export type ServerActors = DurableActors<ServerTypes>;
 
 interface Options extends Required<Omit<ServersOptions, 'onRefusal'>> {
@@ -41,7 +43,7 @@ export function createServerActors(options: Options): ServerActors {
   return new DurableActors({ ...options, kind: (actors) => serverKind(options, actors) });
 }
 
-/** Changes a server's row, and what `also` does, in a write of its own. NOT_FOUND. */
+/** Changes a server's row and runs `also` in the same write. Throws NOT_FOUND. */
 export async function changeRow(
   { store, clock }: Pick<Options, 'store' | 'clock'>,
   actors: ServerActors,
@@ -93,7 +95,7 @@ function serverKind(options: Options, actors: ServerActors): ActorKind<ServerTyp
   };
 }
 
-/** Each transition is stored with its cause in the write of its snapshot, and with it all that must not be without it. */
+/** Returns the write that stores a transition's snapshot together with its cause and all rows that depend on it. */
 function storedStep(
   { clock, steady, log, audit, parts }: Options,
   { row, before, after, event, persisted }: TakenStep<ServerTypes> & { event: StepEvent },
@@ -107,8 +109,7 @@ function storedStep(
   const snapshot = JSON.stringify(inStoredTime(persisted(), steady));
   const failure = failureIn(before, after, event, at);
   const cause = event.cause ?? after.context.cause;
-  // A fact that is only noted, such as an answer of the game, is stored but is no transition.
-  // A start that begins anew is one.
+  // A mere fact, such as an answer of the game, is stored but is no transition. A restarted start is one.
   const isTransition = sent || !sameValue(before, after) || (to === 'starting' && event.type === 'DOWN');
   const noted = { at, event: event.type, from, to };
   if (from !== to) {
@@ -130,9 +131,10 @@ function storedStep(
     if (after.status === 'done') return deleteServer(tx, id);
     const transition = { ...noted, cause: JSON.stringify(sent ? cause : after.context.cause) };
     await saveSnapshot(tx, id, { snapshot, state: to, updatedAt: at, transitions: isTransition ? [transition] : [] });
-    // The request has a cause other than the present phase's: a start queued behind a stop, say.
+    // Stored apart from the transition: its cause may differ from the failed phase's, as for a start queued behind a
+    // stop.
     if (failure) await insertDiagnostic(tx, id, failure);
-    // The job's row comes and goes with the snapshot that speaks of it.
+    // The job's row is written and removed together with the snapshot that names it.
     const { job } = after.context;
     if (job?.id !== before.context.job?.id) await setMaintenance(tx, id, job);
     const step = { ...noted, cause, sent, job, failure: failure?.code };
@@ -145,7 +147,7 @@ function storedStep(
   return { save, told: isTransition ? told : undefined };
 }
 
-/** A server as its effects see it, who live by the same clock. */
+/** Returns a server as its effects see it: in the steady clock's time. */
 function insideOf(row: ServerRow, snapshot: ServerSnapshot): ServerNow {
   return { row, state: serverState(snapshot), context: snapshot.context };
 }

@@ -2,18 +2,21 @@ import type { Failure, ServerEvent } from '../../machines/server-types.ts';
 import type { Clock } from '../kernel/clock.ts';
 import { withTimeout } from '../kernel/timeout.ts';
 
-/** How long it may take to find out why something is given up. */
+/** Time limit for finding the reason of an expired deadline. */
 const FINDING_MS = 5_000;
 export interface AlarmOptions {
-  /** Why it is given up. */
+  /** Finds the reason why the phase failed. */
   findings?: () => Promise<Failure>;
-  /** Until when it is not given up, asked when the alarm is due: it is held up, or moves on. Undefined, or past: give it up. */
+  /**
+   * Called when the alarm is due. Returns a later deadline while the phase is held up or still progressing; undefined
+   * or a past instant lets the alarm fire.
+   */
   spareUntil?: () => number | undefined;
 }
 
 /**
- * Sends ALARM at an instant, at once if it has passed, with what `findings` returns in good time; later while `spareUntil` says so.
- * Returns the cancellation.
+ * Sends ALARM at an instant, or at once if it has passed, with the result of `findings` if that is in time.
+ * `spareUntil` may postpone it. Returns a function that cancels the alarm.
  */
 export function setAlarm(
   clock: Clock,

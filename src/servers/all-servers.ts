@@ -20,7 +20,7 @@ import type { ServerParts, Servers, ServersOptions } from './servers.ts';
 import { listServersNotAtRest } from './transition-rows.ts';
 import { type WakeChecks, createLook, createWakeChecks } from './wake-checks.ts';
 
-/** Servers from creation on. How each step is stored: `actors.ts`; what they take, and when: `commands.ts`. */
+/** Opens all servers. `actors.ts` stores their steps; `commands.ts` checks what they accept. */
 export function createServers({ onRefusal = () => {}, ...options }: ServersOptions): Servers {
   const { store, clock, steady, limits, audit = recordStep } = options;
   const parts = createParts();
@@ -83,7 +83,7 @@ interface CreateOptions extends Required<Pick<ServersOptions, 'store' | 'steady'
   wakeChecks: Pick<WakeChecks, 'before'>;
 }
 
-/** Stores a server; one with a mod pack begins its life with the installation. See `Servers`. */
+/** Stores a new server; one with a mod pack starts with the installation. See `Servers`. */
 async function createServer(options: CreateOptions, row: ServerRow, cause: Cause): Promise<ServerNow> {
   const { store, steady, limits, audit, actors, wakeChecks } = options;
   const stored = { ...row, snapshot: JSON.stringify(untouched(row, limits, cause)), state: 'hibernated' };

@@ -22,13 +22,16 @@ export interface ServerCommandsOptions extends Required<
 
 type Allow = (now: ServerNow, snapshot: ServerSnapshot) => void;
 
-/** Changes that need permission first: commands, operators' events, and settings that a run must not see change. */
+/**
+ * Creates the changes that need a check first: commands, operators' events, and settings that must not change during a
+ * run.
+ */
 export function createServerCommands(
   options: ServerCommandsOptions,
 ): Pick<Servers, 'send' | 'intervene' | 'patchAtRest'> {
   const { actors, wakeChecks, steady, onRefusal } = options;
 
-  /** Hands a command to the actor synchronously, once it was found to be allowed. */
+  /** Sends a command to the actor, synchronously once the checks have passed. */
   async function give(
     id: string,
     event: ServerCommand | Intervention,
@@ -57,7 +60,7 @@ export function createServerCommands(
       const change = fields && { ...fields, updatedAt: event.at };
       live.row = { ...live.row, ...change };
       const write = actors.give(live, inMachineTime(event, steady), change && ((tx) => patchServer(tx, id, change)));
-      // Read before anything else can happen to it.
+      // Read at once, before another event can change it.
       return { now: actors.show(live), write };
     });
     if (given === undefined) throw serverNotFound(id);
@@ -83,7 +86,7 @@ export function createServerCommands(
   async function patchAtRest(...[id, change, also]: Parameters<Servers['patchAtRest']>): Promise<ServerNow> {
     const patched = await actors.use(id, async (live) => {
       if (serverState(live.snapshot) === 'deleting') throw serverNotFound(id);
-      // A stop that is not stored has not happened.
+      // Wait for the stop to be stored: until then it may still fail.
       await actors.settled(live);
       const now = actors.show(live);
       if (!isStopped(now)) throw notStopped(now);
@@ -103,6 +106,6 @@ export function createServerCommands(
 
 function notStored(error: unknown): never {
   if (error instanceof StatusError) throw error;
-  const text = 'The change could not be stored; nothing happened. Try again.';
+  const text = 'The change could not be stored. Nothing happened. Try again.';
   throw new StatusError('UNAVAILABLE', 'UNAVAILABLE', text, { retryAfterSeconds: 1, cause: error });
 }

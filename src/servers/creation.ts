@@ -10,22 +10,22 @@ import { type ServerRow, serverExists } from './rows.ts';
 import type { ServerNow } from './server-now.ts';
 import type { Servers } from './servers.ts';
 
-/** How often a name that is taken gets another number behind it. */
+/** Number of names tried, with a number appended, before creation fails because all are taken. */
 const NAMES_TRIED = 50;
 
 type Names = Pick<ServerRow, 'id' | 'hostname' | 'container'>;
 
-/** A server that is wanted, each field checked by itself. Of its names, those that are '' are derived. */
+/** A server to create, with each field checked by itself. Empty names are derived. */
 type NewServer = Names &
   Pick<ServerRow, 'accountId' | 'name' | 'type' | 'version' | 'ramMb' | 'plan' | 'region' | 'motd' | 'properties'> &
   Pick<ServerRow, 'modpackPlatform' | 'modpackRef' | 'modpackVersion'>;
 
-/** Makes servers. */
+/** Creates servers. */
 export interface Creation {
   /**
-   * Checks a request and stores the server it asks for, under the first of its names that is free. Besides INVALID_FIELD and
-   * what refuses its core, or the installation of its pack: FAILED_PRECONDITION REGION_UNAVAILABLE where its nodes are drained,
-   * or down; RESOURCE_EXHAUSTED MAX_SERVERS or MAX_RAM; ALREADY_EXISTS where a name that was asked for is taken; ACCOUNT_MISMATCH,
+   * Checks a request and stores the server under the first free name. Rejects with INVALID_FIELD; with errors of its
+   * core or of its pack's installation; FAILED_PRECONDITION REGION_UNAVAILABLE if the region's nodes are drained or
+   * down; RESOURCE_EXHAUSTED MAX_SERVERS or MAX_RAM; ALREADY_EXISTS if a requested name is taken; ACCOUNT_MISMATCH;
    * KEY_LIMITED.
    */
   create(principal: Principal, asked: CompleteRequest): Promise<ServerNow>;
@@ -35,15 +35,15 @@ export interface Creation {
 export interface CreationOptions extends RequestDefaults {
   servers: Pick<Servers, 'count' | 'ramMb' | 'create' | 'get'>;
   clock: Clock;
-  /** Rejects for a server that may not run what it is made of. */
+  /** Rejects if the server must not run its core. */
   cores: { require(wanted: NewServer): Promise<void> };
-  /** `maxServers` 0: any number. */
+  /** `maxServers` 0: unlimited. */
   accountLimits: { of(accountId: string): { maxRamMb: number; maxServers: number } };
-  /** `closed`: why nothing new begins in a region; undefined: it does. */
+  /** `closed` returns the reason why a region accepts no new servers; undefined if it does. */
   drain: RequestDefaults['drain'] & { closed(region: string): { reason: string } | undefined };
 }
 
-/** To be opened once: all creations of an account wait for one another. */
+/** Open it once: creations of an account are serialized. */
 export function openCreation(options: CreationOptions): Creation {
   const { servers, clock, cores, accountLimits, drain } = options;
   const withAccountLock = createKeyedMutex();
@@ -54,7 +54,7 @@ export function openCreation(options: CreationOptions): Creation {
       requireActive(wanted.region, drain.closed(wanted.region));
       await cores.require(wanted);
       const { maxServers } = accountLimits.of(accountId);
-      // One creation of an account after the other: each counts those before it.
+      // Serialized per account, so that each creation counts those before it.
       return withAccountLock(accountId, async () => {
         // A repeated request gets its earlier result, even if that used up the account's limit.
         const { id, hostname } = wanted;
@@ -72,14 +72,14 @@ export function openCreation(options: CreationOptions): Creation {
   };
 }
 
-/** A region whose nodes are all drained has none. */
+/** Throws REGION_UNAVAILABLE if the region is closed. */
 function requireActive(region: string, closed: { reason: string } | undefined): void {
   if (closed === undefined) return;
-  const message = `Region ${region} takes no new servers now: ${closed.reason}`;
+  const message = `Region ${region} accepts no new servers now: ${closed.reason}`;
   throw new StatusError('FAILED_PRECONDITION', 'REGION_UNAVAILABLE', message, { metadata: { region } });
 }
 
-/** The names a server may get, best first: the ones asked for, or derived ones with a number where they are taken. */
+/** Yields candidate names, best first: the requested ones, or derived ones with a number appended if taken. */
 function* names({ id, name, hostname, container }: NewServer): Generator<Names> {
   const derived = id || slugify(name);
   yield { id: derived, hostname: hostname || derived, container: container || derived };

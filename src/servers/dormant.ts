@@ -12,16 +12,19 @@ function storedSnapshot(row: ServerRow): ServerSnapshot {
   return JSON.parse(row.snapshot) as ServerSnapshot;
 }
 
-/** The cause if it is no longer known. */
+/** The cause of a run whose cause is unknown. */
 export const UNKNOWN_CAUSE: Cause = { kind: 'system', id: 'restored', note: '' };
 
-/** The run of a server to which nothing has happened yet. */
+/** Returns the snapshot of a new server. */
 export function untouched(row: ServerRow, limits: ServerLimits, cause: Cause): Snapshot<unknown> {
   const actor = createActor(serverMachine, { input: { id: row.id, limits, at: row.createdAt, cause } });
   return actor.getPersistedSnapshot();
 }
 
-/** A stored snapshot with this run's limits, in its machines' time; one that this version cannot read is taken as asleep. */
+/**
+ * Returns a stored snapshot with this run's limits, in the steady clock's time. One that this version cannot read is
+ * replaced by a sleeping one.
+ */
 export function restorable(
   row: ServerRow,
   { limits, log, steady }: { limits: ServerLimits; log: Log; steady: SteadyClock },
@@ -40,17 +43,17 @@ export function restorable(
   }
 }
 
-/** A server as its row alone shows it. */
+/** Returns a server as its row alone shows it. */
 export function dormant(row: ServerRow): ServerNow {
   return { row, state: row.state as ServerState, context: storedSnapshot(row).context };
 }
 
-/** Whether nothing of the server is to run until somebody asks for it. */
+/** Whether the server is at rest, with no queued start and no job. */
 export function isStopped({ state, context }: ServerNow): boolean {
   return isTagged(state, 'at-rest') && context.queued === null && context.job === null;
 }
 
-/** A dormant server's snapshot, which can be asked what events it would take. */
+/** Returns a dormant server's snapshot, for asking which events it accepts. */
 export function readOnly(row: ServerRow): ServerSnapshot {
   const { value, context } = storedSnapshot(row);
   return serverMachine.resolveState({ value, context });
@@ -61,7 +64,10 @@ export function sameValue(a: ServerSnapshot, b: ServerSnapshot): boolean {
   return JSON.stringify(a.value) === JSON.stringify(b.value);
 }
 
-/** Readings (`live`) alone are not worth a write, except that a game falls silent or answers again; see ServerContext. */
+/**
+ * Whether a snapshot is worth a write. Readings (`live`) alone are not, except that a game stops or resumes answering;
+ * see ServerContext.
+ */
 export function worthStoring(before: ServerSnapshot, after: ServerSnapshot): boolean {
   if (before.context === after.context) return !sameValue(before, after);
   const { live: wasLive, ...a } = before.context;

@@ -16,7 +16,7 @@ import type { RowChange, ServerNow } from './server-now.ts';
 export interface EffectHost {
   /** Resolves once the snapshot that started the calling effect is stored. */
   committed(id: string, signal?: AbortSignal): Promise<void>;
-  /** Says something to a live actor; ignored where it has gone. */
+  /** Sends an event to a live actor; ignored if it is gone. */
   tell(id: string, fact: ServerEvent): void;
   now(id: string): ServerNow | undefined;
   /** `also` runs in the same write. */
@@ -24,14 +24,14 @@ export interface EffectHost {
 }
 
 /**
- * Does a job on a dormant server's files; null once it is done, or why everything is as it was. Rejects where it is neither:
- * then it is called again.
+ * Does a job on a dormant server's files. Resolves with null once it is done, or with the failure if everything was
+ * undone. Rejects if it could be neither done nor undone; it is then called again.
  */
 export type Maintain = (serverId: string, jobId: string, signal: AbortSignal) => Promise<Failure | null>;
 
 /** The mods of a server, as effects need them. */
 export interface ServerMods {
-  /** Before a start: finishes what was cut short, and brings back what is missing. */
+  /** Called before a start. Completes interrupted changes and restores missing files. */
   settle(serverId: string, signal: AbortSignal): Promise<void>;
   /** Applies a pack to a server's row, including the version if none was requested. */
   pack(
@@ -47,7 +47,7 @@ export interface PackInstall {
   progress: (percent: number) => void;
 }
 
-/** Installs the pack that a server's row names, in its folder, and gives what that makes of the row. */
+/** Installs the pack named by a server's row in its folder. Returns the resulting changes of the row. */
 export type InstallPack = (row: ServerRow, install: PackInstall) => Promise<Partial<ServerRow>>;
 
 /** Everything the effects act on. */
@@ -56,41 +56,44 @@ export interface EffectsOptions {
   pinger: Pinger;
   console: Console;
   management: Management;
-  /** The players joined to the games. */
+  /** The players on the games. */
   presence: Pick<Presence, 'of' | 'forget' | 'isKnown' | 'follow'>;
-  /** The clock of the machines: effects report its instants. */
+  /** The machines' clock. Effects report its instants. */
   clock: SteadyClock;
   log: Log;
   dataDir: string;
   gameImage: string;
   sandboxImage: string;
-  /** Further environment of sandbox servers, to rehearse trouble. */
+  /** Extra environment of sandbox servers, for simulating faults. */
   sandboxFaults: Record<string, string>;
-  /** The user games run as, where files must be handed over to it. */
+  /** The user games run as; undefined if files need no change of owner. */
   owner: FileOwner | undefined;
   workers?: DiagnoserOptions['workers'];
   /** The node's idle time, for servers that set none. */
   idleAfterMs: number;
-  /** How long a game that used to answer may be silent before it is ended and started again; 0: for ever. */
+  /** How long a game that used to answer may be silent before it is restarted; 0: unlimited. */
   hungAfterMs: number;
   rconPassword: (serverId: string) => string;
-  /** Another one, for a game that is about to start. Absent: it stays. */
+  /** Creates a new password for a game about to start. Absent: the password stays. */
   newRconPassword?: (serverId: string) => Promise<string>;
-  /** Brings a server's mods in order before it starts, and knows packs; absent: servers have none. */
+  /** Repairs a server's mods before it starts, and reads packs; absent: servers have no mods. */
   mods?: ServerMods | undefined;
-  /** Installs mod packs; absent: the engine's image does. */
+  /** Installs mod packs; absent: the engine's image installs them. */
   installPack?: InstallPack | undefined;
-  /** The server's ports that are given to the outside. */
+  /** Returns the server's published ports. */
   portsOf: (serverId: string) => readonly PublishedPort[];
-  /** CPU time of a server with so much RAM, in cores; of several machines, as those of its region have them. */
+  /** Returns the CPU limit, in cores, of a server with this much RAM. With several machines, a region's CPUs count. */
   cpusFor: (ramMb: number, region?: string) => number;
-  /** Rejects for a server that may not run what it is made of. Asked last, so that also what wakes by itself is. */
+  /** Rejects if the server must not run its core. Checked last, so that automatic wakes are checked too. */
   mayRun?: ((row: ServerRow) => Promise<void>) | undefined;
-  /** Whether this server's software needs Mojang's EULA and somebody has agreed to it: only then is that said to its game. */
+  /**
+   * Whether the server's software needs Mojang's EULA and its acceptance is recorded. Only then is the game started
+   * with it.
+   */
   eulaAccepted: (row: ServerRow) => Promise<boolean>;
-  /** How often the engine has come back after it was out of reach. */
+  /** Number of times the engine has come back after an outage. */
   outages: () => number;
-  /** Jobs on the files of a dormant server. Absent: none is ever asked for. */
+  /** Does jobs on the files of dormant servers. Absent: there are no jobs. */
   maintain?: (host: EffectHost) => Maintain;
   /** Called in this order when a server is deleted. Each may run again, and rejects if it did not finish. */
   erasers: readonly ((id: string) => Promise<void>)[];

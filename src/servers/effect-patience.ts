@@ -53,8 +53,8 @@ export class EffectPatience {
   }
 
   /**
-   * Returns the function that an alarm asks when a start or an installation has used up its time. It returns the new deadline while the
-   * machine is lost or the log still moves (a large pack builds its caches), else undefined.
+   * Returns a function for an alarm at the end of a start's or installation's time. It returns a new deadline while the
+   * machine is lost or the log still moves (a large pack builds its caches), otherwise undefined.
    */
   spareUntil({ id, phase }: NonNullable<Deadline['of']>): () => number | undefined {
     const { clock, nodes, host } = this.#options;
@@ -64,7 +64,7 @@ export class EffectPatience {
       if (lostGame(nodes, id) !== undefined) return at + HELD_UP_MS;
       const { wokenAt = null, limits } = host.now(id)?.context ?? {};
       if (phase !== 'start' || limits === undefined || at - (wokenAt ?? setAt) >= LONGEST_START_MS) return undefined;
-      // A service that has just taken over has seen no line yet.
+      // After a takeover, the service has not seen any log lines yet.
       return Math.max(this.#loggedAt.get(id) ?? 0, setAt) + limits.startMs;
     };
   }

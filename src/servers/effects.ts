@@ -29,23 +29,23 @@ import type { ServerRow } from './rows.ts';
 import { lastPosition, linesBehind } from './run-log.ts';
 import { sampleEvery } from './sampling.ts';
 
-/** The machine's named actors made real. */
+/** Implementations of the machine's actors. */
 export type Effects = NonNullable<Parameters<typeof serverMachine.provide>[0]['actors']>;
 
-/** So much of a stop's time is left for SIGTERM where the console's `stop` did not do. */
+/** Time reserved for SIGTERM if the console's `stop` does not end the game. */
 const SIGNAL_MS = MINUTE_MS;
-/** A game that hangs, or is to be killed, gets no more than this. */
+/** Limit for stopping a game that hangs or is to be killed. */
 const GRACE_MS = 45_000;
-/** An engine waits longer than the machine, so that it is the machine that kills, and knows. */
+/** The engine waits longer than the machine, so that the machine kills the game and records it. */
 const BEHIND_DEADLINE_MS = 15_000;
-/** Printed by the runner in the game's image if it loses patience first. */
+/** Log line of the runner in the game's image when it kills the game first. */
 const RUNNER_KILLED = /Took too long, so killing server process/;
 
 /**
- * Each effect says "make it so" and may be run again from the start at any time, as after a crash of this process. All wait
- * for the commit of the snapshot that asked for them, heed `signal` between any two steps, and reject with a Failure that an
- * owner can read. Effects of one server never overlap: each waits for the end of the one before it, which `signal` has called
- * off. So what an effect does to "the game" of its server, it does to the game that it saw first.
+ * Effects mean "make it so" and may run again from the start at any time, for example after a crash of this process.
+ * Each waits for the commit of the snapshot that invoked it, heeds `signal` between steps, and rejects with a Failure
+ * written for the owner. Effects of one server never overlap: each waits until the previous one, aborted by its
+ * `signal`, has ended. An effect therefore acts on the game it saw first.
  */
 export function createEffects(options: EffectsOptions): (host: EffectHost) => Effects {
   return (host) => new ServerEffects(options, host).actors();
@@ -95,7 +95,7 @@ class ServerEffects {
     };
   }
 
-  /** One that waits for the commit first, and then for the effect of this server before it. */
+  /** Wraps an effect: it waits for the commit, and then for the previous effect of this server. */
   #effect<Output, Input = unknown>(run: (id: string, signal: AbortSignal, input: Input) => Promise<Output>) {
     return fromPromise<Output, Input & { id: string }>(async ({ input, signal }) => {
       const { id } = input;
@@ -133,7 +133,10 @@ class ServerEffects {
     await this.#host.patch(row.id, software);
   }
 
-  /** The pack's version is settled first where it can be: the image would choose one, and so its Minecraft, at every start. */
+  /**
+   * Resolves the pack's version first if possible: otherwise the image would choose one, and its Minecraft version, at
+   * every start.
+   */
   async #installByImage(row: ServerRow, signal: AbortSignal): Promise<void> {
     const { engine, mods, dataDir } = this.#options;
     const { id, modpackPlatform: platform, modpackRef, modpackVersion, version } = row;
@@ -195,12 +198,12 @@ class ServerEffects {
     if (game.game === null) throw new EngineError('unknown', 'the engine gave the game no address');
     const at = clock.now();
     if (build === undefined) await this.#keepBuild(row);
-    // A game that already ran when it was found says nothing of how long a cold start takes.
+    // Skip games that already ran: they say nothing about cold starts.
     if (!before?.up) this.#noteColdStart(row, at - since);
     return { at, address: game.game, rcon: game.rcon, logAfter: this.#artefacts.logAfter(id) };
   }
 
-  /** Whatever has to be so before a game starts. Gives the password of its console. */
+  /** Prepares everything a game needs to start. Returns the password of its console. */
   async #beforeBoot(row: ServerRow, signal: AbortSignal): Promise<string> {
     const { engine, mods, owner, mayRun, rconPassword, newRconPassword } = this.#options;
     const root = dataRoot(this.#options.dataDir, row.id);
@@ -238,7 +241,7 @@ class ServerEffects {
     return row.type === SANDBOX ? { ...placed, env: { ...spec.env, ...options.sandboxFaults } } : placed;
   }
 
-  /** Makes later starts run the same build, even if newer ones exist. This start does not need it. */
+  /** Pins the build for later starts, even if newer ones exist. A failure does not affect this start. */
   async #keepBuild(row: ServerRow): Promise<void> {
     const { dataDir, owner, log } = this.#options;
     await noteBuild(dataRoot(dataDir, row.id), row, { ...this.#readingFor(row), owner }).catch((error: unknown) => {
@@ -253,7 +256,7 @@ class ServerEffects {
     return { workers: this.#options.workers, tenant: accountId };
   }
 
-  /** It serves later estimates only, so neither the players who wait for this start nor its success depend on the write. */
+  /** Records the length of a start for later estimates. Nothing waits for this write or depends on it. */
   #noteColdStart({ id }: ServerRow, ms: number): void {
     const noted = ({ coldStartsMs }: ServerRow) => ({ coldStartsMs: [...coldStartsMs, ms].slice(-10) });
     this.#host.patch(id, noted).catch((error: unknown) => {
@@ -285,8 +288,8 @@ class ServerEffects {
   }
 
   /**
-   * Asks the game to save and end by itself, which no signal can do for every core, and waits for that. Failing that, the
-   * engine's halt does.
+   * Asks the game to save and exit, which no signal can do for every core, and waits for that. The engine's halt is the
+   * fallback.
    */
   async #saveAndStop({ serverId: id, rcon }: Game, until: number, signal: AbortSignal): Promise<void> {
     const { engine, clock, log } = this.#options;
@@ -304,7 +307,7 @@ class ServerEffects {
     }
   }
 
-  /** Returns the console of the game, whose players it has kicked. */
+  /** Kicks all players and returns the game's console. */
   async #sendAway(id: string, rcon: Address): Promise<(command: string) => Promise<string>> {
     const run = (command: string) => this.#options.console.run(rcon, this.#options.rconPassword(id), command);
     const now = this.#host.now(id);
@@ -368,7 +371,7 @@ async function unknownJob(): Promise<never> {
   throw new Error('nobody here does jobs');
 }
 
-/** Its failure says everything already. */
+/** Whether the error's failure already explains everything. */
 function isExplained(error: unknown): boolean {
   return error instanceof GameEnded || error instanceof EngineError || error instanceof StatusError;
 }

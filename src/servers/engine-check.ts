@@ -2,13 +2,13 @@ import { StatusError } from '../kernel/status.ts';
 import type { WakeRule } from './wake-checks.ts';
 
 /**
- * Refuses a start over the API with UNAVAILABLE NODE_UNREACHABLE while the engine of this node does not answer; a player who
- * joins is held until it is back. A look passes it by: it would wait for an engine that hangs.
+ * Refuses a start over the API with UNAVAILABLE NODE_UNREACHABLE while this node's engine does not answer. A joining
+ * player is held until it is back. Read-only checks skip this rule, because they would wait for an engine that hangs.
  */
 export function requireEngine(nodeLabel: string, engine: { reachable(): Promise<boolean> }): WakeRule {
   const check: WakeRule['check'] = async (_, look) => {
     if (look !== undefined || (await engine.reachable())) return () => {};
-    const message = `${nodeLabel} cannot be reached now, so nothing is started. Try again in a moment.`;
+    const message = `${nodeLabel} is unreachable, so starts are paused. Try again in a moment.`;
     throw new StatusError('UNAVAILABLE', 'NODE_UNREACHABLE', message, {
       metadata: { node: nodeLabel },
       retryAfterSeconds: 2,

@@ -39,20 +39,20 @@ export interface ServerFeatureOptions extends StandingOptions {
   serverOperation: ServerOperation;
   serverView: ServerView;
   addresses: Addresses;
-  /** Each room that has a say in whether a server may be made. */
+  /** Rooms that can refuse a new server. */
   capacity: CreationOptions['capacity'];
   accountLimits: CreationOptions['accountLimits'];
   drain: CreationOptions['drain'];
   /** The wake policies of servers. */
   wakePolicies: { of(serverId: string): { mode: string; maintenanceText: string } };
   worlds: VersionNeeds['worlds'];
-  /** Puts a test alert down, to be sent to a server's webhook. */
+  /** Queues a test alert for a server's webhook. */
   testAlert: (tx: Tx, serverId: string, at: number) => Promise<void>;
   owner: FileOwner | undefined;
   settings: { dataDir: string; region: string; nodeLabel: string; idleTimeoutMinutes: number };
 }
 
-/** Servers over the API. `creation` is what others need who make servers. */
+/** Opens the API of servers. Returns `creation` for others that create servers. */
 export function serverFeature(options: ServerFeatureOptions): { creation: Creation; feature: Feature } {
   const { servers, people, cores, serverOperation, serverView, addresses, owner, settings } = options;
   const { capacity, accountLimits, drain, wakePolicies, testAlert } = options;

@@ -12,8 +12,8 @@ export interface ConsoleAccess {
 }
 
 /**
- * Runs one command on the game of a running server and gives what the game says. FAILED_PRECONDITION SERVER_NOT_RUNNING;
- * RCON_UNAVAILABLE, which is UNAVAILABLE where it may answer later, and FAILED_PRECONDITION where the game has no console;
+ * Runs one command on the game of a running server and returns its output. FAILED_PRECONDITION SERVER_NOT_RUNNING;
+ * RCON_UNAVAILABLE: UNAVAILABLE if the console may answer later, FAILED_PRECONDITION if the game has none;
  * DEADLINE_EXCEEDED RCON_TIMEOUT; INVALID_ARGUMENT COMMAND_INVALID.
  */
 export async function runOnGame(access: ConsoleAccess, server: ServerNow, command: string): Promise<string> {
@@ -25,7 +25,9 @@ export async function runOnGame(access: ConsoleAccess, server: ServerNow, comman
   }
 }
 
-/** A command as the console takes it, without a player's leading slash. INVALID_ARGUMENT on `command` where it cannot be sent. */
+/**
+ * Returns a command without the leading slash players type. Throws INVALID_ARGUMENT on `command` if it cannot be sent.
+ */
 export function withoutSlash(given: string): string {
   const command = given.replace(/^\//, '');
   const description = commandProblem(command);

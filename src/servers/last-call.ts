@@ -9,36 +9,36 @@ import type { LiveServers } from './live.ts';
 import type { Presence } from './presence.ts';
 import type { ServerNow } from './server-now.ts';
 
-/** Servers about to be stopped, with a warning to their players first. */
+/** Servers that stop after a warning to their players. */
 export interface LastCall {
-  /** From the warning to the stop. */
+  /** Time between the warning and the stop. */
   graceMs: number;
-  /** For the chat, in one line. */
+  /** One line for the chat. */
   warning: string;
   /** Returns the servers concerned. Asked again for the stop, so that servers woken meanwhile stop too. */
   servers: () => ServerNow[];
-  /** Why they stop, once the grace is over; undefined: what it was for has passed. */
+  /** Returns the cause of the stop when the grace is over; undefined if the reason no longer applies. */
   cause: () => Promise<Cause | undefined>;
 }
 
-/** Warnings that stops will follow, one a key. */
+/** Pending stops that players have been warned of, one per key. */
 export interface LastCalls {
-  /** Keys of those that have been warned and not yet stopped. */
+  /** Returns the keys whose stop is pending. */
   keys(): string[];
   has(key: string): boolean;
-  /** Warns, and stops after the grace. A console that hangs delays nothing. */
+  /** Warns players and stops the servers after the grace. A console that hangs does not delay the stop. */
   begin(key: string, call: LastCall): void;
-  /** Ends the grace of a key now; does nothing without one. */
+  /** Ends the grace of a key now; no-op without one. */
   cutShort(key: string): void;
-  /** No stop follows. */
+  /** Cancels the stop. */
   cancel(key: string): void;
   close(): void;
 }
 
-/** Each kick takes the game up to a tick, which the stop waits for. */
+/** Limits on kicks before a stop. Each kick takes up to a tick, and the stop waits for it. */
 const MOST_SENT_AWAY = 200;
 const SENDING_AWAY_MS = 5_000;
-/** The game is about to end: its own answer must do. */
+/** Other sources of player names are skipped because the game is about to end. */
 const NO_OTHER_NAMES = { joined: [], remembered: [], sample: async () => undefined };
 
 export interface LastCallOptions {
@@ -58,7 +58,7 @@ export function createLastCalls(options: LastCallOptions): LastCalls {
     if (entry === undefined) return;
     const { call } = entry;
     entry.cancel();
-    // Stays listed until the stops are sent, so that players are not warned again.
+    // Keep the key until the stops are sent, so that players are not warned again.
     try {
       const cause = await call.cause();
       if (cause === undefined || begun.get(key) !== entry) return;
@@ -95,7 +95,7 @@ export function createLastCalls(options: LastCallOptions): LastCalls {
   };
 }
 
-/** The kick messages for stops by the service itself, by the id of the cause. */
+/** Kick messages for stops by the service itself, keyed by the id of the cause. */
 export const STOP_TEXTS: Readonly<Record<string, string>> = {
   funds: 'This server is out of credit. Ask its owner.',
   spend_cap: 'This server has reached its spend cap for this month. Ask its owner.',
@@ -103,7 +103,7 @@ export const STOP_TEXTS: Readonly<Record<string, string>> = {
   shutdown: 'The host is shutting down. Join again later.',
 };
 
-/** Why a server stops, or has stopped: the kick message of players who play on it or wait for it. */
+/** Returns the kick message for players of a server that stops or has stopped, and for those waiting for it. */
 export function stopText({ row: { name }, state, context: { cause, job, queued } }: ServerNow): string {
   if (state === 'deleting') return 'This server was deleted.';
   if (job?.kind === 'backup.restore') return `A backup of ${name} is being restored. Join again in a few minutes.`;
@@ -115,8 +115,8 @@ export function stopText({ row: { name }, state, context: { cause, job, queued }
 }
 
 /**
- * Kicks all players of a game that is about to end, so that they read why instead of "Server closed". Never rejects: a game that is
- * stuck, or a plugin that takes `kick` over, must not keep the game from being stopped.
+ * Kicks all players of a game that is about to end with the reason, instead of "Server closed". Never rejects: a stuck
+ * game, or a plugin that overrides `kick`, must not block the stop.
  */
 export async function sendAway(
   now: ServerNow,
@@ -134,7 +134,7 @@ export async function sendAway(
   );
 }
 
-/** Says a line in the chat of the games that have a console. Never rejects. */
+/** Writes a line to the chat of the games that have a console. Never rejects. */
 export async function warnPlayers(
   concerned: readonly ServerNow[],
   warning: string,

@@ -5,10 +5,10 @@ import type { Clock } from '../kernel/clock.ts';
 import { sleep } from '../kernel/sleep.ts';
 import { GameEnded } from './readiness.ts';
 
-/** How often the node of a starting game is looked at. */
+/** How often the node of a starting game is checked. */
 const LOOK_MS = 1_000;
 
-/** The machine on which a game was starting is off: that says nothing of the game, which can start elsewhere. */
+/** The starting game's machine is off. The game itself has not failed and can start elsewhere. */
 export class MachineGone extends Error {
   readonly failure: Failure;
   constructor(node: string) {
@@ -51,14 +51,14 @@ export async function onItsNode<T>(of: StartOnNode, start: (signal: AbortSignal)
 }
 
 interface FollowedNode {
-  /** Whether it has not answered at some time since it was last found with the game. */
+  /** Whether the node was unresponsive at some time since it was last seen with the game. */
   wasAway(): boolean;
-  /** The game runs there after all. */
+  /** Records that the node runs the game. */
   isThere(): void;
   name(): string;
 }
 
-/** Follows a node that was ready when it was first seen: the node of an earlier run may have been off for long. */
+/** Follows a node once it has been seen ready: the node of an earlier run may have been off for long. */
 function followNode(nodes: Pick<EngineNodes, 'list' | 'whereIs'>, serverId: string): FollowedNode {
   let last: { id: string; name: string } | undefined;
   let away = false;

@@ -2,9 +2,9 @@ import type { ServerEvent } from '../../machines/server-types.ts';
 import type { SteadyClock } from '../kernel/steady-clock.ts';
 
 /**
- * Servers' machines live by the steady clock, so that a change of the machine's clock does not make them sleep, wake or
- * fail. Stored and shown instants are wall time, because they outlive a boot. The conversions are here; `actors.ts`,
- * `commands.ts` and `servers.ts` use them.
+ * Servers' machines use the steady clock, so that a change of the system clock does not make them sleep, wake or fail.
+ * Stored and shown instants are wall time, because they outlive a boot. This file converts between the two for
+ * `actors.ts`, `commands.ts` and `servers.ts`.
  */
 export interface StoredTime {
   epoch: string;
@@ -14,8 +14,8 @@ export interface StoredTime {
 const INSTANT = /^(?:at|until)$|(?:At|Until|Since)$/;
 
 /**
- * A copy in which each instant (`at`, `readyAt`, `silentSince`, `keepAwakeUntil` …) lies so much later, and each of a list
- * (`retries`, `crashes` …); 0 and null stand for none.
+ * Returns a copy with each instant (`at`, `readyAt`, `silentSince`, `keepAwakeUntil` …) and each list of instants
+ * (`retries`, `crashes` …) moved by `byMs`. 0 and null mean "no instant" and stay.
  */
 export function shifted<T extends object>(times: T, byMs: number): T {
   if (byMs === 0) return times;
@@ -28,13 +28,15 @@ function shiftedField(key: string, value: unknown, byMs: number): unknown {
   return typeof value === 'object' && value !== null ? shifted(value, byMs) : value;
 }
 
-/** Converts an event from wall time for the machine. Facts lie in the past, even if only by a moment. */
+/**
+ * Converts an event from wall time to machine time. An instant in the future, even by a moment, becomes the present.
+ */
 export function inMachineTime<Event extends ServerEvent>(event: Event, steady: SteadyClock): Event {
   const told = shifted(event, -steady.offsetMs());
   return 'at' in told ? { ...told, at: Math.min(told.at, steady.now()) } : told;
 }
 
-/** A machine's persisted snapshot in the wall's time, and by how much that is ahead. */
+/** Converts a persisted snapshot to wall time and records the offset. */
 export function inStoredTime(snapshot: object, steady: SteadyClock): object {
   const offsetMs = steady.offsetMs();
   const clock: StoredTime = { epoch: steady.epoch, offsetMs };
@@ -42,8 +44,8 @@ export function inStoredTime(snapshot: object, steady: SteadyClock): object {
 }
 
 /**
- * A stored snapshot in the time of the machines that live now. Within one boot it goes on exactly where it was. After a reboot,
- * its instants are taken as the wall's of today. A server to which nothing has happened yet has no clock stored.
+ * Converts a stored snapshot to machine time. Within one boot, it continues exactly where it was. After a reboot, its
+ * instants count as today's wall time. The snapshot of a new server has no recorded clock.
  */
 export function fromStoredTime<Snapshot extends object>(
   stored: Snapshot & { clock?: StoredTime },

@@ -2,13 +2,13 @@ import { EntitySchema } from 'typeorm';
 import { id, ofServer, text } from '../store/columns.ts';
 import type { Sql, Tx } from '../store/writer.ts';
 
-/** The job that a server's machine is at (`maintaining`), or has queued, and how far it has come. */
+/** The current (`maintaining`) or queued job of a server's machine, and its progress. */
 export interface MaintenanceRow {
   serverId: string;
   jobId: string;
   kind: string;
   target: string;
-  /** The last step that is done for good; '' before the first. */
+  /** The last completed step; '' before the first. */
   step: string;
 }
 
@@ -18,7 +18,9 @@ export const maintenance = new EntitySchema<MaintenanceRow>({
   foreignKeys: [ofServer],
 });
 
-/** Sets the job of a server, before its first step; null: it has none. In the write of the snapshot that says so. */
+/**
+ * Sets a server's job before its first step; null removes it. Call it in the write of the snapshot that names the job.
+ */
 export async function setMaintenance(
   tx: Tx,
   serverId: string,
@@ -35,13 +37,13 @@ export async function getMaintenance(db: Sql, serverId: string): Promise<Mainten
   return rows[0];
 }
 
-/** Ids of all servers that have a job. */
+/** Returns the ids of all servers with a job. */
 export async function listServersWithJob(db: Sql): Promise<string[]> {
   const rows = await db.query<{ serverId: string }>('SELECT "serverId" FROM "maintenance"');
   return rows.map(({ serverId }) => serverId);
 }
 
-/** Notes a step as done for good, of this job and no later one. */
+/** Records a step as completed, for this job only. */
 export async function noteStep(tx: Tx, jobId: string, step: string): Promise<void> {
   await tx.run('UPDATE "maintenance" SET "step" = $1 WHERE "jobId" = $2', [step, jobId]);
 }

@@ -5,7 +5,7 @@ import type { Address } from '../kernel/address.ts';
 import type { Clock } from '../kernel/clock.ts';
 import { MINUTE_MS } from '../kernel/units.ts';
 
-/** How long a management port that does not answer as it should is left alone: each try writes to the game's log. */
+/** How long a faulty management port is left alone; each attempt writes to the game's log. */
 export const REST_MS = MINUTE_MS;
 
 export interface ManagedPlayersOptions {
@@ -17,14 +17,17 @@ export interface ManagedPlayersOptions {
 
 /** Counts the players of one server through its management port. */
 export interface ManagedPlayers {
-  /** Null where the game has no such port, or does not answer there. */
+  /** Returns null if the game has no such port, or the port does not answer. */
   count(row: ManagedRow): Promise<number | null>;
   /** Whether the port reports each change. */
   isFollowed(): boolean;
   end(): void;
 }
 
-/** Asks the management port of a running game. Once it has answered, `changed` is called when somebody comes or leaves. */
+/**
+ * Queries the management port of a running game. Once it has answered, `changed` is called when a player joins or
+ * leaves.
+ */
 export function managedPlayers(options: ManagedPlayersOptions, id: string, changed: () => void): ManagedPlayers {
   const { engine, management, clock, rconPassword } = options;
   let address: Address | null = null;

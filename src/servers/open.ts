@@ -1,6 +1,5 @@
 /**
- * Each server is an actor, and does what its statechart says.
- * Never: an effect before the step that asks for it is stored.
+ * Each server is an actor that follows its statechart. Never: an effect before the step that invokes it is stored.
  */
 import type { ConsolePasswords } from '../engines/console/passwords.ts';
 import type { Clock } from '../kernel/clock.ts';
@@ -20,15 +19,18 @@ export interface OpenServersOptions {
   steady: SteadyClock;
   log: Log;
   startTimeoutSeconds: number;
-  /** Told the stable reason whenever a server may not be woken. */
+  /** Called with the stable reason whenever a wake is refused. */
   onRefusal: (reason: string) => void;
 }
 
-/** From the wish until a stop that does not end is a kill: longer than the game's image waits before it kills. */
+/** Time from the request of a stop until the game is killed; longer than the game's image waits before it kills. */
 const STOP_MS = 120_000;
 const INSTALL_MS = 30 * MINUTE_MS;
 
-/** All servers, none of them alive before `openEffects` and `restore`. Other rooms may look them up and follow them at once. */
+/**
+ * Opens all servers. No actor runs before `openEffects` and `restore`, but other rooms may read and follow servers at
+ * once.
+ */
 export function openServers({ startTimeoutSeconds, ...options }: OpenServersOptions): Servers {
   const limits = { startMs: startTimeoutSeconds * 1_000, stopMs: STOP_MS, installMs: INSTALL_MS };
   return createServers({ ...options, limits });
@@ -40,7 +42,7 @@ export interface EffectsSettings {
   gameImage: string;
   sandboxImage: string;
   sandboxFaults: Record<string, string>;
-  /** The idle time of servers that set none. */
+  /** Default for servers without an idle time of their own. */
   idleTimeoutMinutes: number;
   hungAfterSeconds: number;
 }
@@ -74,8 +76,8 @@ export interface OpenEffectsOptions extends Pick<
 }
 
 /**
- * Gives the servers' machines what they make happen: from now on servers take commands. The function it returns is to be called
- * each time the engine has come back after it was out of reach.
+ * Provides the effects of the servers' machines; servers accept commands from now on. Call the returned function each
+ * time the engine has come back after an outage.
  */
 export function openEffects({ servers, steady, passwords, settings, onStep, onClose, ...parts }: OpenEffectsOptions) {
   const { dataDir, gameImage, sandboxImage, sandboxFaults } = settings;

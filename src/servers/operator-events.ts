@@ -5,10 +5,10 @@ import { StatusError } from '../kernel/status.ts';
 import { worthStoring } from './dormant.ts';
 
 /**
- * The events operators can send to a server. All commands except a player's JOIN, replaced by START, and KEEP_AWAKE,
- * the owner's wish. Of the facts only ALARM: it brings a due timeout forward or retries. DOWN, UP and `done` would make
- * the service believe a person about a game that may be running: two games on one world, or one that is not billed.
- * KILL reaches the same by asking the engine.
+ * Events operators can send to a server: all commands except a player's JOIN, replaced by START, and KEEP_AWAKE, which
+ * only the owner sends. The only fact is ALARM, which brings a due timeout forward or retries. DOWN, UP and `done` are
+ * excluded because a false report about a running game would lead to two games on one world, or an unbilled game. KILL
+ * has the same effect but asks the engine.
  */
 export const OPERATOR_EVENTS = [
   'ALARM',
@@ -22,15 +22,15 @@ export const OPERATOR_EVENTS = [
 ] as const;
 export type OperatorEventType = (typeof OPERATOR_EVENTS)[number];
 
-/** Such an event, with the operator and their reason. */
+/** An operator event with its sender and reason. */
 export type OperatorEvent = { type: OperatorEventType; at: number; cause: Cause };
 
-/** An alarm that somebody rings. */
+/** A command or alarm sent by an operator. */
 export type Intervention = Extract<ServerCommand, { type: OperatorEventType }> | (OperatorEvent & { type: 'ALARM' });
 
 const PROBE: Cause = { kind: 'operator', id: '', note: '' };
 
-/** The events that would do something now, by the machine's own word. `at` is the present. */
+/** Returns the events that would change the machine's state now. `at`: the present. */
 export function operatorEvents(snapshot: ServerSnapshot, at: number): OperatorEventType[] {
   if (snapshot.status !== 'active') return [];
   return OPERATOR_EVENTS.filter((type) => {
@@ -40,13 +40,16 @@ export function operatorEvents(snapshot: ServerSnapshot, at: number): OperatorEv
   });
 }
 
-/** An event that a machine does not take now, or that would change nothing; names those that it does take. */
+/**
+ * Returns the error for an event that the machine does not accept now, or that would change nothing. Lists the accepted
+ * ones.
+ */
 export function eventNotLegal(id: string, state: string, event: string, legal: readonly string[]): StatusError {
-  const instead = legal.length === 0 ? 'It takes none now.' : `It takes ${legal.join(', ')}.`;
+  const instead = legal.length === 0 ? 'It accepts no event now.' : `It takes ${legal.join(', ')}.`;
   return new StatusError(
     'FAILED_PRECONDITION',
     'EVENT_NOT_LEGAL',
-    `${event} does nothing to a machine that is ${state}. ${instead}`,
+    `${event} does not apply to a machine that is ${state}. ${instead}`,
     { metadata: { id, state, event, legal: legal.join(' ') } },
   );
 }

@@ -9,7 +9,7 @@ export interface OwnPortsOptions {
   pinger: Pinger;
   clock: Clock;
   game: Game;
-  /** Ports of the game that its owner has asked for: something else than players is meant there. */
+  /** Ports of the game that its owner has opened, for other purposes than players. */
   published: readonly number[];
 }
 
@@ -18,23 +18,26 @@ export interface OwnPortsOptions {
  * addresses.
  */
 export interface OwnPorts {
-  /** Whether what listens there is the game. */
+  /** Whether the program listening at the address is the game. */
   owns(address: Address): Promise<boolean>;
-  /** Resolves once the game, which says that it is ready, listens where players come to. Rejects with EngineError `wrong_port`. */
+  /**
+   * Resolves once the game, which has reported that it is ready, listens on the players' port. Rejects with EngineError
+   * `wrong_port`.
+   */
   untilItListens(signal: AbortSignal): Promise<void>;
   /**
-   * Rejects with EngineError once it shows that players can never come in: `wrong_port` where the game takes them at another
-   * port, `port_in_use` where somebody else has its own. Never resolves.
+   * Rejects with EngineError once players can never join: `wrong_port` if the game accepts them on another port,
+   * `port_in_use` if another program listens on its own. Never resolves.
    */
   untilWrong(signal: AbortSignal): Promise<never>;
 }
 
 const LOOK_EVERY_MS = 3_000;
-/** Between its word that it is ready and the first connection that it takes. */
+/** Longest time between the game's ready message and its first open port. */
 const LISTEN_WITHIN_MS = 30_000;
 const LISTEN_EVERY_MS = 500;
 const PING_TIMEOUT_MS = 1_000;
-/** At most so many of a game's open ports are asked whether players are taken there. */
+/** Limit on a game's open ports that are pinged in search of the players' port. */
 const MOST_PINGED = 8;
 
 export function createOwnPorts({ engine, pinger, clock, game, published }: OwnPortsOptions): OwnPorts {
@@ -49,7 +52,7 @@ export function createOwnPorts({ engine, pinger, clock, game, published }: OwnPo
     return listeners === undefined || listeners.own.includes(port);
   }
 
-  /** Another port at which the game takes players. */
+  /** Returns another port on which the game accepts players. */
   async function elsewhere({ own }: Listeners, { host, port }: Address): Promise<number | undefined> {
     const known = new Set([port, game.rcon?.port, game.management?.port, ...published]);
     const others = own.filter((each) => !known.has(each)).slice(0, MOST_PINGED);

@@ -3,14 +3,14 @@ import type { Joined, Presence as PresencePort } from '../../proxy/ports.ts';
 import type { Clock } from '../kernel/clock.ts';
 
 /**
- * The players joined to the games, as last reported by the proxies. In memory only: proxies report everything to a
- * service that has just started.
+ * The players on the games, as last reported by the proxies. In memory only: after a restart of the service, proxies
+ * report everything again.
  */
 export interface Presence extends PresencePort {
   of(serverId: string): JoinedPlayers;
-  /** Calls when the number of players inside a game changes. Returns the cancellation. */
+  /** Registers a listener for changes of a game's player count. Returns a function that removes it. */
   follow(listener: (serverId: string) => void): () => void;
-  /** The run is over: the next one begins without players. */
+  /** Forgets the players of a run that is over. */
   forget(serverId: string): void;
   /** Until this settles, reports are incomplete and no player counts as gone. */
   expect(report: Promise<unknown>): void;
@@ -51,7 +51,7 @@ export function createPresence(clock: Clock): Presence {
     isKnown: () => awaited === 0,
     forget(serverId) {
       const { inside, knocking } = known.get(serverId) ?? NOBODY;
-      // Connections still open close in a moment and are then reported.
+      // Connections still open will close in a moment and be reported then.
       if (inside + knocking === 0) known.delete(serverId);
       else known.set(serverId, { inside: 0, knocking: inside + knocking, insideAt: null });
     },

@@ -12,19 +12,19 @@ import { type OwnPorts, createOwnPorts } from './own-ports.ts';
 import type { ServerRow } from './rows.ts';
 import { keptText } from './run-log.ts';
 
-/** Between two status requests to a game that is starting. */
+/** Interval of status requests to a starting game. */
 const PING_EVERY_MS = 500;
 const PING_TIMEOUT_MS = 2_000;
-/** RCON opens after the world is there; asking earlier only fills the game's log. */
+/** RCON opens after the world is loaded; earlier attempts only fill the game's log. */
 const CONSOLE_EVERY_MS = 3_000;
-/** The management port opens before the world is there, and a question leaves no trace. */
+/** The management port opens before the world is loaded, and requests leave no trace. */
 const MANAGEMENT_EVERY_MS = 1_000;
-/** Before a log that broke off is read on. */
+/** Delay before an interrupted log is read again. */
 const LOG_RETRY_MS = 1_000;
-/** As many of the newest lines as a diagnosis reads. */
+/** Number of lines kept; a diagnosis reads no more. */
 const KEPT_LINES = 2_000;
 
-/** Made once: an abort makes an error with a stack of its own where it is given none. */
+/** Created once: without a reason, each abort creates an error with a stack. */
 const READY = new Error('the game is ready, or will not be');
 
 /** The game ended before it was ready. */
@@ -47,12 +47,12 @@ export interface Waiting {
   clock: Clock;
   row: ServerRow;
   rconPassword: string;
-  /** The last log line before this boot; what an earlier run printed says nothing of this one. */
+  /** The last log line before this boot. Earlier runs' output must not count. */
   after: string | undefined;
   game: Game;
-  /** Given to the outside. */
+  /** The server's published ports. */
   published: readonly PublishedPort[];
-  /** When the start was asked for, to reckon the percentage by. */
+  /** When the start was requested; the base of the percentage. */
   since: number;
   progress: (phase: StartupPhase, percent: number) => void;
   /** Called for each line of the log. */
@@ -61,10 +61,10 @@ export interface Waiting {
 }
 
 /**
- * Resolves when the game can take players: the first of a status answer, a console answer, its own `Done` line and what its
- * management port says. An open port alone proves nothing, because games listen before their world is loaded; and an answer
- * counts only where it is the game that gives it. Rejects with GameEnded, with EngineError where players can never come in,
- * or as `signal` says.
+ * Resolves once the game accepts players: on the first of a status answer, a console answer, its own `Done` line, or a
+ * report of its management port. An open port alone proves nothing, because games listen before their world is loaded.
+ * Answers of other programs do not count. Rejects with GameEnded, with EngineError if players can never join, or with
+ * the reason of `signal`.
  */
 export async function untilReady(waiting: Waiting): Promise<void> {
   const over = new AbortController();
@@ -110,7 +110,8 @@ async function readLog(waiting: Waiting, signal: AbortSignal): Promise<void> {
       signal.throwIfAborted();
       const game = await engine.inspect(row.id);
       if (!game?.up) throw new GameEnded(game?.exit ?? null, lines.slice(-KEPT_LINES));
-      // The log ended before the game did, as when the engine went away and came back: it is taken up where it broke off.
+      // The log ended before the game, for example because the engine went away and came back. Continue where it broke
+      // off.
     }
   } finally {
     ticking();
@@ -160,7 +161,7 @@ async function areOwn(ports: OwnPorts, ...addresses: readonly (Address | null)[]
   return true;
 }
 
-/** Calls once a second until cancelled or aborted. */
+/** Calls `each` once a second until cancelled or aborted. Returns the cancellation. */
 function tick(clock: Clock, signal: AbortSignal, each: () => void): () => void {
   let cancel = () => {};
   const next = () => {

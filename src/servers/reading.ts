@@ -15,7 +15,7 @@ export interface ServerReadingOptions extends Pick<ServersOptions, 'store' | 'cl
 }
 
 const STATECHART = statechartOf(serverMachine);
-/** As many rows as are made into servers in a few ms. */
+/** Number of rows converted to servers within a few ms. */
 const PAGE = 250;
 const COMMANDS = [
   'START',
@@ -29,7 +29,7 @@ const COMMANDS = [
   'DELETE',
 ] as const;
 
-/** Reads of servers beyond their present state, and waits for changes. */
+/** Reads servers beyond their present state and waits for changes. */
 export function createServerReading(
   options: ServerReadingOptions,
 ): Pick<Servers, 'pagesByAccount' | 'listByAccount' | 'inspect' | 'until'> {

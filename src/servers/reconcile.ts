@@ -18,17 +18,20 @@ export interface ReconcileOptions {
   workers?: DiagnoserOptions['workers'];
   /** Called each time the engine has come back. */
   onReturn?: () => void;
-  /** Called each time the engine has gone out of reach. */
+  /** Called each time the engine has become unreachable. */
   onAway?: () => void;
-  /** Called with what the engine has just shown of a server, before the server hears of it. */
+  /** Called with the engine's view of a server before the server is notified. */
   onLook?: (serverId: string, game: Game | undefined) => void;
 }
 
-/** Exit codes of a process that was ended from outside: by the runner's own kill, or by SIGKILL. */
+/** Exit codes of a process killed from outside: by the runner, or by SIGKILL. */
 const KILLED = new Set([255, 137]);
-/** Exit by SIGTERM, which this service does not send to a wanted game: the machine is shutting down, for example. */
+/**
+ * Exit code after SIGTERM, which this service never sends to a wanted game. It indicates a shutdown of the machine, for
+ * example.
+ */
 const TERMINATED = 143;
-/** A game's answer to `stop` from its console or an operator. Chat begins with `<name>`. */
+/** A game's log line after `stop` from its console or an operator. Chat begins with `<name>`. */
 const TOLD_TO_STOP = /\]:? (?:\[[^\]]{1,64}: )?Stopping the server\]?$/;
 const RETRY_MS = 5_000;
 const LONGEST_RETRY_MS = 30_000;
@@ -36,9 +39,9 @@ const LONGEST_RETRY_MS = 30_000;
 const EVERY_MS = MINUTE_MS;
 
 /**
- * Compares the engine's games with the actors: at the start, after the engine was away, at each of its events, and once
- * a minute. The machines decide what follows. Facts that could not be stored are sent again. Games without a server are
- * removed. Returns the function that ends it.
+ * Compares the engine's games with the actors: at the start, after an outage of the engine, at each of its events, and
+ * once a minute. The machines decide what follows. Facts that could not be stored are sent again. Games without a
+ * server are removed. Returns a function that ends the comparison.
  */
 export async function startReconcile(options: ReconcileOptions): Promise<() => void> {
   const comparison = new Comparison(options);
@@ -68,7 +71,7 @@ class Comparison {
     this.#unwatch();
   }
 
-  /** Compares everything, and again in a minute; sooner where it could not. */
+  /** Compares everything, and again after a minute, or sooner after a failure. */
   async resync(thorough = true): Promise<void> {
     this.#cancelNext();
     if (this.#closed) return;
@@ -101,7 +104,7 @@ class Comparison {
     });
   }
 
-  /** `thorough`: asks the engine about each game, also where its list shows what the server believes. */
+  /** `thorough`: inspects each game, even if the engine's list matches the actors. */
   async #everything(thorough: boolean): Promise<void> {
     const { engine, servers } = this.#options;
     const games = new Map(
@@ -131,7 +134,7 @@ class Comparison {
         this.#pending.delete(id);
       } catch (error) {
         this.#pending.set(id, missed);
-        // One server's trouble is not that of the others; an engine out of reach is.
+        // Only an unreachable engine affects the other servers.
         if (error instanceof EngineError && error.code === 'engine_unavailable') throw error;
         failures.push(error);
       }
@@ -139,7 +142,7 @@ class Comparison {
     if (failures.length > 0) throw failures[0];
   }
 
-  /** Removes a game whose server is gone; false where it has one. */
+  /** Removes a game whose server is gone. Returns false if the server exists. */
   async #sweepUnowned({ serverId, up }: Game): Promise<boolean> {
     const { engine, servers, log } = this.#options;
     if ((await servers.get(serverId)) !== undefined || this.#beingDeleted(serverId)) return false;
@@ -152,7 +155,7 @@ class Comparison {
     return this.#options.servers.live().some(({ row, state }) => row.id === id && state === 'deleting');
   }
 
-  /** Asks the engine anew, since an event may be older than what happened after it. */
+  /** Inspects the game again, because an event may be out of date. */
   async #compare(id: string, missed: boolean): Promise<void> {
     const { engine, servers, clock, dataDir, onLook } = this.#options;
     const before = await servers.get(id);
@@ -163,13 +166,13 @@ class Comparison {
     }
     const now = await servers.get(id);
     if (now?.state !== 'running' || game?.up) return;
-    // The engine may have shown the run before this one.
+    // The engine may have returned the run before this one.
     if (before?.state !== 'running' || before.context.readyAt !== now.context.readyAt) return this.#compare(id, missed);
     const { logAfter, wokenAt } = now.context;
     const lines = sinceReady(await linesBehind(engine, id, logAfter));
     const report = await newestCrashReport(dataRoot(dataDir, id), wokenAt ?? at);
     const failure = await this.#diagnose(now.row, { lines, report, exit: game?.exit ?? null, phase: 'run' });
-    // Reading the log took a while: what is said must still be about the run that ended.
+    // Reading the log took time; the run must still be the same.
     if ((await servers.get(id))?.context.readyAt !== now.context.readyAt) return;
     onLook?.(id, game);
     const how = endingOf(game?.exit ?? null, missed, lines);
@@ -183,15 +186,16 @@ class Comparison {
   }
 }
 
-/** Ends a game that has no server, and removes what the engine keeps of it. */
+/** Kills a game without a server and removes its data from the engine. */
 export async function removeGame(engine: Pick<Engine, 'kill' | 'erase'>, serverId: string): Promise<void> {
   await engine.kill(serverId);
   await engine.erase(serverId);
 }
 
 /**
- * Classifies an unwatched end: the engine or the machine went away, not the game. An orderly end is a wish only if the
- * game received a stop command; else its engine may be going down, or the game ended by itself.
+ * Classifies the end of a game. An end that was missed may be due to the engine or the machine. An orderly end is
+ * intended only if the game received a stop command; otherwise its engine may be going down, or the game ended by
+ * itself.
  */
 function endingOf(exit: Exit | null, missed: boolean, lines: string[]): Ending {
   const code = exit?.code ?? null;

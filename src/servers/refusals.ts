@@ -3,7 +3,7 @@ import { inProgress } from '../jail/change-lock.ts';
 import { StatusError, preconditionFailure } from '../kernel/status.ts';
 import type { ServerNow } from './server-now.ts';
 
-/** A command that the server's state does not take, with what to do instead. */
+/** Returns the refusal of a command in the server's state, with a suggestion. */
 export function notAllowed({ row, state, context }: ServerNow, command: ServerCommand): StatusError {
   if (command.type === 'MAINTAIN' && context.job !== null) return inProgress(row.id, context.job.kind);
   const sentence =
@@ -12,7 +12,7 @@ export function notAllowed({ row, state, context }: ServerNow, command: ServerCo
   return wrongState(`SERVER_${state.toUpperCase()}`, `${sentence} The server is ${state}.`, metadata);
 }
 
-/** A refusal for the state that a server is in. FAILED_PRECONDITION. */
+/** Returns a refusal because of a server's state. FAILED_PRECONDITION. */
 export function wrongState(
   reason: string,
   sentence: string,
@@ -22,14 +22,14 @@ export function wrongState(
   return new StatusError('FAILED_PRECONDITION', reason, sentence, { metadata, details });
 }
 
-/** The settings of a run, and its price, do not change during it. */
+/** Returns the refusal of changes that must not happen during a run, such as its settings and price. */
 export function notStopped({ row, state, context }: ServerNow): StatusError {
   if (context.job !== null) return inProgress(row.id, context.job.kind);
-  const sentence = 'Stop the server first: this changes only while it is stopped.';
+  const sentence = 'Stop the server to change this.';
   return wrongState('SERVER_NOT_STOPPED', sentence, { server: row.id, state });
 }
 
-/** No online player has this name. */
+/** Returns the refusal if no online player has this name. */
 export function playerNotOnline({ row }: Pick<ServerNow, 'row'>, name: string): StatusError {
   return new StatusError('NOT_FOUND', 'PLAYER_NOT_ONLINE', `${name} is not playing right now.`, {
     metadata: { server: row.id, name },
@@ -41,7 +41,7 @@ const REFUSALS: Partial<Record<ServerCommand['type'], Partial<Record<ServerState
     installing: 'Wait until the install has finished, then start it.',
     install_failed: 'Retry the install first.',
   },
-  JOIN: { start_failed: 'It failed to start too often; its owner has to start it.' },
+  JOIN: { start_failed: 'It failed to start too often. Its owner must start it.' },
   RESTART: { other: 'Only an awake server can be restarted; start it instead.' },
   RETRY_INSTALL: { other: 'There is no failed install to retry.' },
   REINSTALL: { other: 'Stop it first, then change what is installed.' },

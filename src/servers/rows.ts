@@ -8,13 +8,10 @@ import { countOf } from '../store/count.ts';
 import { isDuplicate } from '../store/errors.ts';
 import type { Sql, Store, Tx } from '../store/store.ts';
 
-/**
- * Whose clients can play: those of the server's own version alone, of any version, or, by default, what its software says of
- * itself.
- */
+/** Client versions that can play: the server's own only, any, or, by default, those its software reports. */
 export type ClientVersions = 'auto' | 'own' | 'any';
 
-/** An owner's settings and the remains of runs. The live part of a server is its actor's snapshot. */
+/** An owner's settings and data kept from earlier runs. The actor's snapshot holds the live part. */
 export interface ServerRow extends OwnerSettings {
   /** A slug, also the host name's first label; unique in the installation. */
   id: string;
@@ -28,13 +25,13 @@ export interface ServerRow extends OwnerSettings {
   alertWebhookUrl: string;
   sftpEnabled: boolean;
   waitingRoom: boolean;
-  /** Which clients' versions can play: see `ClientVersions`. */
+  /** Client versions that can play: see `ClientVersions`. */
   clientVersions: ClientVersions;
   createdAt: number;
   updatedAt: number;
   /** Durations of the last ten cold starts, in ms, newest last. */
   coldStartsMs: number[];
-  /** The last status JSON the game gave; '' if it never ran. */
+  /** The game's last status, as JSON; '' if it never ran. */
   lastStatus: string;
   /** The actor's persisted snapshot (XState), as JSON text. */
   snapshot: string;
@@ -99,7 +96,7 @@ const COLUMNS: Readonly<Record<string, unknown>> = servers.options.columns;
 /** The columns an owner or a run may change; only `saveSnapshot` writes the rest. */
 export type ServerPatch = Partial<Omit<ServerRow, 'id' | 'accountId' | 'createdAt' | 'snapshot' | 'state'>>;
 
-/** ALREADY_EXISTS where another server has the id or the host name. */
+/** Throws ALREADY_EXISTS if another server has the id or the host name. */
 export async function insertServer(tx: Tx, row: ServerRow): Promise<void> {
   try {
     await tx.manager.insert(servers, row);
@@ -109,7 +106,7 @@ export async function insertServer(tx: Tx, row: ServerRow): Promise<void> {
   }
 }
 
-/** Another server has the id or the host name. */
+/** Returns the error for an id or host name that another server has. */
 export function serverExists({ id, hostname }: Pick<ServerRow, 'id' | 'hostname'>, cause?: unknown): StatusError {
   const message = `There is a server called ${id} already, or one at ${hostname}; choose another name.`;
   return new StatusError('ALREADY_EXISTS', 'SERVER_EXISTS', message, { metadata: { hostname, id }, cause });
@@ -120,7 +117,7 @@ export async function getServer(db: Sql, id: string): Promise<ServerRow | undefi
   return rows.map(serverRow)[0];
 }
 
-/** The rows of these servers, as far as they are there; in no order. */
+/** Returns the existing rows of these servers, in no particular order. */
 export async function listServersById(db: Sql, ids: readonly string[]): Promise<ServerRow[]> {
   const found: ServerRow[] = [];
   for (let from = 0; from < ids.length; from += MOST_IDS) {
@@ -132,11 +129,11 @@ export async function listServersById(db: Sql, ids: readonly string[]): Promise<
   return found;
 }
 
-/** As many as one query names. */
+/** Limit of ids per query. */
 const MOST_IDS = 500;
 
 /**
- * NOT_FOUND if the server is missing or being deleted: nothing new may be attached to it, because it would never be
+ * NOT_FOUND if the server is missing or being deleted: new rows must not be attached to it, because they would never be
  * removed.
  */
 export async function requireServer(tx: Tx, id: string): Promise<void> {
@@ -147,7 +144,7 @@ export async function requireServer(tx: Tx, id: string): Promise<void> {
 /** A server's position among those of its account, oldest first. */
 export type ServerPlace = Pick<ServerRow, 'createdAt' | 'id'>;
 
-/** At most so many of an account's servers, oldest first: the first ones, or those behind a place. */
+/** Returns up to `limit` of an account's servers, oldest first, optionally after a place. */
 export async function listServersByAccount(
   db: Pick<Store, 'query' | 'dialect'>,
   accountId: string,
@@ -161,27 +158,27 @@ export async function listServersByAccount(
   return rows.map((row) => ('packed' in row ? unpacked(row) : serverRow(row)));
 }
 
-/** How many servers an account has, but for those being deleted. */
+/** Returns the number of an account's servers, except those being deleted. */
 export async function countServersOfAccount(db: Sql, accountId: string): Promise<number> {
   const sql = `SELECT COUNT(*) AS "count" FROM "servers" WHERE "accountId" = $1 AND "state" <> 'deleting'`;
   return countOf(db, sql, [accountId]);
 }
 
-/** RAM of an account's servers together, asleep or awake, without one of them. */
+/** Returns the total RAM of an account's servers, asleep or awake, optionally without one of them. */
 export async function ramOfAccount(db: Sql, accountId: string, without = ''): Promise<number> {
   const sql = `SELECT COALESCE(SUM("ramMb"), 0) AS "count" FROM "servers"
     WHERE "accountId" = $1 AND "id" <> $2 AND "state" <> 'deleting'`;
   return countOf(db, sql, [accountId, without]);
 }
 
-/** How many servers are not at rest, those being deleted too. */
+/** Returns the number of servers not at rest, including those being deleted. */
 export async function countAwake(db: Sql): Promise<number> {
   const sql = `SELECT "state", COUNT(*) AS "count" FROM "servers" GROUP BY "state"`;
   const found = await db.query<{ state: string; count: number | string }>(sql, []);
   return found.reduce((sum, { state, count }) => sum + (isTagged(state, 'at-rest') ? 0 : Number(count)), 0);
 }
 
-/** All servers, as far as players may see them. */
+/** Returns all servers with the columns that players may see. */
 export async function listRoutes(db: Sql): Promise<RouteRow[]> {
   const rows = await db.query<StoredRoute>(
     `SELECT "id", "name", "hostname", "state", "type", "motd", "version", "properties", "waitingRoom", "clientVersions",
@@ -190,12 +187,12 @@ export async function listRoutes(db: Sql): Promise<RouteRow[]> {
   return rows.map(routeRow);
 }
 
-/** The ids of all servers, those being deleted too. */
+/** Returns the ids of all servers, including those being deleted. */
 export async function listServerIds(db: Sql): Promise<string[]> {
   return (await db.query<{ id: string }>('SELECT "id" FROM "servers"')).map(({ id }) => id);
 }
 
-/** Writes the given fields only. NOT_FOUND for an unknown server. */
+/** Writes the given fields only. Throws NOT_FOUND for an unknown server. */
 export async function patchServer(tx: Tx, id: string, fields: ServerPatch): Promise<void> {
   const given = Object.entries(fields).filter(([, value]) => value !== undefined);
   if (given.length === 0) return;
@@ -210,12 +207,12 @@ export async function patchServer(tx: Tx, id: string, fields: ServerPatch): Prom
   if ((await tx.run(sql, [...values, id])) !== 1) throw serverNotFound(id);
 }
 
-/** Removes the row and its transitions; nothing happens for an unknown server. */
+/** Removes the row and its transitions; no-op for an unknown server. */
 export async function deleteServer(tx: Tx, id: string): Promise<void> {
   await tx.run('DELETE FROM "servers" WHERE "id" = $1', [id]);
 }
 
-/** A row as raw SQL gives it: JSON is still text. */
+/** A row as returned by raw SQL, with JSON still as text. */
 type Stored<Row, Json extends keyof Row> = Omit<Row, Json> & Record<Json, string>;
 
 /** SQLite has no booleans. */
@@ -227,7 +224,10 @@ type StoredServer = StoredFlags<Stored<ServerRow, 'properties' | 'coldStartsMs'>
 
 type StoredRoute = StoredFlags<Stored<RouteRow, 'properties'>, 'waitingRoom'>;
 
-/** A row as one text: SQLite's driver gives columns one by one, which takes longer than all else of a list. */
+/**
+ * A row packed into one text, because SQLite's driver is slow at returning single columns: that would take most of a
+ * list's time.
+ */
 interface PackedRow {
   packed: string;
 }

@@ -1,10 +1,10 @@
-/** The output of one run or one installation, cut from a log that spans all of a server's. */
+/** The output of one run or installation, cut from a server's whole log. */
 import type { Engine } from '../engines/engine.ts';
 import { saysReady } from '../game/boot-log.ts';
 import { MAX_LINE_CHARS } from '../game/diagnosis/line.ts';
 import { shortText } from '../kernel/short-text.ts';
 
-/** As many of the newest lines as a diagnosis reads. */
+/** Number of lines that a diagnosis reads. */
 const MAX_LINES = 2_000;
 
 /** Returns where a server's log ends now; null if it is empty. Rejects if the engine cannot tell. */
@@ -14,7 +14,7 @@ export async function lastPosition(engine: Engine, id: string): Promise<string |
   return position;
 }
 
-/** The newest lines, of those behind a position where one is given and still kept; none where the engine cannot say. */
+/** Returns the newest lines after a position if one is given and still kept; [] if the engine is unavailable. */
 export async function linesBehind(engine: Engine, id: string, position: string | null): Promise<string[]> {
   let lines: string[] = [];
   try {
@@ -23,17 +23,20 @@ export async function linesBehind(engine: Engine, id: string, position: string |
       else lines.push(keptText(line.text));
     }
   } catch {
-    // The engine is away; the failure that brought us here says so already.
+    // The engine is away, which the present failure already reports.
   }
   return lines;
 }
 
-/** As much of a line as a diagnosis reads; games may print lines of 64 KB by the thousand. */
+/** Returns as much of a line as a diagnosis reads; games may print thousands of lines of 64 KB. */
 export function keptText(text: string): string {
   return shortText(text, MAX_LINE_CHARS);
 }
 
-/** The lines after the game last said that it was ready: earlier ones cannot explain why it ended, as it ran on after them. */
+/**
+ * Returns the lines after the game's last ready message. The game ran on after earlier lines, so they cannot explain
+ * its end.
+ */
 export function sinceReady(lines: string[]): string[] {
   return lines.slice(lines.findLastIndex(saysReady) + 1);
 }

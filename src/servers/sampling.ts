@@ -10,16 +10,19 @@ import type { Presence } from './presence.ts';
 import type { ServerNow } from './server-now.ts';
 import { type Silence, type SilenceOptions, listenFor } from './silence.ts';
 
-/** A running game is asked for its players this often. */
+/** Interval at which a running game is asked for its players. */
 export const SAMPLE_MS = 15_000;
-/** Vanilla keeps its status answer for 5 s: a younger change of players may be missing in it. */
+/** Vanilla caches its status answer for 5 s, so it may miss newer changes of players. */
 const STALE_MS = 5_000;
-/** While the proxies have not told yet who is there, no reading is taken: a game must not be put to sleep under its players. */
+/**
+ * Retry delay while the proxies have not reported their players. Without those, a reading could put a game to sleep
+ * under its players.
+ */
 const UNKNOWN_MS = 250;
-/** Players who come and go at the same time are one reading. */
+/** Joins and leaves within this time become one reading. */
 const GATHER_MS = 100;
 const PING_TIMEOUT_MS = 3_000;
-/** More bytes than these behind a status are not kept. */
+/** Limit of bytes kept after a status. */
 const MAX_TAIL_BYTES = 8 * KIB;
 
 interface SamplingOptions extends ManagedPlayersOptions {
@@ -27,18 +30,18 @@ interface SamplingOptions extends ManagedPlayersOptions {
   console: Console;
   presence: Pick<Presence, 'of' | 'forget' | 'isKnown' | 'follow'>;
   idleAfterMs: number;
-  /** How long a game that used to answer may be silent; 0: for ever. */
+  /** How long a game that used to answer may be silent; 0: unlimited. */
   hungAfterMs: number;
   engine: SilenceOptions['engine'];
   log: Log;
 }
 
 /**
- * Sends a SAMPLE regularly until the returned function is called. Our own requests do not count as activity; players
- * counted by the game do, and so do those the proxy has joined but the game may not count yet. A game with a
- * management port is asked there, immediately when it reports a player; else its status counts. If that does not
- * answer, the console's `list` is used; if nothing answers, players is null. Between two readings the count follows the
- * proxies, which see joins and leaves immediately.
+ * Sends a SAMPLE regularly until the returned function is called. The service's own requests do not count as activity.
+ * Players counted by the game do, and so do those the proxy has connected but the game may not count yet. The count
+ * comes from the management port, which also reports changes at once; else from the status; else from the console's
+ * `list`. If none of them answers, players is null. Between readings the count follows the proxies, which see joins and
+ * leaves immediately.
  */
 export function sampleEvery(
   options: SamplingOptions,
@@ -52,7 +55,7 @@ export function sampleEvery(
   let cancel = () => {};
   let gathering: (() => void) | undefined;
   let over = false;
-  /** The last count, with the players that the proxies saw inside then. */
+  /** The last count, and the players that the proxies saw at that time. */
   let counted: { online: number; inside: number } | undefined;
   let changedAt = -Infinity;
   const unfollow = presence.follow((serverId) => void (serverId === id && followProxies()));
@@ -94,7 +97,7 @@ export function sampleEvery(
     send({
       type: 'SAMPLE',
       at: clock.now(),
-      // A plugin may show any number, in the status and in the reply to `list`.
+      // A plugin may report any number, in the status and in the reply to `list`.
       players: online === null ? null : Math.min(Math.max(0, online), INT32_MAX),
       joined: presence.of(id),
       idleAfterMs: minutes > 0 ? minutes * MINUTE_MS : idleAfterMs,
@@ -116,7 +119,7 @@ export function sampleEvery(
 
 interface Players {
   online: number | null;
-  /** Whether a port of the game has. */
+  /** Whether one of the game's ports has answered. */
   answered: boolean;
 }
 
@@ -150,8 +153,8 @@ async function ping(
 }
 
 /**
- * The part of a status that the server list shows while the server sleeps: without players, and without the description, which
- * changes often. The bytes behind the JSON follow on a line of their own, in Base64.
+ * Returns the part of a status that the server list shows while the server sleeps: without players, and without the
+ * description, which changes often. Bytes after the JSON follow on a separate line, in Base64.
  */
 function lastingStatus({ raw, tail }: GameStatus): string {
   const shown = JSON.parse(raw) as { players?: { max?: number } };
@@ -167,7 +170,7 @@ async function listed({ console, rconPassword }: SamplingOptions, { row, context
   return { online: listedCount(reply ?? ''), answered: reply !== undefined };
 }
 
-/** That a game refuses is an answer too. */
+/** A refusal by the game also counts as an answer. */
 function saidNo(error: unknown): string | undefined {
   return error instanceof ConsoleError && error.reason === 'refused' ? '' : undefined;
 }

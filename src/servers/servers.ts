@@ -14,35 +14,38 @@ import type { RowChange, ServerNow } from './server-now.ts';
 import type { TransitionRow } from './transition-rows.ts';
 import type { CheckedCommand, WakeCheck } from './wake-checks.ts';
 
-/** Every server of the installation, each one an actor. */
+/** All servers of the installation, each one an actor. */
 export interface Servers {
-  /** Stores the server and its first snapshot; with a mod pack it goes to `installing`. ALREADY_EXISTS for a taken id or host name. */
+  /**
+   * Stores the server and its first snapshot; with a mod pack it goes to `installing`. ALREADY_EXISTS if the id or host
+   * name is taken.
+   */
   create(row: ServerRow, cause: Cause): Promise<ServerNow>;
   /** Undefined for unknown servers and for those being deleted. */
   get(id: string): Promise<ServerNow | undefined>;
-  /** How many an account has. */
+  /** Returns the number of an account's servers. */
   count(accountId: string): Promise<number>;
-  /** RAM of an account's servers together, asleep or awake. */
+  /** Returns the total RAM of an account's servers, asleep or awake. */
   ramMb(accountId: string): Promise<number>;
   listByAccount(accountId: string): Promise<ServerNow[]>;
-  /** An account's servers in pages of at most `size`, each read when it is asked for, from a place on. */
+  /** Yields an account's servers in pages of at most `size` from a place on. Each page is read on demand. */
   pagesByAccount(accountId: string, size: number, after?: ServerPlace): AsyncGenerator<ServerPage>;
   /**
-   * Gives a command and resolves once it is stored. NOT_FOUND; FAILED_PRECONDITION where the state does not allow it;
-   * UNAVAILABLE where it could not be stored (then nothing has happened). `fields` are what its owner changes with it, in the
-   * same write.
+   * Sends a command and resolves once it is stored. NOT_FOUND; FAILED_PRECONDITION if the state does not allow it;
+   * UNAVAILABLE if it could not be stored, in which case it had no effect. `fields` are changes of the row for the same
+   * write.
    */
   send(id: string, command: ServerCommand, fields?: Partial<ServerRow>): Promise<ServerNow>;
   /**
-   * Gives an operator's event, also to a server that is being deleted; otherwise as `send`. FAILED_PRECONDITION
-   * EVENT_NOT_LEGAL, which names what would be taken.
+   * Sends an operator's event, also to a server that is being deleted; otherwise like `send`. FAILED_PRECONDITION
+   * EVENT_NOT_LEGAL, listing the accepted events.
    */
   intervene(id: string, event: Intervention): Promise<void>;
-  /** Changes what the owner sets; effects read it when they next act. `also` runs in the same write. */
+  /** Changes an owner's settings, which effects read on their next action. `also` runs in the same write. */
   patch(id: string, change: RowChange, also?: (tx: Tx) => Promise<void>): Promise<ServerNow>;
   /**
-   * Changes what a run is made and charged by: NOT_FOUND; FAILED_PRECONDITION SERVER_NOT_STOPPED where anything of the
-   * server runs or is about to. What would wake it meanwhile waits until the change is stored.
+   * Changes settings that must not change during a run. NOT_FOUND; FAILED_PRECONDITION SERVER_NOT_STOPPED if anything
+   * of the server runs or is about to. Wakes wait until the change is stored.
    */
   patchAtRest(id: string, change: RowChange, also?: (tx: Tx) => Promise<void>): Promise<ServerNow>;
   inspect(id: string): Promise<MachineView | undefined>;
@@ -51,36 +54,45 @@ export interface Servers {
    * ignores it. Rejects if it could not be stored: then send it again.
    */
   tell(id: string, fact: ServerEvent): Promise<void>;
-  /** Calls after every change of any server, with null once it is gone. Returns the cancellation. */
+  /**
+   * Registers a listener for changes of any server, called with null once a server is gone. Returns a function that
+   * removes it.
+   */
   observe(listener: (id: string, now: ServerNow | null) => void): () => void;
-  /** Reports every step of every server once it is stored, readings excluded. Returns the cancellation. */
+  /** Reports each stored step of any server, readings excluded. Returns a function that removes the listener. */
   follow(listener: StepListener): () => void;
-  /** Resolves with the first state of the server, the present one included, that satisfies; rejects when `signal` fires. */
+  /**
+   * Resolves with the first state of the server, including the present one, that satisfies the condition. Rejects when
+   * `signal` fires.
+   */
   until(id: string, satisfies: (now: ServerNow | null) => boolean, signal: AbortSignal): Promise<ServerNow | null>;
   /**
-   * From now on asks `check` before one of these commands: by default those that wake a server that is not awake, or will
-   * once it has stopped. With CREATE, one that is refused leaves no server behind. Returns the cancellation.
+   * Runs `check` before each of these commands from now on. By default these are the commands that wake a sleeping
+   * server, or queue a wake. A refused CREATE leaves no server behind. Returns a function that removes the check.
    */
   checkWakes(check: WakeCheck, commands?: readonly CheckedCommand[]): () => void;
   /** Returns the first refusal of a player's join by the wake checks; undefined if none refuses. */
   refusal(id: string): Promise<StatusError | undefined>;
   /**
    * Returns the refusals of a join or start of several servers, for display: from known data, with as few reads for
-   * many as for one. Servers without a known refusal are missing.
+   * many as for one. The map only has servers with a known refusal.
    */
   refusals(ids: readonly string[], command: 'JOIN' | 'START'): Promise<Map<string, StatusError>>;
-  /** Says what the machines make happen and what is stored with their steps: once, before the first command and `restore`. */
+  /**
+   * Provides the machines' effects and the writes stored with their steps. Call it once, before the first command and
+   * `restore`.
+   */
   provide(parts: ServerParts): void;
-  /** Brings every server that is not at rest back to life. */
+  /** Restores the actors of all servers that are not at rest. */
   restore(): Promise<void>;
-  /** The awake, passing and failed ones: all that the engine may know something of. */
+  /** Returns all servers that the engine may know: awake, in transition, or failed. */
   live(): ServerNow[];
   /**
-   * The job on a server's files from the moment it is accepted (synchronously) until it has ended, stored or not. A server whose
-   * last change could not be stored counts as having one until it is known what is.
+   * Returns the job on a server's files, from its synchronous acceptance until it has ended, stored or not. A server
+   * whose last change could not be stored counts as having a job until its stored state is known.
    */
   jobOf(id: string): string | undefined;
-  /** Stops all actors as they are, after their last change is stored; games run on. */
+  /** Stops all actors after their last change is stored. Games keep running. */
   close(): Promise<void>;
 }
 
@@ -91,9 +103,9 @@ export interface ServersOptions {
   steady: SteadyClock;
   log: Log;
   limits: ServerLimits;
-  /** Runs in the write of every step of every server. Default: into the audit log. */
+  /** Runs in the write of each step of any server. Default: adds an audit entry. */
   audit?: (tx: Tx, server: ServerRow, step: ServerStep) => Promise<void>;
-  /** Told the stable reason whenever a server may not be woken. */
+  /** Called with the stable reason whenever a wake is refused. */
   onRefusal?: (reason: string) => void;
 }
 
@@ -109,19 +121,19 @@ export interface ServerParts {
   onStep?: OnStep | undefined;
 }
 
-/** A server's machine laid open (operation InspectMachine). */
+/** The internals of a server's machine (operation InspectMachine). */
 export interface MachineView {
-  /** `maintaining`: a job is done on its files, and for everybody else it is `hibernated`. */
+  /** `maintaining`: a job runs on its files; shown as `hibernated` elsewhere. */
   state: ServerState | 'maintaining';
   /** State path: `stopping.halting`. */
   path: string;
-  /** The job that is done, or waits for the stop before it. */
+  /** The job that runs, or waits for the stop before it. */
   job: Pick<Job, 'kind' | 'target'> | null;
-  /** Why the last job was given up; '' where it was not. */
+  /** Why the last job failed; '' if it did not. */
   jobError: string;
   /** When the present state was entered; null before the first transition. */
   since: number | null;
-  /** Commands that would be taken now. */
+  /** Commands accepted now. */
   allowedEvents: string[];
   deadlines: { name: string; at: number }[];
   /** The newest 50, newest first. */
@@ -130,7 +142,7 @@ export interface MachineView {
   definition: unknown;
 }
 
-/** Some of an account's servers, oldest first. */
+/** One page of an account's servers, oldest first. */
 export interface ServerPage {
   servers: ServerNow[];
   /** Start of the next page; undefined on the last. */

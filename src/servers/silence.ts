@@ -17,13 +17,16 @@ export interface SilenceOptions {
 }
 
 const LAST_LINES = 20;
-/** A clock that is set, or a machine that was asleep, makes no silence longer than that. */
+/**
+ * Limit of the silence added between two calls, so that a changed clock or a suspended machine does not count as
+ * silence.
+ */
 const MOST_BETWEEN_MS = MINUTE_MS;
 
 /**
- * Follows one running game. Each look says whether a port of it has answered; where none has, a new line in its log is a sign of
- * life too. Nothing is concluded while the engine, or the node of the game, cannot be asked, or shows no game: then its end is
- * about to be told.
+ * Follows one running game. Call the returned function regularly with whether a port has answered; if none has, new log
+ * lines also count as a sign of life. The silence is unknown while the engine or the game's node is unreachable, or
+ * shows no game: the end is then about to be reported.
  */
 export function listenFor({ engine, clock }: SilenceOptions, id: string): (answered: boolean) => Promise<Silence> {
   let silentMs: number | undefined;

@@ -3,9 +3,15 @@ import { type ServerNow, waitsForRoom } from './server-now.ts';
 
 /** Obstacles to servers that would otherwise run: an operator, an unresponsive node, or missing room. */
 export interface Standing {
-  /** Why a server does not go on; undefined: nothing of that is against it. `now`: the server; undefined for one that sleeps. */
+  /**
+   * Returns why a server cannot proceed; undefined if there is no such obstacle. `now`: the server; undefined if it
+   * sleeps.
+   */
   of(serverId: string, now: Run | undefined): Failure | undefined;
-  /** Reports each server whose standing changed without a change of its own. Returns the cancellation. */
+  /**
+   * Reports each server whose standing changed without a change of its own. Returns a function that removes the
+   * listener.
+   */
   follow(listener: (serverId: string) => void): () => void;
 }
 
@@ -13,15 +19,15 @@ type Run = Pick<ServerNow, 'state' | 'context'>;
 
 /** A property of servers that reports its changes. */
 export interface Told<Found> {
-  /** Undefined: that is not so of this server. */
+  /** Returns the server's value; undefined if it has none. */
   of(serverId: string): Found | undefined;
-  /** Reports each server whose value changed. Returns the cancellation. */
+  /** Reports each server whose value changed. Returns a function that removes the listener. */
   follow(listener: (serverId: string) => void): () => void;
 }
 
 export interface StandingOptions {
   suspensions: Told<{ reason: string }>;
-  /** The machine that a server's game is on, where that does not answer and may still run it. */
+  /** Servers whose game is on an unresponsive machine that may still run it. */
   lostGames?: Told<{ node: string }> | undefined;
 }
 
@@ -41,16 +47,15 @@ export function createStanding({ suspensions, lostGames }: StandingOptions): Sta
   };
 }
 
-/** A suspended server cannot start, and why is said where other failures of a start are. */
+/** Returns the suspension as a failure, because pages show failed starts that way. */
 function suspension({ reason }: { reason: string }): Failure {
   const suggestion = 'Ask the operator of this installation.';
   return { code: 'suspended', summary: `Suspended: ${reason}`, suggestion, raw: '' };
 }
 
-/** A game that can neither be reached nor started elsewhere yet. */
+/** Returns the failure of a game that is unreachable and must not be started elsewhere yet. */
 function loss({ node }: { node: string }): Failure {
   const summary = `Its machine does not answer: ${node} may still run it, and two games on one world would ruin it.`;
-  const suggestion =
-    'It goes on by itself as soon as that machine is back, or is surely off. The operator can say that it is.';
+  const suggestion = 'It continues automatically when that machine is back or marked as off. The operator can mark it.';
   return { code: 'node_lost', summary, suggestion, raw: '' };
 }

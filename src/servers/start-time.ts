@@ -2,8 +2,8 @@ import type { ServerRow } from './rows.ts';
 import type { ServerNow } from './server-now.ts';
 
 /**
- * Returns the seconds left of a start by the server's own median cold start; null for a first start, or one that takes
- * longer than usual.
+ * Returns the seconds left of a start, estimated from the server's median cold start; null for a first start, or one
+ * that takes longer than usual.
  */
 export function etaSeconds(
   {

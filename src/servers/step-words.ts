@@ -1,20 +1,20 @@
 import type { Cause, ServerState } from '../../machines/server-types.ts';
 
-/** A step from one wire state to another, as it is said in the log. */
+/** A step from one wire state to another, for the log. */
 export interface SaidStep {
   id: string;
   from: ServerState;
   to: ServerState;
-  /** Its name. */
+  /** The event's name. */
   event: string;
   cause: Cause;
   /** The failure behind the step. */
   failure?: { code: string; summary: string; suggestion: string } | undefined;
-  /** How long a start that has succeeded took. */
+  /** Duration of a successful start. */
   startMs?: number | undefined;
 }
 
-/** One sentence for people who run the service and know nothing of its states. */
+/** Returns one sentence for operators who do not know the states. */
 export function stepWords({ id, from, to, event, cause, failure, startMs }: SaidStep): string {
   switch (to) {
     case 'starting':
@@ -47,7 +47,7 @@ function whoOrWhat({ kind, id, note }: Cause): string {
   return note === '' ? id : note;
 }
 
-/** `: Out of memory: … (out_of_memory). Give it more RAM.` */
+/** Returns, for example, `: Out of memory: … (out_of_memory). Give it more RAM.` */
 function because(failure: SaidStep['failure']): string {
   if (failure === undefined) return '';
   const summary = failure.summary.replaceAll(/\s+/g, ' ').replace(/\.$/, '');

@@ -4,7 +4,7 @@ import type { Clock } from '../kernel/clock.ts';
 import type { Log } from '../kernel/log.ts';
 import type { Servers } from './servers.ts';
 
-/** As long as a stop may take until it is a kill, and what is stored then. */
+/** Longest time until a stop becomes a kill and is stored. */
 const MOST_MS = 130_000;
 
 /** Whether a server in this state has a game, or may have one. */

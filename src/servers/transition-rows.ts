@@ -15,7 +15,7 @@ export interface TransitionRow {
   cause: string;
 }
 
-/** A transition that is to be stored: the store gives it its server and its number. */
+/** A transition to be stored; the store adds the server and a number. */
 export type NewTransition = Omit<TransitionRow, 'serverId' | 'seq'>;
 
 export const transitions = new EntitySchema<TransitionRow>({
@@ -32,7 +32,10 @@ export const transitions = new EntitySchema<TransitionRow>({
   foreignKeys: [ofServer],
 });
 
-/** At least, per server. Older ones go when so many newer ones have come: a delete at each step would be one statement of six. */
+/**
+ * Transitions kept per server. Older ones are deleted in batches, because a delete at each step would be one of its six
+ * statements.
+ */
 const KEPT_TRANSITIONS = 200;
 const TRIMMED_EACH = 20;
 
@@ -47,36 +50,36 @@ export interface SnapshotChange {
   transitions: NewTransition[];
 }
 
-/** Stores a machine's snapshot together with the transitions that led to it. NOT_FOUND for an unknown server. */
+/** Stores a machine's snapshot with the transitions that led to it. Throws NOT_FOUND for an unknown server. */
 export async function saveSnapshot(tx: Tx, id: string, change: SnapshotChange): Promise<void> {
   const { snapshot, state, updatedAt, transitions } = change;
-  // Plain SQL: of all that is written, this is written most, and building it anew each time took longer than running it.
+  // Plain SQL: this is the most frequent write, and building the query took longer than running it.
   const sql = 'UPDATE "servers" SET "snapshot" = $1, "state" = $2, "updatedAt" = $3 WHERE "id" = $4';
   if ((await tx.run(sql, [snapshot, state, updatedAt, id])) !== 1) throw serverNotFound(id);
   if (transitions.length > 0) await append(tx, id, transitions);
 }
 
-/** The newest transitions of a server, newest first. */
+/** Returns a server's newest transitions, newest first. */
 export async function listTransitions(db: Sql, serverId: string, limit = 50): Promise<TransitionRow[]> {
   const sql = 'SELECT * FROM "transitions" WHERE "serverId" = $1 ORDER BY "seq" DESC LIMIT $2';
   return db.query<TransitionRow>(sql, [serverId, limit]);
 }
 
-/** The transitions of a server since an instant, oldest first, as far back as they are kept. */
+/** Returns a server's transitions since an instant, oldest first, as far back as they are kept. */
 export async function listTransitionsSince(db: Sql, serverId: string, at: number): Promise<TransitionRow[]> {
   const sql = 'SELECT * FROM "transitions" WHERE "serverId" = $1 AND "at" >= $2 ORDER BY "seq"';
   return db.query<TransitionRow>(sql, [serverId, at]);
 }
 
-/** Reports whether a server has run since an instant, as far back as transitions are kept. Every run makes several. */
+/** Whether a server has run since an instant, as far back as transitions are kept. Each run makes several. */
 export async function hasRunSince(db: Sql, serverId: string, at: number): Promise<boolean> {
   const sql = `SELECT 1 FROM "transitions" WHERE "serverId" = $1 AND "to" = 'running' AND "at" >= $2 LIMIT 1`;
   return (await db.query(sql, [serverId, at])).length > 0;
 }
 
 /**
- * Servers whose machine may have something to do, in `deleting` too: at boot they need their actors at once. Those whose
- * install or start failed are among them, since what failed may still have to be cleared away, and those that lie dormant for a job.
+ * Returns the servers that need their actors at boot: those whose machine may have something to do, those being
+ * deleted, those whose install or start failed and may need cleanup, and dormant ones with a job.
  */
 export async function listServersNotAtRest(db: Sql): Promise<string[]> {
   const sql = `SELECT "id" FROM "servers" WHERE "state" <> 'hibernated'
@@ -101,12 +104,12 @@ async function append(tx: Tx, serverId: string, added: NewTransition[]): Promise
 }
 
 /**
- * Which transitions enter a state as its owner sees it, in SQL on "transitions" `t`: a job on a dormant server's files begins and
- * ends with the wire state of its dormancy.
+ * SQL condition on "transitions" `t`: the transition enters a state as its owner sees it. A job on a dormant server's
+ * files begins and ends without a change of the wire state.
  */
 export const ENTERS = `(t."from" <> t."to" OR t."event" IN ('MAINTAIN', 'xstate.done.actor.maintain'))`;
 
-/** When the present state was entered; null before the first transition. */
+/** Returns when the present state was entered; null before the first transition. */
 export async function stateSince(db: Sql, serverId: string): Promise<number | null> {
   const sql = `SELECT t."at" FROM "transitions" t WHERE t."serverId" = $1 AND ${ENTERS} ORDER BY t."seq" DESC LIMIT 1`;
   const [row] = await db.query<{ at: number }>(sql, [serverId]);

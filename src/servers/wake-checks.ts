@@ -6,12 +6,12 @@ import type { ServerNow } from './server-now.ts';
 
 /**
  * Checks whether a server may wake or install something. It first reads what it needs; the returned function is called
- * synchronously with the command, so that nothing can change in between, and throws the StatusError that refuses it.
- * With `look` no command follows: it answers from known data without waiting.
+ * synchronously with the command, so that the state cannot change in between, and throws the StatusError that refuses
+ * it. With `look` no command follows: it answers from known data without waiting.
  */
 export type WakeCheck = (row: ServerRow, look?: Look) => Promise<(now: ServerNow) => void>;
 
-/** One look at the rules for several servers, to show what they say. */
+/** One read-only evaluation of the rules for several servers, for display. */
 export interface Look {
   /** Returns the result of `read`. For all calls with the same subject and key, only the first calls it. */
   once<Found>(about: unknown, key: string, read: () => Promise<Found>): Promise<Found>;
@@ -30,7 +30,7 @@ export function createLook(): Look {
   };
 }
 
-/** A check that is done once all it needs is read. Of servers with the same key, a look asks for one. */
+/** Creates a check that finishes with its reads. With `look`, servers with the same key share one check. */
 export function readFirst(require: (row: ServerRow) => Promise<void>, keyOf = ({ id }: ServerRow) => id): WakeCheck {
   return async (row, look) => {
     await (look === undefined ? require(row) : look.once(require, keyOf(row), () => require(row)));
@@ -41,7 +41,7 @@ export function readFirst(require: (row: ServerRow) => Promise<void>, keyOf = ({
 /** The key of a decision that depends on a server's software and its account. */
 export const SOFTWARE_OF = ({ accountId, type }: ServerRow): string => `${accountId} ${type}`;
 
-/** The commands for which somebody may be asked. */
+/** Commands that checks can be registered for. */
 export type CheckedCommand = 'CREATE' | 'START' | 'JOIN' | 'RESTART' | 'REINSTALL' | 'RETRY_INSTALL';
 
 /** Commands that begin a start, or queue one. */
@@ -52,7 +52,7 @@ const INSTALLS: readonly CheckedCommand[] = ['CREATE', 'REINSTALL', 'RETRY_INSTA
 /** Commands that begin a start, queue one, or install something. */
 export const WAKES_AND_INSTALLS: readonly CheckedCommand[] = [...WAKES, ...INSTALLS];
 
-/** A check, and the commands before which it is asked; by default those that wake. */
+/** A check and its commands; by default those that wake a server. */
 export interface WakeRule {
   check: WakeCheck;
   commands?: readonly CheckedCommand[];
@@ -60,11 +60,11 @@ export interface WakeRule {
 
 /** The checks before a server wakes or installs something. */
 export interface WakeChecks {
-  /** Asks `check` before these commands from now on. Returns the cancellation. */
+  /** Runs `check` before these commands from now on. Returns a function that removes it. */
   add: (check: WakeCheck, commands?: readonly CheckedCommand[]) => () => void;
   /**
-   * The checks to be asked before a command to a server in this state. A join or a start of what is awake already wakes nothing;
-   * a restart does from wherever it begins.
+   * Returns the checks for a command to a server in this state. A join or start of a server that is already awake needs
+   * none; a restart always does.
    */
   before(type: string, state: ServerState): WakeCheck[];
   /** Returns the first refusal of a command; undefined if none refuses. */

@@ -1,7 +1,7 @@
 import { isIP } from 'node:net';
 import { isPublicAddress } from '../kernel/ip.ts';
 
-/** Longer ones are no webhook of any chat platform. */
+/** Longer than the webhooks of all chat platforms. */
 const MAX_CHARS = 2_048;
 
 /**
@@ -10,7 +10,7 @@ const MAX_CHARS = 2_048;
  */
 export function checkWebhookUrl(text: string): string | undefined {
   if (text.length > MAX_CHARS) return `A webhook URL has at most ${MAX_CHARS} characters.`;
-  // The parser also writes an address one way, whatever it was written like: in octal, as one number, in full width.
+  // The parser also normalizes IP addresses written in octal, as one number, or in full width.
   const url = URL.parse(text);
   if (url === null) return 'This is no URL; a webhook looks like https://example.com/hook.';
   if (url.protocol !== 'https:') return 'A webhook URL begins with https://.';
@@ -22,10 +22,12 @@ export function checkWebhookUrl(text: string): string | undefined {
   return undefined;
 }
 
-/** Names that lead nowhere on the public internet (RFC 6761, RFC 6762 §3, RFC 8375, and ICANN's reserved `internal`). */
+/**
+ * Names that do not resolve on the public internet (RFC 6761, RFC 6762 §3, RFC 8375, and ICANN's reserved `internal`).
+ */
 const LOCAL_NAME = /\.(?:localhost|local|internal|home\.arpa|test|invalid)$/;
 
-/** The host of a URL, an IPv6 address without its brackets, a name without the root's dot. */
+/** Returns the host of a URL: an IPv6 address without brackets, a name without its trailing dot. */
 export function hostOf({ hostname }: URL): string {
   return hostname.startsWith('[') ? hostname.slice(1, -1) : hostname.replace(/\.$/, '');
 }

@@ -55,7 +55,7 @@ const getSftp = (needs: Needs) =>
     scope: 'servers:read',
     summary: 'Read how to reach the files over SFTP',
     description:
-      'All but the password, which is shown only when it is made. The user name is empty before the first time.',
+      'The access without the password, which is returned only when it is created. The user name is empty before the first time.',
     reply: SftpAccess,
     run: async ({ server: { row } }) => ({
       enabled: row.sftpEnabled,
@@ -73,7 +73,7 @@ const enableSftp = (needs: Needs) =>
     method: 'post',
     path: '/v1/servers/{id}/sftp:enable',
     scope: 'files:write',
-    summary: 'Let somebody in over SFTP',
+    summary: 'Enable SFTP',
     description: `Makes a password for the server's one SFTP user, whether the server is awake or asleep. ${CUTS}`,
     reply: SftpCredential,
     run: (call) => credential(call, needs, 'sftp.enable', issueSftpLogin),
@@ -86,7 +86,7 @@ const disableSftp = (needs: Needs) =>
     method: 'post',
     path: '/v1/servers/{id}/sftp:disable',
     scope: 'files:write',
-    summary: 'Let nobody in over SFTP',
+    summary: 'Disable SFTP',
     description: `The password is void for good. ${CUTS}`,
     reply: Nothing,
     async run(call) {

@@ -111,7 +111,7 @@ export class Connection implements Guest {
     ssh.on('authentication', (context) => {
       this.#signingIn = true;
       answer(context).catch((error: unknown) => {
-        log.debug({ err: error }, 'nobody can sign in over SFTP');
+        log.debug({ err: error }, 'SFTP sign-in failed for everyone');
         void this.end();
       });
     });

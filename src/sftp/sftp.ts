@@ -189,7 +189,7 @@ class SftpServer implements Sftp {
       held.push(seat);
       leaveSigningIn?.();
       attempt.giveBack();
-      log.info({ server: serverId, sshKey: keyId }, 'somebody signed in over SFTP');
+      log.info({ server: serverId, sshKey: keyId }, 'SFTP sign-in');
       // A courtesy to the key's user: a sign-in does not fail for it.
       if (keyId !== undefined) store.write((tx) => touchSshKey(tx, keyId, clock.now())).catch(() => {});
       return true;

@@ -30,7 +30,7 @@ export function unavailable(cause: unknown): StatusError {
   if (cause instanceof StatusError && cause.code === 'UNAVAILABLE') return cause;
   const full = /^(SQLITE_FULL|53100)/.test(codeOf(cause));
   return full
-    ? new StatusError('UNAVAILABLE', 'DISK_FULL', 'The disk is full: nothing was changed.', { cause })
+    ? new StatusError('UNAVAILABLE', 'DISK_FULL', 'The disk is full. Nothing was changed.', { cause })
     : new StatusError('UNAVAILABLE', 'STORE_UNAVAILABLE', 'The database cannot be used now; try again.', { cause });
 }
 
@@ -51,7 +51,7 @@ export async function untilStored<T>(write: () => Promise<T>, clock: Clock, sign
 
 /** A write that is stored or not: the database went away during its commit. */
 export function unconfirmed(cause: unknown): StatusError {
-  const sentence = 'The database did not confirm the change. Look whether it was made before you try again.';
+  const sentence = 'The database did not confirm the change. Check whether it was made before you try again.';
   return new StatusError('UNAVAILABLE', 'STORE_UNCONFIRMED', sentence, { cause });
 }
 

@@ -55,7 +55,7 @@ export async function backupService(
   now: number,
 ): Promise<{ hasSettings: boolean }> {
   const made = resolve(target);
-  if (await isThere(made)) throw backupRefusal(`${made} is there already. Name another file.`);
+  if (await isThere(made)) throw backupRefusal(`${made} already exists. Name another file.`);
   const file = sqliteFile(databaseUrl);
   if (file === undefined ? await isEmptyPostgres(databaseUrl) : !(await isThere(file)))
     throw backupRefusal(`There is no database at ${file ?? 'DATABASE_URL'}: DATA_DIR or DATABASE_URL is another one.`);

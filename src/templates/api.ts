@@ -54,7 +54,7 @@ const Template = z
     version: reply.text,
     ramMb: reply.int32,
     properties: reply.textMap,
-    builtIn: reply.flag.describe('It is part of Dormouse, and cannot be deleted.'),
+    builtIn: reply.flag.describe('It is built in and cannot be deleted.'),
     modpack: TemplateModpack.default({ platform: '', ref: '', version: '' }),
   })
   .meta({ id: 'Template' });
@@ -138,7 +138,7 @@ const createTemplate = (needs: Needs) =>
     method: 'post',
     path: '/v1/templates',
     summary: 'Save a server as a template',
-    description: 'Its settings, not its world nor its files.',
+    description: 'Its settings, without its world and files.',
     body: message({ serverId: ServerId, name: ServerName, description: line(512).default('') }).meta({
       id: 'CreateTemplateRequest',
     }),
@@ -186,7 +186,7 @@ const deleteTemplate = (needs: Needs) =>
     method: 'post',
     path: '/v1/templates/{templateId}:delete',
     summary: 'Delete a template',
-    description: 'One of your own; servers made from it stay as they are.',
+    description: 'One of your own. Servers created from it stay as they are.',
     params: TemplateParams,
     reply: Nothing,
     async run({ params: { templateId }, principal }) {

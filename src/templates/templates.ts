@@ -1,7 +1,7 @@
 import { SANDBOX } from '../game/container.ts';
 import type { TemplateRow } from './rows.ts';
 
-/** A template as its users see it, of any maker. */
+/** A template as users see it, built-in or their own. */
 export type Template = Omit<TemplateRow, 'accountId' | 'createdAt'>;
 
 const PLAIN = {
@@ -13,14 +13,14 @@ const PLAIN = {
   modpackVersion: '',
 };
 
-/** The templates that every account finds. `version` is left empty where the newest release is meant. */
+/** Templates available to every account. An empty `version` means the newest release. */
 const BUILT_IN: readonly Template[] = [
   {
     ...PLAIN,
     id: 'sandbox',
     name: 'Sandbox',
     description:
-      'The built-in flat world: nothing to download, up in a second. For a first try: it does not check Minecraft accounts.',
+      'A built-in flat world to try things out. No download, starts in a second. Doesn’t check Minecraft accounts.',
     serverType: SANDBOX,
     version: '',
     ramMb: 512,
@@ -71,7 +71,7 @@ const BUILT_IN: readonly Template[] = [
   },
 ];
 
-/** The built-in templates, with their versions filled in: the sandbox's newest, and the newest release for the others. */
+/** Returns the built-in templates with versions: the newest of the sandbox, and the newest release for the others. */
 export function builtInTemplates(newest: { sandbox: string; release: string }): Template[] {
   const versionOf = (serverType: string) => (serverType === SANDBOX ? newest.sandbox : newest.release);
   return BUILT_IN.map((template) => Object.assign({}, template, { version: versionOf(template.serverType) }));

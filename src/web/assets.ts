@@ -5,14 +5,14 @@ import { join } from 'node:path';
 import type { Router } from '@koa/router';
 import { keep } from '../http/kept-bytes.ts';
 
-/** A file that pages refer to. Its name changes with its content, so browsers may keep it for good. */
+/** A file used by pages. Its name changes with its content, so browsers may cache it forever. */
 interface Asset {
   path: string;
   type: string;
   content: Buffer;
 }
 
-/** Our own files, in `assets/`, and those of packages, which browsers get as they are. */
+/** Our own files, in `assets/`, and unchanged files of packages. */
 const FILES = {
   style: ['style.css'],
   logo: ['dormouse.svg'],
@@ -74,7 +74,7 @@ export function mountAssets(router: Router): void {
   }
 }
 
-/** The files one after the other, as one. */
+/** Joins files into one asset. */
 function assetOf(files: readonly string[]): Asset {
   const content = Buffer.concat(files.map(contentOf));
   const hash = createHash('sha256').update(content).digest('hex').slice(0, 12);
@@ -83,7 +83,7 @@ function assetOf(files: readonly string[]): Asset {
   return { path: `/assets/${name}.${hash}.${ending}`, type: TYPES[ending] ?? '', content };
 }
 
-/** A name with a `/` is a package's file. */
+/** Reads a file. A name with a `/` belongs to a package. */
 function contentOf(file: string): Buffer {
   return readFileSync(file.includes('/') ? packages.resolve(file) : join(import.meta.dirname, 'assets', file));
 }

@@ -22,8 +22,8 @@ const NOT_FOUND: Trouble = {
 };
 
 /**
- * Answers what goes wrong behind a page with a page, and an address that nothing serves with one that says so. Who was found to be
- * signed in stays so in its frame.
+ * Answers errors of pages, and unknown addresses, with an error page. Its frame still shows a user already found to be
+ * signed in.
  */
 export function pageErrors(options: PageRequestOptions, log: Log): Middleware {
   const headers = pageHeaders(options.config.baseUrl);
@@ -74,7 +74,7 @@ function show(ctx: Context, { status, heading, message, retryAfterSeconds }: Tro
   </section>`;
   ctx.status = status;
   ctx.type = 'html';
-  // The error page does not look up who is signed in: that lookup may be what failed.
+  // Does not look up the session, because that lookup may be what failed.
   ctx.body = layout({ title: heading, main }, knownRequest(ctx) ?? NOBODY).toString();
   if (retryAfterSeconds !== undefined) ctx.set('Retry-After', String(Math.max(1, Math.ceil(retryAfterSeconds))));
   // The rest of such a body is not read, so the connection cannot be reused.

@@ -5,8 +5,8 @@ import type { Serve } from './serve.ts';
 
 /** The public parts of a room: its API and its pages. */
 export interface Feature extends ApiFeature {
-  /** Pages, in the frame that all pages share; what needs none has its route from `router`. */
+  /** Pages in the common frame. Routes without it are added to `router`. */
   pages?: (serve: Serve, router: Router) => void;
-  /** Pages for owners, which do what the API does by its operations. */
+  /** Pages for owners, which use only the API's operations. */
   panel?: (panel: Panel) => void;
 }

@@ -1,7 +1,7 @@
 import { type Html, html } from './html.ts';
 import type { Problem } from './problem.ts';
 
-/** The proof that a form is ours. Required in each. */
+/** The token against forged forms. Required in every form. */
 export function csrfField(csrf: string): Html {
   return hidden('csrf', csrf);
 }
@@ -10,21 +10,21 @@ export function hidden(name: string, value: string): Html {
   return html`<input type="hidden" name="${name}" value="${value}" />`;
 }
 
-/** One line to fill in. */
+/** A field of one line. */
 export interface Field {
   name: string;
   label: string;
   type?: 'text' | 'email' | 'password';
-  /** HTML's own names (https://html.spec.whatwg.org/#autofill), so that password managers know it. */
+  /** An HTML autofill name (https://html.spec.whatwg.org/#autofill), for password managers. */
   autocomplete?: string;
   value?: string;
   hint?: string;
   maxlength: number;
   minlength?: number;
   problem: Problem | undefined;
-  /** Default true. */
+  /** Default: true. */
   required?: boolean;
-  /** Further attributes. */
+  /** Additional attributes. */
   more?: Html;
 }
 
@@ -66,14 +66,14 @@ export function problemNote(problem: Problem | undefined): Html | undefined {
   return html`<p class="note bad" role="alert">${problem.message}</p>`;
 }
 
-/** Something was done. */
+/** Shows a success message. */
 export function doneNote(message: string | undefined): Html | undefined {
   return message === undefined ? undefined : html`<p class="note good" role="status">${message}</p>`;
 }
 
 /**
- * A button that asks once more, without a script, before it does something that cannot be undone. `what` distinguishes it
- * for who hears the page rather than sees it. `open`: it has been asked already, and the form was not done.
+ * A button that asks for confirmation, without a script, before an irreversible action. `what` distinguishes it for
+ * screen readers. `open`: already confirmed, but the form failed.
  */
 export function confirmed(question: string | Html, ask: string, what: string | Html, form: Html, open = false): Html {
   return html`<details class="confirm" ${open && html`open`}>

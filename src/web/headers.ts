@@ -1,8 +1,11 @@
-/** Pages run nothing, load only our own style and pictures, post only to us, and cannot be framed (W3C CSP Level 3). */
+/**
+ * The policy of static pages: no scripts, only our own styles and pictures, forms only to us, no framing (W3C CSP Level
+ * 3).
+ */
 const CONTENT_SECURITY_POLICY =
   "default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'";
 
-/** The policy of a live page: it runs our own files and asks only us. */
+/** The policy of live pages: also allows our own scripts and requests to us. */
 export const LIVE_PAGE_POLICY = `${CONTENT_SECURITY_POLICY}; script-src 'self'; connect-src 'self'`;
 
 /** The headers of every page. */
@@ -20,10 +23,10 @@ export function pageHeaders(baseUrl: string): Record<string, string> {
 }
 
 /**
- * Addresses of pages hold codes, so they must not be sent to other sites. Under `no-referrer`, however, a form's
- * `Origin` is `null`, and browsers send `Sec-Fetch-Site`, by which our forms are recognised all the same, only to https
- * and this machine (Fetch §3.2.6, Fetch Metadata §2). A plain http installation elsewhere still sends other sites
- * nothing.
+ * Page addresses contain codes, so they must not be sent to other sites. Under `no-referrer`, however, a form's
+ * `Origin` is `null`. Our forms can then be recognised by `Sec-Fetch-Site`, but browsers send that only to https and
+ * this machine (Fetch §3.2.6, Fetch Metadata §2). A plain http installation elsewhere therefore uses a policy that
+ * sends the origin to us, and nothing to other sites.
  */
 function referrerPolicy(baseUrl: string): string {
   const { protocol, hostname } = new URL(baseUrl);

@@ -1,4 +1,4 @@
-/** A piece of HTML that may be sent as it is. Only `html` makes one. */
+/** HTML that is safe to send. Created only by `html`. */
 export class Html {
   readonly #text: string;
 
@@ -12,26 +12,26 @@ export class Html {
   }
 }
 
-/** The values of a template. Absent and false ones leave nothing; lists are joined. */
+/** The values of a template. Absent and false ones are omitted, lists are joined. */
 export type Fill = Html | string | number | false | null | undefined | readonly Fill[];
 
 type Place = 'text' | 'attribute' | 'tag';
 
 const ESCAPES: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' };
 
-/** A template's own text, and where each value of it stands. */
+/** A template's text and the position of each value. */
 interface Template {
   parts: readonly string[];
   places: readonly Place[];
 }
 
-/** Templates are written once and filled often. */
+/** Parsed templates, because each is used often. */
 const templates = new WeakMap<TemplateStringsArray, Template>();
 
 /**
- * HTML with everything filled in escaped, but for `Html`. Values may stand in text and in double-quoted attributes; between
- * a tag's attributes only `html` itself. A template that puts one anywhere else throws, whatever the value is. How far its
- * lines are indented is not sent: nearly half of a page would be blanks.
+ * Creates HTML and escapes all values except `Html`. Values may appear in text and in double-quoted attributes; among a
+ * tag's attributes, only other `html`. A template with a value anywhere else always throws. Indentation is removed,
+ * because nearly half of a page would be blanks.
  */
 export function html(template: TemplateStringsArray, ...fills: Fill[]): Html {
   let known = templates.get(template);
@@ -45,14 +45,14 @@ export function html(template: TemplateStringsArray, ...fills: Fill[]): Html {
 }
 
 /**
- * A script of ours, which templates may not hold: `src` is a path, and nothing is ever written between its tags. Scripts run
- * in their order, once the page is there; what a package gives to all others is no module.
+ * References one of our scripts, which templates must not contain. `src` is a path. Scripts run in order after the page
+ * has loaded. A package's script that defines globals is not a module.
  */
 export function scriptFile(src: string, isModule = true): Html {
   return new Html(`<script ${isModule ? 'type="module"' : 'defer'} src="${escapeHtml(src)}"></script>`);
 }
 
-/** Text as it stands in HTML, both between tags and in quoted attributes. */
+/** Escapes text for HTML, both between tags and in quoted attributes. */
 export function escapeHtml(text: string): string {
   return text
     .toWellFormed()
@@ -72,8 +72,8 @@ function write(fill: Fill, place: Place | undefined): string {
 }
 
 /**
- * Finds the place of each value of a template. Knows as much of HTML's grammar as templates here need, and refuses the
- * rest.
+ * Finds the position of each value of a template. Supports only the part of HTML's grammar that templates here use, and
+ * rejects the rest.
  */
 function placesIn(template: TemplateStringsArray): Place[] {
   const found: Place[] = [];

@@ -3,13 +3,13 @@ import { csrfField } from './form.ts';
 import { type Html, html, scriptFile } from './html.ts';
 import type { Page, PageRequest } from './page-request.ts';
 
-/** The part of a request that a page's frame depends on. */
+/** The part of a request that determines a page's frame. */
 type Surroundings = Pick<PageRequest, 'principal' | 'csrf' | 'signIn'>;
 
-/** For pages that do not check the sign-in. */
+/** For pages that do not look up the session. */
 export const NOBODY: Surroundings = { principal: undefined, csrf: '', signIn: '/sign-in' };
 
-/** A whole page: its frame, with what can be gone to from everywhere, around its own part. */
+/** Returns a complete page: the common frame with navigation around its content. */
 export function layout({ title, main, styles = [], libraries = [], scripts = [] }: Page, request: Surroundings): Html {
   return html`<!doctype html>
     <html lang="en">

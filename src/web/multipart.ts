@@ -6,31 +6,32 @@ import { streamBody } from '../http/body.ts';
 import { StatusError } from '../kernel/status.ts';
 import { KIB } from '../kernel/units.ts';
 
-/** The files themselves may be of any length. There are no more than a session may make calls at once. */
+/** Files may be of any length. Their number is limited to the calls a session may make at once. */
 const LIMITS = { fields: 20, files: 400, parts: 420, fieldSize: 4 * KIB, headerPairs: 20, headerSize: 8 * KIB };
 
-/** A file of a form, as it comes. It can be read once, and only until the next one is asked for. */
+/** A file of a form as a stream. It can be read once, and only until the next one is requested. */
 export interface SentFile {
-  /** Without directories; empty where none was chosen. */
+  /** Without directories; empty if none was chosen. */
   name: string;
   chunks: AsyncIterable<Buffer>;
 }
 
-/** A form whose files are not kept anywhere. */
+/** A form whose files are streamed. */
 export interface StreamedForm {
-  /** The fields in front of the first file. */
+  /** The fields before the first file. */
   fields: URLSearchParams;
   files: AsyncIterable<SentFile>;
-  /** Reads no more of it. To be called whether or not the files were read. */
+  /** Stops reading. Must be called whether or not the files were read. */
   close: () => Promise<void>;
 }
 
 type Part = { field: string; value: string } | { stream: Readable; name: string };
 
 /**
- * Reads a form of `multipart/form-data` (RFC 7578) up to its first file. The rest comes no faster than it is taken; what is left
- * of a file is skipped when the next is asked for. Throws, here or from the files: INVALID_ARGUMENT NO_FORM (415), INVALID_FORM,
- * FORM_TOO_LARGE (413), and what `streamBody` throws. A file that breaks off throws before its end.
+ * Reads a form of `multipart/form-data` (RFC 7578) up to its first file. The rest is read no faster than it is
+ * consumed. Requesting the next file skips the rest of the current one. Throws, here or from the files:
+ * INVALID_ARGUMENT NO_FORM (415), INVALID_FORM, FORM_TOO_LARGE (413), and the errors of `streamBody`. An incomplete
+ * file throws before its end.
  */
 export async function streamForm(request: IncomingMessage): Promise<StreamedForm> {
   const parts = partsOf(request);
@@ -62,7 +63,7 @@ async function* chunksOf(stream: Readable): AsyncGenerator<Buffer> {
 
 async function* partsOf(request: IncomingMessage): AsyncGenerator<Part, undefined, undefined> {
   const parser = parserOf(request);
-  // The parser waits for each file to be read; what queues up here are parts that came in one chunk.
+  // The parser waits until each file is read, so this only buffers parts that arrived in one chunk.
   const parts = new PassThrough({ objectMode: true, highWaterMark: LIMITS.parts });
   const open = new Set<Readable>();
   const fail = (error: unknown): void => {

@@ -17,30 +17,30 @@ import type { Secret } from '../store/secret.ts';
 import type { Html } from './html.ts';
 import { isTourOver } from './tour.ts';
 
-/** A request for a page, or of a form on one. */
+/** A request for a page or from a form. */
 export interface PageRequest {
-  /** Undefined without a sign-in. */
+  /** Undefined if no user is signed in. */
   principal: SessionPrincipal | undefined;
   visitor: Visitor;
   query: URLSearchParams;
-  /** The path with its query. */
+  /** The path including the query. */
   path: string;
   /** The values of `:name` in the page's path. */
   params: Readonly<Record<string, string>>;
   now: number;
-  /** The page to sign in at, which leads back here. */
+  /** The address of the sign-in page, which returns here. */
   signIn: string;
-  /** Fires when the client has gone away. */
+  /** Fires when the client disconnects. */
   signal: AbortSignal;
   /** The token that the page's forms must send. */
   csrf: string;
-  /** The way to a first join has been gone, or dismissed, in this browser. */
+  /** Whether the user has finished or dismissed the first steps in this browser. */
   tourOver: boolean;
-  /** The owner of `csrf`: the session, or the browser of a visitor. */
+  /** The owner of `csrf`: the session, or a visitor's browser. */
   csrfOwner: string;
 }
 
-/** A page request of somebody who is signed in. */
+/** A page request of a signed-in user. */
 export interface SignedInRequest extends PageRequest {
   principal: SessionPrincipal;
 }
@@ -49,46 +49,46 @@ export interface SignedInRequest extends PageRequest {
 export interface Page {
   title: string;
   main: Html;
-  /** Style sheets and scripts beyond those of all pages, as paths of ours. A page without a script may run none. */
+  /** Additional style sheets and scripts, as our own paths. A page without scripts must not run any. */
   styles?: readonly string[];
   scripts?: readonly string[];
-  /** Packages that the scripts work with. */
+  /** Packages used by the scripts. */
   libraries?: readonly string[];
-  /** Default 200. */
+  /** Default: 200. */
   status?: number;
   retryAfterSeconds?: number;
-  /** The way to a first join is shown no more to who is signed in. */
+  /** Whether to stop showing the first steps to the user. */
   endsTour?: boolean;
 }
 
-/** Leads to another page: the answer to every form that did something. */
+/** Redirects to another page, as every successful form does. */
 export interface Redirect {
   to: string;
-  /** The token of the browser session that begins; null ends the present one. */
+  /** The token of a new session; null ends the current one. */
   session?: string | null;
-  /** The device of the `Visitor`, which the browser keeps beyond its session. */
+  /** The device of the `Visitor`, which outlives the session. */
   device?: string;
-  /** The token the browser keeps between password and code; null removes it. */
+  /** The token that the browser keeps between password and code; null removes it. */
   pending?: string | null;
-  /** As of a `Page`. */
+  /** Same as in `Page`. */
   endsTour?: boolean;
 }
 
-/** A file to keep. */
+/** A file to download. */
 export interface Attachment {
   download: Download;
 }
 
 export type Answer = Page | Redirect | Attachment;
 
-/** The longest field of a form or of a query, in characters. */
+/** Most characters of a field in a form or query. */
 const FIELD_CHARS = 8 * KIB;
 
-/** A random cookie for browsers that are not signed in, only to tell our forms from those of other sites. */
+/** A random cookie for visitors without a session, only used to tell our forms from those of other sites. */
 const VISITOR = createCookie('visitor');
 const VISITOR_ID = /^[\w-]{22}$/;
 
-/** Dependencies of identifying a page's visitor. */
+/** Dependencies of page requests. */
 export interface PageRequestOptions {
   config: {
     /** The pages' base URL for browsers. */
@@ -96,13 +96,13 @@ export interface PageRequestOptions {
   };
   clock: Clock;
   secret: Secret;
-  /** Returns the address a request comes from. */
+  /** Returns the client address of a request. */
   clientAddress: (request: IncomingMessage) => string;
-  /** Returns the user of a session's token; undefined without one. */
+  /** Returns the user of a session's token; undefined if there is no session. */
   findSession: (token: string) => Promise<SessionPrincipal | undefined>;
   /** Counts a request against the rate of its session and account. */
   takeToken: TakeToken;
-  /** The page to sign in at that leads on to `wanted`, where that is a page of ours. */
+  /** Returns the sign-in page that continues to `wanted` if that is one of our pages. */
   signInPath: (wanted: string) => string;
 }
 
@@ -136,7 +136,10 @@ export async function pageRequestOf(ctx: Context, options: PageRequestOptions): 
   return request;
 }
 
-/** Returns the fields of a form or a query. Throws INVALID_ARGUMENT FIELD_TOO_LONG for one with more than `most` characters. */
+/**
+ * Returns the fields of a form or query. Throws INVALID_ARGUMENT FIELD_TOO_LONG for one with more than `most`
+ * characters.
+ */
 export function boundFields<Fields extends URLSearchParams>(fields: Fields, most = FIELD_CHARS): Fields {
   for (const [name, value] of fields) {
     if (name.length <= FIELD_CHARS && value.length <= most) continue;

@@ -6,8 +6,8 @@ import { pageErrors } from './errors.ts';
 import type { PageRequestOptions } from './page-request.ts';
 
 /**
- * The pages of a router as one middleware, to add behind the API: it serves pages and shows browsers a page for unknown
- * addresses. Programs get the API's own errors, as does everything below `/v1/`.
+ * Serves the pages of a router as one middleware, to add after the API. Browsers get an error page for unknown
+ * addresses; programs, and all requests below `/v1/`, get the API's own errors.
  */
 export function servePages(router: Router, options: PageRequestOptions, log: Log): Middleware {
   const routes = router.routes();
@@ -23,7 +23,7 @@ export function servePages(router: Router, options: PageRequestOptions, log: Log
   };
 }
 
-/** For pages alone: files are sent as they are, and kept bytes were compressed when they were made. */
+/** Compresses pages only. Files are sent unchanged, and constant bytes are already compressed. */
 async function compress(ctx: Context): Promise<void> {
   if (typeof ctx.body !== 'string' || ctx.method === 'HEAD') return;
   const bytes = Buffer.from(ctx.body);

@@ -20,29 +20,29 @@ import {
 } from './page-request.ts';
 import { tourOverCookie } from './tour.ts';
 
-/** More than any form here can fill. */
+/** More than any form here needs. */
 const FORM_BYTES = 32 * KIB;
 
-/** A form as the browser sent it. */
+/** A submitted form. */
 export interface Form extends URLSearchParams {
-  /** The content of each file that was chosen in it, by its field. */
+  /** The content of uploaded files, by field. */
   files?: ReadonlyMap<string, Buffer>;
-  /** The files of a streamed form, as they come; its fields are those in front of them. */
+  /** The files of a streamed form. Its fields are those before the first file. */
   uploads?: AsyncIterable<SentFile>;
 }
 
-/** How much a form may hold, where that is more than most do; `streamed`: files of any length, in `Form.uploads`. */
+/** The size limit of a form, if larger than the default. `streamed`: files of any length, in `Form.uploads`. */
 export type FormSize = number | 'streamed';
 
 export type Awaitable<T> = T | Promise<T>;
 
-/** Gives pages their routes. */
+/** Adds routes for pages and forms. */
 export interface Serve {
-  /** A page for everybody. */
+  /** A page for everyone. */
   open(path: string, show: (request: PageRequest) => Awaitable<Answer>): void;
-  /** A page for who is signed in; others sign in first and come back. */
+  /** A page for signed-in users. Others sign in first and return. */
   signedIn(path: string, show: (request: SignedInRequest) => Awaitable<Answer>): void;
-  /** A form for everybody. `act` is called only for forms of our own pages. */
+  /** A form for everyone. `act` is called only for forms from our own pages. */
   submit(path: string, act: (request: PageRequest, form: Form) => Awaitable<Answer>): void;
   submitSignedIn(path: string, act: (request: SignedInRequest, form: Form) => Awaitable<Answer>, size?: FormSize): void;
 }
@@ -121,7 +121,7 @@ export function createServe(router: Router, options: PageRequestOptions): Serve 
     else if (answer.session !== undefined) ctx.append('Set-Cookie', sessionCookie(baseUrl, answer.session));
     if (answer.device !== undefined) ctx.append('Set-Cookie', deviceCookie(baseUrl, answer.device));
     if (answer.pending !== undefined) ctx.append('Set-Cookie', pendingCookie(baseUrl, answer.pending));
-    // RFC 9110 §15.4.4: whatever asked, the next request is a GET.
+    // RFC 9110 §15.4.4: the next request is a GET, whatever the method of this one.
     ctx.status = 303;
     ctx.set('Location', answer.to);
     ctx.type = 'text';
@@ -129,7 +129,7 @@ export function createServe(router: Router, options: PageRequestOptions): Serve 
   }
 }
 
-/** Either encoding of HTML's forms that are posted; all of it is in memory, within the limit. */
+/** Reads either encoding of HTML forms into memory, within the limit. */
 async function readForm(ctx: Context, limitBytes: number): Promise<Form> {
   const type = ctx.is('application/x-www-form-urlencoded', 'multipart/form-data');
   if (type === 'application/x-www-form-urlencoded') {

@@ -13,14 +13,14 @@ import type { PageRequestOptions } from './page-request.ts';
 
 export interface SiteOptions extends PageRequestOptions {
   features: readonly Feature[];
-  /** The API's operations, for the panel. */
+  /** The API's operations for the panel. */
   calls: Calls;
   /** The API's OpenAPI document. */
   openapi: () => object;
   log: Log;
 }
 
-/** The pages of all rooms, beside the API for people. */
+/** Returns a router with the pages of all rooms and the API reference. */
 export function siteRouter({ features, openapi, calls, ...frame }: Omit<SiteOptions, 'log'>): Router {
   const router = newRouter();
   mountAssets(router);
@@ -34,7 +34,7 @@ export function siteRouter({ features, openapi, calls, ...frame }: Omit<SiteOpti
   return router;
 }
 
-/** All pages as one middleware, to be added behind the API. */
+/** Returns all pages as one middleware, to add after the API. */
 export function createSite({ log, ...options }: SiteOptions): Middleware {
   return servePages(siteRouter(options), options, log);
 }

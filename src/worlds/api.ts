@@ -17,7 +17,7 @@ interface Needs {
 const ServerWorld = z
   .object({
     name: reply.text.describe('Its folder; those of its nether and end belong to it.'),
-    active: reply.flag.describe('The world of the next start (`level-name`), yet to be made where it is empty.'),
+    active: reply.flag.describe('The world of the next start (`level-name`); created then if it is empty.'),
     loaded: reply.flag.describe('The running game has it open.'),
     sizeBytes: reply.int64,
   })
@@ -51,7 +51,7 @@ const setActiveWorld = (needs: Needs) =>
     scope: 'servers:write',
     summary: 'Choose the world',
     description: 'Sets the property `level-name`; a running game goes on in its own world until it is started anew.',
-    precondition: 'the world must be there, and nothing else be done with the server.',
+    precondition: 'the world must exist, and no other operation may be running on the server.',
     body: named,
     example: { name: 'world' },
     async run({ params, body, principal }) {
@@ -68,7 +68,7 @@ const deleteServerWorld = (needs: Needs) =>
     path: '/v1/servers/{id}/worlds:delete',
     scope: 'servers:write',
     summary: 'Delete a world',
-    description: 'With its nether and end, for good. Not the active one while the server is awake.',
+    description: 'Deletes it permanently with its Nether and End. Not the active world while the server is awake.',
     precondition: 'the world must not be the active one of an awake server.',
     body: named,
     example: { name: 'world' },
@@ -98,7 +98,7 @@ const resetServerWorld = (needs: Needs) =>
     },
   });
 
-/** Operations 78 to 81 of the reference, in its order. */
+/** Operations on worlds, in the reference's order. */
 export const worldOperations = (needs: Needs): readonly Operation[] => [
   listServerWorlds(needs),
   setActiveWorld(needs),

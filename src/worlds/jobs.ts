@@ -5,12 +5,14 @@ import type { DoJob, Tools, Work } from '../backups/job.ts';
 import { openJail } from '../jail/jail.ts';
 import { removeWorld } from '../game/worlds.ts';
 
-/** The jobs that remove a world, by kind: `world.delete`, and `world.reset`, which makes a backup of everything first. */
+/**
+ * Creates the jobs that remove a world: `world.delete`, and `world.reset`, which first makes a backup of everything.
+ */
 export function createWorldJobs(tools: Tools): Record<'world.delete' | 'world.reset', DoJob> {
   const { archives, dataDir, owner, disk, at, attempt } = tools;
   const keep = createKeep(tools);
 
-  /** A backup of everything, and then the world that is active is made anew by the next start. */
+  /** Makes a backup of everything and removes the active world. The next start creates a new one. */
   async function reset(work: Work): Promise<Failure | null> {
     const { job, signal } = work;
     if (job.step === '') {

@@ -1,6 +1,5 @@
 /**
- * Which worlds a server has, and which one it starts.
- * Never: a world's files removed below a running game.
+ * Lists a server's worlds and selects the one it starts. Never: a world's files removed under a running game.
  */
 import type { ServerOperation } from '../servers/api/operation.ts';
 import type { Feature } from '../web/feature.ts';

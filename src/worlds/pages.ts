@@ -13,7 +13,7 @@ import { sizeText } from '../web/text.ts';
 
 type World = ReplyOf<'ListServerWorlds'>['worlds'][number];
 
-/** The worlds in a server's folder: which one is played, reset and deleted. */
+/** The worlds in a server's folder: selecting, resetting and deleting them. */
 export function mountWorldPages(panel: Panel): void {
   panel.serverPage({ path: '/worlds', show: worldsPage, forms: FORMS, done: DONE });
 }
@@ -45,7 +45,7 @@ async function worldsPage(request: ServerRequest): Promise<Page> {
   const { id } = server;
   const mayChange = isAtLeast(role, 'member');
   const [{ worlds }, machine] = await Promise.all([call('ListServerWorlds', { id }), call('InspectMachine', { id })]);
-  // A reset makes a backup first, which is most of its work.
+  // A reset makes a backup first, which takes most of its time.
   const backups = machine.job !== null && mayChange ? (await call('ListBackups', { id })).backups : [];
   const main = html`<div data-live="work">${jobNote(machine, backups)}</div>
     <section class="card" data-live="worlds">

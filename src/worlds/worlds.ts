@@ -34,13 +34,13 @@ export interface WorldsOptions {
   dataDir: string;
   owner: FileOwner | undefined;
   disk: Disk;
-  /** Keeps changes and restores apart. */
+  /** Excludes concurrent changes and restores. */
   lock: ChangeLock;
 }
 
 /** A world as its owner sees it. */
 export interface WorldView extends World {
-  /** The running game has it open. */
+  /** The world is open in the running game. */
   loaded: boolean;
   sizeBytes: number;
 }
@@ -51,7 +51,7 @@ export interface By {
   cause: Cause;
 }
 
-/** The worlds in servers' folders. WORLD_NOT_FOUND for names that are none. */
+/** The worlds in servers' folders. WORLD_NOT_FOUND for unknown names. */
 export class Worlds {
   readonly #options: WorldsOptions;
 
@@ -75,7 +75,7 @@ export class Worlds {
   /** Sets the world of the next start; the running game keeps its own. */
   async setActive(id: string, name: string, { actor }: By): Promise<void> {
     const { servers, clock } = this.#options;
-    // Not during its removal.
+    // Waits for a removal to finish.
     await this.#withServerLock(id, async () => {
       const { now, world } = await this.#find(id, name);
       if (world.active) return;
@@ -86,7 +86,7 @@ export class Worlds {
     });
   }
 
-  /** With its nether and end. WORLD_ACTIVE for one that the game has open, or is about to open. */
+  /** Removes a world with its nether and end. WORLD_ACTIVE if the game has it open, or is about to open it. */
   async remove(id: string, name: string, { actor, cause }: By, signal: AbortSignal): Promise<void> {
     const { servers, backups, clock, disk, lock } = this.#options;
     lock.require(id);
@@ -110,8 +110,8 @@ export class Worlds {
   }
 
   /**
-   * Makes a backup of a server that has a world, before a change that the world may not survive, and resolves when it is ready.
-   * FAILED_PRECONDITION BACKUP_FAILED.
+   * Makes a backup before a change that the world might not survive, and resolves when it is ready; no-op for a server
+   * without a world. FAILED_PRECONDITION BACKUP_FAILED.
    */
   async backUp(server: ServerRow, actor: AuditActor, signal: AbortSignal): Promise<void> {
     const { backups } = this.#options;
@@ -121,7 +121,10 @@ export class Worlds {
     if (state !== 'ready') throw noBackup(error);
   }
 
-  /** A backup is made, then the active world is removed, and the next start makes it anew. Stops and starts a running server. */
+  /**
+   * Makes a backup and removes the active world; the next start creates a new one. A running server is stopped and
+   * started again.
+   */
   async reset(id: string, { cause }: By, signal: AbortSignal): Promise<void> {
     const { backups, lock } = this.#options;
     lock.require(id);
@@ -140,13 +143,13 @@ export class Worlds {
     return await work(jail);
   }
 
-  /** `loaded`: the world that an awake game has open. */
+  /** Reads the worlds. `loaded`: the world that an awake game has open. */
   #look(id: string): Promise<{ now: ServerNow; active: string; loaded: string | undefined; worlds: World[] }> {
     return this.#inFolder(id, async (jail) => {
       const now = await this.#options.servers.get(id);
       if (now === undefined) throw serverNotFound(id);
       const active = await levelNameOf(now.row, jail);
-      // The file is written before each boot, and a game reads it once.
+      // The file is written before each boot, and the game reads it once.
       const awake = jail !== undefined && !isTagged(now.state, 'at-rest');
       const loaded = awake ? await loadedLevelName(jail) : undefined;
       return { now, active, loaded, worlds: await worldsIn(jail, active) };
@@ -167,7 +170,7 @@ export class Worlds {
   }
 }
 
-/** Whether a level is a world, or lies in one of its folders. */
+/** Whether a level is a world, or inside one of its folders. */
 function liesIn(level: string, { name, folders }: World): boolean {
   const path = posix.normalize(level);
   return [name, ...folders].some((folder) => path === folder || path.startsWith(`${folder}/`));
@@ -185,7 +188,7 @@ function worldActive(name: string): StatusError {
 }
 
 function noBackup(error: string): StatusError {
-  const sentence = `No backup could be made, so nothing was changed: ${error}`;
+  const sentence = `The backup failed, so nothing was changed: ${error}`;
   return new StatusError('FAILED_PRECONDITION', 'BACKUP_FAILED', sentence);
 }
 

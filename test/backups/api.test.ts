@@ -131,9 +131,9 @@ test('a core that knows no save commands, or takes none at all, is archived all 
   t.is((await find(it, 'lobby', id as string))?.state, 'running', 'it is waited for');
   await it.passUntil(async () => (await find(it, 'lobby', id as string))?.state !== 'running', 5_000);
   t.like(await ended(it, 'lobby', id as string), { state: 'ready', error: '' });
-  t.regex((await find(it, 'lobby', id as string))!.note, /while the server sleeps/);
+  t.regex((await find(it, 'lobby', id as string))!.note, /sleeping server is complete/);
   it.games.run = async () => {
-    throw new ConsoleError('absent', 'The console is not there.');
+    throw new ConsoleError('absent', 'The console is not available.');
   };
   t.regex((await backUp(it, 'lobby')).note, /did not confirm/);
   await it.until(async () => (await it.store.query('SELECT * FROM "saving_off"')).length === 0);

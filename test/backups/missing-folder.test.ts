@@ -11,7 +11,7 @@ test('a backup of a server that has run fails while its folder is missing', asyn
   const { id } = (await it.ok('POST', '/v1/servers/lobby/backups')) as { id: string };
   const failed = await ended(it, 'lobby', id);
   t.is(failed.state, 'failed');
-  t.regex(failed.error, /^The server's folder is missing/);
+  t.regex(failed.error, /^The server’s folder is missing/);
   const ready = (await backupsOf(it, 'lobby')).filter(({ state }) => state === 'ready');
   t.deepEqual(
     ready.map((each) => each.id),

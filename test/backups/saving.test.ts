@@ -15,7 +15,7 @@ test('a game of an engine that gives none a console is backed up as it is, with 
       clock: fakeClock(0),
       rconPassword: () => '',
     });
-  t.regex(await savingOn(true).off('castle', null, never), /did not confirm.*while the server sleeps is whole/);
+  t.regex(await savingOn(true).off('castle', null, never), /did not confirm.*sleeping server is complete/);
   for (const has of [false, undefined])
     await t.throwsAsync(savingOn(has).off('castle', null, never), { message: /console of the game cannot be reached/ });
   t.deepEqual(await store.query('SELECT * FROM "saving_off"'), []);

@@ -98,7 +98,7 @@ test.runIf(isHere('chromium'))(
   }`);
     await page.getByText('1 file uploaded.').waitFor();
     await page.getByText('pack/gone.txt: The file could not be read.').waitFor();
-    await page.getByText('pack/nothing: The folder is empty, and was not made.').waitFor();
+    await page.getByText('pack/nothing: The folder is empty and was not created.').waitFor();
     t.is(readFileSync(join(it.root, 'plugins/pack/there.txt'), 'utf8'), 'there');
     t.deepEqual(complaints, []);
   },
@@ -180,7 +180,7 @@ test.runIf(isHere('chromium'))(
     t.is(await area.inputValue(), 'mine: 2\n', 'what is being typed stays');
     writeFileSync(path, 'theirs: yes\n');
     await page.getByRole('button', { name: 'Save' }).click();
-    await page.getByText('Somebody else changed it meanwhile').waitFor();
+    await page.getByText('It changed meanwhile').waitFor();
     t.is(await page.getByLabel('Your text').inputValue(), 'mine: 2\n');
     t.is(await page.getByLabel('Current contents').inputValue(), 'theirs: yes\n');
     await page.getByRole('button', { name: 'Overwrite with yours' }).click();

@@ -184,7 +184,7 @@ test('who saves what somebody else changed meanwhile sees both texts, and then d
   const late = await it.send('edit/save', { content: 'mine', version: seen, ends: 'lf' }, 'a.yml');
   t.is(late.status, 409);
   const text = await late.text();
-  t.regex(text, /Somebody else changed it meanwhile/);
+  t.regex(text, /It changed meanwhile/);
   t.regex(text, /\nmine<\/textarea/);
   t.regex(text, /\ntheirs, longer<\/textarea/);
   t.is(it.see('a.yml'), 'theirs, longer');
@@ -232,7 +232,7 @@ test('what cannot be done with files says what to do instead', async (t) => {
   await said('/move', { name: 'docs', to: 'nowhere/at' }, /There is no folder nowhere\/at\. Create it first/);
   await said('/item/rename?path=docs', { to: 'a/b/c' }, /There is no folder a\/b\. Create it first/);
   await said('/item/copy?path=docs', { to: 'a/b/c' }, /There is no folder a\/b\. Create it first/);
-  await said('/item/rename?path=none', { to: 'other' }, /none: There is nothing there/);
+  await said('/item/rename?path=none', { to: 'other' }, /none: No such file or directory/);
   for (const path of ['?path=none', '?path=docs/none']) {
     const page = await it.get(AT + path);
     t.is(page.status, 404);

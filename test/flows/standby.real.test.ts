@@ -253,7 +253,7 @@ test.serial('on one machine: a clean stop hands all over at once, and the one th
   const pair = await standbyPair(t, { PROXY: 'child', LOG_LEVEL: 'info', ...store, ...credentials }, PROGRAM);
   const first = await serving(t, pair);
   const hasWaited = ({ said }: Instance) =>
-    said.some(({ msg }) => String(msg).startsWith('BACKUP_STORE does not answer'));
+    said.some(({ msg }) => String(msg).startsWith('BACKUP_STORE does not respond'));
   t.true(hasWaited(first), 'a start gives it a moment');
   await pair.call('POST', '/v1/servers', { name: 'echo', type: 'sandbox', version: '1.20.4', ramMb: 256 });
   const players = await party(t, pair);

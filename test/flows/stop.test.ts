@@ -34,7 +34,7 @@ test('a service is told to put its servers to sleep: it ends, and the proxy with
   const steve = await joinRaw({ ...address, name: 'Steve' });
   const { code, said } = await service.run(['--stop']);
   t.is(code, 0, said);
-  t.regex(said, /^The service \(process \d+\) puts its servers to sleep.*\nEvery server sleeps\. .*\n$/);
+  t.regex(said, /^The service \(process \d+\) is putting its servers to sleep.*\nEvery server sleeps\. .*\n$/);
   t.is(await service.stop(), 0, 'it has ended by itself');
   t.truthy(await steve.ended);
   await until(async () => (await runningProxies(service)).length === 0);

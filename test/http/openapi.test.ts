@@ -52,7 +52,7 @@ test('the control API is the reference’s 96 operations: each in the document, 
       const { 'x-required-scope': scope, 'x-section': section } = operation;
       const apps = security.some((each) => 'appToken' in each);
       const [, appScope] = (apps && /Apps need the scope `([\w:]+)`/.exec(description)) || [];
-      const keyOnly = description.includes('Takes API keys only') && 'keys only';
+      const keyOnly = description.includes('Accepts API keys only') && 'keys only';
       return lineOf([method, path, operationId, scope, appScope && `${appScope} for apps`, keyOnly, `in ${section}`]);
     });
   const missing = expected.filter((line) => !found.includes(line));

@@ -68,7 +68,7 @@ test('the body for Discord, and for receivers of one own', (t) => {
     content: 'Castle is slow: 9.5 of 20 ticks per second',
     embeds: [
       {
-        description: 'A tick takes 105.3 ms, with 3 players online. You are told when it recovers.',
+        description: 'A tick takes 105.3 ms, with 3 players online. You will be notified when it recovers.',
         color: 0xd64541,
         timestamp: '2023-11-14T22:13:20.000Z',
       },

@@ -79,7 +79,7 @@ test('what strangers read is what they would meet: who wakes it, and what is aga
   await site.wakePolicies.set('castle', { ...policy, mode: 'anyone' }, async () => {});
   const suspension = { serverId: 'castle', reason: 'too loud', userId: 'usr_test', at: site.clock.now() };
   await site.suspensions.set(suspension, async () => {});
-  await says(/Closed[^]*It is closed for now\./);
+  await says(/Closed[^]*Closed for now\./);
   await site.suspensions.lift('castle', async () => {});
   await site.command('castle', 'START');
   await site.reach('castle', 'running');

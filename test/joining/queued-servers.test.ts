@@ -44,7 +44,7 @@ test('a lost game without room elsewhere stands in line, and starts by itself wh
     startErrorCode: 'no_room',
     startErrorSummary: 'No room: No node of the swarm has room for this server now.',
     startErrorSuggestion:
-      'It stands in line, and starts by itself as soon as there is room. Whoever stops it takes it out of the line.',
+      'It is queued and starts automatically when there is room. Stopping it removes it from the queue.',
   });
   const { waitsFor } = (await it.operate('machines/small')).json as { waitsFor: object[] };
   const until = new Date(it.clock.now() + 3_600_000).toISOString();
@@ -85,7 +85,7 @@ test('it starts when a node comes back, or is added; not after somebody has stop
   await it.clock.advance(3_700_000);
   t.like(await it.ok('GET', '/v1/servers/small'), {
     state: 'start_failed',
-    startErrorSummary: 'No room: no machine had room for it for 60 minutes, so it is tried no more.',
+    startErrorSummary: 'No room: no machine had room for it for 60 minutes. Start it again later.',
   });
   it.nodes.back('n1');
   await it.clock.advance(60_000);

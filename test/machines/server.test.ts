@@ -301,7 +301,7 @@ test('a start that finds no room stands in line from then on, for an hour; nobod
   });
   t.like(now.context.cause, { kind: 'system', id: 'lost' });
   t.like(now.context.startFailure, { code: 'no_room', summary: 'No room: none.' });
-  t.regex(now.context.startFailure!.suggestion, /starts by itself as soon as there is room/);
+  t.regex(now.context.startFailure!.suggestion, /starts automatically when there is room/);
   for (const type of ['START', 'JOIN'] as const) {
     const again = next(now, command(type, 90_000));
     t.is(serverState(again), 'starting');
@@ -320,7 +320,7 @@ test('a start that finds no room stands in line from then on, for an hour; nobod
   t.deepEqual(over.value, { startFailed: 'cleared' });
   t.like(over.context, { noRoom: null, deadlineAt: null });
   t.is(over.context.startFailure?.code, 'no_room_found', 'another one than while it waits');
-  t.regex(over.context.startFailure!.summary, /^No room: .* for 60 minutes, so it is tried no more\.$/);
+  t.regex(over.context.startFailure!.summary, /^No room: .* for 60 minutes\. Start it again later\.$/);
   const refused = next(now, { type: 'ALARM', at: 40_000, failure: FAILURE });
   t.deepEqual(refused.context.startFailure, FAILURE);
   for (const type of ['STOP', 'KILL'] as const) {

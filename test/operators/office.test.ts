@@ -196,7 +196,7 @@ test('another operator is made and unmade, and somebody helped to another passwo
   t.notRegex((await it.get(ACCOUNT)).text, /name="password"/);
   await it.clock.advance(PASSWORD_FRESH_MS);
   t.regex((await it.get(ACCOUNT)).text, /name="password"/);
-  t.regex(await access('make-operator'), /Enter your password once more[^]*value="Helps me"/);
+  t.regex(await access('make-operator'), /Enter your password again[^]*value="Helps me"/);
   t.regex(await access('make-operator', { password: 'wrong password' }), /This is not your password/);
   await it.store.write(async (tx) =>
     tx.run('UPDATE "users" SET "passwordHash" = $1 WHERE "id" = $2', [await hashPassword('correct horse'), 'usr_test']),
@@ -241,5 +241,5 @@ test('what is wrong with the settings stands above the machines: no such default
   await it.store.write((tx) =>
     tx.run('UPDATE "users" SET "email" = $1 WHERE "id" = $2', ['operator@localhost', 'usr_test']),
   );
-  t.regex((await it.get('/operator')).text, /Letters to you reach nobody[^]*href="\/profile"/);
+  t.regex((await it.get('/operator')).text, /E-mail to you cannot be delivered[^]*href="\/profile"/);
 });

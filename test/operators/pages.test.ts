@@ -246,7 +246,7 @@ test('what a form sends is checked: illegal events, missing and long reasons, an
   t.is((await post({ event: 'UP', reason: 'x' })).status, 400);
   const illegal = await post({ event: 'STOP', reason: 'because "I" say so' });
   t.is(illegal.status, 400);
-  t.regex(illegal.text, /STOP does nothing to a machine that is hibernated\. It takes START, REINSTALL, DELETE\./);
+  t.regex(illegal.text, /STOP does not apply to a machine that is hibernated\. It takes START, REINSTALL, DELETE\./);
   t.regex(illegal.text, /value="because &quot;I&quot; say so"/);
   t.is((await it.servers.get('lobby'))?.state, 'hibernated');
   t.is((await post({ event: 'START', reason: 'x' })).status, 303);

@@ -133,10 +133,10 @@ test('a consent outlives a kill; a start that began without one goes no further'
   await it.killAndRestart();
   const failed = await it.reach('castle', 'start_failed');
   t.is(failed?.context.startFailure?.code, 'eula_not_accepted');
-  t.regex(failed?.context.startFailure?.summary ?? '', /^EULA not accepted: Nobody has agreed/);
+  t.regex(failed?.context.startFailure?.summary ?? '', /^EULA not accepted: No one has accepted/);
   t.false(existsSync(eulaFile(it, 'castle')));
   check();
-  await t.throwsAsync(it.command('tower', 'START'), { message: /Nobody has agreed/ });
+  await t.throwsAsync(it.command('tower', 'START'), { message: /No one has accepted/ });
 
   const user = { id: 'usr_test', email: 'o@example.com', accountId: 'acc_test', emailVerified: true, passwordHash: '' };
   await it.store.write((tx) => insertUser(tx, { ...user, operator: false, createdAt: it.clock.now() }));

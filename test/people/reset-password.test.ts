@@ -26,5 +26,5 @@ test('the operator’s password is replaced by one that is said once, and all th
   );
   t.is(entry?.detail, 'the machine itself');
   await resetPassword(store, clock, 'Operator@LOCALHOST');
-  await t.throwsAsync(resetPassword(store, clock, 'nobody@example.org'), { message: /Nobody has an account/ });
+  await t.throwsAsync(resetPassword(store, clock, 'nobody@example.org'), { message: /No account has the address/ });
 });

@@ -274,7 +274,7 @@ test('a running game without a console: who is online is known of the proxy, lis
   const find: Profiles['find'] = async (name) => ({ name, uuid: accountUuid(name) });
   const it = await players(t, { profiles: { find } });
   it.games.run = async () => {
-    throw new ConsoleError('absent', 'The console is not there.');
+    throw new ConsoleError('absent', 'The console is not available.');
   };
   await it.run();
   it.joined.set('abc', [{ name: 'Alice', ip: '203.0.113.7' }]);

@@ -116,7 +116,7 @@ test('a game that does not lift a ban is told again a minute later, whatever it 
     if (!command.startsWith('pardon')) return '';
     t.is(command, 'pardon steve');
     asked++;
-    if (asked === 2) throw new ConsoleError('absent', 'The console is not there.');
+    if (asked === 2) throw new ConsoleError('absent', 'The console is not available.');
     return '';
   };
   await it.passUntil(() => asked === 1, 100);

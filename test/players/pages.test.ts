@@ -51,7 +51,7 @@ test('each list is changed by a form without a script, and read again from the g
 
 test('where the game does not check accounts, the page says so, and what to switch on', async (t) => {
   const it = await players(t);
-  t.false((await it.page()).includes('does not check Minecraft accounts'));
+  t.false((await it.page()).includes('doesn’t check Minecraft accounts'));
   await it.ok('POST', '/v1/servers/castle:setProperties', { properties: { 'online-mode': 'false' } });
   t.true((await it.page()).includes('This server doesn’t check Minecraft accounts: anyone can join'));
 });

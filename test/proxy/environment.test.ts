@@ -76,14 +76,14 @@ test('where a standby may take over, it takes several addresses, each as it woul
   ]);
   const and = (other: string) => () => readEnvironment({ ...REMOTE, CONTROL_URL: `${REMOTE.CONTROL_URL},${other}` });
   t.throws(and('ws://10.0.0.1'), { message: /wss:\/\// });
-  t.throws(and('https://example.org'), { message: /CONTROL_URL must be where/ });
-  t.throws(and('wss://example.org '.repeat(8)), { message: /CONTROL_URL must be where/ });
+  t.throws(and('https://example.org'), { message: /CONTROL_URL must be the address/ });
+  t.throws(and('wss://example.org '.repeat(8)), { message: /CONTROL_URL must be the address/ });
 });
 
 const WRONG: [what: string, change: NodeJS.Dict<string>, message: RegExp][] = [
-  ['no address', { CONTROL_URL: undefined }, /CONTROL_URL must be where the service is/],
-  ['no URL', { CONTROL_URL: 'example' }, /CONTROL_URL must be where the service is/],
-  ['a web page', { CONTROL_URL: 'https://example.org' }, /CONTROL_URL must be where the service is/],
+  ['no address', { CONTROL_URL: undefined }, /CONTROL_URL must be the address of the service/],
+  ['no URL', { CONTROL_URL: 'example' }, /CONTROL_URL must be the address of the service/],
+  ['a web page', { CONTROL_URL: 'https://example.org' }, /CONTROL_URL must be the address of the service/],
   ['no token', { PROXY_TOKEN: '' }, /PROXY_TOKEN, or PROXY_TOKEN_FILE, must be set/],
   ['no file', { PROXY_TOKEN: '', PROXY_TOKEN_FILE: '/nowhere' }, /PROXY_TOKEN_FILE cannot be read \(ENOENT\)/],
   ['a port beyond all', { PROXY_PORT: '65536' }, /PROXY_PORT is "65536", but must be a whole number from 0 to 65535/],

@@ -375,7 +375,7 @@ test('a schedule stops with the access of whoever made it, and the owner is told
   const browser = await it.browser('usr_test');
   await browser.ok('POST', '/v1/session/keys:revoke', { keyId: lent.row.id });
   t.like(await shown(it, theirs.id), { enabled: false, nextRunAt: '', lastStatus: 'skipped' });
-  t.regex((await shown(it, theirs.id)).lastError, /Who made it may not do so any more/);
+  t.regex((await shown(it, theirs.id)).lastError, /Its author lost the permission/);
   t.like(await shown(it, byKey.id), { enabled: false, nextRunAt: '', lastStatus: 'skipped' });
   t.true((await shown(it, byKey.id)).lastError.includes(lent.row.id));
   t.true((await shown(it, own.id)).enabled);

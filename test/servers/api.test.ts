@@ -486,7 +486,7 @@ test('a command right after a start waits until the game opens its console', asy
   let tries = 0;
   const console = {
     run: async () => {
-      if (++tries < 3) throw new ConsoleError('absent', 'The console is not there.');
+      if (++tries < 3) throw new ConsoleError('absent', 'The console is not available.');
       return 'There are 0 players';
     },
   };

@@ -63,7 +63,7 @@ test('who has no server makes one in two fields, and is shown the way until some
   const page = await refused.text();
   t.regex(page, /id="first-name-wrong">is required/);
   t.regex(page, /value="vanilla" checked/);
-  t.regex(page, /Sandbox<small>[^<]*nothing to download/);
+  t.regex(page, /Sandbox<small>[^<]*No download/);
   const made = await it.submit('/servers/first', { name: 'My castle', template: 'sandbox' });
   t.is(made.headers.get('location'), '/servers/my-castle');
   t.regex((await it.get('/servers')).text, /Join it now[\s\S]*<code>my-castle\./);

@@ -86,7 +86,7 @@ test('one that waits for room says that it starts by itself, and can be taken ou
   );
   const { text } = await it.get('/servers/castle');
   t.regex(text, waits);
-  t.regex(text, /<strong>No room<\/strong>: No node[^]*It stands in line, and starts by itself/);
+  t.regex(text, /<strong>No room<\/strong>: No node[^]*It is queued and starts automatically/);
   t.regex((await it.get('/servers/castle/machine')).text, /Given up/);
   await it.submit('/servers/castle/stop');
   t.notRegex(await cardOf(it, 'castle'), waits);

@@ -20,7 +20,7 @@ test('a server’s life reads as sentences', (t) => {
   t.is(said('running', { cause: againAfter('crashed') }), 'lobby is started again after a crash');
   t.is(said('starting', { to: 'running', startMs: 3_290 }), 'lobby is ready after 3.3 s');
   t.is(said('running', { to: 'stopping', cause: IDLE }), 'lobby goes to sleep: nobody online');
-  t.is(said('running', { to: 'stopping', cause: FALSE_WAKE }), 'lobby goes to sleep: woken, but nobody came in');
+  t.is(said('running', { to: 'stopping', cause: FALSE_WAKE }), 'lobby goes to sleep: woken, but no player joined');
   t.is(said('running', { to: 'stopping', cause: OPERATOR }), 'lobby goes to sleep: by an operator, we move');
   t.is(
     said('running', { to: 'stopping', event: 'KILL', cause: KEY }),

@@ -369,10 +369,10 @@ test('an account cannot be made where the operator makes them', async (t) => {
   const page = await fetch(`${site.origin}/sign-up`);
   t.regex(await page.text(), /Ask them for a link/);
   const signIn = await (await fetch(`${site.origin}/sign-in`)).text();
-  t.regex(signIn, /ask them for a link/);
+  t.regex(signIn, /Ask your administrator for an invitation link/);
   t.notRegex(signIn, /href="\/sign-up/);
   const home = await (await fetch(`${site.origin}/`)).text();
-  t.regex(home, /ask them for a link/);
+  t.regex(home, /Ask your administrator for an invitation link/);
   t.notRegex(home, /href="\/sign-up/);
   const reply = await post(
     site,

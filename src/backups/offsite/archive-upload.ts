@@ -15,7 +15,7 @@ export interface ArchiveUploadOptions {
   log: Log;
   dataDir: string;
   offSite: OffSite;
-  /** Called when a backup has been brought off site. */
+  /** Called when a backup has been uploaded. */
   onStored: (backup: Pick<BackupRow, 'serverId' | 'id'>) => void;
   /** See MaintenanceOptions. */
   at: (step: string) => Promise<void> | void;
@@ -29,7 +29,7 @@ interface Target {
   sha256: string;
 }
 
-/** Brings one archive from the folder off site, and notes in its backup's row that it lies there. */
+/** Uploads one archive from the folder and records its new location in the backup's row. */
 export async function uploadArchive(
   options: ArchiveUploadOptions,
   row: rows.BackupUploadRow,
@@ -51,14 +51,14 @@ export async function uploadArchive(
     const onPart = () => at('part-sent');
     const check = (bytes: Buffer) => void hash.update(bytes);
     const parts = await sendParts(file, { bucket, upload, sizeBytes, partBytes, sent, signal, check, onPart });
-    // An encrypted archive is checked piece by piece when it is read: its checksum is that of the plain bytes.
+    // Encrypted archives are verified piece by piece on reading: the checksum is of the plain bytes.
     if (sealedBy === '' && hash.digest('hex') !== sha256) {
       await bucket.abort(upload);
       return await giveUp(options, row, 'it is damaged');
     }
     signal.throwIfAborted();
     await at('parts-sent');
-    // If only the answer was lost, the object exists all the same.
+    // If only the answer was lost, the object exists nevertheless.
     await bucket.complete(upload, parts).catch(async (error: unknown) => {
       if (!(await isThere(target))) throw error;
     });
@@ -71,7 +71,7 @@ export async function uploadArchive(
     return await patchBackup(tx, ref, { location: row.location }, ['ready']);
   });
   await at('upload-stored');
-  // A backup that is being removed is removed off site too, as its removal has noted.
+  // If the backup is being removed, its recorded removal covers the uploaded copy, too.
   if (isMoved) await rm(path, { force: true });
   onStored(ref);
 }
@@ -81,7 +81,7 @@ async function isThere({ bucket, key, sizeBytes, sha256 }: Target): Promise<bool
   return found?.sizeBytes === sizeBytes && found.sha256 === sha256;
 }
 
-/** The upload that an earlier try began, with the parts that have come through, or a new one. */
+/** Returns the upload begun by an earlier attempt with its received parts, or a new one. */
 async function resumed({ store, at }: ArchiveUploadOptions, row: rows.BackupUploadRow, target: Target) {
   const { bucket, key, sizeBytes, sha256 } = target;
   if (row.uploadId !== '') {

@@ -1,4 +1,4 @@
-/** A piece of an upload that the bucket has. Pieces are numbered from 1. */
+/** A part of an upload that the bucket has received. Parts are numbered from 1. */
 export interface SentPart {
   number: number;
   /** The bucket's identifier of the content. */
@@ -6,48 +6,48 @@ export interface SentPart {
   sizeBytes: number;
 }
 
-/** An upload that was begun and has not ended. */
+/** An upload that has begun and not ended. */
 export interface OpenUpload {
   key: string;
   uploadId: string;
 }
 
-/** Both ends included, as in HTTP. */
+/** Both ends inclusive, as in HTTP. */
 export interface ByteRange {
   start: number;
   end: number;
 }
 
 /**
- * Objects off site, by keys below one prefix. All methods reject with UNAVAILABLE BACKUP_STORE_AWAY where the store cannot be
- * reached, takes too long, or refuses; what it answered is the cause.
+ * Objects off site, by keys under one prefix. All methods reject with UNAVAILABLE BACKUP_STORE_AWAY if the store is
+ * unreachable, too slow, or refuses; the cause is its answer.
  */
 export interface Bucket {
-  /** Undefined: there is no such object. `sha256` is what its upload said, '' for one that said nothing. */
+  /** Undefined if there is no such object. `sha256` is the value given at upload; '' if none. */
   head(key: string): Promise<{ sizeBytes: number; sha256: string } | undefined>;
-  /** The bytes of an object, gone on with after a cut. NOT_FOUND BACKUP_FILE_MISSING. */
+  /** Reads bytes of an object, and resumes after a lost connection. Throws NOT_FOUND BACKUP_FILE_MISSING. */
   read(key: string, range: ByteRange): AsyncIterable<Buffer>;
-  /** Up to 10 000 of the objects whose keys begin so; `at`: when they were written, epoch ms. */
+  /** Returns up to 10 000 objects whose keys have the prefix. `at`: time of writing, epoch ms. */
   list(prefix: string): Promise<{ key: string; at: number }[]>;
-  /** Writes a small object whole. */
+  /** Writes a small object in one request. */
   put(key: string, content: Buffer): Promise<void>;
-  /** No such object is fine. */
+  /** Does nothing if there is no such object. */
   remove(key: string): Promise<void>;
-  /** Begins an upload in parts, and gives its id. */
+  /** Begins an upload in parts and returns its id. */
   begin(key: string, sha256: string): Promise<string>;
-  /** The parts of an upload; undefined: the bucket does not know the upload, as it has ended. */
+  /** Returns the received parts of an upload; undefined if the upload is unknown because it has ended. */
   parts(upload: OpenUpload): Promise<SentPart[] | undefined>;
-  /** Resolves once the bucket has the part; it checks the bytes against `sha256` (hex). */
+  /** Resolves once the bucket has the part, which it verifies against `sha256` (hex). */
   sendPart(
     upload: OpenUpload,
     number: number,
     part: { bytes: Buffer; sha256: string },
     signal: AbortSignal,
   ): Promise<SentPart>;
-  /** Makes the object from all its parts, in the order of their numbers. */
+  /** Creates the object from all its parts, in the order of their numbers. */
   complete(upload: OpenUpload, parts: readonly SentPart[]): Promise<void>;
-  /** Ends an upload and removes its parts. One that has ended is fine. */
+  /** Ends an upload and removes its parts. Does nothing if it has ended. */
   abort(upload: OpenUpload): Promise<void>;
-  /** Up to 10 000 of the uploads that were begun and have not ended, of keys that begin so. */
+  /** Returns up to 10 000 open uploads whose keys have the prefix. */
   uploads(prefix: string): Promise<OpenUpload[]>;
 }

@@ -6,7 +6,7 @@ import type { Bucket } from './bucket.ts';
 import { placeOf } from './offsite.ts';
 import { type Doing, wrongSetting } from './s3-failure.ts';
 
-/** Whose backups lie here: two installations would remove each other's unfinished uploads. */
+/** Key of the object that names the installation using this place: two would remove each other's unfinished uploads. */
 const OWNER_KEY = 'dormouse-installation';
 const MOST_OWNER_BYTES = 200;
 const REFUSED = 'BACKUP_STORE_REFUSED';
@@ -23,19 +23,20 @@ export interface CheckOptions {
 /** Checks a store before anything is written or removed there. */
 export interface StoreCheck {
   /**
-   * Resolves once the store has let a small object and an upload be made, read and removed, which is tried until it has been so
-   * once. Rejects with FAILED_PRECONDITION BACKUP_STORE_REFUSED, in a sentence that says what to do, where the settings are wrong,
-   * and with BACKUP_STORE_AWAY where the store cannot be used now; the next call tries again.
+   * Resolves once it has succeeded in writing, reading and removing a small object and an upload; later calls resolve
+   * at once. Rejects with FAILED_PRECONDITION BACKUP_STORE_REFUSED and a remedy if the settings are wrong, and with
+   * BACKUP_STORE_AWAY if the store is unusable now; the next call tries again.
    */
   passed: () => Promise<void>;
   /**
-   * For a start, which has other things to do meanwhile: the outcome of the first try, if there is one within `patienceMs`. Rejects
-   * only where the settings are wrong. A store that is away is logged: players need none, and backups stay in the folder.
+   * Returns the outcome of the first attempt, for the start of the service. Waits at most `patienceMs` and rejects only
+   * if the settings are wrong. An unreachable store is logged, because players do not need it and backups stay in the
+   * folder.
    */
   settled: (patienceMs: number) => Promise<void>;
 }
 
-/** Begins to check at once. */
+/** Creates a check, which starts at once. */
 export function createStoreCheck(options: CheckOptions): StoreCheck {
   let trying: Promise<void> | undefined;
   const passed = () =>
@@ -44,7 +45,7 @@ export function createStoreCheck(options: CheckOptions): StoreCheck {
       throw error;
     }));
   const first = passed();
-  // Callers that do not wait for it check again before the store is used.
+  // Callers that do not wait for it check again before they use the store.
   first.catch(() => {});
   return {
     passed,
@@ -56,14 +57,14 @@ export function createStoreCheck(options: CheckOptions): StoreCheck {
         const { location, log } = options;
         log.warn(
           { store: location, err: error },
-          'BACKUP_STORE does not answer as it should: backups stay in the folder until it does',
+          'BACKUP_STORE does not respond correctly: backups stay in the folder until it does',
         );
       }
     },
   };
 }
 
-/** Whether the settings of a store are wrong, which does not pass by itself. */
+/** Reports whether the store's settings are wrong, which does not resolve itself. */
 export function isRefused(error: unknown): boolean {
   return error instanceof StatusError && error.reason === REFUSED;
 }

@@ -1,28 +1,28 @@
 import type { Clock } from '../../kernel/clock.ts';
 import { sleep } from '../../kernel/sleep.ts';
 
-/** Pauses after a failure grow from the first to the second. */
+/** Pauses after failures grow from this to MOST_RETRY_MS. */
 const RETRY_MS = 5_000;
 const MOST_RETRY_MS = 600_000;
-/** The key of the list itself. */
+/** The key for failures of `list`. */
 const ALL = '';
 
 export interface LaneOptions<Row> {
   clock: Clock;
-  /** Ends it, once what goes on has ended. */
+  /** Ends the queue once the current work has ended. */
   signal: AbortSignal;
-  /** Returns the work to do, in order. If it rejects, nothing is done, and it is asked again. */
+  /** Returns the work to do, in order. If it rejects, it is called again later. */
   list: () => Promise<readonly Row[]>;
   /** Identifies a row; never ''. */
   keyOf: (row: Row) => string;
   work: (row: Row) => Promise<void>;
-  /** Told of the first failure of a round, and how many there were. */
+  /** Called with the first error of a round and the number of errors. */
   onFailed: (error: unknown, count: number) => void;
 }
 
-/** Does what is owed, one after the other, until it is done. */
+/** Processes pending rows, one after the other, and retries failures. */
 export interface Lane {
-  /** Looks at once for what is new. */
+  /** Checks for new work at once. */
   kick(): void;
   /** Resolves once the signal has fired and the last work has ended. */
   run(): Promise<void>;
@@ -30,11 +30,11 @@ export interface Lane {
 
 interface Pause {
   ms: number;
-  /** When it is over, by the clock. */
+  /** End of the pause, by the clock. */
   until: number;
 }
 
-/** Each that fails is tried again by itself, after a pause of its own: it holds up no other, be it older or new. */
+/** Creates a queue. Each failed row is retried after its own pause and does not delay other rows. */
 export function createLane<Row>(options: LaneOptions<Row>): Lane {
   const { clock, signal, list, keyOf, work, onFailed } = options;
   const pauses = new Map<string, Pause>();
@@ -73,7 +73,7 @@ export function createLane<Row>(options: LaneOptions<Row>): Lane {
         const woken = AbortSignal.any([kicked.signal, signal]);
         await round();
         const next = Math.min(...[...pauses.values()].map(({ until }) => until));
-        // Without end, where nothing is to be tried again.
+        // Waits indefinitely if there is nothing to retry.
         await (next === Infinity ? fired(woken) : sleep(clock, next - clock.now(), woken).catch(() => {}));
       }
     },

@@ -5,7 +5,7 @@ import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../kernel/units.ts';
 import type { Store } from '../../store/store.ts';
 import { countUploads } from './rows.ts';
 
-/** A large world on a slow line takes a while. */
+/** A large world on a slow connection takes a while. */
 const LATE_MS = 6 * HOUR_MS;
 const LOOK_MS = 10 * MINUTE_MS;
 
@@ -15,7 +15,10 @@ export interface LatenessOptions {
   log: Log;
 }
 
-/** Logs an error for operators when backups have waited for the store off site for six hours, each day while they do, and when it is over. */
+/**
+ * Logs an error for operators once backups have waited six hours for their upload, repeats it daily, and logs when it
+ * is over.
+ */
 export function watchLateness({ store, clock, log }: LatenessOptions): () => void {
   let toldAt: number | undefined;
   async function look(): Promise<void> {

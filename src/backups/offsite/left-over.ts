@@ -11,20 +11,20 @@ export interface LeftOverOptions {
   store: Store;
   clock: Clock;
   offSite: OffSite;
-  /** Begins removals that were noted. */
+  /** Starts recorded removals. */
   kick: () => void;
 }
 
-/** Archives off site that this service's database does not know: after it was lost, or restored as it was earlier. */
+/** Archives off site that the database does not know, because it was lost or restored to an earlier state. */
 export interface LeftOver {
   /**
-   * Returns the first 10 000 objects under the prefix of new backups, by `<server>/<backup>`; `at`: epoch ms. Empty if
+   * Returns the first 10 000 objects under the prefix of new backups, as `<server>/<backup>`; `at`: epoch ms. Empty if
    * backups stay in the folder. Rejects with UNAVAILABLE BACKUP_STORE_AWAY, after ten seconds at most.
    */
   list(): Promise<{ id: string; at: number }[]>;
   /**
-   * Notes, in one write with `also`, that one is to be removed for good; that is tried until it is done. False where a backup
-   * has it after all.
+   * Records, in one write with `also`, that an archive must be removed; that is retried until it succeeds. Returns
+   * false if a backup uses the archive after all.
    */
   remove(id: string, also: (tx: Tx) => Promise<void>): Promise<boolean>;
 }
@@ -35,7 +35,7 @@ export function createLeftOver({ store, clock, offSite, kick }: LeftOverOptions)
       const { location } = offSite;
       if (location === '') return [];
       const objects = await withTimeout(offSite.bucket(location).list(''), LIST_MS);
-      // Asked after the objects, because a backup has its row before it has one.
+      // Queried after the objects, because a backup's row exists before its object.
       const known = await listKnown(store, location);
       const archives = objects.filter(({ key }) => isArchiveKey(key));
       return archives.map(({ key, at }) => ({ id: archiveOf(key), at })).filter(({ id }) => !known.has(id));

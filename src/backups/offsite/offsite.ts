@@ -6,13 +6,13 @@ import type { BucketPlace } from './s3.ts';
 export interface OffSite {
   /** The place of new backups: `s3://bucket/prefix`; '': the folder. */
   location: string;
-  /** Also of a location of earlier settings, with the credentials of now. */
+  /** Returns the bucket of a location, also of one from earlier settings. Uses the current credentials. */
   bucket(location: string): Bucket;
-  /** As `StoreCheck.passed` of the place where new ones go. */
+  /** Same as `StoreCheck.passed` of the place for new backups. */
   passed(): Promise<void>;
 }
 
-/** Opens each bucket once, when it is asked for. `passed`: by default nothing is checked. */
+/** Opens each bucket on first use. Without `passed`, nothing is checked. */
 export function createOffSite(
   location: string,
   open: (place: BucketPlace) => Bucket,
@@ -30,23 +30,23 @@ export function createOffSite(
   };
 }
 
-/** `s3://bucket/prefix` in its two parts. */
+/** Splits `s3://bucket/prefix`. */
 export function placeOf(location: string): BucketPlace {
   const [, bucket = '', prefix = ''] = /^s3:\/\/([^/]+)\/?(.*)$/.exec(location) ?? [];
   return { bucket, prefix };
 }
 
-/** The key of a backup's archive. Ids of both are ours. */
+/** Returns the key of a backup's archive. Both ids are ours. */
 export function keyIn({ serverId, id }: Pick<BackupRow, 'serverId' | 'id'>): string {
   return `${serverId}/${id}.tar.zst`;
 }
 
-/** `<server>/<backup>` of the key of an archive. */
+/** Returns `<server>/<backup>` from an archive's key. */
 export function archiveOf(key: string): string {
   return key.slice(0, key.indexOf('.'));
 }
 
-/** Whether a key may be that of a backup's archive. */
+/** Reports whether a key has the form of an archive's. */
 export function isArchiveKey(key: string): boolean {
   return /^[a-z0-9-]+\/\w+\.tar\.zst$/.test(key);
 }

@@ -5,7 +5,7 @@ import { type StoreCheck, createStoreCheck } from './check.ts';
 import { type OffSite, createOffSite, placeOf } from './offsite.ts';
 import { createS3 } from './s3.ts';
 
-/** Settings of the same names; their help says what they mean. */
+/** The settings of the same names, whose help explains them. */
 export interface OffSiteSettings {
   backupStore: string | null;
   s3Endpoint: string | null;
@@ -22,12 +22,12 @@ export interface OpenOffSiteOptions {
   log: Log;
 }
 
-/** The off-site place of a service that starts. */
+/** The off-site place during the start of the service. */
 export type StartingOffSite = OffSite & Pick<StoreCheck, 'settled'>;
 
 /**
- * Opens the off-site stores of the settings. If new backups go there, the place is checked from now on. Without
- * BACKUP_STORE, only existing off-site backups are accessed.
+ * Opens the off-site stores of the settings and starts checking the place for new backups. Without BACKUP_STORE, only
+ * existing off-site backups are accessed.
  */
 export function openOffSite({ settings, secret, clock, log }: OpenOffSiteOptions): StartingOffSite {
   const endpoint = settings.s3Endpoint ?? '';

@@ -4,24 +4,24 @@ import type { Sql, Tx } from '../../store/writer.ts';
 import type { BackupRow } from '../rows.ts';
 
 type Ref = Pick<BackupRow, 'serverId' | 'id'>;
-/** A backup, or all of a server. */
+/** A backup, or all backups of a server. */
 export type OneOrAll = Pick<Ref, 'serverId'> & Partial<Ref>;
 type Key = Pick<BackupUploadRow, 'serverId' | 'backupId'>;
 
-/** A finished backup in the folder that is to be brought off site, or is being. */
+/** A finished backup in the folder that is waiting for its upload or being uploaded. */
 export interface BackupUploadRow {
   serverId: string;
   backupId: string;
   /** The target: `s3://bucket/prefix`. */
   location: string;
-  /** The store's id of the upload that was begun; '' before. */
+  /** The store's id of the upload; '' before it begins. */
   uploadId: string;
-  /** The size of each part but the last. */
+  /** The size of each part except the last. */
   partBytes: number;
   at: number;
 }
 
-/** An archive off site that no backup needs any more, until it is removed there. It outlives its server. */
+/** An archive off site to be removed. Remains until that is done, even if its server is deleted. */
 export interface OffsiteRemovalRow {
   location: string;
   serverId: string;
@@ -47,7 +47,7 @@ export const offsiteRemovals = new EntitySchema<OffsiteRemovalRow>({
   columns: { location: id, serverId: id, backupId: id, at: bigint },
 });
 
-/** Notes that a backup is to be brought off site. */
+/** Records that a backup must be uploaded. */
 export async function insertUpload(tx: Tx, row: Omit<BackupUploadRow, 'uploadId' | 'partBytes'>): Promise<void> {
   await tx.manager.insert(backupUploads, { ...row, uploadId: '', partBytes: 0 });
 }
@@ -57,10 +57,7 @@ export async function listUploads(db: Sql): Promise<BackupUploadRow[]> {
   return await db.query<BackupUploadRow>('SELECT * FROM "backup_uploads" ORDER BY "at", "backupId"');
 }
 
-/**
- * Returns how many backups are waiting to be uploaded or being uploaded, and since when the oldest is; null if there is
- * none.
- */
+/** Returns the number of backups waiting for or in upload, and since when the oldest waits; null if absent. */
 export async function countUploads(db: Sql): Promise<{ count: number; since: number | null }> {
   const sql = 'SELECT COUNT(*) AS "count", MIN("at") AS "since" FROM "backup_uploads"';
   const [row] = await db.query<{ count: number | string; since: number | string | null }>(sql);
@@ -68,21 +65,21 @@ export async function countUploads(db: Sql): Promise<{ count: number; since: num
   return { count: Number(row?.count ?? 0), since: since === null ? null : Number(since) };
 }
 
-/** The ids of a server's backups that are still to be brought off site. */
+/** Returns the ids of a server's backups still to be uploaded. */
 export async function listUploadsOf(db: Sql, serverId: string): Promise<Set<string>> {
   const sql = 'SELECT "backupId" FROM "backup_uploads" WHERE "serverId" = $1';
   const found = await db.query<Pick<BackupUploadRow, 'backupId'>>(sql, [serverId]);
   return new Set(found.map(({ backupId }) => backupId));
 }
 
-/** Remembers an upload that was begun; false where the backup is no more. */
+/** Stores the id of a begun upload. Returns false if the backup is gone. */
 export async function noteUpload(tx: Tx, row: BackupUploadRow, uploadId: string, partBytes: number): Promise<boolean> {
   const { serverId, backupId } = row;
   const { affected } = await tx.manager.update(backupUploads, { serverId, backupId }, { uploadId, partBytes });
   return affected === 1;
 }
 
-/** An upload that is still to be done; undefined where it has been done, or its backup was removed meanwhile. */
+/** Returns a pending upload; undefined if it is done or its backup was removed. */
 export async function getUpload(db: Sql, { serverId, backupId }: Key): Promise<BackupUploadRow | undefined> {
   const sql = 'SELECT * FROM "backup_uploads" WHERE "serverId" = $1 AND "backupId" = $2';
   return (await db.query<BackupUploadRow>(sql, [serverId, backupId]))[0];
@@ -93,13 +90,13 @@ export async function deleteUpload(tx: Tx, { serverId, backupId }: Key): Promise
 }
 
 /**
- * Records the removal of off-site objects of one backup, or of all of a server's, including started uploads. They are
- * not uploaded any more.
+ * Records the removal of the off-site objects of one backup, or of all of a server's, including begun uploads, and
+ * cancels their pending uploads.
  */
 export async function noteRemovals(tx: Tx, { serverId, id: backupId }: OneOrAll, at: number): Promise<void> {
   const one = backupId === undefined ? '' : ' AND b."id" = $3';
   const given = backupId === undefined ? [at, serverId] : [at, serverId, backupId];
-  // A backup that is being brought off site lies in the folder still.
+  // A backup being uploaded is still located in the folder.
   for (const [location, from] of [
     ['b."location"', '"backups" b'],
     ['u."location"', '"backups" b JOIN "backup_uploads" u ON u."serverId" = b."serverId" AND u."backupId" = b."id"'],
@@ -115,12 +112,12 @@ export async function noteRemovals(tx: Tx, { serverId, id: backupId }: OneOrAll,
   await tx.run(`DELETE FROM "backup_uploads" WHERE "serverId" = $1${ofOne}`, key);
 }
 
-/** Notes that an archive off site is to be removed. */
+/** Records that an archive off site must be removed. */
 export async function insertRemoval(tx: Tx, row: OffsiteRemovalRow): Promise<void> {
   await tx.manager.insert(offsiteRemovals, row);
 }
 
-/** `<server>/<backup>` of all that lies at a location, is brought there, or is to be removed from there. */
+/** Returns `<server>/<backup>` of all archives at a location, including pending uploads and removals. */
 export async function listKnown(db: Sql, location: string): Promise<Set<string>> {
   const sql = `SELECT "serverId", "id" AS "backupId" FROM "backups" WHERE "location" = $1
     UNION SELECT "serverId", "backupId" FROM "backup_uploads" WHERE "location" = $1

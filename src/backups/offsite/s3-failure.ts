@@ -1,6 +1,6 @@
 import { StatusError } from '../../kernel/status.ts';
 
-/** The client's error fields beside the message. */
+/** The client's error fields besides the message. */
 interface S3Error extends Error {
   code?: string;
   $metadata?: { httpStatusCode?: number };
@@ -16,19 +16,19 @@ const WRONG_REGION = new Set([
 const NO_CREDENTIALS = 'CredentialsProviderError';
 const NO_BUCKET = 'NoSuchBucket';
 
-/** Whether the store says that what was asked for is not there. A bucket that is not there is a setting that is wrong. */
+/** Reports whether the store says that the object does not exist. A missing bucket is a wrong setting instead. */
 export function isGone(error: unknown): boolean {
   return GONE.has((error as S3Error).name) && (error as S3Error).name !== NO_BUCKET;
 }
 
-/** Whether a bucket is not there, by what its methods reject with. */
+/** Reports whether the bucket is missing, from an error of its methods. */
 export function isBucketGone(error: unknown): boolean {
   return ((error as Error).cause as S3Error | undefined)?.name === NO_BUCKET;
 }
 
-/** The error for callers; the log has the cause. */
+/** Returns the error for callers. The log has the cause. */
 export function storeAway(cause: unknown): StatusError {
-  const sentence = 'The place where backups are kept off site does not answer as it should now. Try again later.';
+  const sentence = 'The off-site backup store is not responding correctly. Try again later.';
   return new StatusError('UNAVAILABLE', 'BACKUP_STORE_AWAY', sentence, { cause, retryAfterSeconds: 60 });
 }
 
@@ -44,9 +44,9 @@ export function wrongSetting(answer: unknown, { bucket, endpoint, doing }: Check
   if (error.name === NO_CREDENTIALS)
     return 'BACKUP_STORE needs credentials: set S3_ACCESS_KEY_ID and S3_SECRET_ACCESS_KEY.';
   if (error.name === NO_BUCKET || (error.name === 'NotFound' && doing === 'list'))
-    return `There is no bucket "${bucket}" at ${where}: make it, or correct BACKUP_STORE or S3_ENDPOINT.`;
+    return `There is no bucket "${bucket}" at ${where}: create it, or correct BACKUP_STORE or S3_ENDPOINT.`;
   if (WRONG_CREDENTIALS.has(error.name) || (isRefused && /access key/i.test(error.message)))
-    return `${where} does not take S3_ACCESS_KEY_ID with S3_SECRET_ACCESS_KEY (${error.name}): correct them.`;
+    return `${where} does not accept S3_ACCESS_KEY_ID with S3_SECRET_ACCESS_KEY (${error.name}): correct them.`;
   if (WRONG_REGION.has(error.name) || status === 301)
     return `The bucket "${bucket}" is in another region than S3_REGION says (${error.message}).`;
   if (status === 403) {

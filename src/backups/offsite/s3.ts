@@ -10,39 +10,39 @@ import type { Bucket, ByteRange, OpenUpload, SentPart } from './bucket.ts';
 import { isGone, storeAway } from './s3-failure.ts';
 import { MINUTE_MS } from '../../kernel/units.ts';
 
-/** How a store is reached. Empty texts: what Amazon's own tools would take. */
+/** How to reach a store. Empty texts: the defaults of Amazon's own tools. */
 export interface S3Options {
   endpoint: string;
   region: string;
-  /** Whether the bucket stands in the path of its address, or in the host. */
+  /** Whether the bucket is part of the address's path or of its host. */
   pathStyle: boolean;
   accessKeyId: string;
   secretAccessKey: string;
   clock: Clock;
 }
 
-/** A bucket, and the prefix that is ours. */
+/** A bucket and our prefix in it. */
 export interface BucketPlace {
   bucket: string;
-  /** Without slashes at its ends; may be empty. */
+  /** Without leading and trailing slashes; may be empty. */
   prefix: string;
 }
 
 const CONNECT_MS = 10_000;
-/** No byte for so long: the connection is dead. */
+/** A connection without a byte for this long is dead. */
 const SILENT_MS = MINUTE_MS;
-/** The longest that one request may take, a part of an upload on a slow line included. */
+/** Time limit of one request, including a part of an upload on a slow connection. */
 const REQUEST_MS = 900_000;
 const ATTEMPTS = 3;
-/** So often in a row a read that brings nothing is begun again. */
+/** Consecutive attempts of a read that receives nothing. */
 const READ_TRIES = 5;
 const READ_PAUSE_MS = 500;
 const MOST_PAGES = 10;
 const SHA256 = 'sha256';
 
 /**
- * Buckets of a store that speaks S3, by Amazon's own client. The client is loaded with the first request, as it takes
- * a fifth of a second and 30 MB.
+ * Buckets of an S3-compatible store, through Amazon's client. The client is loaded with the first request, because it
+ * takes a fifth of a second and 30 MB.
  */
 export function createS3(options: S3Options): (place: BucketPlace) => Bucket {
   const connect = once(() => connection(options));
@@ -68,7 +68,7 @@ async function connection({
     ...(accessKeyId !== '' && { credentials: { accessKeyId, secretAccessKey } }),
     forcePathStyle: pathStyle,
     maxAttempts: ATTEMPTS,
-    // Newer checksums are not known to every store; parts are signed with their SHA-256, which all check.
+    // Not every store supports newer checksums. Parts are signed with their SHA-256, which all stores verify.
     requestChecksumCalculation: 'WHEN_REQUIRED',
     responseChecksumValidation: 'WHEN_REQUIRED',
     requestHandler: {
@@ -159,7 +159,7 @@ class S3Bucket implements Bucket {
   async sendPart(...[upload, number, { bytes, sha256 }, signal]: Parameters<Bucket['sendPart']>): Promise<SentPart> {
     return await this.#ask(async ({ sdk, client }) => {
       const command = new sdk.UploadPartCommand({ ...this.#ofUpload(upload), PartNumber: number, Body: bytes });
-      // The client would take the sum itself, of the whole part at once, and nothing else would go on meanwhile.
+      // The client would hash the whole part at once and block the process for that time.
       command.middlewareStack.add(
         (next) => (args) => {
           (args.request as { headers: Record<string, string> }).headers['x-amz-content-sha256'] = sha256;
@@ -238,7 +238,7 @@ class S3Bucket implements Bucket {
     }
   }
 
-  /** As `#ask`; undefined where what is asked for is not there. */
+  /** Same as `#ask`, but undefined if the object does not exist. */
   async #askFor<T>(work: (connected: Connection) => Promise<T>): Promise<T | undefined> {
     return await this.#ask(async (connected) => {
       try {
@@ -251,7 +251,7 @@ class S3Bucket implements Bucket {
   }
 }
 
-/** Returns a store's ETag of this content, unless it encrypts with keys of its own: quoted as in HTTP. */
+/** Returns the ETag (quoted as in HTTP) that a store gives this content, unless it encrypts with its own keys. */
 export function etagOf(bytes: Buffer): string {
   return `"${createHash('md5').update(bytes).digest('hex')}"`;
 }

@@ -4,14 +4,14 @@ import { MIB } from '../../kernel/units.ts';
 import type { Bucket, OpenUpload, SentPart } from './bucket.ts';
 import { etagOf } from './s3.ts';
 
-/** Parts held in memory: this many, and the one being read. */
+/** Most parts in flight. One more is in memory while it is read. */
 const PARTS_AT_ONCE = 3;
 const PART_BYTES = 8 * MIB;
-/** S3 takes 10 000. */
+/** S3 allows 10 000. */
 const MOST_PARTS = 9_000;
 const READ_BYTES = MIB;
 
-/** How large the parts of an archive are: a MiB or more, so that there are not too many. */
+/** Returns the size of an archive's parts, large enough that there are not too many. */
 export function partBytesFor(sizeBytes: number): number {
   return Math.max(PART_BYTES, Math.ceil(sizeBytes / MOST_PARTS / MIB) * MIB);
 }
@@ -21,23 +21,26 @@ export interface UploadOptions {
   upload: OpenUpload;
   sizeBytes: number;
   partBytes: number;
-  /** The parts already in the bucket; parts of other content are sent again. */
+  /** The parts already in the bucket. Parts with other content are sent again. */
   sent: readonly SentPart[];
   signal: AbortSignal;
-  /** Called with all bytes, in their order and in small pieces, those of a part before it is sent. */
+  /** Called with all bytes in order, in small pieces, before their part is sent. */
   check: (bytes: Buffer) => void;
-  /** Called when the bucket has another part. */
+  /** Called when the bucket has received another part. */
   onPart: () => Promise<void> | void;
 }
 
-/** Brings a file's bytes into a bucket that does not have them, and gives all parts. Ends with the first part that fails. */
+/**
+ * Sends the parts of a file that the bucket does not have yet, and returns all parts. Ends with the first part that
+ * fails.
+ */
 export async function sendParts(file: FileHandle, options: UploadOptions): Promise<SentPart[]> {
   const { bucket, upload, sizeBytes, partBytes, sent, check, onPart } = options;
   const failed = new AbortController();
   const signal = AbortSignal.any([options.signal, failed.signal]);
   const parts: SentPart[] = [];
   const inFlight = new Set<Promise<void>>();
-  /** Memory of parts that the bucket has, for those to come. */
+  /** Memory of finished parts, for reuse. */
   const idle: Buffer[] = [];
 
   async function send(number: number, part: { bytes: Buffer; sha256: string }, memory: Buffer): Promise<void> {
@@ -72,7 +75,7 @@ export async function sendParts(file: FileHandle, options: UploadOptions): Promi
   }
 }
 
-/** Fills memory with a part. Both sums are taken piece by piece, so that other work goes on in between. */
+/** Reads a part into memory. Hashes it piece by piece, so that other work runs in between. */
 async function readPart(file: FileHandle, at: number, bytes: Buffer, check: (piece: Buffer) => void) {
   const hash = createHash('sha256');
   for (let from = 0; from < bytes.length;) {

@@ -21,11 +21,11 @@ export interface UploadsOptions extends ArchiveUploadOptions {
 }
 
 /**
- * Brings finished backups from the folder off site, and removes there what is no longer needed.
+ * Uploads finished backups from the folder, and removes off-site archives that are no longer needed.
  *
- * A backup lies in the folder, and can be restored, until all of it is off site and its row says so: whatever fails, or kills the
- * process, an upload goes on from the parts that the bucket has. What is owed is rows, and is tried until it is done. Removals wait for
- * no uploads.
+ * A backup stays in the folder, and can be restored, until it is completely uploaded and its row says so. After any
+ * failure or a killed process, an upload resumes with the parts that the bucket has. Pending work is stored as rows and
+ * retried until it is done. Removals do not wait for uploads.
  */
 export class Uploads {
   readonly #options: UploadsOptions;
@@ -64,19 +64,22 @@ export class Uploads {
     });
   }
 
-  /** Within the write that makes a backup `ready`: it is to be brought off site, where that is set. */
+  /** Records a new backup's upload if an off-site place is set. Called in the write that makes the backup `ready`. */
   async owe(tx: Tx, { serverId, id: backupId }: Ref): Promise<void> {
     const { clock, offSite } = this.#options;
     const { location } = offSite;
     if (location !== '') await rows.insertUpload(tx, { serverId, backupId, location, at: clock.now() });
   }
 
-  /** Within the write that takes backups from the list: of one, or of a whole server. */
+  /**
+   * Records the removal of a backup's archive, or of all of a server. Called in the write that removes them from the
+   * list.
+   */
   forget(tx: Tx, of: rows.OneOrAll): Promise<void> {
     return rows.noteRemovals(tx, of, this.#options.clock.now());
   }
 
-  /** Ends the upload of a backup, or of any of a server, that goes on now; nothing begins it again once its row is gone. */
+  /** Cancels a running upload of a backup, or of a server. It is not restarted once its row is gone. */
   async cancel({ serverId, id }: rows.OneOrAll): Promise<void> {
     const current = this.#current;
     if (current?.ref.serverId !== serverId || (id !== undefined && current.ref.id !== id)) return;
@@ -84,7 +87,7 @@ export class Uploads {
     await current.ended;
   }
 
-  /** Takes up what the previous process left, and begins. */
+  /** Resumes the work of the previous process. */
   start(): void {
     this.#stopWatch = watchLateness(this.#options);
     this.#stopDaily = every(this.#options.clock, DAY_MS, () => {
@@ -94,7 +97,7 @@ export class Uploads {
     this.#running = Promise.all([this.#uploads.run(), this.#removals.run()]);
   }
 
-  /** Looks at once for what there is to do. */
+  /** Checks for new work at once. */
   kick(): void {
     this.#uploads.kick();
     this.#removals.kick();
@@ -111,7 +114,7 @@ export class Uploads {
   async #uploadsOwed(): Promise<rows.BackupUploadRow[]> {
     const { store, offSite } = this.#options;
     await abortable(offSite.passed(), this.#closing.signal);
-    // First, so that no upload of this process counts as an orphan.
+    // Runs first, so that no upload of this process counts as an orphan.
     if (!this.#isSwept && offSite.location !== '') await this.#sweep();
     this.#isSwept = true;
     return await rows.listUploads(store);
@@ -124,7 +127,7 @@ export class Uploads {
     return owed;
   }
 
-  /** Ends uploads of ours that no row knows of: their parts take room that nothing shows. */
+  /** Ends our uploads without a row, because their parts use space invisibly. */
   async #sweep(): Promise<void> {
     const { store, offSite, log } = this.#options;
     const bucket = offSite.bucket(offSite.location);
@@ -158,7 +161,7 @@ export class Uploads {
     const { store, offSite, at } = this.#options;
     const ref = { serverId: row.serverId, id: row.backupId };
     const current = this.#current;
-    // One that began before its removal was noted could make the object after all.
+    // An upload that began before its removal was recorded could still create the object.
     if (current?.ref.serverId === ref.serverId && current.ref.id === ref.id) await current.ended;
     const bucket = offSite.bucket(row.location);
     const key = keyIn(ref);

@@ -12,7 +12,7 @@ import type { BackupKind } from '../rows.ts';
 
 export type Backup = ReplyOf<'ListBackups'>['backups'][number];
 
-/** Why there is each. */
+/** Texts for the reasons of backups. */
 const KINDS: Partial<Record<string, string>> = {
   manual: 'manual',
   schedule: 'scheduled',
@@ -21,7 +21,7 @@ const KINDS: Partial<Record<string, string>> = {
   restore: 'before a restore',
 } satisfies Partial<Record<BackupKind, string>>;
 
-/** One backup, with what can be done with it. `isRestored`: no start has succeeded since the last restore. */
+/** Shows one backup with its actions. `isRestored`: no start has succeeded since the last restore. */
 export function backupItem(request: ServerRequest, backup: Backup, isRestored: boolean): Html {
   const { id, state, createdAt, locked, error, note } = backup;
   const made = createdAt ?? '';
@@ -34,7 +34,7 @@ export function backupItem(request: ServerRequest, backup: Backup, isRestored: b
   </li>`;
 }
 
-/** The files that the last restore has replaced, as long as they are kept. */
+/** Shows the files that the last restore replaced, while they are kept. */
 export function undoCard(request: ServerRequest, previous: Backup): Html {
   const question = `All files return to their state before the restore. Everything restored or changed since then is discarded. If the server has run since, we back it up first.${stopsText(request)}`;
   return html`<section class="card">
@@ -52,7 +52,7 @@ export function undoCard(request: ServerRequest, previous: Backup): Html {
   </section>`;
 }
 
-/** How far some work has come; without a percentage while it is not known. */
+/** Shows progress; without a percentage if it is unknown. */
 export function progressBar(percent: number, what: string): Html {
   if (percent === 0) return html`<p><progress aria-label="${what}" max="100"></progress></p>`;
   return html`<p>

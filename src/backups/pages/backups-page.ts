@@ -11,7 +11,7 @@ import { goingBy, retentionCard, retentionIn } from './retention-card.ts';
 
 const ON_A_PAGE = 20;
 
-/** A server's backups: made, restored, kept and taken away. */
+/** The pages of a server's backups: create, restore, lock and delete. */
 export function mountBackupPages(panel: Panel): void {
   panel.serverPage({ path: '/backups', show: (request) => backupsPage(request), forms: FORMS, done: DONE });
 }
@@ -49,16 +49,16 @@ const FORMS: NonNullable<PanelPage<ServerRequest>['forms']> = {
   async retention(request, form) {
     const { call, server } = request;
     const goes = await goingBy(request, form);
-    // Asked for apart, with how many it is about: what has been made since, or other numbers, are another question.
+    // Asks for confirmation with the number of backups affected. If that has grown, asks again.
     if (goes > Number(form.get('goes') ?? 0))
       return await backupsPage({ ...request, sent: form, failed: 'retention' }, goes);
-    // The operation refuses invalid numbers and says what it accepts.
+    // The operation refuses invalid numbers and says which are valid.
     await call('SetBackupRetention', { id: server.id }, Object.fromEntries(retentionIn(form)) as object);
     return 'retention';
   },
 };
 
-/** `goes`: how many backups the retention that was asked for does not keep. */
+/** `goes`: number of backups that the requested retention would remove. */
 async function backupsPage(request: ServerRequest, goes = 0): Promise<Page> {
   const { call, server } = request;
   const [{ backups, retention }, machine] = await Promise.all([
@@ -88,7 +88,7 @@ async function backupsPage(request: ServerRequest, goes = 0): Promise<Page> {
   return { title: 'Backups', main };
 }
 
-/** Whether the next one has to wait. */
+/** Reports whether a backup is in progress, so that the next must wait. */
 function isMaking(backups: readonly Backup[]): boolean {
   return backups.some(({ state }) => state === 'queued' || state === 'running');
 }

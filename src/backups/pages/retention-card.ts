@@ -22,7 +22,10 @@ const FIELDS = [
 
 const DIGITS = html`inputmode="numeric" pattern="[0-9]*"`;
 
-/** How many backups are kept, in words, and a form to change it. `goes`: so many would go by what was typed; that is asked for apart. */
+/**
+ * Describes how many backups are kept, with a form to change that. `goes`: the number that the entered values would
+ * remove, which needs a separate confirmation.
+ */
 export function retentionCard(request: ServerRequest, retention: Retention, goes: number): Html {
   const filled = filling(request, 'retention');
   return html`<section class="card">
@@ -52,12 +55,12 @@ export function retentionCard(request: ServerRequest, retention: Retention, goes
   </section>`;
 }
 
-/** The numbers of the form, as they were typed. */
+/** Returns the numbers of the form as entered. */
 export function retentionIn(form: Form): (readonly [name: keyof Retention, typed: string])[] {
   return FIELDS.map(([name]) => [name, form.get(name)?.trim() || '0'] as const);
 }
 
-/** How many backups that are kept now would go by the numbers of the form; 0 where one is no number. */
+/** Returns how many existing backups the form's numbers would remove; 0 if one is not a number. */
 export async function goingBy({ call, server: { id }, now }: ServerRequest, form: Form): Promise<number> {
   const typed = retentionIn(form);
   if (typed.some(([, text]) => !/^\d{1,4}$/.test(text))) return 0;
@@ -71,7 +74,7 @@ export async function goingBy({ call, server: { id }, now }: ServerRequest, form
   return expired(rows, wanted, now).filter((row) => !already.has(row)).length;
 }
 
-/** `The 10 newest, and one for each of the last 7 days and 4 weeks. …` */
+/** Describes retention, as in `The 10 newest, and one for each of the last 7 days and 4 weeks. …` */
 function retentionText({ keepLast, hourly, daily, weekly, monthly }: Retention): string {
   const spans = [
     [hourly, 'hour'],

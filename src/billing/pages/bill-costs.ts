@@ -81,7 +81,7 @@ function planText({ plan, ramMb }: Bill['servers'][number], spending: Bill['spen
   return `metered: ${usdText(hourlyMicros(Number(spending.perGbHourMicros), ramMb))} an hour awake`;
 }
 
-/** Both plans in words, at the prices of this installation. */
+/** Explains both plans, with the prices of this installation. */
 export function plansCard({ spending }: Bill): Html {
   const perHour = Number(spending.perGbHourMicros);
   const perMonth = Number(spending.perGbMonthMicros);

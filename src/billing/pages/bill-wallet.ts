@@ -61,7 +61,7 @@ export function topUpCard(request: PanelRequest, { spending: { checkout } }: Bil
   </section>`;
 }
 
-/** The cap, what is used of it, and what happens once it is reached. */
+/** The cap, its used part, and the consequence of reaching it. */
 export function capCard(request: PanelRequest, { spending }: Bill): Html {
   const capMicros = Number(spending.monthlyMicros);
   const spentMicros = Number(spending.spentMicros);

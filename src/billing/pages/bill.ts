@@ -16,7 +16,7 @@ import { ENTRIES, ledgerCard } from './ledger.ts';
 /** Servers on a page. */
 const SERVERS = 24;
 
-/** Data the page needs beyond the API: names of a few servers among many. */
+/** Data that the page needs beyond the API: the names of a few servers. */
 export interface BillOptions {
   servers: Pick<Servers, 'get'>;
 }
@@ -57,7 +57,7 @@ async function billPage(request: PanelRequest, { servers: all }: BillOptions): P
   return { title: 'Bill', main, styles: [ASSETS.billStyle], scripts: [ASSETS.billScript] };
 }
 
-/** A page of servers; where none begins there, such as after one whose list was another's, the first. */
+/** Returns a page of servers, or the first page if none begins there, as in a link from another user. */
 async function serversAfter(call: PanelRequest['call'], after: string) {
   const page = (from: string) => call('ListServers', {}, { limit: SERVERS, after: from });
   if (after === '') return { ...(await page('')), isFirst: true };
@@ -70,7 +70,7 @@ async function serversAfter(call: PanelRequest['call'], after: string) {
   }
 }
 
-/** Returns the names of the account's existing servers that entries are about. */
+/** Returns the names of the account's existing servers that appear in entries. */
 async function namesOf(
   entries: readonly { serverId: string }[],
   accountId: string,
@@ -78,12 +78,12 @@ async function namesOf(
 ): Promise<Map<string, string>> {
   const ids = new Set(entries.map(({ serverId }) => serverId).filter((id) => id !== ''));
   const found = await Promise.all([...ids].map((id) => servers.get(id)));
-  // The id of one that is deleted may be another account's by now.
+  // The id of a deleted server may belong to another account by now.
   const own = found.flatMap((now) => (now?.row.accountId === accountId ? [now.row] : []));
   return new Map(own.map(({ id, name }) => [id, plainName(name) || id]));
 }
 
-/** Leads to the payment by a link: a form of ours may not be sent on to another site. */
+/** Shows a link to the payment, because our forms must not redirect to another site. */
 async function topUp({ call, principal }: PanelRequest, form: Form): Promise<Outcome> {
   const typed = (form.get('amountUsd') ?? '').trim();
   if (!/^\d{1,4}$/.test(typed)) throw badAmount('amountUsd', 'Enter whole US dollars, from 1 to 1000.');

@@ -8,21 +8,21 @@ import type { CheckoutRow } from '../checkout-rows.ts';
 import type { Checkouts } from '../checkout.ts';
 
 /**
- * As created by `createCheckouts`. Ids are unguessable, so anyone with the address may see and pay the checkout, signed
- * in or not.
+ * Ids as created by `createCheckouts`. They are unguessable, so anyone with the address may see and pay the checkout,
+ * signed in or not.
  */
 const CHECKOUT_ID = /^chk_[0-9A-Za-z]{22}$/;
 
 /**
- * The page of a checkout: the built-in test payment, to be paid or cancelled by a button, and what became of it. With a real
- * provider the payer only comes back here; what has been paid is known from the provider, never from the way back.
+ * The page of a checkout: the buttons of the built-in test payment, and its result. With a real provider, the payer
+ * only returns here; the provider alone reports whether the checkout was paid.
  */
 export function mountCheckout(serve: Serve, checkouts: Pick<Checkouts, 'find' | 'settleTest'>): void {
   serve.open('/checkout/:id', async (request) => checkoutPage(request, await known(request)));
 
   serve.submit('/checkout/:id', async (request, form) => {
     const { id } = await known(request);
-    // Anything but a plain yes is a no.
+    // Only an explicit yes pays.
     await checkouts.settleTest(id, form.get('decision') === 'pay' ? 'pay' : 'cancel');
     return { to: `/checkout/${id}` };
   });

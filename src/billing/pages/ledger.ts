@@ -8,7 +8,7 @@ import { kindText } from './words.ts';
 
 type Entry = ReplyOf<'ListLedger'>['entries'][number];
 
-/** Entries on a page; one more is asked for, to see whether there are older ones. */
+/** Entries per page. One more is requested, to see whether there are older ones. */
 export const ENTRIES = 20;
 
 /** Ledger entries, newest first, a page at a time. */

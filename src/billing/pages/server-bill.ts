@@ -15,10 +15,10 @@ import { endingText } from './words.ts';
 
 type Usage = ReplyOf<'GetServerUsage'>;
 
-/** Sessions in a part of the table. */
+/** Sessions per part of the table. */
 const ROWS = 25;
 
-/** A server's cost, its awake time and the causes of its wakes. */
+/** Shows a server's cost, its awake time and the causes of its wakes. */
 export function mountServerBill(panel: Panel): void {
   panel.serverPage({ path: '/bill', show: serverBillPage });
 }
@@ -100,7 +100,7 @@ function figures({ sessions, gbHours, amountMicros }: Usage, span: Span, now: nu
     </dl>`;
 }
 
-/** The days of the span on which there was such a server. */
+/** Shows the days of the span on which the server existed. */
 function days({ server, principal, now }: ServerRequest, { sessions }: Usage, span: Span): Html {
   const madeAt = Date.parse(server.createdAt ?? '');
   if (madeAt >= span.to)

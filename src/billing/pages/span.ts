@@ -3,17 +3,17 @@ import { DAY_MS } from '../../kernel/units.ts';
 import { type Html, html } from '../../web/html.ts';
 import { dateText } from '../../web/text.ts';
 
-/** The span of time that a bill is of, from `from` until before `to` (epoch ms). */
+/** The time span of a bill, from `from` until before `to` (epoch ms). */
 export interface Span {
-  /** `month`, `last`, `7`, `30`; '' where the reader chose its days. */
+  /** `month`, `last`, `7`, `30`; '' if the user chose the days. */
   key: string;
-  /** As a sentence goes on with it: `this month`. */
+  /** Its name for the middle of a sentence: `this month`. */
   name: string;
   from: number;
   to: number;
 }
 
-/** As much as one page can hold. */
+/** The longest span that fits one page. */
 const MOST_MS = 366 * DAY_MS;
 const CHOICES = [
   ['month', 'This month'],
@@ -23,8 +23,8 @@ const CHOICES = [
 ] as const;
 
 /**
- * Returns the requested span: `range`, or the days `from` and `to`, both included; else this month. Months and days are
- * in UTC.
+ * Returns the requested span: `range`, or the days `from` to `to`, both inclusive; otherwise this month. Months and
+ * days are in UTC.
  */
 export function spanOf(query: URLSearchParams, now: number): Span {
   const [first, last] = [dayOf(query.get('from')), dayOf(query.get('to'))];
@@ -45,7 +45,7 @@ export function spanOf(query: URLSearchParams, now: number): Span {
   return { key: 'month', name: 'this month', from: monthStart(now), to: now + 1 };
 }
 
-/** The choice of a span: the usual ones, or any days. */
+/** The choice of a span: common ones, or any days. */
 export function spanChoice(here: string, span: Span): Html {
   const days = [span.from, span.to - 1].map((at) => new Date(at).toISOString().slice(0, 10));
   return html`<nav aria-label="Span of time">

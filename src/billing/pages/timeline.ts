@@ -10,10 +10,10 @@ import type { Span } from './span.ts';
 
 /** Only the newest days of a longer span are drawn. */
 const MOST_DAYS = 62;
-/** Minutes of a day, the width of its drawing. */
+/** Minutes of a day: the width of a drawing. */
 const WIDTH = DAY_MS / MINUTE_MS;
 const HEIGHT = 20;
-/** As narrow as can still be seen. */
+/** Minimum visible width. */
 const LEAST_WIDTH = 6;
 
 const TONES: Record<string, string> = { player: 'player', user: 'person', key: 'person', schedule: 'schedule' };
@@ -25,19 +25,19 @@ const LEGEND: Record<string, string> = {
   free: 'free: failed start, or no player joined',
 };
 
-/** As many pieces say each what it was; of more, each day says how many there were. Else the page would be too long to send. */
+/** Most pieces that each get a description. Beyond that, each day shows only their number, to limit the page's size. */
 const MOST_SAID = 120;
 
-/** Part of a session that lies in one day. */
+/** The part of a session within one day. */
 interface Piece {
   session: AwakeSession;
   from: number;
   to: number;
-  /** Its share of what the session cost. */
+  /** Its share of the session's cost. */
   micros: number;
 }
 
-/** The reader. */
+/** The user reading the page. */
 interface Reader {
   userId: string;
 }
@@ -52,7 +52,10 @@ interface Shown {
   reader: Reader;
 }
 
-/** Each day of a span as a line from midnight to midnight (UTC), newest first, with the times the server was awake and why. */
+/**
+ * Draws each day of a span as a line from midnight to midnight (UTC), newest first, with the awake times and their
+ * causes.
+ */
 export function timeline(sessions: readonly AwakeSession[], span: Span, { now, reader }: Shown): Html {
   const first = Math.max(dayStart(span.from), dayStart(span.to - 1) - (MOST_DAYS - 1) * DAY_MS);
   const days: Html[] = [];
@@ -83,7 +86,7 @@ export function timeline(sessions: readonly AwakeSession[], span: Span, { now, r
   </div>`;
 }
 
-/** The minutes of a session are charged alike, from when it was ready. */
+/** Spreads a session's cost evenly over the time since it was ready. */
 function pieceOf(session: AwakeSession, day: number, now: number): Piece {
   const [begin, end] = [Date.parse(session.startedAt ?? ''), endOf(session, now)];
   const [from, to] = [Math.max(begin, day), Math.min(end, day + DAY_MS)];
@@ -92,7 +95,7 @@ function pieceOf(session: AwakeSession, day: number, now: number): Piece {
   return { session, from, to, micros: isFree(session) ? 0 : Number(session.amountMicros) * share };
 }
 
-/** `reader`: decides the wording of causes; undefined: causes are not shown. */
+/** `reader` decides the wording of causes; undefined: causes are not shown. */
 function dayLine(day: number, pieces: readonly Piece[], reader: Reader | undefined): Html {
   const awakeMs = pieces.reduce((sum, { from, to }) => sum + to - from, 0);
   const cost = usdText(Math.round(pieces.reduce((sum, { micros }) => sum + micros, 0)));

@@ -1,7 +1,7 @@
 import { DAY_MS, MINUTE_MS } from '../../kernel/units.ts';
 import { roughSpan } from '../../web/text.ts';
 
-/** Kinds of entries of the ledger, as their owner reads them. */
+/** Texts for the kinds of ledger entries. */
 const KINDS: Record<string, string> = {
   usage: 'Awake time',
   flat: 'Flat plan',
@@ -17,7 +17,7 @@ export function kindText(kind: string): string {
 
 const LONG_DAYS = 365;
 
-/** How long what an account has will last: `about 12 days`. */
+/** Describes how long a balance will last: `about 12 days`. */
 export function lastsText(minutes: number): string {
   const ms = minutes * MINUTE_MS;
   if (ms > LONG_DAYS * DAY_MS) return 'more than a year';
@@ -25,7 +25,7 @@ export function lastsText(minutes: number): string {
   return span === '' ? 'less than a minute' : `about ${span}`;
 }
 
-/** How an awake session ended, as its owner reads it. */
+/** Texts for the ends of awake sessions. */
 export const ENDINGS: Record<string, string> = {
   '': 'awake now',
   stopped: 'stopped',

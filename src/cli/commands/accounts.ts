@@ -37,7 +37,7 @@ function sizeMb(mb: string): string {
   return mb === '0' ? 'any' : size(Number(mb) * MB);
 }
 
-/** -1 is the API's word for the installation's limit. */
+/** −1 in the API stands for the installation's limit. */
 function limitOf(option: string, value: string): number {
   if (value === 'default') return -1;
   if (!/^\d{1,9}$/.test(value)) throw wrongUsage(`--${option} must be a whole number, or default.`);

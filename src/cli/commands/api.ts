@@ -5,10 +5,10 @@ import { wrongUsage } from '../errors.ts';
 import { wholeInput } from '../input.ts';
 
 const METHODS = ['GET', 'POST', 'DELETE'] as const;
-/** As the API's own paths are, with a query. Two dots would lead elsewhere. */
+/** The form of the API's paths, with a query. Two dots would lead elsewhere. */
 const PATH = /^\/(?!.*\.\.)[\w./:~%-]{1,500}(?:\?[^#\s]{0,2000})?$/;
 
-/** A call of an address that this program knows nothing of. */
+/** A call of an arbitrary path. */
 type AnyCall = (path: string, init: object) => Promise<Answer<object>>;
 
 /** `dormouse api`. */
@@ -35,7 +35,7 @@ function parsed(text: string): object {
     const value: unknown = JSON.parse(text);
     if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value;
   } catch {
-    // The error below says it.
+    // The error below explains it.
   }
   throw wrongUsage('The JSON must be an object, like {"motd":"Hello"}.');
 }

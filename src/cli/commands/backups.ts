@@ -38,7 +38,7 @@ async function listed(api: Api, id: string): Promise<Backup[]> {
   return read({ backups: [BACKUP] }, await done(api.GET('/v1/servers/{id}/backups', on(id))), oneLine).backups;
 }
 
-/** A backup by its id, by its number in the list, or the newest good one as `latest`. */
+/** Finds a backup by its id, its number in the list, or `latest` for the newest good one. */
 async function backupOf({ api }: Context, id: string, which: string): Promise<Backup> {
   const all = await listed(api, id);
   const found =
@@ -117,7 +117,7 @@ const make = command({
   },
 });
 
-/** Polls until a backup is made or has failed. Tolerates that the service is away for a moment. */
+/** Polls until a backup is ready or has failed. Tolerates short outages of the service. */
 async function untilMade({ api, json, terminal, signal }: Context, id: string, first: Backup, reply: object) {
   let seen = { backup: first, raw: reply };
   try {

@@ -4,7 +4,7 @@ import { wrongUsage } from '../errors.ts';
 import { verbsOf } from '../find.ts';
 import { GLOBAL_OPTIONS } from '../parse.ts';
 
-/** `dormouse completion`, for the commands there are. */
+/** `dormouse completion`, for the existing commands. */
 export function completion(sections: readonly Section[]): Command {
   return command({
     name: 'completion',
@@ -29,7 +29,7 @@ type Script = (entries: readonly Entry[]) => string;
 
 const SCRIPTS = { bash: posixScript, zsh: zshScript, fish: fishScript } satisfies Record<string, Script>;
 
-/** Completes from a word list, chosen by the second word, the command, and in a subject by the third. */
+/** Completes from a word list, chosen by the command (the second word), and for a subject by the third word. */
 function posixScript(entries: readonly Entry[]): string {
   const commands = entries.flatMap((entry) => (isSubject(entry) ? entry.commands : [entry]));
   const cases = commands.map((each) => `    '${each.name} '*) words='${optionsOf(each).join(' ')}' ;;`);

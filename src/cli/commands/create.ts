@@ -77,7 +77,7 @@ export const createServer: Command = command({
   },
 });
 
-/** Undefined without a choice: the service then decides. */
+/** Undefined without a choice, which leaves it to the service. */
 async function chosen(
   api: Api,
   { type, version }: { type: string | undefined; version: string | undefined },

@@ -23,9 +23,9 @@ export const eula: Command = command({
 });
 
 /**
- * About a server that runs Mojang's software, it asks a person at a terminal, where they have not agreed yet; elsewhere, or where
- * they do not agree, it says what to do. Of a server of somebody else nothing is asked: its owner agrees. A service that cannot be
- * asked wants no consent.
+ * Asks the person at a terminal to accept the EULA if a server runs Mojang's software and they have not accepted it
+ * yet. Without a terminal, or on a no, prints how to accept it. Skips servers of other accounts, whose owners must
+ * accept, and services without this operation.
  */
 export async function askForEula(
   context: Context,
@@ -46,7 +46,7 @@ export async function askForEula(
   terminal.err.line(`It can be woken once you have agreed to Minecraft's EULA: ${DORMOUSE} eula`);
 }
 
-/** Records that the person who runs this has accepted the EULA. */
+/** Accepts the EULA for the person running this command. */
 export async function agree({ api }: Context) {
   const path = await account(api);
   return done(api.POST('/v1/accounts/{accountId}/eula', { params: { path }, body: { accepted: true } }));

@@ -28,7 +28,10 @@ export const events: Command = command({
   },
 });
 
-/** The events, without end: a lost stream is taken up again after the last of them. Throws where the server is not there (any more). */
+/**
+ * Yields events without end. Resumes a lost stream after the last event. Throws if the server does not exist (any
+ * more).
+ */
 async function* follow(context: Context, id: string): AsyncGenerator<StreamEvent> {
   const { signal, terminal } = context;
   let last = '';
@@ -66,7 +69,7 @@ function fieldsOf(data: string): Record<string, unknown> {
   }
 }
 
-/** The fields that say something, by their names: more kinds of events may come. */
+/** Lists the non-empty fields by name, because new kinds of events may be added. */
 function inWords(fields: Record<string, unknown>): string {
   return Object.entries(fields)
     .filter(([, value]) => value !== null && value !== '')

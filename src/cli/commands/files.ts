@@ -39,7 +39,7 @@ const cat = command({
     const { terminal } = context;
     const decoder = new TextDecoder();
     for await (const chunk of bytesOf(context, id, path)) {
-      // For a program every byte; on a terminal nothing that steers it.
+      // Programs get the exact bytes. A terminal gets no control characters.
       if (terminal.out.isTerminal) terminal.out.write(printable(decoder.decode(chunk, { stream: true })));
       else await terminal.out.bytes(chunk);
     }

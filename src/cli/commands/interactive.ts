@@ -46,7 +46,7 @@ function answerOf(reply: object, colours: boolean): string {
   return consoleText(read(COMMAND, reply, (text) => text).output, colours).trimEnd();
 }
 
-/** Every line is a command; the first that the service refuses is the last. */
+/** Runs every line as a command. Ends at the first one that the service refuses. */
 async function fromInput({ api, json, input, signal, terminal: { out, err } }: Context, id: string): Promise<void> {
   const lines = createInterface({ input, signal });
   for await (const line of lines) {
@@ -101,7 +101,7 @@ async function showLog(follow: Parameters<typeof followLog>[0], show: (line: str
   for await (const line of followLog(follow)) show(line);
 }
 
-/** Runs what was typed and shows what came of it. Never throws but when the console is left. */
+/** Runs a command and shows its result or the service's refusal. Shows nothing once `until` has fired. */
 async function answered(
   { terminal: { out } }: Context,
   api: Api,

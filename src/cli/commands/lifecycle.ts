@@ -118,12 +118,12 @@ async function awaited(context: Context, id: string, doing: string, wait: () => 
   }
 }
 
-/** Prints the state of a server, in a sentence that says what to do next. */
+/** Prints the state of a server, with the next step. */
 function told({ json, document, terminal: { out } }: Context, { reply, server }: Seen): void {
   if (json) return document(reply);
   const { id, state, addr, startErrorSummary } = server;
   const word = stateWord(state, out);
-  // It is suspended, for example: the other hints do not apply.
+  // In this case, as for a suspension, the other hints do not apply.
   if (startErrorSummary !== '') return out.line(`${id} is ${word}. ${startErrorSummary}`);
   if (state === 'running') return out.line(`${id} is ${word}. Join it at ${out.style('bold', addr)}`);
   if (state === 'starting')

@@ -31,7 +31,7 @@ no other service, and never shown. With --json, the code and the link are one li
   },
 });
 
-/** Tries a given key first, and keeps it only if it is valid. */
+/** Tests a given key and stores it only if it is valid. */
 async function keepGiven(context: Context): Promise<void> {
   const { url, terminal, input, signal } = context;
   const typed = await secretLine(input, signal, () => terminal.err.write('API key (not shown): '));
@@ -43,10 +43,10 @@ async function keepGiven(context: Context): Promise<void> {
   signedIn(context, reply);
 }
 
-/** A granted key is handed out once, so it is kept before anything else can fail. */
+/** Stores a granted key before anything else can fail, because it is issued only once. */
 async function keepGranted(context: Context): Promise<void> {
   const { url, credentials, signal } = context;
-  // Checks first that a key can be stored: afterwards it would be lost.
+  // Checks in advance that a key can be stored, because it would be lost otherwise.
   await credentials.save(await credentials.load());
   const device = await startDeviceGrant(url, signal);
   const key = await showWhile(context, device, () => pollDeviceGrant(url, device, signal));
@@ -66,7 +66,7 @@ function signedIn({ url, json, document, terminal: { out } }: Context, reply: Me
   out.line(`Signed in at ${url} as ${out.style('bold', oneLine(read(WHO_AM_I, reply).email))}.`);
 }
 
-/** Shows the code and the link, and a countdown for as long as `wait` takes. */
+/** Shows the code, the link and a countdown while `wait` runs. */
 async function showWhile<Result>(
   { json, terminal }: Context,
   device: Device,

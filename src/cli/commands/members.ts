@@ -18,7 +18,7 @@ function roleOf(text = 'member'): (typeof ROLES)[number] {
   return role;
 }
 
-/** Members go by their e-mail address. */
+/** Finds a member's id by e-mail address. */
 async function memberId({ api }: Context, id: string, email: string): Promise<string> {
   const { members } = read({ members: [MEMBER] }, await done(api.GET('/v1/servers/{id}/members', on(id))), oneLine);
   const found = members.find((each) => each.email === email.toLowerCase() || each.memberId === email);

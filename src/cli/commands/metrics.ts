@@ -15,7 +15,7 @@ const METRICS = {
   series: [{ ts: '', ...FIGURES }],
 } satisfies Partial<Messages['ServerMetrics']>;
 
-/** A reading is taken every minute, and kept for a day. */
+/** Readings are taken every minute and kept for a day. */
 const MOST_LAST = 1440;
 
 /** `dormouse metrics`. */
@@ -66,7 +66,7 @@ function used({ memUsedMb, memLimitMb }: typeof FIGURES): string {
   return memLimitMb === 0 ? '' : `${memory(Math.round(memUsedMb))} of ${memory(Math.round(memLimitMb))}`;
 }
 
-/** Both '' where the game has not told them. */
+/** Both '' if the game has not reported them. */
 function pace({ tps, mspt }: typeof FIGURES): { tps: string; mspt: string } {
   if (tps === 0) return { tps: '', mspt: '' };
   return { tps: String(Number(tps.toFixed(1))), mspt: String(Number(mspt.toFixed(1))) };

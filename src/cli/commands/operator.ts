@@ -127,7 +127,7 @@ async function invitationId({ api }: Context, email: string): Promise<string> {
   throw failed('NO_SUCH_INVITATION', `Nobody of the address ${email} is invited. ${meant}`.trimEnd());
 }
 
-/** Invitations to make an account, beside `dormouse invite`. */
+/** Invitations to create an account, besides `dormouse invite`. */
 export const invitations: Subject = {
   name: 'invitations',
   summary: 'Addresses that may make an account and have not yet.',

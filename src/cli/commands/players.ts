@@ -42,7 +42,7 @@ function names(players: readonly { name: string }[]): string {
   return players.map(({ name }) => name).join(', ') || 'nobody';
 }
 
-/** Commands for a list that players are on or not. */
+/** Commands for a list of players. */
 function membership(
   name: string,
   summary: string,

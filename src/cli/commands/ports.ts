@@ -23,7 +23,7 @@ function list({ id, ports }: typeof PORTS, out: Output): string[] {
   return listing(out, ['SLOT', 'LABEL', 'OF THE GAME', 'FROM OUTSIDE'], rows, none);
 }
 
-/** A game on no machine is reached nowhere; an IPv6 address is written in brackets. */
+/** Returns the public address of a port; only the port if the game is on no machine. IPv6 addresses are in brackets. */
 function fromOutside(host: string, port: number): string {
   if (host === '') return String(port);
   return host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`;

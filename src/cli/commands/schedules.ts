@@ -24,7 +24,7 @@ type Schedule = typeof SCHEDULE;
 
 const KINDS = ['command', 'start', 'stop', 'restart', 'backup'] as const;
 
-/** Cron expressions (crontab(5)) for what is wanted most. Minutes and hours are in UTC, as the service reads them. */
+/** Cron expressions (crontab(5)) for common schedules. Minutes and hours are in UTC, as in the service. */
 const WORDS: Record<string, string> = { hourly: '0 * * * *', daily: '0 4 * * *', weekly: '0 4 * * 1' };
 
 function kindOf(text: string): (typeof KINDS)[number] {
@@ -37,7 +37,7 @@ function taskOf({ kind, command }: Schedule): string {
   return kind === 'command' ? `command: ${command}` : kind;
 }
 
-/** Finds a schedule by its number in the list, its id, or the beginning of that. */
+/** Finds a schedule by its number in the list, its id, or a prefix of the id. */
 async function scheduleId({ api }: Context, id: string, which: string): Promise<string> {
   const reply = read({ schedules: [SCHEDULE] }, await done(api.GET('/v1/servers/{id}/schedules', on(id))), oneLine);
   const byNumber = /^\d{1,3}$/.test(which) ? reply.schedules[Number(which) - 1] : undefined;

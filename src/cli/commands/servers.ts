@@ -46,7 +46,7 @@ export const servers: Command = command({
   },
 });
 
-/** Player counts and shared servers. An older service, or a key with few scopes, has no such list. */
+/** Returns player counts and shared servers. Older services, and keys with few scopes, have no such list. */
 async function reachable(api: Context['api']): Promise<MyServers> {
   try {
     return read(MY_SERVERS, await done(api.GET('/v1/me/servers')));
@@ -65,7 +65,7 @@ function percent({ state, startupPercent }: Server): string {
 }
 
 function failure({ id, state, startErrorSummary, installErrorSummary }: Server): string[] {
-  // Also of one that is suspended, or whose machine does not answer.
+  // Also covers suspended servers and unresponsive machines.
   const summary = startErrorSummary || (state === 'install_failed' ? installErrorSummary : '');
   return summary === '' ? [] : [`${id}: ${oneLine(summary)}`];
 }

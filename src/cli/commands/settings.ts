@@ -107,7 +107,7 @@ async function change(context: Context, id: string, given: Given): Promise<void>
   if (webhook !== undefined)
     await done(api.POST('/v1/servers/{id}:setAlertWebhook', { ...on(id), body: { url: webhook } }));
   if (enabled !== undefined || showAddress !== undefined) {
-    // One call sets both: what is not named stays.
+    // One call sets both, so the unnamed one keeps its current value.
     const before = read(SETTINGS, await settingsOf(context, id), oneLine);
     const body = {
       enabled: enabled ?? before.publicStatusEnabled,

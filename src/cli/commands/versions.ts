@@ -25,7 +25,7 @@ export const versions: Command = command({
     }
     if (json && core !== undefined) return document(core);
     const names = core?.versions ?? versions;
-    // One per line for programs, as `ls` does.
+    // Programs get one per line, as from `ls`.
     for (const line of out.isTerminal ? columns(names, out.columns) : names) out.line(line);
     if (out.isTerminal) out.line(`\nLatest: ${out.style('bold', core?.versions[0] ?? latest)}`);
   },

@@ -44,7 +44,7 @@ export const wake: Subject = {
       name: 'wake show',
       summary: 'Show it.',
       args: ['id'],
-      // The empty change reads it.
+      // An empty change returns the current policy.
       call: ({ api }, [id]) => api.POST('/v1/servers/{id}:setWakePolicy', { ...on(id), body: {} }),
       shape: POLICY,
       show: facts,

@@ -51,7 +51,7 @@ function capRows({
   ];
 }
 
-/** The micros of an amount such as `5` or `2.50`. Throws wrong usage. */
+/** Parses an amount such as `5` or `2.50` into micros. Throws wrong usage. */
 export function microsOf(text: string): string {
   const [, sign = '', whole = '', part = ''] = /^([-−]?)\$?(\d{1,9})(?:[.,](\d{1,6}))?$/.exec(text) ?? [];
   if (whole === '') throw wrongUsage('An amount is in US dollars, like 5 or 2.50.');

@@ -9,12 +9,12 @@ import { listing } from '../table.ts';
 import { logLine, oneLine } from '../text.ts';
 import { type Entry, bytesOf, listed } from '../transfer/folder.ts';
 
-/** The folder of a game's logs: the present one, and those of earlier runs, packed. */
+/** The folder of a game's logs: the current one, and compressed ones of earlier runs. */
 const FOLDER = 'logs';
 const LOG = /\.log(?:\.gz)?$/;
 const MOST_LINE = 1 << 20;
 
-/** Lists the runs that a game of the server has kept a log of, the newest first. */
+/** Lists the runs whose logs are kept, newest first. */
 export async function listRuns(context: Context, id: string): Promise<void> {
   const { json, document, terminal } = context;
   const entries = await runsOf(context, id);
@@ -26,7 +26,7 @@ export async function listRuns(context: Context, id: string): Promise<void> {
     out.line(line);
 }
 
-/** Prints the log that a run has left, whole. */
+/** Prints the whole log of a run. */
 export async function printRun(context: Context, id: string, run: string): Promise<void> {
   const { json, terminal } = context;
   const entries = await runsOf(context, id);
@@ -51,7 +51,7 @@ async function* linesOf(name: string, chunks: AsyncIterable<Uint8Array>): AsyncG
       const lines = (rest + decoder.decode(chunk as Uint8Array, { stream: true })).split('\n');
       rest = lines.pop() ?? '';
       for (const line of lines) yield line.replace(/\r$/, '');
-      // However long a line says it is, no more of it is kept.
+      // Limits the memory for a line, however long it is.
       if (rest.length > MOST_LINE) {
         yield rest;
         rest = '';

@@ -14,24 +14,24 @@ const POLL_MS = 1000;
 const ASLEEP_POLL_MS = 2000;
 const LEAST_RETRY_MS = 1000;
 const MOST_RETRY_MS = 15_000;
-/** The states in which a server has no game. */
+/** The states without a running game. */
 export const ASLEEP: ReadonlySet<string> = new Set(['hibernated', 'start_failed', 'install_failed']);
 
 export interface Follow {
   api: Api;
   id: string;
-  /** Lines to begin with. */
+  /** Number of earlier lines to start with. */
   tail: number;
-  /** Called with notes for the reader about the connection. */
+  /** Called with notes about the connection. */
   note: (sentence: string) => void;
   signal: AbortSignal;
-  /** Printed when the server sleeps. */
+  /** Printed when the server goes to sleep. */
   asleep?: string;
 }
 
 /**
- * A log as it grows, without end: by the event stream where the service has one, otherwise by polling. Survives the
- * stream's end, lost connections and the server's sleep. Throws CommandError where the server is not there (any more).
+ * Follows a log without end: by the event stream if the service has one, otherwise by polling. Survives the end of a
+ * stream, lost connections and the server's sleep. Throws CommandError if the server does not exist (any more).
  */
 export async function* followLog(follow: Follow): AsyncGenerator<string> {
   const stream = await open(follow, follow.tail);
@@ -58,7 +58,7 @@ async function* streamLog(follow: Follow, first: AsyncGenerator<string>): AsyncG
   }
 }
 
-/** Opens the stream again, once the server is awake and the service answers. */
+/** Reopens the stream once the server is awake and the service responds. */
 async function again(follow: Follow, tail: Tail): Promise<AsyncGenerator<string>> {
   const { signal } = follow;
   await awake(follow);
@@ -88,14 +88,14 @@ async function awake(follow: Follow): Promise<void> {
   }
 }
 
-/** Undefined where the service has no such stream. */
+/** Returns undefined if the service has no such stream. */
 async function open({ api, id, signal }: Follow, tail: number): Promise<AsyncGenerator<string> | undefined> {
   const { data, error, response } = await api.GET('/v1/servers/{id}/logs/stream', {
     params: { path: { id }, query: { tail } },
     headers: { accept: 'text/event-stream' },
     parseAs: 'stream',
   });
-  // An unknown server is a 404 too; polling its log then reports that.
+  // An unknown server is a 404, too. Polling its log then reports that.
   if (response.status === 404) return undefined;
   if (!data) throw refusal(error, response);
   return eventData(chunksOf(data, api.url, signal));
@@ -128,7 +128,7 @@ function asleepNote({ id, asleep = `${id} sleeps; its log goes on when it wakes.
   return asleep;
 }
 
-/** The lines of a reply of the log, unchanged. */
+/** Returns the lines of a log reply unchanged. */
 export function logLines({ lines }: Pick<Messages['GetServerLogsResponse'], 'lines'>): string[] {
   return (Array.isArray(lines) ? lines : []).filter((line) => typeof line === 'string');
 }

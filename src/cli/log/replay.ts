@@ -1,13 +1,13 @@
 import { setTimeout as delay } from 'node:timers/promises';
 
-/** How many lines are kept to find a place in a log again. */
+/** Number of lines kept to recognise a position in a log. */
 const KEPT = 50;
-/** A backlog comes in one go: what follows this silence is new. */
+/** A replay arrives at once, so lines after a silence this long are new. */
 const QUIET_MS = 300;
-/** The most a stream replays. */
+/** Most lines that a stream replays. */
 export const MAX_TAIL = 1000;
 
-/** The last lines of a log that were passed on, to find where to go on in a stream that repeats earlier lines. */
+/** The last lines passed on, used to find the position in a stream that repeats earlier lines. */
 export class Tail {
   #lines: string[] = [];
 
@@ -22,14 +22,14 @@ export class Tail {
   }
 
   /**
-   * The new lines of a replay: those after the lines seen last. Where these occur more than once, those after the first
-   * place, as repeated lines are better than lost ones; where they do not occur, all: too much was missed, or it is
-   * another log.
+   * Returns the lines of a replay after those seen last. If these occur several times, uses the first place, because
+   * repeated lines are better than lost ones. If they do not occur, returns all: too much was missed, or it is another
+   * log.
    */
   unseen(replay: readonly string[]): string[] {
     const seen = this.#lines;
     for (let end = seen.length; end <= replay.length; end++) if (this.#endsAt(end, replay)) return replay.slice(end);
-    // The replay may begin in the middle of them.
+    // The replay may begin in the middle of the seen lines.
     for (let end = Math.min(seen.length, replay.length); end > 0; end--) {
       if (this.#endsAt(end, replay)) return replay.slice(end);
     }
@@ -42,7 +42,7 @@ export class Tail {
   }
 }
 
-/** A stream that begins with a replay, without the lines that were seen before. */
+/** Yields a stream that begins with a replay, without the lines already seen. */
 export async function* withoutSeen(lines: AsyncGenerator<string>, tail: Tail): AsyncGenerator<string> {
   const replay: string[] = [];
   let next = lines.next();

@@ -2,16 +2,16 @@ const MAX_LINE_CHARS = 1024 * 1024;
 
 /** An event of a stream. */
 export interface StreamEvent {
-  /** '' where it has none. */
+  /** '' if it has none. */
   id: string;
-  /** Its kind; `message` where none is named. */
+  /** Its type; `message` if not given. */
   event: string;
   data: string;
 }
 
 /**
- * Each event of an event stream (WHATWG HTML §9.2.6), as it comes. Comments and other fields are skipped.
- * Throws where a line is longer than a mebibyte of characters.
+ * Yields the events of an event stream (WHATWG HTML §9.2.6). Skips comments and other fields. Throws if a line exceeds
+ * a mebibyte of characters.
  */
 export async function* eventsIn(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<StreamEvent> {
   let fields: Record<string, string> = {};
@@ -30,12 +30,12 @@ export async function* eventsIn(chunks: AsyncIterable<Uint8Array>): AsyncGenerat
   }
 }
 
-/** The data of each event alone. */
+/** Yields only the data of each event. */
 export async function* eventData(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<string> {
   for await (const { data } of eventsIn(chunks)) yield data;
 }
 
-/** Lines that end in CR, LF or CR LF; what follows the last end is not a line yet. */
+/** Yields lines that end in CR, LF or CR LF. Text after the last line end is not a line yet. */
 async function* linesOf(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<string> {
   const decoder = new TextDecoder();
   let rest = '';

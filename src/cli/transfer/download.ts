@@ -13,16 +13,16 @@ import { retried } from '../retry.ts';
 export interface Saved {
   file: string;
   bytes: number;
-  /** The service gave a sum, and it is that of the file. */
+  /** Whether the service sent a checksum. It matches the file. */
   isChecked: boolean;
 }
 
-/** The call that gets a file, with headers for a part of it. */
+/** Requests a file, with headers for a part of it. */
 export type Get = (headers: Record<string, string>) => Promise<Answer<ReadableStream<Uint8Array> | null>>;
 
 /**
- * Saves a file, under its name once all of it is there. A lost connection is taken up again where it ended. Throws
- * CommandError: a file of the name is there and may not be replaced, the service refuses, the sum is another.
+ * Downloads a file, which gets its name once it is complete. Resumes after a lost connection. Throws CommandError if
+ * the file exists and may not be replaced, if the service refuses, or if the checksum differs.
  */
 export async function download(context: Context, file: string, mayReplace: boolean, get: Get): Promise<Saved> {
   const part = `${file}.part`;
@@ -51,13 +51,13 @@ async function openLocal(path: string): Promise<FileHandle> {
   }
 }
 
-/** A path of this machine that cannot be used, as a CommandError. */
+/** Converts an error of a local path to a CommandError. */
 export function localError(error: unknown, path: string): Error {
   const { code } = error as NodeJS.ErrnoException;
   return code === undefined ? (error as Error) : failed('LOCAL_FILE', `${path} cannot be used here (${code}).`);
 }
 
-/** Whether there is anything at a path of this machine. */
+/** Reports whether a local path exists. */
 export async function exists(path: string): Promise<boolean> {
   return stat(path).then(
     () => true,
@@ -65,7 +65,7 @@ export async function exists(path: string): Promise<boolean> {
   );
 }
 
-/** Bytes that are there stay, and what is asked for again begins after them. */
+/** Downloads the bytes. After an interruption, keeps those received and requests the rest. */
 async function fill(context: Context, handle: FileHandle, name: string, get: Get) {
   const { url, signal } = context;
   let bytes = 0;
@@ -102,7 +102,7 @@ function progress({ json, terminal }: Context, name: string, bytes: number, tota
   terminal.progress(`${name}  ${share}`);
 }
 
-/** False where the service said no sum (RFC 9530). */
+/** Verifies the checksum (RFC 9530). Returns false if the service sent none, and throws if it differs. */
 async function check(file: string, digest: string): Promise<boolean> {
   if (digest === '') return false;
   const hash = createHash('sha256');

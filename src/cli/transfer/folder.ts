@@ -15,7 +15,6 @@ const MOST_DEPTH = 64;
 
 /** A file or directory of a server in a listing. */
 export const ENTRY = { name: '', isDir: false as boolean, size: '0', modifiedAt: '' } satisfies Messages['FileEntry'];
-/** See above. */
 export type Entry = typeof ENTRY;
 
 /** The result of downloading a folder. */
@@ -23,7 +22,7 @@ export interface SavedFolder {
   folder: string;
   files: number;
   bytes: number;
-  /** Paths that could not be had: links, files that have gone meanwhile. */
+  /** Paths that could not be downloaded: links, and files deleted in the meantime. */
   missing: string[];
 }
 
@@ -41,7 +40,7 @@ export async function listed({ api, signal }: Context, id: string, path: string)
   }
 }
 
-/** Whether a path of a server is a directory. Throws where there is nothing. */
+/** Reports whether a path on a server is a directory. Throws if it does not exist. */
 export async function isDirectory(context: Context, id: string, path: string): Promise<boolean> {
   const clean = posix.normalize(`/${path}`);
   if (clean === '/') return true;
@@ -51,7 +50,7 @@ export async function isDirectory(context: Context, id: string, path: string): P
   return found.isDir;
 }
 
-/** The address of a file's content, for `download`. */
+/** Returns the request for a file's content, for `download`. */
 export function contentOf({ api }: Context, id: string, path: string) {
   return (headers: Record<string, string>) =>
     api.GET('/v1/servers/{id}/file:download', {
@@ -61,14 +60,14 @@ export function contentOf({ api }: Context, id: string, path: string) {
     });
 }
 
-/** The bytes of a file, as they come. Throws CommandError where the service refuses. */
+/** Yields the bytes of a file. Throws CommandError if the service refuses. */
 export async function* bytesOf(context: Context, id: string, path: string): AsyncGenerator<Uint8Array> {
   const { data, error, response } = await contentOf(context, id, path)({ accept: FILE });
   if (!response.ok) throw refusal(error, response);
   if (data !== null && data !== undefined) yield* chunksOf(data, context.url, context.signal);
 }
 
-/** Saves a directory of a server with all that is below it, file by file. */
+/** Downloads a directory of a server including everything below it, file by file. */
 export async function downloadFolder(
   context: Context,
   id: string,
@@ -105,7 +104,7 @@ export async function downloadFolder(
 /** The service's reasons for entries that are gone or not plain files. */
 const GONE: ReadonlySet<string> = new Set(['PATH_NOT_FOUND', 'PATH_IS_LINK', 'NOT_A_FILE', 'NOT_A_DIRECTORY']);
 
-/** Refuses a name that leads out of the folder (`..`, `a/b`). */
+/** Returns the name. Throws if it leads out of the folder (`..`, `a/b`). */
 function harmless(name: string): string {
   if (name !== '' && name !== '.' && name !== '..' && !/[/\\\0]/.test(name)) return name;
   throw failed('STRANGE_NAME', `The server has a file of a name that cannot be saved here: ${JSON.stringify(name)}.`);

@@ -10,14 +10,14 @@ import { retried } from '../retry.ts';
 import type { Messages } from '../shapes.ts';
 import { localError } from './download.ts';
 
-/** A file of this machine, and where it is to be on the server. */
+/** A local file and its target path on the server. */
 export interface Sent {
   local: string;
   path: string;
   bytes: number;
 }
 
-/** The plain files at and below some paths of this machine, each below `to` under the name that its own path ends with. */
+/** Returns the plain files at and below local paths. Each goes below `to` under the last segment of its path. */
 export async function filesAt(paths: readonly string[], to: string): Promise<Sent[]> {
   const lists = await Promise.all(
     paths.map(async (path) => {
@@ -28,7 +28,7 @@ export async function filesAt(paths: readonly string[], to: string): Promise<Sen
   return lists.flat();
 }
 
-/** Links are left out: what they lead to is not in the folder. */
+/** Skips links, because their targets are outside the folder. */
 async function filesBelow(local: string, path: string): Promise<Sent[]> {
   try {
     const found = await lstat(local);
@@ -43,7 +43,7 @@ async function filesBelow(local: string, path: string): Promise<Sent[]> {
   }
 }
 
-/** Sends a file as a stream. It is there when all of it has come; what breaks off is sent again. Throws CommandError. */
+/** Uploads a file as a stream. It appears once complete. Retries after an interruption. Throws CommandError. */
 export async function upload(context: Context, id: string, { local, path }: Sent, overwrite: boolean) {
   try {
     return await retried(context.signal, () => sendOnce(context, id, { local, path, overwrite }));
@@ -62,7 +62,7 @@ async function sendOnce(
     slow.POST('/v1/servers/{id}/file:upload', {
       params: { path: { id }, query: { path, overwrite } },
       headers: { 'content-type': 'application/octet-stream' },
-      // Described as a string; sent as it is, in pieces.
+      // Typed as a string, but sent as a stream.
       body: blob as unknown as string,
       bodySerializer: (body: unknown) => body,
     }),
@@ -76,7 +76,7 @@ function explained(error: unknown, path: string): unknown {
   return failed('FILE_EXISTS', `${path} is on the server already. Replace it with --force.`);
 }
 
-/** How far many files have come, on a line that is redrawn. */
+/** Shows the progress of several files on a redrawn line. */
 export function counted({ json, terminal }: Context, files: readonly Sent[]): (index: number) => void {
   const total = files.reduce((sum, { bytes }) => sum + bytes, 0);
   let before = 0;

@@ -56,7 +56,7 @@ export class RconConnection {
     this.#socket = createConnection({ host, port, noDelay: true });
     this.#socket.unref();
     this.#socket.on('data', (chunk) => this.#receive(chunk));
-    this.#socket.on('error', (error) => this.#hungUp('The console is not there.', error));
+    this.#socket.on('error', (error) => this.#hungUp('The console is not available.', error));
     this.#socket.on('close', () => this.#hungUp('The game closed its console.'));
   }
 

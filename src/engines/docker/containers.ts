@@ -160,6 +160,6 @@ export async function handOver(dataDir: string, user: string): Promise<void> {
   if (process.getuid?.() !== 0) return;
   const [uid = 0, gid = 0] = user.split(':').map(Number);
   await chown(dataDir, uid, gid).catch((cause: unknown) => {
-    throw new EngineError('unknown', 'The data of the server is not where it should be.', { cause });
+    throw new EngineError('unknown', 'The server’s data is not in its place.', { cause });
   });
 }

@@ -37,7 +37,7 @@ export function engineError(error: unknown): Error {
   const message = error instanceof Error ? error.message.trim() : String(error);
   if (isConnectionError(error)) {
     return new EngineError('engine_unavailable', 'The Docker Engine does not answer.', {
-      suggestion: 'The service tries again by itself. If this goes on, ask the operator to look at Docker.',
+      suggestion: 'The service retries automatically. If this continues, ask the operator to check Docker.',
       cause: error,
     });
   }

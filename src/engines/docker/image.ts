@@ -27,7 +27,7 @@ export function imageKeeper(docker: Docker, provide?: ImageProvider): (image: st
       await pull(docker, image, signal);
     } catch (error) {
       throw new EngineError('image_pull_failed', `The image ${image} is not here and could not be fetched.`, {
-        suggestion: 'Try again; if that does not help, ask the operator to make the image available to Docker.',
+        suggestion: 'Try again. If that does not help, ask the operator to make the image available to Docker.',
         cause: error,
       });
     }

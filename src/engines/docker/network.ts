@@ -49,7 +49,7 @@ export function gameNetwork(docker: Docker, installation: string): GameNetwork {
     const [network, ...others] = await found();
     if (network?.Options?.[ISOLATED] !== 'false') {
       throw new EngineError('unknown', `The Docker network ${name} lets game servers reach one another.`, {
-        suggestion: 'Ask the operator to remove that network; the service then makes a new one.',
+        suggestion: 'Ask the operator to remove that network. The service then creates a new one.',
       });
     }
     for (const other of others) await removeNetwork(other.Id);

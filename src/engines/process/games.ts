@@ -390,6 +390,6 @@ export class ProcessGames {
 
 function unkillable(): EngineError {
   return new EngineError('unknown', 'The system cannot end the process of the server.', {
-    suggestion: 'The operator must look at the machine; its disk may not answer.',
+    suggestion: 'Ask the operator to check the machine; its disk may not respond.',
   });
 }

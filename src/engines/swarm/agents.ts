@@ -122,7 +122,7 @@ export function swarmAgents(options: AgentsOptions): Agents {
     const address = (await addresses()).get(nodeId);
     if (address !== undefined) return engineAt(address);
     throw new EngineError('engine_unavailable', 'The machine of the server does not answer.', {
-      suggestion: 'The service tries again by itself. If this goes on, ask the operator to look at the nodes.',
+      suggestion: 'The service retries automatically. If this continues, ask the operator to check the nodes.',
     });
   }
 

@@ -226,7 +226,7 @@ export async function openSwarmNodes(options: SwarmNodesOptions): Promise<SwarmN
         'engine_unavailable',
         `${nodeName(task.NodeID ?? '')} does not answer, and may still run the server.`,
         {
-          suggestion: 'It goes on elsewhere as soon as that machine is back, or surely off.',
+          suggestion: 'It continues when that machine is back or marked as off.',
         },
       );
     },

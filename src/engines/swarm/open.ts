@@ -69,7 +69,7 @@ export async function openSwarm({ store, secret, settings, ...parts }: OpenSwarm
     const { cause, code } = error;
     const text = cause instanceof Error ? ` (${cause.message.trim()})` : '';
     const todo =
-      code === 'engine_unavailable' ? 'Start Docker; DOCKER_HOST has to lead to a manager.' : error.suggestion;
+      code === 'engine_unavailable' ? 'Start Docker. DOCKER_HOST must point to a manager.' : error.suggestion;
     const message = `ENGINE=swarm cannot be used: ${error.message}${text} ${todo}`;
     throw new StatusError('FAILED_PRECONDITION', 'SWARM_UNUSABLE', message.trim(), { cause: error });
   }

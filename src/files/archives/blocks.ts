@@ -1,9 +1,9 @@
 import { KIB } from '../../kernel/units.ts';
 
-/** Each call of a compressor goes by way of another thread, which costs more than compressing the few bytes of a tar header. */
+/** Each call of a compressor involves another thread, which costs more than compressing a tar header of a few bytes. */
 const BLOCK_BYTES = 256 * KIB;
 
-/** Passes bytes on in blocks: small chunks are put together; one that is a block of its own is not copied. */
+/** Regroups chunks into blocks: joins small ones and passes on large ones without a copy. */
 export async function* inBlocks(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
   let held: Buffer[] = [];
   let heldBytes = 0;

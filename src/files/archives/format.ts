@@ -2,7 +2,7 @@ import type { Duplex } from 'node:stream';
 import { constants, createGunzip, createGzip, createZstdCompress, createZstdDecompress } from 'node:zlib';
 import { StatusError, badRequest } from '../../kernel/status.ts';
 
-/** The kinds of archives that are made and taken. */
+/** The supported archive formats. */
 export type ArchiveFormat = 'zip' | 'tar' | 'tar.gz' | 'tar.zst';
 
 const ENDINGS: readonly [RegExp, ArchiveFormat][] = [
@@ -18,7 +18,7 @@ const ENDINGS: readonly [RegExp, ArchiveFormat][] = [
  */
 export const ZSTD_WINDOW = { params: { [constants.ZSTD_d_windowLogMax]: 23 } };
 
-/** Other archives, by their first bytes in hex. */
+/** Unsupported archive formats, by their first bytes in hex. */
 const OTHERS: readonly [string, string][] = [
   ['377abcaf271c', 'a 7z archive'],
   ['526172211a07', 'a RAR archive'],
@@ -28,17 +28,17 @@ const OTHERS: readonly [string, string][] = [
   ['4c5a4950', 'an archive compressed with lzip'],
 ];
 
-/** As many bytes of a file as `formatOfContent` looks at. */
+/** Bytes of a file that `formatOfContent` needs. */
 export const MAGIC_BYTES = 512;
 
-/** Returns the format by an archive's name. INVALID_ARGUMENT UNKNOWN_ARCHIVE. */
+/** Returns the format by an archive's name. Throws INVALID_ARGUMENT UNKNOWN_ARCHIVE. */
 export function formatOfName(name: string): ArchiveFormat {
   const format = ENDINGS.find(([ending]) => ending.test(name))?.[1];
   if (format) return format;
   throw unknownArchive('to', 'The name must end in .zip, .tar, .tar.gz or .tar.zst.');
 }
 
-/** Detects the format by an archive's first bytes, whatever its name. INVALID_ARGUMENT UNKNOWN_ARCHIVE. */
+/** Detects the format by an archive's first bytes, whatever its name. Throws INVALID_ARGUMENT UNKNOWN_ARCHIVE. */
 export function formatOfContent(head: Buffer): ArchiveFormat {
   if (head.readUInt16BE(0) === 0x504b) return 'zip';
   if (head.readUInt16BE(0) === 0x1f8b) return 'tar.gz';
@@ -58,18 +58,18 @@ export function compressor(format: Exclude<ArchiveFormat, 'zip'>): Duplex | unde
   return format === 'tar.zst' ? createZstdCompress() : undefined;
 }
 
-/** The other way round. */
+/** Returns the decompressor of a tar for the format; undefined for a plain tar. */
 export function decompressor(format: Exclude<ArchiveFormat, 'zip'>): Duplex | undefined {
   if (format === 'tar.gz') return createGunzip();
   return format === 'tar.zst' ? createZstdDecompress(ZSTD_WINDOW) : undefined;
 }
 
-/** A refusal of an archive for what is in it. */
+/** The refusal of an archive because of its content. */
 export function badArchive(problem: string, cause?: unknown): StatusError {
   return new StatusError('INVALID_ARGUMENT', 'BAD_ARCHIVE', `The archive ${problem}.`, { cause });
 }
 
-/** A refusal of an archive for how much of it there is. */
+/** The refusal of an archive because of its size. */
 export function tooLarge(problem: string): StatusError {
   return new StatusError('INVALID_ARGUMENT', 'ARCHIVE_TOO_LARGE', `The archive ${problem}.`);
 }

@@ -1,12 +1,14 @@
 import type { Header } from 'tar-stream';
 import type { TreeEntry } from '../../jail/jail.ts';
 
-/** A path in hex, for names that are not text: tars are made of text, names on Linux of bytes. */
+/**
+ * The pax key for a path in hex, for names that are not text: pax values must be text, but names on Linux are bytes.
+ */
 const BYTES = 'DORMOUSE.path';
 
 /**
- * How a path is written into a backup. One that is no text has its bytes in a record of its own; other programs see a name
- * that no second file has.
+ * Returns how a backup stores a path. If it is not text, its bytes get their own record, and other programs see a
+ * unique replacement.
  */
 export function namedInArchive({ path, bytes }: Pick<TreeEntry, 'path' | 'bytes'>): Pick<Header, 'name' | 'pax'> {
   if (bytes === undefined) return { name: path };
@@ -16,7 +18,9 @@ export function namedInArchive({ path, bytes }: Pick<TreeEntry, 'path' | 'bytes'
   return { name, pax: { [BYTES]: bytes.toString('hex') } };
 }
 
-/** The names on the way to an entry of a backup, each character a byte; undefined where they lead nowhere. */
+/**
+ * Returns the path segments of a backup's entry, each character representing a byte; undefined if the path is invalid.
+ */
 export function namesInArchive({ name, type, pax }: Header): string[] | undefined {
   const hex = (pax as Record<string, string> | null | undefined)?.[BYTES];
   const path = (hex === undefined ? Buffer.from(name) : Buffer.from(hex, 'hex')).toString('latin1');

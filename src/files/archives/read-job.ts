@@ -12,20 +12,20 @@ import { type ArchiveFormat, MAGIC_BYTES, badArchive, decompressor, formatOfCont
 /** The input of the reader. */
 export interface ArchiveInput {
   sizeBytes: number;
-  /** All of it, where it is no file that the worker has as its first descriptor. */
+  /** The whole archive, unless it is the file of the worker's first descriptor. */
   bytes?: Uint8Array | undefined;
-  /** Only entries whose paths begin so are given; the others are checked all the same. */
+  /** Yields only entries whose paths have this prefix. The others are still validated. */
   below: string;
 }
 
-/** A part of an archive: the first of an entry says what it is, and the last that it is the last. */
+/** A part of an entry. The first one describes the entry, the last one is marked. */
 export interface ArchivePiece {
   entry?: { path: string; kind: 'file' | 'directory'; mode: number };
   bytes: Uint8Array;
   last: boolean;
 }
 
-/** An entry as its format's reader finds it. */
+/** An entry as found by the reader of its format. */
 interface Found {
   path: string;
   kind: 'file' | 'directory';
@@ -33,24 +33,24 @@ interface Found {
   content: () => Promise<AsyncIterable<Buffer>> | AsyncIterable<Buffer>;
 }
 
-/** The archive's bytes, wherever they are. */
+/** The archive's bytes. */
 interface Source {
   sizeBytes: number;
-  /** From `start` to `end`, both with it. */
+  /** Reads from `start` to `end`, both inclusive. */
   stream(start: number, end: number): Readable;
 }
 
 const MAX_ENTRIES = 100_000;
 /** Limit of extra headers before an entry: PAX records, long names. Real ones have some hundred bytes. */
 const MAX_HEADER_BYTES = 64 * KIB;
-/** How much more may come out than went in, once it is so much that it matters. */
+/** Most output bytes per input byte, once there are many. */
 const MAX_RATIO = 100;
 const RATIO_FROM_BYTES = 10 * MIB;
-/** How MS-DOS and Windows mark a folder, some programs without a slash behind its name. */
+/** The folder attribute of MS-DOS and Windows. Some programs omit the slash at the end of the name. */
 const DOS_FOLDER = 0x10;
-/** Stored and Deflate. */
+/** Supported methods: stored and Deflate. */
 const ZIP_METHODS: ReadonlySet<number> = new Set([0, 8]);
-/** The other methods that programs write (APPNOTE.TXT §4.4.5). */
+/** Names of unsupported methods (APPNOTE.TXT §4.4.5). */
 const METHOD_NAMES: ReadonlyMap<number, string> = new Map([
   [6, 'Implode'],
   [9, 'Deflate64'],
@@ -64,9 +64,9 @@ const FIRST_DESCRIPTOR = 4;
 const CHUNK_BYTES = 256 * KIB;
 
 /**
- * Reads an archive, whatever its name. Throws INVALID_ARGUMENT: UNKNOWN_ARCHIVE for none of the kinds taken; BAD_ARCHIVE for
- * one that is damaged or encrypted, or holds anything but plain files and directories with paths within it; ARCHIVE_TOO_LARGE
- * for more than 100 000 entries, or for a bomb: what comes out is counted as it comes.
+ * Reads an archive, whatever its name. Throws INVALID_ARGUMENT: UNKNOWN_ARCHIVE for an unsupported format; BAD_ARCHIVE
+ * if it is damaged or encrypted, or contains anything but plain files and directories with paths inside it;
+ * ARCHIVE_TOO_LARGE for more than 100 000 entries, or for a bomb: the output is counted while reading.
  */
 export const readArchive = job(import.meta.url, 'readArchive', async function* readArchive(input: ArchiveInput) {
   try {
@@ -87,7 +87,7 @@ async function* found(source: Source): AsyncGenerator<Found> {
   yield* format === 'zip' ? zipEntries(source, meter, count) : tarEntries(source, format, meter, count);
 }
 
-/** Small files in one piece, for each piece is a message. */
+/** Splits an entry into messages. A small file takes only one. */
 async function* pieces(
   entry: NonNullable<ArchivePiece['entry']>,
   content: AsyncIterable<Buffer>,
@@ -128,7 +128,7 @@ async function firstBytes(source: Source): Promise<Buffer> {
   return Buffer.concat(chunks, MAGIC_BYTES);
 }
 
-/** Counts what comes out of an archive of so many bytes. */
+/** Returns a function that counts the output and throws for a bomb. */
 function createMeter(archiveBytes: number): (chunk: Buffer) => void {
   let out = 0;
   return (chunk) => {
@@ -139,7 +139,7 @@ function createMeter(archiveBytes: number): (chunk: Buffer) => void {
   };
 }
 
-/** Counts entries, and headers that are none. */
+/** Returns a function that counts entries, and headers without an entry. */
 function createCount(): () => void {
   let count = 0;
   return () => {
@@ -160,14 +160,14 @@ function metered(meter: (chunk: Buffer) => void): PassThrough {
   });
 }
 
-/** tar-stream with its headers bounded: it takes 4 MiB each, and copies a global one for each that follows. */
+/** Limits the headers of tar-stream, which accepts 4 MiB each and copies a global one into all that follow. */
 function boundedTar(count: () => void): Extract {
   const tar = tarExtract() as Extract & { _header: { type: string }; _decodeLongHeader(content: Buffer): void };
   const decode = tar._decodeLongHeader.bind(tar);
   tar._decodeLongHeader = (content) => {
     count();
     if (content.length > MAX_HEADER_BYTES) throw tooLarge(`has a header of more than ${MAX_HEADER_BYTES / 1024} KiB`);
-    // `git archive` puts its commit into a global header. It says nothing that is of use here.
+    // Ignores global headers. `git archive` stores its commit there, which is not needed.
     if (tar._header.type !== 'pax-global-header') decode(content);
   };
   return tar;
@@ -183,7 +183,7 @@ async function* tarEntries(
   const counted = metered(meter);
   const stored = source.stream(0, source.sizeBytes - 1);
   const inflating = decompressor(format);
-  // Errors come out of the last, which is read here; what is left behind is destroyed with it.
+  // Errors reach the last stream, which is read here. The streams before it are destroyed with it.
   const done = (error?: Error | null) => void (error && tar.destroy(error));
   if (inflating) pipeline(stored, inflating, counted, done);
   else pipeline(stored, counted, done);
@@ -214,7 +214,7 @@ async function* zipEntries(source: Source, meter: (chunk: Buffer) => void, count
       const at = entry;
       const { fileName, externalFileAttributes, versionMadeBy, generalPurposeBitFlag } = at;
       if (generalPurposeBitFlag & 1) throw badArchive('is encrypted');
-      // Only what a Unix wrote has a mode, in the upper half.
+      // Only archives written on Unix have a mode, in the upper half.
       const mode = versionMadeBy >> 8 === 3 ? externalFileAttributes >>> 16 : 0;
       const type = mode & 0o170000;
       const isMarked = type === 0 && at.uncompressedSize === 0 && (externalFileAttributes & DOS_FOLDER) !== 0;
@@ -230,7 +230,7 @@ async function* zipEntries(source: Source, meter: (chunk: Buffer) => void, count
   }
 }
 
-/** The archive as yauzl reads it: by position. */
+/** Reads the archive by position for yauzl. */
 class SourceReader extends RandomAccessReader {
   readonly #source: Source;
 
@@ -265,13 +265,13 @@ function openEntry(zip: ZipFile, entry: ZipEntry, meter: (chunk: Buffer) => void
   return new Promise((resolve, reject) => {
     zip.openReadStream(entry, (error, stream) => {
       if (error) reject(error);
-      // The reader of the last stream hears of errors; after it has stopped reading they are dropped here.
+      // Readers get errors from the last stream. Later ones are dropped here.
       else resolve(pipeline(stream, metered(meter), () => {}).on('error', () => {}));
     });
   });
 }
 
-/** Refuses where an entry says it belongs if that is not below where it is unpacked. */
+/** Throws if an entry's path is not below the target folder. */
 function checkPath(path: string): void {
   const problem =
     path.split('/').includes('..') || path.startsWith('/') ? 'must stay within the archive' : pathProblem(path);

@@ -5,7 +5,7 @@ import type { WorkerPool } from '../../kernel/workers/pool.ts';
 import { badArchive, tooLarge } from './format.ts';
 import { type ArchivePiece, readArchive } from './read-job.ts';
 
-/** The entries of an archive, one at a time; a file's `content` is read before the next entry, or not at all. */
+/** The entries of an archive, one at a time. A file's `content` must be read before the next entry, if at all. */
 export interface Unpacked {
   path: string;
   kind: 'file' | 'directory';
@@ -15,10 +15,10 @@ export interface Unpacked {
 
 export interface UnpackOptions {
   workers: Pick<WorkerPool, 'stream'>;
-  /** The tenant of the work: others do not wait for it. */
+  /** The tenant of the work. Other tenants do not wait for it. */
   tenant: string;
   signal?: AbortSignal | undefined;
-  /** Only entries whose paths begin so. */
+  /** Only entries whose paths have this prefix. */
   below?: string;
 }
 
@@ -26,8 +26,8 @@ const CPU_MS = MINUTE_MS;
 const CPU_MS_PER_MIB = 100;
 
 /**
- * The files and directories of an archive, read by a worker (`read-job.ts`): nothing of its bytes is looked at here. Throws
- * as that does; ARCHIVE_TOO_LARGE also for one that takes a worker more time or memory than it may.
+ * Reads the files and directories of an archive in a worker (`read-job.ts`), because its bytes are untrusted. Throws
+ * the worker's errors, and ARCHIVE_TOO_LARGE if the worker exceeds its limit of time or memory.
  */
 export async function* unpack(archive: JailFile, options: UnpackOptions): AsyncGenerator<Unpacked> {
   const { workers, tenant, signal, below = '' } = options;

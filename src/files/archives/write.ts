@@ -7,18 +7,18 @@ import { INT32_MAX, KIB, SECOND_MS } from '../../kernel/units.ts';
 import { inBlocks } from './blocks.ts';
 import { type ArchiveFormat, compressor } from './format.ts';
 
-/** A file or directory on its way into an archive, by the name it has there. */
+/** A file or directory to archive, with its name in the archive. */
 export type Packed = Pick<TreeEntry, 'path' | 'kind' | 'mode' | 'modifiedAt' | 'open'>;
 
-/** Files that compressing again would only enlarge, slowly. */
+/** Files that compression would only enlarge, slowly. */
 const COMPRESSED = /\.(?:jar|zip|gz|tgz|zst|xz|bz2|7z|mca|mcr|png|jpg|jpeg|ogg|webp)$/i;
 const CHUNK_BYTES = 256 * KIB;
 const ZEROS = Buffer.alloc(64 * KIB);
 
 /**
- * The archive of what is given, as it is read: nothing is held but what is on its way. Errors destroy the stream. Files that
- * have vanished since they were met are passed over. `settled` is called when the entries are not used any more, which may be
- * a while after the stream was destroyed.
+ * Streams an archive of the given entries without holding more than the data in flight. Errors destroy the stream.
+ * Skips files that have vanished. `settled` is called when the entries are no longer used, possibly some time after the
+ * stream was destroyed.
  */
 export function archiveStream(
   format: ArchiveFormat,
@@ -39,7 +39,7 @@ export function archiveStream(
   return quietly(compressing ? pipeline(tar, inBlocks, compressing, () => {}) : tar);
 }
 
-/** Paths of a jail for an archive, with all below them. Their names there begin behind the directory they all lie in. */
+/** Yields paths of a jail with everything below them. Names in the archive are relative to their common directory. */
 export async function* packedPaths(jail: Jail, paths: readonly string[]): AsyncGenerator<Packed> {
   const common = commonDirectory(paths);
   for (const path of paths) {
@@ -54,7 +54,10 @@ export async function* packedPaths(jail: Jail, paths: readonly string[]): AsyncG
   }
 }
 
-/** Both kinds of archive have 32 bits of seconds for it, and yazl throws out of a stream of its own at one before 1970. */
+/**
+ * Clamps a time to the range of both formats, 32 bits of seconds. Before 1970, yazl would throw inside a stream of its
+ * own.
+ */
 function dateOf(modifiedAt: number): Date {
   return new Date(Math.min(Math.max(0, modifiedAt), INT32_MAX * SECOND_MS));
 }
@@ -88,7 +91,7 @@ async function packEntry(
 ): Promise<void> {
   const { promise: packed, resolve, reject } = Promise.withResolvers<void>();
   const sink = pack.entry(header, (error) => (error ? reject(error) : resolve()));
-  // The callback reports it too.
+  // The callback reports it, too.
   sink.on('error', () => {});
   const over = Promise.race([packed, gone]);
   over.catch(() => {});
@@ -100,7 +103,10 @@ async function packEntry(
   await over;
 }
 
-/** A tar says beforehand how long a file is, so one that shrinks while it is read is filled up, as tar itself does. */
+/**
+ * Yields exactly `sizeBytes` of a file. A tar header states the size in advance, so a file that shrinks is padded with
+ * zeros, as by tar itself.
+ */
 async function* exactly(file: JailFile, sizeBytes: number): AsyncGenerator<Buffer> {
   for (let at = 0; at < sizeBytes;) {
     const read = await file.read(at, Math.min(CHUNK_BYTES, sizeBytes - at));
@@ -110,12 +116,12 @@ async function* exactly(file: JailFile, sizeBytes: number): AsyncGenerator<Buffe
   }
 }
 
-/** The reader gets errors; without a reader they are dropped. */
+/** Readers get errors. Without a reader, they are dropped. */
 function quietly<T extends Readable>(stream: T): T {
   return stream.on('error', () => {});
 }
 
-/** Rejects once the archive's reader has gone. */
+/** Returns a promise that rejects once the archive's reader has gone. */
 function unread(output: { once(event: 'close', listener: () => void): unknown }): Promise<never> {
   const gone = new Promise<never>((_resolve, reject) => {
     output.once('close', () => reject(new Error('nobody reads the archive any more')));
@@ -138,7 +144,7 @@ function zipStream(entries: AsyncIterable<Packed>, settled: () => void): Readabl
 async function zipAll(zip: ZipFile, output: Readable, entries: AsyncIterable<Packed>): Promise<void> {
   const gone = unread(output);
   for await (const { path, kind, mode, modifiedAt, open } of entries) {
-    // In a zip a backslash would be a separator, and a letter with a colon a drive.
+    // In a zip, a backslash would be a separator, and a letter with a colon a drive.
     const name = path.replaceAll('\\', '_').replace(/^([a-z]):/i, '$1_');
     const options = { mtime: dateOf(modifiedAt), mode: mode | (kind === 'directory' ? 0o040000 : 0o100000) };
     if (kind === 'directory') {
@@ -147,7 +153,7 @@ async function zipAll(zip: ZipFile, output: Readable, entries: AsyncIterable<Pac
     }
     const file = await openIfThere(open);
     if (file === undefined) continue;
-    // As long as it is now, lest a log that grows all the time never end.
+    // Uses the current size, because reading a log that keeps growing would not end.
     const { sizeBytes } = await file.stat();
     const stream = sizeBytes > 0 ? file.stream({ start: 0, end: sizeBytes - 1 }) : Readable.from([]);
     if (sizeBytes === 0) await file.close();

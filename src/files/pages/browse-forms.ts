@@ -5,9 +5,9 @@ import type { PanelPage, ServerRequest } from '../../web/panel/panel.ts';
 import type { Form } from '../../web/serve.ts';
 import { apart, below, pageOf, pathOf } from './paths.ts';
 
-/** No page shows more entries to tick. */
+/** Most entries on a page with checkboxes. */
 const MOST_TICKED = 1_000;
-/** Most failed uploads named. */
+/** Most failed uploads listed by name. */
 const MOST_LISTED = 20;
 
 /** The forms of a directory. */
@@ -62,14 +62,14 @@ export const BROWSE_DONE = {
   sftpOff: 'SFTP is off. Its password no longer works.',
 };
 
-/** A name that was typed; it may name directories below. */
+/** Returns the name entered in a form. It may contain directories. */
 export function nameIn(form: Form, field: string): string {
   const name = joinNames(parsePath(form.get(field) ?? ''));
   if (name === '') throw new StatusError('INVALID_ARGUMENT', 'NO_NAME', 'Enter a name.');
   return name;
 }
 
-/** The missing part of a target is its folder. */
+/** Names the folder in the error for a target whose parent is missing. */
 export function inFolder(to: string) {
   return (error: unknown): never => {
     const isThere = !(error instanceof StatusError) || error.reason !== 'PATH_NOT_FOUND';
@@ -79,7 +79,7 @@ export function inFolder(to: string) {
   };
 }
 
-/** Each file whole or not at all; one that cannot be put there does not keep the others out. */
+/** Uploads files, each completely or not at all. A failed file does not affect the others. */
 async function uploadFiles(request: ServerRequest, form: Form): Promise<string> {
   const overwrite = form.get('overwrite') === 'true';
   const refused: string[] = [];

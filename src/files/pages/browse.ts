@@ -13,12 +13,12 @@ import { apart, downloadOf, pageOf, pathOf } from './paths.ts';
 import { type SftpLogin, sftpCard } from './sftp-card.ts';
 import { uploadCard } from './upload-card.ts';
 
-/** Entries on one page, which stays below 100 KB with its scripts and styles. */
+/** Entries per page, which stays below 100 KB with its scripts and styles. */
 const MOST = 60;
 const FIND_CHARS = 100;
 const NO_FOLDER = new Set(['PATH_NOT_FOUND', 'NOT_A_DIRECTORY']);
 
-/** A server's files, a directory at a time. */
+/** Browses a server's files, one directory at a time. */
 export function mountBrowse(panel: Panel): void {
   const secret = (name: 'EnableSftp' | 'RotateSftpPassword') => async (request: ServerRequest) =>
     browsePage(request, await request.call(name, { id: request.server.id }));
@@ -71,7 +71,7 @@ async function browsePage(request: ServerRequest, login?: SftpLogin): Promise<Pa
   };
 }
 
-/** The page of a folder that was renamed or deleted, with links to those above. */
+/** The page for a folder that was renamed or deleted, with links to its parents. */
 function noFolderPage(request: ServerRequest, path: string): Page {
   const main = html`<section class="card files">
     <h2>${crumbs(request, path)}</h2>
@@ -89,7 +89,7 @@ function nothing(type: string, path: string, find: string, total: number): strin
   return 'Empty. Files are created at the first start. If the server needs a jar, upload it here first.';
 }
 
-/** A path, the directories above as links. */
+/** Shows a path with links to the parent directories. */
 export function crumbs(request: ServerRequest, path: string): Html {
   const names = path === '' ? [] : path.split('/');
   const parts = ['Files', ...names].map((name, depth) => {

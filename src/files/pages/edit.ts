@@ -11,10 +11,10 @@ import { crumbs } from './browse.ts';
 import { MOST_EDITED_BYTES, apart, downloadOf, pageOf, pathOf } from './paths.ts';
 import { type Found, type Text, contentOf, textOf } from './text.ts';
 
-/** Text is sent with up to three letters a byte. */
+/** Form encoding takes up to three letters a byte. */
 const FORM_BYTES = 3 * MOST_EDITED_BYTES + 32 * KIB;
 
-/** The highlighted language, by the end of the name. */
+/** The language to highlight, by file extension. */
 const LANGUAGES: readonly (readonly [RegExp, string])[] = [
   [/\.(?:properties|conf|cfg|ini)$/i, 'properties'],
   [/\.ya?ml$/i, 'yaml'],
@@ -22,7 +22,7 @@ const LANGUAGES: readonly (readonly [RegExp, string])[] = [
   [/\.toml$/i, 'toml'],
 ];
 
-/** A text file to be changed. */
+/** The editor for a text file. */
 export function mountEdit(panel: Panel): void {
   panel.serverPage({
     path: '/files/edit',
@@ -85,7 +85,7 @@ function notHere(request: ServerRequest, path: string, why: 'binary' | 'large' |
 function editor(request: ServerRequest, path: string, found: Text): Html {
   const { failed, sent } = request;
   const typed = failed === 'save' ? sent : undefined;
-  // It could not be saved, and what is there is not what it was made of: both are shown, and neither is lost.
+  // The save failed because the file has changed since. Shows both versions, so that neither is lost.
   const isConflict = typed !== undefined && typed.get('version') !== found.version;
   const language = LANGUAGES.find(([ending]) => ending.test(path))?.[1] ?? '';
   const text = typed?.get('content') ?? found.text;
@@ -115,7 +115,7 @@ function theirs({ text, version }: Text): Html {
     ${textArea(html`id="theirs" class="theirs" rows="16" readonly`, text)}`;
 }
 
-/** A line's end behind the tag is no part of its text (HTML §13.1.2.5), but one of the text's own would be lost there. */
+/** HTML drops a line break directly after the tag (HTML §13.1.2.5), so one is added to protect the text's own. */
 function textArea(attributes: Html, text: string): Html {
   const all = html`wrap="off" spellcheck="false" ${attributes}`;
   return html`<textarea ${all}>${`\n${text}`}</textarea>`;

@@ -17,7 +17,7 @@ import { apart, downloadOf, isArchive, isEditable, pageOf, pathOf } from './path
 type Entry = ReplyOf<'ListFiles'>['entries'][number];
 
 const PATH_CHARS = 1_024;
-/** How many names that contain the wanted one are fetched to find it. */
+/** Most names containing the wanted one that are fetched to find it. */
 const MOST_ALIKE = 1_000;
 
 /** The actions for one file or directory. */
@@ -124,7 +124,7 @@ function facts({ isDir, size, modifiedAt }: Entry): Html {
   </dl>`;
 }
 
-/** An archive would replace files without permission. */
+/** Throws that a file is in the way: an archive must not replace files without permission. */
 function inTheWay(error: unknown): never {
   if (!(error instanceof StatusError) || error.reason !== 'PATH_EXISTS') throw error;
   const path = error.options.metadata?.['path'] ?? '';
@@ -158,7 +158,7 @@ function toForm(request: ServerRequest, form: string, label: string, value: stri
   return panelForm(request, form, html`${field}<button class="second" type="submit">${button}</button>`);
 }
 
-/** `plugins/maps copy.yml`. */
+/** Returns a name for a copy: `plugins/maps copy.yml`. */
 function copyName(path: string): string {
   return path.replace(/(\.[^./]*)?$/, ' copy$1');
 }

@@ -13,15 +13,15 @@ type Entry = ReplyOf<'ListFiles'>['entries'][number];
 const NAME_CHARS = 255;
 const PATH_CHARS = 1_024;
 
-/** The field for the name of something new. */
+/** The field for a new name. */
 export function newFields(filled: Filling, label: string): Html {
   return lineField(filled, { name: 'name', label, maxlength: PATH_CHARS });
 }
 
-/** The entries of a directory, to be opened or ticked, and below them what can be done with those that are ticked. */
+/** The entries of a directory with links and checkboxes, and the actions for selected ones. */
 export function tickedForm(request: ServerRequest, path: string, entries: readonly Entry[]): Html {
   const kept = new Set(request.sent?.getAll('name'));
-  // The browser's own answer to Enter is the form's first button, whatever field it was pressed in: this one does nothing.
+  // On Enter, browsers press the form's first button, whatever the field. This one does nothing.
   const content = html`<button type="submit" disabled hidden></button>
     <table class="rows entries">
       <thead>
@@ -65,7 +65,7 @@ function row(request: ServerRequest, path: string, { name, isDir, size, modified
   </tr>`;
 }
 
-/** A directory is opened, a text edited, anything else downloaded. */
+/** Opens a directory, edits a text file, downloads any other file. */
 function link(request: ServerRequest, at: string, { name, isDir, size }: Pick<Entry, 'name' | 'isDir' | 'size'>): Html {
   if (isDir) return html`<a href="${pageOf(request, at)}"><bdi>${name}</bdi><span class="unseen"> (folder)</span></a>`;
   if (isEditable(name, Number(size))) return html`<a href="${pageOf(request, at, '/edit')}"><bdi>${name}</bdi></a>`;

@@ -9,7 +9,7 @@ import { countText } from '../../web/text.ts';
 /** Shown only once. */
 export type SftpLogin = ReplyOf<'EnableSftp'>;
 
-/** How to reach the files over SFTP; the password is the owner's to make. */
+/** Shows how to access the files over SFTP. Only the owner can create a password. */
 export async function sftpCard(request: ServerRequest, login: SftpLogin | undefined): Promise<Html> {
   if (request.role !== 'owner') {
     return html`<section class="card">

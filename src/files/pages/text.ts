@@ -1,16 +1,16 @@
 import type { ReplyOf } from '../../http/calls.ts';
 
-/** A text to be edited; `version` is `none` for a file that is not there. Line ends are LF here, and `ends` in the file. */
+/** A text to edit. `version` is `none` for a new file. The text has LF line ends; `ends` are those of the file. */
 export interface Text {
   text: string;
   version: string;
   ends: 'lf' | 'crlf';
 }
 
-/** A file that is read to be edited, or why it is not. */
+/** A file opened for editing, or the reason why it cannot be. */
 export type Found = Text | { why: 'binary' | 'large' | 'folder' };
 
-/** Returns a file's content as text if it is entirely UTF-8: only that is saved unchanged. */
+/** Returns a file's content as text if all of it is valid UTF-8, because only that can be saved unchanged. */
 export function textOf({ content, truncated, version }: ReplyOf<'ReadFile'>, mostBytes: number): Found {
   const bytes = Buffer.from(content, 'base64');
   if (bytes.includes(0)) return { why: 'binary' };
@@ -25,7 +25,9 @@ export function textOf({ content, truncated, version }: ReplyOf<'ReadFile'>, mos
   }
 }
 
-/** The file's bytes of a text from a form, in which lines end in CRLF (HTML §4.10.22.4) whatever they ended in before. */
+/**
+ * Returns a form's text as bytes with the file's line ends. Forms send CRLF (HTML §4.10.22.4), whatever the text had.
+ */
 export function contentOf(text: string, ends: string): Buffer {
   const plain = text.replaceAll(/\r\n?/g, '\n');
   return Buffer.from(ends === 'crlf' ? plain.replaceAll('\n', '\r\n') : plain);

@@ -5,7 +5,7 @@ import { filling, tickField } from '../../web/panel/fields.ts';
 import { actionOf } from '../../web/panel/form.ts';
 import type { ServerRequest } from '../../web/panel/panel.ts';
 
-/** Uploads by dropping or choosing files; without a script, by a form. */
+/** Uploads by drag and drop or file selection. Without scripts, by a form. */
 export function uploadCard(request: ServerRequest, path: string): Html {
   const { server, csrf } = request;
   return html`<section

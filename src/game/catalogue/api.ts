@@ -21,7 +21,7 @@ const ListMinecraftVersionsResponse = z
     cores: z
       .array(z.object({ type: reply.text, versions: z.array(z.string()).default([]) }))
       .default([])
-      .describe('What a server of yours may be made of, and for which of the releases there may be such a core.'),
+      .describe('The cores available for your servers, with the releases each supports.'),
   })
   .meta({ id: 'ListMinecraftVersionsResponse' });
 

@@ -1,4 +1,4 @@
-/** Which Minecraft versions there are, newest first. */
+/** The known Minecraft versions, newest first. */
 export interface Catalogue {
   versions(): Promise<{ versions: string[]; latest: string }>;
 }

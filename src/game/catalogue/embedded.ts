@@ -1,4 +1,4 @@
-/** Releases of Minecraft (Java), newest first, for when the published list cannot be had. */
+/** Minecraft releases (Java), newest first, used if the published list is unavailable. */
 export const EMBEDDED_VERSIONS: readonly string[] = `
 26.3 26.2 26.1.2 26.1.1 26.1
 1.21.11 1.21.10 1.21.9 1.21.8 1.21.7 1.21.6 1.21.5 1.21.4 1.21.3 1.21.2 1.21.1 1.21

@@ -5,9 +5,9 @@ import { HOUR_MS, MIB } from '../../kernel/units.ts';
 import type { Catalogue } from './catalogue.ts';
 
 export interface CatalogueOptions {
-  /** Mojang's version manifest v2 or a mirror of it; '' = never asked. */
+  /** Mojang's version manifest v2 or a mirror; '' disables requests. */
   manifestUrl: string;
-  /** Served where the manifest cannot be had; newest first. */
+  /** Used if the manifest is unavailable; newest first. */
   embedded: readonly string[];
   clock: Clock;
   fetch?: typeof globalThis.fetch;
@@ -19,12 +19,12 @@ interface Listing {
 }
 
 const FRESH_MS = HOUR_MS;
-/** How long to wait after a failure. */
+/** Delay after a failure. */
 const RETRY_MS = 300_000;
 const FETCH_MS = 5_000;
 const MAX_BYTES = 5 * MIB;
 
-/** The part of the manifest that is read (https://minecraft.wiki/w/Version_manifest.json). */
+/** The fields used of the manifest (https://minecraft.wiki/w/Version_manifest.json). */
 const Manifest = z.object({
   latest: z.object({ release: z.string().max(64) }),
   versions: z.array(
@@ -33,8 +33,9 @@ const Manifest = z.object({
 });
 
 /**
- * The releases of Minecraft: as published, asked at most once an hour and once at a time; otherwise the last answer, or
- * the embedded list. Only the first call waits for an answer, within the bound of one request; none rejects.
+ * Creates the catalogue of published Minecraft releases. It is requested at most once an hour, one request at a time;
+ * otherwise the last answer or the embedded list is used. Only the first call waits for an answer, up to the timeout of
+ * one request. Never rejects.
  */
 export function createCatalogue({
   manifestUrl,
@@ -61,7 +62,7 @@ export function createCatalogue({
     async versions() {
       if (clock.now() >= staleAt) {
         asking ??= ask();
-        // Later calls get the last answer meanwhile.
+        // Later calls use the last answer meanwhile.
         if (staleAt === -Infinity) await asking;
       }
       return { versions: [...listing.versions], latest: listing.latest };

@@ -1,7 +1,7 @@
 import type { Failure } from '../../../machines/server-types.ts';
 import type { StatusError } from '../../kernel/status.ts';
 
-/** Codes and titles as the diagnosis of an image's log gives them (`diagnosis.ts`). */
+/** Codes and titles as in the diagnosis of an image's log (`diagnosis.ts`). */
 const KNOWN: Record<string, readonly [code: string, title: string, suggestion: string]> = {
   REGISTRY_UNAVAILABLE: ['download_failed', 'Registry out of reach', 'Try again in a few minutes.'],
   DOWNLOAD_BROKEN: ['download_failed', 'Download failed', 'Try again in a few minutes.'],
@@ -29,7 +29,7 @@ const KNOWN: Record<string, readonly [code: string, title: string, suggestion: s
   UNKNOWN_ARCHIVE: ['modpack_invalid', 'Not a usable mod pack', 'Choose another version or another pack.'],
 };
 
-/** Why mods or a pack could not be put in place, as the failure of an install or a start. */
+/** Converts an error of mods or a pack to the failure of an install or a start. */
 export function contentFailure(error: StatusError): Failure {
   const [code, title, suggestion] = KNOWN[error.reason] ?? ['unknown', 'Not installed', 'Try again.'];
   return { code, summary: `${title}: ${error.message}`, suggestion, raw: `${error.reason}: ${error.message}` };

@@ -1,12 +1,12 @@
-/** The reports that games leave in `crash-reports` when they fail. */
+/** Crash reports that games write to `crash-reports`. */
 import { type Entry, type Jail, openJail } from '../../jail/jail.ts';
 import { KIB } from '../../kernel/units.ts';
 
 const FOLDER = 'crash-reports';
 const MAX_BYTES = 256 * KIB;
-/** A game may put anything there, so no more than this is looked at. */
+/** Limit of entries read, because a game may put anything there. */
 const MAX_ENTRIES = 10_000;
-/** The rest describes the machine, not the failure. */
+/** The lines after this describe the machine, not the failure. */
 const DETAILS = /^-- System Details --/;
 
 /** Returns the lines of the newest report in a data root since `since` (epoch ms); empty without one. */
@@ -20,7 +20,7 @@ export async function newestCrashReport(root: string, since: number): Promise<st
     const end = lines.findIndex((line) => DETAILS.test(line));
     return end < 0 ? lines : lines.slice(0, end);
   } catch {
-    // No folder, a file that is gone or cannot be read: the log has to do.
+    // No folder, or a file that is gone or unreadable: the log must suffice.
     return [];
   }
 }

@@ -5,12 +5,12 @@
 import { clientOnly } from './mods.ts';
 import type { DiagnosisContext, Finding, Rule } from './rule.ts';
 
-/** A mod that wants something which is not there, or not in that version. */
+/** A mod's unmet requirement. */
 interface Requirement {
-  /** As the log names it, which may be its id. */
+  /** The name in the log, which may be the id. */
   mod: string;
   modId?: string;
-  /** The mod id wanted; also `minecraft`, `java` or a loader. */
+  /** The required mod's id; also `minecraft`, `java` or a loader. */
   id: string;
   name: string;
   /** In words: `any version`, `0.8.12 or newer`. */
@@ -26,13 +26,13 @@ const LOADERS = new Map([
   ['forge', 'Forge'],
   ['neoforge', 'NeoForge'],
 ]);
-/** Fabric API answers to two ids, and its logs often give no name. */
+/** Fabric API has two ids, and its logs often contain no name. */
 const NAMES = new Map([
   ['fabric', 'Fabric API'],
   ['fabric-api', 'Fabric API'],
 ]);
 
-/** Maven's version ranges in words: `[1.2,)` is `1.2 or newer`. */
+/** Converts Maven's version ranges to words: `[1.2,)` to `1.2 or newer`. */
 function inWords(range: string): string {
   const [, from, to] = /^\[([^,\])]{1,60})(?:, ?([^,\])]{0,60})[\])])?/.exec(range) ?? [];
   if (!from || from === '*') return 'any version';
@@ -84,14 +84,14 @@ function unmet({ mod, modId, id, name, wanted, present }: Requirement, context: 
   };
 }
 
-/** Fabric's ways to name a version, in our words. */
+/** Converts Fabric's version phrases to ours. */
 function fabricWords(wanted: string): string {
   const between = /^any version between (\S{1,60}) \(inclusive\) and (\S{1,60}?)-? \((?:in|ex)clusive\)$/.exec(wanted);
   if (between) return `${between[1]} up to ${between[2]}`;
   return wanted.replace(/^version (.{1,80}) or later$/, '$1 or newer').replace(/^any (\S{1,40}) version$/, '$1');
 }
 
-/** `any version of mod 'Fabric API' (fabric-api), which is missing`: wanted, name and id (or bare id), what is wrong. */
+/** `any version of mod 'Fabric API' (fabric-api), which is missing`: version, name and id (or bare id), problem. */
 const WANTS = /^(.{1,120}?) of (?:mod )?(?:'([^']{1,80})' \(([\w.-]{1,64})\)|([\w.-]{1,64})), (.{1,160})$/;
 
 function fabricRequirement(mod: string, modId: string, text: string, context: DiagnosisContext): Finding | undefined {
@@ -141,7 +141,7 @@ export const DEPENDENCY_RULES: readonly Rule[] = [
       unmet({ mod, id, name: '', wanted: inWords(range), present: actual === '[MISSING]' ? '' : actual }, context),
   },
   {
-    // NeoForge; the next line says what is there.
+    // NeoForge; the next line has the present version.
     needle: ' requires ',
     pattern: /\bMod (\S{1,64}) requires ([\w.-]{1,64}) (\S{1,60}) or above/,
     find: ([, mod = '', id = '', from = ''], { lines, index, context }) => {

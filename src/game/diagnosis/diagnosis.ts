@@ -15,7 +15,7 @@ import { WORLD_RULES } from './world.ts';
 
 export type { DiagnosisContext } from './rule.ts';
 
-/** One thing a log shows. */
+/** One finding in a log. */
 export interface Insight {
   code: string;
   /** The mod, plugin, file or version concerned; empty without one. */
@@ -23,11 +23,11 @@ export interface Insight {
   /** `Title: detail`. */
   summary: string;
   suggestion: string;
-  /** The lines that show it, at most {@link MAX_EVIDENCE}; none where the way the game ended shows it. */
+  /** Log lines that show it, at most {@link MAX_EVIDENCE}; empty if only the exit shows it. */
   evidence: string[];
 }
 
-/** Why something failed, and everything that was found on the way. */
+/** Why something failed, and all findings. */
 export type Diagnosis = Failure & { insights: Insight[] };
 
 export interface DiagnosisInput {
@@ -37,18 +37,18 @@ export interface DiagnosisInput {
   report: readonly string[];
 }
 
-/** How many lines are read: the newest of the log, the first of a report. */
+/** Number of lines read: the newest of the log, the first of a report. */
 const MAX_LINES = 2_000;
-/** For log and report each; a line counts for at most {@link MAX_LINE_CHARS}. */
+/** Limit for log and report each; a line counts for at most {@link MAX_LINE_CHARS}. */
 const MAX_CHARS = 1_000_000;
-/** How many characters of one log a rule reads. A log with more of its needles was made to cost time. */
+/** Number of characters of one log that a rule reads. A log with more of its needles was crafted to cost time. */
 const MAX_CHARS_OF_RULE = 128 * KIB;
 const MAX_EVIDENCE = 5;
 const MAX_INSIGHTS = 20;
 const MAX_RAW_BYTES = 4_096;
-/** Lets the telling line and those before it fit in {@link MAX_RAW_BYTES}, whatever their characters. */
+/** Lets the decisive line and those before it fit in {@link MAX_RAW_BYTES}, whatever their characters. */
 const MAX_SHOWN_LINE_CHARS = 400;
-/** How many lines are shown before the telling one. */
+/** Number of lines shown before the decisive one. */
 const RAW_LINES_BEFORE = 2;
 
 const RULES: readonly Rule[] = [
@@ -61,7 +61,7 @@ const RULES: readonly Rule[] = [
   ...INSTALL_RULES,
 ];
 
-/** Among findings of the same weight the first of these decides: earlier ones cause later ones. */
+/** Among findings of equal weight, the first in this list becomes the failure: earlier ones cause later ones. */
 const PRECEDENCE = [
   'eula_not_accepted',
   'wrong_java_version',
@@ -90,7 +90,7 @@ const PRECEDENCE = [
   'java_crashed',
 ];
 
-/** A finding with the lines it was made from. */
+/** A finding with its lines. */
 interface Found {
   finding: Finding;
   at: number[];
@@ -98,10 +98,9 @@ interface Found {
 
 /**
  * Diagnoses why a game ended or an installation failed, in terms an owner can act on: from the newest 2 000 lines of
- * the log, the exit of the process, and the game's crash report. `insights` holds all findings, the most important
- * first; the first one is the failure. Without a finding the code is `unknown` and `raw` holds the last lines. Never
- * throws. Time is linear in the size of the log (at most a million characters are read) and bounded for each
- * rule.
+ * the log, the exit of the process, and the game's crash report. `insights` has all findings, the most important first,
+ * which is the failure. Without a finding the code is `unknown` and `raw` has the last lines. Never throws. Time is
+ * linear in the size of the log (at most a million characters are read) and bounded for each rule.
  */
 export function diagnose(
   lines: readonly string[],
@@ -109,7 +108,7 @@ export function diagnose(
   context: DiagnosisContext,
   report: readonly string[] = [],
 ): Diagnosis {
-  // The report goes first, so that the log's end stays last where nothing is recognised.
+  // The report comes first, so that the log's end stays last if no rule matches.
   const newest = withinChars(lines.slice(-MAX_LINES).toReversed()).toReversed();
   const log = [...withinChars(report.slice(0, MAX_LINES)), ...newest].map(readGameLine);
   const { certain, likely } = exitFindings(log, exit, context);
@@ -136,7 +135,7 @@ export const diagnoseJob = job(import.meta.url, 'diagnoseJob', ({ lines, exit, c
   diagnose(lines, exit, context, report),
 );
 
-/** The first lines, as many as fit. */
+/** Returns as many of the first lines as fit. */
 function withinChars(lines: readonly string[]): readonly string[] {
   let left = MAX_CHARS;
   const end = lines.findIndex((line) => (left -= Math.min(line.length, MAX_LINE_CHARS)) < 0);
@@ -147,7 +146,7 @@ function holdsNeedle(text: string, { needle }: Rule): boolean {
   return typeof needle === 'string' ? text.includes(needle) : needle.some((each) => text.includes(each));
 }
 
-/** Everything the rules find, one entry for each code and subject, in the log's order. */
+/** Yields all findings in the log's order, one per code and subject. */
 function scan(log: readonly GameLine[], context: DiagnosisContext): Iterable<Found> {
   const found = new Map<string, Found>();
   const read = new Map<Rule, number>();
@@ -159,7 +158,8 @@ function scan(log: readonly GameLine[], context: DiagnosisContext): Iterable<Fou
       if (chars > MAX_CHARS_OF_RULE) continue;
       read.set(rule, chars);
       const groups = rule.pattern.exec(line.text);
-      // Chat is logged at INFO, after the player's name: there only whole messages count.
+      // Chat is logged at INFO, after the player's name, so at that level only matches from the start of a message
+      // count.
       if (!groups || (line.level === 'INFO' && groups.index > 0)) continue;
       const findings = rule.find(groups, { line, index, lines: log, context }) ?? [];
       for (const finding of Array.isArray(findings) ? findings : [findings]) note(found, finding, index);
@@ -187,7 +187,7 @@ function byPrecedence(one: Found, other: Found): number {
   return PRECEDENCE.indexOf(one.finding.code) - PRECEDENCE.indexOf(other.finding.code);
 }
 
-/** Drops what an earlier entry says already: the same code and subject, or the same code without a subject. */
+/** Removes findings covered by an earlier one: the same code and subject, or the same code without a subject. */
 function unique(all: readonly Found[]): Found[] {
   const said = new Set<string>();
   return all.filter(({ finding: { code, subject } }) => {
@@ -208,7 +208,7 @@ function insightOf({ finding, at }: Found, log: readonly GameLine[]): Insight {
   };
 }
 
-/** The lines from shortly before `index` on, or the last lines, as many as fit. */
+/** Returns the lines from shortly before `index`, or the last lines, as many as fit. */
 function excerpt(log: readonly GameLine[], index: number | undefined): string {
   const lines = log.map((line) => line.plain.slice(0, MAX_SHOWN_LINE_CHARS).toWellFormed());
   if (index === undefined) return takeBytes(lines.toReversed()).toReversed().join('\n');

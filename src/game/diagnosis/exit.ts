@@ -1,4 +1,4 @@
-/** Findings from the exit of a game, beside its log. */
+/** Findings from a game's exit in addition to its log. */
 import type { Exit } from '../../engines/engine.ts';
 import type { GameLine } from './line.ts';
 import { outOfMemory } from './machine.ts';
@@ -7,9 +7,9 @@ import type { DiagnosisContext, Finding } from './rule.ts';
 /** 128 + the signal's number, as shells and container engines report it. */
 const KILLED = 137;
 const TERMINATED = 143;
-/** A program that aborted (SIGABRT) or touched memory that is not its own (SIGSEGV): Java does both. */
+/** Exit codes of an abort (SIGABRT) and of an invalid memory access (SIGSEGV). Java may end with either. */
 const CRASHED = new Set([134, 139]);
-/** The image's runner reports a game that a signal ended as −1, which arrives as 255. */
+/** The image's runner reports a game killed by a signal as −1, which arrives as 255. */
 const ENDED_BY_SIGNAL = 255;
 
 const RUNNER_KILLS = /^.{0,120}Took too long, so killing server process/;
@@ -39,8 +39,8 @@ function crashed(code: number): Finding {
 }
 
 /**
- * Returns the findings of an exit: `certain` ones come before everything in the log, `likely` ones after the causes
- * that the log names.
+ * Returns the findings of an exit: `certain` ones rank before everything in the log, `likely` ones after the causes
+ * named in the log.
  */
 export function exitFindings(
   log: readonly GameLine[],
@@ -57,7 +57,7 @@ export function exitFindings(
   if (CRASHED.has(exit.code ?? 0)) return { certain: [], likely: [crashed(exit.code ?? 0)] };
   if (exit.code !== ENDED_BY_SIGNAL || context.phase === 'install') return { certain: [], likely: [] };
   if (log.some((line) => RUNNER_KILLS.test(line.text))) return { certain: [], likely: [killedByStop(exit.code)] };
-  // The runner reports a Java that exited with -1 itself as 255, and one that a signal ended as -1.
+  // The runner logs 255 for a Java that itself exited with -1, and -1 for one ended by a signal.
   const byItself = log.some((line) => RUNNER_EXIT.exec(line.text)?.[1] === '255');
   if (byItself) return { certain: [], likely: [] };
   return {
@@ -71,19 +71,19 @@ export function exitFindings(
   };
 }
 
-/** An exception's first line; the class name ends in what it is. */
+/** An exception's first line; its class name ends in Exception or Error. */
 const EXCEPTION =
   /^(?:Caused by: |Exception in thread "[^"]{1,80}" )?((?:[\w$]{1,80}\.){1,12}[\w$]{0,80}(?:Exception|Error)(?:: .{1,200})?)/;
 
-/** A line of a stack trace, and the jar that its class comes from, as log4j writes it. */
+/** A line of a stack trace with the jar of its class, as log4j writes it. */
 const FRAME = /^\s{1,8}at \S{1,300} ~?\[([\w. ()+-]{1,120}\.jar)[^\]]{0,120}\]/;
-/** The jars of the game, its loaders and their libraries. */
+/** Jars of the game, its loaders and their libraries. */
 const OF_THE_GAME =
   /^(?:paper|purpur|pufferfish|leaf|folia|spigot|craftbukkit|server|minecraft|forge|neoforge|fmlloader|fmlcore|javafmllanguage|fabric-(?:loader|server)|quilt-loader|sponge-mixin|mixin|modlauncher|bootstraplauncher|securejarhandler|eventbus|mohist|arclight|magma|ketting|authlib|brigadier|datafixerupper|netty|guava|gson|log4j|asm|client|srg)\b/i;
-/** How many lines below an exception are its trace at most. */
+/** Limit of lines below an exception that belong to its trace. */
 const TRACE_LINES = 120;
 
-/** The jar of a mod or plugin in the trace of the last exception, nearest to the innermost cause. */
+/** Returns the jar of a mod or plugin in the trace of the last exception, nearest to the innermost cause. */
 function jarInTrace(log: readonly GameLine[], exceptionAt: number): string | undefined {
   for (const line of log.slice(exceptionAt + 1, exceptionAt + TRACE_LINES)) {
     if (line.source !== 'plain') return undefined;
@@ -93,7 +93,7 @@ function jarInTrace(log: readonly GameLine[], exceptionAt: number): string | und
   return undefined;
 }
 
-/** The last resort: says how the game ended and, where there is one, the last exception in its log. */
+/** Returns the fallback finding: how the game ended and the last exception in its log, if any. */
 export function unknownFinding(log: readonly GameLine[], exit: Exit | null, context: DiagnosisContext): Finding {
   const traces = log.flatMap((line, at) => (line.source === 'plain' && EXCEPTION.test(line.text) ? [at] : []));
   const named = EXCEPTION.exec(log[traces.at(-1) ?? -1]?.text ?? '')?.[1];

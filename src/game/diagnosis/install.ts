@@ -11,7 +11,7 @@ function downloadFailed(subject: string, detail: string): Finding {
   };
 }
 
-/** The internet is out of reach for a moment, or a name is wrong. While a game runs, only plugins use it. */
+/** Returns the finding of a network failure. While a game runs, only plugins use the network. */
 function passing(phase: DiagnosisContext['phase'], subject: string, detail: string): Finding | undefined {
   if (phase === 'run') return undefined;
   const finding = downloadFailed(subject, detail);
@@ -95,7 +95,7 @@ export const INSTALL_RULES: readonly Rule[] = [
       downloadFailed(host, `${host} answered ${status}${status === '404' ? ': it is not there' : ''}.`),
   },
   {
-    // Paperclip (Paper, Purpur, Folia, …) fetches Mojang's server and patches it.
+    // Paperclip (Paper, Purpur, Folia, …) downloads Mojang's server and patches it.
     needle: 'Hash check ',
     pattern:
       /Hash check (?:failed for (?:downloaded file|extract filed?)|of (?:input|patch) file failed for) (\S{1,200})/,

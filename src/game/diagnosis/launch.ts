@@ -17,12 +17,12 @@ function badConfig(subject: string, detail: string, suggestion: string): Finding
   return { code: 'bad_config', subject, title: 'Broken settings', detail, suggestion };
 }
 
-/** A path from the server's directory on. */
+/** Returns a path relative to the server's directory. */
 function fromRoot(path: string): string {
   return path.replace(/^(?:\/data\/|\.\/)/, '');
 }
 
-/** Without these the game does not start; others are a plugin's own. */
+/** Files that the game needs to start; others belong to plugins. */
 const OF_THE_GAME = /session\.lock$|^logs\/|^eula\.txt$|\.jar$|^libraries\/|^versions\//;
 
 function denied(path: string): Finding {
@@ -47,7 +47,7 @@ const LISTS: Record<string, string> = {
 };
 
 const JAR = /(?<![\w+.-])([\w+.-]{1,120}\.jar)\b/;
-/** `# C  [libzstd-jni.so+0x1a2b]`, `# V  [libjvm.so+0x…]`: where Java crashed. */
+/** `# C  [libzstd-jni.so+0x1a2b]`, `# V  [libjvm.so+0x…]`: the place of a crash of Java. */
 const FRAME = /^# [CVJj] {1,4}\[?([\w.+-]{1,80}?)(?:\+0x|\s|\])/;
 
 export const LAUNCH_RULES: readonly Rule[] = [

@@ -1,4 +1,4 @@
-/** Failures from outside: Java, memory, disk, port, the game's own watchdog. */
+/** Failures outside the game's code: Java, memory, disk, port, and the game's watchdog. */
 import { failedPlugin } from './plugins.ts';
 import { CLASS_FILE_OFFSET, type DiagnosisContext, type Finding, type Rule, headline } from './rule.ts';
 
@@ -12,12 +12,12 @@ function wrongJava(needed: string, detail: string): Finding {
   };
 }
 
-/** The memory a server with too little should get: half as much again, in whole GB. */
+/** Returns the memory to suggest: half as much again, in whole GB. */
 function moreRam(ramMb: number): string {
   return `${Math.max(2, Math.ceil((ramMb * 1.5) / 1024))} GB`;
 }
 
-/** Too little memory; `detail` says what showed it. */
+/** Returns the finding of too little memory; `detail` names the symptom. */
 export function outOfMemory(detail: string, { ramMb }: DiagnosisContext): Finding {
   return {
     code: 'out_of_memory',
@@ -96,7 +96,7 @@ export const MACHINE_RULES: readonly Rule[] = [
           ),
   },
   {
-    // Node's own message, and Java's if it is set to crash on it: both end with code 134.
+    // Messages of Node, and of Java if it is set to crash on it. Both end with code 134.
     needle: ['JavaScript heap out of memory', 'OutOfMemory encountered'],
     pattern: /^FATAL ERROR: .{0,200}JavaScript heap out of memory|OutOfMemory encountered: /,
     find: (_, { context }) =>
@@ -129,7 +129,7 @@ export const MACHINE_RULES: readonly Rule[] = [
       title: 'Port in use',
       detail: 'Another program already listens on a port that this server wants.',
       suggestion: 'Start again in a minute; if that does not help, remove the extra port or the plugin that wants it.',
-      // A plugin's own web page or a query port does not end the game; its own port does.
+      // A plugin's web page or a query port does not end the game; the game's own port does.
       weight:
         headline(place)?.text.includes('FAILED TO BIND') || place.line.text.includes('allocated') ? 'cause' : 'warning',
     }),

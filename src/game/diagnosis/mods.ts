@@ -8,7 +8,7 @@ function incompatible(subject: string, detail: string, suggestion: string): Find
   return { code: 'incompatible_mods', subject, title: 'Incompatible mods', detail, suggestion };
 }
 
-/** A mod of the player's game; an empty id where the log names none. */
+/** Returns the finding of a client-only mod; its id is empty if the log has none. */
 export function clientOnly(mod: string): Finding {
   return {
     code: 'client_only_mod',
@@ -19,11 +19,11 @@ export function clientOnly(mod: string): Finding {
   };
 }
 
-/** The mod that the loader was loading when a class could not be loaded. */
+/** The mod being loaded when a class could not be loaded. */
 const BUSY_WITH =
   /(?:Failed to create mod instance\. ModID: |provided by '|Mod loading issue for: |has failed to load correctly.{0,4}\()([\w.-]{1,64})/;
 
-/** Only what a trace says counts: the same words in a prefixed line are a mixin that found no target, which is harmless. */
+/** Matches traces only. In a prefixed line, the same words are from a mixin without a target, which is harmless. */
 function classOfTheClient(place: Place): Finding | undefined {
   return place.line.source === 'plain' ? clientOnly(nearby(place, BUSY_WITH) ?? '') : undefined;
 }

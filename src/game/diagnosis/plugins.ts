@@ -1,12 +1,15 @@
 /**
- * Messages of Bukkit servers (Spigot, Paper, Purpur, …) about plugins. The server runs without the plugin: these are
- * warnings.
+ * Messages of Bukkit servers (Spigot, Paper, Purpur, …) about plugins. They are warnings, because the server runs
+ * without the plugin.
  */
 import { type Finding, type Place, type Rule, baseName, headline } from './rule.ts';
 
 const COULD_NOT_LOAD = /Could not load (?:plugin )?'([^']{1,200})'/;
 
-/** The file of the plugin whose loading failed with the exception at `place`; undefined where no plugin was being loaded. */
+/**
+ * Returns the file of the plugin whose loading failed with the exception at `place`; undefined if no plugin was being
+ * loaded.
+ */
 export function failedPlugin(place: Place): string | undefined {
   const path = COULD_NOT_LOAD.exec(headline(place)?.text ?? '')?.[1];
   return path === undefined ? undefined : baseName(path);

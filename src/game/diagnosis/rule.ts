@@ -12,8 +12,8 @@ export interface DiagnosisContext {
 }
 
 /**
- * How much a finding explains. `cause`: enough to end a game. `vague`: a consequence that names no cause. `warning`: a part
- * does not work, the game goes on.
+ * How much a finding explains. `cause`: enough to end a game. `vague`: a consequence without a cause. `warning`: a part
+ * fails, but the game continues.
  */
 export type Weight = 'cause' | 'vague' | 'warning';
 
@@ -23,7 +23,7 @@ export interface Finding {
   /** The mod, plugin, file or version concerned; empty without one. */
   subject: string;
   title: string;
-  /** A sentence to follow the title, without the title's colon. */
+  /** A sentence that follows the title and its colon. */
   detail: string;
   suggestion: string;
   weight?: Weight;
@@ -38,9 +38,9 @@ export interface Place {
 }
 
 /**
- * One kind of telling line. `pattern` is tried only on lines that hold a `needle`, which keeps the scan cheap. Each
- * quantifier of a pattern is bounded, and one that does not begin with a literal begins at a word, so that no line
- * makes it slow. What a rule may read of one log is bounded too (`diagnosis.ts`).
+ * Matches one kind of line. `pattern` only runs on lines with a `needle`, which keeps the scan cheap. Every quantifier
+ * is bounded, and a pattern that does not begin with a literal begins at a word, so that no line makes it slow. The
+ * characters a rule reads of one log are limited too (`diagnosis.ts`).
  */
 export interface Rule {
   needle: string | readonly string[];
@@ -48,10 +48,13 @@ export interface Rule {
   find(groups: readonly string[], place: Place): Finding | Finding[] | undefined;
 }
 
-/** How far apart the parts of one message may lie. */
+/** Largest distance, in lines, between the parts of one message. */
 const MESSAGE_LINES = 80;
 
-/** The message a line of a stack trace or list belongs to: the nearest line above (or the line itself) with a prefix. */
+/**
+ * Returns the message that a line of a stack trace or list belongs to: the nearest line with a prefix, from the line
+ * itself upwards.
+ */
 export function headline({ lines, index }: Place): GameLine | undefined {
   for (let at = index; at >= Math.max(0, index - MESSAGE_LINES); at -= 1) {
     const line = lines[at];
@@ -60,10 +63,13 @@ export function headline({ lines, index }: Place): GameLine | undefined {
   return undefined;
 }
 
-/** By log and pattern: the first group in each line searched. */
+/** Cache by log and pattern: the first group in each line searched. */
 const remembered = new WeakMap<readonly GameLine[], Map<RegExp, (string | null)[]>>();
 
-/** The first group of a pattern in the lines around a place, nearest first above, then below. Each line is read once a log. */
+/**
+ * Returns the first group of a pattern in the lines around a place, nearest first above, then below. Each line is
+ * matched once per log.
+ */
 export function nearby({ lines, index }: Place, pattern: RegExp): string | undefined {
   const ofLog = remembered.get(lines) ?? new Map<RegExp, (string | null)[]>();
   const groups = ofLog.get(pattern) ?? [];
@@ -78,7 +84,7 @@ export function nearby({ lines, index }: Place, pattern: RegExp): string | undef
   return undefined;
 }
 
-/** The file's own name in a path. */
+/** Returns the last part of a path. */
 export function baseName(path: string): string {
   return path.slice(path.lastIndexOf('/') + 1);
 }

@@ -1,4 +1,4 @@
-/** Messages of the game about its licence, its worlds and its settings. */
+/** Messages of the game about its EULA, its worlds and its settings. */
 import { EULA_URL } from '../eula.ts';
 import { type Finding, type Rule, nearby } from './rule.ts';
 
@@ -10,9 +10,9 @@ const PATH = /[\w./-]{3,}/g;
 const SETTINGS_ENDING = /\.(?:ya?ml|json5?|toml|properties|cfg|conf)\b/g;
 const MAX_PATH = 200;
 
-/** The settings file a line names, from the server's directory on; empty where it names none. */
+/** Returns the settings file named in a line, relative to the server's directory; empty without one. */
 function namedFile(text: string): string {
-  // Word by word: a search from each character of a word would take quadratic time.
+  // Matches word by word: a search from each character of a word would take quadratic time.
   for (const [path] of text.matchAll(PATH)) {
     const ending = [...path.matchAll(SETTINGS_ENDING)].at(-1);
     if (!ending || ending.index === 0) continue;
@@ -27,7 +27,10 @@ const CLASH =
 const CLASHING = /^Refusing to overwrite existing migrated file (\S{1,300}) while moving (\S{1,300})$/;
 const ACROSS_DISKS = /(AtomicMoveNotSupportedException)/;
 
-/** Since 26.1 a world holds the folders of all its dimensions; Paper moves the old ones there, and refuses where both hold files. */
+/**
+ * Since 26.1, a world contains the folders of all its dimensions. Paper moves the old ones there, and refuses if both
+ * have files.
+ */
 function migrationRefused(world: string, clash: string | undefined, isAcrossDisks: boolean): Finding {
   const [, there = '', here = ''] = CLASHING.exec(clash ?? '') ?? [];
   const [from, to] = [dimensionFolder(here), dimensionFolder(there)];
@@ -45,7 +48,7 @@ function migrationRefused(world: string, clash: string | undefined, isAcrossDisk
   return { ...about, detail, suggestion };
 }
 
-/** The folder of the dimension that a region file belongs to. */
+/** Returns the folder of a region file's dimension. */
 function dimensionFolder(file: string): string {
   return file.replace(/^(?:\.\/|\/data\/)/, '').replace(/\/(?:region|entities|poi|data)\/[^/]*$/, '');
 }

@@ -25,18 +25,18 @@ const ALIASES = new Map([
 const CODES = new Map(Object.entries(COLORS).map(([code, [, value]]) => [value, code]));
 const VALUES = new Map(Object.values(COLORS));
 
-/** A colour's value from its name in the game or from `#rrggbb`; undefined for neither. */
+/** Returns a colour's value from its name in the game or from `#rrggbb`; undefined for anything else. */
 export function colorValue(name: string): string | undefined {
   const lower = name.toLowerCase();
   return /^#[0-9a-f]{6}$/.test(lower) ? lower : VALUES.get(ALIASES.get(lower) ?? lower);
 }
 
-/** The code of a value that is one of the sixteen. */
+/** Returns the code of one of the sixteen values. */
 export function colorCode(value: string): string | undefined {
   return CODES.get(value);
 }
 
-/** The code of the one of the sixteen that is least far away. */
+/** Returns the code of the nearest of the sixteen colours. */
 export function nearestCode(value: string): string {
   const wanted = channels(value);
   let [best, least] = ['f', Infinity];
@@ -47,7 +47,7 @@ export function nearestCode(value: string): string {
   return best;
 }
 
-/** The colour at `part` (0 to 1) of the way through the stops. */
+/** Returns the colour at `part` (0 to 1) of the way through the stops. */
 export function blend(stops: readonly string[], part: number): string {
   const place = Math.min(1, Math.max(0, part)) * (stops.length - 1);
   const nth = Math.min(Math.floor(place), stops.length - 2);
@@ -56,7 +56,7 @@ export function blend(stops: readonly string[], part: number): string {
   return hex(from.map((each, channel) => each + ((to[channel] ?? 0) - each) * (place - nth)));
 }
 
-/** A fully saturated colour; `hue` from 0 to 1 goes once around. */
+/** Returns a fully saturated colour; `hue` from 0 to 1 is a full circle. */
 export function hueColor(hue: number): string {
   return hex([0, 4, 2].map((offset) => 255 * Math.min(1, Math.max(0, Math.abs(((hue * 6 + offset) % 6) - 3) - 1))));
 }

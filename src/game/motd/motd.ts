@@ -3,12 +3,13 @@ import { FORMATS, FORMAT_CODES, type MotdSpan, type MotdStyle } from './style.ts
 import { pastedValue } from '../properties/format.ts';
 import { parseTags } from './tags.ts';
 
-/** More than the server list has room for. */
+/** More than fits in the server list. */
 const MOTD_LIMITS = { characters: 1_024, lines: 2, lineCharacters: 128 } as const;
 
 /**
- * A description as an owner writes it: plain, with `§` codes (`§x§r§r§g§g§b§b` for any colour), with MiniMessage tags
- * (`tags.ts`), or all of it mixed. `\u00a7` and `\n` count as in a `server.properties`. Everything else is text. Takes time in proportion to the text.
+ * Parses a description as an owner writes it: plain, with `§` codes (`§x§r§r§g§g§b§b` for any colour), with MiniMessage
+ * tags (`tags.ts`), or mixed. `\u00a7` and `\n` are decoded as in `server.properties`. Everything else is text. Time
+ * is linear in the length of the text.
  */
 export function parseMotd(text: string): MotdSpan[] {
   return parseTags(pastedValue(text.slice(0, MOTD_LIMITS.characters)).replaceAll(String.raw`\n`, '\n'));
@@ -25,14 +26,14 @@ export function checkMotd(text: string): string | undefined {
   return isLong ? `must show at most ${lineCharacters} characters a line` : undefined;
 }
 
-/** The text without its looks. */
+/** Returns the text without styles. */
 export function motdText(spans: readonly MotdSpan[]): string {
   return spans.map(({ text }) => text).join('');
 }
 
 /**
- * Returns the description in `§` codes. With `anyColor`, a colour outside the sixteen is written as its nearest one and
- * then as `§x…`, which takes effect if supported; without it, only the nearest is written.
+ * Returns the description in `§` codes. With `anyColor`, a colour outside the sixteen is written as its nearest one
+ * followed by `§x…`, which overrides it if supported; otherwise only the nearest is written.
  */
 export function motdCodes(spans: readonly MotdSpan[], { anyColor }: { anyColor: boolean }): string {
   let before: MotdStyle = {};
@@ -45,8 +46,8 @@ export function motdCodes(spans: readonly MotdSpan[], { anyColor }: { anyColor: 
 }
 
 /**
- * The codes between two spans. Formats that both have go on; a colour's code ends all formats before it, as in the
- * game.
+ * Returns the codes between two spans. A colour's code ends all formats before it, as in the game, so it is only
+ * written if the colour changes or a format ends.
  */
 function change(before: MotdStyle, after: MotdStyle, anyColor: boolean): string {
   const goesOn = before.color === after.color && FORMATS.every((format) => !before[format] || after[format]);

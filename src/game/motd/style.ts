@@ -1,6 +1,6 @@
 import { COLORS } from './colors.ts';
 
-/** How a piece of a description looks. A colour is `#rrggbb`; absent: the reader's own. */
+/** Style of a part of a description. A colour is `#rrggbb`; absent: the reader's default. */
 export interface MotdStyle {
   color?: string;
   bold?: true;
@@ -10,14 +10,14 @@ export interface MotdStyle {
   obfuscated?: true;
 }
 
-/** A piece of one look. Its text is never empty, and may hold line ends. */
+/** Text of one style. Never empty; may contain line ends. */
 export interface MotdSpan extends MotdStyle {
   text: string;
 }
 
 export type MotdFormat = Exclude<keyof MotdStyle, 'color'>;
 
-/** The `§` code of each format. */
+/** `§` codes of the formats. */
 export const FORMAT_CODES: Readonly<Record<MotdFormat, string>> = {
   obfuscated: 'k',
   bold: 'l',
@@ -28,7 +28,7 @@ export const FORMAT_CODES: Readonly<Record<MotdFormat, string>> = {
 export const FORMATS = Object.keys(FORMAT_CODES) as MotdFormat[];
 const CODE_FORMATS = new Map(FORMATS.map((format) => [FORMAT_CODES[format], format]));
 
-/** The style after a `§` code (without the `§`; of a free colour all of it); undefined for a code that means nothing. */
+/** Returns the style after a `§` code (without the `§`; for a free colour all of it); undefined for an unknown code. */
 export function applyCode(style: MotdStyle, code: string): MotdStyle | undefined {
   const lower = code.toLowerCase();
   if (lower === 'r') return {};
@@ -39,7 +39,7 @@ export function applyCode(style: MotdStyle, code: string): MotdStyle | undefined
   return format && { ...style, [format]: true };
 }
 
-/** Whether two pieces look alike. */
+/** Whether two styles are equal. */
 export function sameStyle(one: MotdStyle, other: MotdStyle): boolean {
   return one.color === other.color && FORMATS.every((format) => one[format] === other[format]);
 }

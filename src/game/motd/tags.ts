@@ -1,21 +1,21 @@
 import { blend, colorValue, hueColor } from './colors.ts';
 import { type MotdFormat, type MotdSpan, type MotdStyle, applyCode, sameStyle } from './style.ts';
 
-/** One character and how it looks. `paint`: its colour is decided by where it lies within that paint. */
+/** One character with its style. `paint`: its colour depends on its position within that paint. */
 interface Glyph {
   text: string;
   style: MotdStyle;
   paint: Paint | undefined;
 }
 
-/** A colour that changes from `from` to `to` (places of glyphs); `part` goes from 0 to 1. */
+/** A colour range from glyph `from` to `to`; `part` goes from 0 to 1. */
 interface Paint {
   from: number;
   to: number;
   colorAt(part: number): string;
 }
 
-/** An open tag, and the style before it. */
+/** An open tag and the style before it. */
 interface Open {
   tag: string;
   style: MotdStyle;
@@ -37,7 +37,7 @@ const DECORATIONS = new Map<string, MotdFormat>(
     obf: 'obfuscated',
   }),
 );
-/** Tags that do nothing in a server list, though they do elsewhere. */
+/** Tags without effect in a server list. */
 const IDLE = new Set(['hover', 'click', 'insertion', 'insert', 'font']);
 const COLOR_TAGS = new Set(['color', 'colour', 'c']);
 
@@ -46,10 +46,9 @@ const TOKEN =
   /§(x(?:§[0-9a-f]){6}|[^\n])|\\(<)|<(\/?)(!?)(#[0-9a-f]{6}|[a-z_]{1,16})((?::(?:'[^'\n]{0,256}'|"[^"\n]{0,256}"|[^<>:'"\n]{0,64})){0,16})\/?>/giu;
 
 /**
- * Reads `§` codes and the tags of MiniMessage (docs.papermc.io/adventure/minimessage/format) that show in a server list:
- * colours, decorations and their negations, `reset`, `newline`, `gradient` and `rainbow`. Tags that need no closing stay open
- * to the end; one that is unknown, or closes nothing, is text. A `§` that makes no code is dropped with what follows it, as
- * the game does.
+ * Parses `§` codes and the MiniMessage tags (docs.papermc.io/adventure/minimessage/format) that affect a server list:
+ * colours, decorations and their negations, `reset`, `newline`, `gradient` and `rainbow`. Unclosed tags apply to the
+ * end; unknown tags and unmatched closing tags are text. An invalid `§` code is dropped, as in the game.
  */
 export function parseTags(text: string): MotdSpan[] {
   return merged(new Reader().read(text));
@@ -92,7 +91,7 @@ class Reader {
     this.#paint = undefined;
   }
 
-  /** False where it is not a tag after all. */
+  /** Returns false if it is text after all. */
   #tag({ tag, closes, not, args }: { tag: string; closes: boolean; not: boolean; args: string }): boolean {
     if (closes) return !not && this.#close(tag);
     const format = DECORATIONS.get(tag);
@@ -126,7 +125,7 @@ class Reader {
     this.#open.push({ tag, style: this.#style, paint: this.#paint });
   }
 
-  /** Closes a tag, and with it those opened inside. */
+  /** Closes a tag and those opened inside it. */
   #close(tag: string): boolean {
     const nth = this.#open.findLastIndex((open) => open.tag === tag);
     const closed = this.#open[nth];
@@ -163,7 +162,7 @@ function paintOf(tag: string, args: string[]): Paint['colorAt'] | undefined {
   return (part) => blend(known.length === 0 ? ['#ffffff', '#000000'] : known, part);
 }
 
-/** Glyphs that look alike as one span. */
+/** Merges adjacent glyphs of equal style into spans. */
 function merged(glyphs: readonly Glyph[]): MotdSpan[] {
   const spans: MotdSpan[] = [];
   for (const [at, { text, style, paint }] of glyphs.entries()) {

@@ -1,28 +1,28 @@
 /**
- * The ends of bans. A list's file holds them as `expires`, but a running game's `ban` command does not accept one.
- * There it is at the end of the reason, in the game's date format: the game keeps it, its player reads it, and readers
- * of the list find it.
+ * The ends of bans. A list's file has them as `expires`, but a running game's `ban` command does not accept one. For a
+ * running game, the end is therefore appended to the reason in the game's date format: the game stores it, the player
+ * sees it, and readers of the list find it.
  */
 const IN_REASON = /(?:^| )\(until (\d{4}-\d\d-\d\d \d\d:\d\d:\d\d \+0000)\)$/;
 
-/** As in `banned-players.json` of the game: no end. */
+/** The game's `expires` of permanent bans in `banned-players.json`. */
 export const FOREVER = 'forever';
 /** The game's default reason. */
 export const NO_REASON = 'Banned by an operator.';
 
 /** The terms of a ban in a list's entry. */
 export interface BanTerms {
-  /** A date as the game writes it, or `forever`. */
+  /** A date in the game's format, or `forever`. */
   expires: string;
   reason: string;
 }
 
-/** A date as the game writes it: `2026-01-31 18:05:09 +0000`. */
+/** Returns a date in the game's format: `2026-01-31 18:05:09 +0000`. */
 export function gameDate(at: number): string {
   return `${new Date(at).toISOString().slice(0, 19).replace('T', ' ')} +0000`;
 }
 
-/** Epoch ms of such a date; null for `forever` and for what is not a date. */
+/** Returns the epoch ms of such a date; null for `forever` and invalid dates. */
 export function instantOf(date: string): number | null {
   const [, day = '', time = '', hours = '', minutes = ''] =
     /^(\d{4}-\d\d-\d\d) (\d\d:\d\d:\d\d) ([+-]\d\d):?(\d\d)$/.exec(date) ?? [];
@@ -30,22 +30,22 @@ export function instantOf(date: string): number | null {
   return Number.isNaN(at) ? null : at;
 }
 
-/** Whether a ban has not ended yet. */
+/** Whether a ban is still in force. */
 export function isInForce({ expires }: Pick<BanTerms, 'expires'>, at: number): boolean {
   return lasts(instantOf(expires), at);
 }
 
-/** The same for the instant of its end; null: never. */
+/** Whether the end of a ban is in the future; null: permanent. */
 export function lasts(until: number | null, at: number): boolean {
   return until === null || until > at;
 }
 
-/** The reason that a running game is given with a ban until `until` (epoch ms; null: for ever); '' is the game's own. */
+/** Returns the reason for a running game's ban until `until` (epoch ms; null: permanent); '' is the game's default. */
 export function reasonOf({ reason, until }: { reason: string; until: number | null }): string {
   return until === null ? reason : `${reason === '' ? NO_REASON : reason} (until ${gameDate(until)})`;
 }
 
-/** Whether the game itself knows no end of a ban: to it, it is one for ever. */
+/** Whether only the reason has the ban's end, so that the game treats it as permanent. */
 export function endsByReason({ expires, reason }: BanTerms): boolean {
   return instantOf(expires) === null && IN_REASON.test(reason);
 }

@@ -3,7 +3,7 @@ import { StatusError } from '../../kernel/status.ts';
 import { FOREVER, NO_REASON, gameDate, lasts, reasonOf } from './ban-ends.ts';
 import { addressOf, entryOf } from './files.ts';
 
-/** The files of the lists a game keeps of its players. */
+/** Files of a game's player lists. */
 export const PLAYER_LISTS = {
   whitelist: 'whitelist.json',
   ops: 'ops.json',
@@ -13,13 +13,13 @@ export const PLAYER_LISTS = {
 
 export type PlayerList = keyof typeof PLAYER_LISTS;
 
-/** A player who is to be on a list: as the game would know them. For one who is to go, `uuid` may be ''. */
+/** A player to be listed, as the game would know them. For removals, `uuid` may be ''. */
 interface Listed {
   who: Profile;
   listed: boolean;
 }
 
-/** Why somebody is banned, '' for the game's own reason, and until when: epoch ms; null for ever. */
+/** The reason of a ban, '' for the game's default, and its end: epoch ms; null for a permanent one. */
 interface Terms {
   reason: string;
   until: number | null;
@@ -32,10 +32,10 @@ export type PlayerChange =
   | (Listed & { list: 'banned' } & Terms)
   | ({ list: 'bannedIps'; ip: string; listed: boolean } & Terms);
 
-/** The game's name for a sender of console commands. */
+/** The game's name for the sender of console commands. */
 const CONSOLE = 'Rcon';
 
-/** The console command that makes the change in a running game. */
+/** Returns the console command that makes the change in a running game. */
 export function commandOf(change: PlayerChange): string {
   switch (change.list) {
     case 'whitelist':
@@ -51,41 +51,42 @@ export function commandOf(change: PlayerChange): string {
   }
 }
 
-/** The console command that lifts a player's ban. */
+/** Returns the console command that lifts a player's ban. */
 export function pardonCommand(name: string): string {
   return `pardon ${name}`;
 }
 
-/** The console command that lifts the ban of an address. */
+/** Returns the console command that lifts an address ban. */
 export function pardonIpCommand(ip: string): string {
   return `pardon-ip ${ip}`;
 }
 
-/** The console command that kicks a player. */
+/** Returns the console command that kicks a player. */
 export function kickCommand(name: string, reason: string): string {
   return withReason(`kick ${name}`, reason);
 }
 
-/**
- * Whether a list that the game has written shows the change. The game may know the player by another UUID than we do.
- */
+/** Whether a list written by the game shows the change. The game may know the player by another UUID. */
 export function isAsWanted(list: readonly unknown[], change: PlayerChange, at: number): boolean {
   return list.some((entry) => isAbout(entry, change) && (!isBan(change) || holds(entry, at))) === change.listed;
 }
 
-/** Whether somebody is to be banned. */
+/** Whether the change adds a ban. */
 export function isNewBan(change: PlayerChange): boolean {
   return change.listed && isBan(change);
 }
 
-/** Whether a running game still bans who is to be banned anew, as it does not know that the ban has ended. */
+/**
+ * Whether a running game still applies an expired ban, because it does not know its end, to a player who is to be
+ * banned again.
+ */
 export function isEnded(list: readonly unknown[], change: PlayerChange, at: number): boolean {
   return list.some((entry) => isAbout(entry, change) && entryOf(entry as object).endsByReason && !holds(entry, at));
 }
 
 /**
- * The list with the change; undefined where nothing changes. An entry that is there already keeps all its fields; a ban
- * that has ended is replaced by a new one.
+ * Returns the list with the change; undefined if it is unchanged. An existing entry keeps all its fields; an expired
+ * ban is replaced.
  */
 export function withChange(list: readonly unknown[], change: PlayerChange, at: number): unknown[] | undefined {
   if (!change.listed) {
@@ -97,13 +98,13 @@ export function withChange(list: readonly unknown[], change: PlayerChange, at: n
   if (isBan(change) && !holds(list[there], at)) return list.with(there, entryFor(change, at));
   if (change.list === 'bannedIps') return undefined;
   const entry = list[there] as { name?: unknown };
-  // The account has another name by now.
+  // The account has been renamed.
   return entry.name === change.who.name ? undefined : list.with(there, { ...entry, name: change.who.name });
 }
 
 /**
- * The entries of a list's file. What the game would read as nothing is empty. FAILED_PRECONDITION LIST_UNREADABLE for
- * what is not a list, as writing over it would lose its content.
+ * Returns the entries of a list's file; empty if the game would read none. Throws FAILED_PRECONDITION LIST_UNREADABLE
+ * if it is not a list, because overwriting it would lose its content.
  */
 export function parseList(file: string, text: string): unknown[] {
   if (text.trim() === '') return [];
@@ -124,7 +125,7 @@ export function formatList(list: readonly unknown[]): string {
   return `${JSON.stringify(list, null, 2)}\n`;
 }
 
-/** FAILED_PRECONDITION: a file of the game cannot be used as it is. */
+/** Returns the error for a file that cannot be used as it is: FAILED_PRECONDITION. */
 export function unreadable(file: string, sentence: string, cause?: unknown): StatusError {
   return new StatusError('FAILED_PRECONDITION', 'LIST_UNREADABLE', sentence, { metadata: { file }, cause });
 }
@@ -141,7 +142,7 @@ function holds(entry: unknown, at: number): boolean {
   return lasts(entryOf(entry as object).until, at);
 }
 
-/** Whether an entry is about the player, by UUID or by name: either is enough to take a player off a list. */
+/** Whether an entry concerns the player, by UUID or by name. Either is enough to remove a player. */
 function isAbout(entry: unknown, change: PlayerChange): boolean {
   if (typeof entry !== 'object' || entry === null) return false;
   if (change.list === 'bannedIps') return addressOf(entry) === change.ip;

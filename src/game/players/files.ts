@@ -9,15 +9,15 @@ import { readPlain } from '../plain-files.ts';
 import { MAX_PROPERTIES_BYTES, parseProperties } from '../properties/format.ts';
 import { endsByReason, instantOf, lasts, termsOf } from './ban-ends.ts';
 
-/** A player who wants to join, as lists name players. `uuid` has hyphens; null where the client sent none. */
+/** A joining player, as lists name players. `uuid` has hyphens; null if the client sent none. */
 export interface Knocker {
   name: string;
   uuid: string | null;
-  /** Without IPv4-mapping. */
+  /** Without IPv4 mapping. */
   ip: string;
 }
 
-/** A ban in force: the reason the game's own file gives, or '', and its end (epoch ms; null: for ever). */
+/** A ban in force: the reason in the game's file, or '', and its end (epoch ms; null: permanent). */
 export interface Ban {
   reason: string;
   until: number | null;
@@ -29,33 +29,33 @@ export interface IpBan extends Ban {
 }
 
 /**
- * The lists a game keeps of its players, read from its own files: they hold changes made in the game and over the API,
- * and are there while it sleeps. A file is read again only when it has changed; one that is missing, too large or
- * invalid is an empty list.
+ * A game's player lists, read from its own files, which include changes made in the game and over the API, and are
+ * available while it sleeps. A file is read again only when it has changed. One that is missing, too large or invalid
+ * counts as an empty list.
  */
 export interface PlayerFiles {
   banOf(serverId: string, player: Knocker, at: number): Promise<Ban | undefined>;
   ipBanOf(serverId: string, ip: string, at: number): Promise<Ban | undefined>;
-  /** The bans in force; the very same array for as long as they are the same. */
+  /** Returns the bans in force. The same array is returned until they change. */
   ipBans(serverId: string, at: number): Promise<readonly IpBan[]>;
-  /** Returns the ended bans that a running game still applies, because it does not know their end. */
+  /** Returns expired bans that a running game still applies, because it does not know their end. */
   ended(serverId: string, at: number): Promise<{ names: string[]; ips: string[] }>;
-  /** Reports whether the player is whitelisted, or an operator: those pass any whitelist. */
+  /** Whether the player is whitelisted or an operator: operators pass any whitelist. */
   isListed(serverId: string, player: Knocker): Promise<boolean>;
-  /** Whether the player has been in the game: it remembers the profile, or has the player's data. */
+  /** Whether the player has joined the game before: it has the profile or the player's data. */
   hasPlayed(serverId: string, player: Knocker): Promise<boolean>;
   /** Returns a value of `server.properties`; '' if missing. */
   property(serverId: string, name: string): Promise<string>;
 }
 
-/** The fields of a list's entry that say who it is about, and for how long. */
+/** Fields of a list's entry that identify its subject, and the entry's end. */
 export interface Entry {
   name: string;
   uuid: string;
-  /** Epoch ms; null: for ever. */
+  /** Epoch ms; null: permanent. */
   until: number | null;
   reason: string;
-  /** The game knows no end of the ban. */
+  /** The game treats the ban as permanent, because only the reason has its end. */
   endsByReason: boolean;
 }
 
@@ -64,8 +64,8 @@ interface IpEntry extends Entry {
 }
 
 /**
- * Limit of a list for every reader and writer; an entry takes about a hundred bytes. Of a longer list the first entries
- * count. Reading does not block: entries are parsed in pieces.
+ * Limit of a list for every reader and writer; an entry takes about a hundred bytes. Only the first entries of a longer
+ * list count. Parsing yields between batches of entries.
  */
 export const MAX_LIST_BYTES = MIB;
 export const MAX_LIST_ENTRIES = 10_000;
@@ -73,10 +73,10 @@ const PIECE = 500;
 /** Files kept in memory. */
 const MOST_FILES = 512;
 const REASON_UNITS = 256;
-/** Folders of a world's player data: since 26.1, and before. */
+/** Folders of a world's player data, since 26.1 and before. */
 const PLAYER_FOLDERS = ['players/data', 'playerdata'];
 const NO_ADDRESSES: readonly IpEntry[] = [];
-/** A player's UUID as games write it. */
+/** A player's UUID in the games' format. */
 export const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
 export function createPlayerFiles(dataDir: string): PlayerFiles {
@@ -98,7 +98,7 @@ export function createPlayerFiles(dataDir: string): PlayerFiles {
     return (await files.get(path, 0, () => contentOf(path, parse, empty, maxBytes), fingerprint)) as T;
   }
 
-  /** The entries of an address list in force, until the first of them ends. */
+  /** Bans in force of an address list, valid until the first of them ends. */
   const inForce = new WeakMap<readonly IpEntry[], { bans: readonly IpBan[]; until: number }>();
   const list = (serverId: string, name: string): Promise<readonly Entry[]> =>
     read(serverId, name, (text) => entriesIn(text, entryOf), [], MAX_LIST_BYTES);
@@ -139,7 +139,7 @@ export function createPlayerFiles(dataDir: string): PlayerFiles {
       (await isOn(serverId, 'whitelist.json', player)) || (await isOn(serverId, 'ops.json', player)),
     async hasPlayed(serverId, player) {
       if (await isOn(serverId, 'usercache.json', player)) return true;
-      // The game forgets profiles after a month, but never a player's data.
+      // The game forgets profiles after a month, but keeps a player's data.
       if (player.uuid === null || !UUID.test(player.uuid)) return false;
       const level = posix.normalize((await properties(serverId)).get('level-name')?.trim() || 'world');
       if (posix.isAbsolute(level) || level.split('/')[0] === '..') return false;
@@ -153,7 +153,7 @@ export function createPlayerFiles(dataDir: string): PlayerFiles {
   };
 }
 
-/** Changes with a file's content; undefined where there is no file. */
+/** Returns a fingerprint that changes with the file's content; undefined if the file is missing. */
 async function fileFingerprintOf(path: string): Promise<string | undefined> {
   try {
     const { ino, mtimeMs, ctimeMs, size } = await lstat(path);
@@ -186,7 +186,7 @@ async function entriesIn<T extends Entry>(text: string, entryOf: (entry: object)
   return entries;
 }
 
-/** Reads an entry of a list; fields that are missing or of another type are ''. Names and UUIDs are in lower case. */
+/** Parses an entry of a list. Missing or mistyped fields become ''. Names and UUIDs are in lower case. */
 export function entryOf(entry: object): Entry {
   const written = { expires: field(entry, 'expires'), reason: field(entry, 'reason') };
   const { expires, reason } = termsOf(written);
@@ -199,7 +199,7 @@ export function entryOf(entry: object): Entry {
   };
 }
 
-/** The address that an entry of a list is about, in canonical form; '' for none. */
+/** Returns the address of a list's entry in canonical form; '' without one. */
 export function addressOf(entry: object): string {
   return canonical(field(entry, 'ip'));
 }
@@ -218,8 +218,8 @@ function banIn(entry: Entry | undefined): Ban | undefined {
 }
 
 /**
- * A name counts only where one side has no account's UUID (version 4): names change hands, and the new owner of a name
- * is another player.
+ * Whether an entry is the player's. Names only count if one side has no account UUID (version 4): after a rename, the
+ * name's new owner is another player.
  */
 function isSame(entry: Entry, { name, uuid }: Knocker): boolean {
   if (uuid !== null && entry.uuid === uuid.toLowerCase()) return true;

@@ -10,9 +10,9 @@ import { type PropertiesRow, keepProperty, nextProperties, readProperties } from
 import { formatList, parseList, unreadable } from './changes.ts';
 import { MAX_LIST_BYTES, MAX_LIST_ENTRIES } from './files.ts';
 
-/** The way to servers' files: through the jail, and within the quota. Rejects with StatusError. */
+/** Access to servers' files through the jail and within the quota. Rejects with StatusError. */
 export interface ServerFiles {
-  /** The first bytes of a file, and whether there are more. */
+  /** Returns the first bytes of a file, and whether there are more. */
   read(serverId: string, path: string, maxBytes: number): Promise<{ content: Buffer; truncated: boolean }>;
   change<T>(serverId: string, work: (jail: Jail) => Promise<T>): Promise<T>;
 }
@@ -20,24 +20,26 @@ export interface ServerFiles {
 export interface PlayerListFilesOptions {
   files: ServerFiles;
   dataDir: string;
-  /** Keeps changes and restores apart. */
+  /** Excludes concurrent changes and restores. */
   lock: ChangeLock;
-  /** The game's user, where this process is root. */
+  /** The game's user, if this process is root. */
   owner?: FileOwner | undefined;
 }
 
 /**
- * The files in which a game keeps its lists of players, and the properties that go with them. Rejects with
- * FAILED_PRECONDITION LIST_UNREADABLE for an invalid file, which then stays as it is.
+ * The files of a game's player lists, and related properties. Rejects with FAILED_PRECONDITION LIST_UNREADABLE for an
+ * invalid file, which stays as it is.
  */
 export interface PlayerListFiles {
-  /** Empty where there is no such file. */
+  /** Returns the list; empty if the file is missing. */
   read(serverId: string, file: string): Promise<unknown[]>;
-  /** Replaces a list; only for a game that is down, as a running one would write over it. */
+  /** Replaces a list. Only for a game that is not running, because a running one would overwrite it. */
   write(serverId: string, file: string, list: readonly unknown[]): Promise<void>;
-  /** The properties of a game that is up; with the row of a server that is down, those it will have next. */
+  /**
+   * Returns the properties of a running game; with the row of a server that is not running, those of its next start.
+   */
   properties(serverId: string, row?: PropertiesRow): Promise<ReadonlyMap<string, string>>;
-  /** As `keepProperty` of `properties.ts`. */
+  /** Like `keepProperty` of `properties.ts`. */
   keepProperty(serverId: string, property: { name: string; value?: string }): Promise<void>;
 }
 
@@ -74,7 +76,7 @@ export function createPlayerListFiles({ files, dataDir, lock, owner }: PlayerLis
     async keepProperty(serverId, property) {
       const root = dataRoot(dataDir, serverId);
       await lock.change(serverId, async () => {
-        // A server that never started has none yet.
+        // A server that never started has no folder yet.
         await createFolder(root, owner);
         await readable(() => keepProperty(root, property, owner));
       });

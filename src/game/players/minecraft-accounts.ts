@@ -1,6 +1,6 @@
 import type { Profile } from '../../engines/console/profile.ts';
 
-/** The accounts of Minecraft. */
+/** Looks up Minecraft accounts. */
 export interface Profiles {
   /**
    * Returns the profile of a name; undefined if it is unused. Rejects with StatusError UNAVAILABLE

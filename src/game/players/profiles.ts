@@ -6,28 +6,28 @@ import { UUID, entryOf } from './files.ts';
 import type { Profiles } from './minecraft-accounts.ts';
 
 /**
- * A name as players bear it: up to 16 letters, digits and underscores; with a dot before it, one of the Bedrock edition
- * (Floodgate's usual prefix). Nothing in it ends a command or begins another.
+ * A valid player name: up to 16 letters, digits and underscores; with a leading dot, one of the Bedrock edition
+ * (Floodgate's default prefix). It contains nothing that could end a command or begin another.
  */
 export const PLAYER_NAME = /^\.?[A-Za-z0-9_]{1,16}$/;
 
-/** The settings that decide a name's profile on a server. */
+/** Settings that determine a name's profile on a server. */
 export interface Names {
-  /** `online-mode`: players are who their accounts say, with those accounts' UUIDs. */
+  /** `online-mode`: the game verifies accounts and uses their UUIDs. */
   onlineMode: boolean;
-  /** `usercache.json`, in which the game remembers who has joined. */
+  /** `usercache.json`, the game's record of players who have joined. */
   remembered: readonly unknown[];
   at: number;
 }
 
 /**
  * Returns the profile of a name as the server's game would see it. NOT_FOUND PLAYER_NOT_FOUND; UNAVAILABLE
- * ACCOUNTS_UNAVAILABLE if that cannot be known now.
+ * ACCOUNTS_UNAVAILABLE if it cannot be looked up now.
  */
 export async function profileOf(name: string, names: Names, profiles: Profiles): Promise<Profile> {
   const remembered = rememberedAs(name, names);
   if (remembered) return remembered;
-  // A plugin makes their UUIDs from ids that only Bedrock's network knows.
+  // A plugin derives their UUIDs from ids known only to Bedrock's network.
   if (name.startsWith('.'))
     throw unknown(name, `${name} has not played here yet: players of the Bedrock edition have to join once first.`);
   if (!names.onlineMode) return { name, uuid: offlineUuid(name) };
@@ -36,7 +36,7 @@ export async function profileOf(name: string, names: Names, profiles: Profiles):
   return account;
 }
 
-/** The player of this name who has joined lately, with the kind of UUID that this server uses. */
+/** Returns the player of this name who has joined recently, with the kind of UUID that this server uses. */
 export function rememberedAs(name: string, { onlineMode, remembered, at }: Names): Profile | undefined {
   for (const entry of remembered) {
     if (typeof entry !== 'object' || entry === null) continue;
@@ -50,7 +50,10 @@ export function rememberedAs(name: string, { onlineMode, remembered, at }: Names
   return undefined;
 }
 
-/** The UUID of a player without an account: version 3 (RFC 9562 §5.3) of `OfflinePlayer:<name>`, without namespace. */
+/**
+ * Returns the UUID of a player without an account: version 3 (RFC 9562 §5.3) of `OfflinePlayer:<name>`, without
+ * namespace.
+ */
 export function offlineUuid(name: string): string {
   const hash = createHash('md5').update(`OfflinePlayer:${name}`).digest();
   hash.writeUInt8((hash.readUInt8(6) & 0x0f) | 0x30, 6);

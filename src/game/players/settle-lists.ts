@@ -8,9 +8,10 @@ import { PLAYER_LISTS, formatList } from './changes.ts';
 import { MAX_LIST_ENTRIES, addressOf } from './files.ts';
 
 /**
- * Brings a game's lists of players in order before it starts. Bans of `proxies` are lifted: an operator in the game who bans a
- * player's address bans one of these, and so everybody. Other bans get the ends that the game learned while it ran, so that
- * it knows them itself from now on. A list in UTF-16, which the game cannot read, becomes UTF-8. An invalid file is left to the game.
+ * Cleans up a game's player lists before it starts. Lifts bans of `proxies`: an operator who bans a player's address in
+ * the game bans one of these, and thereby everyone. Stores ends that are only in the reasons of other bans as
+ * `expires`, so that the game knows them. Converts lists in UTF-16, which the game cannot read, to UTF-8. Leaves
+ * invalid files to the game.
  */
 export async function settleLists(dataDir: string, proxies: readonly string[], owner?: FileOwner): Promise<void> {
   const isProxy = (entry: unknown) => isObject(entry) && proxies.includes(addressOf(entry));
@@ -27,7 +28,10 @@ async function settle(path: string, isLifted: (entry: unknown) => boolean, owner
   if (!isSame || !isReadable) await writePlain(path, formatList(settled), owner);
 }
 
-/** The entries of a list, and whether the game can read its encoding. A missing, invalid or too long list has no entries. */
+/**
+ * Returns the entries of a list, and whether the game can read its encoding. A missing, invalid or too long list has no
+ * entries.
+ */
 async function listIn(path: string): Promise<{ list: unknown[]; isReadable: boolean }> {
   try {
     const bytes = await readPlainBytes(path);

@@ -2,21 +2,24 @@ import { KIB } from '../../kernel/units.ts';
 
 /**
  * The text format of `java.util.Properties` (its class documentation, methods load and store). Written in ASCII with
- * escapes, so that it reads the same whether a game takes the file for ISO 8859-1 (before 1.20) or UTF-8 (since).
+ * escapes, so that games read it the same as ISO 8859-1 (before 1.20) or UTF-8 (since).
  */
 
-/** A larger file is refused: a real one has some 2 KiB, and it is read on the main thread. */
+/** Larger files are refused: real ones have about 2 KiB, and they are parsed on the main thread. */
 export const MAX_PROPERTIES_BYTES = 128 * KIB;
 
 const ESCAPES: Record<string, string> = { '\t': '\\t', '\n': '\\n', '\r': '\\r', '\f': '\\f', '\\': '\\\\' };
 const MEANINGS: Record<string, string> = { t: '\t', n: '\n', r: '\r', f: '\f' };
 
-/** One `key=value` line for each entry, in order. Nothing in a key or value can begin another line. */
+/**
+ * Returns one `key=value` line for each entry, in order. Keys and values are escaped, so they cannot start another
+ * line.
+ */
 export function formatProperties(properties: ReadonlyMap<string, string>): string {
   return [...properties].map(([key, value]) => `${escaped(key, /[ :=#!]/g)}=${escaped(value, /^ /g)}\n`).join('');
 }
 
-/** Reads what Java reads: comments, continued lines, the three separators, escapes; the last of equal keys wins. */
+/** Parses a file like Java: comments, continued lines, the three separators, escapes; the last of equal keys wins. */
 export function parseProperties(text: string): Map<string, string> {
   const properties = new Map<string, string>();
   for (const line of logicalLines(text)) {
@@ -27,8 +30,8 @@ export function parseProperties(text: string): Map<string, string> {
 }
 
 /**
- * A value that its owner copied from a `server.properties`: `\\u00e9` and `\\:` become the characters that they stand for.
- * Escapes that a JSON text needs stay as they are.
+ * Decodes a value that an owner copied from a `server.properties`: `\\u00e9` and `\\:` become the characters they stand
+ * for. Escapes required by JSON stay.
  */
 export function pastedValue(value: string): string {
   return value.replaceAll(/(?<!\\)\\(?:u([0-9a-fA-F]{4})|([:=#!]))/g, (escape, hex?: string, char = '') => {
@@ -39,7 +42,7 @@ export function pastedValue(value: string): string {
 
 function logicalLines(text: string): string[] {
   const lines: string[] = [];
-  // Joined once, at the end: joining line by line would copy the text with each.
+  // Joined once at the end: joining line by line would copy the text each time.
   let begun: string[] = [];
   let open = false;
   for (const natural of text.split(/\r\n|\r|\n/)) {
@@ -56,7 +59,7 @@ function logicalLines(text: string): string[] {
   return lines;
 }
 
-// Counted from the end: a pattern for it would take quadratic time on a line full of backslashes.
+// Counts from the end: a pattern would take quadratic time on a line full of backslashes.
 function isContinued(line: string): boolean {
   let end = line.length;
   while (line[end - 1] === '\\') end -= 1;
@@ -72,7 +75,7 @@ function unicode(char: string): string {
   return `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`;
 }
 
-// An incomplete \u escape, which Java refuses together with the whole file, is taken as the letters it shows.
+// Java refuses the whole file for an incomplete \u escape; here it is kept as literal text.
 function unescaped(text: string): string {
   return text.replaceAll(/\\(?:u([0-9a-fA-F]{4})|(.)|$)/gs, (_, hex?: string, char = '') =>
     hex === undefined ? (MEANINGS[char] ?? char) : String.fromCharCode(Number.parseInt(hex, 16)),

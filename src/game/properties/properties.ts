@@ -8,18 +8,18 @@ import { readPlain, readPlainBytes, writePlain } from '../plain-files.ts';
 import type { OwnerSettings } from '../settings.ts';
 import { MAX_PROPERTIES_BYTES, formatProperties, parseProperties } from './format.ts';
 
-/** The server-list text if the owner set none. */
+/** The default server-list text. */
 export const DEFAULT_MOTD = 'A Minecraft Server';
-/** How many players a game takes unless its properties say otherwise. */
+/** The default player limit. */
 export const DEFAULT_MAX_PLAYERS = 20;
 
-// The defaults we give where neither the owner nor the file says anything.
+// Our defaults, used if neither the owner nor the file sets a value.
 const DEFAULTS = { 'max-players': '20' };
 
-// The properties we last wrote for the owner, so that one the owner removes returns to the game's default.
+// The owner's properties of the last boot, so that removed ones return to the game's default.
 const LEDGER = '.dormouse-properties';
 
-/** Properties that Dormouse sets itself, by value; an owner's or a file's entries of these names are ignored. */
+/** Returns the properties that Dormouse sets itself. The owner's and the file's entries of these names are ignored. */
 export function ownedProperties(
   row: Pick<OwnerSettings, 'motd' | 'type' | 'version'>,
   rconPassword: string,
@@ -34,37 +34,38 @@ export function ownedProperties(
     ['broadcast-rcon-to-ops', 'false'],
     ['enable-query', 'false'],
     ['query.port', String(GAME_PORT)],
-    // The proxy asks for it, and answers the server list while the game sleeps.
+    // Used by the proxy, which also answers the server list while the game sleeps.
     ['enable-status', 'true'],
-    // Every player comes from the proxy's address, which is not the one Mojang has seen.
+    // All players come from the proxy's address, which differs from the one Mojang has seen.
     ['prevent-proxy-connections', 'false'],
-    // It would make the game open another port, which is unused.
+    // Would make the game open another, unused port.
     ['enable-jmx-monitoring', 'false'],
     ...managementProperties(row, rconPassword),
-    // Bukkit knows `§x…`, a colour beyond the sixteen.
+    // Bukkit supports `§x…`, colours beyond the sixteen.
     ['motd', motdCodes(parseMotd(motd || DEFAULT_MOTD), { anyColor: BUKKIT_CORES.has(type) })],
   ]);
 }
 
-/** The names of these properties. `motd` is a field of the server itself. */
+/** Names of these properties. `motd` is a field of the server. */
 export const OWNED_PROPERTIES: ReadonlySet<string> = new Set(
   ownedProperties({ motd: '', type: '', version: '' }, '').keys(),
 );
 
-/** Families of such properties: ports, passwords and outside services that are not an owner's to set. */
+/** Further families of such properties: ports, passwords and outside services that owners must not set. */
 const OWNED_FAMILIES = /^(?:rcon|query|management-server|text-filtering|status-heartbeat)[.-]/;
 
-/** Whether an owner may not set a property of this name, as it is Dormouse's own. */
+/** Whether a property is Dormouse's own, so that owners must not set it. */
 export function isOwnedProperty(name: string): boolean {
   return OWNED_PROPERTIES.has(name) || OWNED_FAMILIES.test(name);
 }
 
-/** The part of a server's row that decides its properties. */
+/** The part of a server's row that determines its properties. */
 export type PropertiesRow = Pick<OwnerSettings, 'motd' | 'properties' | 'type' | 'version'>;
 
 /**
- * The properties of the next boot: what the file holds, then the owner's, then ours. `before` is what the owner had set
- * at the boot before this one: entries of it that are neither set any more nor changed in the file since are dropped.
+ * Returns the properties of the next boot: the file's, overridden by the owner's, then by ours. `before` has the
+ * owner's properties of the previous boot: those that the owner no longer sets, and that are unchanged in the file, are
+ * dropped.
  */
 export function mergeProperties(
   file: ReadonlyMap<string, string>,
@@ -83,9 +84,9 @@ export function mergeProperties(
 }
 
 /**
- * Writes `server.properties` into a server's data root, to be called before each boot while the game is down. Atomic,
- * mode 0640 (it holds the RCON password). Rejects with EngineError where a symbolic link or anything but a plain file of
- * sane size lies in its place: a plugin could have put it there to have us read or write elsewhere.
+ * Writes `server.properties` into a server's data root. Call it before each boot while the game is not running. Atomic,
+ * mode 0640 (the file has the RCON password). Rejects with EngineError if the path is a symbolic link, not a plain
+ * file, or too large: a plugin could use it to make us read or write elsewhere.
  */
 export async function writeProperties(
   dataDir: string,
@@ -98,28 +99,28 @@ export async function writeProperties(
   const [was, wasSet] = [await readText(target), await readText(ledger)];
   const merged = mergeProperties(parseProperties(was), parseProperties(wasSet), row, rconPassword);
   const [text, set] = [withHeading(merged), formatProperties(new Map(Object.entries(row.properties)))];
-  // Mostly neither has changed: two syncs of the disk less between a join and its game.
+  // Usually neither has changed, which saves two disk syncs between a join and its game.
   if (text !== was) await writePlain(target, text, owner);
   if (set !== wasSet) await writePlain(ledger, set, owner);
 }
 
 /**
- * Returns the content of `server.properties`: the values of the last start, and the game's changes since. Rejects as
- * above.
+ * Returns the content of `server.properties`: the values of the last start, and the game's changes since. Rejects like
+ * `writeProperties`.
  */
 export async function readProperties(dataDir: string): Promise<ReadonlyMap<string, string>> {
   return parseProperties(await readText(join(dataDir, 'server.properties')));
 }
 
-/** Returns its content at the next start, without the password. Rejects as above. */
+/** Returns the content at the next start, without the password. Rejects like `writeProperties`. */
 export async function nextProperties(dataDir: string, row: PropertiesRow): Promise<ReadonlyMap<string, string>> {
   const before = parseProperties(await readText(join(dataDir, LEDGER)));
   return mergeProperties(await readProperties(dataDir), before, row, '');
 }
 
 /**
- * Makes the file keep a property that was changed other than by the owner's `properties`. `value` is written to it;
- * only for a game that is down. Rejects as above.
+ * Keeps a property that was changed other than by the owner's `properties`, and writes `value` to the file if given.
+ * Only for a game that is not running. Rejects like `writeProperties`.
  */
 export async function keepProperty(
   dataDir: string,
@@ -141,14 +142,14 @@ function withHeading(properties: ReadonlyMap<string, string>): string {
 }
 
 /**
- * Says in the data root that Mojang's EULA is accepted, for a server for which somebody has. An owner who has written there that
- * they do not is not overruled: the game then says that it was not accepted, and ends.
+ * Records in the data root that Mojang's EULA is accepted. An explicit refusal by the owner stays: the game then
+ * reports that the EULA was not accepted and exits.
  */
 export async function acceptEula(dataDir: string, owner?: FileOwner): Promise<void> {
   const target = join(dataDir, 'eula.txt');
   const bytes = await readPlainBytes(target, MAX_PROPERTIES_BYTES);
   const said = (parseProperties(decodeText(bytes)).get('eula') ?? '').trim();
-  // The game reads a byte order mark as a part of the first key.
+  // The game reads a byte order mark as part of the first key.
   const isMarked = bytes.length > 0 && bytes[0]! >= 0x80;
   if (said === '' || (isMarked && said.toLowerCase() === 'true')) await writePlain(target, 'eula=true\n', owner);
 }

@@ -2,7 +2,7 @@ import { compareVersions } from '../minecraft-version.ts';
 
 /** One property of `server.properties` (minecraft.wiki Server.properties). */
 interface Property {
-  /** The releases that know it, both inclusive; absent: from before 1.8, or to this day. */
+  /** First and last release that knows it; absent: from before 1.8, or still known. */
   since?: string;
   until?: string;
   /** The property's later name. */
@@ -11,16 +11,16 @@ interface Property {
 }
 
 interface Kind {
-  /** Follows "must be" in a sentence. */
+  /** Completes a sentence after "must be". */
   expected: string;
   takes(value: string): boolean;
-  /** The allowed values of an enumeration. */
+  /** Allowed values of an enumeration. */
   values?: readonly string[];
-  /** The range of a number, both ends included. */
+  /** Range of a number, inclusive. */
   range?: readonly [least: number, most: number];
 }
 
-/** A property as a form asks for it. */
+/** A property for a form. */
 export interface Editable {
   name: string;
   values: readonly string[] | undefined;
@@ -32,7 +32,7 @@ const anyText = text(4_096);
 const gamemode = oneOf('survival', 'creative', 'adventure', 'spectator', '0', '1', '2', '3');
 const GAME_RULE = { until: '1.21.8', became: 'is a game rule since 1.21.9' };
 
-/** All properties an owner may set. */
+/** All properties an owner can set. */
 const PROPERTIES = new Map<string, Property>(
   Object.entries({
     'accepts-transfers': { since: '1.20.5', accepts: flag },
@@ -94,7 +94,7 @@ const PROPERTIES = new Map<string, Property>(
   }),
 );
 
-/** The properties that a version of the game knows, by name; a server without a release of its own has all. */
+/** Returns the properties of a Minecraft version by name; all properties for a server without a release. */
 export function editableProperties(version: string): Editable[] {
   return [...PROPERTIES]
     .filter(([name]) => outside(name, version) === undefined)
@@ -104,19 +104,19 @@ export function editableProperties(version: string): Editable[] {
 /**
  * Returns the problem of a property an owner wants to set, as the end of a sentence that begins with its name;
  * undefined if it is valid. A server without a release ('': the sandbox, a snapshot, a pack that brings its version)
- * may have any version's properties.
+ * can have any version's properties.
  */
 export function checkProperty(name: string, value: string, version: string): string | undefined {
   const property = PROPERTIES.get(name);
   if (!property) return 'is not a property of a Minecraft server';
   const unknown = outside(name, version);
   if (unknown !== undefined) return unknown;
-  // Defence in depth: a line's end must not begin another property.
+  // Defence in depth: a line end must not start another property.
   if (/\p{Cc}/u.test(value)) return 'must not contain control characters';
   return property.accepts.takes(value) ? undefined : `must be ${property.accepts.expected}`;
 }
 
-/** Why a version does not know a property; undefined: it does. */
+/** Returns why a version does not know a property; undefined if it does. */
 function outside(name: string, version: string): string | undefined {
   const { since, until, became } = PROPERTIES.get(name) ?? {};
   if (since !== undefined && (compareVersions(version, since) ?? 0) < 0) return `comes with Minecraft ${since}`;
@@ -150,7 +150,7 @@ function hash(): Kind {
   return matching(/^(?:[0-9a-fA-F]{40})?$/, 'a SHA-1 in hexadecimal, or empty');
 }
 
-/** A folder beside the game's own, never a path. */
+/** A folder next to the game's own, never a path. */
 function folder(): Kind {
   return matching(/^[\p{L}\p{N}_][\p{L}\p{N}_ .-]{0,63}(?<![ .])$/u, "a folder's name");
 }

@@ -5,10 +5,10 @@ import { type Streams, mount } from '../mount.ts';
 import type { Operation } from '../operation.ts';
 import type { TakeToken } from '../rate-limit.ts';
 
-/** Prefix of the API's own path: `/panel/v1/servers/{id}/files:upload`. */
+/** Prefix of API paths for browsers: `/panel/v1/servers/{id}/files:upload`. */
 export const BROWSER_PREFIX = '/panel';
 
-/** The operations that a page cannot carry itself: streams of servers and of operators, and the content of servers' files. */
+/** Returns the operations that need an address for browsers: streams of servers and of operators, and file contents. */
 export function carriedForBrowsers(all: readonly Operation[]): readonly Operation[] {
   return all.filter(
     ({ path, answers, takes }) =>
@@ -17,8 +17,8 @@ export function carriedForBrowsers(all: readonly Operation[]): readonly Operatio
 }
 
 /**
- * Operations for the session of the browser that shows a page: at addresses of their own, as those of the API take keys only.
- * Returns the operations at these addresses. `take` holds the rate of a session.
+ * Mounts operations for a browser's session, under separate paths because the API's own accept only keys. Returns the
+ * operations with these paths. `take` enforces the rate of a session.
  */
 export function mountForBrowsers(
   router: Router,

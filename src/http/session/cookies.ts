@@ -1,4 +1,4 @@
-/** A cookie of the pages: HttpOnly, for all paths, and of no use to requests that another site makes. */
+/** A cookie of the pages: HttpOnly, for all paths, and not sent with cross-site requests that change something. */
 export interface Cookie {
   /**
    * The cookie's name in browsers. Over https `__Host-…`, which a browser accepts only if it is Secure, from this host
@@ -6,9 +6,9 @@ export interface Cookie {
    * that came over plain http, so there is no prefix if BASE_URL is http.
    */
   name(baseUrl: string): string;
-  /** Its values in a `Cookie` header, as they are. More than one: all but one must have been planted. */
+  /** Returns its raw values in a `Cookie` header. Of several, all but one must have been planted. */
   values(baseUrl: string, header: string | undefined): string[];
-  /** The value of a `Set-Cookie`; without `maxAgeSeconds` the browser forgets it when it is closed. */
+  /** Returns the value of a `Set-Cookie`. Without `maxAgeSeconds`, the browser drops the cookie when it closes. */
   set(baseUrl: string, value: string, maxAgeSeconds?: number): string;
 }
 

@@ -3,14 +3,14 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { StatusError } from '../../kernel/status.ts';
 import type { Secret } from '../../store/secret.ts';
 
-/** Returns the token that a page of ours must send with each change. Derived from the session, not stored. */
+/** Returns the token that our pages must send with each change. It is derived from the session and not stored. */
 export function csrfToken(secret: Secret, sessionId: string): string {
   return secret.derive('csrf', sessionId);
 }
 
 /**
- * The token as a page carries it, another text each time: how long a compressed page is would tell a guesser more of a text that
- * stays (BREACH, https://www.breachattack.com).
+ * Returns the token in a form that differs each time. Otherwise the size of compressed pages would reveal it bit by bit
+ * (BREACH, https://www.breachattack.com).
  */
 export function maskedCsrfToken(secret: Secret, sessionId: string): string {
   const token = Buffer.from(csrfToken(secret, sessionId));
@@ -33,9 +33,9 @@ function xor(bytes: Buffer, mask: Buffer): Buffer {
 }
 
 /**
- * Refuses a change that a page of another site asks a browser for, whether or not somebody is signed in. Browsers that
- * send `Sec-Fetch-Site` (W3C Fetch Metadata) have compared the origins themselves; of others the `Origin` must be ours
- * (RFC 6454 §7). Neither comes with a call that no browser makes. Throws PERMISSION_DENIED CROSS_SITE.
+ * Refuses a change requested by a page of another site, whether or not a user is signed in. Browsers that send
+ * `Sec-Fetch-Site` (W3C Fetch Metadata) have compared the origins themselves. For others, the `Origin` must be ours
+ * (RFC 6454 §7). Calls from outside a browser have neither header. Throws PERMISSION_DENIED CROSS_SITE.
  *
  * A page with a form needs `Referrer-Policy: same-origin`: under `no-referrer` browsers send the origin as `null`.
  */

@@ -5,8 +5,8 @@ import { sessionToken } from './session-cookie.ts';
 import { type Browsers, CSRF_HEADER } from './session-mount.ts';
 
 /**
- * A browser as a credential: its session's cookie, and with every change the CSRF token that only pages of ours know. Throws
- * UNAUTHENTICATED SESSION_REQUIRED for a cookie without a session, and PERMISSION_DENIED.
+ * Finds the user of a browser by its session cookie. Every change also needs the CSRF token, which only our pages know.
+ * Throws UNAUTHENTICATED SESSION_REQUIRED for a cookie without a session, and PERMISSION_DENIED.
  */
 export function createFindBrowser({
   config,

@@ -3,18 +3,20 @@ import { createCookie } from './cookies.ts';
 
 const COOKIE = createCookie('sid');
 
-/** A session ends when it is so old, however often it is used. */
+/** Maximum age of a session, however often it is used. */
 export const SESSION_LIFE_MS = 90 * DAY_MS;
 
 /** The session cookie's name. */
 export const sessionCookieName = (baseUrl: string): string => COOKIE.name(baseUrl);
 
-/** The value of a `Set-Cookie` that signs a browser in. The database ends sessions earlier than the browser forgets them. */
+/**
+ * Returns the value of a `Set-Cookie` that signs a browser in. The database ends sessions before the cookie expires.
+ */
 export function sessionCookie(baseUrl: string, token: string): string {
   return COOKIE.set(baseUrl, token, SESSION_LIFE_MS / 1_000);
 }
 
-/** The value of a `Set-Cookie` that makes a browser forget its session. */
+/** Returns the value of a `Set-Cookie` that makes a browser drop its session. */
 export function clearedSessionCookie(baseUrl: string): string {
   return COOKIE.set(baseUrl, '', 0);
 }

@@ -11,20 +11,20 @@ import { clearedSessionCookie, sessionCookie, sessionToken } from './session-coo
 import type { Browser, SessionOperation } from './session-operation.ts';
 import { deviceCookie, deviceOf, pendingCookie, pendingOf } from './visitor.ts';
 
-/** The header that must bear the session's CSRF token in every change. */
+/** The header with the session's CSRF token, required for every change. */
 export const CSRF_HEADER = 'x-csrf-token';
 
 /** Identifies browsers and their sessions. */
 export interface Browsers {
   config: { baseUrl: string };
-  /** Finds the user of a session's token; undefined without one. */
+  /** Finds the user of a session's token; undefined if there is no session. */
   findSession: (token: string) => Promise<SessionPrincipal | undefined>;
   secret: Secret;
-  /** Whose request it is, as limits and audit know it: through trusted proxies only. */
+  /** Returns the client address of a request for limits and the audit log. Only trusted proxies may state it. */
   clientAddress: (request: IncomingMessage) => string;
 }
 
-/** Gives every operation of the dashboard its route. `takeToken` holds the rate of a session. */
+/** Adds a route for every dashboard operation. `takeToken` enforces the rate of a session. */
 export function mountSession(
   router: Router,
   operations: readonly SessionOperation[],
@@ -36,13 +36,13 @@ export function mountSession(
   }
 }
 
-/** Returns the user signed in with the calling browser; undefined without one. */
+/** Returns the user signed in with the calling browser; undefined if not signed in. */
 async function signedInWith(ctx: Context, browsers: Browsers): Promise<SessionPrincipal | undefined> {
   const token = sessionToken(browsers.config.baseUrl, ctx.headers.cookie);
   return token === undefined ? undefined : browsers.findSession(token);
 }
 
-/** The browser that asks. */
+/** Returns the calling browser. */
 function browserOf(ctx: Context, { config, clientAddress }: Browsers): Browser {
   return {
     address: clientAddress(ctx.req),
@@ -60,7 +60,7 @@ function browserOf(ctx: Context, { config, clientAddress }: Browsers): Browser {
   };
 }
 
-// First where the call comes from, as it costs nothing; a session is looked at only where it is needed.
+// The cheap check of the request's origin comes first. The session is looked up only if needed.
 function serve(operation: SessionOperation, takeToken: TakeToken, browsers: Browsers): Middleware {
   return async function serveSessionOperation(ctx) {
     refuseCrossSite(ctx.method, ctx.headers, browsers.config.baseUrl);

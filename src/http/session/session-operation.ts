@@ -5,33 +5,33 @@ import type { SessionPrincipal } from '../principal.ts';
 import { replyOf } from '../reply.ts';
 import type { Visitor } from './visitor.ts';
 
-/** The browser (or what behaves like one) that calls. */
+/** The calling browser, or a program that behaves like one. */
 export interface Browser extends Visitor {
-  /** Has the browser keep the session with this token from now on, or with null forget the one it has. */
+  /** Stores the session's token in the browser; null removes it. */
   keepSession(token: string | null): void;
   /** Stores the device's identity in the browser, for longer than any session. */
   keepDevice(device: string): void;
-  /** Has it keep what shows that it has given a password, or with null forget it. */
+  /** Stores the proof of an entered password in the browser; null removes it. */
   keepPending(pending: string | null): void;
 }
 
-/** A call as it comes in. */
+/** A call before validation. */
 export interface RawSessionCall extends Sent {
   browser: Browser;
-  /** Undefined without a signed-in user, which only operations for visitors see. */
+  /** Undefined if no user is signed in, which only happens for operations with `signedIn: false`. */
   principal: SessionPrincipal | undefined;
 }
 
-/** One operation of the dashboard: by cookie, never by API key, so that a leaked key cannot mint others. */
+/** A dashboard operation. Authenticated by cookie and never by API key, so that a leaked key cannot create others. */
 export interface SessionOperation extends Declared {
   tag: 'session';
-  /** Whether somebody must be signed in. */
+  /** Whether a signed-in user is required. */
   signedIn: boolean;
-  /** Checks the call, does it, and renders the reply. Throws StatusError. */
+  /** Validates the call, executes it, and renders the reply. Throws StatusError. */
   run(call: RawSessionCall): Promise<unknown>;
 }
 
-/** Describes an operation of the dashboard. `run` gets the validated call from a page of ours. Throws StatusError. */
+/** A declaration. `run` gets the validated call from one of our pages and may throw StatusError. */
 type SessionSpec<
   Params extends z.ZodType,
   Query extends z.ZodType,
@@ -39,7 +39,7 @@ type SessionSpec<
   Reply extends z.ZodType,
   SignedIn extends boolean,
 > = Declaration<Params, Query, Body, Reply> & {
-  /** False: for somebody who need not be signed in. */
+  /** False: no signed-in user is required. */
   signedIn?: SignedIn;
   run: (
     call: Checked<Params, Query, Body> & {
@@ -49,7 +49,7 @@ type SessionSpec<
   ) => Promise<z.input<Reply>>;
 };
 
-/** Declares an operation of the dashboard. */
+/** Declares a dashboard operation. */
 export function sessionOperation<
   Reply extends z.ZodType,
   Params extends z.ZodType = typeof Empty,

@@ -57,7 +57,7 @@ function wordsOf(notice: Notice, name: string): { title: string; text: string; i
     case 'tps.low':
       return {
         title: `${name} is slow: ${figure(notice.tps)} of 20 ticks per second`,
-        text: `A tick takes ${figure(notice.mspt)} ms, with ${playersOnline(notice.players)}. You are told when it recovers.`,
+        text: `A tick takes ${figure(notice.mspt)} ms, with ${playersOnline(notice.players)}. You will be notified when it recovers.`,
         isGood: false,
       };
     case 'tps.recovered':

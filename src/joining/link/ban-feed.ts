@@ -14,14 +14,14 @@ export interface BanFeedOptions {
   log: Log;
 }
 
-/** The games' own files are looked at this often; a look at one that has not changed is a system call. */
+/** How often the games' files are checked. Checking an unchanged file is one system call. */
 const LOOK_MS = 5_000;
 /** Limit of one list's text. Bans beyond it still apply, a moment after the player has joined. */
 const MOST_UNITS = 256 * KIB;
 
 /** Keeps the banned addresses of all running games in memory, so that proxies can decide without asking. */
 export function createBanFeed({ servers, joinPolicy, clock, log }: BanFeedOptions): BanFeed & { close(): void } {
-  /** `all`: those that `list` was cut from. */
+  /** `list` is `all`, shortened to the limit. */
   const lists = new Map<string, { all: readonly BannedAddress[]; text: string; list: readonly BannedAddress[] }>();
   const listeners = new Set<(serverId: string) => void>();
 

@@ -2,12 +2,12 @@ import { join } from 'node:path';
 import { readIfThere, writeAtomic } from '../../kernel/atomic-file.ts';
 import { type ProcessIdentity, isAlive, thisProcess } from '../../kernel/process-identity.ts';
 
-/** The folder in which the next service finds the proxy this one started. */
+/** Returns the folder in which the next service finds the proxy this one started. */
 export function childFolder(dataDir: string): string {
   return join(dataDir, 'proxy');
 }
 
-/** The proxy's process, where one was noted, still runs, and is this user's. */
+/** Returns the recorded proxy process if it still runs and belongs to this user. */
 export async function livingChild(dataDir: string): Promise<ProcessIdentity | undefined> {
   const bytes = await readIfThere(fileIn(dataDir));
   if (bytes === undefined) return undefined;
@@ -17,12 +17,12 @@ export async function livingChild(dataDir: string): Promise<ProcessIdentity | un
   return (await isAlive(noted, await thisProcess())) === true ? noted : undefined;
 }
 
-/** Notes the proxy for the next service. The folder has to be there. */
+/** Records the proxy for the next service. The folder must exist. */
 export async function noteChild(dataDir: string, child: ProcessIdentity): Promise<void> {
   await writeAtomic(fileIn(dataDir), `${JSON.stringify(child)}\n`);
 }
 
-/** Makes the recorded proxy accept no new players and end with its last one. False if none runs. */
+/** Makes the recorded proxy accept no new players and end with its last one. Returns false if none runs. */
 export async function drainChild(dataDir: string): Promise<boolean> {
   const child = await livingChild(dataDir);
   if (child) process.kill(child.pid, 'SIGTERM');
@@ -33,7 +33,7 @@ function fileIn(dataDir: string): string {
   return join(childFolder(dataDir), 'proxy.json');
 }
 
-/** Another user's could be told nothing, and shares no port with one of ours. */
+/** Whether the process belongs to this user. Others cannot be signalled, and share no port with ours. */
 function isOurs(pid: number): boolean {
   try {
     return process.kill(pid, 0);

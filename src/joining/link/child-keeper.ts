@@ -16,22 +16,22 @@ export interface ChildKeeperOptions {
   settings: ChildSettings;
   proxies: LinkedProxies;
   log: Log;
-  /** Default: the proxy's program as it lies beside this one. */
+  /** Default: the version of the proxy's program next to this one. */
   version?: string;
 }
 
-/** How long a process that still runs may take to find the service. */
+/** How long a running process may take to connect to the service. */
 const FIND_MS = 10_000;
 const LOOK_MS = 100;
-/** Pauses between starts of a proxy that ends at once. */
+/** Delays between starts of a proxy that ends at once. */
 const FIRST_PAUSE_MS = 200;
 const LONGEST_PAUSE_MS = 5_000;
 const STEADY_MS = 10_000;
 
 /**
- * Sees to it that one proxy of this release listens: finds the one that an earlier service has started, starts one where there is
- * none, and has those of other releases or settings drained as soon as players can connect to the new one. It keeps no proxy alive
- * or dead that another program has started.
+ * Keeps one proxy of this release listening. Finds the one an earlier service started, or starts one, and drains those
+ * of other releases or settings as soon as players can connect to the new one. Never starts or ends proxies that
+ * another program manages.
  */
 export class ChildKeeper {
   readonly #options: ChildKeeperOptions;
@@ -40,12 +40,12 @@ export class ChildKeeper {
   readonly #listening = Promise.withResolvers<Address>();
   readonly #watched = new Set<string>();
   readonly #drained = new Set<string>();
-  /** Process ids of proxies of releases that cannot be spoken to. */
+  /** Process ids of proxies of incompatible releases. */
   readonly #strangers = new Set<number>();
   #expected: ProcessIdentity | undefined;
-  /** Writes follow one another: the last one stays. */
+  /** Serializes writes, so that the last one stays. */
   #noted = { pid: 0, done: Promise.resolve() };
-  /** Its pid; 0 before it has one. Set until it has called. */
+  /** Pid of the proxy being started; 0 before it has one. Set until it connects. */
   #starting: number | undefined;
   #isOver = false;
   #pauseMs = 0;
@@ -62,7 +62,7 @@ export class ChildKeeper {
     return join(childFolder(this.#options.dataDir), 'link.sock');
   }
 
-  /** To be called once links are taken. Resolves when a proxy that ran before has told who plays, or will not. */
+  /** Call it once links are accepted. Resolves when an earlier proxy has reported its players, or will not. */
   async start(): Promise<void> {
     this.#expected = await livingChild(this.#options.dataDir);
     this.check();
@@ -76,18 +76,18 @@ export class ChildKeeper {
     this.check();
   }
 
-  /** Resolves with where players connect; rejects where the first proxy could not be started. */
+  /** Resolves with the address players connect to. Rejects if the first proxy could not be started. */
   listening(): Promise<Address> {
     return this.#listening.promise;
   }
 
-  /** A proxy that cannot be spoken to lets go of its players only as they leave. */
+  /** Records an incompatible proxy. It only understands a signal, which makes it end with its last player. */
   refused(hello: Hello): void {
     this.#strangers.add(hello.pid);
     this.check();
   }
 
-  /** To be called whenever anything of a proxy has changed. */
+  /** Call it whenever anything about a proxy has changed. */
   check(): void {
     if (this.#isOver) return;
     const own = this.#options.proxies.own();
@@ -103,14 +103,14 @@ export class ChildKeeper {
     const noted = this.#note(chosen.hello.pid);
     const { listening } = chosen;
     if (listening === null) return;
-    // A service that is ready and then killed has to find it again.
+    // Wait for the record: if this service is killed now, the next one must find the proxy.
     void noted.then(() => this.#listening.resolve(listening));
     for (const proxy of own) if (!fitting.includes(proxy)) this.#drain(proxy);
     for (const pid of this.#strangers) end(pid);
     this.#strangers.clear();
   }
 
-  /** The proxies live on. */
+  /** The proxies keep running. */
   close(): void {
     this.#isOver = true;
     this.#listening.reject(new Error('the service has ended'));
@@ -186,7 +186,7 @@ export class ChildKeeper {
     this.check();
   }
 
-  /** The end of a process started by another one is not reported. */
+  /** Polls a process that an earlier service started, because its end is not reported. */
   async #watch({ hello }: LinkedProxy): Promise<void> {
     if (this.#watched.has(hello.id)) return;
     this.#watched.add(hello.id);
@@ -206,6 +206,6 @@ function end(pid: number): void {
   try {
     process.kill(pid, 'SIGTERM');
   } catch {
-    // It has ended by itself.
+    // It has already ended.
   }
 }

@@ -11,14 +11,14 @@ export interface ChildSettings {
   proxyPort: number;
   proxyDrainHours: number;
   sessionServerUrl: string;
-  /** Load balancers in front of it, which name the player in a PROXY header. */
+  /** Load balancers in front of the proxy, which name the player in a PROXY header. */
   proxyProtocolFrom: readonly string[];
 }
 
 /** Variables passed on to the proxy: it faces strangers, and gets no setting it does not need. */
 const INHERITED = ['PATH', 'HOME', 'LANG', 'TZ', 'NODE_EXTRA_CA_CERTS'];
 const ENTRY = join(import.meta.dirname, '../../../proxy/main.ts');
-/** A log that has become so long makes room for the next. */
+/** A log longer than this is replaced by the next. */
 const LONG_LOG_BYTES = MIB;
 
 /** Returns the settings whose change requires another process, as text for comparison. */
@@ -31,16 +31,16 @@ export function settingsFingerprintOf({
   return JSON.stringify([proxyHost, proxyPort, sessionServerUrl, ...proxyProtocolFrom]);
 }
 
-/** A process that was started. */
+/** A started process. */
 export interface Started {
   pid: number;
-  /** Resolves with its exit code; null: a signal. Rejects where it could not be started. */
+  /** Resolves with the exit code; null after a signal. Rejects if the process could not be started. */
   ended: Promise<number | null>;
 }
 
 /**
- * Starts the proxy as a process that outlives this one and its terminal. What it says while no service listens goes to `proxy.log` in
- * its folder. `takesOver`: where another proxy listens, on the same port.
+ * Starts the proxy as a process that outlives this one and its terminal. While no service listens, its output goes to
+ * `proxy.log` in its folder. `takesOver`: another proxy listens on the same port.
  */
 export async function startChild(
   folder: string,
@@ -61,7 +61,7 @@ export async function startChild(
     stdio: ['ignore', log.fd, log.fd],
     env: {
       ...(Object.fromEntries(inherited) as Record<string, string>),
-      // Relative to where this process runs, and the other one does not.
+      // Resolved because a relative path would refer to this process's working directory.
       ...(cache === undefined ? {} : { NODE_COMPILE_CACHE: resolve(cache) }),
       PROXY_LINK: link,
       PROXY_SETTINGS: settingsFingerprintOf(settings),

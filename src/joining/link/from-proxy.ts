@@ -29,7 +29,7 @@ const stats = z.object({
   bytesDown: total,
 });
 
-/** Every message that the service takes from a proxy. */
+/** All messages from proxies. */
 const Message = z.discriminatedUnion('type', [
   z.object({
     type: z.literal('hello'),
@@ -72,7 +72,7 @@ const Message = z.discriminatedUnion('type', [
   }),
 ]);
 
-/** Throws for whatever is no message, with nothing of it in the error. */
+/** Parses a message. Throws for anything else, without including its content in the error. */
 export function readFromProxy(json: string): FromProxy {
   const { success, data } = Message.safeParse(parse(json));
   if (!success) throw new Error('not a message of a proxy');

@@ -12,19 +12,19 @@ import { hashToken } from '../../kernel/ids.ts';
 import { createServer } from '../../kernel/node-http.ts';
 import type { LinkedProxies } from './linked-proxies.ts';
 
-/** The ways by which proxies reach the service. */
+/** Accepts the links of proxies. */
 export interface LinkServer {
-  /** Takes links at a socket of the file system, which only this user reaches. */
+  /** Accepts links at a file-system socket that only this user can reach. */
   listenAt(path: string): Promise<void>;
-  /** Whether a request is for a link; asked before it is taken as any other. */
+  /** Whether a request opens a link. Check it before any other handler. */
   isLink(request: IncomingMessage): boolean;
-  /** Takes a link from a client with the token; all others are answered 401. */
+  /** Accepts a link from a client with the token; others get 401. */
   upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void;
   close(): Promise<void>;
 }
 
 const HELLO_MS = 5_000;
-/** Links that have not said who they are. */
+/** Limit on links that have not identified themselves. */
 const MOST_NEW = 64;
 
 /** `token`: '' accepts no links over HTTP. */
@@ -79,7 +79,7 @@ export function createLinkServer(proxies: LinkedProxies, token: string): LinkSer
       token !== '' && url?.split('?')[0] === LINK_PATH && headers.upgrade?.toLowerCase() === 'websocket',
     upgrade(request, socket, head) {
       const [, given = ''] = /^Bearer (\S{1,512})$/.exec(request.headers.authorization ?? '') ?? [];
-      // In a time that says nothing of where they differ.
+      // Compares in constant time.
       const isRight = token !== '' && timingSafeEqual(Buffer.from(hashToken(given)), expected);
       if (isRight) accept(request, socket, head, false);
       else refuse(socket, '401 Unauthorized');

@@ -22,20 +22,20 @@ export interface LinkedProxiesOptions extends Pick<TellerOptions, 'routes' | 'ba
   presence: Presence;
   log: Log;
   logLevel: string;
-  /** Gathers changes for a moment; default: those of one turn, as players may come for what has just been made. */
+  /** Collects changes for a moment. Default: those of one turn, because players may come for a new server at once. */
   later?: (run: () => void) => void;
-  /** Calls once, in so long, and returns the cancellation; default: real time. */
+  /** Calls once after the delay and returns the cancellation. Default: real time. */
   after?: (ms: number, fire: () => void) => () => void;
-  /** A proxy of another release cannot be spoken to. */
+  /** Called with a proxy of an incompatible release. */
   onRefused?: (hello: Hello, isOwn: boolean) => void;
-  /** A proxy has told all, has begun or ended to listen, or is gone. */
+  /** Called when a proxy has reported everything, starts or stops listening, or is gone. */
   onChange?: () => void;
 }
 
-/** For how long a proxy whose connection has ended keeps its players. */
+/** How long a proxy without a connection keeps its players. */
 const GRACE_MS = 15_000;
 const MOST_PROXIES = 64;
-/** They are remembered to be told of once: they try on for as long as they live. */
+/** Refused proxies keep retrying; these are remembered so that each is reported once. */
 const MOST_REFUSED = 1_000;
 
 /**
@@ -45,9 +45,9 @@ const MOST_REFUSED = 1_000;
 export class LinkedProxies {
   readonly #options: LinkedProxiesOptions;
   readonly #proxies = new Map<string, LinkedProxy>();
-  /** Accounts that some proxy has checked lately: a player may come back through another. */
+  /** Accounts recently verified by a proxy. A player may return through another one. */
   readonly #verified = new ExpiringMap<Pick<VerifiedAccount, 'name' | 'ip'>>(MOST_VERIFIED, () => performance.now());
-  /** By proxy, the cancellation of its end. */
+  /** Pending removals of proxies without a connection, as their cancellations. */
   readonly #graces = new Map<LinkedProxy, () => void>();
   readonly #refused = new Set<string>();
   readonly #opened = Promise.withResolvers<void>();
@@ -75,7 +75,7 @@ export class LinkedProxies {
     return [...this.#proxies.values()].map((proxy) => proxy.view());
   }
 
-  /** Those that this service has started, or one before it. */
+  /** Returns the proxies started by this service, or by an earlier one. */
   own(): LinkedProxy[] {
     return [...this.#proxies.values()].filter(({ isOwn }) => isOwn);
   }
@@ -85,7 +85,7 @@ export class LinkedProxies {
     this.#proxies.get(id)?.send({ type: 'drain' });
   }
 
-  /** The process of this proxy has ended. */
+  /** Reports that the process of this proxy has ended. */
   lost(id: string): void {
     const proxy = this.#proxies.get(id);
     if (proxy) this.#forget(proxy);
@@ -222,7 +222,7 @@ export class LinkedProxies {
     return sum;
   }
 
-  /** The proxy let them in by what it knew; the game's own file may say something else by now. */
+  /** Checks a player admitted by the proxy from its own copy of the bans; the game's file may have changed since. */
   async #look(proxy: LinkedProxy, server: string, player: Player): Promise<void> {
     try {
       await this.#options.wake.admit(server, player);

@@ -8,13 +8,13 @@ import type { Teller } from './teller.ts';
 export interface Link {
   channel: Channel;
   teller: Teller;
-  /** By the proxy's number; aborted when the player or the connection has gone. */
+  /** By the proxy's number; aborted when the player or the connection is gone. */
   wakes: Map<number, AbortController>;
   /** The players reported so far, until the proxy has reported all. */
   arriving: Map<string, Here> | undefined;
 }
 
-/** One proxy, as it told last, over as many connections as it takes. */
+/** One proxy with its last report, over any number of successive connections. */
 export class LinkedProxy {
   readonly hello: Hello;
   readonly isOwn: boolean;

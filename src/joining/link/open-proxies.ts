@@ -19,10 +19,10 @@ import { LinkedProxies } from './linked-proxies.ts';
 import type { Proxies } from './proxies.ts';
 import type { RouteFeed } from './teller.ts';
 
-/** Where the proxy runs and how it is reached. */
+/** Place and access of the proxy. */
 export interface ProxySettings extends ChildSettings {
   proxy: 'child' | 'embedded' | 'external';
-  /** '': none over HTTP, but for `external`, which then makes one. */
+  /** '': no links over HTTP, except that `external` then generates a token. */
   proxyToken: string;
   dataDir: string;
   logLevel: string;
@@ -43,7 +43,7 @@ export interface OpenedProxies extends Proxies {
   link: Pick<LinkServer, 'isLink' | 'upgrade'> | undefined;
 }
 
-/** After a start, proxies on other machines have so long to tell who plays. */
+/** Time for proxies on other machines to report their players after a start. */
 const REPORT_MS = 10_000;
 
 /**
@@ -56,7 +56,7 @@ export async function openProxies(options: OpenProxiesOptions): Promise<OpenedPr
   return isEmbedded ? embedded(options) : linked(options);
 }
 
-/** In this process: ends with it. */
+/** Runs the proxy in this process. */
 function embedded({ settings, routing, presence, log }: OpenProxiesOptions): OpenedProxies {
   const { proxyHost, proxyPort, sessionServerUrl, proxyProtocolFrom } = settings;
   const ports = { routes: routing, wake: routing, presence };
@@ -76,7 +76,7 @@ function embedded({ settings, routing, presence, log }: OpenProxiesOptions): Ope
       const state = { draining: false, connected: true, lagMs: 0 };
       return [{ id: 'embedded', name: 'embedded', version, since, listening, players, held, ...state }];
     },
-    // Asks before each join.
+    // An embedded proxy asks before each join.
     addressBansChanged() {},
     farewell: async () => '',
     shut: () => proxy.close(),
@@ -84,7 +84,7 @@ function embedded({ settings, routing, presence, log }: OpenProxiesOptions): Ope
   };
 }
 
-/** In processes of their own, which live on when this one ends. */
+/** Runs proxies in separate processes, which outlive this one. */
 async function linked(options: OpenProxiesOptions): Promise<OpenedProxies> {
   const { settings, routing, presence, log } = options;
   const { dataDir, logLevel, proxyHost, proxyPort } = settings;
@@ -134,7 +134,7 @@ async function linked(options: OpenProxiesOptions): Promise<OpenedProxies> {
       keeper?.close();
       if (!keeper || !(await drainChild(dataDir))) return '';
       const { piped } = proxies.stats();
-      return piped === 0 ? '' : 'Who plays goes on playing: the proxy ends when its last player has left.';
+      return piped === 0 ? '' : 'Players keep playing: the proxy ends when its last player has left.';
     },
     shut: close,
     close,

@@ -15,34 +15,37 @@ export interface ProxyView {
   connected: boolean;
   players: number;
   held: number;
-  /** The way to it and back, ms; null where that is not known. */
+  /** Round-trip time in ms; null if unknown. */
   lagMs: number | null;
 }
 
 /** All proxies of this service, as one. */
 export interface Proxies {
-  /** Lets players in from now on; resolves with where they connect. */
+  /** Opens the service to players. Resolves with the address they connect to. */
   open(): Promise<Address>;
   /** The players joined to this server's game through any proxy. */
   players(serverId: string): readonly Player[];
   /** Totals of all proxies; counters of those that are gone stay included. */
   stats(): ProxyStats;
-  /** The port players connect to; until `open`, the one that is set. */
+  /** Returns the port players connect to; before `open`, the configured one. */
   port(): number;
   /** Whether players can connect somewhere. */
   listening(): boolean;
   views(): ProxyView[];
-  /** Has all proxies know soon whose addresses a running game bans; they would find out by themselves within seconds. */
+  /** Reports changed address bans of a running game to all proxies. Without this call they notice within seconds. */
   addressBansChanged(serverId: string): void;
-  /** Has the service's own proxy end with its last player. Resolves with a sentence on what lives on; '' for nothing. */
+  /**
+   * Makes the service's own proxy end with its last player. Resolves with a sentence on what keeps running; '' if
+   * everything ends.
+   */
   farewell(): Promise<string>;
   /** Stops accepting players: an embedded proxy ends, players on others keep playing without the service. */
   shut(): Promise<void>;
-  /** Lets go of everything; after `shut`. */
+  /** Releases everything; call it after `shut`. */
   close(): Promise<void>;
 }
 
-/** Figures of several proxies as those of one. */
+/** Returns the combined figures of several proxies. */
 export function sumOf(all: readonly ProxyStats[]): ProxyStats {
   const sum: ProxyStats = {
     accepted: 0,
@@ -63,7 +66,7 @@ export function sumOf(all: readonly ProxyStats[]): ProxyStats {
   return sum;
 }
 
-/** The counters of a proxy that has gone, without its players. */
+/** Returns the counters of a proxy that is gone, without its players. */
 export function countsOf(stats: ProxyStats): ProxyStats {
   return { ...stats, unrouted: 0, held: 0, piped: 0 };
 }

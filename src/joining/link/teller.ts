@@ -13,9 +13,12 @@ import type { Route } from '../../../proxy/ports.ts';
 export interface RouteFeed {
   hosts(): string[];
   at(host: string): Route | undefined;
-  /** The server that players get if they name none; null without one. */
+  /** Returns the route for players who name no server; null without one. */
   nameless(): Nameless | null;
-  /** Calls with the host of each route that changes, comes or goes. Returns the cancellation. */
+  /**
+   * Registers a listener for the host of each route that changes, appears or disappears. Returns a function that
+   * removes it.
+   */
   follow(listener: (host: string) => void): () => void;
 }
 
@@ -24,18 +27,18 @@ export interface BanFeed {
   all(): Iterable<readonly [serverId: string, list: readonly BannedAddress[]]>;
   of(serverId: string): readonly BannedAddress[];
   follow(listener: (serverId: string) => void): () => void;
-  /** Somebody has found out that what is known of this server is out of date. */
+  /** Checks again after the known bans of a server turned out to be out of date. */
   look(serverId: string): void;
 }
 
 export interface TellerOptions {
   routes: RouteFeed;
   bans: BanFeed;
-  /** Gathers changes for a moment. */
+  /** Collects changes for a moment. */
   later: (run: () => void) => void;
 }
 
-/** Hosts that are looked at before others have their turn. */
+/** Number of hosts processed before other work gets a turn. */
 const AT_ONCE = 200;
 
 /**
@@ -48,7 +51,7 @@ export class Teller {
   readonly #unfollow: (() => void)[];
   readonly #hosts = new Set<string>();
   readonly #servers = new Set<string>();
-  /** By host, the state the proxy already has. */
+  /** By host, the state last sent to the proxy. */
   readonly #statuses = new Map<string, string | null>();
   #nameless: Nameless | null | undefined;
   #isGathering = false;
@@ -64,7 +67,7 @@ export class Teller {
     ];
   }
 
-  /** Everything, once; changes come behind it. */
+  /** Sends everything once, then the changes made meanwhile. */
   async tellWhole(): Promise<void> {
     this.#isBusy = true;
     const { routes, bans } = this.#options;
@@ -83,7 +86,7 @@ export class Teller {
     this.flush();
   }
 
-  /** Sends pending changes now. Does nothing until everything has been sent once. */
+  /** Sends pending changes now; no-op until everything has been sent once. */
   flush(): void {
     if (this.#isBusy || this.#isOver || this.#hosts.size + this.#servers.size === 0) return;
     const [hosts, servers] = [[...this.#hosts], [...this.#servers]];

@@ -113,7 +113,7 @@ export function createRegistryHttp(options: RegistryHttpOptions): RegistryHttp {
         const response = await registry.ask(new URL(address), signal, '*/*');
         if (response.status !== 404) return response;
         await response.body?.cancel();
-        problem = new StatusError('NOT_FOUND', options.goneReason, `The file ${file.name} is not there any more.`);
+        problem = new StatusError('NOT_FOUND', options.goneReason, `The file ${file.name} no longer exists.`);
       } catch (error) {
         signal.throwIfAborted();
         problem = error;

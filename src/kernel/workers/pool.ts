@@ -232,6 +232,6 @@ function stdinOf(stdin: Readable | number | undefined): WorkerProcessOptions['st
 }
 
 function tooLarge(name: string, cause?: Error): StatusError {
-  const sentence = 'This takes more computing time or memory than one piece of work may take here.';
+  const sentence = 'This needs more CPU time or memory than one job may use here.';
   return new StatusError('RESOURCE_EXHAUSTED', 'WORK_TOO_LARGE', sentence, { metadata: { job: name }, cause });
 }

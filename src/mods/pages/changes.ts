@@ -14,7 +14,7 @@ interface Wish {
   versionSpec: string;
 }
 
-/** The changes of adding a mod, before it is added. */
+/** Shows the changes of adding a mod, for confirmation. */
 export function planCard(request: ServerRequest, wish: Wish, changes: readonly Change[]): Html {
   const { projectId, source, versionSpec } = wish;
   const mod = changes.find((each) => each.projectId === projectId);
@@ -51,7 +51,7 @@ export function planCard(request: ServerRequest, wish: Wish, changes: readonly C
   </section>`;
 }
 
-/** The changes of updating everything, with buttons for all of it and for each mod. */
+/** Shows the changes of updating everything, with buttons for all and for each mod. */
 export function updatesCard(request: ServerRequest, mods: readonly ServerMod[], changes: readonly Change[]): Html {
   if (changes.length === 0) return html`<p class="note good" role="status">Everything is up to date.</p>`;
   const wished = mods.filter(({ dependency }) => !dependency);

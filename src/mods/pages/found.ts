@@ -11,7 +11,7 @@ type Project = ReplyOf<'SearchMods'>['projects'][number];
 
 const COUNT = new Intl.NumberFormat('en', { notation: 'compact' });
 
-/** Search results with their actions. The page loads no pictures from a registry. */
+/** Search results with their actions. The page loads no pictures from registries. */
 export function foundCard(request: ServerRequest, projects: readonly Project[], mods: readonly ServerMod[]): Html {
   return html`<section class="card">
     <h2>Found</h2>

@@ -38,7 +38,7 @@ export function installedCard(request: ServerRequest, mods: readonly ServerMod[]
   </section>`;
 }
 
-/** The server's pack, where it has one. */
+/** The server's pack, if it has one. */
 export function packCard(request: ServerRequest, mayChange: boolean): Html | false {
   const { server } = request;
   const { modpackPlatform: source, modpackRef: ref, modpackVersion: version } = server;

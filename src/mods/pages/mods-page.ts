@@ -11,8 +11,8 @@ import type { ModKind } from '../registries/registry.ts';
 import { searchCard, takesOf } from './search.ts';
 
 /**
- * A server's mods, plugins and pack. What is there is shown without asking a registry; what one says is shown by the answer
- * to a form, so that a page that renews itself asks none.
+ * A server's mods, plugins and pack. The page itself queries no registry, so that its automatic refresh causes no
+ * requests; answers of registries are shown in the response to a form.
  */
 export function mountModPages(panel: Panel): void {
   panel.serverPage({ path: '/mods', show: (request) => modsPage(request), forms: FORMS, done: DONE });
@@ -64,11 +64,11 @@ const FORMS: NonNullable<PanelPage<ServerRequest>['forms']> = {
   },
 };
 
-/** The registry's answers to a form, shown below it. */
+/** Answers of a registry to a form, shown below it. */
 interface Answers {
   updates?: Html;
   found?: Html;
-  /** The search. */
+  /** The submitted search. */
   asked?: Form;
 }
 
@@ -89,7 +89,7 @@ function wishOf(form: Form) {
   };
 }
 
-/** A pack may be of where nothing is searched, too. */
+/** The pack's platform may be one that cannot be searched. */
 function packOf(form: Form) {
   return {
     platform: text(form, 'source') || 'modrinth',

@@ -8,7 +8,7 @@ import type { Form } from '../../web/serve.ts';
 import { foldersOf } from '../folders.ts';
 import type { ModKind } from '../registries/registry.ts';
 
-/** The registries that are searched. */
+/** Registries that can be searched. */
 const SOURCES = ['modrinth', 'curseforge'];
 
 /** Returns what a server's software loads: `kinds` as the registries name them, and the loader to search for. */
@@ -30,7 +30,7 @@ export function titleOf(server: { type: string; version: string }): string {
   return kinds[0] === 'plugin' ? 'Plugins' : 'Mods';
 }
 
-/** Looks in a registry. `asked`: what was looked for last. */
+/** The search form. `asked`: the last search. */
 export function searchCard(request: ServerRequest, asked: Form | undefined): Html {
   const { server } = request;
   const filled = filling(request, 'find');

@@ -18,13 +18,13 @@ const CLASSES: Record<ModKind, number> = { mod: 6, plugin: 5, modpack: 4471 };
 const KINDS: readonly ModKind[] = ['mod', 'plugin', 'modpack'];
 /** `ModLoaderType`. */
 const LOADERS: Record<string, string> = { forge: '1', fabric: '4', quilt: '5', neoforge: '6' };
-/** The loaders of plugins' files, which name none. */
+/** Loaders of plugin files, which do not name any. */
 const BUKKIT = ['bukkit', 'spigot', 'paper'];
 const CHANNELS = ['release', 'beta', 'alpha'] as const;
 const SHA1 = 1;
 const REQUIRED = 3;
 const PAGE = 50;
-/** Pages of one listing. Further files of a project can be had by number. */
+/** Limit on pages per listing. Further files of a project can be looked up by number. */
 const MAX_PAGES = 20;
 
 const word = z.string().max(1_024);
@@ -80,7 +80,7 @@ export function createCurseForge({ baseUrl, apiKey, clock, fetch }: CurseForgeOp
     return (await http.json(`${path}?${new URLSearchParams(fields).toString()}`, many(schema), signal))?.data ?? [];
   }
 
-  /** At most `limit`, page by page. */
+  /** Returns up to `limit` entries, page by page. */
   async function pages<Schema extends z.ZodType>(
     path: string,
     fields: Record<string, string>,
@@ -171,7 +171,7 @@ function projectOf(mod: z.output<typeof Mod>): ModProject {
   };
 }
 
-/** Loaders and versions of Minecraft come in one list; a file that names no loader is a plugin's. */
+/** Converts a file. Loaders and Minecraft versions are in one list; a file without a loader is a plugin's. */
 function versionOf(file: z.output<typeof File>): ModVersion {
   const named = new Set(file.gameVersions.map((each) => each.toLowerCase()));
   const loaders = Object.keys(LOADERS).filter((loader) => named.has(loader));

@@ -1,4 +1,4 @@
-/** The parts of Modrinth's answers that are read (https://docs.modrinth.com/api), bounded in number and length. */
+/** The fields used of Modrinth's answers (https://docs.modrinth.com/api), bounded in number and length. */
 import * as z from 'zod';
 import type { ModKind, ModProject, ModVersion } from './registry.ts';
 
@@ -57,7 +57,7 @@ type Version = z.output<typeof VersionAnswer>;
 
 export const VersionsAnswer = z.array(VersionAnswer).max(10_000);
 
-/** Loaders of servers that take plugins; their projects are `mod`s for the API. */
+/** Loaders of plugin servers; the API calls their projects `mod`. */
 export const PLUGIN_LOADERS: readonly string[] = ['bukkit', 'spigot', 'paper', 'purpur', 'folia', 'sponge'];
 
 export function hitOf(hit: Hit): ModProject {
@@ -89,7 +89,7 @@ function kindOf(type: string, loaders: readonly string[]): ModKind {
 
 const MOD_LOADERS = new Set(['fabric', 'quilt', 'forge', 'neoforge']);
 
-/** Undefined for a version without files. */
+/** Converts a version; undefined if it has no files. */
 export function versionOf(version: Version): ModVersion | undefined {
   const file = version.files.find(({ primary }) => primary) ?? version.files[0];
   if (file === undefined) return undefined;

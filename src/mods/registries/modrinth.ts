@@ -15,13 +15,13 @@ import {
 import type { ModQuery, ModRegistry } from './registry.ts';
 
 export interface ModrinthOptions {
-  /** Modrinth's API or a mirror of it, without the version of the API. */
+  /** Modrinth's API or a mirror, without the API's version. */
   baseUrl: string;
   clock: Clock;
   fetch?: typeof globalThis.fetch;
 }
 
-/** Modrinth's own, and those that packs may name (https://support.modrinth.com/en/articles/8802351). */
+/** Modrinth's own host, and those that packs may refer to (https://support.modrinth.com/en/articles/8802351). */
 const FILE_HOSTS = [
   'cdn.modrinth.com',
   'github.com',
@@ -80,7 +80,7 @@ export function createModrinth({ baseUrl, clock, fetch }: ModrinthOptions): ModR
   };
 }
 
-/** All of the outer list must hold, any of each inner one. */
+/** Returns the search facets: all of the outer list must match, and any of each inner one. */
 function facetsOf({ kind, loader, minecraftVersion }: ModQuery): string[][] {
   const loaders = loader === '' && kind === 'plugin' ? PLUGIN_LOADERS : [loader].filter((each) => each !== '');
   const types = { '': [], mod: ['mod'], plugin: ['mod', 'plugin'], modpack: ['modpack'] }[kind];
@@ -92,7 +92,7 @@ function facetsOf({ kind, loader, minecraftVersion }: ModQuery): string[][] {
   ].filter((facet) => facet.length > 0);
 }
 
-/** One segment of a path, which cannot be '..'. */
+/** Encodes one segment of a path, which cannot be '..'. */
 function segment(id: string): string {
   if (!/^\.*$/.test(id)) return encodeURIComponent(id);
   throw notFound(id);

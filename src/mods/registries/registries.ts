@@ -8,14 +8,14 @@ import type { ModProject, ModRegistry } from './registry.ts';
 export interface ModRegistrySettings {
   modrinthUrl: string;
   curseforgeUrl: string;
-  /** '' = CurseForge is not asked. */
+  /** '' disables CurseForge. */
   curseforgeApiKey: string;
 }
 
 const SEARCHED_MS = MINUTE_MS;
 const MOST_SEARCHES = 128;
 
-/** The registries that this installation may ask. */
+/** Opens the registries enabled in this installation. */
 export function openModRegistries(settings: ModRegistrySettings, clock: Clock): ModRegistry[] {
   const { modrinthUrl, curseforgeUrl, curseforgeApiKey: apiKey } = settings;
   const modrinth = createModrinth({ baseUrl: modrinthUrl, clock });
@@ -23,7 +23,7 @@ export function openModRegistries(settings: ModRegistrySettings, clock: Clock): 
   return all.map((registry) => rememberingSearches(registry, clock));
 }
 
-/** Keeps the answers of searches for a minute. They serve everybody, so no caller's signal ends one. */
+/** Caches search results for a minute. They are shared, so a caller's signal does not abort a search. */
 function rememberingSearches(registry: ModRegistry, clock: Clock): ModRegistry {
   const searches = createCache<ModProject[]>({ most: MOST_SEARCHES, ttlMs: () => SEARCHED_MS });
   return {

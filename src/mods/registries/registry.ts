@@ -12,7 +12,7 @@ export interface ModQuery {
   limit: number;
 }
 
-/** A mod, plugin or mod pack, in all its versions. */
+/** A mod, plugin or mod pack with all its versions. */
 export interface ModProject {
   /** The registry's id, which stays when the project is renamed. */
   projectId: string;
@@ -41,7 +41,7 @@ export interface ModVersion {
   requires: readonly { projectId: string; versionId: string }[];
 }
 
-/** The requirements of a server; absent: none. */
+/** A server's requirements; absent: none. */
 export interface ModFit {
   loaders?: readonly string[];
   minecraftVersion?: string;
@@ -49,14 +49,14 @@ export interface ModFit {
 
 /**
  * A catalogue of mods, plugins and mod packs, and their files. Rejects with StatusError: NOT_FOUND MOD_NOT_FOUND for
- * what is not there, or no longer; UNAVAILABLE REGISTRY_UNAVAILABLE after several tries within half a minute.
+ * anything missing or removed; UNAVAILABLE REGISTRY_UNAVAILABLE after several attempts within half a minute.
  */
 export interface ModRegistry {
   readonly source: 'modrinth' | 'curseforge';
   search(query: ModQuery, signal?: AbortSignal): Promise<ModProject[]>;
-  /** Finds a project by id or slug. If projects of several kinds share a slug, the first of these kinds wins. */
+  /** Returns a project by id or slug. If projects of several kinds share a slug, the first of these kinds wins. */
   project(idOrSlug: string, signal?: AbortSignal, kinds?: readonly ModKind[]): Promise<ModProject>;
-  /** Newest first; for any of the loaders and this version of Minecraft. */
+  /** Returns versions for any of the loaders and this Minecraft version, newest first. */
   versions(projectId: string, fit: ModFit, signal?: AbortSignal): Promise<ModVersion[]>;
   version(projectId: string, versionId: string, signal?: AbortSignal): Promise<ModVersion>;
   /** See `RegistryHttp`. */

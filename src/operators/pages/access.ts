@@ -44,7 +44,7 @@ export function accessCard(request: PanelRequest, { account: { accountId, operat
   </section>`;
 }
 
-/** Does what the button says. The link is shown this once. */
+/** Carries out the button's action. The link is shown only this once. */
 export function changeAccess(people: People) {
   return async function access(request: PanelRequest, form: Form): Promise<Outcome> {
     const { accountId = '' } = request.params;

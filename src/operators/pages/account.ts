@@ -30,7 +30,7 @@ const KINDS = [
   ['adjustment', 'a correction'],
 ] as const;
 
-/** One account: its money, limits and servers, with what an operator can do about each. */
+/** One account: money, limits and servers, with an operator's actions on each. */
 export function mountAccount(panel: Panel, people: People): void {
   mountOperatorPage(panel, {
     path: '/operator/accounts/:accountId',

@@ -15,7 +15,7 @@ export type Account = ReplyOf<'ListAccounts'>['accounts'][number];
 const PATH = '/operator/accounts';
 const ROWS = 50;
 
-/** All accounts, a page at a time, and how somebody is let in. */
+/** All accounts, paged, and the invitation of new ones. */
 export function mountAccounts(panel: Panel): void {
   mountOperatorPage(panel, {
     path: PATH,

@@ -13,7 +13,7 @@ import { mountOperatorPage, operatorPage, reasonField } from './frame.ts';
 type Client = ReplyOf<'ListClients'>['clients'][number];
 
 const PATH = '/operator/apps';
-/** Third-party apps that may ask for access: registered, disabled and enabled. */
+/** Third-party apps that can request access: registering, disabling and enabling them. */
 export function mountApps(panel: Panel): void {
   mountOperatorPage(panel, {
     path: PATH,

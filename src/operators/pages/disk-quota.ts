@@ -18,7 +18,7 @@ export function diskText(server: Server): Html {
   ${quota === 0 ? 'no quota' : `quota ${ramText(quota)}`}${Number(server.diskQuotaOverrideMb) > 0 && ' of its own'}`;
 }
 
-/** The form by which an operator gives a server a quota of its own. */
+/** The form for a server's own quota. */
 export function quotaForm(request: PanelRequest, { id, diskQuotaOverrideMb }: Server): Html {
   const filled = fillingOf(request, 'quota', { server: id }, id);
   const field = lineField(filled, {
@@ -38,7 +38,7 @@ export function quotaForm(request: PanelRequest, { id, diskQuotaOverrideMb }: Se
   </details>`;
 }
 
-/** Sets it. */
+/** Sets a server's own quota. */
 export async function setQuota({ call }: PanelRequest, form: Form): Promise<Outcome> {
   const typed = (form.get('quotaMb') ?? '').trim();
   if (typed !== '' && !/^[1-9]\d{0,9}$/.test(typed))

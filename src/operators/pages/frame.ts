@@ -16,7 +16,7 @@ const TABS = [
   ['/operator/apps', 'Apps'],
 ] as const;
 
-/** As many characters as a reason may have. */
+/** Length limit of a reason. */
 export const REASON_CHARS = 256;
 
 /**
@@ -44,12 +44,12 @@ export function operatorTabs(here: string): Html {
   </nav>`;
 }
 
-/** Gives a page of the operators its route; for others it is not there. */
+/** Mounts a page for operators; for others it does not exist. */
 export function mountOperatorPage(panel: Panel, page: PanelPage): void {
   panel.page({ ...page, show: forOperators(page.show) });
 }
 
-/** A page of the operators below their tabs: its own head, then its parts. */
+/** Returns a page below the operators' tabs: its heading, then its content. */
 export function operatorPage(title: string, here: string, { head, main }: { head?: Html; main: Html }): Page {
   return {
     title,
@@ -61,14 +61,14 @@ export function operatorPage(title: string, here: string, { head, main }: { head
   };
 }
 
-/** Whether the page follows what happens, which a script then says. `here`: the page as it was asked for. */
+/** The indicator of live updates, shown by a script. `here`: the page as it was requested. */
 export function liveNote(here: string): Html {
   return html`<p class="live" role="status" data-status data-keep>
     As of when this page loaded. <a href="${here}">Reload</a>
   </p>`;
 }
 
-/** Why an operator does something: kept in the audit log. */
+/** The field for an operator's reason, recorded in the audit log. */
 export function reasonField(filled: Filling, hint: string): Html {
   return lineField(filled, { name: 'reason', label: 'Reason', hint, maxlength: REASON_CHARS });
 }

@@ -58,7 +58,10 @@ function invitationItem(request: PanelRequest, { invitationId, email, invitedBy,
   </li>`;
 }
 
-/** The link is shown only this once, because an e-mail may not arrive or e-mail may not be set up. */
+/**
+ * Creates an invitation. Its link is shown only this once, because an e-mail may not arrive or e-mail may not be set
+ * up.
+ */
 export async function invite({ call }: PanelRequest, form: Form): Promise<Outcome> {
   const email = (form.get('email') ?? '').trim();
   const { link, expiresAt, sent } = await call('InviteAccount', {}, { email });
@@ -72,7 +75,7 @@ export async function cancelInvitation({ call }: PanelRequest, form: Form): Prom
   return 'cancelled';
 }
 
-/** A link that is shown once, to be given by hand. */
+/** A link that is shown once, to be passed on by hand. */
 export function linkCard(
   title: Html,
   { link, expiresAt, sent }: { link: string; expiresAt: string | null; sent: boolean },

@@ -8,22 +8,22 @@ import { REASON_CHARS } from './frame.ts';
 export type MachineSummary = ReplyOf<'ListMachines'>['machines'][number];
 export type MachineDetail = ReplyOf<'GetMachine'>;
 
-/** Epoch ms of an instant that is always there. */
+/** Returns the epoch ms of an instant that is never missing. */
 export function instantOf(instant: string | null): number {
   return Date.parse(instant ?? '');
 }
 
-/** A state by its own name, as the statechart has it. */
+/** Returns a state under its own name, as in the statechart. */
 export function stateTag(state: string): Html {
   return html`<span class="tag ${toneOf(state)}">${stateText(state)}</span>`;
 }
 
-/** `until 24 November 2026, 14:05:09 UTC`. */
+/** Returns, for example, `until 24 November 2026, 14:05:09 UTC`. */
 export function untilText(until: string): Html {
   return html`until ${exactTime(until)}`;
 }
 
-/** Returns what a machine waits for, in words. */
+/** Returns what a machine waits for in words. */
 export function waitsText({ waitsFor, kind, state }: MachineSummary): Html {
   if (waitsFor.length > 0) {
     return html`${waitsFor.map(({ what, until }) => html`<span>${what}</span>${until !== null && html`<small>${untilText(until)}</small>`}`)}`;
@@ -41,7 +41,7 @@ const WHO: Readonly<Record<string, string>> = {
   system: 'By itself',
 };
 
-/** Returns a cause in words. Names of players and reasons come from outside. */
+/** Returns a cause in words. Player names and reasons come from outside. */
 export function causeText({ kind, id, note }: MachineSummary['cause']): Html {
   const who =
     kind === 'system' ? (id === 'device' ? 'Device' : WHO[kind]) : html`${WHO[kind]} <bdi>${plainName(id)}</bdi>`;
@@ -49,7 +49,7 @@ export function causeText({ kind, id, note }: MachineSummary['cause']): Html {
   return html`<span>${who}</span>${why !== '' && html`<small><bdi>${why}</bdi></small>`}`;
 }
 
-/** The effect of each event an operator may send, in a sentence. */
+/** The effect of each event an operator can send, in one sentence. */
 export const EVENTS: Readonly<Record<string, string>> = {
   ALARM: 'Run the due timeout now, or retry what hangs.',
   KILL: 'End the game immediately, without saving.',
@@ -66,12 +66,12 @@ export function eventText(event: string): string {
   return EVENTS[event] ?? '';
 }
 
-/** The name under which a machine goes. */
+/** Returns a machine's display name. */
 export function machineName({ name, id }: Pick<MachineSummary, 'name' | 'id'>): string {
   return plainName(name) || id;
 }
 
-/** One line of a machine's history. */
+/** Returns one row of a machine's history. */
 export function transitionRow({ at, event, from, to, cause }: MachineDetail['transitions'][number]): Html {
   return html`<tr>
     <td data-label="At">${at !== null && exactTime(at)}</td>

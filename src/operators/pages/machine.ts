@@ -33,7 +33,10 @@ const FOR_GOOD: Readonly<Record<string, readonly [ask: string, lost: string, yes
   DELETE: ['Delete…', 'This can’t be undone.', 'Yes, delete this server'],
 };
 
-/** One machine, laid open: its chart with the present state lit, what it waits for, its past, and what may be sent to it. */
+/**
+ * One machine: its chart with the present state highlighted, the reason of its wait, its history, and the events that
+ * can be sent.
+ */
 export function mountMachine(panel: Panel): void {
   mountOperatorPage(panel, {
     path: '/operator/machines/:id',
@@ -51,7 +54,7 @@ async function send({ call, params: { id = '' } }: PanelRequest, form: Form): Pr
   return event === 'DELETE' ? { to: '/operator' } : event;
 }
 
-/** As many transitions as are shown at first. */
+/** Number of transitions shown at first. */
 const FIRST_STEPS = 15;
 
 async function machinePage(request: PanelRequest): Promise<Page> {
@@ -160,7 +163,7 @@ function presentFacts(machine: MachineDetail, now: number): Html {
   </dl>`;
 }
 
-/** One reason for whatever is sent. */
+/** The form that sends events, with one reason for all. */
 function sendCard(request: PanelRequest, { id, legalEvents }: MachineDetail): Html {
   const plain = legalEvents.filter((event) => !(event in FOR_GOOD));
   const hint = 'Recorded in the history and the audit log. Shown to the owner.';
@@ -169,7 +172,7 @@ function sendCard(request: PanelRequest, { id, legalEvents }: MachineDetail): Ht
     ${panelForm(
       request,
       'send',
-      // The first of a form's buttons is what the enter key presses: none of the events.
+      // The enter key presses a form's first button, which must not send an event.
       html`<button type="submit" disabled hidden>Choose an event</button>
         ${reasonField(filling(request, 'send'), hint)}
         <div data-live="events">

@@ -9,9 +9,9 @@ import { liveNote, mountOperatorPage, operatorPage } from './frame.ts';
 import { type MachineSummary, causeText, instantOf, machineName, stateTag, waitsText } from './machine-text.ts';
 
 const ROWS = 50;
-/** Choices of how long something must have been in progress. */
+/** Options for the least time in a transitional state. */
 const STUCK_SECONDS = [30, 60, 300, 900, 3_600];
-/** From here on a passing state is pointed at. */
+/** A transitional state longer than this is highlighted. */
 const LONG_MS = 300_000;
 const KINDS = new Set(['server', 'grant']);
 
@@ -20,7 +20,7 @@ interface Asked {
   state: string;
   search: string;
   kind: '' | 'server' | 'grant';
-  /** 0: whatever it is doing. */
+  /** 0: no minimum. */
   stuck: number;
   after: string;
 }
@@ -28,7 +28,7 @@ interface Asked {
 /** Notes on settings for operators. */
 type Notes = (operator: PanelRequest['principal']) => readonly Html[];
 
-/** The operators' table of all state machines. Works without a script; with it, it follows what happens. */
+/** The operators' table of all state machines. Works without a script; with it, it updates live. */
 export function mountMachines(panel: Panel, notes: Notes): void {
   const show = (request: PanelRequest) => machinesPage(request, notes(request.principal));
   mountOperatorPage(panel, { path: '/operator', show, stream: '/v1/operator/machines:stream', saysLive: true });
@@ -186,7 +186,7 @@ function queryOf({ state, search, kind, stuck, after }: Asked) {
   return { state: storable(state), search: storable(search), kind, ...stuckFor, after, limit: ROWS, counts: true };
 }
 
-/** Text that a database takes. */
+/** Returns a text without characters that databases refuse. */
 function storable(text: string): string {
   return text.toWellFormed().replaceAll('\0', '');
 }

@@ -14,7 +14,7 @@ type Node = ReplyOf<'ListNodes'>['nodes'][number];
 
 const PATH = '/operator/nodes';
 
-/** The machines that servers run on: what they have left, whether they take new starts, and which of them are off. */
+/** The machines that servers run on: free capacity, drains, and nodes that are off. */
 export function mountNodes(panel: Panel): void {
   const asked = (form: URLSearchParams) => ({ node: form.get('node') ?? '', reason: form.get('reason') ?? '' });
   mountOperatorPage(panel, {
@@ -66,12 +66,12 @@ function nodeCard(request: PanelRequest, node: Node): Html {
   </section>`;
 }
 
-/** The node's name in forms: two nodes may have the same name. */
+/** Returns the node's key in forms, because two nodes may have the same name. */
 function keyOf({ id, node }: Node): string {
   return id || node;
 }
 
-/** Submitted values belong to the one node whose form it was. */
+/** Returns submitted values only for the node whose form was sent. */
 function filled(request: PanelRequest, form: string, node: Node): Filling {
   return node.id === '' ? filling(request, form) : fillingOf(request, form, { node: node.id }, node.id);
 }
@@ -153,7 +153,7 @@ function regionForm(request: PanelRequest, node: Node): Html {
     )}`;
 }
 
-/** Two games on one world are what this can lead to, so it is asked for apart. */
+/** Confirms that a node is off. A mistake can lead to two games on one world, so it asks again. */
 function fenceForm(request: PanelRequest, node: Node): Html {
   return html`<h3>Is it off?</h3>
     ${confirmed(

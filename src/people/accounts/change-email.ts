@@ -17,11 +17,10 @@ import { deleteAccountInvitationTo } from './invitation-rows.ts';
 const CHANGE_MS = DAY_MS;
 
 /**
- * Gives the caller another e-mail address: once the link in a letter to it has been opened, or at once where there is no mail
- * server, and then it is not confirmed. Sessions and keys go on. Gives whether a letter is on its way; it is the same for an
- * address that has an account, which gets a letter that says so. PERMISSION_DENIED WRONG_PASSWORD; FAILED_PRECONDITION
- * SAME_EMAIL; without a mail server ALREADY_EXISTS USER_EXISTS; RESOURCE_EXHAUSTED for too many tries or letters; UNAVAILABLE
- * BUSY.
+ * Changes the caller's e-mail address once the link sent to it has been opened; without a mail server at once, and then
+ * unverified. Sessions and keys stay. Returns whether an e-mail was sent: also true for an address with an account,
+ * whose e-mail says so. PERMISSION_DENIED WRONG_PASSWORD; FAILED_PRECONDITION SAME_EMAIL; without a mail server
+ * ALREADY_EXISTS USER_EXISTS; RESOURCE_EXHAUSTED for too many attempts or e-mails; UNAVAILABLE BUSY.
  */
 export async function changeEmail(
   people: People,
@@ -47,15 +46,15 @@ export async function changeEmail(
   const token = randomToken();
   const now = clock.now();
   const row = { hash: hashToken(token), userId, email, expiresAt: now + CHANGE_MS, purpose: 'change' } as const;
-  // Only the latest of several counts: its address is the one that is meant.
+  // Only the latest of several requests remains valid.
   await store.write((tx) => insertEmailToken(tx, row, 1, now));
   postConfirmation(people, email, token, (await getUserByEmail(store, email)) !== undefined);
   return { sent: true };
 }
 
 /**
- * Makes the address that a link was sent to the user's own, in the write that takes the link; it counts as confirmed. Gives
- * what to do once that is stored: a letter to the old one. ALREADY_EXISTS USER_EXISTS where somebody else has got it meanwhile.
+ * Makes the linked address the user's own, and verified, in the write that consumes the link. Returns a function for
+ * after the write, which notifies the old address. ALREADY_EXISTS USER_EXISTS if another user has taken the address.
  */
 export async function takeEmail(people: People, tx: Tx, user: UserRow, email: string, at: number): Promise<() => void> {
   await moveTo(tx, user, { email, emailVerified: true }, { userId: user.id, through: 'link' }, at);
@@ -64,7 +63,7 @@ export async function takeEmail(people: People, tx: Tx, user: UserRow, email: st
   };
 }
 
-/** Data bound to the address moves with it; pending links of the old address become void. */
+/** Moves data bound to the address. Pending links of the old address become void. */
 async function moveTo(
   tx: Tx,
   user: UserRow,
@@ -85,15 +84,15 @@ function postConfirmation(people: People, email: string, token: string, isTaken:
   post(people, {
     to: email,
     subject: isTaken ? 'You have an account at Dormouse' : 'Confirm your new e-mail address for Dormouse',
-    text: `Somebody with an account at ${baseUrl} wants to have this e-mail address for it.
+    text: `Somebody with an account at ${baseUrl} asked to use this e-mail address for it.
 
 ${
   isTaken
-    ? `It has an account already: sign in at ${baseUrl}/sign-in`
-    : `If that is you, open this link within a day:\n\n${baseUrl}/verify-email?token=${token}`
+    ? `This address already has an account: sign in at ${baseUrl}/sign-in`
+    : `If it was you, open this link within a day:\n\n${baseUrl}/verify-email?token=${token}`
 }
 
-If it was not you, do nothing.
+If it was not you, ignore this e-mail.
 `,
   });
 }
@@ -102,7 +101,7 @@ function postChanged(people: People, oldEmail: string): void {
   post(people, {
     to: oldEmail,
     subject: 'The e-mail address of your Dormouse account was changed',
-    text: `Your account at ${people.config.baseUrl} has another e-mail address now. Letters go there, and it is what signs you in.
+    text: `Your account at ${people.config.baseUrl} now has another e-mail address. Use it to sign in.
 
 If it was not you, ask whoever runs ${people.config.baseUrl} for help.
 `,

@@ -3,13 +3,13 @@ import { bigint, id, text } from '../../store/columns.ts';
 import { countOf } from '../../store/count.ts';
 import type { Sql, Tx } from '../../store/writer.ts';
 
-/** An address that an operator lets make an account. */
+/** An operator's invitation of an address to create an account. */
 export interface AccountInvitationRow {
   id: string;
   /** SHA-256 of the link's token, hex. */
   hash: string;
   email: string;
-  /** The operator's user. */
+  /** The user id of the operator. */
   invitedBy: string;
   createdAt: number;
   expiresAt: number;
@@ -21,19 +21,19 @@ export const accountInvitations = new EntitySchema<AccountInvitationRow>({
   uniques: [{ columns: ['hash'] }, { columns: ['email'] }],
 });
 
-/** Adds an invitation, in place of an earlier one to the same address; with it expired ones go. */
+/** Adds an invitation and replaces an earlier one to the same address. Also deletes expired ones. */
 export async function putAccountInvitation(tx: Tx, row: AccountInvitationRow): Promise<void> {
   const sql = 'DELETE FROM "account_invitations" WHERE "email" = $1 OR "expiresAt" <= $2';
   await tx.run(sql, [row.email, row.createdAt]);
   await tx.manager.insert(accountInvitations, row);
 }
 
-/** By the hash of the link's token. Includes expired ones: the caller checks the row. */
+/** Returns an invitation by the hash of its token. Includes expired ones: the caller checks the row. */
 export async function getAccountInvitation(db: Sql, hash: string): Promise<AccountInvitationRow | undefined> {
   return (await db.query<AccountInvitationRow>('SELECT * FROM "account_invitations" WHERE "hash" = $1', [hash]))[0];
 }
 
-/** Invitations that still work, newest first, with the address of who has invited; '' where that user is gone. */
+/** Returns valid invitations, newest first, with the inviter's address; '' if that user is gone. */
 export async function listAccountInvitations(
   db: Sql,
   now: number,
@@ -51,7 +51,7 @@ export async function countAccountInvitations(db: Sql, now: number): Promise<num
   return countOf(db, sql, [now]);
 }
 
-/** Deletes an invitation and returns its address; undefined for an unknown id. */
+/** Deletes an invitation. Returns its address; undefined for an unknown id. */
 export async function deleteAccountInvitation(tx: Tx, invitationId: string): Promise<string | undefined> {
   const sql = 'SELECT "email" FROM "account_invitations" WHERE "id" = $1';
   const [row] = await tx.query<{ email: string }>(sql, [invitationId]);
@@ -59,7 +59,7 @@ export async function deleteAccountInvitation(tx: Tx, invitationId: string): Pro
   return row?.email;
 }
 
-/** To be called where an address gets an account, however that is made. */
+/** Call it when an address gets an account in any way. */
 export async function deleteAccountInvitationTo(tx: Tx, email: string): Promise<void> {
   await tx.run('DELETE FROM "account_invitations" WHERE "email" = $1', [email]);
 }

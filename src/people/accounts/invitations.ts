@@ -18,24 +18,24 @@ import {
 
 /** How long a link works. */
 const INVITATION_MS = 7 * DAY_MS;
-/** Open at a time. */
+/** Limit of open invitations. */
 const MOST_INVITATIONS = 1_000;
 const TOKEN = /^[\w-]{43}$/;
 
-/** The invitation as the operator gets it. */
+/** An invitation, returned to the operator. */
 export interface Invited {
   invitationId: string;
-  /** Shown this once: only its hash is kept. */
+  /** Returned only once, because only the hash is stored. */
   link: string;
   expiresAt: number;
-  /** Whether a letter with the link is on its way; false: there is no mail server, and the operator passes it on. */
+  /** Whether the link was e-mailed. If false, there is no mail server, and the operator passes it on. */
   sent: boolean;
 }
 
 /**
- * Lets an address make an account within seven days, once, also where sign-up is closed; an earlier invitation to it ends. The
- * letter is posted where there is a mail server. ALREADY_EXISTS USER_EXISTS; RESOURCE_EXHAUSTED MAX_INVITATIONS, or for too
- * many letters.
+ * Creates a link with which an address can create an account, once within seven days, even if sign-up is closed. It
+ * replaces an earlier invitation and is e-mailed if there is a mail server. ALREADY_EXISTS USER_EXISTS;
+ * RESOURCE_EXHAUSTED MAX_INVITATIONS, or for too many e-mails.
  */
 export async function inviteToSignUp(people: People, principal: Principal, email: string): Promise<Invited> {
   const { store, clock, config, loginLimits } = people;
@@ -85,12 +85,15 @@ export async function cancelInvitation(
   });
 }
 
-/** Whether a text may be the token of an operator's invitation; those of links that anybody may ask for look otherwise. */
+/** Whether a text has the format of an operator's invitation token, as opposed to that of self-requested links. */
 export function isInvitation(token: string): boolean {
   return TOKEN.test(token);
 }
 
-/** The address that a link's token lets make an account; undefined where it lets none: unknown, used, taken back or too old. */
+/**
+ * Returns the address for which a link's token allows an account; undefined if the token is unknown, used, cancelled or
+ * expired.
+ */
 export async function invitedEmail(
   { store, clock, secret, config }: People,
   token: string,
@@ -112,12 +115,12 @@ export async function useInvitation(tx: Tx, email: string, token: string, now: n
 function postInvitation(people: People, email: string, link: string): void {
   post(people, {
     to: email,
-    subject: 'Make your account at Dormouse',
-    text: `Whoever runs ${people.config.baseUrl} gives you an account there. Open this link within seven days to make it:
+    subject: 'Create your account at Dormouse',
+    text: `Whoever runs ${people.config.baseUrl} invites you to create an account. Open this link within seven days:
 
 ${link}
 
-If you expect no such letter, do nothing.
+If you did not expect this e-mail, ignore it.
 `,
   });
 }

@@ -8,8 +8,8 @@ import type { People } from '../people.ts';
 import { type UserRow, countOperators, findUserOfAccount, setUserOperator } from '../rows.ts';
 
 /**
- * Makes an account's user an operator of this installation, or ends that, at once. PERMISSION_DENIED unless the caller's
- * session has given the password lately, so that neither a leaked key nor an open browser makes operators; NOT_FOUND
+ * Grants or revokes operator rights of an account's user, effective at once. PERMISSION_DENIED unless the session's
+ * password was given recently, so that neither a leaked key nor an open browser can create operators; NOT_FOUND
  * ACCOUNT_NOT_FOUND; FAILED_PRECONDITION LAST_OPERATOR.
  */
 export async function setOperator(
@@ -24,7 +24,7 @@ export async function setOperator(
     const user = await userOfAccount(tx, accountId);
     if (user.operator === operator) return undefined;
     if (!operator && (await countOperators(tx)) < 2) {
-      const message = 'This is the only operator: make another account one first.';
+      const message = 'This is the only operator. Make another account an operator first.';
       throw new StatusError('FAILED_PRECONDITION', 'LAST_OPERATOR', message);
     }
     await setUserOperator(tx, user.id, operator);
@@ -37,7 +37,7 @@ export async function setOperator(
   accessChanges.announce({ userId: changed });
 }
 
-/** Whose account it is. NOT_FOUND ACCOUNT_NOT_FOUND. */
+/** Returns the account's user. Throws NOT_FOUND ACCOUNT_NOT_FOUND. */
 export async function userOfAccount(db: Sql, accountId: string): Promise<UserRow> {
   const user = await findUserOfAccount(db, accountId);
   if (user) return user;

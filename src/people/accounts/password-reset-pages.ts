@@ -12,7 +12,7 @@ import { NO_MAIL, isResetToken, requestPasswordReset, resetPasswordByLink } from
 const FORGOTTEN = '/sign-in/forgotten';
 const NEW_PASSWORD = '/sign-in/new-password';
 
-/** For who has forgotten the password: where a letter is asked for, and where its link leads. */
+/** Pages for a forgotten password: the request of a link, and the link's target. */
 export function mountPasswordReset(serve: Serve, people: People): void {
   const askPage = (request: PageRequest, email = '', problem?: Problem) =>
     people.config.mail ? letterPage(request, email, problem) : noMailPage(problem);
@@ -89,7 +89,7 @@ function noMailPage(problem?: Problem): Page {
   return { title: 'Forgot your password?', main, ...(problem && { status: problem.status }) };
 }
 
-/** One page whether or not the address has an account. */
+/** Returns the same page whether or not the address has an account. */
 function sentPage(): Page {
   const main = html`<section class="card narrow">
     <h1>Check your e-mail</h1>

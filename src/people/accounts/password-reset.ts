@@ -15,26 +15,26 @@ import { type People, post } from '../people.ts';
 import { type UserRow, getUser, getUserByEmail, replacePassword } from '../rows.ts';
 import { userOfAccount } from './operators.ts';
 
-/** How long a link works that somebody has had sent to themselves, and one that an operator passes on. */
+/** Lifetimes of a link that a user requested, and of one that an operator passes on. */
 const RESET_MS = 30 * MINUTE_MS;
 const OPERATORS_RESET_MS = DAY_MS;
-/** Open tokens of one user: any of several letters may be the one that arrived. */
+/** Open tokens per user. Each of several e-mails must work, because any may be the one that arrives. */
 const MOST_TOKENS = 3;
 const TOKEN = /^[\w-]{43}$/;
 
-/** The reset link as the operator gets it. */
+/** A reset link, returned to the operator. */
 export interface ResetLink {
-  /** Shown this once: only its hash is kept. */
+  /** Returned only once, because only the hash is stored. */
   link: string;
   expiresAt: number;
-  /** Whether a letter with the link is on its way; false: there is no mail server, and the operator passes it on. */
+  /** Whether the link was e-mailed. If false, there is no mail server, and the operator passes it on. */
   sent: boolean;
 }
 
 /**
- * Sends an address the link to choose a new password with, where it has an account; an address that has none gets nothing. It
- * answers alike in both cases, and does as much before it does. FAILED_PRECONDITION MAIL_NOT_SET without a mail server;
- * RESOURCE_EXHAUSTED for too many from or to an address.
+ * E-mails a link for a new password to an address that has an account; other addresses get nothing. Both cases return
+ * the same after the same work. FAILED_PRECONDITION MAIL_NOT_SET without a mail server; RESOURCE_EXHAUSTED for too many
+ * from or to an address.
  */
 export async function requestPasswordReset(
   people: People,
@@ -57,11 +57,12 @@ export async function requestPasswordReset(
 
 /** The hint if e-mail is not set up. */
 export const NO_MAIL =
-  'No mail is sent from here. Ask whoever runs this installation: an operator can give you a link, and who has the machine itself a new password (npm run reset-password).';
+  'E-mail is not set up here. Ask your administrator for a reset link, or run npm run reset-password on the machine.';
 
 /**
- * Makes a link with which an account's user chooses another password, and sends it where there is a mail server. PERMISSION_DENIED
- * unless the caller's session has given the password lately; NOT_FOUND ACCOUNT_NOT_FOUND; RESOURCE_EXHAUSTED for too many letters.
+ * Creates a link for a new password of an account's user, and e-mails it if there is a mail server. PERMISSION_DENIED
+ * unless the session's password was given recently; NOT_FOUND ACCOUNT_NOT_FOUND; RESOURCE_EXHAUSTED for too many
+ * e-mails.
  */
 export async function makeResetLink(
   people: People,
@@ -90,10 +91,9 @@ export async function isResetToken({ store, clock }: People, token: string): Pro
 }
 
 /**
- * Consumes the token of a link and sets the password: all browsers of the user are signed out, their other links become
- * void, and an e-mail notifies them. API keys, connected apps and the second factor stay. FAILED_PRECONDITION
- * LINK_INVALID for a token that is unknown, used or expired; RESOURCE_EXHAUSTED for too many wrong ones from an
- * address; UNAVAILABLE BUSY.
+ * Consumes a link's token and sets the password. Signs out all browsers of the user, voids their other links and
+ * notifies them by e-mail. API keys, connected apps and the second factor stay. FAILED_PRECONDITION LINK_INVALID if the
+ * token is unknown, used or expired; RESOURCE_EXHAUSTED for too many wrong ones from an address; UNAVAILABLE BUSY.
  */
 export async function resetPasswordByLink(
   people: People,
@@ -145,7 +145,7 @@ function postReset(people: People, email: string, link: string, life: string): v
 
 ${link}
 
-If you did not ask for it, do nothing: your password stays as it is.
+If you did not request it, ignore this e-mail. Your password stays unchanged.
 `,
   });
 }
@@ -157,7 +157,7 @@ function postChanged(people: People, email: string): void {
     subject: 'Your Dormouse password was changed',
     text: `The password of your account at ${people.config.baseUrl} was changed with a link. All browsers are signed out.
 
-If it was not you, choose another one now, then look at your API keys and connected apps, which go on working:
+If it was not you, choose a new one now, then review your API keys and connected apps, which keep working:
 
 ${people.config.baseUrl}/sign-in/forgotten
 `,

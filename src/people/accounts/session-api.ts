@@ -15,9 +15,9 @@ const requestPasswordResetOperation = (people: People) =>
     path: '/v1/session/me:requestPasswordReset',
     summary: 'Ask for a link to choose a new password with',
     description:
-      'Sends it to the address, where that has an account; the answer is the same where it has none. The link works for half an hour, ' +
+      'Sends a link to the address if it has an account. The answer is always the same. The link works for half an hour, ' +
       'once, for ResetPassword.',
-    precondition: 'mail must be set up here: where it is not, an operator makes the link (MakeResetLink).',
+    precondition: 'e-mail must be set up here. Otherwise an operator creates the link (MakeResetLink).',
     body: message({ email: Email }).meta({ id: 'RequestPasswordResetRequest' }),
     reply: Nothing,
     async run({ body, browser }) {
@@ -32,11 +32,11 @@ const resetPasswordOperation = (people: People) =>
     id: 'ResetPassword',
     method: 'post',
     path: '/v1/session/me:resetPassword',
-    summary: 'Choose another password',
+    summary: 'Choose a new password',
     description:
-      'Takes the token of the link. All sessions of the user end, and none begins: sign in. API keys, connected apps and the second ' +
-      'factor stay. A letter tells of it.',
-    precondition: 'the link must not have been used, nor be too old.',
+      'Accepts the token of the link. All sessions of the user end; sign in again. API keys, connected apps and the second ' +
+      'factor stay. An e-mail confirms it.',
+    precondition: 'the link must be unused and not expired.',
     body: message({ token: text(128), password: NewPassword }).meta({ id: 'ResetPasswordRequest' }),
     reply: Nothing,
     async run({ body, browser }) {
@@ -58,12 +58,12 @@ const changeEmailOperation = (people: People) =>
     precondition: 'it must be another address than the present one.',
     body: message({ email: Email, password: Password }).meta({ id: 'ChangeEmailRequest' }),
     reply: z
-      .object({ sent: reply.flag.describe('A letter is on its way; false: the address is changed.') })
+      .object({ sent: reply.flag.describe('Whether a confirmation was e-mailed; false: the address is changed.') })
       .meta({ id: 'ChangeEmailResponse' }),
     run: async ({ principal, body, browser }) => changeEmail(people, principal, body, browser),
   });
 
-/** Operations for a lost password and a new address. */
+/** Operations for a lost password or a new address. */
 export const recoveryOperations = (people: People): readonly SessionOperation[] => [
   requestPasswordResetOperation(people),
   resetPasswordOperation(people),

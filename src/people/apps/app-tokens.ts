@@ -17,7 +17,7 @@ import {
 /** The fields of a new app token. `scope` is in the format of RFC 6749 §3.3: separated by blanks. */
 export type NewAppToken = Pick<AppTokenRow, 'clientId' | 'userId' | 'scope' | 'createdAt'>;
 
-/** A token ends when it has not been used for so long: half a year. */
+/** Lifetime of an unused token. */
 export const APP_TOKEN_MS = 180 * DAY_MS;
 
 interface Known {
@@ -29,7 +29,7 @@ interface Known {
 const USE_NOTED_EVERY_MS = MINUTE_MS;
 const memoryOf = createCredentialMemory<Known>();
 
-/** Makes a token and the row to store for it. The token itself is nowhere else: it is handed out once. */
+/** Creates a token and its row. The token is not stored and is shown only once. */
 export function mintAppToken(wanted: NewAppToken): { token: string; row: AppTokenRow } {
   const token = mintToken('app');
   const expiresAt = wanted.createdAt + APP_TOKEN_MS;
@@ -52,13 +52,13 @@ export async function authenticateApp(store: Store, clock: Clock, token: string)
   if (now - known.useNotedAt >= USE_NOTED_EVERY_MS) {
     known.useNotedAt = now;
     known.expiresAt = now + APP_TOKEN_MS;
-    // A courtesy to the token's user: a call does not fail for it.
+    // Best effort: the call must not fail because of it.
     store.write((tx) => touchAppToken(tx, known.principal.tokenId, now, now + APP_TOKEN_MS)).catch(() => {});
   }
   return known.principal;
 }
 
-/** Ends all that an app holds of a user: once this resolves, no call passes with it. False where it holds nothing. */
+/** Revokes all of an app's tokens for a user. Once this resolves, they are refused. Returns false without any. */
 export async function revokeApp(
   { store, clock }: { store: Store; clock: Clock },
   { userId, accountId }: { userId: string; accountId: string },
@@ -77,8 +77,8 @@ export async function revokeApp(
 }
 
 /**
- * Revokes one token for the app that holds it: once this resolves, it is refused. False if the app has no such token
- * (RFC 7009 §2.2 answers that alike).
+ * Revokes one token of an app. Once this resolves, it is refused. Returns false if the app has no such token; RFC 7009
+ * §2.2 requires the same answer to the client.
  */
 export async function revokeAppToken(
   { store, clock }: { store: Store; clock: Clock },
@@ -98,7 +98,7 @@ export async function revokeAppToken(
   return revoked;
 }
 
-/** To be called once a change of an app is stored that decides whether its tokens are good. */
+/** Call it once a change that affects the validity of an app's tokens is stored. */
 export function forgetTokensOf(store: Store, clientId: string): void {
   memoryOf(store).forget(({ principal }) => principal.clientId === clientId);
 }

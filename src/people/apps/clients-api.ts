@@ -28,7 +28,7 @@ const Client = z
   })
   .meta({ id: 'Client' });
 
-/** People read it in front of "wants to see your servers": nothing invisible, nothing that turns the text around. */
+/** Shown before "wants to see your servers", so it must not contain invisible or direction-changing characters. */
 const AppName = line(64)
   .trim()
   .min(1, 'is required')
@@ -125,7 +125,7 @@ const enableClientOperation = (needs: Needs) =>
     },
   });
 
-/** The registry of apps. */
+/** Operations on registered apps. */
 export const clientOperations = (needs: Needs): readonly Operation[] => [
   listClientsOperation(needs),
   registerClientOperation(needs),

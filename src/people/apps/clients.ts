@@ -8,11 +8,11 @@ import { auditActorOf, recordAudit, withReason } from '../audit/audit.ts';
 import { forgetTokensOf } from './app-tokens.ts';
 import { type ClientRow, getClient, insertClient, setClientDisabledAt } from './client-rows.ts';
 
-/** An app as an operator registers it. Users see `name` and `homepage` before they approve it. */
+/** The fields of a new app. Users see `name` and `homepage` before they approve it. */
 export interface NewClient {
   name: string;
   homepage: string;
-  /** The most that its grants may ask for, of `APP_SCOPES`. */
+  /** The scopes its grants may request, of `APP_SCOPES`. */
   scopes: readonly Scope[];
 }
 
@@ -22,13 +22,13 @@ export interface ClientServices {
   clock: Clock;
 }
 
-/** The scope of a grant that requests none. */
+/** The scope of grants that request none. */
 const DEFAULT_SCOPE: Scope = 'servers:list';
 const CLIENT_ID = /^[\w-]{1,64}$/;
 /** RFC 6749 §3.3 separates scopes by blanks. */
 const SEPARATOR = / +/;
 
-/** Registers a third-party app. The row's id is its `client_id`, which is no secret. */
+/** Registers a third-party app. The row's id is its `client_id`, which is not secret. */
 export async function registerClient(
   { store, clock }: ClientServices,
   operator: Principal,
@@ -44,7 +44,7 @@ export async function registerClient(
   return row;
 }
 
-/** Shuts an app out: once this resolves it gets no grant, and none of its tokens passes. NOT_FOUND CLIENT_NOT_FOUND. */
+/** Disables an app: once this resolves, it gets no grants and its tokens are refused. NOT_FOUND CLIENT_NOT_FOUND. */
 export async function disableClient(
   services: ClientServices,
   operator: Principal,
@@ -54,7 +54,7 @@ export async function disableClient(
   return setDisabled(services, operator, id, { disabled: true, reason });
 }
 
-/** Lets an app in again, with the tokens that it has. NOT_FOUND CLIENT_NOT_FOUND. */
+/** Enables an app again, along with its existing tokens. NOT_FOUND CLIENT_NOT_FOUND. */
 export async function enableClient(
   services: ClientServices,
   operator: Principal,
@@ -64,20 +64,20 @@ export async function enableClient(
   return setDisabled(services, operator, id, { disabled: false, reason });
 }
 
-/** The app with this `client_id`; undefined for one that is malformed, not registered, or disabled. */
+/** Returns the app with this `client_id`; undefined if it is malformed, not registered, or disabled. */
 export async function findClient(db: Sql, id: string): Promise<ClientRow | undefined> {
   const client = CLIENT_ID.test(id) ? await getClient(db, id) : undefined;
   return client?.disabledAt === null ? client : undefined;
 }
 
-/** Whether grants of this client may go on; those of the command-line client (null) always. */
+/** Whether grants of this client can proceed; always true for the command-line client (null). */
 export async function isAdmitted(db: Sql, clientId: string | null): Promise<boolean> {
   return clientId === null || (await findClient(db, clientId)) !== undefined;
 }
 
 /**
- * The scope of a grant, each name once: what is asked for, or the default where that is nothing. Undefined where the app
- * is not registered for all of it.
+ * Returns a grant's scope without duplicates: the requested one, or the default if empty. Undefined if the app is not
+ * registered for all of it.
  */
 export function scopeOf(client: ClientRow, asked: string): string | undefined {
   const names = new Set(asked.split(SEPARATOR).filter((name) => name !== ''));

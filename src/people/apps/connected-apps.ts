@@ -4,7 +4,7 @@ import type { BrowserSessionServices } from '../browser-sessions.ts';
 import { revokeApp } from './app-tokens.ts';
 import { type ConnectedApp, listConnectedApps } from './token-rows.ts';
 
-/** The apps the caller has let in, in the order they were. */
+/** Returns the apps that the caller has approved, in order of approval. */
 export async function connectedAppsOf(
   { store, clock }: Pick<BrowserSessionServices, 'store' | 'clock'>,
   { userId }: SessionPrincipal,
@@ -12,7 +12,7 @@ export async function connectedAppsOf(
   return listConnectedApps(store, userId, clock.now());
 }
 
-/** Ends all that an app holds of the caller: once this resolves, no call passes with it. NOT_FOUND APP_NOT_FOUND. */
+/** Revokes an app's tokens for the caller. Once this resolves, they are refused. NOT_FOUND APP_NOT_FOUND. */
 export async function disconnectApp(
   services: BrowserSessionServices,
   principal: SessionPrincipal,

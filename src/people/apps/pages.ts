@@ -10,7 +10,7 @@ import type { ConnectedApp } from './token-rows.ts';
 
 const DONE: Record<string, string> = { revoked: 'App disconnected.' };
 
-/** Profile, Integrations, Connected apps: what was let in by a device's code, and how to end it. */
+/** Profile, Integrations, Connected apps: apps approved by device code, and their removal. */
 export function mountApps(serve: Serve, services: BrowserSessionServices): void {
   serve.signedIn('/profile/apps', async (request) => {
     const apps = await connectedAppsOf(services, request.principal);

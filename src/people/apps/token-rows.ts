@@ -13,7 +13,7 @@ export interface AppTokenRow {
   createdAt: number;
   lastUsedAt: number | null;
   revokedAt: number | null;
-  /** Moves on with each use. */
+  /** Extended by each use. */
   expiresAt: number;
 }
 
@@ -35,7 +35,7 @@ export const appTokens = new EntitySchema<AppTokenRow>({
   foreignKeys: [ofUser, { target: 'clients', columnNames: ['clientId'], referencedColumnNames: ['id'] }],
 });
 
-/** An app token together with what its user and its app are. */
+/** An app token with the state of its user and app. */
 export interface AppTokenOfUser extends AppTokenRow {
   accountId: string;
   /** When the operator disabled the app; null while it is enabled. */
@@ -47,13 +47,13 @@ export interface ConnectedApp {
   clientId: string;
   name: string;
   homepage: string;
-  /** The scopes of its tokens, each once. */
+  /** The scopes of its tokens, without duplicates. */
   scopes: string[];
-  /** When the first of them was handed out. */
+  /** When its first live token was issued. */
   connectedAt: number;
   /** Null: never. */
   lastUsedAt: number | null;
-  /** When the last of them ends unless it is used before. */
+  /** When its last token expires unless used before. */
   expiresAt: number;
 }
 
@@ -63,7 +63,7 @@ export async function insertAppToken(tx: Tx, row: AppTokenRow): Promise<void> {
   await tx.manager.insert(appTokens, row);
 }
 
-/** By `hashToken` of the whole token. Includes revoked ones and those of disabled apps: the caller checks the row. */
+/** Returns a token by its `hashToken`. Includes revoked ones and those of disabled apps: the caller checks the row. */
 export async function getAppTokenByHash(db: Sql, hash: string): Promise<AppTokenOfUser | undefined> {
   const [row] = await db.query<AppTokenOfUser>(
     `SELECT t.*, u."accountId", c."disabledAt" AS "clientDisabledAt" FROM "app_tokens" t
@@ -73,27 +73,27 @@ export async function getAppTokenByHash(db: Sql, hash: string): Promise<AppToken
   return row;
 }
 
-/** Notes a use and until when the token is good by it, at most one a minute. */
+/** Records a use and the new expiry, at most once a minute. */
 export async function touchAppToken(tx: Tx, id: string, at: number, expiresAt: number): Promise<void> {
   const sql =
     'UPDATE "app_tokens" SET "lastUsedAt" = $1, "expiresAt" = $2 WHERE "id" = $3 AND COALESCE("lastUsedAt", 0) <= $4';
   await tx.run(sql, [at, expiresAt, id, at - USE_NOTED_EVERY_MS]);
 }
 
-/** Marks one token; false where it is revoked already. Use `revokeAppToken` of `app-tokens.ts`. */
+/** Marks one token as revoked; false if it already is. Use `revokeAppToken` of `app-tokens.ts`. */
 export async function markAppTokenRevoked(tx: Tx, id: string, at: number): Promise<boolean> {
   const sql = 'UPDATE "app_tokens" SET "revokedAt" = $1 WHERE "id" = $2 AND "revokedAt" IS NULL';
   return (await tx.run(sql, [at, id])) > 0;
 }
 
-/** Marks all tokens that an app has of a user, and says how many those were. Use `revokeApp` of `app-tokens.ts`. */
+/** Marks all of an app's tokens for a user as revoked and returns their number. Use `revokeApp` of `app-tokens.ts`. */
 export async function markAppTokensRevoked(tx: Tx, userId: string, clientId: string, at: number): Promise<number> {
   const sql =
     'UPDATE "app_tokens" SET "revokedAt" = $1 WHERE "userId" = $2 AND "clientId" = $3 AND "revokedAt" IS NULL';
   return tx.run(sql, [at, userId, clientId]);
 }
 
-/** The apps that hold live tokens of a user, in the order they were connected; disabled ones too. */
+/** Returns the apps with live tokens of a user, in order of approval, including disabled ones. */
 export async function listConnectedApps(db: Sql, userId: string, now: number): Promise<ConnectedApp[]> {
   const rows = await db.query<AppTokenRow & { name: string; homepage: string }>(
     `SELECT t.*, c."name", c."homepage" FROM "app_tokens" t JOIN "clients" c ON c."id" = t."clientId"

@@ -7,46 +7,48 @@ import { insertAudit, pruneAudit, userOfKey } from './rows.ts';
 
 /** The actor of an entry. */
 export interface AuditActor {
-  /** '' where no user does. */
+  /** '' if the actor is not a user. */
   userId: string;
-  /** Through what: `key key_…`, `app <client id>`, `session`, `player Steve`, `schedule …`, `system idle`. */
+  /**
+   * The credential or origin: `key key_…`, `app <client id>`, `session`, `player Steve`, `schedule …`, `system idle`.
+   */
   through: string;
 }
 
-/** The content of an entry. Never put a secret in here. */
+/** The content of an entry. Must not contain secrets. */
 export interface AuditEntry {
   /** `server.start`, `key.mint`, … */
   action: string;
-  /** The account whose audit log it belongs to: for a server, its owner's. */
+  /** The account whose audit log gets the entry: for a server, its owner's. */
   accountId: string;
-  /** Absent where it is not about a server. */
+  /** Absent unless the entry is about a server. */
   serverId?: string;
-  /** A few words on what exactly. */
+  /** Details in a few words. */
   detail?: string;
   at: number;
 }
 
-/** One step of a server's machine, as it is stored. */
+/** One stored step of a server's machine. */
 export interface ServerStep {
   at: number;
-  /** The event's name; `CREATE` for the first step of all. */
+  /** The event's name; `CREATE` for the first step. */
   event: string;
   from: string;
   to: string;
   cause: Cause;
-  /** Somebody sent the event; the cause is theirs. */
+  /** The event was sent by the actor named in `cause`. */
   sent?: boolean;
   /** The job that is queued or running on the sleeping server. */
   job?: Job | null;
-  /** The code of the failure that the step is due to. */
+  /** The code of the failure that caused the step. */
   failure?: string | undefined;
 }
 
 const DETAIL_CHARS = 512;
-/** One entry in so many looks for those that may go. */
+/** Chance per entry of deleting old entries. */
 const PRUNE_CHANCE = 1 / 500;
 
-/** Writes an entry into the audit log, in the write of what it is about. */
+/** Adds an audit entry. Call it in the write of the change. */
 export async function recordAudit(tx: Tx, actor: AuditActor, entry: AuditEntry): Promise<void> {
   const { action, accountId, serverId = '', detail = '', at } = entry;
   const text = detail === '' ? actor.through : `${actor.through}; ${detail}`;
@@ -56,7 +58,7 @@ export async function recordAudit(tx: Tx, actor: AuditActor, entry: AuditEntry):
     serverId,
     userId: actor.userId,
     action,
-    // Names of players and the like come from outside.
+    // Player names, for example, come from outside.
     detail: text
       .replaceAll(/\p{Cc}/gu, ' ')
       .toWellFormed()
@@ -67,7 +69,7 @@ export async function recordAudit(tx: Tx, actor: AuditActor, entry: AuditEntry):
   if (Math.random() < PRUNE_CHANCE) await pruneAudit(tx, row);
 }
 
-/** Writes the entry of a step of a server's machine, if somebody took the step or something went wrong in it. */
+/** Adds the audit entry of a machine's step if it was requested or failed. */
 export async function recordStep(tx: Tx, server: OwnedServer, step: ServerStep): Promise<void> {
   const job = step.event === 'MAINTAIN' ? step.job : undefined;
   const commanded = job?.kind ?? COMMANDS[step.event];
@@ -82,12 +84,12 @@ export async function recordStep(tx: Tx, server: OwnedServer, step: ServerStep):
   await recordAudit(tx, actor, { action, accountId: server.accountId, serverId: server.id, detail, at: step.at });
 }
 
-/** Returns the detail with the reason if one was given: `app_1 Launcher: it asks for passwords`. */
+/** Returns the detail, with the reason if there is one: `app_1 Launcher: it asks for passwords`. */
 export function withReason(detail: string, reason: string | undefined): string {
   return reason === undefined ? detail : `${detail}: ${reason}`;
 }
 
-/** The caller as the audit log names it. */
+/** Returns the caller as the actor of an audit entry. */
 export function auditActorOf(principal: Principal): AuditActor {
   const { userId } = principal;
   switch (principal.kind) {
@@ -115,11 +117,12 @@ const COMMANDS: Record<string, string> = {
   DELETE: 'server.delete',
 };
 
-/** A fact that an operator has told. */
+/** The action of an event sent by an operator. */
 const SENT = 'server.alarm';
 
 /**
- * The action of a step that no command asked for: the service's own decision, or a failure. Plain progress has none.
+ * Returns the action of a step without a command: the service's own decision, or a failure. Undefined for plain
+ * progress.
  */
 function consequence({ from, to, cause }: ServerStep): string | undefined {
   if (from === to) return undefined;
@@ -130,7 +133,7 @@ function consequence({ from, to, cause }: ServerStep): string | undefined {
   return cause.id === 'crash' ? 'server.crash' : 'server.restart';
 }
 
-/** The actor of a step without a request. A cause of another kind names the person whose action led here. */
+/** Returns the actor of a step without a request. A cause of another kind names the person whose action led to it. */
 function systemOf({ kind, id }: Cause): AuditActor {
   return { userId: '', through: kind === 'system' ? `system ${id}` : 'system' };
 }

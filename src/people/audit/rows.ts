@@ -4,14 +4,14 @@ import { DAY_MS } from '../../kernel/units.ts';
 import type { Sql, Tx } from '../../store/writer.ts';
 import type { OwnedServer } from '../members/owned-servers.ts';
 
-/** One audit entry: actor, credential, action and time. Never holds a secret. */
+/** One audit entry: actor, credential, action and time. Must not contain secrets. */
 export interface AuditRow {
   /** Sorts by time. */
   id: string;
   accountId: string;
-  /** '' where it is not about a server. */
+  /** '' unless the entry is about a server. */
   serverId: string;
-  /** '' where no user did it: a player, a schedule, the system. */
+  /** '' if the actor is not a user, but a player, a schedule or the system. */
   userId: string;
   /** `server.start`, `key.mint`, … */
   action: string;
@@ -42,13 +42,17 @@ export async function insertAudit(tx: Tx, row: AuditRow): Promise<void> {
   );
 }
 
-/** Entries of one action that an account keeps, and for how long: a flood of one action leaves the entries of others alone. */
+/**
+ * Limit of entries per action and account, so that a flood of one action does not displace others, and their lifetime.
+ */
 const MOST_OF_ACTION = 5_000;
 const KEPT_MS = 400 * DAY_MS;
-/** Removed in one write at most. */
+/** Limit of entries deleted in one write. */
 const STEP = 2_000;
 
-/** Removes the oldest entries like this one, as far as there are too many, and the account's oldest of all that have expired. */
+/**
+ * Deletes the oldest entries of this action beyond the limit, and the account's oldest expired entries of any action.
+ */
 export async function pruneAudit(
   tx: Tx,
   { accountId, action, createdAt }: Pick<AuditRow, 'accountId' | 'action' | 'createdAt'>,
@@ -68,8 +72,8 @@ export async function pruneAudit(
 }
 
 /**
- * Lists the entries of an account, its keys, apps, members and sessions, newest first; of its servers only creation and
- * deletion.
+ * Returns the entries of an account, its keys, apps, members and sessions, newest first; of its servers only creation
+ * and deletion.
  */
 export async function listAccountAudit(db: Sql, accountId: string, limit: number): Promise<AuditRow[]> {
   return db.query<AuditRow>(
@@ -81,8 +85,8 @@ export async function listAccountAudit(db: Sql, accountId: string, limit: number
 }
 
 /**
- * Lists the entries of a server, newest first; with `members` also its invitations. Never those of an earlier server
- * with the same id, which may have belonged to another account.
+ * Returns the entries of a server, newest first; with `members` also those of its invitations. Excludes those of an
+ * earlier server with the same id, which may have belonged to another account.
  */
 export async function listServerAudit(
   db: Sql,
@@ -97,7 +101,7 @@ export async function listServerAudit(
   );
 }
 
-/** Whose key it is; '' for an unknown one. */
+/** Returns the user of a key; '' for an unknown one. */
 export async function userOfKey(db: Sql, keyId: string): Promise<string> {
   const [row] = await db.query<{ userId: string }>('SELECT "userId" FROM "api_keys" WHERE "id" = $1', [keyId]);
   return row?.userId ?? '';

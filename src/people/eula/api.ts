@@ -14,13 +14,13 @@ interface Needs {
 
 const EulaConsent = z
   .object({
-    accepted: reply.flag.describe("Whether somebody has agreed, so that servers of Mojang's software may run."),
+    accepted: reply.flag.describe('Whether the EULA is accepted, so that servers of Mojang’s software can run.'),
     byOperator: reply.flag.describe(
       'The operator has, for every server of the installation (`MINECRAFT_EULA=accept`).',
     ),
-    acceptedAt: reply.timestamp.describe("When one of the account's own has; null: none has."),
-    userId: reply.text.describe('Who of them.'),
-    url: reply.text.describe('Where it is read.'),
+    acceptedAt: reply.timestamp.describe('When it was accepted; null if it was not.'),
+    userId: reply.text.describe('The user who accepted it.'),
+    url: reply.text.describe('The address of its text.'),
   })
   .meta({ id: 'EulaConsent' });
 
@@ -34,7 +34,7 @@ const getEula = ({ eula }: Needs) =>
     scope: 'servers:read',
     summary: "Ask for the account's consent to Minecraft's EULA",
     description:
-      "Servers of every type but the sandbox run Mojang's software, for which somebody must have agreed to its licence.",
+      'Servers of every type except the sandbox run Mojang’s software, which requires accepting its licence.',
     reply: EulaConsent,
     async run({ params, principal }) {
       const accountId = ownAccount(principal, params.accountId);
@@ -68,5 +68,5 @@ function consentView({ byOperator }: Eula, row: EulaAcceptanceRow | undefined): 
   return { accepted: byOperator || row !== undefined, byOperator, acceptedAt, userId, url };
 }
 
-/** Consent to Mojang's licence. */
+/** Operations on the acceptance of Mojang's EULA. */
 export const eulaOperations = (needs: Needs): readonly Operation[] => [getEula(needs), acceptEula(needs)];

@@ -1,6 +1,6 @@
 /**
- * Promises: software of Mojang's runs only where a person has agreed to Mojang's EULA, for all of an account's servers or, by a
- * setting, for all of the installation's. Never agrees for anybody.
+ * Mojang's software runs only if a person has accepted Mojang's EULA: for all servers of an account, or by a setting
+ * for the whole installation. Never accepts it on anyone's behalf.
  */
 import { EULA_URL, needsEula } from '../../game/eula.ts';
 import type { Principal } from '../../http/principal.ts';
@@ -17,15 +17,15 @@ export interface Licensed {
 }
 
 export interface Eula {
-  /** The operator has agreed for every server of the installation. */
+  /** The operator has accepted it for every server of the installation. */
   readonly byOperator: boolean;
   /** Returns the account's acceptance; undefined without one. */
   of(accountId: string): Promise<EulaAcceptanceRow | undefined>;
-  /** Whether the server needs somebody to have agreed, and somebody has. */
+  /** Whether the server needs the EULA and it is accepted. */
   isAccepted(server: Licensed): Promise<boolean>;
-  /** FAILED_PRECONDITION EULA_NOT_ACCEPTED for a server that needs an acceptance and has none. */
+  /** Throws FAILED_PRECONDITION EULA_NOT_ACCEPTED for a server that needs an acceptance and has none. */
   require(server: Licensed): Promise<void>;
-  /** Agrees for the caller's account. Who has agreed first stays the one who has. */
+  /** Accepts the EULA for the caller's account. The first acceptance stays. */
   accept(principal: Principal): Promise<EulaAcceptanceRow>;
 }
 
@@ -65,7 +65,7 @@ export function createEula({ store, clock, settings }: EulaOptions): Eula {
 
 function notAccepted({ accountId, type }: Licensed): StatusError {
   const message =
-    `Nobody has agreed to Minecraft's licence (EULA, ${EULA_URL}) for the servers of this account yet. Its owner does so once for ` +
+    `No one has accepted Minecraft's licence (EULA, ${EULA_URL}) for the servers of this account yet. Its owner does so once for ` +
     `all of them, on the server's page or by POST /v1/accounts/${accountId}/eula.`;
   return new StatusError('FAILED_PRECONDITION', 'EULA_NOT_ACCEPTED', message, {
     metadata: { accountId, type, eula: EULA_URL },

@@ -2,12 +2,12 @@ import { EntitySchema } from 'typeorm';
 import { bigint, id, ofAccount, ofUser, text } from '../../store/columns.ts';
 import type { Sql, Tx } from '../../store/writer.ts';
 
-/** Somebody has agreed to Mojang's EULA for an account. */
+/** An account's acceptance of Mojang's EULA. */
 export interface EulaAcceptanceRow {
   accountId: string;
   /** The user who accepted. */
   userId: string;
-  /** The address of the text they accepted. */
+  /** The address of the accepted text. */
   url: string;
   acceptedAt: number;
 }

@@ -21,17 +21,17 @@ import type { Sql, Store, Tx } from '../../store/store.ts';
 import { withChange } from './history.ts';
 import { type GrantRow, advanceGrant, getGrant } from './rows.ts';
 
-/** One grant as it is now. */
+/** One grant now. */
 export interface GrantNow {
   answer: GrantAnswer;
   context: GrantContext;
 }
 
-/** A grant after an event, as the write that stores it sees it. */
+/** A grant after an event, for the write that stores it. */
 export interface GrantStep extends GrantNow {
   tx: Tx;
   row: GrantRow;
-  /** Whether the state is another one than before. */
+  /** Whether the state has changed. */
   isChange: boolean;
 }
 
@@ -47,7 +47,7 @@ export interface GrantMessage<Facts, T> {
   follow: (step: GrantStep, facts: Facts) => Promise<T>;
 }
 
-/** The actors of those grants that are being polled or decided. */
+/** The actors of grants that are being polled or decided. */
 export type GrantActors = DurableActors<GrantTypes>;
 
 interface GrantTypes {
@@ -57,7 +57,7 @@ interface GrantTypes {
   now: GrantNow;
 }
 
-/** Longer than two polls are apart. */
+/** Longer than the interval between two polls. */
 const IDLE_MS = MINUTE_MS;
 const MOST_LIVE = 10_000;
 
@@ -69,7 +69,7 @@ export function createGrantActors({ store, clock, log }: { store: Store; clock: 
     revive(row, inspect) {
       const snapshot = JSON.parse(row.snapshot) as GrantSnapshot;
       const { value, context } = snapshot;
-      // Throws for a state that this version does not know; an actor would only fail later.
+      // Throws for a state unknown to this version; an actor would only fail later.
       deviceGrantMachine.resolveState({ value, context });
       const { id, clientId, createdAt: at } = row;
       return createActor(deviceGrantMachine, { input: { id, clientId, scope: context.scope, at }, snapshot, inspect });
@@ -82,9 +82,9 @@ export function createGrantActors({ store, clock, log }: { store: Store; clock: 
 }
 
 /**
- * Gives an event to a grant and resolves once that is stored, with what `follow` made of it in the same write; undefined where
- * there is no such grant. NOT_FOUND GRANT_NOT_FOUND where it does not wait for a decision (any more), FAILED_PRECONDITION
- * CLIENT_DISABLED; UNAVAILABLE where nothing could be stored, and then nothing has happened.
+ * Sends an event to a grant. Resolves, once it is stored, with the result of `follow` in the same write; undefined for
+ * an unknown grant. NOT_FOUND GRANT_NOT_FOUND if it does not wait for a decision; FAILED_PRECONDITION CLIENT_DISABLED;
+ * UNAVAILABLE if it could not be stored, in which case it had no effect.
  */
 export async function sendToGrant<Facts, T>(
   { store, actors }: { store: Sql; actors: GrantActors },
@@ -109,13 +109,13 @@ export async function sendToGrant<Facts, T>(
   });
 }
 
-/** A grant as its row alone shows it. */
+/** Returns a grant as its row alone shows it. */
 export function showDormant({ state, snapshot }: GrantRow): GrantNow {
   const { context } = JSON.parse(snapshot) as GrantSnapshot;
   return { answer: state as GrantAnswer, context };
 }
 
-/** One answer for codes and grants that never were, are over, or were used. */
+/** Returns the same error for unknown, expired and used codes and grants. */
 export function grantNotFound(): StatusError {
   return new StatusError(
     'NOT_FOUND',
@@ -125,8 +125,8 @@ export function grantNotFound(): StatusError {
 }
 
 /**
- * Stored only where the row is where the step began: another process may have been faster. So is what follows from a step after
- * which all is as it was.
+ * Stores the step, and the changes that follow from it, only if the row is unchanged since it began: another process
+ * may have been faster.
  */
 function storedStep({
   row,
@@ -159,5 +159,5 @@ function storedStep({
 
 function refusal(before: GrantSnapshot, event: GrantEvent): StatusError {
   if (event.type !== 'APPROVE' || event.admitted || !before.can({ ...event, admitted: true })) return grantNotFound();
-  return new StatusError('FAILED_PRECONDITION', 'CLIENT_DISABLED', 'This app may not be let in any more.');
+  return new StatusError('FAILED_PRECONDITION', 'CLIENT_DISABLED', 'This app is disabled.');
 }

@@ -19,7 +19,7 @@ const Start = z
     client_id: z.string('invalid_client').optional(),
     scope: z.preprocess(scopeText, z.string().meta({ default: 'servers:list' })).optional(),
   })
-  // An app that misspells its client_id must not request full access by accident: that takes an empty object.
+  // An app that misspells its client_id must not request full access by accident, which requires an empty object.
   .refine((fields) => fields.client_id !== undefined || Object.keys(fields).length === 0)
   .meta({ additionalProperties: undefined });
 
@@ -59,15 +59,15 @@ const poll = (needs: DeviceNeeds) =>
     errors: grantErrors([...POLL_REFUSALS, 'invalid_request', 'invalid body']),
     async run({ body, received }) {
       const polled = await needs.grants.poll(body.device_code, undefined, received());
-      // The reference's list is closed: a client starts anew with an unknown code as with an expired one.
+      // The reference's list of errors is closed. Clients start over for unknown codes as for expired ones.
       if ('error' in polled && polled.error === 'invalid_grant') throw grantError('expired_token');
       return tokenReply(polled);
     },
   });
 
 /**
- * Device authorization (RFC 8628) with JSON bodies; in the RFC's own shape in `oauth.ts`. Errors are `{ error }`, and nothing
- * is done for a body before it is bounded.
+ * Device authorization (RFC 8628) with JSON bodies; `oauth.ts` has the RFC's own format. Errors are `{ error }`. The
+ * body's size is limited before any other work.
  */
 export const deviceGrantOperations = (needs: DeviceNeeds): readonly PublicOperation[] => [start(needs), poll(needs)];
 

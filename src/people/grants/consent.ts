@@ -8,8 +8,8 @@ import { passwordAgain } from '../proved.ts';
 import type { ConsentRequest } from './grants.ts';
 
 /**
- * The question whether a device may be let in: who asks, for which account, for what, from where, and the code to compare
- * (RFC 8628 §5.4). To decline is as easy as to approve (RFC 10027), and neither is chosen beforehand.
+ * The page on which a user approves or denies a device: the requester, the account, the scope, the origin, and the code
+ * to compare (RFC 8628 §5.4). Denying is as easy as approving (RFC 10027), and neither is preselected.
  */
 export function consentPage(request: SignedInRequest, grant: ConsentRequest, problem?: Problem): Page {
   const { userCode, client } = grant;
@@ -21,8 +21,8 @@ export function consentPage(request: SignedInRequest, grant: ConsentRequest, pro
     </div>
     ${client ? appReach(grant.scopes) : COMMAND_LINE_REACH} ${origin(request, grant)}
     <p class="note warn">
-      <strong>Only continue if you started this yourself.</strong> If somebody sent you the code or the link to this
-      page, decline: you would let them in.
+      <strong>Only continue if you started this yourself.</strong> If someone sent you the code or the link to this
+      page, decline: it would give them access.
     </p>
     ${problemNote(problem)}
     <form class="choice" method="post" action="/device">
@@ -55,17 +55,17 @@ function appHeading({ name, homepage }: NonNullable<ConsentRequest['client']>): 
 }
 
 const COMMAND_LINE_HEADING = html`<h1>Give a command line full access to your account?</h1>
-  <p>Somebody has asked for it with the Dormouse command line, which waits for your answer.</p>`;
+  <p>The Dormouse command line requests access and is waiting for your answer.</p>`;
 
 const COMMAND_LINE_REACH = html`<p class="note bad">
-    <strong>This is full access to your account.</strong> Whoever holds the device can do nearly everything you can:
+    <strong>This is full access to your account.</strong> Anyone with the device can do nearly everything you can:
   </p>
   <ul>
     <li>create, start, stop, change and delete your servers, and read and write their files and backups,</li>
     <li>run console commands, and invite and remove members,</li>
     <li>see your e-mail address, your wallet and your bills, and set your spend cap.</li>
   </ul>
-  <p>It cannot change your password or make further API keys.</p>`;
+  <p>It can’t change your password or create more API keys.</p>`;
 
 function appReach(scopes: readonly string[]): Html {
   const others = scopes.filter(isScope).filter((scope) => scope !== 'servers:list');

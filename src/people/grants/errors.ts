@@ -2,21 +2,21 @@ import * as z from 'zod';
 import { type Described, type ErrorDialect, violationsOf } from '../../http/errors.ts';
 import { StatusError } from '../../kernel/status.ts';
 
-/** Whatever else is wrong with a call (RFC 6749 §5.2). */
+/** The error for any other fault of a call (RFC 6749 §5.2). */
 const FAULT = 'invalid_request';
-/** A body that is no JSON object, where JSON is spoken. */
+/** The description for a body that is not a JSON object. */
 const INVALID_BODY = 'invalid body';
 const RATE_LIMITED = 'rate_limited';
 const SERVER_ERROR = 'server_error';
 
-/** A refusal by a name of RFC 6749 §5.2, RFC 8628 §3.5 or RFC 7009 §2.2.1. */
+/** Returns the error for a code of RFC 6749 §5.2, RFC 8628 §3.5 or RFC 7009 §2.2.1. */
 export function grantError(error: string): StatusError {
   return new StatusError('INVALID_ARGUMENT', error.toUpperCase(), 'The device grant is refused, or not decided yet.');
 }
 
 /**
- * Errors as `{ error }` (RFC 6749 §5.2). `refusals`: the possible values with status 400; a field's schema may name the
- * one for the field. `limited`: whether 429 is possible.
+ * Errors as `{ error }` (RFC 6749 §5.2). `refusals`: the values possible with status 400; a field's schema may name the
+ * value for its field. `limited`: whether 429 is possible.
  */
 export function grantErrors(refusals: readonly string[], { limited = false } = {}): ErrorDialect {
   const unreadable = refusals.includes(INVALID_BODY) ? INVALID_BODY : FAULT;

@@ -10,27 +10,27 @@ import { getUser } from '../rows.ts';
 /** The result of an approved device grant: an app's token, or an API key for the command-line client. */
 export interface GrantedToken {
   kind: 'app' | 'key';
-  /** Nowhere else, but encrypted for the minute in which its answer may turn out to be lost (`handouts.ts`). */
+  /** Not stored, except encrypted for the minute in which its answer may turn out to be lost (`handouts.ts`). */
   token: string;
   /** Scopes separated by blanks (RFC 6749 §3.3). */
   scope: string;
 }
 
-/** An approved grant at the moment it is redeemed. */
+/** An approved grant when it is redeemed. */
 export interface Redemption {
   /** Null: the command-line client. */
   clientId: string | null;
   scope: string;
   /** The user who approved. */
   userId: string;
-  /** The device's own name, which names the key. */
+  /** The device's own name, used as the key's name. */
   userAgent: string;
   at: number;
 }
 
 const KEY_NAME_CHARS = 64;
 
-/** Makes what a grant is redeemed for, in the write that redeems it. */
+/** Creates the token of a grant in the write that redeems it. */
 export async function redeem(tx: Tx, { clientId, scope, userId, userAgent, at }: Redemption): Promise<GrantedToken> {
   const user = await getUser(tx, userId);
   if (!user) throw new Error('who approved a grant is gone');

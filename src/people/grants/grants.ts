@@ -28,7 +28,7 @@ import * as rows from './rows.ts';
 import { type GrantRequest, type StartError, type StartedGrant, startGrant } from './start.ts';
 import { hashUserCode, readUserCode } from './user-codes.ts';
 
-/** RFC 8628 §3.5; `invalid_grant` (RFC 6749 §5.2) for a code that is unknown, or another client's. */
+/** RFC 8628 §3.5; `invalid_grant` (RFC 6749 §5.2) for a code that is unknown, or belongs to another client. */
 export type PollError = Exclude<GrantAnswer, 'approved' | 'redeemed'> | 'invalid_grant';
 
 /**
@@ -59,37 +59,39 @@ export interface Decision {
   cause: Cause;
 }
 
-/** Every device grant of the installation (RFC 8628). */
+/** All device grants of the installation (RFC 8628). */
 export interface Grants {
   start(request: GrantRequest): Promise<StartedGrant | { error: StartError }>;
   /**
-   * The answer to a device's poll. The token is given once, after it is stored; but within a minute the same one is given
-   * again where `received` resolves with false, or this process ends before it resolves. With a `clientId` only for that
-   * client's own grants. UNAVAILABLE where it could not be stored; then nothing has happened.
+   * Answers a device's poll. The token is returned once, after it is stored. Within a minute it is returned again if
+   * `received` resolves with false, or if this process ends before it resolves. With a `clientId`, only that client's
+   * grants are found. UNAVAILABLE if it could not be stored, in which case it had no effect.
    */
   poll(
     deviceCode: string,
     clientId?: string,
     received?: Promise<boolean>,
   ): Promise<GrantedToken | { error: PollError }>;
-  /** The grant that waits under a code, however it was typed; undefined alike for unknown, expired and used ones. */
+  /**
+   * Returns the grant waiting under a code, however it was typed; undefined for unknown, expired and used codes alike.
+   */
   find(userCode: string): Promise<ConsentRequest | undefined>;
   /**
-   * Lets the device have its token. NOT_FOUND GRANT_NOT_FOUND where the grant does not wait (any more); FAILED_PRECONDITION
-   * CLIENT_DISABLED; RESOURCE_EXHAUSTED MAX_KEYS.
+   * Approves a grant, so that the device gets its token. NOT_FOUND GRANT_NOT_FOUND if it does not wait for a decision;
+   * FAILED_PRECONDITION CLIENT_DISABLED; RESOURCE_EXHAUSTED MAX_KEYS.
    */
   approve(id: string, user: GrantUser): Promise<void>;
-  /** NOT_FOUND GRANT_NOT_FOUND where the grant does not wait (any more). */
+  /** Denies a grant. NOT_FOUND GRANT_NOT_FOUND if it does not wait for a decision. */
   deny(id: string, user: GrantUser): Promise<void>;
-  /** Denies it for an operator. NOT_FOUND GRANT_NOT_FOUND where the grant does not wait (any more). */
+  /** Denies a grant on behalf of an operator. NOT_FOUND GRANT_NOT_FOUND if it does not wait for a decision. */
   intervene(id: string, decision: Decision): Promise<void>;
-  /** Reports every change of every grant's state once it is stored. Returns the cancellation. */
+  /** Reports each stored change of a grant's state. Returns a function that removes the listener. */
   follow(listener: StepListener): () => void;
-  /** The grants in memory, for operators. */
+  /** Returns the grants in memory, for operators. */
   live(): GrantNow[];
-  /** Expires grants every minute, even if no device polls them. Returns the cancellation. */
+  /** Expires grants every minute, even if no device polls them. Returns a function that stops this. */
   expireByThemselves(): () => void;
-  /** To be called once at the start: forgets in a minute the tokens whose answers the process before this one has lost. */
+  /** Call it once at the start. Deletes, after a minute, tokens whose answers were lost by the previous process. */
   sweepLater(): void;
 }
 
@@ -101,16 +103,16 @@ export interface GrantsOptions {
 }
 
 const EXPIRED_AT_ONCE = 1_000;
-/** Polls of one grant; a client is to poll every five seconds. */
+/** Limit on polls of one grant; clients should poll every five seconds. */
 const POLLS = { burst: 30, perSecond: 1 };
 const OVER: Cause = { kind: 'system', id: 'expired', note: 'its ten minutes are over' };
 
-/** Device grants from start to token. How each step is stored: `actors.ts`. */
+/** Creates the device grants, from start to token. `actors.ts` stores their steps. */
 export function createGrants(options: GrantsOptions): Grants {
   return new DeviceGrants(options);
 }
 
-/** Its public parts are its own and bound, so that what wraps it can spread it. */
+/** Public members are bound instance properties, so that wrappers can spread the object. */
 class DeviceGrants implements Grants {
   readonly #options: GrantsOptions;
   readonly #actors: GrantActors;
@@ -134,7 +136,7 @@ class DeviceGrants implements Grants {
     const handout = this.#handouts.of(deviceCode);
     const found = await rows.getGrantByDevice(store, deviceHash);
     if (!found || (clientId !== undefined && clientId !== found.clientId)) return { error: 'invalid_grant' };
-    // Each poll that comes too soon is a write; of more than these nothing is stored.
+    // Each early poll is a write. Polls beyond the limit store nothing.
     if (this.#polls.take(found.id).waitMs > 0) return { error: 'slow_down' };
     const asked = sendToGrant({ store, actors: this.#actors }, found.id, {
       cause: DEVICE,
@@ -142,7 +144,7 @@ class DeviceGrants implements Grants {
       event: ({ admitted, lost }) => ({ type: 'POLL', at, admitted, lost: lost !== undefined }),
       async follow({ tx, row: { id, userAgent }, answer, context, isChange }, { admitted, lost }) {
         if (answer !== 'redeemed') return { error: answer as PollError };
-        // Still where it was: its token was made by an earlier poll.
+        // Unchanged: an earlier poll created its token.
         if (!isChange && !(lost && mayAskAgain(context, { at, admitted, lost: true })))
           return { error: 'expired_token' } as const;
         handout.begin(id);
@@ -154,7 +156,7 @@ class DeviceGrants implements Grants {
         return token;
       },
     });
-    // Without a write there is no token; the poll's caller hears of that.
+    // Without a write there is no token, and the poll rejects.
     void asked.then(
       async () => handout.end(await received),
       () => handout.end(false),

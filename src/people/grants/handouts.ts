@@ -11,17 +11,17 @@ import { deleteOldSealedTokens, deleteSealedToken, getSealedToken, insertSealedT
 export interface Handout {
   /** Returns the token of a redeemed grant if it was not received and is not being sent by this process. */
   lost(db: Sql, row: Pick<GrantRow, 'id' | 'state'>): Promise<GrantedToken | undefined>;
-  /** Keeps a fresh token, encrypted, in the write that makes it. */
+  /** Stores a new token, encrypted, in the write that creates it. */
   keep(tx: Tx, grantId: string, token: GrantedToken, at: number): Promise<void>;
-  /** From now on this answer is the one that is on its way. */
+  /** Marks this answer as the one being sent. */
   begin(grantId: string): void;
-  /** Once it is known whether the token was received: forgets it, or lets it be asked for again. */
+  /** Ends the answer: deletes a received token, or allows another request for a lost one. */
   end(received: boolean): Promise<void>;
 }
 
-/** The answers with tokens of device grants. */
+/** Tracks answers that carry tokens of device grants. */
 export interface Handouts {
-  /** For one poll. */
+  /** Returns the handout of one poll. */
   of(deviceCode: string): Handout;
   /** Within a minute, removes tokens that can no longer be requested. */
   sweepLater(): void;
@@ -31,10 +31,14 @@ const PURPOSE = 'token of a device grant';
 
 /**
  * Tracks which tokens of device grants were received. Each is kept from the write that creates it until its answer is
- * received, for a minute at most: encrypted under a key from its device code. The database has only the hash of that code.
+ * received, for a minute at most: encrypted under a key derived from its device code. The database has only the hash of
+ * that code.
  */
 export function createHandouts({ store, clock, log }: { store: Store; clock: Clock; log: Log }): Handouts {
-  /** Answers of this process by grant, oldest first, of the last minute. A killed process leaves none: what it began is lost. */
+  /**
+   * This process's answers of the last minute by grant, oldest first. After a restart there are none, so unfinished
+   * answers count as lost.
+   */
   const begun = new Map<string, { handout: Handout; at: number }>();
 
   function note(grantId: string, handout: Handout): void {
@@ -75,7 +79,7 @@ export function createHandouts({ store, clock, log }: { store: Store; clock: Clo
       },
       async end(received) {
         const id = grantId;
-        // Another answer may have taken its place: then this one was never stored.
+        // Another answer may have replaced this one, which was then never stored.
         if (id === undefined || begun.get(id)?.handout !== handout) return;
         if (!received) {
           begun.delete(id);

@@ -1,6 +1,6 @@
 import type { Cause } from '../../../machines/server-types.ts';
 
-/** One change of a grant's state, as its row keeps it. */
+/** One stored change of a grant's state. */
 export interface Change {
   at: number;
   event: string;
@@ -9,18 +9,18 @@ export interface Change {
   cause: Cause;
 }
 
-/** A grant lives for ten minutes, during which an impatient device may cause many transitions. */
+/** Changes kept. A grant lives for ten minutes, in which an impatient device may cause many. */
 const KEPT = 20;
 
 /** The cause of automatic steps by the command line, an app or its device. */
 export const DEVICE: Cause = { kind: 'system', id: 'device', note: 'the device asked' };
 
-/** The history with one more change; the oldest ones go. */
+/** Returns the history with one more change, without the oldest beyond the limit. */
 export function withChange(history: string, { at, event, from, to, cause }: Change): string {
   return JSON.stringify([...changesIn(history), { at, event, from, to, cause }].slice(-KEPT));
 }
 
-/** Oldest first. */
+/** Returns the changes, oldest first. */
 export function changesIn(history: string): Change[] {
   return JSON.parse(history) as Change[];
 }

@@ -8,12 +8,12 @@ import type { StartLimit } from './start-limit.ts';
 /** Dependencies of starting and polling device grants, in both formats. */
 export interface DeviceNeeds {
   grants: Pick<Grants, 'start' | 'poll'>;
-  /** One for both shapes. */
+  /** Shared by both formats. */
   startLimit: StartLimit;
   config: { baseUrl: string };
 }
 
-/** The longest body that a device may send. */
+/** Size limit of a device's request. */
 export const DEVICE_BODY_BYTES = 4_096;
 /** RFC 6749 §5.1. */
 export const NO_STORE = { 'Cache-Control': 'no-store', Pragma: 'no-cache' };
@@ -34,8 +34,8 @@ export const Started = z.object({
 });
 
 /**
- * RFC 6749 §5.1, without the lifetime, which there counts from this answer on: a token ends by not being used. An API key is no
- * bearer token: it goes into the header `x-api-key`.
+ * RFC 6749 §5.1, without the lifetime, which would count from this answer on: tokens only expire when unused. An API
+ * key is not a bearer token: it is sent in the header `x-api-key`.
  */
 export const Token = z.object({
   access_token: z.string(),
@@ -47,12 +47,12 @@ export const Token = z.object({
     .optional(),
 });
 
-/** Counts a start by its caller. RESOURCE_EXHAUSTED. */
+/** Counts a start by its caller. Throws RESOURCE_EXHAUSTED. */
 export function takeStart({ startLimit }: DeviceNeeds, { address }: Visitor): Promise<void> {
   return startLimit.take(addressKey(address));
 }
 
-/** Starts a grant. Addresses come from the settings alone: what a request says of its host is the caller's own. */
+/** Starts a grant. Addresses come from the settings, because a request's host is chosen by the caller. */
 export async function startGrant(
   { grants, config: { baseUrl } }: DeviceNeeds,
   { address, userAgent }: Visitor,

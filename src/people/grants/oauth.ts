@@ -125,7 +125,7 @@ const revoke = (needs: Needs) =>
     errors: grantErrors(['invalid_client', 'invalid_request', 'unsupported_token_type']),
     async run({ body }) {
       await requireClient(needs, body.client_id);
-      // A key of the command line, which its user revokes in the browser. To say that it is done would be a lie.
+      // A key of the command line, which its user revokes in the browser. Reporting success would be wrong.
       if (parseToken(body.token) === 'key') throw grantError('unsupported_token_type');
       await revokeAppToken(needs, body.client_id, body.token);
       return {};
@@ -137,8 +137,8 @@ async function requireClient({ store }: Needs, clientId: string): Promise<void> 
 }
 
 /**
- * Device authorization as RFC 8628 has it, with forms, for registered apps and the OAuth libraries they use; described by
- * RFC 8414 metadata. Apps are public clients: they have no secret.
+ * Device authorization with forms as in RFC 8628, for registered apps and their OAuth libraries; described by RFC 8414
+ * metadata. Apps are public clients: they have no secret.
  */
 export const oauthOperations = (needs: Needs): readonly PublicOperation[] => [
   start(needs),

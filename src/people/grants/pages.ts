@@ -15,7 +15,10 @@ export interface DevicePages extends People, CodeLookup {
   grants: Pick<Grants, 'find' | 'approve' | 'deny'>;
 }
 
-/** Connecting a device: the code, the question, and what came of it (RFC 8628 §3.3). Looking a code up changes nothing. */
+/**
+ * Pages that connect a device: the code, the decision, and its result (RFC 8628 §3.3). Looking up a code changes
+ * nothing.
+ */
 export function mountDevice(serve: Serve, deps: DevicePages): void {
   const { grants } = deps;
   const waiting = ({ principal, visitor }: SignedInRequest, code: string) =>
@@ -35,7 +38,7 @@ export function mountDevice(serve: Serve, deps: DevicePages): void {
     const code = form.get('code') ?? '';
     try {
       const grant = await waiting(request, code);
-      // Anything but a plain yes is a no.
+      // Anything except an explicit approval denies.
       if (form.get('decision') !== 'approve') {
         await grants.deny(grant.id, request.principal);
         return { to: '/device/declined' };
@@ -54,7 +57,7 @@ export function mountDevice(serve: Serve, deps: DevicePages): void {
       await approveGrant(deps, await proved(deps, request, form), grant);
       return { to: '/device/approved' };
     } catch (error) {
-      // The question stays where it was only the password.
+      // Stay on the question if only the password was wrong.
       if (!(error instanceof StatusError && OF_PASSWORD.has(error.reason))) throw error;
       const problem = problemOf(error);
       return withProblem(consentPage(request, grant, problem), problem);
@@ -62,7 +65,7 @@ export function mountDevice(serve: Serve, deps: DevicePages): void {
   }
 }
 
-/** Why a password that is asked for once more was not taken. */
+/** Reasons why the repeated password was not accepted. */
 const OF_PASSWORD: ReadonlySet<string> = new Set(['PASSWORD_REQUIRED', 'WRONG_PASSWORD', 'TOO_MANY_ATTEMPTS', 'BUSY']);
 
 function codePage(code: string, problem?: Problem): Page {

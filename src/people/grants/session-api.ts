@@ -34,7 +34,7 @@ const DeviceRequest = z
 
 /**
  * Approves a device. Full access requires the password again, and an e-mail notifies the user. PERMISSION_DENIED
- * PASSWORD_REQUIRED, and as `Grants.approve`.
+ * PASSWORD_REQUIRED, and the errors of `Grants.approve`.
  */
 export async function approveGrant(
   services: People & Pick<Needs, 'grants'>,
@@ -95,8 +95,8 @@ const deny = (needs: Needs) =>
   });
 
 /**
- * Deciding about a device by the code it shows. All three count wrong codes: NOT_FOUND GRANT_NOT_FOUND alike for unknown,
- * expired and used ones, and RESOURCE_EXHAUSTED TOO_MANY_ATTEMPTS.
+ * Operations that decide on a device by its code. All count wrong codes: NOT_FOUND GRANT_NOT_FOUND for unknown, expired
+ * and used ones alike, and RESOURCE_EXHAUSTED TOO_MANY_ATTEMPTS.
  */
 export const deviceOperations = (needs: Needs): readonly SessionOperation[] => [
   lookUp(needs),

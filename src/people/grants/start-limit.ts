@@ -7,7 +7,7 @@ import { insertGrantStart, keepNewestGrantStarts, listGrantStarts, pruneGrantSta
 
 /** Counts starts of device grants. */
 export interface StartLimit {
-  /** Counts a start by an address (see `addressKey`). RESOURCE_EXHAUSTED RATE_LIMITED, and then it is not counted. */
+  /** Counts a start by an address (see `addressKey`). Throws RESOURCE_EXHAUSTED RATE_LIMITED without counting it. */
   take(address: string): Promise<void>;
 }
 
@@ -17,18 +17,18 @@ export interface StartLimitOptions {
   /** Starts per window. Default 20 an hour. */
   limit?: number;
   windowMs?: number;
-  /** Starts of all addresses that are remembered. */
+  /** Limit of starts kept, of all addresses. */
   kept?: number;
 }
 
 const PRUNED_AT_ONCE = 100;
-/** Starts remembered. An attacker with so many addresses that old starts are forgotten gains little by it. */
+/** Limit of starts kept. An attacker with enough addresses to displace old starts gains little. */
 const KEPT = 100_000;
 
 /**
- * A sliding log: of each address the instants of its accepted starts, so that no hour, wherever it begins, holds more than
- * the limit. Calls that are refused are not counted, lest a client that keeps trying never gets in again. In the database,
- * so that a restart forgives nothing.
+ * A sliding log of accepted starts per address, so that no hour, wherever it begins, exceeds the limit. Refused calls
+ * do not count; otherwise a client that keeps trying would stay locked out. Stored in the database, so that a restart
+ * does not reset it.
  */
 export function createStartLimit(options: StartLimitOptions): StartLimit {
   const { store, clock, limit = 20, windowMs = HOUR_MS, kept = KEPT } = options;
@@ -46,7 +46,7 @@ export function createStartLimit(options: StartLimitOptions): StartLimit {
 
   return {
     async take(address) {
-      // Asked before the write too: who is refused costs no place in its line.
+      // Checked before the write too, so that refused callers do not occupy its queue.
       await require(store, address, clock.now());
       await store.write(async (tx) => {
         const now = clock.now();

@@ -16,25 +16,25 @@ export const grantStarts = new EntitySchema<GrantStartRow>({
   indices: [{ columns: ['at'] }],
 });
 
-/** When an address started grants since an instant, oldest first. */
+/** Returns the instants of an address's starts since an instant, oldest first. */
 export async function listGrantStarts(db: Sql, address: string, since: number): Promise<number[]> {
   const sql = 'SELECT "at" FROM "grant_starts" WHERE "address" = $1 AND "at" > $2 ORDER BY "at"';
   return (await db.query<{ at: number }>(sql, [address, since])).map(({ at }) => at);
 }
 
-/** `nth` distinguishes starts of the same address and millisecond. */
+/** Adds a start. `nth` distinguishes starts of the same address and millisecond. */
 export async function insertGrantStart(tx: Tx, address: string, at: number, nth: number): Promise<void> {
   await tx.manager.insert(grantStarts, { address, at, nth });
 }
 
-/** Forgets the starts up to an instant, at most so many of them: the oldest. */
+/** Deletes up to `limit` starts up to an instant, oldest first. */
 export async function pruneGrantStarts(tx: Tx, until: number, limit: number): Promise<void> {
   const sql = 'SELECT "at" FROM "grant_starts" WHERE "at" <= $1 ORDER BY "at" LIMIT 1 OFFSET $2';
   const [last] = await tx.query<{ at: number }>(sql, [until, limit]);
   await tx.run('DELETE FROM "grant_starts" WHERE "at" <= $1', [Math.min(until, last?.at ?? until)]);
 }
 
-/** Keeps the newest `count` starts (and those of the same instant as the oldest of them), of all addresses. */
+/** Keeps the newest `count` starts of all addresses, and those of the same instant as the oldest of them. */
 export async function keepNewestGrantStarts(tx: Tx, count: number): Promise<void> {
   const sql = 'SELECT "at" FROM "grant_starts" ORDER BY "at" DESC LIMIT 1 OFFSET $1';
   const [oldest] = await tx.query<{ at: number }>(sql, [count - 1]);

@@ -24,10 +24,10 @@ export interface GrantRequest {
   userAgent: string;
 }
 
-/** The two codes of a new grant: nowhere else can they be read again. */
+/** The two codes of a new grant, which cannot be read again. */
 export interface StartedGrant {
   deviceCode: string;
-  /** `WDJB-MJHT`. */
+  /** For example `WDJB-MJHT`. */
   userCode: string;
   expiresInMs: number;
   intervalMs: number;
@@ -46,7 +46,7 @@ interface Parts {
 type Codes = Pick<StartedGrant, 'deviceCode' | 'userCode'>;
 
 const ATTEMPTS = 5;
-/** A row is kept so long past its end: no code comes up again while somebody may still be shown the old one. */
+/** Rows are kept this long after their end, so that no code is reused while the old one may still be displayed. */
 const KEPT_MS = HOUR_MS;
 const PURGED_AT_ONCE = 50;
 const USER_AGENT_CHARS = 256;
@@ -85,7 +85,7 @@ export async function startGrant(
   return { ...codes, expiresInMs: EXPIRES_IN_MS, intervalMs };
 }
 
-/** Stores a new grant under codes of its own. Old ones go when new ones come. */
+/** Stores a new grant under new codes. Also deletes old grants. */
 async function insert(store: Store, secret: Secret, row: Omit<GrantRow, 'deviceHash' | 'userHmac'>): Promise<Codes> {
   for (let attempt = 1; ; attempt++) {
     const codes = { deviceCode: mintToken('device'), userCode: mintUserCode() };
@@ -98,13 +98,13 @@ async function insert(store: Store, secret: Secret, row: Omit<GrantRow, 'deviceH
       });
       return codes;
     } catch (error) {
-      // One of 25 thousand million user codes, and just that one is in use.
+      // There are 25 thousand million user codes; this one is in use.
       if (!isDuplicate(error) || attempt === ATTEMPTS) throw error;
     }
   }
 }
 
-/** A device's own name comes from outside and is shown to people. */
+/** Returns the device's own name in printable form: it comes from outside and is shown to people. */
 function printable(userAgent: string): string {
   const text = userAgent.toWellFormed().replaceAll(/[\p{Cc}\p{Cf}]/gu, ' ');
   return text.trim().slice(0, USER_AGENT_CHARS).toWellFormed();

@@ -3,10 +3,10 @@ import { text } from '../../store/columns.ts';
 import { exact } from '../../store/exact.ts';
 import type { Sql, Tx } from '../../store/writer.ts';
 
-/** The token of a grant that was redeemed within the last minute and whose answer may be lost. */
+/** The token of a grant redeemed within the last minute, whose answer may be lost. */
 export interface SealedTokenRow {
   grantId: string;
-  /** Encrypted under a key that only the device code yields, which is stored nowhere. */
+  /** Encrypted under a key derived from the device code, which is not stored. */
   sealed: string;
   /** When the grant was redeemed. */
   at: number;
@@ -21,7 +21,7 @@ export const sealedTokens = new EntitySchema<SealedTokenRow>({
   },
 });
 
-/** One for each grant. */
+/** Stores a grant's token; each grant has at most one. */
 export async function insertSealedToken(tx: Tx, row: SealedTokenRow): Promise<void> {
   await tx.manager.insert(sealedTokens, row);
 }
@@ -34,7 +34,9 @@ export async function deleteSealedToken(tx: Tx, grantId: string): Promise<void> 
   await tx.run('DELETE FROM "sealed_tokens" WHERE "grantId" = $1', [grantId]);
 }
 
-/** Forgets those sealed up to an instant, and those of the future, from before somebody set the clock back. */
+/**
+ * Deletes tokens sealed up to an instant, and those with an instant in the future, from before the clock was set back.
+ */
 export async function deleteOldSealedTokens(tx: Tx, until: number, now: number): Promise<void> {
   await tx.run('DELETE FROM "sealed_tokens" WHERE "at" <= $1 OR "at" > $2', [until, now]);
 }

@@ -9,10 +9,10 @@ import { type Attempt, createAttemptLimit } from '../login-limits.ts';
 const ALPHABET = 'BCDFGHJKLMNPQRSTVWXZ';
 const LENGTH = 8;
 const OUTSIDE = new RegExp(`[^${ALPHABET}]`, 'g');
-/** Longer than any way to write a code. */
+/** Longer than any way to type a code. */
 const TYPED_CHARS = 64;
 
-/** A fresh user code as it is shown, `WDJB-MJHT`: 34.6 bits, from the operating system's generator. */
+/** Returns a new user code in its displayed format, `WDJB-MJHT`: 34.6 bits from the operating system's generator. */
 export function mintUserCode(): string {
   return shown(Array.from({ length: LENGTH }, () => ALPHABET.charAt(randomInt(ALPHABET.length))).join(''));
 }
@@ -26,12 +26,15 @@ export function readUserCode(typed: string): string | undefined {
   return letters.length === LENGTH ? shown(letters) : undefined;
 }
 
-/** How a code, as it is shown, is stored and looked up. With the secret, as a plain hash of so few bits falls in seconds. */
+/**
+ * Returns the stored form of a displayed code. Keyed with the secret, because a plain hash of so few bits can be
+ * reversed in seconds.
+ */
 export function hashUserCode(secret: Secret, code: string): string {
   return secret.derive('user-code', code);
 }
 
-/** The person who types a code. */
+/** The user who types a code. */
 export interface Guesser {
   sessionId: string;
   accountId: string;
@@ -41,17 +44,17 @@ export interface Guesser {
 /** Counts wrong codes. */
 export interface GuessLimit {
   /**
-   * Counts a code before it is looked up; to be forgiven where it is a good one. RESOURCE_EXHAUSTED TOO_MANY_ATTEMPTS where
-   * the session, the account or the address has had enough, however good this one is.
+   * Counts a code before it is looked up; forgive it if the code is valid. Throws RESOURCE_EXHAUSTED TOO_MANY_ATTEMPTS
+   * if the session, the account or the address has exceeded its limit, even if this code is valid.
    */
   take(guesser: Guesser): Attempt;
 }
 
-/** Wrong codes within ten minutes. 20 guesses at 100 live codes hit one with a chance of 8 in 100 million. */
+/** Limits of wrong codes within ten minutes. 20 guesses at 100 live codes succeed with a chance of 8 in 100 million. */
 const FREE = { session: 5, account: 10, address: 20 };
 const WINDOW_MS = 600_000;
 
-/** Ten minutes without a try are forgotten. Kept in memory and bounded; after a restart counting begins anew. */
+/** Attempts are forgotten after ten minutes. Kept in memory with a size limit; a restart resets the count. */
 export function createGuessLimit(clock: Clock): GuessLimit {
   const limit = (free: number) =>
     createAttemptLimit(

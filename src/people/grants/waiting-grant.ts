@@ -6,13 +6,13 @@ import type { GuessLimit } from './user-codes.ts';
 /** Dependencies of looking up a user code. */
 export interface CodeLookup {
   grants: Pick<Grants, 'find'>;
-  /** Counts wrong user codes; to be the same one wherever codes are taken. */
+  /** Counts wrong user codes; shared by everything that accepts codes. */
   guessLimit: GuessLimit;
 }
 
 /**
- * The request that waits under a user code as somebody has typed it. NOT_FOUND GRANT_NOT_FOUND, alike for unknown, expired
- * and used codes, so that guesses learn nothing; RESOURCE_EXHAUSTED TOO_MANY_ATTEMPTS.
+ * Returns the request waiting under a typed user code. NOT_FOUND GRANT_NOT_FOUND for unknown, expired and used codes
+ * alike, so that guesses reveal nothing; RESOURCE_EXHAUSTED TOO_MANY_ATTEMPTS.
  */
 export async function waitingGrant(
   { grants, guessLimit }: CodeLookup,

@@ -30,8 +30,7 @@ const listKeys = ({ store }: People) =>
     method: 'get',
     path: '/v1/session/keys',
     summary: 'List API keys',
-    description:
-      'The keys of the account that are not revoked, oldest first. A key itself is shown only when it is made.',
+    description: 'The account’s active keys, oldest first. The key itself is shown only when it is created.',
     reply: z.object({ keys: z.array(Key).default([]) }).meta({ id: 'ListKeysResponse' }),
     run: async ({ principal }) => ({ keys: (await keysOf(store, principal)).map(keyView) }),
   });
@@ -62,7 +61,7 @@ const mintKeyOperation = (people: People) =>
         .min(1, 'must name at least one server, or be left out')
         .max(MOST_SERVERS, `must name at most ${MOST_SERVERS} servers`)
         .optional()
-        .describe('The only servers it is to reach. Absent: all that you do.'),
+        .describe('The servers it can reach. Absent: all of yours.'),
     }).meta({ id: 'MintKeyRequest' }),
     example: { name: 'backup script', scopes: ['servers:read', 'backups'] },
     reply: z

@@ -15,7 +15,7 @@ export interface Draft {
   scopes: readonly string[];
   /** Days, or `never`. */
   expiry: string;
-  /** `all`, or `some`: then only `servers`. */
+  /** `all`, or `some` for only `servers`. */
   reach: string;
   servers: readonly string[];
   problem?: Problem;
@@ -41,7 +41,7 @@ export function draftOf(form: Form): Draft {
   };
 }
 
-/** The key somebody wants, or what keeps the form from being one. */
+/** Returns the requested key, or the problem of the form. */
 export function wantedKey(draft: Draft, now: number): WantedKey | { problem: Problem } {
   const name = plainName(draft.name, NAME_CHARS);
   const scopes = [...new Set(draft.scopes)].filter(isScope);
@@ -60,7 +60,7 @@ export function wantedKey(draft: Draft, now: number): WantedKey | { problem: Pro
   };
 }
 
-/** The form of a new key. `scopes` are those its maker may give away, `servers` those they reach. */
+/** The form of a new key. `scopes` are those the user can grant, `servers` those they can reach. */
 export function keyForm(
   request: SignedInRequest,
   {
@@ -79,7 +79,7 @@ export function keyForm(
         name: 'name',
         label: 'Name',
         value: draft.name,
-        hint: 'What it is for: “backup script”, “Discord bot”.',
+        hint: 'Purpose: “backup script”, “Discord bot”.',
         maxlength: NAME_CHARS,
         autocomplete: 'off',
         problem,

@@ -16,7 +16,7 @@ export interface NewKey {
   createdAt: number;
   /** Null: never. */
   expiresAt: number | null;
-  /** The only servers it is to reach; null or absent: all of its account. */
+  /** The only servers the key reaches; null or absent: all of its account. */
   serverIds?: readonly string[] | null;
 }
 
@@ -29,7 +29,7 @@ interface Known {
 const USE_NOTED_EVERY_MS = MINUTE_MS;
 const memoryOf = createCredentialMemory<Known>();
 
-/** Makes a key and the row to store for it. The key itself is nowhere else: it is shown once. */
+/** Creates a key and its row. The key is not stored and is shown only once. */
 export function mintKey(wanted: NewKey): { key: string; row: ApiKeyRow } {
   const key = mintToken('key');
   const row = {
@@ -46,8 +46,8 @@ export function mintKey(wanted: NewKey): { key: string; row: ApiKeyRow } {
 }
 
 /**
- * Whose key this is; undefined where it is malformed, unknown, expired or revoked. No query is made for a text that
- * cannot be a key. UNAVAILABLE where the database cannot be read.
+ * Returns the principal of a key; undefined if it is malformed, unknown, expired or revoked. A malformed key costs no
+ * query. UNAVAILABLE if the database cannot be read.
  */
 export async function authenticate(store: Store, clock: Clock, key: string): Promise<KeyPrincipal | undefined> {
   if (parseToken(key) !== 'key') return undefined;
@@ -57,15 +57,15 @@ export async function authenticate(store: Store, clock: Clock, key: string): Pro
   if (!known || (known.expiresAt !== null && known.expiresAt <= now)) return undefined;
   if (now - known.useNotedAt >= USE_NOTED_EVERY_MS) {
     known.useNotedAt = now;
-    // A courtesy to the key's owner: a call does not fail for it.
+    // Best effort: the call must not fail because of it.
     store.write((tx) => touchKey(tx, known.principal.keyId, now)).catch(() => {});
   }
   return known.principal;
 }
 
 /**
- * Revokes a key of the account: once this resolves, it is refused. False if there is no active one. `also` runs in the
- * same write, only if a key was revoked.
+ * Revokes a key of the account. Once this resolves, it is refused. Returns false if there is no active one. `also` runs
+ * in the same write, only if a key was revoked.
  */
 export async function revokeKey(
   store: Store,
@@ -83,7 +83,7 @@ export async function revokeKey(
   return revoked;
 }
 
-/** To be called where it has changed what a user is: their keys are read anew. */
+/** Call it when a user's rights have changed, so that their keys are read again. */
 export function forgetKeysOf(store: Store, userId: string): void {
   memoryOf(store).forget(({ principal }) => principal.userId === userId);
 }

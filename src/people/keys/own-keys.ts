@@ -12,7 +12,7 @@ import type { BrowserSessionServices } from '../browser-sessions.ts';
 import { mintKey, revokeKey } from './keys.ts';
 import { type ApiKeyRow, insertKey, listKeys } from './rows.ts';
 
-/** Keys of one account, not counting revoked and expired ones. */
+/** Limit of keys per account, not counting revoked and expired ones. */
 const MOST_KEYS = 50;
 
 /** A key as its owner requests it. */
@@ -21,11 +21,11 @@ export interface WantedKey {
   scopes: readonly Scope[];
   /** Null: never. */
   expiresAt: number | null;
-  /** The only servers it is to reach; null: all that they do. */
+  /** The only servers the key reaches; null: all that the owner reaches. */
   serverIds: readonly string[] | null;
 }
 
-/** The account's keys that are not revoked, oldest first. */
+/** Returns the account's keys that are not revoked, oldest first. */
 export async function keysOf(store: Store, { accountId }: SessionPrincipal): Promise<ApiKeyRow[]> {
   return (await listKeys(store, accountId)).filter(({ revokedAt }) => revokedAt === null);
 }
@@ -57,17 +57,20 @@ export async function mintOwnKey(
     const detail = `${minted.row.id} with ${wanted.scopes.join(', ')}`;
     await recordAudit(tx, auditActorOf(principal), { action: 'key.mint', accountId, detail, at: createdAt });
   });
-  noticeNewKey(people, principal, 'An API key was made for your account');
+  noticeNewKey(people, principal, 'A new API key for your account');
   return minted;
 }
 
-/** Stores a new key unless its account has too many. RESOURCE_EXHAUSTED MAX_KEYS. */
+/** Stores a new key. Throws RESOURCE_EXHAUSTED MAX_KEYS if its account has too many. */
 async function addKey(tx: Tx, row: ApiKeyRow): Promise<void> {
   await requireRoomForKey(tx, row.accountId, row.createdAt);
   await insertKey(tx, row);
 }
 
-/** RESOURCE_EXHAUSTED MAX_KEYS where an account has as many live keys as it may. Asked while there is a person to read it. */
+/**
+ * Throws RESOURCE_EXHAUSTED MAX_KEYS if the account has reached its limit of live keys. Checked while a user can still
+ * react.
+ */
 export async function requireRoomForKey(tx: Tx, accountId: string, at: number): Promise<void> {
   const keys = await listKeys(tx, accountId);
   const live = keys.filter(({ revokedAt, expiresAt }) => revokedAt === null && (expiresAt === null || expiresAt > at));
@@ -77,7 +80,7 @@ export async function requireRoomForKey(tx: Tx, accountId: string, at: number): 
   });
 }
 
-/** Ends a key of the caller's: once this resolves, no call passes with it. NOT_FOUND KEY_NOT_FOUND. */
+/** Revokes one of the caller's keys. Once this resolves, it is refused. NOT_FOUND KEY_NOT_FOUND. */
 export async function revokeOwnKey(
   { store, clock, accessChanges }: BrowserSessionServices,
   principal: SessionPrincipal,

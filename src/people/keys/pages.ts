@@ -15,7 +15,7 @@ import { keysOf, mintOwnKey, revokeOwnKey } from './own-keys.ts';
 import { REVEAL_MS, createReveals } from './reveal.ts';
 import type { ApiKeyRow } from './rows.ts';
 
-/** A new key, and the name its owner gave it. */
+/** A new key and its name. */
 interface NewKey {
   key: string;
   name: string;
@@ -23,7 +23,7 @@ interface NewKey {
 
 const DONE: Record<string, string> = { revoked: 'Key revoked.' };
 
-/** API keys: the list, making one, showing it once, revoking. */
+/** API keys: listing, creating, showing once, revoking. */
 export function mountKeys(serve: Serve, people: People): void {
   const { store } = people;
   const reveals = createReveals<NewKey>(people.clock);

@@ -1,18 +1,21 @@
 import type { Clock } from '../../kernel/clock.ts';
 import { MINUTE_MS } from '../../kernel/units.ts';
 
-/** Something that is shown to one session for a moment, and is kept nowhere but in memory. */
+/** Holds values that are shown to one session for a short time, in memory only. */
 export interface Reveals<T> {
   put(sessionId: string, value: T): void;
-  /** Undefined once the moment is over. */
+  /** Returns undefined once the time is over. */
   see(sessionId: string): T | undefined;
 }
 
-/** Long enough to copy a key, also after the page was loaded anew. */
+/** Long enough to copy a key, even after a reload of the page. */
 export const REVEAL_MS = 5 * MINUTE_MS;
 const MOST = 10_000;
 
-/** Keeps only the latest of each session. Lets a page be shown by GET, after a POST made the secret, without an address for it. */
+/**
+ * Keeps the latest value of each session. This lets a GET show a secret that a POST created, without putting it in an
+ * address.
+ */
 export function createReveals<T>(clock: Clock): Reveals<T> {
   const kept = new Map<string, { value: T; until: number }>();
   return {

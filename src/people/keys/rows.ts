@@ -17,7 +17,7 @@ export interface ApiKeyRow {
   lastUsedAt: number | null;
   expiresAt: number | null;
   revokedAt: number | null;
-  /** The only servers the key reaches; null: all that its account does. */
+  /** The only servers the key reaches; null: all of its account. */
   serverIds: string[] | null;
 }
 
@@ -42,7 +42,7 @@ export const apiKeys = new EntitySchema<ApiKeyRow>({
   foreignKeys: [{ target: 'users', columnNames: ['userId'], referencedColumnNames: ['id'] }, ofAccount],
 });
 
-/** A key together with what its user is. */
+/** A key with the state of its user. */
 export interface KeyOfUser extends ApiKeyRow {
   /** Whether the key's user is an operator. */
   operator: boolean;
@@ -54,7 +54,7 @@ export async function insertKey(tx: Tx, row: ApiKeyRow): Promise<void> {
   await tx.manager.insert(apiKeys, row);
 }
 
-/** By `hashToken` of the whole key. Includes revoked and expired ones: the caller checks the row. */
+/** Returns a key by the `hashToken` of the whole key. Includes revoked and expired ones: the caller checks the row. */
 export async function getKeyByHash(db: Sql, hash: string): Promise<KeyOfUser | undefined> {
   const rows = await db.query<StoredKey & { operator: number | boolean }>(
     `SELECT k.*, u."operator" FROM "api_keys" k JOIN "users" u ON u."id" = k."userId" WHERE k."hash" = $1`,
@@ -64,19 +64,19 @@ export async function getKeyByHash(db: Sql, hash: string): Promise<KeyOfUser | u
   return row && { ...keyRow(row), operator: Boolean(row.operator) };
 }
 
-/** An account's keys, oldest first, revoked ones too. */
+/** Returns an account's keys, oldest first, including revoked ones. */
 export async function listKeys(db: Sql, accountId: string): Promise<ApiKeyRow[]> {
   const sql = 'SELECT * FROM "api_keys" WHERE "accountId" = $1 ORDER BY "createdAt", "id"';
   return (await db.query<StoredKey>(sql, [accountId])).map(keyRow);
 }
 
-/** Notes a use, at most one a minute. */
+/** Records a use, at most once a minute. */
 export async function touchKey(tx: Tx, id: string, at: number): Promise<void> {
   const sql = 'UPDATE "api_keys" SET "lastUsedAt" = $1 WHERE "id" = $2 AND COALESCE("lastUsedAt", 0) <= $3';
   await tx.run(sql, [at, id, at - USE_NOTED_EVERY_MS]);
 }
 
-/** Whether there is such a key no more, or it is revoked. */
+/** Whether the key is revoked or no longer exists. */
 export async function isKeyRevoked(db: Sql, id: string): Promise<boolean> {
   const [row] = await db.query<{ revokedAt: unknown }>('SELECT "revokedAt" FROM "api_keys" WHERE "id" = $1', [id]);
   return row === undefined || row.revokedAt !== null;
@@ -88,7 +88,7 @@ export async function markKeyRevoked(tx: Tx, accountId: string, id: string, at: 
   return (await tx.run(sql, [at, id, accountId])) > 0;
 }
 
-/** A row as raw SQL gives it: JSON is still text. */
+/** A row as returned by raw SQL, with JSON still as text. */
 type StoredKey = Omit<ApiKeyRow, 'scopes' | 'serverIds'> & { scopes: string; serverIds: string | null };
 
 function keyRow(row: StoredKey): ApiKeyRow {

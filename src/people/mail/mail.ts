@@ -1,4 +1,4 @@
-/** A letter in plain text. */
+/** A plain-text e-mail. */
 export interface Mail {
   to: string;
   /** One line. */
@@ -6,7 +6,7 @@ export interface Mail {
   text: string;
 }
 
-/** Sends letters. */
+/** Sends e-mails. */
 export interface Mailer {
   /** Resolves once the e-mail was accepted for delivery; rejects if it was not. */
   send(mail: Mail): Promise<void>;

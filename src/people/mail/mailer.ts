@@ -13,7 +13,7 @@ export interface MailerOptions {
   onClose: OnClose;
 }
 
-/** Letters go to the mail server that is set; without one they are logged. */
+/** Opens the configured mail server. Without one, e-mails are logged. */
 export async function openMailer({ config, log, onClose }: MailerOptions): Promise<Mailer> {
   if (config.smtpUrl === null) return logMailer(log);
   const { createSmtpMailer } = await import('./smtp-mailer.ts');
@@ -22,11 +22,11 @@ export async function openMailer({ config, log, onClose }: MailerOptions): Promi
   return mailer;
 }
 
-/** For the operator to read the links from. */
+/** Logs e-mails, so that an operator can read the links. */
 function logMailer(log: Log): Mailer {
   return {
     async send({ to, subject, text }) {
-      log.warn({ to, subject, letter: text }, 'this letter is not sent, as no mail server is set (SMTP_URL)');
+      log.warn({ to, subject, letter: text }, 'this e-mail is not sent: no mail server is set (SMTP_URL)');
     },
   };
 }

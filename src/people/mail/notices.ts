@@ -5,7 +5,7 @@ import type { Familiarity } from '../sign-in-places.ts';
 
 type Recipient = Pick<UserRow, 'email' | 'emailVerified'>;
 
-/** Notifies a user of their new key. The e-mail contains only text of ours or of their own. */
+/** Notifies a user of their new key. The e-mail contains only our text and the user's own. */
 export function noticeNewKey(people: People, user: Recipient, what: string, page = '/profile/keys'): void {
   notice(people, user, 'A new key to your Dormouse account', `${what} at ${instant(people)}.`, page);
 }
@@ -24,7 +24,7 @@ export function noticeNewPlace(people: People, user: Recipient, from: Familiarit
   notice(people, user, 'A sign-in to Dormouse from a new place', text, '/profile/sessions');
 }
 
-/** Only to addresses that have been seen to take mail, and not without end. */
+/** Notifies verified addresses only, at a limited rate. */
 function notice(
   people: People,
   { email, emailVerified }: Recipient,
@@ -38,7 +38,7 @@ function notice(
     subject,
     text: `${what}
 
-If it was you, there is nothing to do. If not, end it here, and change your password:
+If it was you, ignore this e-mail. If not, end the session here and change your password:
 
 ${people.config.baseUrl}${page}
 `,

@@ -22,8 +22,8 @@ export function signUpToken(secret: Secret, email: string, expiresAt: number): s
 }
 
 /**
- * E-mails an address that should get an account: a link, or the notice that it has one. Answers alike in both cases and
- * as fast, so that callers cannot find out which addresses have accounts. PERMISSION_DENIED SIGNUP_CLOSED if only
+ * E-mails an address that requested an account: a link, or the notice that it has one. Both cases return the same in
+ * the same time, so that callers cannot find out which addresses have accounts. PERMISSION_DENIED SIGNUP_CLOSED if only
  * operators invite; FAILED_PRECONDITION NO_LINK_NEEDED if no link is needed; RESOURCE_EXHAUSTED for too many from or to
  * an address.
  */
@@ -39,22 +39,22 @@ export async function requestSignUp(people: People, email: string, visitor: Pick
   const exists = (await getUserByEmail(store, email)) !== undefined;
   post(people, {
     to: email,
-    subject: exists ? 'You have an account at Dormouse' : 'Make your account at Dormouse',
-    text: `Somebody wants to make an account at ${config.baseUrl} with this e-mail address.
+    subject: exists ? 'You have an account at Dormouse' : 'Create your account at Dormouse',
+    text: `Somebody asked for an account at ${config.baseUrl} with this e-mail address.
 
-${exists ? `It has one already: sign in at ${config.baseUrl}/sign-in` : `If that is you, open this link within seven days:\n\n${link}`}
+${exists ? `This address already has an account: sign in at ${config.baseUrl}/sign-in` : `If it was you, open this link within seven days:\n\n${link}`}
 
-If it was not you, do nothing.
+If it was not you, ignore this e-mail.
 `,
   });
 }
 
-/** The refusal of an account that somebody wants to make without a link. */
+/** Returns the refusal of an account requested without a link. */
 export function linkNeeded(signup: 'letter' | 'closed'): StatusError {
   const message =
     signup === 'letter'
-      ? 'An account is made with a link that is sent to its e-mail address: ask for one first (RequestSignUp).'
-      : 'An account is made with a link from the operator here, for the e-mail address it was sent to.';
+      ? 'Creating an account requires a link sent to its e-mail address: request one first (RequestSignUp).'
+      : 'Creating an account requires an operator’s invitation for this e-mail address.';
   return new StatusError('PERMISSION_DENIED', 'SIGNUP_CLOSED', message);
 }
 

@@ -2,18 +2,18 @@ import { createTransport } from 'nodemailer';
 import type { Mailer } from './mail.ts';
 
 export interface SmtpOptions {
-  /** `smtp://` or, with TLS from the first byte, `smtps://`; user and password as part of it. */
+  /** `smtp://` or, with TLS from the first byte, `smtps://`; may contain user and password. */
   url: string;
   /** The sender's address. */
   from: string;
 }
 
 const CONNECTIONS = 2;
-/** Letters on their way at once, waiting ones included; more are refused. */
+/** Limit of e-mails being sent or queued; more are refused. */
 const MOST_LETTERS = 1_000;
 const TIMEOUT_MS = 20_000;
 
-/** Sends letters through a mail server. `close` lets go of its connections. */
+/** Sends e-mails through a mail server. `close` closes its connections. */
 export function createSmtpMailer({ url, from }: SmtpOptions): Mailer & { close(): void } {
   const { protocol, hostname, port, username, password } = new URL(url);
   const secure = protocol === 'smtps:';
@@ -23,7 +23,7 @@ export function createSmtpMailer({ url, from }: SmtpOptions): Mailer & { close()
     host: hostname,
     port: port === '' ? (secure ? 465 : 587) : Number(port),
     secure,
-    // A password is never sent in the clear.
+    // Never send a password in the clear.
     requireTLS: username !== '',
     ...(username !== '' && { auth: { user: decodeURIComponent(username), pass: decodeURIComponent(password) } }),
     connectionTimeout: TIMEOUT_MS,
@@ -35,7 +35,7 @@ export function createSmtpMailer({ url, from }: SmtpOptions): Mailer & { close()
   let sending = 0;
   return {
     async send(mail) {
-      if (sending >= MOST_LETTERS) throw new Error('too many letters wait for the mail server');
+      if (sending >= MOST_LETTERS) throw new Error('too many e-mails are queued for the mail server');
       sending++;
       try {
         await transport.sendMail({ from, ...mail });

@@ -5,7 +5,7 @@ import type { Sql, Tx } from '../../store/writer.ts';
 /** The purpose of a link: to verify the user's address, to change it to `email`, or to choose a new password. */
 export type EmailTokenPurpose = 'verify' | 'change' | 'reset';
 
-/** A link sent to an address. It works for anyone who reads that address's e-mail. */
+/** A link sent to an address. It works for anyone who can read that address's e-mail. */
 export interface EmailTokenRow {
   /** SHA-256 of the token, hex. */
   hash: string;
@@ -29,7 +29,7 @@ export const emailTokens = new EntitySchema<EmailTokenRow>({
   foreignKeys: [ofUser],
 });
 
-/** Adds a token; with it expired ones go, and those of the user for the same purpose beyond the newest few. */
+/** Adds a token. Also deletes expired tokens, and the user's oldest ones for the same purpose beyond the limit. */
 export async function insertEmailToken(tx: Tx, row: EmailTokenRow, kept: number, now: number): Promise<void> {
   await tx.manager.insert(emailTokens, row);
   await deleteExpiredEmailTokens(tx, now);
@@ -50,12 +50,12 @@ export async function getEmailToken(db: Sql, hash: string): Promise<EmailTokenRo
   return row;
 }
 
-/** All of a user's for a purpose: once one has served, none is needed any more. */
+/** Deletes a user's tokens for a purpose, because none is needed once one was used. */
 export async function deleteEmailTokens(tx: Tx, userId: string, purpose: EmailTokenPurpose): Promise<void> {
   await tx.run('DELETE FROM "email_tokens" WHERE "userId" = $1 AND "purpose" = $2', [userId, purpose]);
 }
 
-/** All of a user's, whatever they are for: to be called where the password or the address becomes another. */
+/** Deletes all of a user's tokens. Call it when the password or the address changes. */
 export async function deleteAllEmailTokens(tx: Tx, userId: string): Promise<void> {
   await tx.run('DELETE FROM "email_tokens" WHERE "userId" = $1', [userId]);
 }

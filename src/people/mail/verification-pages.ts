@@ -6,7 +6,7 @@ import type { Page, PageRequest } from '../../web/page-request.ts';
 import type { People } from '../people.ts';
 import { verifyEmail } from './verification.ts';
 
-/** The target of links in e-mails. They ask for one more press, because mail programs open links on their own. */
+/** The target of links in e-mails. It asks for confirmation, because mail programs open links on their own. */
 export function mountVerifyEmail(serve: Serve, people: People): void {
   serve.open('/verify-email', (request) => askPage(request, request.query.get('token') ?? ''));
 

@@ -13,11 +13,11 @@ import { deleteEmailTokens, getEmailToken, insertEmailToken } from './token-rows
 
 /** How long a link works. */
 const VERIFICATION_MS = DAY_MS;
-/** Open tokens of one user: any of several letters may be the one that arrived. */
+/** Open tokens per user. Each of several e-mails must work, because any may be the one that arrives. */
 const MOST_TOKENS = 5;
 const TOKEN = /^[\w-]{43}$/;
 
-/** Makes a token in the write of what asks for it; it goes into a letter (`postVerification`) once that is stored. */
+/** Creates a token in the write that requires it. Send it with `postVerification` once that is stored. */
 export async function newVerification(tx: Tx, user: Pick<UserRow, 'id' | 'email'>, now: number): Promise<string> {
   const token = randomToken();
   const row = { hash: hashToken(token), userId: user.id, email: user.email, expiresAt: now + VERIFICATION_MS };
@@ -25,7 +25,7 @@ export async function newVerification(tx: Tx, user: Pick<UserRow, 'id' | 'email'
   return token;
 }
 
-/** Posts the letter with the link `<base URL>/verify-email?token=…`. */
+/** E-mails the link `<base URL>/verify-email?token=…`. */
 export function postVerification(people: People, email: string, token: string): void {
   const link = `${people.config.baseUrl}/verify-email?token=${token}`;
   post(people, {
@@ -33,16 +33,16 @@ export function postVerification(people: People, email: string, token: string): 
     subject: 'Confirm your e-mail address for Dormouse',
     text: `Somebody, probably you, has made an account at ${people.config.baseUrl} with this address.
 
-Open this link within a day to confirm that mail to it reaches you:
+Open this link within a day to confirm the address:
 
 ${link}
 
-If it was not you, do nothing.
+If it was not you, ignore this e-mail.
 `,
   });
 }
 
-/** Sends the caller another letter; nothing where the address is verified already. RESOURCE_EXHAUSTED for too many. */
+/** Sends the caller another verification e-mail; no-op if the address is verified. RESOURCE_EXHAUSTED for too many. */
 export async function resendVerification(people: People, principal: SessionPrincipal): Promise<void> {
   const { email, emailVerified, userId } = principal;
   if (emailVerified) return;
@@ -52,9 +52,9 @@ export async function resendVerification(people: People, principal: SessionPrinc
 }
 
 /**
- * Takes the token of a link, once: the address it was sent to is the user's and confirmed, also where they had another one.
- * ALREADY_EXISTS USER_EXISTS where somebody else has got it meanwhile. FAILED_PRECONDITION LINK_INVALID for one that is
- * unknown, used or too old: those are not told apart. RESOURCE_EXHAUSTED for too many wrong ones from an address.
+ * Consumes a link's token: the address it was sent to becomes the user's, and verified, even if they had another one.
+ * ALREADY_EXISTS USER_EXISTS if another user has taken it; FAILED_PRECONDITION LINK_INVALID for unknown, used and
+ * expired tokens alike; RESOURCE_EXHAUSTED for too many wrong ones from an address.
  */
 export async function verifyEmail(people: People, token: string, visitor: Visitor): Promise<void> {
   const { store, clock, loginLimits } = people;

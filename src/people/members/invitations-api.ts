@@ -34,7 +34,7 @@ const listInvitations = ({ store }: Needs) =>
     method: 'get',
     path: '/v1/session/invitations',
     summary: 'List invitations',
-    description: 'Servers of others that you may join in running, newest first; none before your address is verified.',
+    description: 'Your open invitations to servers, newest first; empty until your address is verified.',
     reply: z.object({ invitations: z.array(Invitation).default([]) }).meta({ id: 'ListInvitationsResponse' }),
     run: async ({ principal }) => ({
       invitations: (await invitationsOf(store, principal)).map(invitationView),

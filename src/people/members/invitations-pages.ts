@@ -19,9 +19,9 @@ const ROLES: Record<MemberRole, string> = {
   limited: 'With limited access you can start and stop the server and see its logs and players.',
 };
 
-/** Invitations to other people's servers, and those servers that one was let into. */
+/** Invitations to other people's servers, and the servers joined by one. */
 export function mountInvitations(serve: Serve, services: MemberServices): void {
-  // The address that letters name.
+  // E-mails link to this address.
   serve.open('/invitations', () => ({ to: '/profile/invitations' }));
 
   serve.signedIn('/profile/invitations', async (request) => {

@@ -5,12 +5,18 @@ import { type MemberServices, announce, recordMember } from './members.ts';
 import type { OwnedServer } from './owned-servers.ts';
 import { type Invitation, acceptMember, deleteMember, getInvitation, listInvitations } from './rows.ts';
 
-/** Invitations that wait for the caller's answer, newest first. None before their address is verified: it may not be theirs. */
+/**
+ * Returns the caller's open invitations, newest first; none until their address is verified, because it may not be
+ * theirs.
+ */
 export async function invitationsOf(store: Store, { email, emailVerified }: SessionPrincipal): Promise<Invitation[]> {
   return emailVerified ? listInvitations(store, email) : [];
 }
 
-/** Lets the caller in, at once, and gives the server's id. FAILED_PRECONDITION EMAIL_NOT_VERIFIED; NOT_FOUND INVITATION_NOT_FOUND. */
+/**
+ * Accepts an invitation, effective at once, and returns the server's id. FAILED_PRECONDITION EMAIL_NOT_VERIFIED;
+ * NOT_FOUND INVITATION_NOT_FOUND.
+ */
 export async function acceptInvitation(
   { store, clock, accessChanges }: MemberServices,
   principal: SessionPrincipal,
@@ -31,7 +37,7 @@ export async function acceptInvitation(
   return accepted.serverId;
 }
 
-/** Declines an invitation, or leaves a server that was accepted. NOT_FOUND INVITATION_NOT_FOUND. */
+/** Declines an invitation, or leaves a server accepted earlier. NOT_FOUND INVITATION_NOT_FOUND. */
 export async function declineInvitation(
   { store, clock, accessChanges }: MemberServices,
   principal: SessionPrincipal,
@@ -49,7 +55,10 @@ export async function declineInvitation(
   announce(accessChanges, left);
 }
 
-/** The caller's: as long as it is open by its address, which must be verified, and from then on by who accepted it. */
+/**
+ * Returns the caller's invitation: while it is open, by their verified address; afterwards, by the user who accepted
+ * it.
+ */
 async function invitationTo(tx: Tx, principal: SessionPrincipal, memberId: string): Promise<Invitation> {
   const row = await getInvitation(tx, memberId);
   const open = row?.acceptedAt === null && principal.emailVerified && row.email === principal.email;

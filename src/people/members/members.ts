@@ -21,13 +21,13 @@ import {
   setMemberRole,
 } from './rows.ts';
 
-/** Members of one server, invitations included. */
+/** Limit of members per server, including invitations. */
 const MOST_MEMBERS = 100;
 
 /**
- * Returns the caller's role on a server; undefined without one, in which case the server does not exist for them. The
- * only place that decides: the owner is the server's account, others have their invitation's role, and a key reaches
- * only its servers.
+ * Returns the caller's role on a server; undefined without one, in which case the server does not exist for them. This
+ * is the only place that decides access: the owner is the server's account, others have their invitation's role, and a
+ * key reaches only its servers.
  */
 export async function roleOn(db: Sql, principal: Principal, server: OwnedServer): Promise<Role | undefined> {
   if (!reachesServer(principal, server.id)) return undefined;
@@ -42,14 +42,14 @@ export interface MemberServices {
   accessChanges: AccessChanges;
 }
 
-/** A server's members and open invitations, oldest first. */
+/** Returns a server's members and open invitations, oldest first. */
 export async function membersOf(store: Store, serverId: string): Promise<MemberRow[]> {
   return listMembers(store, serverId);
 }
 
 /**
- * Invites an address (as `email.ts` normalizes it) to a server of the caller's, and writes to it. Whether a user has the
- * address is not told. ALREADY_EXISTS MEMBER_EXISTS; RESOURCE_EXHAUSTED MAX_MEMBERS, or TOO_MANY_ATTEMPTS for letters.
+ * Invites an address (normalized by `email.ts`) to a server of the caller and e-mails it. Does not reveal whether a
+ * user has the address. ALREADY_EXISTS MEMBER_EXISTS; RESOURCE_EXHAUSTED MAX_MEMBERS, or TOO_MANY_ATTEMPTS for e-mails.
  */
 export async function inviteMember(
   people: People,
@@ -81,8 +81,8 @@ export async function inviteMember(
   const link = `${config.baseUrl}/invitations`;
   const withoutAccount =
     config.signup !== 'closed'
-      ? 'Sign in with this address, or make an account with it, and accept or decline here:'
-      : 'Sign in with this address and accept or decline here. Without an account, ask whoever runs Dormouse for one.';
+      ? 'Sign in with this address, or create an account with it, and accept or decline here:'
+      : 'Sign in with this address and accept or decline here. Without an account, ask your administrator for one.';
   post(people, {
     to: email,
     subject: 'You are invited to a Minecraft server on Dormouse',
@@ -96,7 +96,7 @@ ${link}
   return row;
 }
 
-/** Makes somebody another kind of member, at once. NOT_FOUND MEMBER_NOT_FOUND. */
+/** Changes a member's role, effective at once. NOT_FOUND MEMBER_NOT_FOUND. */
 export async function setRole(
   services: MemberServices,
   principal: Principal,
@@ -117,7 +117,7 @@ export async function setRole(
   return changed;
 }
 
-/** Takes a member's access, or an invitation back, at once. NOT_FOUND MEMBER_NOT_FOUND. */
+/** Removes a member or an invitation, effective at once. NOT_FOUND MEMBER_NOT_FOUND. */
 export async function removeMember(
   services: MemberServices,
   principal: Principal,

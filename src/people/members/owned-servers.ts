@@ -1,20 +1,20 @@
 import { StatusError } from '../../kernel/status.ts';
 import type { Sql } from '../../store/writer.ts';
 
-/** A server as far as people have to do with it: whose it is. */
+/** A server and its account. */
 export interface OwnedServer {
   id: string;
-  /** Its owner's. */
+  /** The owner's account. */
   accountId: string;
 }
 
-/** Undefined for one that is not there, or is being deleted. */
+/** Returns undefined for a server that does not exist or is being deleted. */
 export async function getOwnedServer(db: Sql, id: string): Promise<OwnedServer | undefined> {
   const sql = `SELECT "id", "accountId" FROM "servers" WHERE "id" = $1 AND "state" <> 'deleting'`;
   return (await db.query<OwnedServer>(sql, [id]))[0];
 }
 
-/** An account's servers, oldest first, then those that others have let the user into. */
+/** Returns an account's servers, oldest first, then those shared with the user. */
 export async function listReachableServers(
   db: Sql,
   { accountId, userId }: { accountId: string; userId: string },
@@ -30,7 +30,7 @@ export async function listReachableServers(
   ).flat();
 }
 
-/** For unknown servers, for those being deleted, and for those that the caller may not know of alike. */
+/** Returns the same error for servers that are unknown, being deleted, or hidden from the caller. */
 export function serverNotFound(id: string): StatusError {
   return new StatusError('NOT_FOUND', 'SERVER_NOT_FOUND', 'There is no such server.', { metadata: { id } });
 }

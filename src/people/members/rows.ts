@@ -7,7 +7,10 @@ import { isDuplicate } from '../../store/errors.ts';
 import type { Sql, Tx } from '../../store/writer.ts';
 import type { UserRow } from '../rows.ts';
 
-/** `limited` may look and start; `member` may all but delete, bill and invite. The owner is the server's account. */
+/**
+ * `limited` can view and start; `member` can do everything except delete, bill and invite. The owner is the server's
+ * account.
+ */
 export type MemberRole = Exclude<Role, 'owner'>;
 
 export interface MemberRow {
@@ -41,19 +44,19 @@ export const members = new EntitySchema<MemberRow>({
   foreignKeys: [ofServer],
 });
 
-/** An invitation, or what it has become, with the server it is to. */
+/** An open or accepted invitation, with its server. */
 export interface Invitation extends MemberRow {
   serverName: string;
   accountId: string;
 }
 
-/** A server somebody was let into, and as what. */
+/** A server shared with a user, and the user's role. */
 export interface Membership {
   serverId: string;
   role: MemberRole;
 }
 
-/** ALREADY_EXISTS where the address has been invited to the server before. */
+/** Throws ALREADY_EXISTS if the address was already invited to the server. */
 export async function insertMember(tx: Tx, row: MemberRow): Promise<void> {
   try {
     await tx.manager.insert(members, row);
@@ -65,7 +68,7 @@ export async function insertMember(tx: Tx, row: MemberRow): Promise<void> {
   }
 }
 
-/** A server's members and invitations, oldest first. */
+/** Returns a server's members and invitations, oldest first. */
 export async function listMembers(db: Sql, serverId: string): Promise<MemberRow[]> {
   return db.query<MemberRow>('SELECT * FROM "members" WHERE "serverId" = $1 ORDER BY "createdAt", "id"', [serverId]);
 }
@@ -75,7 +78,7 @@ export async function countMembers(db: Sql, serverId: string): Promise<number> {
   return countOf(db, sql, [serverId]);
 }
 
-/** Only among the members of that server. */
+/** Returns a member of this server; undefined for those of others. */
 export async function getMember(db: Sql, serverId: string, id: string): Promise<MemberRow | undefined> {
   const rows = await db.query<MemberRow>('SELECT * FROM "members" WHERE "serverId" = $1 AND "id" = $2', [serverId, id]);
   return rows[0];
@@ -90,7 +93,7 @@ export async function getMembership(db: Sql, serverId: string, userId: string): 
   return row?.role;
 }
 
-/** All servers of others that a user was let into. */
+/** Returns all servers shared with a user. */
 export async function listMemberships(db: Sql, userId: string): Promise<Membership[]> {
   return db.query<Membership>(
     'SELECT "serverId", "role" FROM "members" WHERE "userId" = $1 AND "acceptedAt" IS NOT NULL ORDER BY "acceptedAt", "id"',
@@ -98,7 +101,7 @@ export async function listMemberships(db: Sql, userId: string): Promise<Membersh
   );
 }
 
-/** Invitations to an address that wait for an answer, newest first. */
+/** Returns the open invitations of an address, newest first. */
 export async function listInvitations(db: Sql, email: string): Promise<Invitation[]> {
   return db.query<Invitation>(
     `SELECT m.*, s."name" AS "serverName", s."accountId" FROM "members" m JOIN "servers" s ON s."id" = m."serverId"
@@ -107,7 +110,7 @@ export async function listInvitations(db: Sql, email: string): Promise<Invitatio
   );
 }
 
-/** Invitations that a user has accepted, newest first. */
+/** Returns the invitations a user has accepted, newest first. */
 export async function listAccepted(db: Sql, userId: string): Promise<Invitation[]> {
   return db.query<Invitation>(
     `SELECT m.*, s."name" AS "serverName", s."accountId" FROM "members" m JOIN "servers" s ON s."id" = m."serverId"
@@ -117,7 +120,7 @@ export async function listAccepted(db: Sql, userId: string): Promise<Invitation[
   );
 }
 
-/** An invitation of any state, by its id. */
+/** Returns an invitation of any state by its id. */
 export async function getInvitation(db: Sql, id: string): Promise<Invitation | undefined> {
   const [row] = await db.query<Invitation>(
     `SELECT m.*, s."name" AS "serverName", s."accountId" FROM "members" m JOIN "servers" s ON s."id" = m."serverId"
@@ -131,7 +134,7 @@ export async function setMemberRole(tx: Tx, id: string, role: MemberRole): Promi
   await tx.run('UPDATE "members" SET "role" = $1 WHERE "id" = $2', [role, id]);
 }
 
-/** From now on the user is in. */
+/** Makes the user a member. */
 export async function acceptMember(tx: Tx, id: string, userId: string, at: number): Promise<void> {
   await tx.run('UPDATE "members" SET "userId" = $1, "acceptedAt" = $2 WHERE "id" = $3', [userId, at, id]);
 }
@@ -141,8 +144,8 @@ export async function deleteMember(tx: Tx, id: string): Promise<void> {
 }
 
 /**
- * The user has another address from now on, also on servers that they were let into. Invitations to it that they need not
- * answer go: to those servers and to their own.
+ * Changes a user's address, also on servers shared with them. Deletes invitations of the new address that need no
+ * answer: to those servers and to the user's own.
  */
 export async function moveMemberships(tx: Tx, user: Pick<UserRow, 'id' | 'accountId'>, email: string): Promise<void> {
   await tx.run(
@@ -150,7 +153,7 @@ export async function moveMemberships(tx: Tx, user: Pick<UserRow, 'id' | 'accoun
        (SELECT "serverId" FROM "members" WHERE "userId" = $2 UNION SELECT "id" FROM "servers" WHERE "accountId" = $3)`,
     [email, user.id, user.accountId],
   );
-  // Somebody who had the address before may have been let in by it.
+  // An earlier owner of the address may have accepted an invitation under it.
   await tx.run(
     `UPDATE "members" SET "email" = $1 WHERE "userId" = $2 AND "serverId" NOT IN
        (SELECT "serverId" FROM "members" WHERE "email" = $1)`,

@@ -34,7 +34,7 @@ const getSecondFactor = ({ store }: People) =>
     description: 'Whether signing in asks for a code of an app too (TOTP, RFC 6238).',
     reply: z
       .object({
-        enabledAt: reply.timestamp.describe('Null: there is none.'),
+        enabledAt: reply.timestamp.describe('Null without one.'),
         recoveryCodes: reply.int32.describe('How many are left.'),
         needed: reply.flag.describe('An operator here who cannot run the installation before having one.'),
       })
@@ -84,7 +84,7 @@ const remove = (people: People) =>
     method: 'post',
     path: '/v1/session/secondFactor:remove',
     summary: 'Turn off two-factor sign-in',
-    description: 'Takes the password and a code.',
+    description: 'Requires the password and a code.',
     precondition: 'there must be one.',
     body: Proof.meta({ id: 'RemoveSecondFactorRequest' }),
     reply: Nothing,
@@ -99,8 +99,8 @@ const renew = (people: People) =>
     id: 'RenewRecoveryCodes',
     method: 'post',
     path: '/v1/session/secondFactor:renewRecoveryCodes',
-    summary: 'Make new recovery codes',
-    description: 'The earlier ones are void. Takes the password and a code.',
+    summary: 'Create new recovery codes',
+    description: 'The old codes stop working. Requires the password and a code.',
     precondition: 'there must be a second factor.',
     body: Proof.meta({ id: 'RenewRecoveryCodesRequest' }),
     reply: RecoveryCodes,
@@ -109,7 +109,7 @@ const renew = (people: People) =>
     }),
   });
 
-/** The caller's own second factor. */
+/** Operations on the caller's own second factor. */
 export const secondFactorOperations = (people: People): readonly SessionOperation[] => [
   getSecondFactor(people),
   begin(people),

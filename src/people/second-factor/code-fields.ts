@@ -4,7 +4,7 @@ import { type Problem, invalid } from '../../web/problem.ts';
 import type { Form } from '../../web/serve.ts';
 import { CODE_CHARS } from './second-factor.ts';
 
-/** The field of an app's code; phones offer only digits. */
+/** The field for an app's code. Phones show a numeric keyboard. */
 export function codeField(problem: Problem | undefined, required = true): Html {
   return textField({
     name: 'code',
@@ -18,7 +18,7 @@ export function codeField(problem: Problem | undefined, required = true): Html {
   });
 }
 
-/** A field for a code, and below it one for a recovery code instead. */
+/** A field for an app's code, with one for a recovery code below. */
 export function anyCodeField(problem: Problem | undefined): Html {
   return html`${codeField(problem, false)}
     <details ${problem?.field === 'recovery' && html`open`}>
@@ -41,5 +41,5 @@ export function codeIn(form: Form): string {
   return form.get('recovery')?.trim() || (form.get('code')?.trim() ?? '');
 }
 
-/** Said where neither was filled in. */
+/** The problem if neither field is filled in. */
 export const NO_CODE = invalid('code', 'Enter the code that your app shows, or a recovery code.');

@@ -26,12 +26,12 @@ import {
 } from './second-factor.ts';
 
 const PATH = '/profile/second-factor';
-/** Fewer recovery codes than this call for new ones. */
+/** With fewer recovery codes than this, the page recommends new ones. */
 const FEW_CODES = 3;
 
 const DONE: Record<string, string> = { off: 'Two-factor sign-in is off.' };
 
-/** The caller's second factor: setting it up, its recovery codes, switching it off. */
+/** The caller's second factor: setup, recovery codes, removal. */
 export function mountSecondFactor(serve: Serve, people: People): void {
   const reveals = createReveals<readonly string[]>(people.clock);
 
@@ -79,7 +79,7 @@ export function mountSecondFactor(serve: Serve, people: People): void {
     return `${PATH}?done=off`;
   });
 
-  /** A page that asks for the password and a code before it does something. */
+  /** Mounts a page that asks for the password and a code before a change. */
   function mountChange(
     name: string,
     words: Change,
@@ -190,7 +190,7 @@ function codesPage(request: SignedInRequest, codes: readonly string[]): Page {
   return profilePage(request, 'Recovery codes', main);
 }
 
-/** The texts of a page that asks for password and code. */
+/** Texts of a page that asks for password and code. */
 interface Change {
   title: string;
   about: string;
@@ -231,7 +231,7 @@ function changePage(request: SignedInRequest, path: string, { title, about, butt
   return profilePage(request, title, main, problem);
 }
 
-/** A wrong code is said beside the field. */
+/** Shows a wrong code's message next to the field. */
 function atCode(problem: Problem): Problem {
   return problem.status === 403 ? { ...problem, ...invalid('code', problem.message) } : problem;
 }

@@ -4,7 +4,7 @@ import type { Secret } from '../../store/secret.ts';
 import type { Sql } from '../../store/store.ts';
 import { type UserRow, getUser } from '../rows.ts';
 
-/** For how long a browser that has given the password may give the code. */
+/** Time between password and code in one browser. */
 export const PENDING_MS = 10 * MINUTE_MS;
 
 const TOKEN = /^(usr_\w{1,64})\.(\d{1,15})\.([\w-]{43})$/;
@@ -17,7 +17,7 @@ export function pendingSignIn(secret: Secret, user: Pick<UserRow, 'id' | 'passwo
   return `${user.id}.${expiresAt}.${seal(secret, user, expiresAt)}`;
 }
 
-/** Returns the user who has given their password in this browser; undefined without one, or too long ago. */
+/** Returns the user who has given their password in this browser; undefined without one, or after too much time. */
 export async function pendingUser(
   { store, secret }: { store: Sql; secret: Secret },
   token: string | undefined,

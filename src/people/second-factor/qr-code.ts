@@ -1,10 +1,13 @@
 import { encode } from 'uqr';
 import { type Html, html } from '../../web/html.ts';
 
-/** Modules of white around it (ISO/IEC 18004). */
+/** Width of the white border in modules (ISO/IEC 18004). */
 const QUIET_ZONE = 4;
 
-/** A text as a QR code within the page, as the policy of pages takes pictures of ours only; `label` is for who hears the page. */
+/**
+ * Returns a text as an inline QR code, because the pages' policy only allows our own pictures; `label` is for screen
+ * readers.
+ */
 export function qrCode(text: string, label: string): Html {
   const { data, size } = encode(text, { ecc: 'M', border: QUIET_ZONE });
   const bars = data.flatMap((row, y) => {

@@ -1,15 +1,15 @@
 import { randomInt } from 'node:crypto';
 import type { Secret } from '../../store/secret.ts';
 
-/** How many somebody gets. */
+/** Number of codes per user. */
 export const RECOVERY_CODES = 10;
 
-/** No letters or digits that look alike. */
+/** Excludes letters and digits that look alike. */
 const ALPHABET = '23456789abcdefghjkmnpqrstuvwxyz';
 const LENGTH = 10;
 const CODE = new RegExp(`^[${ALPHABET}]{${LENGTH}}$`);
 
-/** Fresh codes as they are shown, `k7m2x-9qwrt`: 49.5 bits each, from the operating system's generator. */
+/** Returns new codes in their displayed format, `k7m2x-9qwrt`: 49.5 bits each from the operating system's generator. */
 export function mintRecoveryCodes(): string[] {
   const letter = () => ALPHABET.charAt(randomInt(ALPHABET.length));
   return Array.from({ length: RECOVERY_CODES }, () => shown(Array.from({ length: LENGTH }, letter).join('')));
@@ -21,7 +21,10 @@ export function readRecoveryCode(typed: string): string | undefined {
   return CODE.test(letters) ? shown(letters) : undefined;
 }
 
-/** How a code, as it is shown, is stored. With the secret, as a plain hash of so few bits can be searched for. */
+/**
+ * Returns the stored form of a displayed code. Keyed with the secret, because a plain hash of so few bits can be
+ * reversed.
+ */
 export function hashRecoveryCode(secret: Secret, userId: string, code: string): string {
   return secret.derive('recovery-code', `${userId} ${code}`);
 }

@@ -8,7 +8,7 @@ import { deleteSecondFactor, listSecondFactorUsers } from './rows.ts';
 
 /**
  * Turns off the second factor of an account's users who have lost app and recovery codes; an e-mail notifies them. The
- * caller has verified their identity. PERMISSION_DENIED unless the caller's session has given the password lately;
+ * calling operator has verified their identity. PERMISSION_DENIED unless the session's password was given recently;
  * FAILED_PRECONDITION SECOND_FACTOR_OFF, or OWN_SECOND_FACTOR, which requires a code.
  */
 export async function removeSecondFactorOf(
@@ -28,7 +28,7 @@ export async function removeSecondFactorOf(
   }
 }
 
-/** Turns off a second factor for the person who controls the machine. */
+/** Turns off a second factor for the person with access to the machine. */
 export async function removeSecondFactorHere(
   people: Pick<People, 'store' | 'clock'>,
   accountId: string,

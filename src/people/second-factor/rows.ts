@@ -4,21 +4,21 @@ import { countOf } from '../../store/count.ts';
 import type { Sql, Tx } from '../../store/writer.ts';
 import { type StoredUser, type UserRow, userRow } from '../rows.ts';
 
-/** A user's second factor, or the offer of one that is still being set up. */
+/** A user's second factor, or one that is still being set up (an offer). */
 export interface SecondFactorRow {
   userId: string;
-  /** The key of its codes, encrypted (`second-factor.ts`). */
+  /** The encrypted key of its codes (`second-factor.ts`). */
   sealedKey: string;
-  /** Null: an offer, which no sign-in asks for. */
+  /** Null: an offer, which sign-ins do not require. */
   enabledAt: number | null;
-  /** The latest step whose code was taken (`totp.ts`): neither it nor an earlier one is taken any more. */
+  /** The latest step with an accepted code (`totp.ts`). Codes of this and earlier steps are refused. */
   lastStep: number;
 }
 
-/** A code that stands in for the second factor, once. */
+/** A one-time substitute for a code of the second factor. */
 export interface RecoveryCodeRow {
   userId: string;
-  /** HMAC of the code, with the installation's secret. */
+  /** HMAC of the code under the installation's secret. */
   hash: string;
 }
 
@@ -34,12 +34,12 @@ export const recoveryCodes = new EntitySchema<RecoveryCodeRow>({
   foreignKeys: [ofUser],
 });
 
-/** Offers too: the caller looks at `enabledAt`. */
+/** Includes offers: the caller checks `enabledAt`. */
 export async function getSecondFactor(db: Sql, userId: string): Promise<SecondFactorRow | undefined> {
   return (await db.query<SecondFactorRow>('SELECT * FROM "second_factors" WHERE "userId" = $1', [userId]))[0];
 }
 
-/** Puts an offer in the place of an earlier one; false where the user has a second factor already. */
+/** Replaces a user's offer; false if the user already has a second factor. */
 export async function offerSecondFactor(tx: Tx, userId: string, sealedKey: string): Promise<boolean> {
   const sql = `INSERT INTO "second_factors" ("userId", "sealedKey", "enabledAt", "lastStep") VALUES ($1, $2, NULL, 0)
     ON CONFLICT ("userId") DO UPDATE SET "sealedKey" = excluded."sealedKey"
@@ -47,25 +47,25 @@ export async function offerSecondFactor(tx: Tx, userId: string, sealedKey: strin
   return (await tx.run(sql, [userId, sealedKey])) > 0;
 }
 
-/** Makes the offer the second factor. */
+/** Turns the offer into the second factor. */
 export async function enableSecondFactor(tx: Tx, userId: string, enabledAt: number, lastStep: number): Promise<void> {
   const sql = 'UPDATE "second_factors" SET "enabledAt" = $1, "lastStep" = $2 WHERE "userId" = $3';
   await tx.run(sql, [enabledAt, lastStep, userId]);
 }
 
-/** Notes that a step's code is taken. */
+/** Records that a step's code was used. */
 export async function takeStep(tx: Tx, userId: string, step: number): Promise<void> {
   await tx.run('UPDATE "second_factors" SET "lastStep" = $1 WHERE "userId" = $2', [step, userId]);
 }
 
-/** Deletes the second factor with its recovery codes; false if there is only an offer or none. */
+/** Deletes the second factor with its recovery codes; false without one, or with only an offer. */
 export async function deleteSecondFactor(tx: Tx, userId: string): Promise<boolean> {
   await tx.run('DELETE FROM "recovery_codes" WHERE "userId" = $1', [userId]);
   const sql = 'DELETE FROM "second_factors" WHERE "userId" = $1 AND "enabledAt" IS NOT NULL';
   return (await tx.run(sql, [userId])) > 0;
 }
 
-/** Puts recovery codes in the place of all earlier ones. */
+/** Replaces all of a user's recovery codes. */
 export async function replaceRecoveryCodes(tx: Tx, userId: string, hashes: readonly string[]): Promise<void> {
   await tx.run('DELETE FROM "recovery_codes" WHERE "userId" = $1', [userId]);
   for (const hash of hashes) await tx.manager.insert(recoveryCodes, { userId, hash });
@@ -81,7 +81,7 @@ export async function countRecoveryCodes(db: Sql, userId: string): Promise<numbe
   return countOf(db, sql, [userId]);
 }
 
-/** The account's users who have a second factor. */
+/** Returns the account's users with a second factor. */
 export async function listSecondFactorUsers(db: Sql, accountId: string): Promise<UserRow[]> {
   const sql = `SELECT u.* FROM "users" u JOIN "second_factors" f ON f."userId" = u."id"
     WHERE u."accountId" = $1 AND f."enabledAt" IS NOT NULL ORDER BY u."id"`;

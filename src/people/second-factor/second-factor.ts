@@ -27,16 +27,16 @@ import { KEY_BYTES, base32, keyUri, stepOfCode } from './totp.ts';
 /** Longer than any way to type a code. */
 export const CODE_CHARS = 64;
 
-/** Whether a user has a second factor, and what is left to stand in for it. */
+/** Whether a user has a second factor, and how many recovery codes are left. */
 export interface SecondFactor {
-  /** Null: none. */
+  /** Null without one. */
   enabledAt: number | null;
   recoveryCodes: number;
 }
 
 /** The data an authenticator app needs. */
 export interface Offer {
-  /** Base32, to be typed in. */
+  /** Base32, for typing. */
   key: string;
   /** The key with its name, for a QR code. */
   uri: string;
@@ -48,8 +48,8 @@ export async function secondFactorOf(db: Sql, userId: string): Promise<SecondFac
 }
 
 /**
- * Offers the caller a key, in the place of one offered before. It is asked for once they have shown that an app has it
- * (`confirmSecondFactor`). PERMISSION_DENIED PASSWORD_REQUIRED; FAILED_PRECONDITION SECOND_FACTOR_ON.
+ * Offers the caller a key and replaces an earlier offer. Sign-ins require it once the caller has proved that an app has
+ * it (`confirmSecondFactor`). PERMISSION_DENIED PASSWORD_REQUIRED; FAILED_PRECONDITION SECOND_FACTOR_ON.
  */
 export async function beginSecondFactor(people: People, principal: SessionPrincipal): Promise<Offer> {
   const { store, clock, secret } = people;
@@ -69,8 +69,8 @@ export async function offeredSecondFactor(people: People, principal: SessionPrin
 }
 
 /**
- * Requires a code at each sign-in from now on, ends the caller's other sessions, which were opened without one, and
- * returns the recovery codes only this once. PERMISSION_DENIED PASSWORD_REQUIRED or WRONG_CODE; FAILED_PRECONDITION
+ * Requires a code at each sign-in from now on and ends the caller's other sessions, which were opened without one.
+ * Returns the recovery codes only this once. PERMISSION_DENIED PASSWORD_REQUIRED or WRONG_CODE; FAILED_PRECONDITION
  * SECOND_FACTOR_ON or NOTHING_OFFERED.
  */
 export async function confirmSecondFactor(
@@ -108,8 +108,8 @@ export interface Proof {
 }
 
 /**
- * Asks for the password alone from now on. PERMISSION_DENIED WRONG_PASSWORD or WRONG_CODE; FAILED_PRECONDITION
- * SECOND_FACTOR_OFF; RESOURCE_EXHAUSTED TOO_MANY_ATTEMPTS; UNAVAILABLE BUSY.
+ * Turns the second factor off. PERMISSION_DENIED WRONG_PASSWORD or WRONG_CODE; FAILED_PRECONDITION SECOND_FACTOR_OFF;
+ * RESOURCE_EXHAUSTED TOO_MANY_ATTEMPTS; UNAVAILABLE BUSY.
  */
 export async function removeOwnSecondFactor(
   people: People,
@@ -125,7 +125,7 @@ export async function removeOwnSecondFactor(
   noticeSecondFactor(people, principal, 'The second factor of your account was switched off');
 }
 
-/** Gives new recovery codes; the earlier ones are void. Rejects as `removeOwnSecondFactor`. */
+/** Returns new recovery codes and voids the earlier ones. Rejects like `removeOwnSecondFactor`. */
 export async function renewRecoveryCodes(
   people: People,
   principal: SessionPrincipal,
@@ -137,21 +137,21 @@ export async function renewRecoveryCodes(
     await recordAudit(tx, auditActorOf(principal), { action: 'secondFactor.newCodes', accountId, at });
     return newRecoveryCodes(tx, people.secret, userId);
   });
-  noticeSecondFactor(people, principal, 'New recovery codes were made for your account');
+  noticeSecondFactor(people, principal, 'New recovery codes for your account');
   return codes;
 }
 
-/** How a code was taken. */
+/** The kind of an accepted code. */
 export type Taken = 'app' | 'recovery code';
 
 /**
- * Takes a code of a user's app, or a recovery code: either only once, and only in the write of what it is for. Throws
- * PERMISSION_DENIED WRONG_CODE; FAILED_PRECONDITION SECOND_FACTOR_OFF.
+ * Consumes a code of a user's app, or a recovery code, in the write of the action it allows. Each works only once.
+ * Throws PERMISSION_DENIED WRONG_CODE; FAILED_PRECONDITION SECOND_FACTOR_OFF.
  */
 export async function takeCode(tx: Tx, secret: Secret, userId: string, typed: string, at: number): Promise<Taken> {
   const row = await getSecondFactor(tx, userId);
   if (row === undefined || row.enabledAt === null) {
-    throw new StatusError('FAILED_PRECONDITION', 'SECOND_FACTOR_OFF', 'There is no second factor: sign in anew.');
+    throw new StatusError('FAILED_PRECONDITION', 'SECOND_FACTOR_OFF', 'Two-factor sign-in is off. Sign in again.');
   }
   const step = stepOfCode(keyOf(secret, row), digitsOf(typed), { at, taken: row.lastStep });
   if (step !== undefined) {
@@ -197,23 +197,23 @@ function offerOf({ config }: People, { email }: SessionPrincipal, key: Buffer): 
 
 const PURPOSE = 'totp key';
 
-/** The database alone, without the installation's secret, does not reveal a key. */
+/** Returns the seal of a user's key: the database alone, without the installation's secret, does not reveal it. */
 function sealOf(secret: Secret, userId: string): string {
   return secret.derive('second-factor', userId);
 }
 
-/** Throws FAILED_PRECONDITION for a key that another secret has sealed: no code would ever be right. */
+/** Throws FAILED_PRECONDITION for a key sealed with another secret, because no code would ever match. */
 function keyOf(secret: Secret, { userId, sealedKey }: { userId: string; sealedKey: string }): Buffer {
   const key = openSealedText(sealOf(secret, userId), PURPOSE, sealedKey);
   if (key !== undefined) return Buffer.from(key, 'base64url');
   throw new StatusError(
     'FAILED_PRECONDITION',
     'SECOND_FACTOR_UNREADABLE',
-    'This second factor was set up before secret.key was made anew: an operator has to switch it off.',
+    'This second factor was set up with another secret.key. Ask an operator to turn it off.',
   );
 }
 
-/** As apps show them: `123 456`. */
+/** Removes the blanks that apps show: `123 456`. */
 function digitsOf(typed: string): string {
   return typed.replaceAll(/\s/g, '');
 }

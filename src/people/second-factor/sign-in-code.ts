@@ -10,7 +10,7 @@ import { countRecoveryCodes } from './rows.ts';
 import { takeCode } from './second-factor.ts';
 
 /**
- * Signs in a user who has given their password in this browser (`signIn`), by a code of their app or a recovery code.
+ * Signs in a user who has given their password in this browser (`signIn`), with a code of their app or a recovery code.
  * UNAUTHENTICATED SIGN_IN_EXPIRED; PERMISSION_DENIED WRONG_CODE; RESOURCE_EXHAUSTED TOO_MANY_ATTEMPTS.
  */
 export async function signInWithCode(people: People, code: string, visitor: Visitor): Promise<SignedIn> {

@@ -11,12 +11,12 @@ import { signInWithCode } from './sign-in-code.ts';
 
 const PATH = '/sign-in/code';
 
-/** Returns the page of a sign-in that lacks its code. */
+/** Returns the path of the page that asks for the code. */
 export function codePath(next: string): string {
   return `${PATH}?next=${encodeURIComponent(next)}`;
 }
 
-/** The second step of signing in: the code, for who has given the password with this browser. Others begin with that. */
+/** The second step of signing in, for browsers in which the password was given. Others are sent to the first step. */
 export function mountSignInCode(serve: Serve, people: People): void {
   serve.open(PATH, async (request) => {
     const next = nextPage(request.query.get('next'));

@@ -3,19 +3,22 @@ import { createHmac, timingSafeEqual } from 'node:crypto';
 /** The defaults of authenticator apps: HMAC-SHA-1, six digits, a new code every half minute (RFC 6238 §4). */
 const STEP_MS = 30_000;
 const DIGITS = 6;
-/** Steps before and after the present one whose codes are taken too: for clocks that differ, and slow typing (RFC 6238 §5.2). */
+/**
+ * Steps before and after the present one whose codes are also accepted, for differing clocks and slow typing (RFC 6238
+ * §5.2).
+ */
 const SKEW_STEPS = 1;
 /** RFC 4226 §4: 160 bits. */
 export const KEY_BYTES = 20;
 
 const BASE32 = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567';
 
-/** Returns the number of half minutes since 1970, each with its own code. */
+/** Returns the step of an instant: the number of half minutes since 1970. Each step has one code. */
 export function stepAt(at: number): number {
   return Math.floor(at / STEP_MS);
 }
 
-/** The six digits of a step (RFC 4226 §5.3). */
+/** Returns the six digits of a step (RFC 4226 §5.3). */
 export function codeOfStep(key: Buffer, step: number): string {
   const counter = Buffer.alloc(8);
   counter.writeBigUInt64BE(BigInt(step));
@@ -40,13 +43,13 @@ export function stepOfCode(
   return undefined;
 }
 
-/** Bytes as apps take them where no picture can be scanned (RFC 4648 §6, without padding). */
+/** Encodes bytes for apps that cannot scan a picture (RFC 4648 §6, without padding). */
 export function base32(bytes: Buffer): string {
   const bits = Array.from(bytes, (byte) => byte.toString(2).padStart(8, '0')).join('');
   return bits.replaceAll(/.{1,5}/g, (five) => BASE32.charAt(Number.parseInt(five.padEnd(5, '0'), 2)));
 }
 
-/** The QR code's content: the key, and its name in the app (Key URI Format of Google Authenticator). */
+/** Returns the QR code's content: the key, and its name in the app (Key URI Format of Google Authenticator). */
 export function keyUri(key: Buffer, { issuer, account }: { issuer: string; account: string }): string {
   const label = `${encodeURIComponent(issuer)}:${encodeURIComponent(account)}`;
   return `otpauth://totp/${label}?secret=${base32(key)}&issuer=${encodeURIComponent(issuer)}`;

@@ -7,7 +7,7 @@ import type { Form } from '../../web/serve.ts';
 const LENGTHS: Readonly<Partial<Record<string, number>>> = { hour: HOUR_MS, day: DAY_MS, week: 7 * DAY_MS };
 const DATE_CHARS = 10;
 
-/** How long a ban lasts. */
+/** The form fields for a ban's length. */
 export function lengthFields(filled: Filling): Html {
   return html`${choiceField(filled, {
     name: 'length',
@@ -42,7 +42,7 @@ export function endIn(form: Form, now: number): string | undefined {
   }
   const day = form.get('expires') ?? '';
   const begins = Date.parse(`${day}T00:00:00Z`);
-  // There is no 31 February, though it can be parsed.
+  // Dates such as 31 February parse, but become another day.
   if (Number.isNaN(begins) || !new Date(begins).toISOString().startsWith(day))
     throw invalidFields([{ field: 'expires', description: 'Enter a date, such as 2030-01-31.' }]);
   return new Date(begins + DAY_MS).toISOString();

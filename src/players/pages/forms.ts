@@ -4,7 +4,7 @@ import { endIn } from './ban-length.ts';
 
 type Forms = NonNullable<Parameters<Panel['serverPage']>[0]['forms']>;
 
-/** The forms of the page, one operation each. */
+/** The page's forms, one operation each. */
 export const playerForms: Forms = {
   async kick({ call, server, here }, form) {
     await call('KickPlayer', server, { name: text(form, 'name'), reason: text(form, 'reason') });
@@ -37,7 +37,7 @@ function banIn({ now }: ServerRequest, form: Form) {
   return { banned: isOn(form), reason: text(form, 'reason'), ...(expires !== undefined && { expires }) };
 }
 
-/** Blanks around a name are a slip of the hand, or of what it was copied from. */
+/** Returns a field without surrounding blanks, which are usually typed or copied by mistake. */
 function text(form: Form, field: string): string {
   return (form.get(field) ?? '').trim();
 }

@@ -10,7 +10,7 @@ import { plainName } from '../../web/text.ts';
 import { lengthFields } from './ban-length.ts';
 import { type Lists, REASON_CHARS } from './playing.ts';
 
-/** As games have them (minecraft.wiki Permission level). */
+/** Permission levels of the game (minecraft.wiki Permission level). */
 const LEVELS: Record<number, string> = {
   0: 'no commands',
   1: 'can build in the spawn area',
@@ -118,7 +118,7 @@ export function addressBansCard(request: ServerRequest, { bannedIps }: Lists, ma
   </section>`;
 }
 
-/** A list of names, a part at a time. */
+/** A list of names, shown in pages. */
 interface Names<Entry> {
   /** Shown if the list is empty. */
   none: string;

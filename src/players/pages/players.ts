@@ -28,7 +28,7 @@ async function playersPage(request: ServerRequest): Promise<Page> {
   const { call, server, role } = request;
   const mayChange = isAtLeast(role, 'member');
   const lists = await call('GetPlayerLists', { id: server.id }).catch((error: unknown) => {
-    // Whose files are broken learns here which, and mends it among the files.
+    // The message names the broken file, so that it can be fixed under Files.
     if (error instanceof StatusError && error.code !== 'INTERNAL') return error.message;
     throw error;
   });

@@ -14,7 +14,7 @@ export const REASON_CHARS = 256;
 
 const ON_A_PART = 40;
 
-/** The online players. The card renews itself, so confirmations are elsewhere on the page. */
+/** The online players. The card refreshes itself, so confirmations are elsewhere on the page. */
 export function playingCard(request: ServerRequest, lists: Lists, mayChange: boolean): Html {
   const { here, server } = request;
   const { shown, pager } = partOf(request, lists.online, { key: 'playing', most: ON_A_PART, of: 'players' });
@@ -69,7 +69,7 @@ function nobody(state: string, running: boolean): string {
   return state === 'hibernated' ? 'The server is asleep.' : 'No players: the server is not running.';
 }
 
-/** Kicks the player the page asked about. */
+/** The confirmation for kicking the selected player. */
 export function kickCard(request: ServerRequest, { online }: Lists): Html | undefined {
   const name = request.query.get('kick') ?? '';
   if (!online.includes(name)) return undefined;

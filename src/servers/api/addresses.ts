@@ -1,24 +1,27 @@
-/** The port players' clients use unless told otherwise. */
+/** Default port of Minecraft clients. */
 const DEFAULT_PORT = 25_565;
 /** Host name if the service has no name in the DNS. Only its own machine resolves it. */
 const OWN_MACHINE = 'localhost';
 
-/** The server that players mean who name none. */
+/** The default server: the one players reach without naming a server. */
 export interface Meant {
   id: string;
-  /** Reached by every name that is not another server's; else only by the machine's own, as `localhost`. */
+  /** Reached by every name that no other server has; otherwise only by the machine's own names, such as `localhost`. */
   byAnyName: boolean;
-  /** Its address is the machine's own name. A server that had another address before keeps that one. */
+  /** The server's address is the machine's own name. A server that had another address before keeps that one. */
   isAddressed: boolean;
 }
 
 export interface AddressOptions {
   publicHost: string;
-  /** The port players connect to; a function, as the proxy may be given any free one. */
+  /** The port players connect to; a function because the proxy may listen on any free port. */
   playersPort: () => number;
-  /** Undefined without one. */
+  /** Returns the default server; undefined without one. */
   meant: () => Meant | undefined;
-  /** This machine in its own network; undefined: it is in none, or players are not let in from there. */
+  /**
+   * Returns this machine's host name in the home network; undefined if there is no such network or it is closed to
+   * players.
+   */
   homeHost?: () => string | undefined;
 }
 
@@ -29,7 +32,7 @@ export interface Addresses {
    * glibc nor Java does): the default server is at `localhost` itself.
    */
   of(server: { id: string; hostname: string }): string;
-  /** For other machines of the home network; undefined: it is not found from there. */
+  /** Returns the server's address for other machines of the home network; undefined if they cannot reach it. */
   atHome(serverId: string): string | undefined;
 }
 
@@ -53,7 +56,9 @@ export function createAddresses({ publicHost, playersPort, meant, homeHost }: Ad
   };
 }
 
-/** The name in an address that only a line of the hosts file may lead to; undefined: it needs none. */
+/**
+ * Returns the name in an address that must be in the hosts file to resolve; undefined if the address needs no entry.
+ */
 export function nameForHosts(address: string): string | undefined {
   const [host = ''] = address.split(':', 1);
   return host.endsWith(`.${OWN_MACHINE}`) ? host : undefined;

@@ -20,7 +20,7 @@ const MOST = 1_000;
 const AuditEntry = z
   .object({
     accountId: reply.text.describe('Whose log it is in.'),
-    userId: reply.text.describe('Empty where no user did it: a player, a schedule, the service itself.'),
+    userId: reply.text.describe('Empty if no user did it: a player, a schedule, the service itself.'),
     action: reply.text.describe('`server.start`, `server.wake`, `key.mint`, `member.invite`, …; more may come.'),
     detail: reply.text.describe(
       'Through what it was done (`key key_…`, `session`, `player Steve`), then what exactly.',
@@ -64,7 +64,7 @@ const listServerAuditOperation = ({ serverOperation, store }: Needs) =>
     role: 'limited',
     tag: 'control',
     summary: "Read a server's audit log",
-    description: 'Who did what with the server, newest first. Who was let in is for its owner only.',
+    description: 'The server’s audit log, newest first. Entries about members are only for its owner.',
     params: ServerParams,
     query: AuditQuery,
     reply: z.object({ entries: z.array(AuditEntry).default([]) }).meta({ id: 'ServerAuditList' }),
@@ -74,7 +74,7 @@ const listServerAuditOperation = ({ serverOperation, store }: Needs) =>
     },
   });
 
-/** In the log of a server, its name goes without saying. */
+/** Names the server in a row of an account's log. A server's own log omits it. */
 function withServer(row: AuditRow): AuditRow {
   return { ...row, detail: `${row.detail}; ${row.serverId}` };
 }

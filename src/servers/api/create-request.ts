@@ -52,22 +52,19 @@ export const CreateServerRequest = message({
   modpackVersion: text(128).default('').describe('Id of a version; empty: the newest when it is installed.'),
 }).meta({ id: 'CreateServerRequest' });
 
-/** A request that has been through `complete`. */
+/** A request after `complete`. */
 export type CompleteRequest = z.output<typeof CreateServerRequest>;
 
 /** Defaults and limits of a request. */
 export interface RequestDefaults extends RamLimits {
   config: { region: string; nodeLabel: string };
-  /** The codes of the regions that there are. */
+  /** Returns the codes of all regions. */
   drain: { regions(): readonly string[] };
   /** Minecraft versions of the sandbox core, newest first. */
   sandboxVersions: readonly string[];
 }
 
-/**
- * The request with its defaults filled in; `sandboxVersions` are those the sandbox core plays, newest first. Throws
- * INVALID_FIELD naming all that is wrong with it, or MAX_RAM.
- */
+/** Returns the request with defaults filled in. Throws INVALID_FIELD with every invalid field, or MAX_RAM. */
 export function complete(asked: CompleteRequest, around: RequestDefaults): CompleteRequest {
   const { config, sandboxVersions } = around;
   const regions = around.drain.regions();
@@ -96,7 +93,7 @@ export function complete(asked: CompleteRequest, around: RequestDefaults): Compl
 function* checkNames({ id, name, hostname, container }: CompleteRequest): Generator<FieldViolation> {
   const slug = 'must be 1 to 40 of a-z, 0-9 and inner hyphens, and not a reserved name';
   if (id === '' && slugify(name) === '') {
-    yield { field: 'id', description: 'is required where the name has no letters a-z and no digits' };
+    yield { field: 'id', description: 'is required if the name has no letters a-z and no digits' };
   }
   if (id !== '' && !isSlug(id)) yield { field: 'id', description: slug };
   if (hostname !== '' && !isSlug(hostname)) yield { field: 'hostname', description: slug };

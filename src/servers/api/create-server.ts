@@ -29,5 +29,5 @@ const createServer = ({ creation, serverView }: Needs) =>
     run: async ({ body, principal }) => serverView(await creation.create(principal, body)),
   });
 
-/** Makes a server. */
+/** The operation that creates a server. */
 export const createOperations = (needs: Needs): readonly Operation[] => [createServer(needs)];

@@ -16,10 +16,10 @@ const PROPERTY = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
 const MOST_PROPERTIES = 128;
 /** Size of a message with the maximum of properties, 4096 characters each, at four bytes per character. */
 export const PROPERTIES_BYTES = 3 * MIB;
-/** Less than this no game of the kind ever starts with. */
+/** Least RAM that any game of the kind needs to start. */
 export const LEAST_RAM_MB = { sandbox: 128, java: 512 };
 
-/** Each may show 128 characters, which a reader of the text checks: tags and codes show none. */
+/** Each line may show 128 characters. Tags and codes do not count, so the parser of the text checks this. */
 const TWO_LINES = String.raw`^[^\p{Cc}]*(?:\n[^\p{Cc}]*)?$`;
 
 /** A description in the server list: plain, with `§` codes or MiniMessage; two lines at most. */
@@ -41,7 +41,7 @@ export const GameVersion = text(32).meta({ pattern: `^$|${MINECRAFT_VERSION.sour
 /** In requests; checked by `checkPlan`. */
 export const PlanName = text(16).meta({ pattern: '^(?:|metered|flat)$' });
 
-/** In requests, in any case; checked where the pack is. */
+/** In requests, in any case; checked when the pack is looked up. */
 export const PackPlatform = text(32)
   .toLowerCase()
   .meta({ pattern: `^(?:${PLATFORMS.join('|')})$` });
@@ -51,7 +51,7 @@ export const PropertyMap = textMap().transform((properties) =>
   Object.fromEntries(Object.entries(properties).map(([name, value]) => [name, pastedValue(value)])),
 );
 
-/** Properties an owner may set on a server of this type and version: none of Dormouse's own, and none the game has not. */
+/** Yields a violation for each property that is managed by Dormouse or that the game's version does not have. */
 export function* checkProperties({
   properties,
   type,
@@ -81,7 +81,7 @@ const OWNERS: Record<string, string> = {
     'would lock everybody out: all players come through the proxy, which is at another address',
 };
 
-/** A core and a version of the game that go together, as at creation. A pack brings its own version. */
+/** Yields violations of core and game version, as at creation. A pack brings its own version. */
 export function* checkGame(
   { type, version, modpackPlatform }: Pick<ServerRow, 'type' | 'version' | 'modpackPlatform'>,
   sandboxVersions: readonly string[],
@@ -100,7 +100,7 @@ export function* checkGame(
   }
 }
 
-/** The least RAM in which a game of the type can run at all. */
+/** Returns the least RAM a game of the type needs. */
 export function leastRamMb(type: string): number {
   return type === SANDBOX ? LEAST_RAM_MB.sandbox : LEAST_RAM_MB.java;
 }
@@ -117,7 +117,10 @@ export interface RamLimits {
   config: { nodeLabel: string };
 }
 
-/** Throws MAX_RAM if a server of so much RAM takes its account's servers beyond what they may have together. `usedMb`: the others'. */
+/**
+ * Throws MAX_RAM if a server with this much RAM exceeds its account's total. `usedMb`: RAM of the account's other
+ * servers.
+ */
 export function requireRam(
   { accountId, ramMb, usedMb }: { accountId: string; ramMb: number; usedMb: number },
   { accountLimits }: Pick<RamLimits, 'accountLimits'>,
@@ -134,7 +137,10 @@ export function requireRam(
   });
 }
 
-/** RAM a game of the type can run in. Throws MAX_RAM above what its account may have, NODE_CAPACITY above what is there. */
+/**
+ * Yields a violation if a game of the type cannot run in the RAM. Throws MAX_RAM above the account's limit,
+ * NODE_CAPACITY above the capacity of the nodes.
+ */
 export function* checkRam(
   { accountId, type, ramMb, region }: { accountId: string; type: string; ramMb: number; region: string },
   { accountLimits, capacity, config: { nodeLabel } }: RamLimits,

@@ -31,7 +31,7 @@ const startServer = command('StartServer', 'start', 'START', {
   role: 'limited',
   summary: 'Start a server',
   description:
-    'Wakes the server; poll it until `state` is `running`. A server that starts or runs already is left as it is.',
+    'Wakes the server. Poll it until `state` is `running`. Does nothing if the server is starting or running.',
   precondition:
     'quota, funds and the operator must allow it, its account must have agreed to the EULA where it runs software of Mojang’s ' +
     '(`AcceptEula`), and nothing else be done with the server.',
@@ -40,7 +40,7 @@ const startServer = command('StartServer', 'start', 'START', {
 const stopServer = command('StopServer', 'stop', 'STOP', {
   role: 'limited',
   summary: 'Stop a server',
-  description: 'Saves and stops; metered billing ends, data stays. A server that sleeps already is left as it is.',
+  description: 'Saves and stops the server. Metered billing ends, data stays. Does nothing if it is asleep.',
 });
 
 const restartServer = command('RestartServer', 'restart', 'RESTART', {
@@ -53,7 +53,7 @@ const restartServer = command('RestartServer', 'restart', 'RESTART', {
 const killServer = command('KillServer', 'kill', 'KILL', {
   role: 'member',
   summary: 'Kill a server',
-  description: 'Ends a start or a stop that hangs, without saving. A server that sleeps already is left as it is.',
+  description: 'Ends a hanging start or stop without saving. Does nothing if the server is asleep.',
 });
 
 const retryInstall = command('RetryInstall', 'retryInstall', 'RETRY_INSTALL', {
@@ -85,7 +85,7 @@ const keepAwake = (needs: Needs) =>
     },
   });
 
-/** An operation that is one command to a server, answered with the server as it is then. */
+/** Declares an operation that sends one command and returns the server afterwards. */
 function command(id: string, verb: string, type: Plain, words: Words) {
   return (needs: Needs) =>
     needs.serverOperation({
@@ -105,7 +105,7 @@ function command(id: string, verb: string, type: Plain, words: Words) {
     });
 }
 
-/** A run, from its start to its end. */
+/** Operations that start and stop servers. */
 export const lifecycleOperations = (needs: Needs): readonly Operation[] => [
   startServer(needs),
   stopServer(needs),
@@ -113,5 +113,5 @@ export const lifecycleOperations = (needs: Needs): readonly Operation[] => [
   retryInstall(needs),
 ];
 
-/** Operations that override the machine's own course. */
+/** Operations that override the machine's own decisions. */
 export const forcedOperations = (needs: Needs): readonly Operation[] => [killServer(needs), keepAwake(needs)];

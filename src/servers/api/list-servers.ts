@@ -20,13 +20,13 @@ interface Needs {
   servers: Servers;
 }
 
-/** Servers of a page that is asked for: so many are read, checked and written in 10 ms. */
+/** Largest page. Reading, checking and writing one takes 10 ms. */
 const PAGE = 200;
 /** Rows of a full list read at a time. With more, V8 grows its young generation until a collection takes 20 ms. */
 const READ = 100;
-/** Those that are written without a turn for others: all lists that are sent at once may have theirs in a row, which takes 5 ms. */
+/** Servers written before other work gets a turn. If all concurrent lists write one in a row, that takes 5 ms. */
 const PIECE = 25;
-/** Whole lists of more than a page that are being sent; one of 10 000 servers has 10 MB. */
+/** Limits on lists of more than a page that are sent at once; one of 10 000 servers is 10 MB. */
 const LONG = { atOnce: 4, atOncePerKey: 2, mostWaiting: 256, mostWaitingPerKey: 64 };
 const PLACE = /^(\d{1,15})-([a-z0-9-]{1,40})$/;
 const List = z.array(Server);
@@ -68,7 +68,7 @@ function listServers({ servers, serverView }: Needs): Operation {
         const page = (await pages.next()).value as ServerPage;
         return { servers: shown(page.servers), next: textOf(page.next) };
       }
-      // A long list reads nothing before its turn.
+      // A long list waits for its turn before it reads anything.
       if ((await servers.count(account)) <= PAGE) {
         const all: ServerNow[] = [];
         for await (const page of pages) all.push(...page.servers);
@@ -77,7 +77,7 @@ function listServers({ servers, serverView }: Needs): Operation {
       const release = await unlessGone(signal, () => slots.enter({ key: account }, signal));
       return new WrittenReply(written(), release);
 
-      /** Made while it is sent: of all of it, a page is kept. */
+      /** Writes the list while it is sent, so that only one page is in memory. */
       async function* written(): AsyncGenerator<string> {
         let before = '{"servers":[';
         for await (const all of inPieces(pages)) {
@@ -99,7 +99,7 @@ async function* inPieces(pages: AsyncIterable<ServerPage>): AsyncGenerator<reado
     for (let at = 0; at < servers.length; at += PIECE) yield servers.slice(at, at + PIECE);
 }
 
-/** The servers as they stand in a list's text. */
+/** Returns the servers as JSON without the enclosing brackets. */
 function pieceOf(servers: z.input<typeof List>): string {
   return JSON.stringify(List.parse(servers)).slice(1, -1);
 }
@@ -115,5 +115,5 @@ function placeIn(after: string): ServerPlace | undefined {
   throw invalidFields([{ field: 'after', description: 'must be `next` of the page before' }]);
 }
 
-/** Apart from the others for its place in the reference. */
+/** Apart from the other operations because of its place in the API reference. */
 export const serverListOperations = (needs: Needs): readonly Operation[] => [listServers(needs)];

@@ -14,7 +14,7 @@ import type { ServerOperation } from './operation.ts';
 interface Needs {
   serverOperation: ServerOperation;
   servers: Servers;
-  /** Default of servers without their own idle time. */
+  /** Default for servers without an idle time of their own. */
   settings: { idleTimeoutMinutes: number };
 }
 
@@ -39,7 +39,7 @@ const Machine = z
     state: reply.text.describe(
       "As GetServer has it, but for `maintaining`: its files are being worked on, as by a backup's restore. To others it sleeps.",
     ),
-    path: reply.text.describe('Where in the statechart: `stopping.halting`.'),
+    path: reply.text.describe('Path in the statechart: `stopping.halting`.'),
     since: reply.timestamp.describe('When the state was entered.'),
     job: z
       .object({

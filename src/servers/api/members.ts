@@ -20,7 +20,7 @@ const Member = z
     email: reply.text,
     role: reply.text.describe('`member` or `limited`.'),
     pending: reply.flag.describe('Invited, and has not accepted yet.'),
-    userId: reply.text.describe('Whom audit entries name; empty while pending.'),
+    userId: reply.text.describe('The user, as in audit entries; empty while pending.'),
   })
   .meta({ id: 'Member' });
 
@@ -33,7 +33,7 @@ const listMembers = ({ serverOperation, store }: Needs) =>
     method: 'get',
     path: '/v1/servers/{id}/members',
     summary: 'List members',
-    description: 'Who beside you has been let into the server, or invited, in that order.',
+    description: 'Members of the server, then open invitations.',
     reply: z.object({ members: z.array(Member).default([]) }).meta({ id: 'ListMembersResponse' }),
     run: async ({ params }) => ({ members: (await membersOf(store, params.id)).map(memberView) }),
   });

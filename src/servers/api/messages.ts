@@ -60,7 +60,7 @@ export const Server = z
     installErrorCode: reply.text,
     installErrorSummary: reply.text,
     installErrorSuggestion: reply.text,
-    startError: reply.text.describe('Last lines of the failed start; empty: none failed.'),
+    startError: reply.text.describe('Last lines of the failed start; empty without one.'),
     startErrorCode: reply.text,
     startErrorSummary: reply.text.describe('Title, then detail.'),
     startErrorSuggestion: reply.text,
@@ -72,7 +72,7 @@ export const Server = z
       'The larger of what is allocated and the lengths of the files; as last measured.',
     ),
     diskUsageKnown: reply.flag.describe('False: never measured.'),
-    diskQuotaOverrideMb: reply.int64.describe('Set by an operator; 0: none.'),
+    diskQuotaOverrideMb: reply.int64.describe('Set by an operator; 0 = none.'),
     diskQuotaEffectiveMb: reply.int64.describe('In force; 0: no quota.'),
     quotaExceeded: reply.flag.describe(
       'It takes more than its quota, or the servers of its account take more together than they may: it is stopped if it goes on ' +

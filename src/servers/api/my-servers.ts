@@ -18,20 +18,20 @@ interface Needs {
   store: Store;
 }
 
-/** An app is let know what a server shows to players; what more there is, is between its people. */
+/** Fields hidden from apps. Apps only see what players see. */
 const forOwners = {
   name: z.string().optional().describe('As GetServer has it. Not told to apps, like all that follows.'),
   ramMb: z.int32().optional().meta({ format: 'int32' }),
   awakeSince: z.iso.datetime().optional().describe('When it was woken; absent while it sleeps.'),
   cause: Cause.optional().describe(
-    'Who or what woke it. On a shared server, `id` is empty if it names another user, key or operator.',
+    'The cause of the wake. On a shared server, `id` is empty if it names another user, key or operator.',
   ),
 };
 
 const ServerSummary = z
   .object({
     id: reply.text,
-    address: reply.text.describe('Where players connect.'),
+    address: reply.text.describe('The address for players.'),
     state: reply.text,
     type: reply.text,
     version: reply.text,
@@ -104,7 +104,7 @@ function detailsOf(
   return { name, ramMb, awakeSince, cause: role === 'owner' ? cause : withoutOthers(cause, principal) };
 }
 
-/** A cause without the id of another person, because the owner of a shared server stays unnamed. */
+/** Removes ids of other people from a cause, because the owner of a shared server stays unnamed. */
 function withoutOthers(cause: StoredCause, principal: Principal): StoredCause {
   const isPerson = cause.kind === 'user' || cause.kind === 'key' || cause.kind === 'operator';
   const isCaller = cause.id === principal.userId || cause.id === credentialId(principal);

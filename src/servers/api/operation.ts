@@ -9,7 +9,7 @@ import type { Servers } from '../servers.ts';
 import type { ServerParams } from './messages.ts';
 import { reachServer } from './reach.ts';
 
-/** The context of a handler beside the call: the server's current state and the caller's role on it. */
+/** The context of a handler besides the call: the server's current state and the caller's role on it. */
 export interface Reached {
   server: ServerNow;
   role: Role;
@@ -18,16 +18,19 @@ export interface Reached {
 interface ServerSpec<Params extends z.ZodType> {
   params: Params;
   role: Role;
-  /** It puts code into the server's files. Default: what needs the scope `files:write` does. */
+  /** The operation puts code into the server's files. Default: true if it needs the scope `files:write`. */
   writesCode?: boolean;
 }
 
-/** Declares an operation on one server: its path begins with `/v1/servers/{id}`, and callers must be at least `role` there. */
+/**
+ * Declares an operation on one server. Its path begins with `/v1/servers/{id}`; `role` is the least role of callers.
+ */
 export type ServerOperation = ReturnType<typeof createServerOperation>;
 
 /**
- * Operations on servers are called only for those who are at least `role` on the server: NOT_FOUND SERVER_NOT_FOUND for who
- * is nothing there, PERMISSION_DENIED ROLE_TOO_LOW, or UPLOADED_CODE_NOT_ALLOWED. A stream ends for who has become less meanwhile.
+ * Returns the function that declares operations on servers. A call fails with NOT_FOUND SERVER_NOT_FOUND if the caller
+ * has no role on the server, with PERMISSION_DENIED ROLE_TOO_LOW if it is below `role`, or with
+ * UPLOADED_CODE_NOT_ALLOWED. A stream ends when the caller loses the role.
  */
 export function createServerOperation({
   cores,

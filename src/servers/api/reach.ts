@@ -10,8 +10,8 @@ import type { ServerNow } from '../server-now.ts';
 import type { Servers } from '../servers.ts';
 
 /**
- * A server and what the caller is on it. NOT_FOUND where they are nothing there, exactly as where there is no server, so
- * that ids cannot be probed; PERMISSION_DENIED ROLE_TOO_LOW where they are less than `least`.
+ * Returns a server and the caller's role on it. Throws NOT_FOUND if the caller has no role, exactly as if the server
+ * did not exist, so that ids cannot be probed; PERMISSION_DENIED ROLE_TOO_LOW if the role is below `least`.
  */
 export async function reachServer(
   { servers, store }: { servers: Pick<Servers, 'get'>; store: Store },
@@ -26,7 +26,7 @@ export async function reachServer(
   return { server, role };
 }
 
-/** PERMISSION_DENIED ROLE_TOO_LOW for who is less than `least`. */
+/** Throws PERMISSION_DENIED ROLE_TOO_LOW if `role` is below `least`. */
 export function requireRole(role: Role, least: Role): void {
   if (isAtLeast(role, least)) return;
   throw new StatusError('PERMISSION_DENIED', 'ROLE_TOO_LOW', `This needs the role ${least}; yours is ${role}.`, {
@@ -34,7 +34,7 @@ export function requireRole(role: Role, least: Role): void {
   });
 }
 
-/** Writes what the caller does with a server into the audit log; to be called in the write of what is done. */
+/** Adds an audit entry for the caller's change of a server; call it in the write of that change. */
 export function recordOnServer(
   principal: Principal,
   { id: serverId, accountId }: Pick<ServerRow, 'id' | 'accountId'>,

@@ -49,7 +49,7 @@ const deleteServer = ({ serverOperation, servers, clock }: Needs) =>
     },
   });
 
-/** The servers of a caller. */
+/** Operations on a caller's list of servers. */
 
-/** One server. */
+/** Operations on one server. */
 export const serverOperations = (needs: Needs): readonly Operation[] => [getServer(needs), deleteServer(needs)];

@@ -22,7 +22,7 @@ interface Needs {
   serverOperation: ServerOperation;
   servers: Servers;
   store: Pick<Store, 'write'>;
-  /** Puts a test alert down, to be sent to the server's webhook. */
+  /** Queues a test alert for the server's webhook. */
   testAlert: (tx: Tx, serverId: string, at: number) => Promise<void>;
 }
 
@@ -57,7 +57,7 @@ const setServerProperties = (needs: Needs) =>
       const { properties = {} } = body;
       const violations = [...checkProperties({ ...now.row, properties })];
       if (violations.length > 0) throw invalidFields(violations);
-      // The world is a restore's to say; the rest of what is set meanwhile stays.
+      // A restore determines the world name; other properties set meanwhile stay.
       const job = needs.servers.jobOf(now.row.id);
       const movesWorld = properties['level-name'] !== now.row.properties['level-name'];
       if (body.properties && movesWorld && job !== undefined) throw inProgress(now.row.id, job);
@@ -93,7 +93,7 @@ const setServerAlertWebhook = (needs: Needs) =>
     ...COMMON,
     id: 'SetServerAlertWebhook',
     path: '/v1/servers/{id}:setAlertWebhook',
-    summary: 'Set where alerts go',
+    summary: 'Set the alert webhook',
     description:
       'A webhook of a chat platform, at a public https address. Empty: alerts are off. Where its name leads is looked at with ' +
       'each call alone; the audit log says when one was given up. Of low TPS alerts tell only where the game tells its pace: see ' +
@@ -108,8 +108,8 @@ const setServerAlertWebhook = (needs: Needs) =>
     example: { url: 'https://discord.com/api/webhooks/1/example' },
     async run({ server: now, body: { url, test }, principal }) {
       if (test && url === '') throw invalidFields([{ field: 'test', description: 'needs a webhook to send it to' }]);
-      // The host name is not resolved here: the answer would reveal names inside this network. Anyone who knows the URL
-      // may post to it, so the audit log, which more people read, only records whether one is set.
+      // The host name is not resolved here, because the answer would reveal names inside this network. Anyone who knows
+      // the URL may post to it, so the audit log, which has more readers, only records whether one is set.
       const detail = url === '' ? 'off' : `set${test ? ', test alert' : ''}`;
       const view = await change({ now, principal, needs }, { alertWebhookUrl: url }, 'server.webhook', detail);
       if (test) await needs.store.write((tx) => needs.testAlert(tx, now.row.id, needs.clock.now()));
@@ -123,7 +123,7 @@ interface Asked {
   needs: Needs;
 }
 
-/** Changes fields of the server's row, on the record. */
+/** Changes fields of the server's row and adds an audit entry. */
 async function change(
   { now, principal, needs }: Asked,
   fields: Parameters<Servers['patch']>[1],
@@ -134,7 +134,7 @@ async function change(
   return needs.serverView(await needs.servers.patch(now.row.id, fields, record));
 }
 
-/** An owner's settings except name and size. */
+/** Operations on an owner's settings, except name and size. */
 export const settingOperations = (needs: Needs): readonly Operation[] => [
   setServerProperties(needs),
   setServerMotd(needs),

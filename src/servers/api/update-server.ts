@@ -50,24 +50,24 @@ const updateServer = (needs: Needs) =>
     reply: Server,
     async run({ server: now, role, body, principal }) {
       const { ramMb = now.row.ramMb, plan = now.row.plan } = body;
-      // Limits may have been lowered since: that is no reason to refuse another name.
+      // Limits may have been lowered since; that must not block other changes.
       const ramViolations = ramMb === now.row.ramMb ? [] : checkRam({ ...now.row, ramMb }, needs);
       const violations = [...ramViolations, ...checkPlan(plan)];
       if (violations.length > 0) throw invalidFields(violations);
-      // Price and period are the owner's decision.
+      // Only the owner may change price and billing period.
       if (plan !== now.row.plan) requireRole(role, 'owner');
       const entry = { action: 'server.update', detail: Object.keys(body).join(', '), at: needs.clock.now() };
       const { id, accountId } = now.row;
       const record = recordOnServer(principal, now.row, entry);
       const change = async (tx: Tx) => {
-        // Less is no reason to refuse, though the limit may have been lowered below what the servers have.
+        // Reducing RAM is always allowed, even if the account's servers still exceed a lowered limit.
         if (ramMb > now.row.ramMb)
           requireRam({ accountId, ramMb, usedMb: await ramOfAccount(tx, accountId, id) }, needs);
         await record(tx);
       };
       const { ramMb: _, plan: __, ...anytime } = body;
       const sameRun = ramMb === now.row.ramMb && plan === now.row.plan;
-      // Only the requested fields: another caller may be changing the rest.
+      // Write only the requested fields, because another caller may be changing the rest.
       const updated = sameRun ? needs.servers.patch(id, anytime, record) : needs.servers.patchAtRest(id, body, change);
       return needs.serverView(await updated);
     },

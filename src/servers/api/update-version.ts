@@ -25,7 +25,7 @@ export interface VersionNeeds {
   sandboxVersions: readonly string[];
   serverOperation: ServerOperation;
   servers: Servers;
-  /** Makes a backup before the world is upgraded. */
+  /** Creates a backup before the world is upgraded. */
   worlds: { backUp(server: ServerRow, actor: AuditActor, signal: AbortSignal): Promise<void> };
 }
 
@@ -43,7 +43,7 @@ const updateServerVersion = (needs: VersionNeeds) =>
       'first ran; naming the type or version that it has already brings the newest build. A newer version upgrades ' +
       'the world for good, and an older one may not be able to read it. If the type or version changes and there is a world, a backup is made first, ' +
       'and this answers when it is ready. The audit log marks a downgrade.',
-    precondition: 'the server must be stopped, and not made from a mod pack.',
+    precondition: 'the server must be stopped, without a mod pack.',
     params: ServerParams,
     body: message({
       type: CoreType.optional().describe('Core type.'),
@@ -66,7 +66,7 @@ const updateServerVersion = (needs: VersionNeeds) =>
       const record = recordOnServer(principal, row, entry);
       const { type, version } = wanted;
       const isNamed = Boolean(body.type || body.version);
-      // While the server takes no other command: none can start with the old build once this is answered.
+      // Runs while the server accepts no other command, so it cannot start with the old build after this call returns.
       const write = async (tx: Tx) => {
         await record(tx);
         if (isNamed) await needs.forgetBuild(row.id);
@@ -77,10 +77,10 @@ const updateServerVersion = (needs: VersionNeeds) =>
 
 type Game = Pick<ServerRow, 'type' | 'version'>;
 
-/** `paper 1.21.8 → paper 1.20.4 (downgrade: …)`. */
+/** Returns, for example, `paper 1.21.8 → paper 1.20.4 (downgrade: …)`. */
 function changeText(from: Game, to: Game): string {
   const isOlder = (compareVersions(to.version, from.version) ?? 0) < 0;
-  const hint = isOlder ? ' (downgrade: the older version may not be able to read the world)' : '';
+  const hint = isOlder ? ' (downgrade: the older version may fail to read the world)' : '';
   return `${from.type} ${from.version} → ${to.type} ${to.version}${hint}`;
 }
 

@@ -10,15 +10,18 @@ import { etaSeconds } from '../start-time.ts';
 import type { Addresses } from './addresses.ts';
 import type { PortMapping, Server } from './messages.ts';
 
-/** A server as its owner sees it: what is set (row) and what its run shows (state, context). */
+/** Returns a server as its owner sees it: its settings (row) and its run (state, context). */
 export type ServerView = (now: ServerNow) => z.input<typeof Server>;
 
-/** Returns the view for a role: anyone who knows a webhook's URL may post to it, so others do not see it. */
+/**
+ * Returns the view for a role. Only owners and members see the webhook's URL, because anyone who knows it can post to
+ * it.
+ */
 export function shownTo(role: Role, view: ReturnType<ServerView>): ReturnType<ServerView> {
   return isAtLeast(role, 'member') ? view : { ...view, alertWebhookUrl: '' };
 }
 
-/** Data of a server that other rooms keep. */
+/** Server data kept by other rooms. */
 export interface ServerViewParts extends StandingOptions {
   config: { nodeLabel: string };
   clock: Clock;
@@ -30,13 +33,13 @@ export interface ServerViewParts extends StandingOptions {
   };
   publicStatuses: { of(serverId: string): { enabled: boolean; showAddress: boolean; slug: string | null } };
   serverPorts: { of(serverId: string): readonly Omit<z.input<typeof PortMapping>, 'host'>[] };
-  /** The machines that games run on, where they are several. */
+  /** The machines that games run on, if there are several. */
   nodes?: Pick<EngineNodes, 'whereIs'> | undefined;
   /** Returns the name of a server's container, or of its swarm service; absent if games run in neither. */
   containerOf?: ((serverId: string) => string) | undefined;
 }
 
-/** One view of servers for every reply that shows one. */
+/** Creates the view used by every reply that shows a server. */
 export function createServerView(parts: ServerViewParts): ServerView {
   const known = { ...parts, standing: createStanding(parts) };
   return (now) => view(now, known);

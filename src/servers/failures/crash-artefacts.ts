@@ -10,13 +10,16 @@ export interface CrashArtefacts {
   report: string[];
 }
 
-/** Knows, of each server, what belongs to the installation or start that has begun last. */
+/** Reads what belongs to the latest installation or start of each server. */
 export interface CrashArtefactReader {
-  /** To be called before it begins: gives what runs until then, and where the log ends. Rejects where the engine cannot say. */
+  /**
+   * Marks the beginning of a run. Returns the game that runs until then and the end of its log. Rejects if the engine
+   * cannot be reached.
+   */
   begin(id: string): Promise<{ before: Game | undefined; last: string | null }>;
   /** Returns where the log ended before the run; null if the whole log counts or the position is unknown. */
   logAfter(id: string): string | null;
-  /** Never rejects. `since`: when it was asked for. */
+  /** Never rejects. `since`: when the run was requested. */
   read(id: string, since: number): Promise<CrashArtefacts>;
   forget(id: string): void;
 }

@@ -7,7 +7,7 @@ import type { ServerRow } from '../rows.ts';
 
 export interface DiagnoserOptions {
   dataDir: string;
-  /** Absent: the caller's own thread, which the size of a log alone bounds. */
+  /** Absent: the diagnosis runs on the caller's thread, bounded by the log's size alone. */
   workers?: Pick<WorkerPool, 'run'> | undefined;
 }
 
@@ -17,12 +17,12 @@ export interface Evidence extends CrashArtefacts {
   phase: DiagnosisContext['phase'];
 }
 
-/** Says why a run or an installation of a server failed. Never rejects. */
+/** Diagnoses a failed run or installation of a server. Never rejects. */
 export type Diagnose = (row: ServerRow, evidence: Evidence) => Promise<Diagnosis>;
 
 const CPU_MS = 5_000;
 
-/** Reads logs away from the thread that serves everybody, and leaves out where on this machine the files lie. */
+/** Creates a diagnoser that reads logs off the main thread and removes host paths from its results. */
 export function createDiagnoser({ dataDir, workers }: DiagnoserOptions): Diagnose {
   return async (row, { lines, report, exit, phase }) => {
     const { type: core, version, ramMb } = row;
@@ -43,7 +43,9 @@ export function createDiagnoser({ dataDir, workers }: DiagnoserOptions): Diagnos
   };
 }
 
-/** A text with the server's own files as its owner sees them, `/data/…`, and nothing of where else the service keeps files. */
+/**
+ * Replaces the server's folder in a text by `/data/…`, as its owner sees it, and removes other paths of the service.
+ */
 export function withoutHostPaths(text: string, dataDir: string, serverId: string): string {
   return text.includes(dataDir) ? text.replaceAll(dataRoot(dataDir, serverId), '/data').replaceAll(dataDir, '…') : text;
 }

@@ -11,9 +11,9 @@ export interface DiagnosticRow {
   code: string;
   summary: string;
   suggestion: string;
-  /** The lines that show it. */
+  /** Log lines that show the failure. */
   evidence: string;
-  /** Everything that was found, weightiest first: {@link StoredInsight}s as JSON. */
+  /** All insights, most important first: {@link StoredInsight}s as JSON. */
   insights: string;
 }
 
@@ -26,7 +26,7 @@ export interface StoredInsight {
   evidence: string[];
 }
 
-/** A failure that is to be stored: the store gives it its server and its number. */
+/** A failure to be stored; the store adds the server and a number. */
 export type NewDiagnostic = Omit<DiagnosticRow, 'serverId' | 'seq'>;
 
 export const diagnostics = new EntitySchema<DiagnosticRow>({
@@ -45,10 +45,10 @@ export const diagnostics = new EntitySchema<DiagnosticRow>({
   foreignKeys: [ofServer],
 });
 
-/** Per server; older ones go when newer ones come. */
+/** Diagnostics kept per server; older ones are deleted. */
 const KEPT = 50;
 
-/** Keeps a failure of a server; to be called in the write of the transition that it caused. */
+/** Stores a failure of a server. Call it in the write of the transition that the failure caused. */
 export async function insertDiagnostic(tx: Tx, serverId: string, diagnostic: NewDiagnostic): Promise<void> {
   const { at, kind, code, summary, suggestion, evidence, insights } = diagnostic;
   const newest = 'SELECT COALESCE(MAX("seq"), 0) FROM "diagnostics" WHERE "serverId" = $1';
@@ -59,7 +59,7 @@ export async function insertDiagnostic(tx: Tx, serverId: string, diagnostic: New
   await tx.run(`DELETE FROM "diagnostics" WHERE "serverId" = $1 AND "seq" <= (${newest}) - ${KEPT}`, [serverId]);
 }
 
-/** All that is kept of a server, newest first. */
+/** Returns all diagnostics of a server, newest first. */
 export async function listDiagnostics(db: Sql, serverId: string): Promise<DiagnosticRow[]> {
   return db.query<DiagnosticRow>('SELECT * FROM "diagnostics" WHERE "serverId" = $1 ORDER BY "seq" DESC', [serverId]);
 }

@@ -4,22 +4,22 @@ import { sleep } from '../../kernel/sleep.ts';
 import { MINUTE_MS } from '../../kernel/units.ts';
 import { GameEnded } from '../readiness.ts';
 
-/** An engine that does not answer is asked again this often, for this long, before a start has failed. */
+/** An unreachable engine is retried this often, for this long, before a start fails. */
 const ENGINE_RETRY_MS = 2_000;
 const ENGINE_PATIENCE_MS = MINUTE_MS;
-/** How often it is looked at after a failure that its going down would explain. */
+/** Number of checks for an outage after a failure that an outage would explain. */
 const ENGINE_LOOKS = 3;
 
 export interface EnginePatience {
   engine: Pick<Engine, 'list'>;
   clock: Clock;
-  /** How often the engine has come back after it was out of reach. */
+  /** Number of times the engine has come back after an outage. */
   outages: () => number;
 }
 
 /**
- * Tries again while the engine is out of reach. What it answers, and what becomes of games, while it is going down is
- * told from a real failure by asking it a little later.
+ * Retries while the engine is unreachable. An engine that is shutting down returns misleading errors and ends games, so
+ * a later check distinguishes these from real failures.
  */
 export async function withPatience<T>(of: EnginePatience, signal: AbortSignal, attempt: () => Promise<T>): Promise<T> {
   const { clock } = of;
@@ -35,7 +35,7 @@ export async function withPatience<T>(of: EnginePatience, signal: AbortSignal, a
   }
 }
 
-/** Whether the engine is out of reach now, or was since `before` outages were counted. */
+/** Whether the engine is unreachable now, or has been since `before` outages were counted. */
 async function wasAway(
   { engine, clock, outages }: EnginePatience,
   before: number,
@@ -52,7 +52,10 @@ function isAway(error: unknown): boolean {
   return error instanceof EngineError && error.code === 'engine_unavailable';
 }
 
-/** An engine that is shutting down ends its games by signals and refuses in words of its own. */
+/**
+ * Whether an engine that is shutting down explains the error: it ends its games by signals and refuses requests with
+ * errors of its own.
+ */
 function mayBeGoing(error: unknown): boolean {
   if (error instanceof GameEnded)
     return !error.exit?.oomKilled && [null, 0, 137, 143].includes(error.exit?.code ?? null);

@@ -7,12 +7,12 @@ import type { NewDiagnostic, StoredInsight } from './diagnostic-rows.ts';
 /** A failure with all insights, if a log was read. The machine keeps only the failure. */
 type Told = Failure & { insights?: readonly Insight[] };
 
-/** The event of a transition, as far as a failure may lie in it. */
+/** The fields of a transition's event that may hold a failure. */
 interface FailingEvent {
   type: string;
   how?: Ending;
   failure?: Told;
-  /** How long a game that hangs has been silent. */
+  /** How long a hanging game has been silent. */
   silentMs?: number | null;
   lastLines?: string;
   /** The sender. */
@@ -23,7 +23,7 @@ interface FailingEvent {
   error?: unknown;
 }
 
-/** The failure that a transition is due to, as it is kept; undefined where it is due to none. */
+/** Returns the failure that caused a transition, for storage; undefined if none did. */
 export function failureIn(
   before: ServerSnapshot,
   after: ServerSnapshot,
@@ -42,10 +42,10 @@ export function failureIn(
   return to === 'install_failed' ? diagnostic('install', installFailure, insights, at) : undefined;
 }
 
-/** Whether a game was killed that was still to save. One that hung before has been reported already. */
+/** Whether a game was killed before it could save. One that hung before has been reported already. */
 function isForced(before: ServerSnapshot, after: ServerSnapshot, event: FailingEvent): boolean {
   if (before.context.cause.id === HUNG.id || before.context.kill) return false;
-  // Senders of an event need no notice of it.
+  // The sender of an event needs no notice of it.
   const isOverdue = event.type === 'ALARM' && event.cause === undefined && after.context.kill;
   return isOverdue || event.output?.killed === true;
 }

@@ -7,14 +7,14 @@ import { timeTag } from '../../web/panel/time.ts';
 import { sinceTime, spanText } from '../../web/panel/words.ts';
 import { type Incident, remedyLink, remedyOf } from './remedies.ts';
 
-/** How far back failures are worth a word here. */
+/** Age limit of the failures shown. */
 const RECENT_MS = 7 * DAY_MS;
 const MOST_INCIDENTS = 3;
-/** A wallet that lasts no longer is worth a word before it is empty. */
+/** A warning is shown if the wallet lasts less than this. */
 const SHORT_RUNWAY_MS = DAY_MS;
 
 interface Troubles {
-  /** Since when it is too slow, as of its metrics. */
+  /** Start of the present slowness by its metrics; null if the server is not slow. */
   slowSince: string | null;
   /** Failures, newest first. */
   incidents: readonly Incident[];
@@ -61,7 +61,7 @@ function stateAlerts({ server, now }: ServerRequest, slowSince: string | null): 
   return alerts;
 }
 
-/** For who pays: what keeps its servers from waking, or soon will. */
+/** For the paying account: alerts on money that keeps servers from waking, or soon will. */
 async function moneyAlerts({ call, server }: ServerRequest): Promise<Html[]> {
   const { accountId } = server;
   const [wallet, spending] = await Promise.all([call('GetWallet', { accountId }), call('GetSpendCap', { accountId })]);

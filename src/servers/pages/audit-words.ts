@@ -3,17 +3,17 @@ import { plainName } from '../../web/text.ts';
 
 type Entry = ReplyOf<'ListServerAudit'>['entries'][number];
 
-/** An entry of an audit log as people say it. */
+/** An audit entry in words. */
 export interface AuditWords {
   who: string;
   what: string;
-  /** In the panel, by a key …; '' where who it was says it. */
+  /** For example, in the panel or by a key; '' if the actor implies it. */
   through: string;
   /** The recorded detail. */
   detail: string;
 }
 
-/** The reader, and the e-mail addresses the reader may see, by user. */
+/** The reader, and the e-mail addresses visible to them, by user. */
 export interface AuditReader {
   userId: string;
   emails: ReadonlyMap<string, string>;
@@ -51,7 +51,7 @@ function throughOf(kind: string, name: string): string {
   return [kind, name].filter((part) => part !== '').join(' ');
 }
 
-/** Why the service did something by itself. */
+/** Reasons for actions of the service itself. */
 export const SYSTEM: Record<string, string> = {
   idle: 'no players online',
   crash: 'the game exited',
@@ -69,7 +69,7 @@ export const SYSTEM: Record<string, string> = {
   checkout: 'reported by the payment provider',
 };
 
-/** By action; follows the name of the actor. */
+/** Phrases that follow the actor's name, keyed by action. */
 export const WHAT: Record<string, string> = {
   'server.create': 'created the server',
   'server.start': 'started it',

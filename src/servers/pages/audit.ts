@@ -10,7 +10,7 @@ import { type AuditReader, auditWords } from './audit-words.ts';
 type Entry = ReplyOf<'ListServerAudit'>['entries'][number];
 
 const ON_A_PAGE = 50;
-/** As many as the operations give. */
+/** The operations' limit. */
 const MOST = 1_000;
 
 /** Audit logs of a server and of an account. */
@@ -41,7 +41,7 @@ async function accountAuditPage(request: PanelRequest): Promise<Page> {
 
 const NO_EMAILS: ReadonlyMap<string, string> = new Map();
 
-/** The members' addresses, by which the owner has let them in. */
+/** Returns the addresses with which the owner invited the members. */
 async function emailsOf({ call, server: { id } }: ServerRequest): Promise<ReadonlyMap<string, string>> {
   const { members } = await call('ListMembers', { id });
   return new Map(members.filter(({ pending }) => !pending).map(({ userId, email }) => [userId, email]));
@@ -52,7 +52,7 @@ function pageOf({ query }: PanelRequest): number {
   return Number.isInteger(page) && page >= 1 && page <= MOST / ON_A_PAGE ? page : 1;
 }
 
-/** One more than is shown, to know whether there is another page. */
+/** One more than is shown, to detect another page. */
 function limitOf(request: PanelRequest): number {
   return Math.min(MOST, pageOf(request) * ON_A_PAGE + 1);
 }

@@ -3,12 +3,12 @@ import type { ReplyOf } from '../../http/calls.ts';
 /** One awake session, from the usage operation. */
 export type AwakeSession = ReplyOf<'GetServerUsage'>['sessions'][number];
 
-/** When a session that lasts ends for now (epoch ms). */
+/** Returns the end of a session (epoch ms); the present if it is still open. */
 export function endOf({ endedAt }: Pick<AwakeSession, 'endedAt'>, now: number): number {
   return endedAt === null ? now : Date.parse(endedAt);
 }
 
-/** How much of a span of time (epoch ms) a server was awake. */
+/** Returns how long a server was awake within a span of time (epoch ms). */
 export function awakeMsIn(
   sessions: readonly AwakeSession[],
   { from, to }: { from: number; to: number },

@@ -2,7 +2,7 @@ import type { Call } from '../../http/calls.ts';
 import type { Panel, ServerRequest } from '../../web/panel/panel.ts';
 import type { Form } from '../../web/serve.ts';
 
-/** The server buttons of all pages. */
+/** Commands behind the server buttons on all pages. */
 export const COMMANDS = {
   start: (call: Call, id: string) => call('StartServer', { id }),
   stop: (call: Call, id: string) => call('StopServer', { id }),
@@ -11,7 +11,7 @@ export const COMMANDS = {
   'retry-install': (call: Call, id: string) => call('RetryInstall', { id }),
 };
 
-/** A page below a server's, as it was asked for. */
+/** The path and query of a page below a server's. */
 const BELOW = /^(?:\/[a-z]+)+(?:\?[\w%+=&.*-]*)?$/;
 
 /** Returns the page to go back to, which must be one of this server. */
@@ -21,7 +21,10 @@ export function backOf({ server }: ServerRequest, form: Form): string {
   return back.startsWith(top) && BELOW.test(back.slice(top.length)) ? back : top;
 }
 
-/** The buttons in the head of a server's pages, for its front page, which says why one was refused; each leads back to its own page. */
+/**
+ * Forms of the buttons in the head of a server's pages. Each leads back to its own page; the front page shows why a
+ * command was refused.
+ */
 export function commandForms(): NonNullable<Parameters<Panel['serverPage']>[0]['forms']> {
   return Object.fromEntries(
     Object.entries(COMMANDS).map(([name, command]) => [

@@ -14,13 +14,16 @@ import { tiles } from './tiles.ts';
 
 type Template = Offers['templates'][number];
 
-/** Packs are of mods, which these load. */
+/** Cores that load mods, and therefore accept mod packs. */
 const TAKES_PACKS = new Set(['fabric', 'quilt', 'forge', 'neoforge']);
-/** Smaller ones are for who knows what they do: in the settings. */
+/** Least RAM offered here. The settings allow less. */
 const LEAST_MB = 512;
 const DEFAULT_RAM_MB = { sandbox: 512, plain: 4_096, mods: 6_144 };
 
-/** Makes a server: of a template or of some software, which are links, as versions and RAM follow from them. */
+/**
+ * The page that creates a server from a template or from software. Both are links, because they determine versions and
+ * RAM.
+ */
 export function mountCreate(panel: Panel): void {
   panel.page({
     path: '/servers/new',
@@ -36,7 +39,7 @@ export function mountCreate(panel: Panel): void {
   });
 }
 
-/** The inputs of the page. */
+/** The page's inputs. */
 interface Asked {
   template: Template | undefined;
   software: string;
@@ -49,7 +52,7 @@ async function createPage(request: PanelRequest): Promise<Page> {
     offersTo(request),
     request.call('GetSpendCap', { accountId }),
   ]);
-  // The first where nothing was asked for.
+  // Defaults to the first template.
   const template = request.query.has('software')
     ? undefined
     : (templates.find(({ id }) => id === request.query.get('template')) ?? templates[0]);
@@ -119,7 +122,7 @@ function deletion(request: PanelRequest, { id, name }: Template): Html {
   );
 }
 
-/** The page with something else to make a server of. */
+/** Returns the page's path with another template or software. */
 function pathOf(query: Record<string, string>): string {
   return `/servers/new?${new URLSearchParams(query).toString()}#make`;
 }

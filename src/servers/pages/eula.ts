@@ -8,17 +8,17 @@ import type { ServerRequest } from '../../web/panel/panel.ts';
 
 const LINK = html`<a href="${EULA_URL}" rel="noreferrer">Minecraft End User Licence Agreement</a>`;
 
-/** Whether somebody still has to agree to Mojang's licence before a server of this software can wake. */
+/** Whether a server of this software cannot wake until someone accepts Mojang's EULA. */
 export async function lacksEula(call: Call, accountId: string, type: string): Promise<boolean> {
   return needsEula(type) && !(await call('GetEula', { accountId })).accepted;
 }
 
-/** Agrees for the account. Only for a form by which a person says so. */
+/** Accepts the EULA for the account. Only for a form in which a person agrees. */
 export async function agreeToEula(call: Call, accountId: string): Promise<void> {
   await call('AcceptEula', { accountId }, { accepted: true });
 }
 
-/** A box to tick where a server is made. */
+/** The checkbox in forms that create a server. */
 export function eulaTick(filled: Filling): Html {
   return tickField(filled, {
     name: 'eula',
@@ -29,7 +29,7 @@ export function eulaTick(filled: Filling): Html {
   });
 }
 
-/** On a server's front page, for its owner, as long as it is missing. */
+/** The card on a server's front page for its owner while the acceptance is missing. */
 export async function eulaCard(request: ServerRequest): Promise<Html | undefined> {
   const { call, server, role } = request;
   if (!isAtLeast(role, 'owner') || !(await lacksEula(call, server.accountId, server.type))) return undefined;

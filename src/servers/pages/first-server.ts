@@ -15,11 +15,11 @@ import { type Outlook, UNREADY, wakeText, whyText } from './why.ts';
 type Summary = ReplyOf<'ListMyServers'>['my'][number];
 type Transitions = ReplyOf<'InspectMachine'>['transitions'];
 
-/** Makes a server of a template, in two fields. */
+/** Creates a server from a template, with two fields. */
 export async function createFirst(request: PanelRequest, form: Form): Promise<Outcome> {
   const templateId = form.get('template') ?? '';
   const { templates, mostMb } = await offersTo(request);
-  // 0: as in the template.
+  // 0: the template's RAM.
   const usualMb = templates.find(({ id }) => id === templateId)?.ramMb ?? 0;
   const overrides = { ramMb: sizeWithin(mostMb, usualMb) };
   const name = form.get('name') ?? '';
@@ -27,15 +27,15 @@ export async function createFirst(request: PanelRequest, form: Form): Promise<Ou
   return { to: `/servers/${id}` };
 }
 
-/** The way to a first join: what of it is shown, and whether it has been gone. */
+/** The guide to a first join. */
 interface Tour {
   shown: Html;
   isOver: boolean;
 }
 
-/** The facts that decide the tour's step. */
+/** The facts that decide the guide's step. */
 interface TourFacts {
-  /** How many servers of others its reader reaches. */
+  /** Number of shared servers the reader can reach. */
   shared: number;
   outlookOf: (server: Summary) => Outlook;
   addresses: Pick<Addresses, 'atHome'>;
@@ -43,7 +43,10 @@ interface TourFacts {
 
 const NOTHING = html``;
 
-/** The way to a first join, until somebody has come in or its reader wants it no more; without a server the form for one. */
+/**
+ * Returns the guide to a first join, until a player has joined or the reader dismisses it. Without a server, it is the
+ * form that creates one.
+ */
 export async function firstSteps(request: PanelRequest, my: readonly Summary[], facts: TourFacts): Promise<Tour> {
   const { shared, outlookOf, addresses } = facts;
   const [server] = my;
@@ -86,7 +89,7 @@ async function toFirstServer(request: PanelRequest, canDismiss: boolean): Promis
 interface JoinFacts {
   transitions: Transitions;
   outlook: Outlook;
-  /** Its address for other machines of the home network. */
+  /** The server's address for other machines of the home network. */
   atHome: string | undefined;
 }
 
@@ -142,7 +145,10 @@ function dismissForm(request: PanelRequest): Html {
   return html`<div class="actions">${buttonForm(request, 'dismiss', 'Don’t show this again')}</div>`;
 }
 
-/** As far as that is remembered: by who is in, who was counted in the last day, and how the times it was awake ended. */
+/**
+ * Whether a player has joined as far as records show: players online, counts of the last day, and the endings of awake
+ * sessions.
+ */
 async function hasBeenJoined(
   { call }: PanelRequest,
   { id, playersOnline = 0 }: Summary,
@@ -157,7 +163,7 @@ async function hasBeenJoined(
   if (series.some(({ players }) => players > 0)) return true;
   if (sessions.some(({ cause, minutes, ending }) => cause.kind === 'player' && (minutes > 0 || ending === 'idle')))
     return true;
-  // It is ready, and somebody came to it since.
+  // It is ready, and a player has joined since.
   const readyAt = sessions.at(-1)?.readyAt ?? null;
   return readyAt !== null && lastActiveAt !== null && Date.parse(lastActiveAt) > Date.parse(readyAt);
 }

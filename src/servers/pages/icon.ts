@@ -11,7 +11,10 @@ const SKIES = [
   ['#2b2f6b', '#6a5bc0'],
 ] as const;
 
-/** A picture for a server, or a player, that has none: the first letter of a name, on a ground of their own. */
+/**
+ * Returns a picture for a server or player without one: the first letter of the name on a background derived from the
+ * id.
+ */
 export function drawnIcon(id: string, name: string): string {
   const [from, to] = SKIES[(createHash('sha256').update(id).digest()[0] ?? 0) % SKIES.length] ?? SKIES[0];
   const letter = escapeHtml(Array.from(name)[0]?.toUpperCase() ?? '');

@@ -26,7 +26,7 @@ const CARDS = 24;
 
 type Summary = ReplyOf<'ListMyServers'>['my'][number];
 
-/** Reasons that hold a server up, which the API's list lacks. */
+/** Obstacles to servers that the API's list does not include. */
 export interface ListOptions {
   servers: Pick<Servers, 'live' | 'refusals'>;
   standing: Pick<Standing, 'of'>;
@@ -36,7 +36,7 @@ export interface ListOptions {
   firstRunFile: FirstRunFile | undefined;
 }
 
-/** All servers a user can reach, as cards, or the form for a first one. */
+/** A user's servers as cards, or the form that creates the first one. */
 export function mountServerList(panel: Panel, options: ListOptions): void {
   panel.page({
     path: '/servers',
@@ -53,7 +53,7 @@ export function mountServerList(panel: Panel, options: ListOptions): void {
   });
 }
 
-/** The buttons of cards: each leads back to the list, which says why one was refused. */
+/** Forms of the cards' buttons. Each leads back to the list, which shows why a command was refused. */
 function cardForms(): NonNullable<Parameters<Panel['page']>[0]['forms']> {
   return Object.fromEntries(
     Object.entries(COMMANDS).map(([name, command]) => [
@@ -75,7 +75,7 @@ async function listPage(request: PanelRequest, options: ListOptions): Promise<Pa
   const costs = new Map(spent.servers.map(({ serverId, spentMicros }) => [serverId, Number(spentMicros)]));
   const servers = [...my, ...shared];
   const { shown, pager } = partOf(request, servers, { key: 'from', most: CARDS, of: 'servers' });
-  // The way to a first join speaks of the first one, whatever part is shown.
+  // The guide to a first join needs the first server, whichever page is shown.
   const outlookOf = await outlooks([...new Set([...my.slice(0, 1), ...shown])], options);
   const tour = await firstSteps(request, my, { shared: shared.length, outlookOf, addresses: options.addresses });
   const main = html`<div class="card head">
@@ -97,7 +97,7 @@ async function listPage(request: PanelRequest, options: ListOptions): Promise<Pa
   return { title: 'Servers', main, endsTour: tour.isOver && !request.tourOver };
 }
 
-/** Says of each of the servers what is against its next join. */
+/** Returns the obstacles to the next join of each server. */
 async function outlooks(shown: readonly Summary[], options: ListOptions): Promise<(server: Summary) => Outlook> {
   const { servers, standing, playersWake } = options;
   const live = new Map(servers.live().map((now) => [now.row.id, now]));
@@ -114,7 +114,7 @@ async function outlooks(shown: readonly Summary[], options: ListOptions): Promis
 }
 
 interface CardFacts extends Outlook {
-  /** Cost of this month. */
+  /** Cost this month. */
   micros: number;
 }
 
@@ -160,7 +160,7 @@ function awakeText(request: PanelRequest, { state, awakeSince, cause }: Summary,
   return html`${state === 'running' ? 'awake' : 'woken'} for ${since}${wokenWords(cause, request.principal)}`;
 }
 
-/** Short facts beside each other, each in one piece. */
+/** Joins short facts, each kept on one line. */
 function inFacts(facts: readonly string[]): Html[] {
   return facts.map((each, nth) => html`${nth > 0 && ' · '}<span class="piece">${each}</span>`);
 }

@@ -11,10 +11,10 @@ import { chart } from '../../web/statechart/chart.ts';
 type Machine = ReplyOf<'InspectMachine'>;
 type Step = Machine['transitions'][number];
 
-/** As many steps as are shown at first. */
+/** Number of steps shown at first. */
 const FIRST_STEPS = 15;
 
-/** The machine that decides what a server does: where it is, what may come next, and how it came there. */
+/** The state machine's page: its state, the possible next events, and its history. */
 export function mountMachine(panel: Panel): void {
   panel.serverPage({ path: '/machine', show: machinePage });
 }
@@ -109,7 +109,7 @@ function stepRow(request: ServerRequest, step: Step): Html {
   </tr>`;
 }
 
-/** A step in a sentence. */
+/** Returns a step as a sentence. */
 export function whatHappened({ event, from, to }: Pick<Step, 'event' | 'from' | 'to'>): string {
   if (from === to) return STAYED[event] ?? 'Continued';
   if (from === '') return 'Created';

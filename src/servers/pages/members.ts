@@ -13,7 +13,7 @@ type MemberRole = 'member' | 'limited';
 
 interface MemberRules {
   signup: SignUp;
-  /** Members of an operator's server may not write its files, unless they are operators too. */
+  /** Members of an operator's server must not write its files, unless they are operators too. */
   operatorsWriteAlone: boolean;
 }
 

@@ -7,13 +7,13 @@ import type { Servers } from '../servers.ts';
 export interface Obstacle {
   /** The obstacle and the remedy, as one sentence without its full stop. */
   text: Html;
-  /** Players who join are let in later. */
+  /** Players who join are held until the obstacle is gone. */
   onlyWaits: boolean;
-  /** Start is not refused. */
+  /** The obstacle does not refuse a start. */
   startWakes: boolean;
 }
 
-/** A sleeping server, and what its reader is on it. */
+/** A sleeping server, and the reader's role on it. */
 interface Sleeper {
   id: string;
   role: Role;
@@ -25,14 +25,17 @@ export interface ObstacleOptions {
   playersWake: (serverId: string) => boolean;
 }
 
-/** Why a join, or else a start, would not wake these sleeping servers now; of those that it would wake, nothing. */
+/**
+ * Returns why a join, or else a start, of these sleeping servers would be refused now. Servers that would wake are
+ * missing.
+ */
 export async function obstaclesTo(
   sleepers: readonly Sleeper[],
   { servers, playersWake }: ObstacleOptions,
 ): Promise<Map<string, Obstacle>> {
   const ids = sleepers.map(({ id }) => id);
   const joins = await asked(servers, ids.filter(playersWake), 'JOIN');
-  // If only players must not wake it, the check of a start matters.
+  // For servers that only players must not wake, the check of a start matters.
   const startable = ids.filter((id) => !playersWake(id) || joins.get(id)?.reason === WAKES_USED_UP);
   const starts = await asked(servers, startable, 'START');
   return new Map(
@@ -57,7 +60,7 @@ const WAKES_USED_UP = 'WAKES_USED_UP';
 interface Words {
   /** The obstacle. */
   title: string;
-  /** The role that can fix it, the page and the action. A relative page is one of the server's own. */
+  /** The role that can fix it, the page and the action. A relative page is one of the server's pages. */
   mend?: readonly [by: Role, page: string, how: string];
   /** The action for all other readers. */
   others: string;
@@ -87,13 +90,13 @@ const STOP_ONE = {
 } as const;
 const DELETE = 'delete something';
 
-/** Reasons that do not go away when other servers sleep. */
+/** Texts for reasons that persist even if other servers sleep. */
 const TOO_LARGE: Readonly<Record<string, Words>> = {
   MAX_RAM: { title: 'Its RAM exceeds the allowed limit', ...LESS_RAM },
   NODE_CAPACITY: { title: 'Its RAM exceeds the available RAM', ...LESS_RAM },
 };
 
-/** By reason. Players get the texts of `joining/refusals.ts`. */
+/** Texts by reason. Players get those of `joining/refusals.ts`. */
 const WORDS: Readonly<Record<string, Words>> = {
   INSUFFICIENT_FUNDS: {
     title: 'The wallet balance is too low to start it',

@@ -9,7 +9,7 @@ export interface Offers {
   mostMb: number;
 }
 
-/** Only software that can run here is offered. */
+/** Returns the templates and sizes available here. Only software that can run here is included. */
 export async function offersTo({ call, principal: { accountId } }: PanelRequest): Promise<Offers> {
   const [{ templates }, { cores }, { maxRamMb }, { ramPerServerMb }] = await Promise.all([
     call('ListTemplates', {}),

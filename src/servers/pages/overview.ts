@@ -27,12 +27,12 @@ import { whatNow } from './what-now.ts';
 type Usage = ReplyOf<'GetServerUsage'>;
 
 interface OverviewSettings extends ObstacleOptions {
-  /** The idle time of servers that set none. */
+  /** Default for servers without an idle time of their own. */
   idleTimeoutMinutes: number;
   addresses: Pick<Addresses, 'atHome'>;
 }
 
-/** A server's front page: what it is doing, and what happens next. */
+/** A server's front page: its present state, and what happens next. */
 export function mountOverview(panel: Panel, settings: OverviewSettings): void {
   panel.serverPage({
     path: '',
@@ -131,7 +131,7 @@ function factsCard(server: ServerRequest['server']): Html {
   </section>`;
 }
 
-/** Only where its address is not all there is to know. */
+/** Undefined if the address needs no notes. */
 function addressCard({ addr }: ServerRequest['server'], atHome: string | undefined): Html | undefined {
   if (atHome === undefined && nameForHosts(addr) === undefined) return undefined;
   return html`<section class="card" data-live="address">
@@ -200,7 +200,7 @@ function usageCard(given: { month: Usage; today: Usage; now: number; request: Se
   </section>`;
 }
 
-/** For readers who do not pay: only the machine's data. */
+/** Wakes without cost, for readers who do not pay: it uses the machine's data only. */
 function wakesCard(request: ServerRequest, { transitions }: ReplyOf<'InspectMachine'>): Html | undefined {
   const from = dayStart(request.now);
   const wakes = transitions.filter(
@@ -218,7 +218,7 @@ interface Wake {
   cause: Usage['sessions'][number]['cause'];
 }
 
-/** The newest first; `all`: where the others are. */
+/** Lists the newest wakes first. `all`: the link to the others. */
 function wakeList({ principal }: ServerRequest, wakes: readonly Wake[], all: Html): Html {
   return html`<ul class="plain">
       ${wakes.slice(0, MOST_WAKES).map(({ at, cause }) => html`<li>${timeTag(at ?? 0)}: ${causeWords(cause, principal)}</li>`)}

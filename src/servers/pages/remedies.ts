@@ -5,7 +5,7 @@ import type { ServerRequest } from '../../web/panel/panel.ts';
 
 export type Incident = ReplyOf<'ListDiagnostics'>['entries'][number];
 
-/** The page of a server on which something is mended, and what its link says. */
+/** A server's page that fixes a failure, and the text of its link. */
 type Remedy = readonly [tab: string, label: string];
 
 const MORE_RAM: Remedy = ['settings', 'Give it more RAM'];
@@ -52,7 +52,7 @@ const REMEDIES: Readonly<Record<string, Remedy>> = {
   install_timeout: MODS,
 };
 
-/** Failures fixed by another try, by time, or by the operator alone. */
+/** Failures fixed by a retry, by time, or by the operator alone. */
 export const NOTHING_TO_MEND: ReadonlySet<string> = new Set([
   'cancelled',
   'download_failed',
@@ -67,7 +67,7 @@ export const NOTHING_TO_MEND: ReadonlySet<string> = new Set([
   'suspended',
 ]);
 
-/** Codes that say how it ended; why it did stands in the incident of the time. */
+/** Codes that only name the outcome. The incident of that time has the reason. */
 const OUTCOMES: ReadonlySet<string> = new Set(['crash_loop', 'start_timeout', 'install_timeout']);
 
 /** Returns the page that fixes a failure; undefined without one. `latest`: the stored last failure. */
@@ -77,7 +77,7 @@ export function remedyOf(code: string, latest?: Pick<Incident, 'code' | 'insight
   return REMEDIES[cause ?? code];
 }
 
-/** The link that leads there, for who may mend it. */
+/** Returns the link to that page for readers who can use it. */
 export function remedyLink(
   { server, role }: Pick<ServerRequest, 'server' | 'role'>,
   remedy: Remedy | undefined,

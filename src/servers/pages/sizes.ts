@@ -2,7 +2,7 @@ import { usdText } from '../../kernel/money.ts';
 import { ramText } from '../../web/panel/words.ts';
 
 const MB_PER_GB = 1_024;
-/** Sizes in which servers are offered, MB of RAM. */
+/** Sizes offered for servers, in MB of RAM. */
 const SIZES_MB = [256, 512, 1_024, 2_048, 3_072, 4_096, 6_144, 8_192, 12_288, 16_384, 24_576, 32_768];
 
 /** The sizes from `leastMb` to `mostMb`, smallest first. */
@@ -10,17 +10,19 @@ export function sizesBetween(leastMb: number, mostMb: number): number[] {
   return SIZES_MB.filter((each) => each >= leastMb && each <= mostMb);
 }
 
-/** The usual size of a server, or the largest there is below `mostMb` where that is less. */
+/** Returns the usual size, or the largest one up to `mostMb` if that is less. */
 export function sizeWithin(mostMb: number, usualMb: number): number {
   return usualMb <= mostMb ? usualMb : (sizesBetween(0, mostMb).at(-1) ?? usualMb);
 }
 
-/** Returns the price of that much RAM at the price of a GB, in micros. */
+/** Returns the price of an amount of RAM at a price per GB, in micros. */
 export function priceOf(ramMb: number, perGbMicros: number): number {
   return (perGbMicros * ramMb) / MB_PER_GB;
 }
 
-/** Sizes to choose from, with what an hour awake costs, and 30 days on the flat plan where that may be chosen too. */
+/**
+ * Returns the options of a size field with the price per hour awake and, if the flat plan is available, per 30 days.
+ */
 export function sizeOptions(
   sizes: readonly number[],
   perGbHourMicros: number,

@@ -25,17 +25,17 @@ const SOFTWARE: Readonly<Record<string, readonly [name: string, about: string]>>
 /** Names of the mod packs' sources. */
 const PLATFORM_NAMES: Readonly<Record<string, string>> = { modrinth: 'Modrinth', curseforge: 'CurseForge', ftb: 'FTB' };
 
-/** `Modrinth`: where a mod or a pack comes from. */
+/** Returns the name of a source of mods and packs, such as `Modrinth`. */
 export function platformName(platform: string): string {
   return PLATFORM_NAMES[platform] ?? platform;
 }
 
-/** `Paper`. */
+/** Returns the name of a core, such as `Paper`. */
 export function softwareName(type: string): string {
   return SOFTWARE[type]?.[0] ?? `${type.slice(0, 1).toUpperCase()}${type.slice(1)}`;
 }
 
-/** `Paper 1.21.8`; without a version where a pack decides that. */
+/** Returns, for example, `Paper 1.21.8`; without the version if a pack determines it. */
 export function softwareText({ type, version }: { type: string; version: string }): string {
   return `${softwareName(type)} ${version}`.trim();
 }

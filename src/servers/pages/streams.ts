@@ -25,7 +25,7 @@ interface Needs {
   store: Store;
 }
 
-/** An icon changes with a run of its game at most. */
+/** Icons change at most once per run of a game. */
 const ICON_SECONDS = 300;
 
 const streamMyServers = ({ servers, standing, store, clock, accessChanges }: Needs) =>
@@ -50,7 +50,7 @@ const streamMyServers = ({ servers, standing, store, clock, accessChanges }: Nee
           const seen = new Map<string, string>();
           const changed = () =>
             sink.send(eventFrame({ id: '', type: 'changed', data: { at: new Date(clock.now()).toISOString() } }));
-          // Somebody was let into a server, or is not any more.
+          // Someone was granted or lost access to a server.
           const ignoreAccess = accessChanges.onAccessChange((change) => {
             if (change.userId !== userId || change.serverId === undefined) return;
             sharedNow().then(
@@ -110,7 +110,7 @@ const getServerIcon = ({ serverOperation }: Needs) =>
           'Content-Type': own ? 'image/png' : 'image/svg+xml',
           'Content-Disposition': 'inline',
           'Cache-Control': `private, max-age=${ICON_SECONDS}`,
-          // Opened by itself it does nothing either: an SVG is a document.
+          // An SVG is a document; this keeps it harmless even when opened directly.
           'Content-Security-Policy': "default-src 'none'; sandbox",
         },
         open: () => Readable.from([icon]),
@@ -125,7 +125,7 @@ export const serverPageOperations = (needs: Needs): readonly Operation[] => [
   getServerIcon(needs),
 ];
 
-/** All of a server that the list shows. */
+/** Returns everything the list shows of a server, as text for comparison. */
 function shownOf({ row, state, context: { live, wokenAt, cause, noRoom } }: ServerNow): string {
   const { name, hostname, version, ramMb } = row;
   return JSON.stringify([

@@ -1,11 +1,11 @@
 import { type Html, html } from '../../web/html.ts';
 
-/** A link by which something is chosen. */
+/** A link that selects one option. */
 export interface Tile {
   href: string;
   name: string;
   about: string;
-  /** It is the one that is chosen. */
+  /** This option is selected. */
   here: boolean;
 }
 

@@ -26,7 +26,7 @@ const PHASES: Readonly<Record<string, string>> = {
 };
 
 interface Ways {
-  /** Default of servers without their own. */
+  /** Default for servers without an idle time of their own. */
   idleTimeoutMinutes: number;
   /** Whether any player may wake it by joining. */
   playersWake: boolean;
@@ -40,7 +40,7 @@ interface Ways {
 export function whatNow(request: ServerRequest, machine: Machine, ways: Ways): Html {
   const { server } = request;
   const { idleTimeoutMinutes, playersWake, obstacle, latest } = ways;
-  // Whatever the machine is about to do, it waits for that node.
+  // Anything else waits for that node.
   if (server.startErrorCode === 'node_lost') return startFailure(request, latest);
   if (server.startErrorCode === 'suspended' && isTagged(server.state, 'at-rest')) return startFailure(request, latest);
   switch (server.state) {
@@ -130,7 +130,7 @@ function deadline({ deadlines }: Machine, wanted: string): string | undefined {
   return deadlines.find(({ name }) => name === wanted)?.at ?? undefined;
 }
 
-/** When it goes to sleep; where somebody is in, the rule. */
+/** Returns when the server goes to sleep; with players online, the rule. */
 function restText(machine: Machine, idleMinutes: number): Html {
   const [idle, falseWake] = [deadline(machine, 'idle'), deadline(machine, 'falseWake')];
   if (idle !== undefined) return html`Sleeps at ${timeTag(idle)} unless someone joins.`;
@@ -147,7 +147,7 @@ function wokenBy(request: ServerRequest, { transitions }: Machine): Html | undef
   </p>`;
 }
 
-/** Ends it at once. What was not saved is lost, so it is asked for apart. */
+/** Kills the game. Unsaved changes are lost, so it asks for confirmation. */
 function killForm(request: ServerRequest): Html | undefined {
   if (!isAtLeast(request.role, 'member')) return undefined;
   return confirmed(
@@ -165,7 +165,7 @@ interface Failed {
   lines: string;
 }
 
-/** A new start is in the head of the page. */
+/** The button for a new start is in the page's head. */
 function failure(request: ServerRequest, latest: Incident | undefined, failed: Failed): Html {
   const { code, summary, suggestion, lines } = failed;
   const remedy = remedyLink(request, remedyOf(code, latest), 'button second');

@@ -4,7 +4,7 @@ import type { Obstacle } from './obstacles.ts';
 
 /** The obstacles to a server's next join, worded for its pages. */
 export interface Outlook {
-  /** Why it does not go on; undefined: nothing is against it beside its own state. */
+  /** Why the server cannot proceed; undefined if only its own state matters. */
   why: Failure | undefined;
   /** Whether any player may wake it by joining. */
   playersWake: boolean;
@@ -12,13 +12,16 @@ export interface Outlook {
   obstacle: Obstacle | undefined;
 }
 
-/** The summary of a failure (`Title: detail`): its title stands out. What follows the first colon is its detail, colons and all. */
+/**
+ * Returns a failure's summary (`Title: detail`) with the title emphasized. Everything after the first colon is the
+ * detail.
+ */
 export function summaryText(summary: string): Html {
   const [title = '', ...detail] = summary.split(': ');
   return html`<strong>${title}</strong>${detail.length > 0 && `: ${detail.join(': ')}`}`;
 }
 
-/** Why a server does not go on, where there is room for a sentence; its own page says the rest. */
+/** Returns why a server cannot proceed in one sentence. Its own page has the details. */
 export function whyText({ code, summary }: Failure): Html {
   return summaryText(code === 'no_room' ? 'Waiting for capacity: starts automatically' : summary);
 }

@@ -1,5 +1,7 @@
-/** `warn`, `error`, or '' for neither. `before`: that of the line before, which a stack trace goes on with. */
+/**
+ * Returns `warn`, `error`, or '' for neither. `before`: the level of the previous line, which a stack trace continues.
+ */
 export declare function logLevel(line: string, before: string): string;
 
-/** A line in pieces of one colour each; `look` is the names of its classes, '' for none. Nothing of it is markup. */
+/** Splits a line into pieces of one style each. `look`: its class names, '' for none. The texts are not markup. */
 export declare function logPieces(line: string): { text: string; look: string }[];

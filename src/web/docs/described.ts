@@ -1,4 +1,4 @@
-/** A message or field as the document describes it (JSON Schema), as far as it is shown. */
+/** The displayed part of a message or field in the document (JSON Schema). */
 export interface Schema {
   $ref?: string;
   type?: string | string[];
@@ -47,14 +47,14 @@ export interface Described {
   'x-section'?: string;
 }
 
-/** Operations that belong together, with their common description. */
+/** A group of operations with their common description. */
 export interface Section {
   title: string;
   lead: string;
   operations: Described[];
 }
 
-/** The API's document as readers go through it. */
+/** The API's document in the form of the page. */
 export interface Api {
   lead: string;
   sections: Section[];
@@ -68,7 +68,9 @@ const TITLES: Record<string, string> = {
   operator: 'Operators',
 };
 
-/** An OpenAPI document by sections: those of the control API in the reference's order, then every other tag. */
+/**
+ * Converts an OpenAPI document to sections: those of the control API in the reference's order, then every other tag.
+ */
 export function describedApi(document: object): Api {
   const { info, tags, paths, components } = document as {
     info: { description: string };

@@ -20,8 +20,8 @@ export interface DocsDeps {
 }
 
 /**
- * The API for people, rendered from its own description: readable without a script, which adds searching and trying out.
- * It is made when somebody first asks for it, and kept as bytes for all who are not signed in.
+ * The API reference, rendered from the API's own description. Readable without scripts, which add search and a console.
+ * Created on first use, and cached as bytes for visitors without a session.
  */
 export function mountDocs(router: Router, serve: Serve, { config: { baseUrl }, openapi }: DocsDeps): void {
   let main: Html | undefined;
@@ -33,7 +33,7 @@ export function mountDocs(router: Router, serve: Serve, { config: { baseUrl }, o
   });
   const kept = keptBytes({ type: 'html', compress: true }, () => layout(page(), NOBODY).toString());
   router.get(PATH, async (ctx, next) => {
-    // The frame shows who is signed in, and where to sign in for what was asked for.
+    // The frame depends on the session and on the address to return to after signing in.
     if (sessionToken(baseUrl, ctx.headers.cookie) !== undefined || ctx.search !== '') return next();
     ctx.set('Content-Security-Policy', LIVE_PAGE_POLICY);
     ctx.vary('Cookie');

@@ -7,7 +7,7 @@ interface Surroundings {
   messages: ReadonlyMap<string, Schema>;
 }
 
-/** One operation, closed; its address on the page is its name. */
+/** Shows one operation, collapsed. Its anchor is its name. */
 export function operationCard(operation: Described, around: Surroundings): Html {
   const { operationId, method, path, summary, description, parameters = [] } = operation;
   const [bodyType, body] = Object.entries(operation.requestBody?.content ?? {})[0] ?? [];
@@ -54,13 +54,13 @@ export function operationCard(operation: Described, around: Surroundings): Html 
   </details>`;
 }
 
-/** Returns the credential a call from the page needs: an API key, none, or one the page does not have. */
+/** Returns the credential that a call from the page needs: an API key, none, or one the page does not have. */
 function accessOf({ tags, security }: Described): string {
   if (tags.includes('session')) return 'session';
   return security?.length === 0 ? 'public' : 'key';
 }
 
-/** Long paths break before what is named next. */
+/** Lets long paths break before each segment. */
 function breakable(path: string): Html {
   return html`${path.split(/(?=[/:{])/).map((part) => html`<wbr />${part}`)}`;
 }
@@ -95,7 +95,7 @@ function exampleText(
   return type.includes('json') ? JSON.stringify(value, null, 2) : '';
 }
 
-/** A message with what it must have. */
+/** Returns an example of a message with its required fields. */
 function exampleOf(schema: Schema, messages: Surroundings['messages']): unknown {
   const { enum: values, anyOf, type, properties = {}, required = [], ...rest } = resolved(schema, messages);
   if (rest.default !== undefined) return rest.default;
@@ -125,7 +125,7 @@ function curl(operation: Described, baseUrl: string, type = '', example = ''): s
   return `curl${verb}${raw}${header} '${baseUrl}${path}'${data}`;
 }
 
-/** On one line, and with what would end the shell's quotes written as a letter of JSON. */
+/** Puts JSON on one line and escapes single quotes, which would end the shell's quoting. */
 function compact(example: string, isJson: boolean): string {
   return isJson ? JSON.stringify(JSON.parse(example)).replaceAll("'", String.raw`\u0027`) : example;
 }

@@ -6,7 +6,7 @@ export function messageAnchor(name: string): string {
   return `message-${name}`;
 }
 
-/** A text of the document, with what stands between backticks as code. */
+/** Renders a text of the document, with backticks as code. */
 export function prose(text: string): Html {
   return html`${text.split('`').map((part, nth) => (nth % 2 === 1 ? html`<code>${part}</code>` : part))}`;
 }
@@ -25,7 +25,7 @@ export function typeOf(schema: Schema): Html {
   return html`${format === undefined ? names : `${names} (${format})`}`;
 }
 
-/** The fields of a message, with those of messages that have no name of their own beneath them. */
+/** Shows the fields of a message, with those of unnamed messages beneath them. */
 export function fieldsOf(schema: Schema, showsRequired = false): Html {
   const { properties = {}, required = [] } = schema;
   const rows = Object.entries(properties).map(([name, field]) =>
@@ -34,7 +34,7 @@ export function fieldsOf(schema: Schema, showsRequired = false): Html {
   return html`<dl class="fields">${rows}</dl>`;
 }
 
-/** One field or parameter. */
+/** Shows one field or parameter. */
 export function row(name: string, field: Schema, { required = false, depth = 0, note = '' }): Html {
   const inner = field.items ?? field;
   const nested = depth < 4 ? Object.entries(inner.properties ?? {}) : [];

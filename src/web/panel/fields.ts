@@ -1,12 +1,12 @@
 import { type Html, html } from '../html.ts';
 import type { PanelRequest } from './panel.ts';
 
-/** The values of a form: the submitted ones if it is the form that failed, and the problems of its fields. */
+/** The values of a form. For the form that failed: the submitted values and the problems of its fields. */
 export interface Filling {
-  /** The form's name on its page, in front of the ids of its fields. */
+  /** The form's name on its page, a prefix of its fields' ids. */
   form: string;
   value(field: string, otherwise: string): string;
-  /** For a box to tick, which is not sent where it is not ticked. */
+  /** For a checkbox, which is not sent if unchecked. */
   has(field: string, otherwise: boolean): boolean;
   wrong(field: string): string | undefined;
 }
@@ -22,7 +22,7 @@ export function filling({ failed, sent, problem }: PanelRequest, form: string): 
   };
 }
 
-/** Returns the values of one of several similar forms, identified by their hidden fields; `item` is part of the ids. */
+/** Returns the values of one of several similar forms, identified by their hidden fields. `item` is part of the ids. */
 export function fillingOf(request: PanelRequest, form: string, fields: Record<string, string>, item: string): Filling {
   const isThis = Object.entries(fields).every(([name, value]) => request.sent?.get(name) === value);
   return { ...filling(isThis ? request : { ...request, failed: undefined }, form), form: `${form}-${item}` };
@@ -32,20 +32,20 @@ interface Labelled {
   name: string;
   label: string | Html;
   hint?: string | Html | undefined;
-  /** Its value before anything is typed. */
+  /** The initial value. */
   value?: string;
 }
 
 interface Line extends Labelled {
   maxlength: number;
   type?: 'text' | 'email' | 'number' | 'url' | 'time' | 'date';
-  /** Default true. */
+  /** Default: true. */
   required?: boolean;
-  /** Further attributes. */
+  /** Additional attributes. */
   more?: Html;
 }
 
-/** One line to fill in. */
+/** A text field of one line. */
 export function lineField(filled: Filling, { name, value = '', maxlength, type = 'text', more, ...rest }: Line): Html {
   const { required = true } = rest;
   return field(
@@ -64,7 +64,7 @@ export function lineField(filled: Filling, { name, value = '', maxlength, type =
   );
 }
 
-/** Several lines. */
+/** A text field of several lines. */
 export function linesField(
   filled: Filling,
   { name, value = '', maxlength, rows, ...rest }: Labelled & { maxlength: number; rows: number },
@@ -72,14 +72,14 @@ export function linesField(
   return field(
     filled,
     { name, ...rest },
-    // A line's end behind the tag is no part of its text (HTML §13.1.2.5).
+    // HTML drops a line break directly after the tag (HTML §13.1.2.5).
     (attributes) =>
       html`<textarea ${attributes} rows="${rows}" maxlength="${maxlength}" spellcheck="false">
 ${filled.value(name, value)}</textarea>`,
   );
 }
 
-/** A choice among few. */
+/** A drop-down list. */
 export function choiceField(
   filled: Filling,
   { name, value = '', options, ...rest }: Labelled & { options: readonly (readonly [value: string, text: string])[] },
@@ -123,7 +123,7 @@ export function radioField(
   </fieldset>`;
 }
 
-/** A box to tick. */
+/** A checkbox. */
 export function tickField(
   filled: Filling,
   {
@@ -145,7 +145,7 @@ export function tickField(
   >`;
 }
 
-/** The label of a field, what is said of it, and what was wrong with it, tied to it by ids of their own. */
+/** Wraps a control with its label, hint and problem, connected by ids. */
 function field(filled: Filling, { name, label, hint }: Labelled, control: (attributes: Html) => Html): Html {
   const id = `${filled.form}-${name}`;
   const wrong = filled.wrong(name);

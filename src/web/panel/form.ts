@@ -1,7 +1,7 @@
 import { csrfField, hidden } from '../form.ts';
 import { type Html, html } from '../html.ts';
 
-/** The page that a form stands on: its address, what it was asked to show, and the session's token against forged forms. */
+/** A form's page: its address with parameters, and the session's token against forged forms. */
 export interface FormPlace {
   here: string;
   query: URLSearchParams;
@@ -9,8 +9,7 @@ export interface FormPlace {
 }
 
 /**
- * A form of the page that asks, done by the page's `forms[name]`. With a script, what it leads to is put in the page's place
- * without a new page.
+ * A form handled by `forms[name]` of its page. With a script, the result replaces the page's content without a reload.
  */
 export function panelForm(request: FormPlace, name: string, content: Html): Html {
   return html`<form method="post" action="${actionOf(request, name)}" data-swap>
@@ -18,19 +17,19 @@ export function panelForm(request: FormPlace, name: string, content: Html): Html
   </form>`;
 }
 
-/** Returns the address of a form, with the parameters of its page. */
+/** Returns the address of a form, including the parameters of its page. */
 export function actionOf(request: Pick<FormPlace, 'here' | 'query'>, name: string): string {
   return addressOf(request, `/${name}`);
 }
 
-/** The page that asks as it was asked for, but for what it says of a form; or a part of it. */
+/** Returns the address of the current page, or of a part of it, without the message of an earlier form. */
 export function addressOf({ here, query }: Pick<FormPlace, 'here' | 'query'>, part = ''): string {
   const kept = new URLSearchParams(query);
   kept.delete('done');
   return `${here}${part}${kept.size === 0 ? '' : `?${kept.toString()}`}`;
 }
 
-/** A form that is one button. */
+/** A form that consists of one button. */
 export function buttonForm(
   request: FormPlace,
   name: string,

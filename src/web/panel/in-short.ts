@@ -1,12 +1,12 @@
 import { SECOND_MS } from '../../kernel/units.ts';
 import { withTimeout } from '../../kernel/timeout.ts';
 
-/** As long as a page is worth waiting for; well below what proxies in front of the service give it. */
+/** How long a page waits. Well below the time limits of proxies in front of the service. */
 const PATIENCE_MS = 10 * SECOND_MS;
 
 /**
- * Returns the message after starting work that continues without the page: `done`, or `goesOn` if it takes longer than
- * a page does. Throws failures until then; the page itself shows later ones.
+ * Returns the message about work that may outlast the page: `done`, or `goesOn` if it takes longer than that. Throws
+ * failures until then; the page itself shows later ones.
  */
 export function inShort(
   work: Promise<unknown>,

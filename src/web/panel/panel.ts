@@ -12,21 +12,21 @@ import { live, liveNote, serverFrame } from './server-frame.ts';
 
 /** A request for a page of the panel. */
 export interface PanelRequest extends SignedInRequest {
-  /** Does an operation of the API as who is signed in. */
+  /** Calls an operation of the API for the signed-in user. */
   call: Call;
-  /** The page's own path, under which its forms are: `/servers/castle/backups`. */
+  /** The page's path, which prefixes those of its forms: `/servers/castle/backups`. */
   here: string;
   /** The submitted values of a failed form, to show again. */
   sent: Form | undefined;
-  /** Why it could not. */
+  /** Why that form failed. */
   problem: Problem | undefined;
   /** The name of that form among the page's. */
   failed: string | undefined;
-  /** The message of the form that led here. */
+  /** The message of the form that redirected here. */
   done: string | undefined;
 }
 
-/** A request for a page of a server that the caller reaches. */
+/** A request for a page of a server that the caller can access. */
 export interface ServerRequest extends PanelRequest {
   server: ReplyOf<'GetServer'>;
   /** The caller's role on it. Only for display: each operation checks it itself. */
@@ -34,39 +34,39 @@ export interface ServerRequest extends PanelRequest {
 }
 
 /**
- * The result of a form: a key of `done`, whose message its page shows; a page to show at once, for a secret shown once;
- * or the next page.
+ * The result of a form: a key of `done`, whose message its page shows; a page to show at once, for a secret shown only
+ * once; or the next page.
  */
 export type Outcome = string | Answer;
 
 /** A page with its forms. */
 export interface PanelPage<Request extends PanelRequest = PanelRequest> {
-  /** Its path; of a server's page the part after `/servers/:id`, '' for its front page. */
+  /** Its path. For a server's page, the part after `/servers/:id`; '' for the main page. */
   path: string;
   show: (request: Request) => Awaitable<Page | Redirect>;
   /**
-   * The actions of its forms, by the last part of their address (`panelForm`). A StatusError is shown on the page, with
+   * The actions of its forms, by the last part of their address (`panelForm`). A StatusError is shown on the page with
    * the submitted values.
    */
   forms?: Readonly<Record<string, (request: Request, form: Form) => Awaitable<Outcome>>>;
-  /** The messages after a form has succeeded. */
+  /** Success messages of its forms. */
   done?: Readonly<Record<string, string>>;
-  /** The stream whose events say that its parts marked `data-live` may have changed; a server's pages have the server's. */
+  /** The stream whose events may change the parts marked `data-live`. A server's pages use the server's stream. */
   stream?: string | ((request: PanelRequest) => string);
-  /** The most a form may hold, where it is more than a few lines. */
+  /** The size limit of a form, if larger than a few lines. */
   formBytes?: number;
-  /** The page itself says whether it is live. */
+  /** Whether the page itself shows its live state. */
   saysLive?: boolean;
-  /** The forms whose files may be of any length: they come in `Form.uploads`. */
+  /** The forms with files of any length, available in `Form.uploads`. */
   streamed?: readonly string[];
 }
 
-/** Gives the pages of owners their routes, for who is signed in. They do what the API does, by its operations alone. */
+/** Mounts the pages for signed-in users. They use only the API's operations. */
 export interface Panel {
   page(page: PanelPage): void;
-  /** A page of one server, below the server's head and tabs. */
+  /** Adds a page of a server, below the server's header and tabs. */
   serverPage(page: PanelPage<ServerRequest>): void;
-  /** A file of one server to keep; `path` as of its pages. */
+  /** Adds a download of a server. `path` is relative, as for its pages. */
   serverFile(path: string, open: (request: ServerRequest) => Awaitable<Download>): void;
 }
 
@@ -136,7 +136,7 @@ export function createPanel(serve: Serve, calls: Calls): Panel {
     }
   }
 
-  /** `below`: how many parts the form's address has beyond the page's. */
+  /** `below`: number of segments in the form's address after the page's. */
   function requestOf(request: SignedInRequest, below: number): PanelRequest {
     const [path = ''] = request.path.split('?', 1);
     const here = below === 0 ? path : path.slice(0, path.lastIndexOf('/'));
@@ -161,7 +161,7 @@ export function createPanel(serve: Serve, calls: Calls): Panel {
   }
 }
 
-/** The attribute that names a page's stream. */
+/** Returns the attribute that names a page's stream. */
 function streamOf({ stream }: Pick<PanelPage, 'stream'>, request: PanelRequest): Html | false {
   if (stream === undefined) return false;
   return html`data-stream="${BROWSER_PREFIX}${typeof stream === 'string' ? stream : stream(request)}"`;
@@ -171,7 +171,7 @@ function notes({ done, problem }: PanelRequest): Html {
   return html`${doneNote(done)}${problemNote(problem)}`;
 }
 
-/** The page as it was asked for, saying what was done. */
+/** Returns the address of the page with a success message. */
 function backTo({ here, query }: PanelRequest, done: string): string {
   const kept = new URLSearchParams(query);
   kept.set('done', done);

@@ -1,17 +1,17 @@
 import { type Html, html } from '../html.ts';
 import { type FormPlace, addressOf } from './form.ts';
 
-/** How a long list is shown, so that its page stays below 100 KB. */
+/** Divides a long list, so that its page stays below 100 KB. */
 interface Parts {
-  /** The parameter of the part's start; each of several lists on a page has its own. */
+  /** The parameter for the part's start. Each list on a page has its own. */
   key: string;
-  /** Entries in a part. */
+  /** Entries per part. */
   most: number;
-  /** The kind of entries, for screen readers: `backups`. */
+  /** The plural name of entries, for screen readers: `backups`. */
   of: string;
 }
 
-/** The part of a list that the address asks for, and the links to those before and behind it. */
+/** Returns the requested part of a list, and links to the parts before and after it. */
 export function partOf<Entry>(
   request: Pick<FormPlace, 'here' | 'query'>,
   entries: readonly Entry[],
@@ -20,7 +20,7 @@ export function partOf<Entry>(
   const total = entries.length;
   const last = Math.max(0, Math.ceil(total / most) - 1) * most;
   const asked = Math.max(0, Math.floor(Number(request.query.get(key)) || 0));
-  // The entries of the last part may be gone by now.
+  // The entries of the requested part may be gone.
   const from = Math.min(asked - (asked % most), last);
   const shown = entries.slice(from, from + most);
   const link = (to: number, label: string) => {

@@ -10,7 +10,7 @@ import { type FormPlace, addressOf } from './form.ts';
 import { copyButton } from './parts.ts';
 import { buttonsOf, stateTag } from './state.ts';
 
-/** A page of the panel with what all of them are sent with, in front of its own: it is live where a script may run. */
+/** Adds the common assets of panel pages. The page is live if scripts run. */
 export function live(page: Page): Page {
   const { styles = [], libraries = [], scripts = [] } = page;
   return {
@@ -21,12 +21,12 @@ export function live(page: Page): Page {
   };
 }
 
-/** Says so where a page that would be live is not: its stream has broken off, or is refused as its session has ended. */
+/** A note for when a page is not live, because its stream is interrupted or its session has ended. */
 export function liveNote(): Html {
   return html`<p class="live only-off" role="status" data-status data-keep></p>`;
 }
 
-/** The pages of a server, in the order of their tabs, and the least one must be on it to be shown each. */
+/** The pages of a server in the order of their tabs, each with the minimum role. */
 const TABS: readonly (readonly [path: string, name: string, least: Role])[] = [
   ['', 'Overview', 'limited'],
   ['/console', 'Console', 'limited'],
@@ -45,12 +45,12 @@ const TABS: readonly (readonly [path: string, name: string, least: Role])[] = [
   ['/machine', 'Machine', 'limited'],
 ];
 
-/** Whether there is such a page of each server; '' is its front page. */
+/** Reports whether servers have such a page; '' is the main page. */
 export function isServerTab(path: string): boolean {
   return TABS.some(([tab]) => tab === path);
 }
 
-/** The frame's content: the server as the caller reaches it, from one of its pages. */
+/** The data of the frame: the server and the current page. */
 interface Framed extends FormPlace {
   server: ReplyOf<'GetServer'>;
   role: Role;
@@ -58,7 +58,7 @@ interface Framed extends FormPlace {
   now: number;
 }
 
-/** A page of a server, below what all of them show: its name, state, address, what can be done at once, and the tabs of `paths`. */
+/** Wraps a page of a server with the common header (name, state, address and actions) and the tabs in `paths`. */
 export function serverFrame(request: Framed, page: Page, paths: ReadonlySet<string>): Page {
   const { server, role } = request;
   const name = plainName(server.name) || server.id;
@@ -106,12 +106,12 @@ export function serverFrame(request: Framed, page: Page, paths: ReadonlySet<stri
   return { ...page, title: page.title === name ? name : `${page.title} · ${name}`, main };
 }
 
-/** Whether a page is the one of a tab, or below it. */
+/** Reports whether a page belongs to a tab. */
 function isIn(here: string, top: string, path: string): boolean {
   return here === `${top}${path}` || (path !== '' && here.startsWith(`${top}${path}/`));
 }
 
-/** The actions possible now, for each of its pages. */
+/** The actions currently possible, for each page. */
 function actions(request: Framed): Html | false {
   const { server, csrf } = request;
   const back = addressOf(request);

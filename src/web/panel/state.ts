@@ -1,7 +1,7 @@
 import { isTagged } from '../../../machines/server.ts';
 import { type Html, html } from '../html.ts';
 
-/** The tones of states. */
+/** The colours of states. */
 const TONES: Record<string, string> = {
   running: 'good',
   approved: 'good',
@@ -15,20 +15,20 @@ const TONES: Record<string, string> = {
   denied: 'bad',
 };
 
-/** The words for the states that their own names do not say best. */
+/** Texts for states whose names are not clear enough. */
 const WORDS: Record<string, string> = {
   hibernated: 'asleep',
   running: 'awake',
 };
 
-/** By the code of an obstacle: the words shown instead of the state, and for which states. Default: all. */
+/** Texts shown in place of the state, by the code of an obstacle, and the states they apply to. Default: all. */
 const STANDINGS: Readonly<Record<string, { tone: string; words: string; isSaidOf?: (state: string) => boolean }>> = {
   node_lost: { tone: 'bad', words: 'waits' },
   no_room: { tone: 'warn', words: 'queued', isSaidOf: (state) => state === 'start_failed' },
   suspended: { tone: 'bad', words: 'suspended', isSaidOf: (state) => isTagged(state, 'at-rest') },
 };
 
-/** The state of a server as its owner reads it. `code`: of why it does not go on (`startErrorCode`); '' for nothing. */
+/** Shows a server's state. `code`: the obstacle (`startErrorCode`); '' if absent. */
 export function stateTag(state: string, code = ''): Html {
   const standing = STANDINGS[code];
   const isSaid = standing !== undefined && standing.isSaidOf?.(state) !== false;
@@ -36,17 +36,17 @@ export function stateTag(state: string, code = ''): Html {
   return html`<span class="tag ${tone}">${words}</span>`;
 }
 
-/** How a state is coloured: `good`, `warn`, `bad` or `calm`. */
+/** Returns the colour of a state: `good`, `warn`, `bad` or `calm`. */
 export function toneOf(state: string): string {
   return TONES[state] ?? 'calm';
 }
 
-/** `start failed`. */
+/** Returns a state in words: `start failed`. */
 export function stateText(state: string): string {
   return state.replaceAll('_', ' ');
 }
 
-/** An immediate action of a state, as a button: the last part of its form's address, its words and look. */
+/** An action possible in a state: the last part of its form's address, its label and style. */
 export interface StateButton {
   verb: 'start' | 'stop' | 'restart' | 'retry-install';
   label: string;
@@ -65,10 +65,10 @@ const BUTTONS: Readonly<Record<string, readonly StateButton[]>> = {
   install_failed: [{ verb: 'retry-install', label: 'Try again', look: '' }],
 };
 
-/** The buttons for a server's state; none where it is in passing. `code` as of `stateTag`. */
+/** Returns the buttons for a server's state; none in a transitional state. `code` as in `stateTag`. */
 export function buttonsOf(state: string, code = ''): readonly StateButton[] {
   const buttons = BUTTONS[state] ?? [];
   if (code === 'no_room') return [...buttons, STOP];
-  // It can't start or install before the operator allows it again.
+  // It cannot start or install until the operator allows it again.
   return code === 'suspended' ? buttons.filter(({ verb }) => verb === 'stop') : buttons;
 }

@@ -1,28 +1,25 @@
 import { type Html, html } from '../html.ts';
 import { instantText, plainName } from '../text.ts';
 
-/** The cause of something, from the API. */
+/** The cause of an event, from the API. */
 interface Cause {
   kind: string;
   id: string;
   note: string;
 }
 
-/**
- * Returns a cause in words for a reader: `Steve joined`, `you`, `a schedule: 0 4 * * *`. Names and
- * reasons come from outside.
- */
+/** Describes a cause: `Steve joined`, `you`, `a schedule: 0 4 * * *`. Names and reasons come from outside. */
 export function causeWords(cause: Cause, reader: { userId: string }): Html {
   const [before, named, after] = partsOf(cause, reader);
   return html`${before}${named !== '' && html`<bdi>${named}</bdi>`}${after}`;
 }
 
-/** The same where there can be no markup. */
+/** The same as plain text. */
 export function causeText(cause: Cause, reader: { userId: string }): string {
   return partsOf(cause, reader).join('');
 }
 
-/** Text from outside is in the middle. */
+/** The middle part is text from outside. */
 function partsOf(
   { kind, id, note }: Cause,
   { userId }: { userId: string },
@@ -43,15 +40,15 @@ function partsOf(
 }
 
 /**
- * Returns the cause of a wake, to follow a word on it: `: Steve joined`, ` by you, in the panel`, `: a schedule: 0 4 *
- * * *`.
+ * Describes the cause of a wake, to follow a word for it: `: Steve joined`, ` by you, in the panel`, `: a schedule: 0 4
+ * * * * *`.
  */
 export function wokenWords(cause: Cause, reader: { userId: string }): Html {
   const isSomebody = ['user', 'key', 'operator'].includes(cause.kind);
   return html`${isSomebody ? ' by ' : ': '}${causeWords(cause, reader)}`;
 }
 
-/** How long something has been so; a script counts on from the `data-now` around it. */
+/** Shows how long something has lasted. A script updates it, based on the surrounding `data-now`. */
 export function sinceTime(at: number, now: number): Html {
   return html`<time
     datetime="${new Date(at).toISOString()}"
@@ -62,7 +59,9 @@ export function sinceTime(at: number, now: number): Html {
   >`;
 }
 
-/** `12 s`, `3 min 5 s`, `2 h 5 min`, `4 d 2 h`: the two largest units. `live.js` has the same rule. */
+/**
+ * Formats a span by its two largest units: `12 s`, `3 min 5 s`, `2 h 5 min`, `4 d 2 h`. `live.js` has the same rule.
+ */
 export function spanText(ms: number): string {
   const seconds = Math.max(0, Math.floor(ms / 1_000));
   const parts = [
@@ -80,7 +79,7 @@ export function spanText(ms: number): string {
     .join(' ');
 }
 
-/** `512 MB`, `2 GB`, `1.5 GB`. */
+/** Formats RAM: `512 MB`, `2 GB`, `1.5 GB`. */
 export function ramText(mb: number): string {
   return mb < 1_024 ? `${mb} MB` : `${Number((mb / 1_024).toFixed(1))} GB`;
 }

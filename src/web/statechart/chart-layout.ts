@@ -1,15 +1,15 @@
 import type { ChartState } from './statechart.ts';
 
-/** A line of text in a box; its events, and behind them where they lead. */
+/** A line of text in a box: events, and the target after them. */
 export interface Line {
   y: number;
   text: string;
-  /** '' where the line does not end a way out. */
+  /** '' unless the line ends an exit. */
   target: string;
   kind: 'exit' | 'note';
 }
 
-/** A state's place. */
+/** The position of a state. */
 export interface Box {
   state: ChartState;
   x: number;
@@ -21,7 +21,7 @@ export interface Box {
   lines: Line[];
 }
 
-/** A way from one state to another: out of the box at the side, along a lane, and into the other's side. */
+/** A transition between two states: from the side of a box along a lane into the side of another. */
 export interface Edge {
   from: string;
   to: string;
@@ -30,7 +30,7 @@ export interface Edge {
   head: string;
 }
 
-/** A drawing in px at its natural size. Outer boxes come before those in them. */
+/** A drawing in px at its natural size. Outer boxes come before inner ones. */
 export interface Drawing {
   width: number;
   height: number;
@@ -45,34 +45,35 @@ const HEADER = 27;
 const ROW = 18;
 const GAP = 27;
 const PAD = 9;
-/** Whole pixels: each half one would be two characters more in hundreds of places. */
+/** A whole number of pixels, because a fraction would add two characters in hundreds of places. */
 const HALF_PAD = 5;
 const LANE = 9;
-/** A box's width, beside others and alone. */
+/** A box's width, in two columns and alone. */
 const COLUMN = { 1: 279, 2: 324 };
 const MARGIN = 4;
 const CORNER = 6;
 const HEAD = 6;
 
-/** A way out while it is not known yet through which lane it goes. */
+/** A transition without a lane yet. */
 interface Way {
   from: Box;
   to: Box;
   y: number;
 }
 
-/** Lanes between boxes, or beside them: all ways to one state share one, so that they read as one line with many beginnings. */
+/**
+ * Lanes beside or between boxes. All transitions to a state share one, and thus look like one line with many starts.
+ */
 interface Gutter {
   ways: Way[];
   x: number;
-  /** -1: lanes are counted to the left of `x`. */
+  /** -1: lanes extend to the left of `x`. */
   towards: 1 | -1;
 }
 
 /**
- * Places a statechart's states below each other, in one column or two, and routes every way between them through lanes beside
- * or between the columns: nothing is drawn over a text, and what goes where can be followed with a finger. States keep the
- * order in which the machine names them.
+ * Places a statechart's states in one column or two, and routes transitions through lanes beside or between the
+ * columns. Lines cross no text, and each can be followed from start to end. States keep the machine's order.
  */
 export function layOut(root: ChartState, columns: 1 | 2): Drawing {
   const column = COLUMN[columns];
@@ -137,12 +138,12 @@ function span(lanes: number): number {
   return lanes === 0 ? 0 : (lanes + 1) * LANE + HEAD;
 }
 
-/** The transitions possible in every state, as a box of their own. */
+/** The transitions possible in every state, as a separate box. */
 function anyState(root: ChartState): ChartState {
   return { ...root, path: '*', name: 'any state', states: [], initial: false, invokes: [] };
 }
 
-/** Returns where the second column begins so that both have about the same length. */
+/** Returns where the second column begins, so that both have about the same length. */
 function evenSplit(states: ChartState[], width: number): number {
   const heights = states.map(
     (state) =>
@@ -161,7 +162,7 @@ function evenSplit(states: ChartState[], width: number): number {
   return best;
 }
 
-/** States below each other; each with those in it. Columns beside each other are shifted, so that their lines are not in line. */
+/** Stacks states, each with its inner states. `shiftY` offsets a column, so that lines of both do not coincide. */
 function stack(states: ChartState[], shiftY: number, width: number): Box[][] {
   let y = MARGIN + shiftY;
   return states.map((state) => {
@@ -174,7 +175,7 @@ function stack(states: ChartState[], shiftY: number, width: number): Box[][] {
 function place(state: ChartState, x: number, y: number, width: number): Box[] {
   const own = new Set(state.states.map(({ id }) => id));
   const inner = x + Math.max(PAD, span(innerLanes(state, own)));
-  // A state's own ways to states in it begin at its text, and need the lanes beside that.
+  // A state's transitions to its inner states start at its text and need lanes beside it.
   const textX = state.exits.some(({ target }) => own.has(target)) ? inner : x + PAD;
   const box: Box = { state, x, y, width, height: 0, textX, lines: [] };
   let below = y + HEADER;
@@ -210,7 +211,7 @@ function place(state: ChartState, x: number, y: number, width: number): Box[] {
   return boxes;
 }
 
-/** How many lanes the ways between a state's own states need. */
+/** Returns the number of lanes for the transitions among a state's inner states. */
 function innerLanes(state: ChartState, own: ReadonlySet<string>): number {
   const targets = [state, ...state.states].flatMap(({ exits }) =>
     exits.map(({ target }) => target).filter((id) => own.has(id)),
@@ -218,7 +219,7 @@ function innerLanes(state: ChartState, own: ReadonlySet<string>): number {
   return new Set(targets).size;
 }
 
-/** The first line of each way out. */
+/** Returns the first line of each exit. */
 function exitLines({ lines }: Box): Line[] {
   const exits = lines.filter(({ kind }) => kind === 'exit');
   return exits.filter((_, nth) => nth === 0 || exits[nth - 1]!.target !== '');
@@ -240,7 +241,7 @@ function splitAtGuard(word: string): string[] {
   return at > 0 ? [word.slice(0, at), word.slice(at)] : [word];
 }
 
-/** The innermost state, but the machine itself, in which both are, or which is one of them. */
+/** Returns the innermost state, except the machine itself, that contains or is both states. */
 function commonParent(from: Box, to: Box, boxes: Box[]): Box | undefined {
   return boxes.findLast(
     (box) => box.state.states.length > 0 && (box === from || contains(box, from)) && contains(box, to),
@@ -260,7 +261,7 @@ function entryY({ y }: Box): number {
   return y + Math.floor(HEADER / 2);
 }
 
-/** One lane for each target, those of short reach nearest to the boxes; lanes that do not meet are shared. */
+/** Assigns one lane to each target, short ones closest to the boxes. Lanes that do not overlap are shared. */
 function lanesOf({ ways }: Gutter): { count: number; laneOf: (to: Box) => number } {
   const reaches = [...Map.groupBy(ways, ({ to }) => to)].map(([to, all]) => {
     const ys = [entryY(to), ...all.map(({ y }) => y)];
@@ -301,7 +302,7 @@ function edge({ from, to, y }: Way, { x, towards }: Gutter, lane: number): Edge 
   return { from: from.state.path, to: to.state.path, line, head };
 }
 
-/** The side of a box that faces a lane. */
+/** Returns the side of a box that faces a lane. */
 function side({ x, width }: Box, laneX: number): number {
   return laneX > x + width / 2 ? x + width : x;
 }

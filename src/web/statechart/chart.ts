@@ -2,12 +2,13 @@ import { type Html, html } from '../html.ts';
 import { type Box, type Drawing, FONT_PX, layOut } from './chart-layout.ts';
 import { readChart } from './statechart.ts';
 
-/** Definitions do not change while the service runs. */
+/** Cached, because definitions do not change while the service runs. */
 const known = new WeakMap<object, { broad: Drawing; slim: Drawing }>();
 
 /**
- * Draws a machine's statechart from its definition (plain JSON) with the present state highlighted: twice, for wide and
- * narrow windows, and the stylesheet shows one of them. `path` is the current state; an unknown path highlights nothing.
+ * Draws a machine's statechart from its definition (plain JSON) with the current state highlighted. There are two
+ * drawings, for wide and narrow windows, and the stylesheet shows one of them. `path` is the current state; an unknown
+ * path highlights nothing.
  */
 export function chart(definition: object, path: string): Html {
   let drawings = known.get(definition);
@@ -37,7 +38,7 @@ function drawn({ width, height, boxes, edges }: Drawing, path: string, form: 'br
         .toSorted((a, b) => Number(isIn(a.from, path)) - Number(isIn(b.from, path)))
         .map(
           ({ from, to, line, head }) =>
-            // Its way, and its head.
+            // The line and its arrow head.
             html`<g data-from="${from}" data-to="${to}" ${isIn(from, path) && html`class="lit"`}
               ><path d="${line}" /><path d="${head}"
             /></g>`,

@@ -1,32 +1,32 @@
 import { eventName } from '../../../machines/event-names.ts';
 
-/** A statechart as it is drawn: what XState's `definition` says, in a form that has only what a reader needs. */
+/** A statechart to draw: XState's `definition` reduced to what a reader needs. */
 export interface ChartState {
-  /** As transitions name it: `#server.stopping.halting`. */
+  /** Its id in transitions: `#server.stopping.halting`. */
   id: string;
-  /** The current state in it: `stopping.halting`. '' for the machine as a whole. */
+  /** Its path as a current state: `stopping.halting`. '' for the whole machine. */
   path: string;
   name: string;
-  /** Entered where nothing else is said. */
+  /** Whether its parent enters it by default. */
   initial: boolean;
   final: boolean;
   /** The effects that run during the state. */
   invokes: string[];
-  /** Events it takes without leaving. */
+  /** Events handled without leaving the state. */
   stays: string[];
-  /** Events after which it is entered anew. */
+  /** Events that reenter the state. */
   again: string[];
   exits: ChartExit[];
   states: ChartState[];
 }
 
-/** All ways from one state to one other. */
+/** All transitions from one state to another. */
 export interface ChartExit {
   events: string[];
   target: string;
 }
 
-/** As much of a state node's definition as is drawn. */
+/** The part of a state node's definition that is drawn. */
 interface Definition {
   id: string;
   key: string;
@@ -37,7 +37,7 @@ interface Definition {
   invoke: { id: string }[];
 }
 
-/** Reads a machine's definition, as plain JSON. */
+/** Reads a machine's definition from plain JSON. */
 export function readChart(definition: unknown): ChartState {
   return stateOf(definition as Definition, '', false);
 }

@@ -53,8 +53,8 @@ test.runIf(isHere('s3'))(
   async (t) => {
     const wrong: [Partial<OffSiteSettings>, RegExp][] = [
       [{ backupStore: 's3://nowhere' }, /no bucket "nowhere" at http.*BACKUP_STORE or S3_ENDPOINT/],
-      [{ s3AccessKeyId: 'somebody' }, /does not take S3_ACCESS_KEY_ID/],
-      [{ s3SecretAccessKey: 'a-wrong-secret' }, /does not take S3_ACCESS_KEY_ID/],
+      [{ s3AccessKeyId: 'somebody' }, /does not accept S3_ACCESS_KEY_ID/],
+      [{ s3SecretAccessKey: 'a-wrong-secret' }, /does not accept S3_ACCESS_KEY_ID/],
       [{ s3Region: 'eu-north-9' }, /another region than S3_REGION/],
     ];
     for (const [fields, sentence] of wrong) {
@@ -86,7 +86,7 @@ test.runIf(isHere('s3'))('a store that is away, or busy, stops no start: it is l
     line.fault = () => fault;
     const logged = await opening(t, { s3Endpoint: line.options.endpoint });
     t.is(logged.length, 1);
-    t.regex(logged[0] ?? '', /BACKUP_STORE does not answer/);
+    t.regex(logged[0] ?? '', /BACKUP_STORE does not respond/);
   }
 });
 
@@ -103,7 +103,7 @@ test.runIf(isHere('s3'))(
   async (t) => {
     const logged = await opening(t, { s3Endpoint: await silentStore(t) }, { patienceMs: 20 });
     t.is(logged.length, 1);
-    t.regex(logged[0] ?? '', /not done within 20 ms.*BACKUP_STORE does not answer/);
+    t.regex(logged[0] ?? '', /not done within 20 ms.*BACKUP_STORE does not respond/);
   },
 );
 

@@ -61,7 +61,7 @@ for (const [what, job, limits] of [
 test.runIf(isThorough)('a heap that is full ends the worker alone', async (t) => {
   const pool = poolOf(t);
   await t.throwsAsync(pool.run(jobs.eatHeap, null, { tenant: TENANT, cpuMs: 60_000, memoryMb: 4096 }), {
-    message: /more computing time or memory/,
+    message: /more CPU time or memory/,
   });
 });
 

@@ -43,7 +43,7 @@ test('an invitation makes one account, for its address alone, which counts as co
   const it = await office(t);
   const { link, token, id, sent } = await it.invite();
   t.true(sent);
-  t.like(it.letters.at(-1), { to: EMAIL, subject: 'Make your account at Dormouse' });
+  t.like(it.letters.at(-1), { to: EMAIL, subject: 'Create your account at Dormouse' });
   t.true(it.letters.at(-1)?.text.includes(link));
   const [open] = await list(it);
   t.like(open, { invitationId: id, email: EMAIL, invitedBy: 'owner@example.com' });

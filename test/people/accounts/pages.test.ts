@@ -66,7 +66,7 @@ test('without a mail server the page says who can help', async (t) => {
   const it = await panel(t, { mail: false });
   const { get, submit } = await visitor(it);
   const page = (await get('/sign-in/forgotten')).text;
-  t.regex(page, /an operator can give you a link[^]*npm run reset-password/);
+  t.regex(page, /Ask your administrator for a reset link[^]*npm run reset-password/);
   t.notRegex(page, /name="email"/);
   t.is((await submit('/sign-in', '/sign-in/forgotten', { email: STEVE.email })).status, 400);
 });
@@ -82,7 +82,7 @@ test('without a script: another e-mail address, from the profile', async (t) => 
   const refused = await change({ email: 'new@example.org', password: 'wrong password' });
   t.regex(await refused.text(), /value="new@example\.org"[^]*id="password-problem">This is not your password/);
   const done = await change({ email: 'new@example.org', password: STEVE.password });
-  t.regex((await it.get(done.headers.get('location') ?? '', steve)).text, /A letter is on its way to the new address/);
+  t.regex((await it.get(done.headers.get('location') ?? '', steve)).text, /We sent an e-mail to the new address/);
   const { submit } = await visitor(it);
   const link = linkIn(it.letters.at(-1)?.text);
   const token = new URL(link).searchParams.get('token') ?? '';

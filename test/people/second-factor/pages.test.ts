@@ -199,7 +199,7 @@ test.runIf(isHere('chromium'))(
     await page.goto(`${site.origin}/sign-up`);
     await page.fill('#email', STEVE.email);
     await page.fill('#password', STEVE.password);
-    await press('Make an account');
+    await press('Create an account');
     await page.goto(`${site.origin}${PATH}`);
     await inBoth();
     await press('Set it up');

@@ -41,7 +41,7 @@ test('switching off and new recovery codes need the password and a code; letters
   await (await it.browser()).ok('POST', '/v1/session/me:signIn', STEVE);
   t.deepEqual(
     it.letters.filter(({ subject }) => /second factor/.test(subject)).map(({ text }) => text.split(' at ', 1)[0]),
-    ['New recovery codes were made for your account', 'The second factor of your account was switched off'],
+    ['New recovery codes for your account', 'The second factor of your account was switched off'],
   );
   const entries = await it.store.query<{ action: string }>(
     `SELECT "action" FROM "audit" WHERE "action" LIKE 'secondFactor.%' ORDER BY "id"`,

@@ -11,7 +11,7 @@ import { plainName } from '../../../web/text.ts';
 import { SAVED, settingsPage } from './frame.ts';
 import { MOST_SENT_BYTES, iconCard, iconOf, removeIcon, saveIcon } from './icon.ts';
 
-/** How the server looks in the server list. */
+/** Settings of the server's entry in the server list. */
 export function mountDescriptionSettings(panel: Panel): void {
   panel.serverPage({
     path: '/settings/description',
@@ -22,7 +22,7 @@ export function mountDescriptionSettings(panel: Panel): void {
         await call('SetServerMotd', { id }, { motd: motdIn(form) });
         return 'saved';
       },
-      /** Stores nothing. With a script, the page requests it while somebody types. */
+      /** Stores nothing. With scripts, the page requests it while the user types. */
       preview: (request, form) => descriptionPage({ ...request, failed: 'save', sent: form }, motdIn(form)),
       icon: saveIcon,
       'icon-remove': removeIcon,
@@ -80,7 +80,7 @@ async function descriptionPage(request: ServerRequest, motd: string): Promise<Pa
 
 const MOTD_CHARS = 1_024;
 
-/** As the game's own list has it: the icon, the name, two lines below, players at the right. */
+/** Mimics the game's server list: icon, name, two lines below, players at the right. */
 function listEntry({ server }: ServerRequest, motd: string, icon: string | undefined): Html {
   return html`<div class="entry" id="entry" aria-live="polite">
     ${icon !== undefined && html`<img class="icon" src="${icon}" alt="" width="64" height="64" />`}
@@ -93,7 +93,7 @@ function listEntry({ server }: ServerRequest, motd: string, icon: string | undef
   </div>`;
 }
 
-/** Forms end lines as the web does (HTML §4.10.22.4), games by one character. */
+/** Converts the line ends of forms (HTML §4.10.22.4) to those of games. */
 function motdIn(form: Form): string {
   return (form.get('motd') ?? '').replaceAll('\r\n', '\n').replace(/(?<!\n)\n+$/, '');
 }

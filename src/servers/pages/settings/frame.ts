@@ -5,7 +5,7 @@ import type { Page } from '../../../web/page-request.ts';
 import type { ServerRequest } from '../../../web/panel/panel.ts';
 import { requireRole } from '../../api/reach.ts';
 
-/** The pages of settings, in the rooms of what they are about, in the order in which they are named to owners. */
+/** Settings pages in the order of their links. Each is in the room of its subject. */
 const PAGES = [
   ['/settings', 'General'],
   ['/settings/description', 'Description and icon'],
@@ -16,7 +16,7 @@ const PAGES = [
   ['/settings/version', 'Version'],
 ] as const;
 
-/** A page of settings below the way to the others; PERMISSION_DENIED for who may change none. */
+/** Returns a settings page below the links to the others. Throws PERMISSION_DENIED if the reader cannot change any. */
 export function settingsPage(request: ServerRequest, title: string, cards: Html): Page {
   requireRole(request.role, 'member');
   const top = `/servers/${request.server.id}`;
@@ -37,7 +37,7 @@ export function settingsPage(request: ServerRequest, title: string, cards: Html)
 /** Shown after each form of settings. */
 export const SAVED = { saved: 'Saved.' };
 
-/** Why a form cannot be done now. */
+/** Returns why a form is unavailable now. */
 export function restNote({ server }: ServerRequest): Html | undefined {
   if (isTagged(server.state, 'at-rest')) return undefined;
   return html`<p class="note warn">Stop the server to change this.</p>`;

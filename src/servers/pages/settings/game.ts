@@ -109,7 +109,7 @@ function propertyField(
     value,
   };
   if (values !== undefined) {
-    // Numbers stand for the same as words, and are of old files.
+    // Numbers are synonyms of words, from old files.
     const named = values.filter((each) => !/^\d$/.test(each) || each === value);
     const none = ['', open === undefined ? 'Default' : `Default (${open})`] as const;
     return choiceField(filled, { ...field, options: [none, ...named.map((each) => [each, each] as const)] });
@@ -127,7 +127,7 @@ function hasWrong(filled: Filling, properties: readonly Editable[] = []): boolea
   return properties.some(({ name }) => filled.wrong(`properties.${name}`) !== undefined);
 }
 
-/** In the order of PROPERTY_HELP: the most wanted first. */
+/** The order of PROPERTY_HELP: most used first. */
 const ORDER = Object.keys(PROPERTY_HELP);
 
 function shownOf({ type, version }: Server): Editable[] {
@@ -136,7 +136,7 @@ function shownOf({ type, version }: Server): Editable[] {
     .sort((a, b) => ORDER.indexOf(a.name) - ORDER.indexOf(b.name));
 }
 
-/** All that is filled in, and what other pages set: the operation replaces the whole. */
+/** Returns all filled-in properties and those set on other pages, because the operation replaces the whole set. */
 function propertiesIn(server: Server, form: Form): Record<string, string> {
   const kept = Object.entries(server.properties).filter(([name]) => ELSEWHERE.has(name));
   const set = shownOf(server).map(({ name }) => [name, (form.get(`properties.${name}`) ?? '').trim()] as const);

@@ -12,7 +12,7 @@ import { sizeOptions, sizesBetween } from '../sizes.ts';
 import { SAVED, restNote, settingsPage } from './frame.ts';
 import { makeTemplate, templateCard } from './template.ts';
 
-/** Name, size and plan; and the server's end. */
+/** Settings of name, size and plan, and the form that deletes the server. */
 export function mountGeneralSettings(panel: Panel): void {
   panel.serverPage({
     path: '/settings',
@@ -109,7 +109,7 @@ function sizeCard(request: ServerRequest, prices: Prices, { maxRamMb }: { maxRam
   </section>`;
 }
 
-/** Sizes in which its game can run, up to what an account may have, and the one it has. */
+/** Returns the sizes in which the game can run, up to the account's limit, and the present size. */
 function sizesFor({ type, ramMb }: ServerRequest['server'], mostMb: number): number[] {
   const sizes = sizesBetween(leastRamMb(type), mostMb);
   return [...new Set([...sizes, ramMb])].sort((a, b) => a - b);

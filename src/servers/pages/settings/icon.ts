@@ -15,15 +15,13 @@ import { sizeText } from '../../../web/text.ts';
 const FILE = 'server-icon.png';
 const PIXELS = 64;
 const MOST_BYTES = 30 * KIB;
-/**
- * Large enough for a picture straight from a camera, the most common mistake, so that the answer can say what is wrong.
- */
+/** Upload limit, large enough for a picture straight from a camera: the most common mistake gets a helpful answer. */
 export const MOST_SENT_BYTES = 8 * MIB;
 const PNG = Buffer.from('89504e470d0a1a0a', 'hex');
 /** Offset of width and height in a PNG: after its signature and the first chunk's length and type (PNG §11.2.1). */
 const SIZE_AT = 16;
 
-/** The icon of the server list: as it will be from the next start on. */
+/** The icon in the server list; a change applies from the next start. */
 export function iconCard(request: ServerRequest, icon: string | undefined): Html {
   const wrong = filling(request, 'icon').wrong('icon');
   return html`<section class="card">

@@ -4,7 +4,7 @@ import { mountGameSettings } from './game.ts';
 import { mountGeneralSettings } from './general.ts';
 import { mountVersionSettings } from './version.ts';
 
-/** The settings of a server itself; further pages of settings lie in the rooms of what they are about. */
+/** Mounts the settings of the server itself. Other settings pages are in the rooms of their subjects. */
 export function mountServerSettings(panel: Panel, settings: { idleTimeoutMinutes: number }): void {
   mountGeneralSettings(panel);
   mountDescriptionSettings(panel);

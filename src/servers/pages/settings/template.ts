@@ -4,7 +4,7 @@ import { panelForm } from '../../../web/panel/form.ts';
 import type { Outcome, ServerRequest } from '../../../web/panel/panel.ts';
 import type { Form } from '../../../web/serve.ts';
 
-/** Keeps the settings of the server under a name, among the templates of who asks. */
+/** Saves the server's settings under a name as a template of the caller. */
 export async function makeTemplate({ call, server: { id } }: ServerRequest, form: Form): Promise<Outcome> {
   await call(
     'CreateTemplate',

@@ -14,7 +14,7 @@ import { aboutSoftware, softwareName, softwareText } from '../software.ts';
 import { tiles } from '../tiles.ts';
 import { restNote, settingsPage } from './frame.ts';
 
-/** The server software and its version: chosen first, then shown with what follows from it, and done last. */
+/** Settings of the server software and its version. A choice is shown with its effects before it is confirmed. */
 export function mountVersionSettings(panel: Panel): void {
   panel.serverPage({
     path: '/settings/version',
@@ -85,14 +85,17 @@ async function choiceCards(request: ServerRequest): Promise<Html> {
     ${query.has('version') && changeCard(request, wanted, offered)}`;
 }
 
-/** The present software first, with the present version whatever may run here, then what else may, each with its versions. */
+/**
+ * Returns the present software first, always including the present version, then all other software, each with its
+ * versions.
+ */
 function offersFor({ type, version }: Software, cores: readonly Offer[]): [Offer, ...Offer[]] {
   const present = cores.find((each) => each.type === type)?.versions ?? [];
   const versions = [...new Set([...present, version])].toSorted((a, b) => compareVersions(b, a) ?? 0);
   return [{ type, versions }, ...cores.filter((each) => each.type !== type)];
 }
 
-/** Software that may run here, with the versions there may be of it, newest first. */
+/** Software that can run here, with its versions, newest first. */
 interface Offer {
   type: string;
   versions: readonly string[];
@@ -134,7 +137,7 @@ function changeCard(request: ServerRequest, wanted: Software, offered: readonly 
   </section>`;
 }
 
-/** Why it cannot be had; undefined: it may be. */
+/** Returns why the software is unavailable; undefined if it is available. */
 function missingFor(wanted: Software, offered: readonly Offer[]): string | undefined {
   if (wanted.type === SANDBOX && !sandboxVersions().includes(wanted.version))
     return `The sandbox has no ${wanted.version}`;
