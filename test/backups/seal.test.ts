@@ -91,7 +91,7 @@ test('whatever is changed, left out, repeated, moved or cut off is noticed', asy
   await t.throwsAsync(open(stored, length, undefined, sealKeyOf(randomBytes(32))), { instanceOf: ArchiveCorrupt });
 });
 
-test('the id of a key is what the papers say, and nothing of the key', (t) => {
+test('the id of a key is what the docs say, and nothing of the key', (t) => {
   const bytes = Buffer.alloc(32, 7);
   const expected = createHash('sha256')
     .update(Buffer.from('dormouse key id\0'))

@@ -4,13 +4,13 @@ import type { Need } from '../support/needs.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 
-/** A fenced block of a paper, or commands beside it that readers do not see: `<!-- run: … -->`. */
+/** A fenced block of a page, or commands beside it that readers do not see: `<!-- run: … -->`. */
 export interface Part {
   kind: 'fence' | 'run';
   /** Of a fence: what stands behind its backquotes. */
   language: string;
   text: string;
-  /** Of its first line in the paper. */
+  /** Of its first line in the page. */
   line: number;
   /** Under which the reader saves it: `<!-- file: x.mjs -->` before a fence. */
   file?: string;
@@ -19,7 +19,7 @@ export interface Part {
 }
 
 /** README.md and all of docs, by their paths from the root. */
-export const PAPERS: readonly string[] = [
+export const PAGES: readonly string[] = [
   'README.md',
   ...readdirSync(join(ROOT, 'docs'), { recursive: true, encoding: 'utf8' })
     .filter((name) => name.endsWith('.md'))
@@ -27,14 +27,14 @@ export const PAPERS: readonly string[] = [
     .map((name) => `docs/${name}`),
 ];
 
-export function readPaper(paper: string): string {
-  return readFileSync(join(ROOT, paper), 'utf8');
+export function readPage(page: string): string {
+  return readFileSync(join(ROOT, page), 'utf8');
 }
 
 const PART =
   /^(?<indent> *)```(?<language>\w*)\n(?<body>[^]*?)^ *```$|^ *<!-- (?<comment>run|file|needs):\s+(?<said>[^]*?)\s+-->$/gm;
 
-/** The parts of a paper, in order. A fence within a list is moved to the left as far as its first line goes. */
+/** The parts of a page, in order. A fence within a list is moved to the left as far as its first line goes. */
 export function partsOf(text: string): Part[] {
   let beside: Pick<Part, 'file' | 'needs'> = {};
   return [...text.matchAll(PART)].flatMap(({ index, groups = {} }) => {

@@ -26,7 +26,7 @@ export const API_PATHS: readonly string[] = Object.keys(paths);
 
 /**
  * What is wrong with calls, of which each is a line `URL<tab>BODY`: the service takes no notice of a field that it does not
- * know, so that a slip in a paper would do less than it says.
+ * know, so that a slip in a page would do less than it says.
  */
 export function unknownIn(calls: string): string[] {
   return calls.split('\n').flatMap((line) => {

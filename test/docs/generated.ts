@@ -1,5 +1,5 @@
 /**
- * The papers that are made of the code: `node test/docs/generated.ts` writes them anew, and a test holds that they are as it would.
+ * The pages that are made of the code: `node test/docs/generated.ts` writes them anew, and a test holds that they are as it would.
  */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -9,7 +9,7 @@ import { settingGroups } from '../../src/settings-help.ts';
 import { commandsPage } from './commands-page.ts';
 import { type ChartState, readChart } from '../../src/web/statechart/statechart.ts';
 
-/** Where the papers lie. */
+/** Where the pages lie. */
 export const DOCS = join(import.meta.dirname, '../../docs');
 
 /** Each by its name, as the formatter leaves it but for the width of columns. */

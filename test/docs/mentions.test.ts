@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import test from 'ava';
 import { settings } from '../../src/config.ts';
-import { PAPERS, partsOf, readPaper } from './blocks.ts';
+import { PAGES, partsOf, readPage } from './blocks.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 const { scripts } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as { scripts: Record<string, string> };
@@ -17,36 +17,36 @@ function anchorsOf(text: string): string[] {
   );
 }
 
-test('links within the papers lead somewhere', (t) => {
-  for (const paper of PAPERS) {
-    for (const [, path = '', anchor] of readPaper(paper).matchAll(/\]\((?!https?:)([^)#]*)(?:#([^)]*))?\)/g)) {
-      const target = path === '' ? join(ROOT, paper) : join(ROOT, dirname(paper), path);
-      t.true(existsSync(target), `${paper}: ${path}`);
+test('links within the pages lead somewhere', (t) => {
+  for (const page of PAGES) {
+    for (const [, path = '', anchor] of readPage(page).matchAll(/\]\((?!https?:)([^)#]*)(?:#([^)]*))?\)/g)) {
+      const target = path === '' ? join(ROOT, page) : join(ROOT, dirname(page), path);
+      t.true(existsSync(target), `${page}: ${path}`);
       if (anchor === undefined || !existsSync(target)) continue;
-      t.true(anchorsOf(readFileSync(target, 'utf8')).includes(anchor), `${paper}: ${path}#${anchor}`);
+      t.true(anchorsOf(readFileSync(target, 'utf8')).includes(anchor), `${page}: ${path}#${anchor}`);
     }
   }
 });
 
-test('each script and each setting that a paper sets is there', (t) => {
+test('each script and each setting that a page sets is there', (t) => {
   const names = new Set(Object.values(settings).map(({ name }) => name));
-  for (const paper of PAPERS) {
-    const text = readPaper(paper);
+  for (const page of PAGES) {
+    const text = readPage(page);
     for (const [, script = ''] of text.matchAll(/\bnpm (?:-s )?run ([\w:-]+)/g)) {
-      t.true(Object.hasOwn(scripts, script), `${paper}: npm run ${script}`);
+      t.true(Object.hasOwn(scripts, script), `${page}: npm run ${script}`);
     }
     for (const [, name = ''] of text.matchAll(/`([A-Z]+(?:_[A-Z]+)+)=[^`]*`/g)) {
-      t.true(names.has(name.replace(/_FILE$/, '')) || OF_OTHERS.has(name), `${paper}: ${name}`);
+      t.true(names.has(name.replace(/_FILE$/, '')) || OF_OTHERS.has(name), `${page}: ${name}`);
     }
   }
 });
 
-test('each line of settings in a paper names one that is there', (t) => {
+test('each line of settings in a page names one that is there', (t) => {
   const names = new Set(Object.values(settings).map(({ name }) => name));
-  const lines = PAPERS.flatMap((paper) =>
-    partsOf(readPaper(paper))
+  const lines = PAGES.flatMap((page) =>
+    partsOf(readPage(page))
       .filter(({ kind, language }) => kind === 'fence' && language === 'text')
-      .flatMap(({ text, line }) => text.split('\n').map((each) => ({ each, where: `${paper}:${line}` }))),
+      .flatMap(({ text, line }) => text.split('\n').map((each) => ({ each, where: `${page}:${line}` }))),
   );
   const set = lines.flatMap(({ each, where }) => {
     const [, name] = /^([A-Z][A-Z0-9_]*)=/.exec(each) ?? [];

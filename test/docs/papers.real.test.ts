@@ -10,96 +10,113 @@ import { modrinth, mrpack } from '../support/modrinth.ts';
 import { isHere } from '../support/needs.ts';
 import type { Service } from '../support/service.ts';
 import { unknownIn } from './calls.ts';
-import { PAPERS, type Part, partsOf, readPaper } from './blocks.ts';
+import { PAGES, type Part, partsOf, readPage } from './blocks.ts';
 import { type ShellSession, openSession } from './session.ts';
 
 /**
  * The few blocks that are not run here: how each begins, and why. Their syntax is checked like that of all others.
  */
-const NOT_RUN: readonly { paper: string; begins: string; why: string }[] = [
+const NOT_RUN: readonly { page: string; begins: string; why: string }[] = [
   {
-    paper: 'docs/deployment.md',
+    page: 'docs/one-machine.md',
     begins: 'docker build -t dormouse .',
     why: 'flows/image-alone.real.test.ts runs it, on a base image that needs no registry',
   },
   {
-    paper: 'docs/deployment.md',
+    page: 'docs/swarm.md',
     begins: '# on ',
     why: 'flows/stack.real.test.ts runs them on three engines',
   },
   {
-    paper: 'docs/upgrade-and-backup.md',
+    page: 'docs/upgrade-and-backup.md',
     begins: 'npm run backup-service move.tar.gz',
     why: 'flows/service-backup.real.test.ts runs it with a PostgreSQL',
   },
   {
-    paper: 'README.md',
-    begins: 'npm ci && npm start      #',
+    page: 'README.md',
+    begins: 'npm ci && npm start   #',
     why: 'the second line is the run of which this test is a part',
   },
 ];
 
-/** What a paper's session needs beside a service. */
+/** What a page's session needs beside a service. */
 const SETTINGS: Record<string, (t: ExecutionContext) => Promise<Record<string, string>>> = {
-  'docs/mods.md': modsOfPaper,
-  'docs/paper-with-friends.md': javaOfPaper,
+  'docs/mods.md': modsOfPage,
+  'docs/paper-with-friends.md': javaOfPage,
 };
 
 /** Those that write to the folders of the machine, which their session has to itself. */
 const WITHIN: Record<string, readonly string[]> = {
-  'docs/deployment.md': ['unshare', '--mount', '--propagation', 'private'],
+  'docs/keep-it-running.md': ['unshare', '--mount', '--propagation', 'private'],
+  'docs/one-machine.md': ['unshare', '--mount', '--propagation', 'private'],
 };
 
 const takePlace = fewAtATime(3);
 
-for (const paper of PAPERS) {
-  const parts = partsOf(readPaper(paper));
+for (const page of PAGES) {
+  const parts = partsOf(readPage(page));
   const runs = parts.some((part) => isShell(part) || part.kind === 'run');
   if (!runs) continue;
-  test.runIf(!WITHIN[paper] || isHere('mounts'))(`${paper}: every command, in order, in a fresh folder`, async (t) => {
+  test.runIf(!WITHIN[page] || isHere('mounts'))(`${page}: every command, in order, in a fresh folder`, async (t) => {
     t.timeout(600_000);
     await takePlace(t);
     t.timeout(600_000);
-    const session = await openSession(t, (await SETTINGS[paper]?.(t)) ?? {}, {
-      within: WITHIN[paper],
+    const session = await openSession(t, (await SETTINGS[page]?.(t)) ?? {}, {
+      within: WITHIN[page],
       onOutput: approved(t),
     });
+    let output = '';
     for (const part of parts) {
       const { file, needs: need, text } = part;
       if (need !== undefined && !isHere(need)) continue;
       if (file !== undefined) await writeFile(join(session.folder, file), session.withPorts(text));
-      else if (part.kind === 'run' || (isShell(part) && !isLeftOut(paper, part)))
-        await runPart(t, session, paper, part);
+      else if (part.kind === 'run' || (isShell(part) && !isLeftOut(page, part)))
+        output = await runPart(t, session, page, part);
+      else if (part.language === 'json' && output !== '')
+        t.deepEqual(keysMissing(text, output), [], `${page}:${part.line} is not what the command before it prints`);
     }
     const calls = await readFile(join(session.folder, 'calls.log'), 'utf8').catch(() => '');
     t.deepEqual(unknownIn(calls), []);
   });
 }
 
-async function runPart(t: ExecutionContext, session: ShellSession, paper: string, { text, line }: Part): Promise<void> {
-  await session.run(text).catch((error: unknown) => t.fail(`${paper}:${line}: ${(error as Error).message}`));
+async function runPart(
+  t: ExecutionContext,
+  session: ShellSession,
+  page: string,
+  { text, line }: Part,
+): Promise<string> {
+  return session.run(text).catch((error: unknown) => {
+    t.fail(`${page}:${line}: ${(error as Error).message}`);
+    return '';
+  });
 }
 
-test('every block of every paper is sound: shell that parses, JSON, YAML; and what is not run is there', (t) => {
-  for (const paper of PAPERS) {
-    for (const { kind, language, text, line } of partsOf(readPaper(paper))) {
+/** The keys of a sample reply that the real output lacks: a sample may be shortened, but not made up. */
+function keysMissing(sample: string, output: string): string[] {
+  return [...sample.matchAll(/"([^"]+)":/g)].map(([key]) => key).filter((key) => !output.includes(key));
+}
+
+test('every block of every page is sound: shell that parses, JSON, YAML; and what is not run is there', (t) => {
+  for (const page of PAGES) {
+    for (const { kind, language, text, line } of partsOf(readPage(page))) {
       if (kind !== 'fence') continue;
-      const where = `${paper}:${line}`;
+      const where = `${page}:${line}`;
       if (language === 'sh') t.notThrows(() => execFileSync('bash', ['-n'], { input: text, stdio: 'pipe' }), where);
       else if (language === 'json') t.notThrows(() => JSON.parse(text), where);
       else if (language === 'yaml') t.notThrows(() => parse(text), where);
       else t.true(['', 'js', 'mermaid', 'text'].includes(language), `${where} is in ${language}, which nobody checks`);
     }
   }
-  for (const { paper, begins } of NOT_RUN)
+  for (const { page, begins } of NOT_RUN)
     t.true(
-      fences(paper).some((text) => text.startsWith(begins)),
+      fences(page).some((text) => text.startsWith(begins)),
       begins,
     );
 });
 
-function fences(paper: string): string[] {
-  return partsOf(readPaper(paper))
+function fences(page: string): string[] {
+  return partsOf(readPage(page))
     .filter(isShell)
     .map(({ text }) => text);
 }
@@ -108,12 +125,12 @@ function isShell({ kind, language }: Part): boolean {
   return kind === 'fence' && language === 'sh';
 }
 
-function isLeftOut(paper: string, { text }: Part): boolean {
-  return NOT_RUN.some((each) => each.paper === paper && text.startsWith(each.begins));
+function isLeftOut(page: string, { text }: Part): boolean {
+  return NOT_RUN.some((each) => each.page === page && text.startsWith(each.begins));
 }
 
-/** What the paper names, on a Modrinth of this machine's. */
-async function modsOfPaper(t: ExecutionContext): Promise<Record<string, string>> {
+/** What the page names, on a Modrinth of this machine's. */
+async function modsOfPage(t: ExecutionContext): Promise<Record<string, string>> {
   const registry = await modrinth(t);
   registry.project('FabricApi', [{ id: 'f1' }]);
   registry.project('lithium', [{ id: 'l1', requires: [{ project_id: 'FabricApi' }] }]);
@@ -131,8 +148,8 @@ export SERVER_PORT
 exec "$(dirname "$0")/node" "$(dirname "$0")/game.mts"
 `;
 
-/** A Java that the paper's reader has installed. All of it lies in its folder, as a game sees nothing else of this machine. */
-async function javaOfPaper(t: ExecutionContext): Promise<Record<string, string>> {
+/** A Java that the page's reader has installed. All of it lies in its folder, as a game sees nothing else of this machine. */
+async function javaOfPage(t: ExecutionContext): Promise<Record<string, string>> {
   const home = await mkdtemp(join(tmpdir(), 'dormouse-java-'));
   t.teardown(() => rm(home, { recursive: true, force: true }));
   const bin = join(home, 'bin');

@@ -1,4 +1,4 @@
-# What a session of a paper begins with: the commands that the papers name, as far as they cannot be run as they stand.
+# What a session of a page begins with: the commands that the pages name, as far as they cannot be run as they stand.
 # Given: ROOT, this repository; NODE, a Node that reads TypeScript; HTTP_PORT, PROXY_PORT and the service's other settings.
 set -u -o pipefail
 SERVICE=
@@ -72,9 +72,9 @@ service_stops() {
   SERVICE=
 }
 
-# The premise of most papers: it runs, and $KEY is its key.
+# The premise of most pages: the service runs at $URL, and $KEY is its key.
 started() {
-  service_starts && KEY=$(command node -p 'require("./data/first-run.json").apiKey')
+  service_starts && URL=http://localhost:$HTTP_PORT && KEY=$(command node -p 'require("./data/first-run.json").apiKey')
 }
 
 # server NAME [MORE JSON FIELDS]: a sandbox server.

@@ -15,12 +15,12 @@ const PATIENCE_MS = 180_000;
 /** What a checkout has, and a first start must not find. */
 const NOT_FRESH = new Set(['data', '.env', '.git']);
 
-/** A shell in a fresh folder of this project, as a reader has one beside the paper. */
+/** A shell in a fresh folder of this project, as a reader has one beside the page. */
 export interface ShellSession {
   folder: string;
   settings: Readonly<Record<string, string>>;
-  /** Runs commands as they stand, but for the ports, one after the other. Throws where one fails, with all that was said. */
-  run(commands: string): Promise<void>;
+  /** Runs commands one after the other, with this session's ports. Resolves with the last one's output; throws if one fails. */
+  run(commands: string): Promise<string>;
   /** The text with this session's ports in place of the usual ones. */
   withPorts(text: string): string;
 }
@@ -56,7 +56,9 @@ export async function openSession(
     settings,
     withPorts: (text) => withPorts(text, settings),
     async run(commands) {
-      for (const command of commandsOf(withPorts(commands, settings))) await typed.run(command, folder);
+      let output = '';
+      for (const command of commandsOf(withPorts(commands, settings))) output = await typed.run(command, folder);
+      return output;
     },
   };
   await typed.run(`. ${PRELUDE}`, folder);
@@ -85,7 +87,7 @@ class Shell {
     }
   }
 
-  async run(command: string, folder: string): Promise<void> {
+  async run(command: string, folder: string): Promise<string> {
     this.#transcript += `$ ${command}\n`;
     const end = `ended-${crypto.randomUUID()}`;
     const answered = Promise.withResolvers<string>();
@@ -102,6 +104,7 @@ class Shell {
       if (!bare(output).includes(bare(expected)))
         throw new Error(await this.#said(`${expected} is not in what it said: ${command}`, folder));
     }
+    return output;
   }
 
   #hear(line: string): void {
@@ -167,7 +170,7 @@ function pathOfReaders(): string {
 }
 
 async function freshFolder(t: ExecutionContext): Promise<string> {
-  const folder = await mkdtemp(join(await fastDir(), 'dormouse-paper-'));
+  const folder = await mkdtemp(join(await fastDir(), 'dormouse-docs-'));
   t.teardown(() => rm(folder, { recursive: true, force: true, maxRetries: 5 }));
   // The user of games, who is another one where root starts the service, enters a reader's folder as well.
   await chmod(folder, 0o755);

@@ -278,7 +278,7 @@ test.serial.runIf(isHere('swarm'))(
       ['25565/tcp'],
     );
     t.is(published[0]?.[1]?.[0]?.HostPort, String(game.game!.port));
-    // The rule of docs/scale.md, for a network that this process is not in.
+    // The rule of docs/swarm.md, for a network that this process is not in.
     const rule = '-p tcp -m conntrack --ctstate NEW --ctorigdstport 32768:60999 ! -s 10.0.0.0/24 -j DROP'.split(' ');
     const iptables = (does: string) =>
       run('nsenter', [`--net=/proc/${node.networkPid}/ns/net`, 'iptables', '-w', does, 'DOCKER-USER', ...rule]);

@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { promisify } from 'node:util';
 import test, { type ExecutionContext } from 'ava';
 import Docker from 'dockerode';
-import { partsOf, readPaper } from '../docs/blocks.ts';
+import { partsOf, readPage } from '../docs/blocks.ts';
 import { joinBot } from '../support/bot.ts';
 import { freePort } from '../support/service.ts';
 import { isHere } from '../support/needs.ts';
@@ -86,10 +86,10 @@ test.runIf(isHere('docker'))(
   },
 );
 
-/** A command of the paper, with this test's image, volume, ports and container in place of its own; tells what it prints. */
+/** A command of the page, with this test's image, volume, ports and container in place of its own; tells what it prints. */
 async function asWritten(begins: string, tag: string, name: string, ports: { http: number; players: number }) {
   const block =
-    partsOf(readPaper('docs/deployment.md')).find(({ text }) => text.startsWith('docker build'))?.text ?? '';
+    partsOf(readPage('docs/one-machine.md')).find(({ text }) => text.startsWith('docker build'))?.text ?? '';
   const line = block.split('\n').find((each) => each.startsWith(begins)) ?? '';
   const [program = '', ...args] = line
     .replace(/ +#.*$/, '')
@@ -104,7 +104,7 @@ async function asWritten(begins: string, tag: string, name: string, ports: { htt
   return (await promisify(execFile)(program, args, { env })).stdout.trim();
 }
 
-/** As the paper has it run. */
+/** As the page has it run. */
 async function started(
   t: ExecutionContext,
   docker: Docker,

@@ -122,7 +122,7 @@ test('the deployment sets what is a setting, by variables that its example names
   );
 });
 
-test('the stack sets what are settings, by variables that its paper sets or that have a default', (t) => {
+test('the stack sets what are settings, by variables that its page sets or that have a default', (t) => {
   const stack = read('stack.yaml');
   const { services } = parse(stack, { merge: true }) as {
     services: Record<'one' | 'two' | 'proxy', { environment: Record<string, string> }>;
@@ -143,9 +143,9 @@ test('the stack sets what are settings, by variables that its paper sets or that
     [],
   );
   const asked = [...stack.matchAll(/\$\{([A-Z_]+)(:\?|\})/g)].map(([, name]) => name!);
-  const paper = read('docs/deployment.md');
+  const page = read('docs/swarm.md');
   t.deepEqual(
-    asked.filter((name) => !paper.includes(` ${name}=`) && !paper.includes(`"${name}=`)),
+    asked.filter((name) => !page.includes(` ${name}=`) && !page.includes(`"${name}=`)),
     [],
   );
 });

@@ -4,7 +4,7 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
 import Docker from 'dockerode';
-import { partsOf, readPaper } from '../docs/blocks.ts';
+import { partsOf, readPage } from '../docs/blocks.ts';
 import { connect } from '../sftp/support.ts';
 import { type RawBot, joinRaw } from '../support/bot.ts';
 import { endProcess } from '../support/end-process.ts';
@@ -19,7 +19,7 @@ const VERSION = '1.20.4';
 const ADDRESS = /192\.168\.7\.(\d)/g;
 
 test.runIf(isHere('swarm', 'postgres', 'mariadb', 'haproxy'))(
-  'from one machine to three, as the paper has it: players stay while services die and get a new release',
+  'from one machine to three, as the page has it: players stay while services die and get a new release',
   async (t) => {
     t.timeout(1_800_000);
     // In place of the official images, which come from a registry.
@@ -111,7 +111,7 @@ interface SftpLogin {
   password: string;
 }
 
-/** By the balancer of the paper. */
+/** By the balancer of the page. */
 async function signIn(t: ExecutionContext, port: number, login: SftpLogin): Promise<true> {
   (await connect(t, { port, login }, { readyTimeout: 20_000 })).end();
   return true;
@@ -122,12 +122,10 @@ interface Task {
   Status: { State: string };
 }
 
-/** The shell blocks of the paper's section, in order. */
+/** The page's blocks for the machines (`# on one`), in order. */
 function blocks(): string[] {
-  const paper = readPaper('docs/deployment.md');
-  const [, section = ''] = /^## From one machine to three$([^]*?)^## /m.exec(paper) ?? [];
-  return partsOf(section)
-    .filter(({ kind, language }) => kind === 'fence' && language === 'sh')
+  return partsOf(readPage('docs/swarm.md'))
+    .filter(({ language, text }) => language === 'sh' && text.startsWith('# on '))
     .map(({ text }) => text);
 }
 
@@ -236,9 +234,9 @@ class Stack {
     return (await Promise.all(asked)).flat();
   }
 
-  /** Runs the balancer that the paper has for SFTP, until the test ends; resolves with its port. */
+  /** Runs the balancer that the page has for SFTP, until the test ends; resolves with its port. */
   async balance(): Promise<number> {
-    const { text: config } = partsOf(readPaper('docs/deployment.md')).find(({ file }) => file === 'haproxy.cfg')!;
+    const { text: config } = partsOf(readPage('docs/swarm.md')).find(({ file }) => file === 'haproxy.cfg')!;
     const port = await freePort();
     const file = join(dirname(this.#machines.shared), 'haproxy.cfg');
     await writeFile(file, this.#here(config).replace('bind :2022', `bind 127.0.0.1:${port}`));

@@ -16,7 +16,7 @@ export interface StackMachines {
 const run = promisify(execFile);
 
 /**
- * What the paper's commands are here: the programs of this machine, but `ssh`, which enters the other's name spaces; `mount`, which
+ * What the page's commands are here: the programs of this machine, but `ssh`, which enters the other's name spaces; `mount`, which
  * binds the folder that all share, as there is no NFS; and the two that make images, which the test has built already.
  */
 const COMMANDS = `
@@ -49,7 +49,7 @@ export async function stackMachines(
     ...env,
     ...Object.fromEntries(pids),
     SHARED: shared,
-    // As the paper has them: these machines have all of their ports.
+    // As the page has them: these machines have all of their ports.
     HTTP_PORT: '8080',
     PROXY_PORT: '25565',
     SFTP_PORT: '2022',

@@ -64,7 +64,7 @@ export function serviceName(installation: string, serverId: string): string {
 /**
  * Returns a service for one boot: one task, which Swarm never restarts, limited and hardened like a container of the
  * docker engine, as far as Swarm supports it. It does not support no-new-privileges before API 1.44, nor swap limits:
- * docs/scale.md describes what a node needs for that. Directories in memory are volumes of tmpfs, because Swarm's own
+ * docs/swarm.md describes what a node needs for that. Directories in memory are volumes of tmpfs, because Swarm's own
  * must not hold programs.
  */
 export function serviceOptions(spec: GameSpec, installer: boolean, home: SwarmHome, placing: Placing): object {
