@@ -52,7 +52,7 @@ export const settings = {
     'PROXY_PROTOCOL_FROM',
     kind.networks,
     '',
-    'Load balancers in front of PROXY_PORT: they, and nobody else, begin with a PROXY header (v1 or v2) that names the player.',
+    'Load balancers in front of PROXY_PORT. Only they begin with a PROXY header (v1 or v2) that names the player.',
   ),
   publicHost: setting('PUBLIC_HOST', kind.domain, 'localhost', 'Players reach a server as <its id>.<this host>.'),
   defaultServer: setting(

@@ -107,7 +107,7 @@ async function backUp(config: Config, target: string): Promise<string> {
       ? `Their backups are in ${backups}: copy these too.`
       : `Their backups are in ${backupStore}, and stay there; copy ${backups} too, where those are that are not there yet. Where S3_ACCESS_KEY_ID and the other settings of the store are not in ${ENV_FILE}, keep them apart.`,
     backupEncryptionKey.length > 0 &&
-      `Nobody can read backups without BACKUP_ENCRYPTION_KEY: where it is not in ${ENV_FILE}, keep it apart.`,
+      `Backups cannot be read without BACKUP_ENCRYPTION_KEY. If it is not in ${ENV_FILE}, keep it apart.`,
   ];
   return `${said.filter(Boolean).join(' ')}\n`;
 }

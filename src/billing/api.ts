@@ -139,9 +139,9 @@ const setSpendCapOperation = (needs: Needs) =>
     scope: 'billing:write',
     summary: 'Set the spend cap',
     description:
-      'What happens once so much is spent in a calendar month (UTC): a letter, or the servers go to sleep too, but for flat ones ' +
-      'whose period is paid. With `stop`, no flat period begins that would go beyond the cap. What is absent stays as it is; an ' +
-      'account that never had a cap begins with `notify`.',
+      'Sets what happens when the spending of a calendar month (UTC) reaches the cap: `notify` sends an e-mail; `stop` also puts ' +
+      'servers to sleep, except flat ones whose period is paid. With `stop`, no flat period begins that would exceed the cap. An ' +
+      'absent field stays unchanged; an account without a cap so far begins with `notify`.',
     body: message({
       monthlyMicros: int64({ min: 0, max: Number.MAX_SAFE_INTEGER, pattern: '^(?:[0-9]{1,15}|[1-8][0-9]{15})$' })
         .optional()

@@ -150,7 +150,7 @@ export interface paths {
         put?: never;
         /**
          * Set the spend cap
-         * @description What happens once so much is spent in a calendar month (UTC): a letter, or the servers go to sleep too, but for flat ones whose period is paid. With `stop`, no flat period begins that would go beyond the cap. What is absent stays as it is; an account that never had a cap begins with `notify`.
+         * @description Sets what happens when the spending of a calendar month (UTC) reaches the cap: `notify` sends an e-mail; `stop` also puts servers to sleep, except flat ones whose period is paid. With `stop`, no flat period begins that would exceed the cap. An absent field stays unchanged; an account without a cap so far begins with `notify`.
          *
          *     Needs the scope `billing:write`.
          */
@@ -1578,7 +1578,7 @@ export interface paths {
         put?: never;
         /**
          * Enable or disable a schedule
-         * @description What came due while it was disabled is not made up for. Who enables it is whom it acts for; the further scope is for that alone.
+         * @description Runs missed while it was disabled are not repeated. It acts for the caller who enables it, which is what the further scope is for.
          *
          *     Needs the scope `servers:write`. Besides, needs `console` for kind `command` and `backups` for kind `backup`. On the server, needs the role `member`.
          */
@@ -2578,7 +2578,7 @@ export interface paths {
         put?: never;
         /**
          * Switch an account's second factor off
-         * @description For somebody who has lost their app and their recovery codes: make sure it really is them who asks. The password alone signs them in from then on. The reason goes into a letter to them, too. Only for a session whose password was given in the last quarter of an hour (`ProvePassword`): a leaked key gets no further.
+         * @description For a user who has lost their app and their recovery codes: verify their identity first. From then on the password alone signs them in. An e-mail tells them the reason. Only for a session whose password was given in the last quarter of an hour (`ProvePassword`): a leaked key gets no further.
          *
          *     Needs the scope `operator`. Accepts an operator’s session as well.
          */
@@ -2708,7 +2708,7 @@ export interface paths {
         put?: never;
         /**
          * Request a sign-up link
-         * @description Where anybody may make an account and mail is sent, this sends the link to the address, for SignUp. An address that has an account gets another letter; the answer is the same.
+         * @description If sign-up is open and e-mail is set up, sends the link for SignUp to the address. An address that has an account gets another e-mail; the answer is the same.
          */
         post: operations["RequestSignUp"];
         delete?: never;
@@ -2728,7 +2728,7 @@ export interface paths {
         put?: never;
         /**
          * Create an account
-         * @description Makes a user with an account of their own, signs them in, and sends a letter to verify the address. Where sign-up is closed it takes the token of a link that an operator has made for the address (`InviteAccount`), and where mail is sent that of one that RequestSignUp has sent there.
+         * @description Creates a user with their own account, signs them in, and e-mails a link to verify the address. If sign-up is closed, it requires the token of an operator’s invitation for the address (`InviteAccount`); if e-mail is set up, that of a link sent by RequestSignUp.
          */
         post: operations["SignUp"];
         delete?: never;
@@ -2868,7 +2868,7 @@ export interface paths {
         put?: never;
         /**
          * Verify an e-mail address
-         * @description Takes the token of the link in the letter. It works once, for a day, in any browser. One that ChangeEmail has sent makes its address the user’s.
+         * @description Accepts the token of the link in the e-mail. It works once, for a day, in any browser. A token sent by ChangeEmail changes the user’s address to its own.
          */
         post: operations["VerifyEmail"];
         delete?: never;
@@ -2928,7 +2928,7 @@ export interface paths {
         put?: never;
         /**
          * Change the e-mail address
-         * @description Sends a link to the new address; once it is opened (VerifyEmail takes its token, for a day) that is the address, and a letter tells the old one. Sessions, API keys and connected apps stay. An address that has an account gets a letter that says so; the answer is the same. Where no mail is set up it is changed at once, and is not verified.
+         * @description Sends a link to the new address. The address changes once the link is opened (VerifyEmail accepts its token, for a day), and an e-mail notifies the old one. Sessions, API keys and connected apps stay. An address that has an account gets an e-mail that says so; the answer is the same. If e-mail is not set up, the address changes at once, unverified.
          */
         post: operations["ChangeEmail"];
         delete?: never;
@@ -10816,7 +10816,7 @@ export interface operations {
                     "application/json": components["schemas"]["EmptyReply"];
                 };
             };
-            /** @description Not as it should be sent (INVALID_ARGUMENT); or FAILED_PRECONDITION: accounts must be made by letter here: without mail, or where sign-up is closed, none is sent. */
+            /** @description Not as it should be sent (INVALID_ARGUMENT); or FAILED_PRECONDITION: sign-up must be open, and e-mail set up. */
             400: {
                 headers: {
                     [name: string]: unknown;

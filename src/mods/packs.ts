@@ -48,7 +48,8 @@ const AT_ONCE = 4;
  */
 export function createPackInstaller({ registries, disk, dataDir, owner, ...options }: PacksOptions): InstallPack {
   const workers = options.workers ?? createWorkerPool();
-  // An aborted installation may end late. The next one of its server must not begin before: both keep their archive at one path.
+  // The effects of a server wait for each other, but only for a while after an abort (`EffectPatience`). Two installations must
+  // not overlap even then: both keep their archive at one path.
   const withLock = createKeyedMutex();
   return (row, told) => withLock(row.id, () => install(row, told), told.signal);
 

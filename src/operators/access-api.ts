@@ -74,8 +74,8 @@ const removeSecondFactor = (people: People) =>
     path: '/v1/operator/accounts/{accountId}:removeSecondFactor',
     summary: "Switch an account's second factor off",
     description:
-      'For somebody who has lost their app and their recovery codes: make sure it really is them who asks. The password alone signs ' +
-      `them in from then on. The reason goes into a letter to them, too. ${BY_SESSION}`,
+      'For a user who has lost their app and their recovery codes: verify their identity first. From then on the password alone ' +
+      `signs them in. An e-mail tells them the reason. ${BY_SESSION}`,
     precondition: 'it must have one, and be another account than the own.',
     body: message({ reason }).meta({ id: 'RemoveAccountSecondFactorRequest' }),
     example: { reason: 'Lost phone; known by voice' },

@@ -47,9 +47,9 @@ const signUpOperation = (people: People) =>
     path: '/v1/session/me:signUp',
     summary: 'Create an account',
     description:
-      'Makes a user with an account of their own, signs them in, and sends a letter to verify the address. Where sign-up is ' +
-      'closed it takes the token of a link that an operator has made for the address (`InviteAccount`), and where mail is sent that ' +
-      'of one that RequestSignUp has sent there.',
+      'Creates a user with their own account, signs them in, and e-mails a link to verify the address. If sign-up is closed, it ' +
+      'requires the token of an operator’s invitation for the address (`InviteAccount`); if e-mail is set up, that of a link sent ' +
+      'by RequestSignUp.',
     body: message({
       email: Email,
       password: NewPassword,
@@ -67,9 +67,9 @@ const requestSignUpOperation = (people: People) =>
     path: '/v1/session/me:requestSignUp',
     summary: 'Request a sign-up link',
     description:
-      'Where anybody may make an account and mail is sent, this sends the link to the address, for SignUp. An address that has ' +
-      'an account gets another letter; the answer is the same.',
-    precondition: 'accounts must be made by letter here: without mail, or where sign-up is closed, none is sent.',
+      'If sign-up is open and e-mail is set up, sends the link for SignUp to the address. An address that has an account gets ' +
+      'another e-mail; the answer is the same.',
+    precondition: 'sign-up must be open, and e-mail set up.',
     body: message({ email: Email }).meta({ id: 'RequestSignUpRequest' }),
     reply: Nothing,
     async run({ body, browser }) {
@@ -187,8 +187,8 @@ const verifyEmailOperation = (people: People) =>
     path: '/v1/session/me:verifyEmail',
     summary: 'Verify an e-mail address',
     description:
-      'Takes the token of the link in the letter. It works once, for a day, in any browser. One that ChangeEmail has sent makes its ' +
-      'address the user’s.',
+      'Accepts the token of the link in the e-mail. It works once, for a day, in any browser. A token sent by ChangeEmail changes ' +
+      'the user’s address to its own.',
     body: message({ token: text(128) }).meta({ id: 'VerifyEmailRequest' }),
     reply: Nothing,
     async run({ body, browser }) {

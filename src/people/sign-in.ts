@@ -188,10 +188,7 @@ function closedPage({ next, problem, invitation }: Draft): Page {
         This link has been used or taken back, or is too old, or is for another e-mail address.
       </p>`
     }
-    <p>
-      Accounts are given out by whoever runs this installation. Ask them for a link: it works for seven days, for your
-      e-mail address alone.
-    </p>
+    <p>Ask your administrator for an invitation link. It is valid for seven days, for your e-mail address alone.</p>
     ${signInHint(next)}
   </section>`;
   return { title: 'Create an account', main, ...(problem && { status: problem.status }) };

@@ -191,7 +191,7 @@ const setScheduleEnabled = (needs: Needs) =>
     path: '/v1/servers/{id}/schedules:setEnabled',
     summary: 'Enable or disable a schedule',
     description:
-      'What came due while it was disabled is not made up for. Who enables it is whom it acts for; the further scope is for that alone.',
+      'Runs missed while it was disabled are not repeated. It acts for the caller who enables it, which is what the further scope is for.',
     body: message({
       scheduleId: line(64).min(1, 'is required'),
       enabled: z.boolean('must be true or false').default(false),

@@ -367,7 +367,7 @@ test('a name for the host that the caller made up is nowhere repeated', async (t
 test('an account cannot be made where the operator makes them', async (t) => {
   const site = await openSite(t, { signup: 'closed' });
   const page = await fetch(`${site.origin}/sign-up`);
-  t.regex(await page.text(), /Ask them for a link/);
+  t.regex(await page.text(), /Ask your administrator for an invitation link/);
   const signIn = await (await fetch(`${site.origin}/sign-in`)).text();
   t.regex(signIn, /Ask your administrator for an invitation link/);
   t.notRegex(signIn, /href="\/sign-up/);

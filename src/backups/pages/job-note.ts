@@ -28,6 +28,6 @@ function what({ kind, target }: { kind: string; target: string }, backups: reado
   if (kind !== 'backup.restore') return html`<bdi>${target}</bdi>, with its Nether and End.`;
   if (target === PREVIOUS) return html`Undoing the last restore.`;
   const made = backups.find(({ id }) => id === target)?.createdAt;
-  return html`${made ? html`That of ${timeTag(made)}.` : 'Moving the files into place.'} The server can’t start until
-  this is done.`;
+  return html`${made ? html`The backup of ${timeTag(made)}.` : 'Moving the files into place.'} The server can’t start
+  until this is done.`;
 }

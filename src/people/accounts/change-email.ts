@@ -103,7 +103,7 @@ function postChanged(people: People, oldEmail: string): void {
     subject: 'The e-mail address of your Dormouse account was changed',
     text: `Your account at ${people.config.baseUrl} now has another e-mail address. Use it to sign in.
 
-If it was not you, ask whoever runs ${people.config.baseUrl} for help.
+If it was not you, ask the administrator of ${people.config.baseUrl} for help.
 `,
   });
 }

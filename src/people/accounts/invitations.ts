@@ -116,7 +116,7 @@ function postInvitation(people: People, email: string, link: string): void {
   post(people, {
     to: email,
     subject: 'Create your account at Dormouse',
-    text: `Whoever runs ${people.config.baseUrl} invites you to create an account. Open this link within seven days:
+    text: `You are invited to create an account at ${people.config.baseUrl}. Open this link within seven days:
 
 ${link}
 

@@ -52,9 +52,9 @@ const changeEmailOperation = (people: People) =>
     path: '/v1/session/me:changeEmail',
     summary: 'Change the e-mail address',
     description:
-      'Sends a link to the new address; once it is opened (VerifyEmail takes its token, for a day) that is the address, and a letter ' +
-      'tells the old one. Sessions, API keys and connected apps stay. An address that has an account gets a letter that says so; the ' +
-      'answer is the same. Where no mail is set up it is changed at once, and is not verified.',
+      'Sends a link to the new address. The address changes once the link is opened (VerifyEmail accepts its token, for a day), and ' +
+      'an e-mail notifies the old one. Sessions, API keys and connected apps stay. An address that has an account gets an e-mail ' +
+      'that says so; the answer is the same. If e-mail is not set up, the address changes at once, unverified.',
     precondition: 'it must be another address than the present one.',
     body: message({ email: Email, password: Password }).meta({ id: 'ChangeEmailRequest' }),
     reply: z
