@@ -38,6 +38,16 @@ async function containerOf({ swarm, installation }: SwarmBench, serverId: string
   return { node, nodeId: task!.NodeID, container: node.docker.getContainer(task!.Status.ContainerStatus.ContainerID) };
 }
 
+/** Whether each node has as many tasks as the others. Swarm spreads by that count, which includes the tasks of earlier tests. */
+async function isEven({ swarm }: SwarmBench): Promise<boolean> {
+  const tasks = (await swarm.manager.listTasks()) as { NodeID?: string; Status: { State: string } }[];
+  const isOver = /^(?:complete|shutdown|failed|rejected|remove|orphaned)$/;
+  const counts = new Map<string | undefined, number>();
+  for (const { NodeID, Status } of tasks)
+    if (!isOver.test(Status.State)) counts.set(NodeID, (counts.get(NodeID) ?? 0) + 1);
+  return counts.size === swarm.nodes.length && new Set(counts.values()).size === 1;
+}
+
 holds('a container on a node has no rights it does not need', async (t, bench) => {
   for (const core of ['sandbox', 'paper']) {
     await bench.engine.boot({ ...bench.spec('alpha'), core, ramMb: 256, cpus: 0.5 }, never);
@@ -216,6 +226,7 @@ holds(
     const { engine, spec } = bench;
     const stop = engine.watch(() => {});
     t.teardown(stop);
+    await until(() => isEven(bench));
     await Promise.all(['alpha', 'beta'].map((id) => engine.boot(spec(id), never)));
     const [alpha, beta] = [await containerOf(bench, 'alpha'), await containerOf(bench, 'beta')];
     t.not(alpha.nodeId, beta.nodeId);

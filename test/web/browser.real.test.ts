@@ -27,7 +27,7 @@ test.runIf(isHere('chromium'))(
     const { page } = tab;
     await page.goto(device.verification_uri);
     t.regex(await page.innerText('main'), /Sign in to continue connecting your device/);
-    await page.click('text=Make an account');
+    await page.click('text=Create an account');
     await fillIn(page, 'alex@example.org');
     t.is(page.url(), device.verification_uri);
     await page.fill('#code', device.user_code.toLowerCase().replace('-', ' '));

@@ -13,15 +13,21 @@ document.addEventListener('submit', (event) => {
 async function send(form, button) {
   if (form.ariaBusy === 'true') return;
   form.ariaBusy = 'true';
+  let isLeaving = false;
+  /** The form stays busy until the next page is there, so that nothing else leads to a third page meanwhile. */
+  const leaveFor = (url) => {
+    isLeaving = true;
+    location.assign(url);
+  };
   try {
     const body = new URLSearchParams(new FormData(form, button));
     const action = button?.getAttribute('formaction') ?? form.getAttribute('action');
     const answer = await fetch(action, { method: 'POST', body, headers: { accept: 'text/html' } });
     const shown = new URL(answer.url);
-    if (answer.redirected && shown.pathname !== location.pathname) return location.assign(answer.url);
+    if (answer.redirected && shown.pathname !== location.pathname) return leaveFor(answer.url);
     const fresh = new DOMParser().parseFromString(await answer.text(), 'text/html');
     const main = fresh.getElementById('main');
-    if (!main) return location.assign(answer.url);
+    if (!main) return leaveFor(answer.url);
     document.title = fresh.title;
     form.reset();
     // What was refused in one is open in the answer, and stays so.
@@ -35,9 +41,14 @@ async function send(form, button) {
   } catch {
     say('No answer from the server. Your change may not have been saved.');
   } finally {
-    form.ariaBusy = null;
+    if (!isLeaving) form.ariaBusy = null;
   }
 }
+
+// A browser may bring back a page that was left, as it was.
+addEventListener('pageshow', ({ persisted }) => {
+  if (persisted) for (const form of document.querySelectorAll('form[aria-busy=true]')) form.ariaBusy = null;
+});
 
 function say(text) {
   const note = document.createElement('p');
