@@ -127,6 +127,47 @@ test('an archive that another program made is unpacked: backslashes, folders by 
   t.true(tree().includes('b/empty/file'));
 });
 
+/** A zip with a name in bytes of a code page, as Windows packs it. */
+async function zipOfCodePage(hex: string): Promise<Buffer> {
+  const name = Buffer.from(hex, 'hex').toString('latin1');
+  const bytes = await zipNamed(name);
+  for (const [mark, at] of [
+    ['PK\x03\x04', 6],
+    ['PK\x01\x02', 8],
+  ] as const) {
+    const flags = bytes.indexOf(mark, 0, 'latin1') + at;
+    bytes.writeUInt16LE(bytes.readUInt16LE(flags) & ~0x800, flags);
+  }
+  return bytes;
+}
+
+for (const [hex, name] of [
+  ['476f2e747874', 'Go.txt'],
+  ['47729494e1652e747874', 'Grööße.txt'],
+  ['4b9b62656e6861766e2e747874', 'København.txt'],
+  ['8e5c615c9a2e747874', undefined],
+  ['615c9a2e747874', 'a/Ü.txt'],
+  ['c3a92e747874', 'é.txt'],
+  ['b2e2cad42e747874', undefined],
+  ['d55c2e747874', undefined],
+  ['815c2e747874', undefined],
+  ['a4c42e747874', undefined],
+  ['9c2e747874', undefined],
+] as const)
+  test(`a zip’s name in bytes ${hex} is read as ${name ?? 'none: its encoding is unknown'}`, async (t) => {
+    const { put, post, see, tree } = await filesApi(t);
+    put('a.zip', await zipOfCodePage(hex));
+    const { status, reason, text } = await post(':extract', { path: 'a.zip', to: 'out' });
+    if (name !== undefined) {
+      t.is(status, 200, text);
+      t.is(see(`out/${name}`), 'x');
+      return;
+    }
+    t.is(reason, 'BAD_ARCHIVE');
+    t.regex(text, /names in an encoding that it does not state; pack it again with names in UTF-8/);
+    t.deepEqual(tree(), ['a.zip']);
+  });
+
 test('an archive that cannot be read names its compression', async (t) => {
   const { put, post } = await filesApi(t);
   for (const [method, name] of [
