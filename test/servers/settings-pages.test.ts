@@ -6,6 +6,7 @@ import { sandboxVersions } from '../../src/engines/sandbox.ts';
 import { closeBrowser } from '../support/browser.ts';
 import { isHere } from '../support/needs.ts';
 import { PHONE, type PanelUnderTest, accessible, openPanel } from '../support/panel.ts';
+import { until } from '../support/until.ts';
 
 test.after.always(closeBrowser);
 
@@ -175,7 +176,7 @@ test.runIf(isHere('chromium'))(
     await page.locator('#entry font[color="#ffaa00"]', { hasText: 'Come in' }).waitFor();
     await page.getByLabel('Picture').setInputFiles({ name: 'large.png', mimeType: 'image/png', buffer: png(200) });
     // Made smaller by the page, so that it is taken.
-    await page.waitForFunction('document.querySelector("[data-icon]").files[0].name === "server-icon.png"');
+    await until(() => page.evaluate('document.querySelector("[data-icon]").files[0].name === "server-icon.png"'));
     await page.getByRole('button', { name: 'Upload the icon' }).click();
     const icon = page.getByAltText('The icon now');
     await icon.waitFor();

@@ -2,6 +2,7 @@ import test, { type ExecutionContext } from 'ava';
 import { closeBrowser } from '../support/browser.ts';
 import { isHere } from '../support/needs.ts';
 import { PHONE, type PanelUnderTest, accessible, legibleInTheDark, openPanel } from '../support/panel.ts';
+import { until } from '../support/until.ts';
 
 test.after.always(closeBrowser);
 
@@ -167,7 +168,7 @@ test.runIf(isHere('chromium'))(
       document.addEventListener('dormouse:renewed', () => { window.renewed = true; });`,
     });
     await page.reload();
-    await page.waitForFunction(() => 'renewed' in globalThis);
+    await until(() => page.evaluate(() => 'renewed' in globalThis));
     await page.evaluate('window.stays = true');
     await it.submit('/operator/accounts/acc_test/suspend', { server: 'castle', reason: 'Too loud' });
     await page.getByText('suspended', { exact: true }).waitFor();

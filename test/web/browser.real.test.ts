@@ -8,6 +8,7 @@ import { FULL_SCOPES } from '../../src/http/scopes.ts';
 import { inviteMember } from '../../src/people/members/members.ts';
 import { type Page, type Tab, closeBrowser, openTab } from '../support/browser.ts';
 import { isHere } from '../support/needs.ts';
+import { until } from '../support/until.ts';
 import { type Site, openSite } from './site.ts';
 
 const PASSWORD = 'correct horse battery';
@@ -318,7 +319,7 @@ test.runIf(isHere('chromium'))('another site can neither frame a page, nor send 
            <input name="decision" value="approve"><button>Win a prize</button></form>`,
   );
   await page.goto(`${evil}/frame`);
-  await page.waitForFunction('document.querySelector("iframe").contentDocument === null');
+  await until(() => page.evaluate('document.querySelector("iframe").contentDocument === null'));
   const frame = page.frames()[1]!;
   t.is(await frame.evaluate('location.protocol'), 'chrome-error:');
   t.false((await frame.content()).includes(code));
