@@ -7,6 +7,7 @@ import { type AddressInfo, createServer } from 'node:net';
 import { promisify } from 'node:util';
 import test, { type ExecutionContext } from 'ava';
 import { serviceName } from '../../src/engines/swarm/service-spec.ts';
+import { type Task, isOver } from '../../src/engines/swarm/task.ts';
 import { GAME_PORT, RCON_PORT } from '../../src/engines/docker/container.ts';
 import { answers, collect, connects } from '../conformance/engine.ts';
 import { DATABASE_PORT, type SwarmBench, swarmBenches } from '../conformance/swarm-bench.ts';
@@ -40,11 +41,9 @@ async function containerOf({ swarm, installation }: SwarmBench, serverId: string
 
 /** Whether each node has as many tasks as the others. Swarm spreads by that count, which includes the tasks of earlier tests. */
 async function isEven({ swarm }: SwarmBench): Promise<boolean> {
-  const tasks = (await swarm.manager.listTasks()) as { NodeID?: string; Status: { State: string } }[];
-  const isOver = /^(?:complete|shutdown|failed|rejected|remove|orphaned)$/;
   const counts = new Map<string | undefined, number>();
-  for (const { NodeID, Status } of tasks)
-    if (!isOver.test(Status.State)) counts.set(NodeID, (counts.get(NodeID) ?? 0) + 1);
+  for (const task of (await swarm.manager.listTasks()) as Task[])
+    if (!isOver(task)) counts.set(task.NodeID, (counts.get(task.NodeID) ?? 0) + 1);
   return counts.size === swarm.nodes.length && new Set(counts.values()).size === 1;
 }
 

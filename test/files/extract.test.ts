@@ -49,6 +49,18 @@ async function zipNamed(name: string): Promise<Buffer> {
   return Buffer.from((await zip([plain, 'x'])).toString('latin1').replaceAll(plain, name), 'latin1');
 }
 
+/** Changes the general purpose flags of a zip's one entry, in its local header and in the directory. */
+function reflagged(bytes: Buffer, change: (flags: number) => number): Buffer {
+  for (const [mark, offset] of [
+    ['PK\x03\x04', 6],
+    ['PK\x01\x02', 8],
+  ] as const) {
+    const at = bytes.indexOf(mark, 0, 'latin1') + offset;
+    bytes.writeUInt16LE(change(bytes.readUInt16LE(at)), at);
+  }
+  return bytes;
+}
+
 const HOSTILE: Record<string, () => Promise<Buffer>> = {
   'a zip that climbs out': () => zipNamed('../../x'),
   'a zip that begins at the root': () => zipNamed('/etc/x'),
@@ -74,12 +86,7 @@ const HOSTILE: Record<string, () => Promise<Buffer>> = {
   'a tar that ends early': async () => (await tar([{ name: 'x' }, randomBytes(50_000)])).subarray(0, 30_000),
   'a zip that ends early': async () => (await zip(['x', 'y'.repeat(500)])).subarray(0, -30),
   'an encrypted zip': async () => {
-    const bytes = await zip(['x', 'secret']);
-    for (const mark of ['PK\x03\x04', 'PK\x01\x02']) {
-      const at = bytes.indexOf(mark, 0, 'latin1') + (mark === 'PK\x03\x04' ? 6 : 8);
-      bytes[at] = bytes[at]! | 1;
-    }
-    return bytes;
+    return reflagged(await zip(['x', 'secret']), (flags) => flags | 1);
   },
   'an unknown compression': async () => {
     const bytes = await zip(['x', 'y'.repeat(500)]);
@@ -130,15 +137,7 @@ test('an archive that another program made is unpacked: backslashes, folders by 
 /** A zip with a name in bytes of a code page, as Windows packs it. */
 async function zipOfCodePage(hex: string): Promise<Buffer> {
   const name = Buffer.from(hex, 'hex').toString('latin1');
-  const bytes = await zipNamed(name);
-  for (const [mark, at] of [
-    ['PK\x03\x04', 6],
-    ['PK\x01\x02', 8],
-  ] as const) {
-    const flags = bytes.indexOf(mark, 0, 'latin1') + at;
-    bytes.writeUInt16LE(bytes.readUInt16LE(flags) & ~0x800, flags);
-  }
-  return bytes;
+  return reflagged(await zipNamed(name), (flags) => flags & ~0x800);
 }
 
 for (const [hex, name] of [

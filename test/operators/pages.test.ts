@@ -198,7 +198,7 @@ test.runIf(isHere('chromium'))(
     await page.locator('tr[data-machine=lobby]').getByText('running', { exact: true }).waitFor();
     // The words of the server, then of the script that counts on from them.
     const since = page.locator('tr[data-machine=asleep] time');
-    await page.locator('tr[data-machine=asleep] time', { hasText: /^10 min/ }).waitFor();
+    await since.filter({ hasText: /^10 min/ }).waitFor();
     await page.waitForTimeout(2_000);
     t.regex(await since.innerText(), /^10 min/);
   },

@@ -1,4 +1,3 @@
-import { isUtf8 } from 'node:buffer';
 import { read as readAt } from 'node:fs';
 import { PassThrough, Readable, pipeline } from 'node:stream';
 import { promisify } from 'node:util';
@@ -9,17 +8,7 @@ import { StatusError } from '../../kernel/status.ts';
 import { KIB, MIB } from '../../kernel/units.ts';
 import { job } from '../../kernel/workers/job.ts';
 import { type ArchiveFormat, MAGIC_BYTES, badArchive, decompressor, formatOfContent, tooLarge } from './format.ts';
-
-/** Bit 11 of an entry's flags: its name is in UTF-8. */
-const UTF8_NAME = 0x800;
-/** The extra field that repeats a name in UTF-8 (APPNOTE 4.6.9). */
-const UNICODE_PATH = 0x7075;
-/** CP850 from byte 80 to A5, where most letters of western European languages are. The letter ß is E1. */
-const CP850_LETTERS = 'ÇüéâäàåçêëèïîìÄÅÉæÆôöòûùÿÖÜø£Ø×ƒáíóúñÑ';
-/** Bytes that those names never contain, and a backslash that in Asian code pages is half of a character. */
-const NOT_CP850 = /[\x9C\x9E\x9F\xA6-\xE0\xE2-\xFF]|[\x80-\xFF]\\/;
-const UNKNOWN_NAMES =
-  'holds file names in an encoding that it does not state; pack it again with names in UTF-8 (7-Zip: add “cu=on” under Parameters)';
+import { zipName } from './zip-name.ts';
 
 /** The input of the reader. */
 export interface ArchiveInput {
@@ -241,21 +230,6 @@ async function* zipEntries(source: Source, meter: (chunk: Buffer) => void, count
   } finally {
     zip.close();
   }
-}
-
-/**
- * Returns an entry's path. Names without the UTF-8 flag (APPNOTE 4.4.4, bit 11) are in the code page of the machine that
- * packed them, which no field names. They are read as UTF-8 if they are valid UTF-8, else as CP850 if all their other
- * bytes are letters in it. Throws BAD_ARCHIVE for all others: a wrong guess would give unreadable names.
- */
-function zipName({ fileName, fileNameRaw, generalPurposeBitFlag, extraFields }: ZipEntry): string {
-  const isDeclared = (generalPurposeBitFlag & UTF8_NAME) !== 0 || extraFields.some(({ id }) => id === UNICODE_PATH);
-  if (isDeclared || fileNameRaw.every((byte) => byte < 0x80)) return fileName;
-  if (isUtf8(fileNameRaw)) return fileNameRaw.toString().replaceAll('\\', '/');
-  const bytes = fileNameRaw.toString('latin1');
-  if (NOT_CP850.test(bytes)) throw badArchive(UNKNOWN_NAMES);
-  const letter = (byte: string) => CP850_LETTERS[byte.charCodeAt(0) - 0x80] ?? 'ß';
-  return bytes.replaceAll(/[\x80-\xFF]/g, letter).replaceAll('\\', '/');
 }
 
 /** Reads the archive by position for yauzl. */

@@ -13,21 +13,15 @@ document.addEventListener('submit', (event) => {
 async function send(form, button) {
   if (form.ariaBusy === 'true') return;
   form.ariaBusy = 'true';
-  let isLeaving = false;
-  /** The form stays busy until the next page is there, so that nothing else leads to a third page meanwhile. */
-  const leaveFor = (url) => {
-    isLeaving = true;
-    location.assign(url);
-  };
   try {
     const body = new URLSearchParams(new FormData(form, button));
     const action = button?.getAttribute('formaction') ?? form.getAttribute('action');
     const answer = await fetch(action, { method: 'POST', body, headers: { accept: 'text/html' } });
     const shown = new URL(answer.url);
-    if (answer.redirected && shown.pathname !== location.pathname) return leaveFor(answer.url);
+    if (answer.redirected && shown.pathname !== location.pathname) return location.assign(answer.url);
     const fresh = new DOMParser().parseFromString(await answer.text(), 'text/html');
     const main = fresh.getElementById('main');
-    if (!main) return leaveFor(answer.url);
+    if (!main) return location.assign(answer.url);
     document.title = fresh.title;
     form.reset();
     // What was refused in one is open in the answer, and stays so.
@@ -40,9 +34,9 @@ async function send(form, button) {
     wrong?.focus();
   } catch {
     say('No answer from the server. Your change may not have been saved.');
-  } finally {
-    if (!isLeaving) form.ariaBusy = null;
   }
+  // Not when another page follows: the form stays busy until that is there, so that nothing leads to a third page meanwhile.
+  form.ariaBusy = null;
 }
 
 // A browser may bring back a page that was left, as it was.
