@@ -1,5 +1,6 @@
 import type { Socket } from 'node:net';
 import type { Watched } from './deadlines.ts';
+import { FRAME_LIMIT } from './handshake.ts';
 import { Inbox } from './inbox.ts';
 import { type Release, plainAddress } from './limits.ts';
 import type { Timings } from './settings.ts';
@@ -39,6 +40,11 @@ export class ClientConnection implements Watched {
   /** Sets the deadline, in ms after accept. */
   allow(ms: number): void {
     this.#deadlineAt = this.#acceptedAt + ms;
+  }
+
+  /** Accepts a handshake with what a proxy in front forwards. */
+  acceptForwarded(): void {
+    this.inbox.raiseLimit(INBOX_BYTES + FRAME_LIMIT.forwarded);
   }
 
   /** Counts the socket by `place` in the limits, in place of its earlier one. Undefined: no longer counts it. */

@@ -39,7 +39,9 @@ export async function serve(socket: Socket, context: Context, connections: Set<C
   enroll(connection, context, connections);
   try {
     if (isBalancer) await readClientAddress(connection, context);
-    const opening = await connection.inbox.take(readOpening);
+    const opening = await connection.inbox.take((bytes) =>
+      readOpening(bytes, (address) => isServed(address, connection, context)),
+    );
     if (opening.kind === 'legacyPing') return await answerLegacyPing(connection, context);
     if (opening.kind === 'legacyLogin') return await answerLegacyLogin(connection, context);
     const host = lookupKey(opening.serverAddress);
@@ -54,6 +56,13 @@ export async function serve(socket: Socket, context: Context, connections: Set<C
     );
     socket.destroy();
   }
+}
+
+/** Reports whether a server has this address; from then on the connection may send a forwarded handshake. */
+function isServed(serverAddress: string, connection: ClientConnection, { routes }: Context): boolean {
+  const isKnown = routes.lookup(lookupKey(serverAddress)) !== undefined;
+  if (isKnown) connection.acceptForwarded();
+  return isKnown;
 }
 
 /** Reads the client's address from the balancer's header. From then on, that address counts. */

@@ -45,25 +45,58 @@ export interface LoginStart {
 /** A packet in the status state. `payload` is eight bytes to send back. */
 export type StatusPacket = { kind: 'request' } | { kind: 'ping'; payload: Buffer };
 
-/** Most bytes of each frame, from the game's own limits on its fields. */
-export const FRAME_LIMIT = { handshake: 1024, loginStart: 8192, status: 16 } as const;
+/** Most characters of a server address, as in the game. */
+const SERVER_ADDRESS_UNITS = 32_767;
+
+/**
+ * Most bytes of each frame, from the game's own limits on its fields. `handshake` is enough for every client;
+ * `forwarded` also holds the player's address, id and skin, which a proxy in front of this one appends to the server
+ * address (BungeeCord's and Velocity's legacy forwarding, Floodgate).
+ */
+export const FRAME_LIMIT = {
+  handshake: 1024,
+  forwarded: 3 * SERVER_ADDRESS_UNITS + 16,
+  loginStart: 8192,
+  status: 16,
+} as const;
 
 const INTENTS: readonly (Intent | undefined)[] = [undefined, 'status', 'login', 'transfer'];
-const SERVER_ADDRESS_UNITS = 255;
 const NAME_UNITS = 16;
 const KEY_BYTES = 512;
 const SIGNATURE_BYTES = 4096;
 const UUID_BYTES = 16;
 
-/** Parses the start of a new connection. Throws ProtocolError at the first byte that no client would send. */
-export function readOpening(bytes: Buffer): Parsed<Handshake | LegacyOpening> | undefined {
+/**
+ * Parses the start of a new connection. Throws ProtocolError at the first byte that no client would send. A frame too
+ * long for a client is read only if its first `FRAME_LIMIT.handshake` bytes contain a server address that `isServed`,
+ * so that strangers cannot make the proxy buffer it.
+ */
+export function readOpening(
+  bytes: Buffer,
+  isServed: (serverAddress: string) => boolean,
+): Parsed<Handshake | LegacyOpening> | undefined {
   if (bytes[0] === 0xfe) return { value: { kind: 'legacyPing' }, size: 0 };
   if (bytes[0] === 0x02) return { value: { kind: 'legacyLogin' }, size: 0 };
   const length = readVarInt(bytes, 0, 3);
   // The packet id exposes HTTP, TLS, SSH and PROXY headers long before a frame of theirs would be complete.
   if (length && bytes.length > length.size && bytes[length.size] !== 0) throw new ProtocolError('not a handshake');
-  const frame = readFrame(bytes, FRAME_LIMIT.handshake);
+  const isForwarded = length !== undefined && length.value > FRAME_LIMIT.handshake;
+  if (isForwarded && bytes.length >= FRAME_LIMIT.handshake && !isServed(addressAtStart(bytes, length.size)))
+    throw new ProtocolError('forwarded handshake for an unknown host');
+  const frame = readFrame(bytes, isForwarded ? FRAME_LIMIT.forwarded : FRAME_LIMIT.handshake);
   return frame && { value: parseHandshake(frame.value, bytes.subarray(0, frame.size)), size: frame.size };
+}
+
+/** Returns the server address in the first bytes of a handshake, up to the NUL that forwarded data follows. */
+function addressAtStart(bytes: Buffer, offset: number): string {
+  const reader = new FrameReader(bytes.subarray(offset, FRAME_LIMIT.handshake));
+  reader.varInt();
+  reader.varInt();
+  reader.varInt();
+  const text = reader.bytes(reader.remaining).toString('utf8');
+  const end = text.indexOf('\0');
+  if (end < 0) throw new ProtocolError('long handshake without forwarded data');
+  return text.slice(0, end);
 }
 
 function parseHandshake(body: Buffer, raw: Buffer): Handshake {

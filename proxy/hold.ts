@@ -7,7 +7,11 @@ import type { Release } from './limits.ts';
 import { type Address, type InLine, JoinRefused, type Player, type Route } from './ports.ts';
 import type { ClientConnection } from './client-connection.ts';
 
-export const LEGAL_NAME = /^[A-Za-z0-9_]{1,16}$/;
+/**
+ * Names that games accept: printable ASCII. Proxies that let Bedrock players in prefix their names (`.`, `*`) and may
+ * keep spaces; the game decides about these.
+ */
+const NAME = /^(?! +$)[ -~]{1,16}$/;
 
 /**
  * One player's wait for a server. Beats keep the client connected. The wait ends when the player leaves, the proxy
@@ -54,7 +58,7 @@ export class Hold {
     tell?: InLine['tell'],
   ): Promise<Address> {
     const { limiter, timings, wake, counters } = this.#context;
-    if (!LEGAL_NAME.test(this.#player.name)) throw new Kick('badName');
+    if (!NAME.test(this.#player.name)) throw new Kick('badName');
     this.#release = limiter.hold(this.#connection.ip, route.serverId);
     if (!this.#release) throw new Kick('busy');
     counters.held++;

@@ -19,6 +19,8 @@ export class Inbox {
   readonly #socket: Socket;
   #limitBytes: number;
   #bytes: Buffer = NOTHING;
+  /** Contains `#bytes`, and free space behind them. */
+  #store: Buffer = NOTHING;
   #received = 0;
   #failure: Error | undefined;
   #hasEnded = false;
@@ -90,16 +92,33 @@ export class Inbox {
   }
 
   readonly #onData = (chunk: Buffer): void => {
+    if (this.#failure) return;
     this.#received += chunk.length;
-    if (this.#received > this.#limitBytes) {
-      this.#failure = new ProtocolError(`more than ${this.#limitBytes} bytes before the login`);
-      this.#bytes = NOTHING;
-      this.#socket.pause();
-    } else {
-      this.#bytes = this.#bytes.length === 0 ? chunk : Buffer.concat([this.#bytes, chunk]);
-    }
+    this.#append(chunk);
+    this.#retry?.();
+    if (this.#received <= this.#limitBytes) return;
+    this.#failure = new ProtocolError(`more than ${this.#limitBytes} bytes before the login`);
+    this.#bytes = this.#store = NOTHING;
+    this.#socket.pause();
     this.#retry?.();
   };
+
+  /** Doubles the store when it is full, so that a large frame in small pieces is not copied with each of them. */
+  #append(chunk: Buffer): void {
+    const used = this.#bytes.length;
+    if (used === 0) {
+      this.#bytes = this.#store = chunk;
+      return;
+    }
+    let begin = this.#bytes.byteOffset - this.#store.byteOffset;
+    if (begin + used + chunk.length > this.#store.length) {
+      this.#store = Buffer.allocUnsafeSlow(2 * used + chunk.length);
+      begin = 0;
+      this.#bytes.copy(this.#store);
+    }
+    chunk.copy(this.#store, begin + used);
+    this.#bytes = this.#store.subarray(begin, begin + used + chunk.length);
+  }
 
   readonly #onGone = (): void => {
     this.#hasEnded = true;

@@ -2,7 +2,7 @@ import type { Parse } from './codec.ts';
 import type { Context } from './context.ts';
 import { GameSocket } from './game-socket.ts';
 import { type Handshake, type LoginStart, asLogin, readLoginStart } from './handshake.ts';
-import { Hold, LEGAL_NAME } from './hold.ts';
+import { Hold } from './hold.ts';
 import { Kick, disconnectFrame, noteKick } from './kick.ts';
 import { Pipe } from './pipe.ts';
 import { type Address, JoinRefused, type Player, type Route } from './ports.ts';
@@ -73,6 +73,9 @@ function cannotPlay({ state, protocol: only }: Route, protocol: number): boolean
   return state !== 'running' && only !== null && only !== protocol;
 }
 
+/** Names of Minecraft accounts. */
+const ACCOUNT_NAME = /^[A-Za-z0-9_]{1,16}$/;
+
 /** Finds the game and connects to it. Repeats up to `handOvers` times, because the state may change in between. */
 async function handOver(
   hold: Hold,
@@ -111,7 +114,7 @@ async function verifyOnce(
   way: Parameters<typeof verify>[2],
   context: Context,
 ) {
-  if (!LEGAL_NAME.test(player.name)) throw new Kick('badName');
+  if (!ACCOUNT_NAME.test(player.name)) throw new Kick('badName');
   const serverId = context.routes.lookup(way.host)?.serverId ?? '';
   const release = context.limiter.hold(connection.ip, serverId);
   if (!release) throw new Kick('busy');

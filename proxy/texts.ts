@@ -2,7 +2,7 @@
 export const TEXTS = {
   unknown: 'There is no server of this name here. Ask its owner for its whole address.',
   gone: 'This server is no longer here.',
-  badName: 'This server is asleep, and only a player with an ordinary name can wake it.',
+  badName: 'This server is asleep, and your name has characters that cannot wake it: use letters and digits.',
   busy: 'Many players are waiting for this server already. Please try again in a moment.',
   tooFast: 'That was a lot of joining from your network. Please try again in half a minute.',
   comeBack: 'The server is waking up for you. Please join again in half a minute.',

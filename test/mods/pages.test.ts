@@ -8,6 +8,8 @@ import { modService, reachSlowly, status } from './bench.ts';
 test.after.always(closeBrowser);
 
 const PATH = '/servers/abc/mods';
+/** Where the page leads once a pack is asked for. An installation that takes seconds goes on behind it (`packing`). */
+const PACK_PRESSED = /^\/servers\/abc\/mods\?done=pack(ing)?$/;
 const LITHIUM = { projectId: 'Lithium', source: 'modrinth' };
 
 /** A sleeping server, on pages, whose registry is a local Modrinth. */
@@ -99,7 +101,7 @@ test('a pack says before what it does, and is installed; the page then tells how
   it.registry.project('Pack', [version], { project_type: 'modpack' });
   const found = await it.form('find', { query: '', kind: 'modpack', source: 'modrinth' });
   t.regex(found.text, /we back it up first.*instead of Vanilla 1\.21\.1/s);
-  t.is((await it.form('pack', { projectId: 'pack', source: 'modrinth' })).to, `${PATH}?done=pack`);
+  t.regex((await it.form('pack', { projectId: 'pack', source: 'modrinth' })).to ?? '', PACK_PRESSED);
   await reachSlowly(it, 'abc', 'hibernated');
   const page = await it.text();
   t.regex(page, /<bdi>pack<\/bdi> from Modrinth, version <code>pk1<\/code>/);
@@ -119,7 +121,7 @@ test('the newest version of a pack is of where the pack is from, also where that
   const form = /action="\/servers\/abc\/mods\/pack"[\s\S]*?<\/form>/.exec(text)?.[0] ?? '';
   const fields = [...form.matchAll(/name="(\w+)" value="(\w*)"/g)].map(([, name = '', value = '']) => [name, value]);
   const pressed = await it.submit(`${PATH}/pack`, Object.fromEntries(fields) as Record<string, string>);
-  t.is(pressed.headers.get('location'), `${PATH}?done=pack`);
+  t.regex(pressed.headers.get('location') ?? '', PACK_PRESSED);
   await it.until(() => it.engine.installs.length === 2);
   t.like((await it.servers.get('abc'))?.row, { modpackPlatform: 'ftb', modpackRef: '126' });
 });

@@ -251,6 +251,45 @@ for (const protocol of [5, 47, 767]) {
   });
 }
 
+const FORWARDED = `${HOST}\u0000198.51.100.7\u0000${'0'.repeat(32)}\u0000${'skin '.repeat(4_000)}`;
+
+test('a handshake with what a proxy in front forwards is held, and reaches the game byte for byte', async (t) => {
+  const game = await listener(t);
+  const proxied = await startProxy(t);
+  const { wishes, routes, port } = proxied;
+  const bytes = Buffer.concat([handshake(47, 'login', FORWARDED), loginStart('.Some Guy', false)]);
+  const asleep = await RawClient.open(t, port);
+  for (let at = 0; at < bytes.length; at += 700) asleep.send(bytes.subarray(at, at + 700));
+  const wish = await theWish(proxied);
+  t.is(wish.player.name, '.Some Guy');
+  routes.set(HOST, running(game));
+  wish.ready(game);
+  await until(() => asleep.received.includes('greeting'));
+  const awake = await RawClient.open(t, port);
+  awake.send(bytes, Buffer.from('more'));
+  await until(() => awake.received.includes('greeting'));
+  await until(() => game.heard[1]?.length === bytes.length + 4);
+  t.deepEqual(game.heard, [bytes, Buffer.concat([bytes, Buffer.from('more')])]);
+  t.is(wishes.length, 1);
+});
+
+test('no more than usual is read of a forwarded handshake for a host that no server has', async (t) => {
+  const { port } = await startProxy(t);
+  const client = await RawClient.open(t, port);
+  client.send(handshake(767, 'login', FORWARDED.replace(HOST, 'other.example.com')).subarray(0, 1024));
+  await client.gone();
+  t.is(client.received.length, 0);
+});
+
+test('names with the prefix or the spaces of a Bedrock player wake a server', async (t) => {
+  const { port, wishes } = await startProxy(t);
+  for (const name of ['.Some_Guy', '*Some_Guy', 'Some Guy 12', 'BE_Some-Guy']) {
+    await join(t, port, 47, name);
+    await until(() => wishes.some(({ player: { name: woken } }) => woken === name));
+  }
+  t.is(wishes.length, 4);
+});
+
 test('who cannot come in reads why', async (t) => {
   const proxied = await startProxy(t);
   const kicked = async (protocol: number, act?: (wish: Wish) => void, name = 'Notch'): Promise<unknown> => {
@@ -273,7 +312,7 @@ test('who cannot come in reads why', async (t) => {
     JSON.stringify(await kicked(5, ({ refuse }) => refuse(new Error('secret at 10.0.0.7')))),
     /could not be woken/,
   );
-  t.regex(JSON.stringify(await kicked(340, undefined, 'Bad Name')), /ordinary name/);
+  t.regex(JSON.stringify(await kicked(340, undefined, 'Bäd Name')), /letters and digits/);
   proxied.routes.set(HOST, route({ refusal: 'You are banned' }));
   t.deepEqual(await kicked(767), { text: 'You are banned' });
   t.deepEqual(await kicked(4), { text: 'You are banned' });

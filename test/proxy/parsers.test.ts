@@ -18,6 +18,7 @@ import { parseStatus } from '../../proxy/ping.ts';
 import { DEFAULT_TIMINGS } from '../../proxy/settings.ts';
 import { cleanText, plainText, toComponent, wordsOf } from '../../proxy/text.ts';
 import { type Fixture, fixtures } from './fixtures.ts';
+import { HOST, handshake } from './support.ts';
 
 /** Fails unless `act` ends well or with the codec's own error; tells which. */
 function attempt<T>(act: () => T): T | ProtocolError {
@@ -84,8 +85,10 @@ test('strings are bounded in characters, and by their announced bytes before tha
   t.throws(() => new FrameReader(Buffer.from([5, 65])).string(16), { instanceOf: ProtocolError });
 });
 
+const anyOpening = (bytes: Buffer): ReturnType<typeof readOpening> => readOpening(bytes, () => true);
+
 function checkFixture(t: ExecutionContext, { bytes, packets, expect }: Fixture): void {
-  const opening = throughEverySplit(t, bytes, readOpening);
+  const opening = throughEverySplit(t, bytes, anyOpening);
   if (opening.value.kind === 'legacyPing') {
     t.is(expect.intent, 'legacyPing');
     for (let length = 1; length < bytes.length; length++) t.false(readLegacyPing(bytes.subarray(0, length)).complete);
@@ -163,7 +166,7 @@ for (const version of [
 }
 
 test('garbage: every parser answers, asks for more or throws its own error', (t) => {
-  const parsers: Parse<unknown>[] = [readOpening, readStatusPacket, readLegacyLogin, (bytes) => readFrame(bytes, 4096)];
+  const parsers: Parse<unknown>[] = [anyOpening, readStatusPacket, readLegacyLogin, (bytes) => readFrame(bytes, 4096)];
   for (const protocol of [4, 47, 393, 758, 759, 760, 761, 764, 999])
     parsers.push((bytes) => readLoginStart(bytes, protocol));
   const noise = fc.uint8Array({ minLength: 1, maxLength: 80 });
@@ -186,7 +189,28 @@ test('garbage: every parser answers, asks for more or throws its own error', (t)
 test('other protocols are told from a handshake by their first bytes', (t) => {
   const heads = ['GET ', '\x16\x03', 'PROXY', '\r\n\r\n\0\r\nQUIT\n', 'SSH-2.0', '{"', '\x03\0\0\x13'];
   for (const head of heads)
-    t.true(attempt(() => readOpening(Buffer.from(head, 'latin1'))) instanceof ProtocolError, head);
+    t.true(attempt(() => anyOpening(Buffer.from(head, 'latin1'))) instanceof ProtocolError, head);
+});
+
+test('a forwarded handshake is read for a known host only, and refused before the rest of it arrives', (t) => {
+  const hosts: string[] = [];
+  const parse = (bytes: Buffer): ReturnType<typeof readOpening> =>
+    readOpening(bytes, (host) => hosts.push(host) > 0 && host === HOST);
+  const address = `${HOST}\u0000198.51.100.7\u0000${'0'.repeat(32)}\u0000${'s'.repeat(32_000)}`;
+  const bytes = handshake(767, 'login', address);
+  t.like(parse(bytes)?.value, { kind: 'handshake', serverAddress: address, raw: bytes });
+  t.is(parse(bytes.subarray(0, -1)), undefined);
+  t.deepEqual([...new Set(hosts)], [HOST]);
+  t.is(parse(bytes.subarray(0, FRAME_LIMIT.handshake - 1)), undefined, 'too little to judge');
+  const strangers = ['other.example.com\0', '\0', 'x', `${HOST}.`].map((head) => `${head}${'x'.repeat(2000)}`);
+  for (const stranger of strangers) {
+    const beginning = handshake(767, 'login', stranger).subarray(0, FRAME_LIMIT.handshake);
+    t.throws(() => parse(beginning), { instanceOf: ProtocolError }, stranger.slice(0, 20));
+  }
+  const tooLong = handshake(767, 'login', `${HOST}\0${'x'.repeat(32_767)}`);
+  t.throws(() => parse(tooLong), { instanceOf: ProtocolError, message: /characters/ });
+  const farTooLong = handshake(767, 'login', `${HOST}\0${'x'.repeat(98_500)}`);
+  t.throws(() => parse(farTooLong.subarray(0, 3)), { instanceOf: ProtocolError, message: /at most/ });
 });
 
 test('lookup keys', (t) => {
