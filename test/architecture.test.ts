@@ -448,6 +448,21 @@ test('comments put the subject first, in common words', (t) => {
   );
 });
 
+test('statements number their parameters in the order in which they appear, as SQLite binds them', (t) => {
+  for (const [file, text] of TEXTS) {
+    if (file.startsWith('test/')) continue;
+    for (const [literal] of text.matchAll(/`[^`]*`|'[^'\n]*'/g)) {
+      const numbers = [...literal.matchAll(/\$(\d+)/g)].map(([, number]) => Number(number));
+      const firsts = numbers.filter((number, index) => numbers.indexOf(number) === index);
+      t.deepEqual(
+        firsts,
+        firsts.toSorted((one, other) => one - other),
+        `${file}: ${literal}`,
+      );
+    }
+  }
+});
+
 test('machines ask neither the clock nor chance', (t) => {
   none(
     t,

@@ -2,9 +2,10 @@ import type { Socket } from 'node:net';
 import type { AuthContext, ServerChannel, Connection as SshConnection } from 'ssh2';
 import type { Clock } from '../kernel/clock.ts';
 import type { Log } from '../kernel/log.ts';
+import { MINUTE_MS } from '../kernel/units.ts';
 import type { SftpLimits } from './limits.ts';
 import { SftpSessionEnded } from './outbox.ts';
-import type { Guest } from './sign-in.ts';
+import type { AcceptedLogin, Guest } from './sign-in.ts';
 import { BadPacket } from './wire.ts';
 
 export interface ConnectionOptions {
@@ -27,6 +28,11 @@ export interface Link {
   onRequest: () => void;
 }
 
+/**
+ * How often a login is checked again. A change whose COMMIT was lost with the database's connection may hold although
+ * the service reported a failure and ended no session.
+ */
+const RECHECK_MS = MINUTE_MS;
 /** How long a client may take to fetch the last words. */
 const LAST_WORDS_MS = 1_000;
 /** Over a whole connection; one after the other, as clients that share a connection do. */
@@ -39,7 +45,7 @@ export class Connection implements Guest {
   readonly #ending = new AbortController();
   #ssh: SshConnection | undefined;
   #serverId: string | undefined;
-  #keyId: string | undefined;
+  #login: AcceptedLogin | undefined;
   #signingIn = false;
   #signedIn = false;
   #late = false;
@@ -73,7 +79,7 @@ export class Connection implements Guest {
 
   /** The public key that it was opened with. */
   get keyId(): string | undefined {
-    return this.#keyId;
+    return this.#login?.keyId;
   }
 
   get signedIn(): boolean {
@@ -94,9 +100,9 @@ export class Connection implements Guest {
     this.#serverId = serverId;
   }
 
-  admit(serverId: string, keyId?: string): boolean {
-    this.#keyId = keyId;
-    return !this.#ending.signal.aborted && this.#options.admit(serverId, keyId);
+  admit(login: AcceptedLogin): boolean {
+    this.#login = login;
+    return !this.#ending.signal.aborted && this.#options.admit(login.serverId, login.keyId);
   }
 
   /** The client has said what it is: what it does from now on comes from `ssh`. */
@@ -158,14 +164,22 @@ export class Connection implements Guest {
     this.#signedIn = true;
     this.#lastRequestAt = clock.now();
     this.#cancelTimer();
-    this.#watchIdle();
+    this.#watch();
   }
 
-  #watchIdle(): void {
-    const { clock, limits } = this.#options;
+  /** Ends the connection when it is idle, and when its login has become invalid although nothing called `end`. */
+  #watch(): void {
+    const { clock, limits, log } = this.#options;
     const idleAt = this.#lastRequestAt + limits.idleMs;
     if (idleAt <= clock.now()) return void this.end();
-    this.#cancelTimer = clock.at(idleAt, () => this.#watchIdle());
+    this.#cancelTimer = clock.at(Math.min(idleAt, clock.now() + RECHECK_MS), () => {
+      this.#watch();
+      this.#login!.isValid().then(
+        (isValid) => void (isValid || this.end()),
+        (error: unknown) =>
+          log.warn({ err: error, server: this.#serverId }, 'an SFTP login could not be checked again'),
+      );
+    });
   }
 
   #serve(channel: ServerChannel): void {

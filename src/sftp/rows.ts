@@ -51,6 +51,6 @@ export async function putSftpUser(tx: Tx, row: SftpUserRow): Promise<void> {
 
 /** Forgets the password; the name stays the server's. */
 export async function clearSftpPassword(tx: Tx, serverId: string, at: number): Promise<void> {
-  const sql = `UPDATE "sftp_users" SET "passwordHash" = '', "changedAt" = $2 WHERE "serverId" = $1`;
-  await tx.run(sql, [serverId, at]);
+  const sql = `UPDATE "sftp_users" SET "passwordHash" = '', "changedAt" = $1 WHERE "serverId" = $2`;
+  await tx.run(sql, [at, serverId]);
 }

@@ -109,7 +109,7 @@ class SftpServer implements Sftp {
     const answering = createSignIn({
       clock,
       limits,
-      findServer: (login) => findSftpServer(store, login),
+      findServer: (username, passwordHash) => findSftpServer(store, username, passwordHash),
       findKeyed: (username, fingerprint) => findKeyedSftpUser(store, username, fingerprint),
     });
     this.#ssh = new ssh2.Server(

@@ -1,40 +1,49 @@
 import type { AuthContext, AuthenticationType, PasswordAuthContext, PublicKeyAuthContext } from 'ssh2';
 import type { Clock } from '../kernel/clock.ts';
+import { hashToken } from '../kernel/ids.ts';
 import { backoff, createSlidingLog } from '../kernel/limits/sliding-log.ts';
 import { sleep } from '../kernel/sleep.ts';
 import type { SftpLimits } from './limits.ts';
 import { readSshKey, sshFingerprint } from './ssh-keys.ts';
-import type { SftpLogin } from './users.ts';
 
-/** How many answers a client gets of any kind, those to questions after methods among them. */
+/** Most answers of any kind, including those that list the methods. */
 const MOST_ANSWERS = 10;
 const METHODS: AuthenticationType[] = ['publickey', 'password'];
 const NAME = /^([a-z0-9-]{1,40})\.[a-z0-9]{8}$/;
 
 export interface SignInOptions {
-  /** The server that a login is for; undefined where it is for none. */
-  findServer: (login: SftpLogin) => Promise<string | undefined>;
-  /** The server that a name and a public key's fingerprint are for, and the key's id. */
+  /** Returns the id of the server that a name and the hash of its password open. */
+  findServer: (username: string, passwordHash: string) => Promise<string | undefined>;
+  /** Returns the server that a name and a public key's fingerprint open, and the key's id. */
   findKeyed: (username: string, fingerprint: string) => Promise<{ serverId: string; keyId: string } | undefined>;
   clock: Clock;
   limits: Pick<SftpLimits, 'tries' | 'refusalDelayMs' | 'address' | 'name'>;
+}
+
+/** A login that was accepted. */
+export interface AcceptedLogin {
+  serverId: string;
+  /** The public key used; undefined after a password. */
+  keyId?: string;
+  /** Reads from the store whether the login would still be accepted. */
+  isValid(): Promise<boolean>;
 }
 
 /** The client that wants to sign in. */
 export interface Guest {
   /** The key of limits by address. */
   address: string;
-  /** They name this server: told before it is known whether they may. */
+  /** Called with the server that the client names, before its login is checked. */
   claim(serverId: string): void;
-  /** They have proved that they may, with a key where one is named: whether there is still a place. */
-  admit(serverId: string, keyId?: string): boolean;
+  /** Called when the login is right. Returns false if there is no place left for the client. */
+  admit(login: AcceptedLogin): boolean;
   end(): Promise<void>;
 }
 
 /**
- * Checks passwords and the owners' public keys, the two ways to sign in. Whatever is wrong with a password (the name, the
- * password, too many tries) is answered alike and as late, so that nothing can be learnt from it; how often it may be wrong is
- * limited by connection, address and name. Gives what answers one guest; it rejects where the passwords cannot be read.
+ * Checks passwords and the owners' public keys, the two ways to sign in. All wrong logins (name, password, too many
+ * tries) get the same answer after the same time, and are limited by connection, address and name. Returns a function
+ * that creates the answers to one guest; they reject if the store cannot be read.
  */
 export function createSignIn({ findServer, findKeyed, clock, limits }: SignInOptions) {
   const byAddress = createSlidingLog(backoff(limits.address), clock);
@@ -50,10 +59,10 @@ export function createSignIn({ findServer, findKeyed, clock, limits }: SignInOpt
       // The first question of most clients is which methods there are.
       if (context.method !== 'password') return context.reject(METHODS);
       if (++tries > limits.tries) return guest.end();
-      const serverId = await serverOf(context);
-      if (serverId !== undefined && guest.admit(serverId)) return context.accept();
+      const login = await loginOf(context);
+      if (login && guest.admit(login)) return context.accept();
       await sleep(clock, limits.refusalDelayMs);
-      if (serverId === undefined && tries < limits.tries) context.reject(METHODS);
+      if (!login && tries < limits.tries) context.reject(METHODS);
       else await guest.end();
     };
 
@@ -75,20 +84,23 @@ export function createSignIn({ findServer, findKeyed, clock, limits }: SignInOpt
       const verified: unknown = key.verify(blob, signature, hashAlgo);
       if (verified !== true) return context.reject(METHODS);
       guest.claim(found.serverId);
-      const admitted = guest.admit(found.serverId, found.keyId);
-      // Once more: from here on the removal of the key finds this connection; it may have looked before.
-      if (admitted && (await findKeyed(username, fingerprint))?.keyId === found.keyId) context.accept();
+      const isValid = async (): Promise<boolean> => (await findKeyed(username, fingerprint))?.keyId === found.keyId;
+      const admitted = guest.admit({ ...found, isValid });
+      // From here on, removing the key ends this connection. It may have been removed just before.
+      if (admitted && (await isValid())) context.accept();
       else await guest.end();
     }
 
-    async function serverOf({ username, password }: PasswordAuthContext): Promise<string | undefined> {
+    async function loginOf({ username, password }: PasswordAuthContext): Promise<AcceptedLogin | undefined> {
       const claimed = NAME.exec(username)?.[1];
       const attempts = [byAddress.take(guest.address), ...(claimed === undefined ? [] : [byName.take(username)])];
       if (claimed === undefined || attempts.some(({ waitMs }) => waitMs > 0)) return undefined;
       guest.claim(claimed);
-      if ((await findServer({ username, password })) !== claimed) return undefined;
+      const hash = hashToken(password);
+      const isValid = async (): Promise<boolean> => (await findServer(username, hash)) === claimed;
+      if (!(await isValid())) return undefined;
       for (const { giveBack } of attempts) giveBack();
-      return claimed;
+      return { serverId: claimed, isValid };
     }
   };
 }

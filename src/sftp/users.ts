@@ -41,10 +41,10 @@ export async function revokeSftpLogin(tx: Tx, serverId: string, at: number): Pro
   await clearSftpPassword(tx, serverId, at);
 }
 
-/** The server that a name and password are for; undefined where they are for none, which takes as long. */
-export async function findSftpServer(db: Sql, { username, password }: SftpLogin): Promise<string | undefined> {
+/** Returns the id of the server that a name and the hash of a password open. Takes as long if they open none. */
+export async function findSftpServer(db: Sql, username: string, passwordHash: string): Promise<string | undefined> {
   const user = await getActiveSftpUser(db, username);
   const expected = Buffer.from(user?.passwordHash || NOBODY);
-  const isRight = timingSafeEqual(Buffer.from(hashToken(password)), expected);
+  const isRight = timingSafeEqual(Buffer.from(passwordHash), expected);
   return isRight ? user?.serverId : undefined;
 }

@@ -13,6 +13,8 @@ import type { People } from '../../src/people/people.ts';
 import { insertUser } from '../../src/people/rows.ts';
 import { MOST_SSH_KEYS, addSshKey, removeSshKey, sshKeysOf } from '../../src/sftp/ssh-keys.ts';
 import { isHere } from '../support/needs.ts';
+import { revokeSftpLogin } from '../../src/sftp/users.ts';
+import { fakeClock } from '../fakes/clock.ts';
 import { addPerson } from '../support/store.ts';
 import { type SftpUnderTest, connect, openSftp, openssh, startSftp } from './support.ts';
 
@@ -131,6 +133,20 @@ test('with a key that is removed nobody comes in, and what was open with it ends
   t.is(it.sftp.sessions('lobby'), 1);
   stays.end();
   t.is((await sshKeysOf(it.store, it.owner)).map((key) => key.id).join(), keptId);
+});
+
+test('a session ends within a minute when its login is void, even if the service was not told', async (t) => {
+  const clock = fakeClock(Date.now());
+  const it = await startSftp(t, { clock });
+  const client = await connect(t, it);
+  await openSftp(client);
+  const closed = new Promise<void>((resolve) => void client.once('close', () => resolve()));
+  await clock.advance(60_000);
+  t.is(it.sftp.sessions('lobby'), 1, 'its password is right');
+  await it.store.write((tx) => revokeSftpLogin(tx, 'lobby', 2));
+  await clock.advance(60_000);
+  await closed;
+  t.is(it.sftp.sessions('lobby'), 0);
 });
 
 test.runIf(isHere('openssh'))('OpenSSH signs in with a key', async (t) => {
