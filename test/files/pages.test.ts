@@ -8,6 +8,7 @@ const AT = '/servers/castle/files';
 interface FilePages extends PanelUnderTest {
   put: (path: string, content?: string | Buffer) => void;
   see: (path: string) => string;
+  bytes: (path: string) => Buffer;
   names: (path?: string) => string[];
   send: (form: string, fields?: Record<string, string> | [string, string][], path?: string) => Promise<Response>;
 }
@@ -24,6 +25,7 @@ async function castle(t: ExecutionContext): Promise<FilePages> {
       writeFileSync(join(root, path), content);
     },
     see: (path) => readFileSync(join(root, path), 'utf8'),
+    bytes: (path) => readFileSync(join(root, path)),
     names: (path = '') => readdirSync(join(root, path)).filter((name) => !name.startsWith('.')),
     send: (form, fields = {}, path = '') =>
       fetch(`${it.origin}${AT}/${form}${path === '' ? '' : `?path=${encodeURIComponent(path)}`}`, {
@@ -145,6 +147,11 @@ function field(text: string, name: string): string {
   return new RegExp(`name="${name}" value="([^"]*)"`).exec(text)?.[1] ?? '';
 }
 
+/** The hidden fields of the editor's form. */
+function formOf(text: string): Record<string, string> {
+  return Object.fromEntries(['version', 'ends', 'encoding'].map((name) => [name, field(text, name)]));
+}
+
 test('a text is edited: its line ends are kept, and what is no text or too long is only to be downloaded', async (t) => {
   const it = await castle(t);
   it.put('unix.yml', '\na: <b>\n');
@@ -152,7 +159,7 @@ test('a text is edited: its line ends are kept, and what is no text or too long 
   const unix = (await it.get(`${AT}/edit?path=unix.yml`)).text;
   t.regex(unix, /autocomplete="off">\n\na: &lt;b&gt;\n<\/textarea/);
   const save = (path: string, text: string, content: string) =>
-    it.send('edit/save', { content, version: field(text, 'version'), ends: field(text, 'ends') }, path);
+    it.send('edit/save', { ...formOf(text), content }, path);
   t.is(
     (await save('unix.yml', unix, 'b: 1\r\nc: 2\r\n')).headers.get('location'),
     `${AT}/edit?path=unix.yml&done=saved`,
@@ -165,14 +172,40 @@ test('a text is edited: its line ends are kept, and what is no text or too long 
   await save('new/one.toml', fresh, 'x = 1');
   t.is(it.see('new/one.toml'), 'x = 1');
   it.put('binary.txt', Buffer.from([1, 0, 2]));
-  it.put('latin.txt', Buffer.from([0x61, 0xe4]));
   it.put('long.txt', 'x'.repeat(600_000));
   t.regex((await it.get(`${AT}/edit?path=binary.txt`)).text, /This is not a text file/);
-  t.regex((await it.get(`${AT}/edit?path=latin.txt`)).text, /This is not a text file/);
   t.regex((await it.get(`${AT}/edit?path=long.txt`)).text, /too large to edit here/);
   const whole = 'ä'.repeat(250_000);
   t.is((await save('unix.yml', (await it.get(`${AT}/edit?path=unix.yml`)).text, whole)).status, 303);
   t.is(it.see('unix.yml'), whole);
+});
+
+test('a text keeps its encoding: ISO 8859-1, UTF-16, and a byte order mark of UTF-8', async (t) => {
+  const it = await castle(t);
+  const files: Record<string, [before: Buffer, shown: string, after: Buffer]> = {
+    'latin.txt': [Buffer.from('Caf\u00e9 \u0099', 'latin1'), 'Café \u0099', Buffer.from('é!', 'latin1')],
+    'little.txt': [Buffer.from('\ufeffłódź\r\n', 'utf16le'), '\ufeffłódź\n', Buffer.from('é!', 'utf16le')],
+    'big.txt': [Buffer.from('\ufeffłódź', 'utf16le').swap16(), '\ufeffłódź', Buffer.from('é!', 'utf16le').swap16()],
+    'marked.txt': [Buffer.from('\ufeffłódź'), '\ufeffłódź', Buffer.from('é!')],
+  };
+  for (const [path, [before, shown, after]] of Object.entries(files)) {
+    it.put(path, before);
+    const { text } = await it.get(`${AT}/edit?path=${path}`);
+    t.true(text.includes(`>\n${shown}</textarea>`), path);
+    await it.send('edit/save', { ...formOf(text), content: shown }, path);
+    t.deepEqual(it.bytes(path), before, path);
+    const { text: again } = await it.get(`${AT}/edit?path=${path}`);
+    await it.send('edit/save', { ...formOf(again), content: 'é!' }, path);
+    t.deepEqual(it.bytes(path), after, path);
+  }
+  const { text } = await it.get(`${AT}/edit?path=latin.txt`);
+  const refused = await it.send('edit/save', { ...formOf(text), content: 'łódź' }, 'latin.txt');
+  t.is(refused.status, 400);
+  const page = await refused.text();
+  t.regex(page, /role="alert">This file is in ISO 8859-1, which has no “ł”/);
+  t.regex(page, /łódź<\/textarea>/);
+  it.put('odd.txt', Buffer.from([0xff, 0xfe, 0x00, 0xd8]));
+  t.regex((await it.get(`${AT}/edit?path=odd.txt`)).text, /This is not a text file/);
 });
 
 test('who saves what somebody else changed meanwhile sees both texts, and then decides', async (t) => {

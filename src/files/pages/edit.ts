@@ -29,7 +29,10 @@ export function mountEdit(panel: Panel): void {
     show: editPage,
     forms: {
       async save(request, form) {
-        const content = contentOf(form.get('content') ?? '', form.get('ends') ?? '').toString('base64');
+        const content = contentOf(form.get('content') ?? '', {
+          ends: form.get('ends'),
+          encoding: form.get('encoding'),
+        }).toString('base64');
         const ifVersion = form.get('version') ?? 'none';
         await request.call('WriteFile', { id: request.server.id }, { path: pathOf(request), content, ifVersion });
         return 'saved';
@@ -61,7 +64,7 @@ async function read({ call, server }: ServerRequest, path: string): Promise<Foun
     return textOf(await call('ReadFile', { id: server.id }, { path }), MOST_EDITED_BYTES);
   } catch (error) {
     if (!(error instanceof StatusError)) throw error;
-    if (error.reason === 'PATH_NOT_FOUND') return { text: '', version: 'none', ends: 'lf' };
+    if (error.reason === 'PATH_NOT_FOUND') return { text: '', version: 'none', ends: 'lf', encoding: 'utf-8' };
     if (error.reason === 'NOT_A_FILE') return { why: 'folder' };
     throw error;
   }
@@ -93,6 +96,7 @@ function editor(request: ServerRequest, path: string, found: Text): Html {
   return html`${found.version === 'none' && !typed && html`<p class="soft">This file doesn’t exist yet. Saving creates it.</p>`}
     <form method="post" action="${actionOf(request, 'save')}" data-editor data-keep id="editor">
       ${csrfField(request.csrf)}${hidden('version', found.version)}${hidden('ends', typed?.get('ends') ?? found.ends)}
+      ${hidden('encoding', typed?.get('encoding') ?? found.encoding)}
       <label for="content">${isConflict ? 'Your text' : 'Text'}</label>
       <div class="sheet" data-language="${language}">
         <pre aria-hidden="true" data-layer></pre>

@@ -1,34 +1,63 @@
+import { isUtf8 } from 'node:buffer';
 import type { ReplyOf } from '../../http/calls.ts';
+import { isUtf16 } from '../../kernel/decode-text.ts';
+import { StatusError } from '../../kernel/status.ts';
 
 /** A text to edit. `version` is `none` for a new file. The text has LF line ends; `ends` are those of the file. */
 export interface Text {
   text: string;
   version: string;
   ends: 'lf' | 'crlf';
+  /** Old games write ISO 8859-1, some Windows programs UTF-16. A byte order mark is part of the text, as U+FEFF. */
+  encoding: 'utf-8' | 'utf-16le' | 'utf-16be' | 'latin1';
 }
 
 /** A file opened for editing, or the reason why it cannot be. */
 export type Found = Text | { why: 'binary' | 'large' | 'folder' };
 
-/** Returns a file's content as text if all of it is valid UTF-8, because only that can be saved unchanged. */
+/** Control characters that no text has, except for the escapes that colour a log. */
+const BINARY = /[^\P{Cc}\s\u0080-\u009F]/u;
+const ESCAPE = '\u001B';
+
+/** Returns a file's content as text, if every byte of it can be saved unchanged. */
 export function textOf({ content, truncated, version }: ReplyOf<'ReadFile'>, mostBytes: number): Found {
   const bytes = Buffer.from(content, 'base64');
-  if (bytes.includes(0)) return { why: 'binary' };
-  if (truncated || bytes.length > mostBytes) return { why: 'large' };
-  try {
-    const text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
-    const all = text.match(/\n/g)?.length ?? 0;
-    const windows = text.match(/\r\n/g)?.length ?? 0;
-    return { text: text.replaceAll('\r\n', '\n'), version, ends: windows * 2 > all ? 'crlf' : 'lf' };
-  } catch {
-    return { why: 'binary' };
-  }
+  if (truncated || bytes.length > mostBytes) return { why: bytes.includes(0) && !isUtf16(bytes) ? 'binary' : 'large' };
+  const encoding = encodingOf(bytes);
+  const text = decode(bytes, encoding);
+  if (text === undefined || BINARY.test(text.replaceAll(ESCAPE, ''))) return { why: 'binary' };
+  const all = text.match(/\n/g)?.length ?? 0;
+  const windows = text.match(/\r\n/g)?.length ?? 0;
+  return { text: text.replaceAll('\r\n', '\n'), version, ends: windows * 2 > all ? 'crlf' : 'lf', encoding };
 }
 
 /**
- * Returns a form's text as bytes with the file's line ends. Forms send CRLF (HTML §4.10.22.4), whatever the text had.
+ * Returns a form's text as bytes with the file's line ends and encoding. Forms send CRLF (HTML §4.10.22.4), whatever the
+ * text had. INVALID_ARGUMENT NOT_IN_ENCODING for a character that the encoding does not have.
  */
-export function contentOf(text: string, ends: string): Buffer {
+export function contentOf(text: string, { ends, encoding }: Record<'ends' | 'encoding', string | null>): Buffer {
   const plain = text.replaceAll(/\r\n?/g, '\n');
-  return Buffer.from(ends === 'crlf' ? plain.replaceAll('\n', '\r\n') : plain);
+  const whole = ends === 'crlf' ? plain.replaceAll('\n', '\r\n') : plain;
+  if (encoding === 'utf-16le') return Buffer.from(whole, 'utf16le');
+  if (encoding === 'utf-16be') return Buffer.from(whole, 'utf16le').swap16();
+  if (encoding !== 'latin1') return Buffer.from(whole);
+  const foreign = /[^\0-\u00ff]/u.exec(whole)?.[0];
+  if (foreign === undefined) return Buffer.from(whole, 'latin1');
+  const sentence = `This file is in ISO 8859-1, which has no “${foreign}”. Write it as an escape (\\u0142), or leave it out.`;
+  throw new StatusError('INVALID_ARGUMENT', 'NOT_IN_ENCODING', sentence);
+}
+
+function encodingOf(bytes: Buffer): Text['encoding'] {
+  if (isUtf16(bytes)) return bytes[0] === 0xff ? 'utf-16le' : 'utf-16be';
+  return isUtf8(bytes) ? 'utf-8' : 'latin1';
+}
+
+function decode(bytes: Buffer, encoding: Text['encoding']): string | undefined {
+  // The decoder's `latin1` is Windows-1252, which lacks five bytes.
+  if (encoding === 'latin1') return bytes.toString('latin1');
+  try {
+    return new TextDecoder(encoding, { fatal: true, ignoreBOM: true }).decode(bytes);
+  } catch {
+    return undefined;
+  }
 }
