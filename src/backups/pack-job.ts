@@ -13,6 +13,8 @@ export interface Archive {
   treeBytes: number;
   /** In hex. */
   sha256: string;
+  /** A note for the backup's owner about what the archive lacks; '' if it is complete. */
+  note: string;
 }
 
 export interface PackInput {
@@ -40,7 +42,9 @@ export const packTree = job(
   async function* packTree({ hasTree, key }: PackInput): AsyncGenerator<PackStep> {
     const hash = createHash('sha256');
     let [sizeBytes, treeBytes] = [0, 0];
-    const tar = tarOf(hasTree ? readTree(TREE) : [], (bytes) => (treeBytes += bytes));
+    let [links, firstLink] = [0, ''];
+    const onLink = (path: string): void => void (links++ === 0 && (firstLink = path));
+    const tar = tarOf(hasTree ? readTree(TREE, onLink) : [], (bytes) => (treeBytes += bytes));
     async function* counted(): AsyncGenerator<Buffer> {
       for await (const chunk of compressed(tar)) {
         sizeBytes += chunk.length;
@@ -52,6 +56,16 @@ export const packTree = job(
       yield { bytes: piece.length, treeBytes };
       writeFileSync(ARCHIVE, piece);
     }
-    yield { bytes: 0, treeBytes, archive: { sizeBytes, treeBytes, sha256: hash.digest('hex') } };
+    yield {
+      bytes: 0,
+      treeBytes,
+      archive: { sizeBytes, treeBytes, sha256: hash.digest('hex'), note: linksNote(links, firstLink) },
+    };
   },
 );
+
+function linksNote(count: number, first: string): string {
+  if (count === 0) return '';
+  const which = count === 1 ? `The symbolic link ${first} is` : `${count} symbolic links (${first} and others) are`;
+  return `${which} not in this backup, nor are the files behind. Move these files into the server’s folder to back them up.`;
+}

@@ -35,10 +35,11 @@ export interface ReadEntry {
  * A data root as a backup holds it: without what is hidden in it, but for this service's lists, and with the secrets of
  * `server.properties` starred out (`secrets.ts`). For a worker that has the root as an open descriptor: each call blocks,
  * which takes a tenth of the computing time of `walk` (`tree.ts`). The rules are those of `walk` too: each directory before
- * what is in it, no link is followed, what vanishes meanwhile is passed over. FAILED_PRECONDITION TREE_TOO_DEEP.
+ * what is in it, no link is followed, what vanishes meanwhile is passed over. Calls `onLink` with the path of each
+ * symbolic link. FAILED_PRECONDITION TREE_TOO_DEEP.
  */
-export function* readTree(root: number): Generator<ReadEntry> {
-  for (const met of walkNow(root)) {
+export function* readTree(root: number, onLink: (path: string) => void = () => {}): Generator<ReadEntry> {
+  for (const met of walkNow(root, onLink)) {
     if (met.stats) yield { ...attributesOf(met, met.stats), kind: 'directory', sizeBytes: 0, read: () => 0 };
     else {
       const fd = openIfThere(met, O_RDONLY);
@@ -72,7 +73,7 @@ interface Level {
   bytes: Buffer | undefined;
 }
 
-function* walkNow(root: number): Generator<Met> {
+function* walkNow(root: number, onLink: (path: string) => void): Generator<Met> {
   const levels: Level[] = [{ fd: root, names: namesOf(root), path: '', bytes: undefined }];
   try {
     for (let level = levels.at(-1); level !== undefined; level = levels.at(-1)) {
@@ -83,9 +84,11 @@ function* walkNow(root: number): Generator<Met> {
         continue;
       }
       const isDirectory = found.isDirectory();
-      if (!isDirectory && !found.isFile()) continue;
+      const isLink = found.isSymbolicLink();
+      if (!isDirectory && !isLink && !found.isFile()) continue;
       const met = meet(level, found.name, levels.length === 1);
-      if (met === undefined) continue;
+      if (met && isLink) onLink(met.path);
+      if (met === undefined || isLink) continue;
       if (levels.length > MAX_LEVELS) throw tooDeep(met.path, MAX_LEVELS);
       const inside = isDirectory ? openIfThere(met, O_RDONLY | O_DIRECTORY) : undefined;
       if (inside === undefined) {

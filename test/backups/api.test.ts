@@ -1,5 +1,5 @@
 import { createHash, randomBytes } from 'node:crypto';
-import { mkdir, readdir, rm, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, rm, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import test from 'ava';
 import { emptyBackup, insertBackup } from '../../src/backups/rows.ts';
@@ -115,6 +115,9 @@ test('the log tells that the world is written where the console gave up; silence
 test('a core that knows no save commands, or takes none at all, is archived all the same, with a note', async (t) => {
   const it = await running(t);
   t.is((await backUp(it, 'lobby')).note, '');
+  await symlink('/nowhere', join(it.dataDir, 'servers/lobby/world_on_another_disk'));
+  t.regex((await backUp(it, 'lobby')).note, /^The symbolic link world_on_another_disk is not in this backup/);
+  await rm(join(it.dataDir, 'servers/lobby/world_on_another_disk'));
   const answer = it.games.run.bind(it.games);
   const replies = (reply: string) => {
     it.games.run = async (address, password, command) => {
@@ -127,7 +130,7 @@ test('a core that knows no save commands, or takes none at all, is archived all 
   replies('');
   const { id } = await it.ok('POST', '/v1/servers/lobby/backups');
   const flushes = () => it.games.commands.filter((each) => each.includes('flush')).length;
-  await it.until(() => flushes() === 3);
+  await it.until(() => flushes() === 4);
   t.is((await find(it, 'lobby', id as string))?.state, 'running', 'it is waited for');
   await it.passUntil(async () => (await find(it, 'lobby', id as string))?.state !== 'running', 5_000);
   t.like(await ended(it, 'lobby', id as string), { state: 'ready', error: '' });

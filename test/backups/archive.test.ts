@@ -79,6 +79,16 @@ test('an archive gives back what went into it: odd names, empty files and folder
   t.deepEqual(after, before);
 });
 
+test('an archive notes the symbolic links that it leaves out, such as a world on another disk', async (t) => {
+  const [from, to] = [await folder(t), await folder(t)];
+  await plant(from, { 'server.properties': '' });
+  t.is((await archive(from, join(to, 'a.tar.zst'))).note, '');
+  await symlink(to, join(from, 'world'));
+  t.regex((await archive(from, join(to, 'a.tar.zst'))).note, /^The symbolic link world is not in this backup/);
+  await symlink(to, join(from, 'other'));
+  t.regex((await archive(from, join(to, 'a.tar.zst'))).note, /^2 symbolic links \((world|other) and others\) are not/);
+});
+
 /** Makes folders one below the other, step by step as a game would: no path of all of them can be named. */
 async function dug(root: string, name: string, levels: number): Promise<void> {
   const dig = `
