@@ -1,5 +1,13 @@
 import type { Address } from '../kernel/address.ts';
 
+/**
+ * Ports of a game, its console and its management inside a container. They are fixed, because each container has its own
+ * address and publishes none of them.
+ */
+export const GAME_PORT = 25_565;
+export const RCON_PORT = 25_575;
+export const MANAGEMENT_PORT = 25_585;
+
 /** A port of a game that is open to the outside on this machine. */
 export interface PublishedPort {
   hostPort: number;

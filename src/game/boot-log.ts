@@ -1,4 +1,5 @@
 import type { StartupPhase } from '../../machines/server-types.ts';
+import { isBukkit } from './cores.ts';
 import { type GameLine, fromServerThread, readGameLine, spoken } from './diagnosis/line.ts';
 
 /** The progress of a start. */
@@ -37,11 +38,6 @@ const MAX_PERCENT_BY_TIME = 95;
 /** Neither does a finished spawn area, because plugins start after it. */
 const MAX_PERCENT_BY_LOG = 99;
 
-/** Cores that prepare overworld, nether and end in sequence, each counting from 0. */
-const BUKKIT_CORES = new Set(
-  'bukkit craftbukkit spigot paper purpur pufferfish leaf folia canyon magma mohist arclight ketting'.split(' '),
-);
-
 const DONE = /^Done \(\d{1,6}[.,]\d{1,4}s\)!/;
 const RCON = /^RCON running on \S{1,64}:\d{1,5}$/;
 const SPAWN_PERCENT = /^Preparing spawn area(?: for world \S{1,80})?: (\d{1,3})%/;
@@ -67,7 +63,8 @@ export function saysReady(text: string): boolean {
  * and elapsed over expected time, which covers cores and versions that log no percentages.
  */
 export function createBootLog({ core, expectedMs, startedAt }: BootLogOptions): BootLog {
-  const dimensions = BUKKIT_CORES.has(core.toLowerCase()) ? 3 : 1;
+  // Bukkit's prepare overworld, nether and end in sequence, each counting from 0.
+  const dimensions = isBukkit(core) ? 3 : 1;
   let phase: StartupPhase = 'starting';
   let percent = 0;
   let dimension = -1;

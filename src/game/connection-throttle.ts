@@ -1,6 +1,6 @@
+import { isBukkit } from './cores.ts';
 import { join } from 'node:path';
 import type { FileOwner } from '../kernel/atomic-file.ts';
-import { BUKKIT_CORES } from './container.ts';
 import { readPlain, writePlain } from './plain-files.ts';
 
 const SETTING = /^([ \t]+connection-throttle:)[^\n]*$/m;
@@ -12,7 +12,7 @@ const SETTING = /^([ \t]+connection-throttle:)[^\n]*$/m;
  * missing entries.
  */
 export async function liftConnectionThrottle(dataDir: string, type: string, owner?: FileOwner): Promise<void> {
-  if (!BUKKIT_CORES.has(type)) return;
+  if (!isBukkit(type)) return;
   const path = join(dataDir, 'bukkit.yml');
   const was = await readPlain(path);
   const text = withoutThrottle(was);

@@ -1,54 +1,11 @@
 import { isAbsolute } from 'node:path';
-import { EngineError, type GameSpec, type PublishedPort } from '../engines/engine.ts';
+import { EngineError, GAME_PORT, type GameSpec, type PublishedPort, RCON_PORT } from '../engines/engine.ts';
 import { heapMb } from '../engines/java-heap.ts';
-import { buildEnv } from './build-pins.ts';
-import { arclightLoader } from './core-versions.ts';
+import { CORES, CUSTOM, SANDBOX, arclightLoader } from './cores.ts';
+import { buildEnv } from './installed-build.ts';
 import { javaFor, javaRange } from './java-version.ts';
 import { modpackEnv } from './modpack-env.ts';
 import type { OwnerSettings } from './settings.ts';
-
-/** The core built into Dormouse: a small game server without downloads. */
-export const SANDBOX = 'sandbox';
-
-/** A core uploaded by its owner as `server.jar`. */
-export const CUSTOM = 'custom';
-
-/**
- * The values of a server's `type`: the sandbox, `custom`, and the types of the game image whose version is a Minecraft
- * version.
- */
-export const CORES: readonly string[] = [
-  SANDBOX,
-  'vanilla',
-  'paper',
-  'purpur',
-  'pufferfish',
-  'leaf',
-  'folia',
-  'spigot',
-  'fabric',
-  'quilt',
-  'forge',
-  'neoforge',
-  'mohist',
-  'magma',
-  'arclight',
-  'ketting',
-  CUSTOM,
-];
-
-/** Cores based on Bukkit, which run its plugins. */
-export const BUKKIT_CORES: ReadonlySet<string> = new Set(
-  CORES.filter((core) => ![SANDBOX, CUSTOM, 'vanilla', 'fabric', 'quilt', 'forge', 'neoforge'].includes(core)),
-);
-
-/**
- * Ports of a game, its console and its management port inside a container. They can be fixed because they are not
- * published, and each container has its own address.
- */
-export const GAME_PORT = 25_565;
-export const RCON_PORT = 25_575;
-export const MANAGEMENT_PORT = 25_585;
 
 /** Seconds the image waits for the game after SIGTERM before it kills it; an engine's grace must be longer. */
 const STOP_SECONDS = 90;

@@ -1,6 +1,6 @@
+import { SANDBOX } from './cores.ts';
 import type { TrustedWithCode } from '../engines/process/confined.ts';
 import { StatusError } from '../kernel/status.ts';
-import { SANDBOX } from './container.ts';
 
 /**
  * Rules on which servers can run which cores. Every core but the sandbox runs jars, plugins and mods uploaded by its

@@ -1,4 +1,4 @@
-import { SANDBOX } from './container.ts';
+import { SANDBOX } from './cores.ts';
 
 /**
  * Address of Mojang's End User Licence Agreement for Minecraft. It has no version numbers: an acceptance has a date.

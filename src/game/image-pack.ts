@@ -1,7 +1,7 @@
+import { CORES, CUSTOM, SANDBOX } from './cores.ts';
 import { textIfThere } from '../jail/if-there.ts';
 import { type Jail, openJail } from '../jail/jail.ts';
 import { KIB } from '../kernel/units.ts';
-import { CORES, CUSTOM, SANDBOX } from './container.ts';
 import { type InstallerReading, saidByInstaller } from './installer-files.ts';
 import { MINECRAFT_VERSION } from './minecraft-version.ts';
 import type { PackSoftware, PackRef } from './settings.ts';

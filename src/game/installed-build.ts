@@ -4,8 +4,12 @@ import { type Jail, openJail } from '../jail/jail.ts';
 import type { FileOwner } from '../kernel/atomic-file.ts';
 import { StatusError } from '../kernel/status.ts';
 import { KIB } from '../kernel/units.ts';
-import { type BuildOf, type BuildPin, buildPin } from './build-pins.ts';
+import { type BuildPin, coreOf } from './cores.ts';
 import { type InstallerReading, saidByInstaller } from './installer-files.ts';
+import type { OwnerSettings } from './settings.ts';
+
+/** The part of a row that decides whether a build fits. */
+type BuildOf = Pick<OwnerSettings, 'type' | 'version' | 'modpackPlatform'>;
 
 /** Stored with the files that it describes, hidden from owners, and included in backups. */
 const NOTE = '.dormouse-build.json';
@@ -112,4 +116,15 @@ async function inJail<T>(
   }
   await using opened = jail;
   return await work(opened);
+}
+
+/** Returns the game image's variable for a pinned build; empty if it is not a build of such a server. */
+export function buildEnv(row: BuildOf, build: string | undefined): Record<string, string> {
+  const pin = buildPin(row);
+  return pin !== undefined && build !== undefined && pin.pattern.test(build) ? { [pin.variable]: build } : {};
+}
+
+/** Returns how the build of such a server is pinned; undefined if its version or its pack alone determines it. */
+function buildPin({ type, modpackPlatform }: BuildOf): BuildPin | undefined {
+  return modpackPlatform === '' ? coreOf(type)?.pin : undefined;
 }

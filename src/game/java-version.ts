@@ -1,11 +1,6 @@
 import type { JavaRange } from '../engines/engine.ts';
+import { coreOf, isBukkit, isForge } from './cores.ts';
 import { compareVersions } from './minecraft-version.ts';
-
-/** Cores with a Forge-like loader, which uses Java's internals. */
-const FORGE_FAMILY = new Set(['forge', 'neoforge', 'mohist', 'magma', 'arclight', 'ketting']);
-/** Cores whose 1.16.5 runs on a newer Java than the vanilla game. */
-const PAPER_FAMILY = new Set(['paper', 'purpur', 'pufferfish']);
-const BUKKIT_FAMILY = new Set([...PAPER_FAMILY, 'spigot', 'leaf', 'folia']);
 
 /**
  * Returns the best Java for a version of the game: 8 up to 1.16 (16 for Paper's last 1.16.5), 17 up to 1.20.4, 21 up to
@@ -20,7 +15,7 @@ export function javaFor(version: string, core: string): number {
   if (major > 1) return 25;
   if (minor > 20 || (minor === 20 && patch >= 5)) return 21;
   if (minor >= 17) return 17;
-  return PAPER_FAMILY.has(core) && minor === 16 && patch === 5 ? 16 : 8;
+  return coreOf(core)?.runs1165OnJava16 && minor === 16 && patch === 5 ? 16 : 8;
 }
 
 /**
@@ -31,9 +26,9 @@ export function javaFor(version: string, core: string): number {
 export function javaRange(version: string, core: string): JavaRange {
   const isUpTo = (last: string) => (compareVersions(version, last) ?? 1) <= 0;
   const least = javaFor(version, 'vanilla');
-  if (FORGE_FAMILY.has(core) && isUpTo('1.12.2')) return { least, most: 8 };
-  if (FORGE_FAMILY.has(core) && isUpTo('1.16.5')) return { least, most: 15 };
-  if (BUKKIT_FAMILY.has(core) && isUpTo('1.16.5')) return { least, most: 16 };
+  if (isForge(core) && isUpTo('1.12.2')) return { least, most: 8 };
+  if (isForge(core) && isUpTo('1.16.5')) return { least, most: 15 };
+  if (isBukkit(core) && isUpTo('1.16.5')) return { least, most: 16 };
   return { least, most: Infinity };
 }
 

@@ -1,5 +1,6 @@
+import { SANDBOX } from './cores.ts';
+import { MANAGEMENT_PORT } from '../engines/engine.ts';
 import { createHmac } from 'node:crypto';
-import { MANAGEMENT_PORT, SANDBOX } from './container.ts';
 import { compareVersions } from './minecraft-version.ts';
 import type { OwnerSettings } from './settings.ts';
 

@@ -1,6 +1,14 @@
 import { EngineError } from '../engines/engine.ts';
 import type { OwnerSettings } from './settings.ts';
 
+/** Names of the mod packs' sources. */
+const PLATFORM_NAMES: Readonly<Record<string, string>> = { modrinth: 'Modrinth', curseforge: 'CurseForge', ftb: 'FTB' };
+
+/** Returns the name of a source of mods and packs, such as `Modrinth`. */
+export function platformName(platform: string): string {
+  return PLATFORM_NAMES[platform] ?? platform;
+}
+
 type Pack = Pick<OwnerSettings, 'modpackPlatform' | 'modpackRef' | 'modpackVersion' | 'version'>;
 
 /** Pattern of pack names that may be passed to the image. */

@@ -1,5 +1,6 @@
+import { coreOf } from './cores.ts';
+import { compareVersions } from './minecraft-version.ts';
 import { KIB } from '../kernel/units.ts';
-import { SANDBOX } from './container.ts';
 
 /** A game's ticks per second (normally 20), and the average duration of a tick in ms. */
 export interface TickStats {
@@ -12,7 +13,6 @@ const TICK_MS = 50;
 /** Replies come from the game or a plugin; longer ones are ignored. */
 const MAX_REPLY_CHARS = 16 * KIB;
 
-const TPS_AND_MSPT = new Set('paper purpur pufferfish leaf folia'.split(' '));
 const NUMBER = String.raw`(\d{1,6}(?:[.,]\d{1,6})?)`;
 const TICK_QUERY = new RegExp(String.raw`Average time per tick: ${NUMBER} ?ms`);
 const TPS = new RegExp(String.raw`TPS from last [^:]{1,60}:\s*\*?${NUMBER}`);
@@ -22,10 +22,9 @@ const OVERALL = new RegExp(String.raw`Overall: ${NUMBER} TPS \(${NUMBER} ms/tick
 
 /** Returns the console commands whose replies `readTickStats` parses; empty for games without such a command. */
 export function tickCommands({ core, version }: { core: string; version: string }): string[] {
-  const name = core.toLowerCase();
-  if (TPS_AND_MSPT.has(name)) return ['tps', 'mspt'];
-  if (name === 'forge' || name === 'neoforge') return [`${name} tps`];
-  return name === SANDBOX || knowsTickQuery(version) ? ['tick query'] : [];
+  // Weekly snapshots and unknown versions count as newer than 1.20.3, which added `tick query`.
+  const knowsTickQuery = (compareVersions(version, '1.20.3') ?? 0) >= 0;
+  return coreOf(core)?.tickCommands ?? (knowsTickQuery ? ['tick query'] : []);
 }
 
 /** Whether a game of this software and version reports tick statistics. */
@@ -61,10 +60,4 @@ function numberOf(text: string): number {
 
 function rounded(value: number): number {
   return Math.round(value * 100) / 100;
-}
-
-/** Whether the version has `tick query`, added in 1.20.3. Versions not of the form 1.x.y are newer. */
-function knowsTickQuery(version: string): boolean {
-  const [, minor, patch = '0'] = /^1\.(\d{1,3})(?:\.(\d{1,3}))?/.exec(version) ?? [];
-  return minor === undefined || Number(minor) * 1_000 + Number(patch) >= 20_003;
 }

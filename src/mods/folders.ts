@@ -1,38 +1,7 @@
-import { arclightLoader } from '../game/core-versions.ts';
+import { type ModFolder, foldersIn } from '../game/cores.ts';
 import { StatusError } from '../kernel/status.ts';
 import type { ServerRow } from '../servers/rows.ts';
 import type { ModFit, ModVersion } from './registries/registry.ts';
-
-/**
- * A folder from which a core loads mods or plugins, and the loaders, by the registries' names, that its files must
- * support.
- */
-export interface ModFolder {
-  path: 'mods' | 'plugins';
-  loaders: readonly string[];
-}
-
-const BUKKIT = ['spigot', 'bukkit'];
-const PAPER = ['paper', ...BUKKIT];
-const mods = (...loaders: string[]): ModFolder => ({ path: 'mods', loaders });
-const plugins = (...loaders: string[]): ModFolder => ({ path: 'plugins', loaders });
-
-/** Folders by core. Quilt also runs Fabric's mods, and hybrids run both mods and plugins. */
-const FOLDERS: Record<string, readonly ModFolder[]> = {
-  fabric: [mods('fabric')],
-  quilt: [mods('quilt', 'fabric')],
-  forge: [mods('forge')],
-  neoforge: [mods('neoforge')],
-  spigot: [plugins(...BUKKIT)],
-  paper: [plugins(...PAPER)],
-  pufferfish: [plugins(...PAPER)],
-  leaf: [plugins(...PAPER)],
-  purpur: [plugins('purpur', ...PAPER)],
-  folia: [plugins('folia')],
-  mohist: [mods('forge'), plugins(...BUKKIT)],
-  magma: [mods('forge'), plugins(...BUKKIT)],
-  ketting: [mods('forge'), plugins(...BUKKIT)],
-};
 
 type Host = Pick<ServerRow, 'type' | 'version'>;
 
@@ -40,8 +9,8 @@ type Host = Pick<ServerRow, 'type' | 'version'>;
  * The folders from which a core loads mods and plugins. FAILED_PRECONDITION MODS_NOT_SUPPORTED for a core without any.
  */
 export function foldersOf({ type, version = '' }: Pick<Host, 'type'> & Partial<Host>): readonly ModFolder[] {
-  const folders = type === 'arclight' ? [mods(arclightLoader(version)), plugins(...BUKKIT)] : FOLDERS[type];
-  if (folders) return folders;
+  const folders = foldersIn(type, version);
+  if (folders.length > 0) return folders;
   const sentence = `A server of type ${type} doesn’t support mods or plugins. Use fabric, neoforge or paper, for example.`;
   throw new StatusError('FAILED_PRECONDITION', 'MODS_NOT_SUPPORTED', sentence, { metadata: { type } });
 }

@@ -1,6 +1,6 @@
+import { SANDBOX } from '../game/cores.ts';
 import { isTagged } from '../../machines/server.ts';
 import { EngineError } from '../engines/engine.ts';
-import { SANDBOX } from '../game/container.ts';
 import { modpackEnv } from '../game/modpack-env.ts';
 import { invalidFields } from '../http/errors.ts';
 import { line, message } from '../http/fields.ts';

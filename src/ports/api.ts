@@ -1,5 +1,5 @@
+import { GAME_PORT, MANAGEMENT_PORT, RCON_PORT } from '../engines/engine.ts';
 import * as z from 'zod';
-import { GAME_PORT, MANAGEMENT_PORT, RCON_PORT } from '../game/container.ts';
 import { invalidFields } from '../http/errors.ts';
 import { int32, line, message } from '../http/fields.ts';
 import type { Operation } from '../http/operation.ts';

@@ -1,9 +1,10 @@
+import { SANDBOX } from '../game/cores.ts';
 import { fromCallback, fromPromise } from 'xstate';
 import { HUNG } from '../../machines/server-reasons.ts';
 import type { Booted, Deadline, Failure, Finished, Maintained, ServerEvent } from '../../machines/server-types.ts';
 import type { serverMachine } from '../../machines/server.ts';
 import { EngineError, type Game, type GameSpec } from '../engines/engine.ts';
-import { SANDBOX, gameSpec, installSpec } from '../game/container.ts';
+import { gameSpec, installSpec } from '../game/container.ts';
 import { packOfImage } from '../game/image-pack.ts';
 import { forgetBuild, noteBuild, notedBuild } from '../game/installed-build.ts';
 import { prepareDataRoot } from '../game/prepare.ts';

@@ -1,4 +1,4 @@
-import { SANDBOX } from '../game/container.ts';
+import { SANDBOX } from '../game/cores.ts';
 import type { TemplateRow } from './rows.ts';
 
 /** A template as users see it, built-in or their own. */

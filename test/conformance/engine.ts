@@ -3,15 +3,16 @@ import { once } from 'node:events';
 import { createConnection, createServer } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ExecutionContext, TestFn } from 'ava';
-import { GAME_PORT, RCON_PORT } from '../../src/engines/docker/container.ts';
 import {
   type Engine,
   EngineError,
   type EngineEvent,
+  GAME_PORT,
   type Game,
   type GameSpec,
   type LogLine,
   type LogQuery,
+  RCON_PORT,
 } from '../../src/engines/engine.ts';
 import type { Address } from '../../src/kernel/address.ts';
 import { canonical } from '../../src/kernel/ip.ts';

@@ -1,3 +1,4 @@
+import { GAME_PORT, RCON_PORT } from '../../src/engines/engine.ts';
 import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
@@ -8,7 +9,6 @@ import { promisify } from 'node:util';
 import test, { type ExecutionContext } from 'ava';
 import { serviceName } from '../../src/engines/swarm/service-spec.ts';
 import { type Task, isOver } from '../../src/engines/swarm/task.ts';
-import { GAME_PORT, RCON_PORT } from '../../src/engines/docker/container.ts';
 import { answers, collect, connects } from '../conformance/engine.ts';
 import { DATABASE_PORT, type SwarmBench, swarmBenches } from '../conformance/swarm-bench.ts';
 import { reaches } from '../support/reaches.ts';

@@ -1,6 +1,7 @@
+import { CORES } from '../../src/game/cores.ts';
 import test from 'ava';
 import { heapMb } from '../../src/engines/java-heap.ts';
-import { CORES, gameSpec, installSpec, javaTag } from '../../src/game/container.ts';
+import { gameSpec, installSpec, javaTag } from '../../src/game/container.ts';
 import type { ServerRow } from '../../src/servers/rows.ts';
 
 const settings = {

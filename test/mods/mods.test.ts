@@ -1,7 +1,7 @@
+import { CORES } from '../../src/game/cores.ts';
 import { join, normalize, win32 } from 'node:path';
 import test from 'ava';
 import * as fc from '../support/property.ts';
-import { CORES } from '../../src/game/container.ts';
 import { StatusError } from '../../src/kernel/status.ts';
 import { pick } from '../../src/mods/choice.ts';
 import { fitOf, folderFor, foldersOf, isModPath } from '../../src/mods/folders.ts';

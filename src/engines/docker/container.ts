@@ -1,13 +1,8 @@
 import { createHash } from 'node:crypto';
 import type { ContainerCreateOptions, ContainerInspectInfo } from 'dockerode';
 import { MIB } from '../../kernel/units.ts';
-import type { Game, GameSpec, PublishedPort } from '../engine.ts';
+import { GAME_PORT, type Game, type GameSpec, MANAGEMENT_PORT, type PublishedPort, RCON_PORT } from '../engine.ts';
 import { checkedServerId } from '../server-id.ts';
-
-/** The port of games in containers, each with its own address. */
-export const GAME_PORT = 25_565;
-export const RCON_PORT = 25_575;
-export const MANAGEMENT_PORT = 25_585;
 
 /** Labels by which our containers are found again. */
 export const LABEL = {

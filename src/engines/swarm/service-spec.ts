@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { MIB } from '../../kernel/units.ts';
-import { GAME_PORT, LABEL, SYSCTLS, containerName, specDigest, temporary } from '../docker/container.ts';
-import type { GameSpec } from '../engine.ts';
+import { LABEL, SYSCTLS, containerName, specDigest, temporary } from '../docker/container.ts';
+import { GAME_PORT, type GameSpec } from '../engine.ts';
 import { WAITS } from './agent-rules.ts';
 
 /** The label of nodes that says in which region they stand. */

@@ -1,6 +1,6 @@
 import type Docker from 'dockerode';
-import type { Exit, Game } from '../engine.ts';
-import { GAME_PORT, LABEL, MANAGEMENT_PORT, RCON_PORT, exitOf } from '../docker/container.ts';
+import { type Exit, GAME_PORT, type Game, MANAGEMENT_PORT, RCON_PORT } from '../engine.ts';
+import { LABEL, exitOf } from '../docker/container.ts';
 
 /** The fields read of a Swarm task (Docker Engine API, "Task"). */
 export interface Task {

@@ -1,11 +1,10 @@
+import { CORES, SANDBOX, missingCore } from '../cores.ts';
 import * as z from 'zod';
 import { sandboxVersions } from '../../engines/sandbox.ts';
 import { reply } from '../../http/fields.ts';
 import { type Operation, operation } from '../../http/operation.ts';
 import { StatusError } from '../../kernel/status.ts';
-import { CORES, SANDBOX } from '../container.ts';
 import type { CoreRules } from '../core-rules.ts';
-import { missingCore } from '../core-versions.ts';
 import type { Catalogue } from './catalogue.ts';
 
 /** Dependencies of these operations. */

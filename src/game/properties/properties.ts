@@ -1,6 +1,7 @@
+import { GAME_PORT, RCON_PORT } from '../../engines/engine.ts';
+import { SANDBOX, isBukkit } from '../cores.ts';
 import { join } from 'node:path';
 import type { FileOwner } from '../../kernel/atomic-file.ts';
-import { BUKKIT_CORES, GAME_PORT, RCON_PORT, SANDBOX } from '../container.ts';
 import { managementProperties } from '../management-settings.ts';
 import { motdCodes, parseMotd } from '../motd/motd.ts';
 import { decodeText } from '../../kernel/decode-text.ts';
@@ -42,7 +43,7 @@ export function ownedProperties(
     ['enable-jmx-monitoring', 'false'],
     ...managementProperties(row, rconPassword),
     // Bukkit supports `§x…`, colours beyond the sixteen.
-    ['motd', motdCodes(parseMotd(motd || DEFAULT_MOTD), { anyColor: BUKKIT_CORES.has(type) })],
+    ['motd', motdCodes(parseMotd(motd || DEFAULT_MOTD), { anyColor: isBukkit(type) })],
   ]);
 }
 

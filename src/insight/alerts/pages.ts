@@ -1,9 +1,9 @@
+import { softwareName } from '../../game/cores.ts';
 import { html } from '../../web/html.ts';
 import type { Page } from '../../web/page-request.ts';
 import { filling, lineField } from '../../web/panel/fields.ts';
 import { buttonForm, panelForm } from '../../web/panel/form.ts';
 import type { Panel, ServerRequest } from '../../web/panel/panel.ts';
-import { softwareName } from '../../servers/pages/software.ts';
 import { SAVED, settingsPage } from '../../servers/pages/settings/frame.ts';
 
 /** The alert settings of a server. */

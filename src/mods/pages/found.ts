@@ -1,6 +1,6 @@
+import { platformName } from '../../game/modpack-env.ts';
 import type { ReplyOf } from '../../http/calls.ts';
 import { confirmed } from '../../web/form.ts';
-import { platformName } from '../../servers/pages/software.ts';
 import { type Html, html } from '../../web/html.ts';
 import { buttonForm } from '../../web/panel/form.ts';
 import type { ServerRequest } from '../../web/panel/panel.ts';

@@ -1,6 +1,7 @@
+import { softwareName, softwareText } from '../../game/cores.ts';
+import { platformName } from '../../game/modpack-env.ts';
 import type { ReplyOf } from '../../http/calls.ts';
 import { confirmed } from '../../web/form.ts';
-import { platformName, softwareName, softwareText } from '../../servers/pages/software.ts';
 import { type Html, html } from '../../web/html.ts';
 import { buttonForm } from '../../web/panel/form.ts';
 import type { ServerRequest } from '../../web/panel/panel.ts';

@@ -1,5 +1,5 @@
+import { platformName } from '../../game/modpack-env.ts';
 import { StatusError } from '../../kernel/status.ts';
-import { platformName } from '../../servers/pages/software.ts';
 import { type Html, html } from '../../web/html.ts';
 import { choiceField, filling, lineField } from '../../web/panel/fields.ts';
 import { panelForm } from '../../web/panel/form.ts';

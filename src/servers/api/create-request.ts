@@ -1,6 +1,6 @@
+import { CUSTOM, SANDBOX } from '../../game/cores.ts';
 import type * as z from 'zod';
 import { EngineError } from '../../engines/engine.ts';
-import { CUSTOM, SANDBOX } from '../../game/container.ts';
 import { modpackEnv } from '../../game/modpack-env.ts';
 import { invalidFields } from '../../http/errors.ts';
 import { int32, message, text } from '../../http/fields.ts';

@@ -1,5 +1,4 @@
-import { CORES, SANDBOX } from '../../game/container.ts';
-import { missingCore } from '../../game/core-versions.ts';
+import { CORES, SANDBOX, missingCore } from '../../game/cores.ts';
 import { MINECRAFT_VERSION } from '../../game/minecraft-version.ts';
 import { checkMotd } from '../../game/motd/motd.ts';
 import { pastedValue } from '../../game/properties/format.ts';

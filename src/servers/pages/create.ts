@@ -1,3 +1,5 @@
+import { platformName } from '../../game/modpack-env.ts';
+import { aboutSoftware, softwareName } from '../../game/cores.ts';
 import { confirmed } from '../../web/form.ts';
 import { type Html, html } from '../../web/html.ts';
 import type { Page } from '../../web/page-request.ts';
@@ -9,7 +11,6 @@ import { PLATFORMS } from '../api/fields.ts';
 import { agreeToEula, eulaTick, lacksEula } from './eula.ts';
 import { type Offers, offersTo } from './offers.ts';
 import { sizeOptions, sizeWithin, sizesBetween } from './sizes.ts';
-import { aboutSoftware, platformName, softwareName } from './software.ts';
 import { tiles } from './tiles.ts';
 
 type Template = Offers['templates'][number];

@@ -1,3 +1,4 @@
+import { softwareText } from '../../game/cores.ts';
 import { BROWSER_PREFIX } from '../../http/session/browser-mount.ts';
 import type { ReplyOf } from '../../http/calls.ts';
 import type { Role } from '../../http/roles.ts';
@@ -19,7 +20,6 @@ import type { Standing } from '../standing.ts';
 import { COMMANDS } from './commands.ts';
 import { createFirst, firstSteps } from './first-server.ts';
 import { obstaclesTo } from './obstacles.ts';
-import { softwareText } from './software.ts';
 import { type Outlook, UNREADY, wakeText, whyText } from './why.ts';
 
 const CARDS = 24;

@@ -1,3 +1,4 @@
+import { softwareText } from '../../game/cores.ts';
 import type { ReplyOf } from '../../http/calls.ts';
 import { isAtLeast } from '../../http/roles.ts';
 import { BROWSER_PREFIX } from '../../http/session/browser-mount.ts';
@@ -20,7 +21,6 @@ import { agreeToEula, eulaCard } from './eula.ts';
 import { face } from './face.ts';
 import { figuresByHour } from './figures.ts';
 import { type ObstacleOptions, obstaclesTo } from './obstacles.ts';
-import { softwareText } from './software.ts';
 import { wakersText } from './wakers.ts';
 import { whatNow } from './what-now.ts';
 

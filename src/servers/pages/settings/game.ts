@@ -1,4 +1,4 @@
-import { SANDBOX } from '../../../game/container.ts';
+import { SANDBOX } from '../../../game/cores.ts';
 import { parseProperties } from '../../../game/properties/format.ts';
 import { PROPERTY_GROUPS, PROPERTY_HELP, type PropertyGroup } from '../../../game/properties/help.ts';
 import { type Editable, editableProperties } from '../../../game/properties/table.ts';

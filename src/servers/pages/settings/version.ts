@@ -1,7 +1,6 @@
+import { SANDBOX, aboutSoftware, missingCore, softwareName, softwareText } from '../../../game/cores.ts';
 import { sandboxVersions } from '../../../engines/sandbox.ts';
 import { coresFor } from '../../../game/catalogue/api.ts';
-import { SANDBOX } from '../../../game/container.ts';
-import { missingCore } from '../../../game/core-versions.ts';
 import { compareVersions } from '../../../game/minecraft-version.ts';
 import { confirmed, hidden } from '../../../web/form.ts';
 import { type Html, html } from '../../../web/html.ts';
@@ -10,7 +9,6 @@ import { choiceField, filling } from '../../../web/panel/fields.ts';
 import { inShort } from '../../../web/panel/in-short.ts';
 import { panelForm } from '../../../web/panel/form.ts';
 import type { Panel, ServerRequest } from '../../../web/panel/panel.ts';
-import { aboutSoftware, softwareName, softwareText } from '../software.ts';
 import { tiles } from '../tiles.ts';
 import { restNote, settingsPage } from './frame.ts';
 
