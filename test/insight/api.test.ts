@@ -51,7 +51,7 @@ test('what an unknown command says', reads, ['Unknown or incomplete command, see
 
 test('tick figures: which commands, and that no reply takes long or throws', (t) => {
   const asked = (core: string, version: string) => tickCommands({ core, version }).join(', ');
-  t.is(asked('PAPER', '1.19.4'), 'tps, mspt');
+  t.is(asked('paper', '1.19.4'), 'tps, mspt');
   t.is(asked('forge', '1.12.2'), 'forge tps');
   t.is(asked('neoforge', '1.21.1'), 'neoforge tps');
   for (const version of ['1.20.3', '1.20.4', '1.21', '26.1', '24w14a']) t.is(asked('vanilla', version), 'tick query');
