@@ -200,6 +200,9 @@ export function isForge(type: string): boolean {
   return foldersIn(type).some(({ loaders }) => loaders.includes('forge') || loaders.includes('neoforge'));
 }
 
+/** The mod loaders, which are cores of their own. Of two that a pack supports, the later one is preferred. */
+export const MOD_LOADERS: readonly string[] = CORES.filter((type) => !isBukkit(type) && foldersIn(type).length > 0);
+
 /** Returns the folders from which a core loads mods and plugins; empty for a core without any. */
 export function foldersIn(type: string, version = ''): ModFolder[] {
   return coreOf(type)?.folders?.(version) ?? [];

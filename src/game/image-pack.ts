@@ -1,4 +1,4 @@
-import { CORES, CUSTOM, SANDBOX } from './cores.ts';
+import { CORES, CUSTOM, MOD_LOADERS, SANDBOX } from './cores.ts';
 import { textIfThere } from '../jail/if-there.ts';
 import { type Jail, openJail } from '../jail/jail.ts';
 import { KIB } from '../kernel/units.ts';
@@ -53,7 +53,7 @@ async function ftb(jail: Jail, ref: string, reading: InstallerReading): Promise<
   const [id, modpackVersion = ''] = ((await textIfThere(jail, '.ftb-installed', MAX_BYTES)) ?? '').trim().split('=');
   if (id !== ref) return {};
   const { targets = [] } = (await saidByInstaller(jail, 'version.json', 'ftb', reading)) ?? {};
-  const loader = targets.find(({ name }) => ['neoforge', 'forge', 'fabric', 'quilt'].includes(name));
+  const loader = targets.find(({ name }) => MOD_LOADERS.includes(name));
   const game = targets.find(({ name }) => name === 'minecraft');
   return { version: game?.version, type: loader?.name, modpackVersion };
 }

@@ -1,4 +1,5 @@
 /** Builds a server's route from its row and its actor. Makes no requests and changes nothing. */
+import { isForge } from '../game/cores.ts';
 import { isTagged } from '../../machines/server.ts';
 import type { Route } from '../../proxy/ports.ts';
 import { motdCodes, parseMotd } from '../game/motd/motd.ts';
@@ -12,8 +13,6 @@ import { kickOf, roomWords } from './refusals.ts';
 import type { Translators } from './translators.ts';
 import type { WakePolicy } from './wake-policies.ts';
 
-/** Forge or NeoForge cores, which usually require mods in the client. */
-const NEED_CLIENT_MODS: ReadonlySet<string> = new Set(['forge', 'neoforge', 'mohist', 'magma', 'arclight', 'ketting']);
 /** Cores without plugins or mods that translate between versions. */
 const STRICT_CORES: ReadonlySet<string> = new Set(['sandbox', 'vanilla']);
 /** One or two readings may fail. Players are not connected to a game that is silent for longer. */
@@ -115,7 +114,7 @@ export function onlyProtocol(
  * Modded clients negotiate with the game on a connection that no other program has answered, so they cannot wait there.
  */
 function hasWaitingRoom({ waitingRoom, type }: Pick<RouteRow, 'waitingRoom' | 'type'>): boolean {
-  return waitingRoom && !NEED_CLIENT_MODS.has(type);
+  return waitingRoom && !isForge(type);
 }
 
 function codes(motd: string): string {

@@ -1,3 +1,4 @@
+import { MOD_LOADERS } from '../game/cores.ts';
 import { createHash } from 'node:crypto';
 import { type UnpackOptions, unpack } from '../files/archives/read.ts';
 import { SLUG } from '../game/modpack-env.ts';
@@ -165,7 +166,7 @@ export function softwareOfPack(
   project: ModProject,
   { versionId, loaders, minecraftVersions }: ModVersion,
 ): PackSoftware & PackRef {
-  const type = ['neoforge', 'forge', 'quilt', 'fabric'].find((loader) => loaders.includes(loader)) ?? 'vanilla';
+  const type = MOD_LOADERS.findLast((loader) => loaders.includes(loader)) ?? 'vanilla';
   return {
     type,
     version: minecraftVersions.at(-1) ?? '',

@@ -1,4 +1,5 @@
 /** The fields used of Modrinth's answers (https://docs.modrinth.com/api), bounded in number and length. */
+import { MOD_LOADERS } from '../../game/cores.ts';
 import * as z from 'zod';
 import type { ModKind, ModProject, ModVersion } from './registry.ts';
 
@@ -84,10 +85,8 @@ function kindOf(type: string, loaders: readonly string[]): ModKind {
   if (type === 'modpack' || type === 'plugin') return type;
   const known = loaders.filter((each) => /^[a-z]+$/.test(each));
   const plugin = known.some((each) => PLUGIN_LOADERS.includes(each));
-  return plugin && !known.some((each) => MOD_LOADERS.has(each)) ? 'plugin' : 'mod';
+  return plugin && !known.some((each) => MOD_LOADERS.includes(each)) ? 'plugin' : 'mod';
 }
-
-const MOD_LOADERS = new Set(['fabric', 'quilt', 'forge', 'neoforge']);
 
 /** Converts a version; undefined if it has no files. */
 export function versionOf(version: Version): ModVersion | undefined {

@@ -1,5 +1,5 @@
 import { platformName } from '../../game/modpack-env.ts';
-import { aboutSoftware, softwareName } from '../../game/cores.ts';
+import { MOD_LOADERS, aboutSoftware, softwareName } from '../../game/cores.ts';
 import { confirmed } from '../../web/form.ts';
 import { type Html, html } from '../../web/html.ts';
 import type { Page } from '../../web/page-request.ts';
@@ -15,8 +15,6 @@ import { tiles } from './tiles.ts';
 
 type Template = Offers['templates'][number];
 
-/** Cores that load mods, and therefore accept mod packs. */
-const TAKES_PACKS = new Set(['fabric', 'quilt', 'forge', 'neoforge']);
 /** Least RAM offered here. The settings allow less. */
 const LEAST_MB = 512;
 const DEFAULT_RAM_MB = { sandbox: 512, plain: 4_096, mods: 6_144 };
@@ -105,7 +103,7 @@ async function createPage(request: PanelRequest): Promise<Page> {
         html`${lineField(filled, { name: 'name', label: 'Name', maxlength: 64, hint: 'Shown to players. We also use it for the address.' })}
           ${versionField(filled, asked)}
           ${ramField(filled, asked, { mostMb, perGbHourMicros: Number(prices.perGbHourMicros) })}
-          ${!template && TAKES_PACKS.has(asked.software) && packFields(filled)} ${mustAgree && eulaTick(filled)}
+          ${!template && MOD_LOADERS.includes(asked.software) && packFields(filled)} ${mustAgree && eulaTick(filled)}
           <p class="actions"><button type="submit">Create server</button></p>
           <p class="hint">Free until someone joins or you start it.</p>`,
       )}
@@ -144,7 +142,7 @@ function ramField(
   { template, software }: Asked,
   { mostMb, perGbHourMicros }: { mostMb: number; perGbHourMicros: number },
 ): Html {
-  const kind = software === 'sandbox' ? 'sandbox' : TAKES_PACKS.has(software) ? 'mods' : 'plain';
+  const kind = software === 'sandbox' ? 'sandbox' : MOD_LOADERS.includes(software) ? 'mods' : 'plain';
   const usual = template?.ramMb ?? DEFAULT_RAM_MB[kind];
   const sizes = [...new Set([...sizesBetween(LEAST_MB, mostMb), usual])]
     .toSorted((a, b) => a - b)
