@@ -3,6 +3,7 @@ import { openBackups } from './backups/open.ts';
 import { sealKeyOf } from './backups/seal.ts';
 import { openWallet } from './billing/ledger.ts';
 import { openAllowance, openMeasures } from './billing/open.ts';
+import { gameConsoles } from './engines/console/console.ts';
 import type { Config } from './config.ts';
 import { openDatabases } from './databases/open.ts';
 import { openDisks } from './disk/disks.ts';
@@ -58,12 +59,14 @@ export interface FoundationOptions extends Outside {
  */
 export async function openFoundation(config: Config, options: FoundationOptions) {
   const { store, secret, engine, catalogue, mailer, offSite, telemetry, steady, clock, log, onClose } = options;
-  const { management, passwords, owner, trusted, typed } = options;
+  const { management, passwords, owner, trusted } = options;
   const { dataDir, startTimeoutSeconds } = config;
   const settings = config;
   const { nodes } = engine;
   const onThisMachine = engine.kind === 'process';
-  const rconPassword = (serverId: string) => passwords.of(serverId);
+  const passwordOf = (serverId: string) => passwords.of(serverId);
+  const consoles = gameConsoles(options.console, passwordOf);
+  const typed = gameConsoles(options.typed, passwordOf);
 
   // Accounts and templates.
   const onAccount = async (tx: Tx, id: string, at: number) =>
@@ -129,8 +132,7 @@ export async function openFoundation(config: Config, options: FoundationOptions)
     ...folders,
     store,
     engine,
-    console: typed,
-    rconPassword,
+    consoles: typed,
     quotaBytes: config.backupQuotaMb * MIB,
     offSite,
     keys: config.backupEncryptionKey.map(sealKeyOf),
@@ -186,9 +188,8 @@ export async function openFoundation(config: Config, options: FoundationOptions)
     ...common,
     engine,
     lostGames,
-    console: options.console,
+    consoles,
     typed,
-    rconPassword,
     joined: (id) => joining.proxies.players(id),
     onAddressBan: (id) => joining.proxies.addressBansChanged(id),
     disk,
@@ -210,8 +211,7 @@ export async function openFoundation(config: Config, options: FoundationOptions)
     capacity,
     prices,
     nodes,
-    console: typed,
-    rconPassword,
+    consoles: typed,
     mailer,
     onCapReached: alerts.spendCapReached,
     settings,
@@ -227,9 +227,8 @@ export async function openFoundation(config: Config, options: FoundationOptions)
     servers,
     serverOperation,
     lostGames,
-    console: typed,
+    consoles: typed,
     pinger,
-    rconPassword,
     accessChanges,
     cores,
     mayRun,

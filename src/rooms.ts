@@ -5,7 +5,7 @@ import type { Checkout } from './billing/payments.ts';
 import type { ServerDatabases } from './databases/databases.ts';
 import type { Disks } from './disk/disks.ts';
 import { DiskEnforcement } from './disk/enforcement.ts';
-import type { Console } from './engines/console/console.ts';
+import type { GameConsoles } from './engines/console/console.ts';
 import type { Pinger } from './engines/pinger.ts';
 import type { Engine } from './engines/engine.ts';
 import type { LostGames } from './engines/lost-games.ts';
@@ -71,9 +71,8 @@ export interface Foundation {
   /** The games on unresponsive machines, if games run on several. */
   lostGames?: LostGames | undefined;
   /** Runs commands in games. */
-  console: Console;
+  consoles: GameConsoles;
   pinger: Pinger;
-  rconPassword: (serverId: string) => string;
   containerOf?: ((serverId: string) => string) | undefined;
 
   people: People;
@@ -135,7 +134,7 @@ export interface Foundation {
 
 /** Opens the rooms that serve requests. From then on, servers may be started, also by schedules. */
 export async function openRooms(base: Foundation) {
-  const { store, servers, serverOperation, engine, lostGames, console, pinger, rconPassword } = base;
+  const { store, servers, serverOperation, engine, lostGames, consoles, pinger } = base;
   const { nodes } = engine;
   const { clock, log, onClose, settings, features, people, grants } = base;
   const { disks, lock, owner, files, sftp, mods, backups, worlds, databases, serverPorts, serverEvents } = base;
@@ -147,15 +146,14 @@ export async function openRooms(base: Foundation) {
   const common = { store, servers, serverOperation, clock, log, onClose };
   const joined = (serverId: string) => proxies.players(serverId);
   const onAddressBan = (id: string) => proxies.addressBansChanged(id);
-  const talk = { engine, console, rconPassword, joined, onAddressBan };
+  const talk = { engine, consoles, joined, onAddressBan };
 
   const { usedBytes } = base;
   const quotas = new DiskEnforcement({
     ...common,
     disks,
     events: serverEvents,
-    console,
-    rconPassword,
+    consoles,
     dataDir,
     usedBytes,
   });
@@ -222,8 +220,7 @@ export async function openRooms(base: Foundation) {
     grants,
     servers,
     serverView,
-    console,
-    rconPassword,
+    consoles,
     disk,
     sftp,
     nodes,

@@ -2,7 +2,7 @@ import { rm } from 'node:fs/promises';
 import type { AccountDisk } from '../disk/account-disk.ts';
 import { type FreeDisk, createFreeDisk } from '../disk/free.ts';
 import type { DiskUsage } from '../disk/usage.ts';
-import type { Console } from '../engines/console/console.ts';
+import type { GameConsoles } from '../engines/console/console.ts';
 import type { Engine } from '../engines/engine.ts';
 import type { ChangeLock } from '../jail/change-lock.ts';
 import { removeTree } from '../jail/remove-tree.ts';
@@ -33,12 +33,11 @@ import type { SealKey } from './seal.ts';
 export interface BackupRoomOptions {
   store: Store;
   engine: Pick<Engine, 'inspect' | 'kill' | 'logs'>;
-  console: Pick<Console, 'run'>;
+  consoles: GameConsoles;
   clock: Clock;
   log: Log;
   dataDir: string;
   owner: FileOwner | undefined;
-  rconPassword: (serverId: string) => string;
   /** Limit for all backups of a server together; 0: unlimited. */
   quotaBytes: number;
   /** Default: no quota. */

@@ -1,4 +1,4 @@
-import { type Console, ConsoleError } from '../engines/console/console.ts';
+import { type GameConsoles, ConsoleError } from '../engines/console/console.ts';
 import type { Engine } from '../engines/engine.ts';
 import type { Address } from '../kernel/address.ts';
 import type { Clock } from '../kernel/clock.ts';
@@ -29,10 +29,9 @@ const UNCONFIRMED =
 
 export interface SavingOptions {
   store: Pick<Store, 'query' | 'write'>;
-  console: Pick<Console, 'run'>;
+  consoles: GameConsoles;
   engine: Pick<Engine, 'logs' | 'withoutConsoles'>;
   clock: Clock;
-  rconPassword: (serverId: string) => string;
 }
 
 /** Pauses the saving of running games. */
@@ -54,8 +53,7 @@ export interface Saving {
  * Records on disk that saving is paused before pausing it, so that the next process can resume it. If an owner has
  * turned saving off manually, it stays off.
  */
-export function createSaving({ store, console, engine, clock, rconPassword }: SavingOptions): Saving {
-  const run = (id: string, rcon: Address, command: string) => console.run(rcon, rconPassword(id), command);
+export function createSaving({ store, consoles, engine, clock }: SavingOptions): Saving {
   const forget = (id: string) => store.write((tx) => forgetSavingOff(tx, id));
 
   /** Returns whether the game has reported that it saved, within `patienceMs`. */
@@ -68,7 +66,7 @@ export function createSaving({ store, console, engine, clock, rconPassword }: Sa
     const printed = lineSaying(SAVED, id, after, ended);
     printed.catch(() => {});
     try {
-      const reply = await run(id, rcon, 'save-all flush').catch((error: unknown) => {
+      const reply = await consoles.run(id, rcon, 'save-all flush').catch((error: unknown) => {
         if (error instanceof ConsoleError && error.reason === 'timeout') return '';
         throw unreachable(error);
       });
@@ -104,7 +102,7 @@ export function createSaving({ store, console, engine, clock, rconPassword }: Sa
       if (rcon === null && engine.withoutConsoles) return UNCONFIRMED;
       if (rcon === null) throw unreachable();
       const first = await store.write((tx) => noteSavingOff(tx, id, clock.now()));
-      const reply = await run(id, rcon, 'save-off').catch(async (error: unknown) => {
+      const reply = await consoles.run(id, rcon, 'save-off').catch(async (error: unknown) => {
         if (!isAbsent(error)) throw unreachable(error);
         // The game did not get the command, so there is nothing to undo.
         if (first) await forget(id);
@@ -119,7 +117,7 @@ export function createSaving({ store, console, engine, clock, rconPassword }: Sa
     },
     async on(id, rcon) {
       if (!(await isSavingOff(store, id))) return;
-      await run(id, rcon, 'save-on');
+      await consoles.run(id, rcon, 'save-on');
       await forget(id);
     },
     forget,

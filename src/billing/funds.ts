@@ -1,6 +1,6 @@
 import type { Cause } from '../../machines/server-types.ts';
 import { isTagged } from '../../machines/server.ts';
-import type { Console } from '../engines/console/console.ts';
+import type { GameConsoles } from '../engines/console/console.ts';
 import type { Clock } from '../kernel/clock.ts';
 import type { Log } from '../kernel/log.ts';
 import { StatusError, preconditionFailure } from '../kernel/status.ts';
@@ -24,8 +24,7 @@ export interface FundsOptions {
   store: Store;
   clock: Clock;
   servers: LiveServers;
-  console: Pick<Console, 'run'>;
-  rconPassword: (serverId: string) => string;
+  consoles: GameConsoles;
   mailer: Mailer;
   prices: Prices;
   baseUrl: string;

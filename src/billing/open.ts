@@ -1,5 +1,5 @@
 /** Charges each awake minute once, in whole micros, with its reason in the same write. */
-import type { Console } from '../engines/console/console.ts';
+import type { GameConsoles } from '../engines/console/console.ts';
 import type { Engine, EngineNodes } from '../engines/engine.ts';
 import type { Reachability } from '../engines/reachability.ts';
 import type { Clock } from '../kernel/clock.ts';
@@ -79,8 +79,7 @@ export interface AllowanceOptions {
   servers: Servers;
   capacity: Capacity;
   prices: Prices;
-  console: Console;
-  rconPassword: (serverId: string) => string;
+  consoles: GameConsoles;
   mailer: Mailer;
   onCapReached: FundsOptions['onCapReached'];
   /** The machines that games run on, if there are several. */
@@ -93,15 +92,13 @@ export interface AllowanceOptions {
 
 /** Opens the checks of wallets, the machine and the accounts' limits. */
 export async function openAllowance(options: AllowanceOptions): Promise<Allowance> {
-  const { store, servers, capacity, prices, console, rconPassword, mailer, onCapReached, clock, log, onClose } =
-    options;
+  const { store, servers, capacity, prices, consoles, mailer, onCapReached, clock, log, onClose } = options;
   const { baseUrl, maxRamMb, maxServersPerAccount: maxServers, nodeLabel, region } = options.settings;
   const funds = new Funds({
     store,
     clock,
     servers,
-    console,
-    rconPassword,
+    consoles,
     mailer,
     prices,
     baseUrl,

@@ -1,4 +1,4 @@
-import type { Console } from '../engines/console/console.ts';
+import type { GameConsoles } from '../engines/console/console.ts';
 import type { Engine } from '../engines/engine.ts';
 import { type TickStats, readTickStats, tickCommands } from '../game/tick-stats.ts';
 import type { Clock } from '../kernel/clock.ts';
@@ -44,11 +44,10 @@ export interface Minute {
 export interface MetricsOptions {
   servers: Pick<Servers, 'live'>;
   engine: Pick<Engine, 'stats'>;
-  console: Pick<Console, 'run'>;
+  consoles: GameConsoles;
   clock: Clock;
   store: Store;
   log: Log;
-  rconPassword: (serverId: string) => string;
   /** Told each reading. */
   serverEvents: Pick<ServerEvents, 'publish'>;
   /**
@@ -175,11 +174,11 @@ export class Metrics {
   }
 
   async #ticksOf({ row, context }: ServerNow): Promise<TickStats | undefined> {
-    const { console, rconPassword } = this.#options;
+    const { consoles } = this.#options;
     if (context.rcon === null) return undefined;
     const replies: string[] = [];
     for (const command of tickCommands({ core: row.type, version: row.version }))
-      replies.push(await console.run(context.rcon, rconPassword(row.id), command));
+      replies.push(await consoles.run(row.id, context.rcon, command));
     return readTickStats(replies);
   }
 }

@@ -1,6 +1,6 @@
 /** Shows owners what their servers do and alerts them to problems. Never: a server woken by looking at it. */
 import type { DiskQuota } from '../disk/quota.ts';
-import type { Console } from '../engines/console/console.ts';
+import type { GameConsoles } from '../engines/console/console.ts';
 import type { Engine } from '../engines/engine.ts';
 import type { LostGames } from '../engines/lost-games.ts';
 import { dataFrame } from '../http/sse.ts';
@@ -86,10 +86,9 @@ export interface InsightOptions extends Pick<TypedCommandAccess, 'joined' | 'onA
   /** The games on unresponsive machines, if games run on several. */
   lostGames?: LostGames | undefined;
   /** The consoles of games (RCON). */
-  console: Console;
-  /** For commands that people type: the same, or standard input where a game opens no console. */
-  typed: Console;
-  rconPassword: (serverId: string) => string;
+  consoles: GameConsoles;
+  /** For commands that people type: standard input if a game opens no console. */
+  typed: GameConsoles;
   disk: DiskQuota;
   serverOperation: ServerOperation;
   /** Places for downloads that last. */
@@ -104,14 +103,14 @@ export interface InsightOptions extends Pick<TypedCommandAccess, 'joined' | 'onA
 
 /** Reads running servers each minute from now on, and alerts their webhooks and followers. */
 export function openInsight(options: InsightOptions): Insight {
-  const { store, servers, engine, console, rconPassword, outbox, serverOperation, clock, log, onClose } = options;
+  const { store, servers, engine, consoles, outbox, serverOperation, clock, log, onClose } = options;
   const { typed, joined, onAddressBan, disk, lostGames, telemetry, transferSlots } = options;
   const serverEvents = new ServerEvents({ servers, lostGames, clock });
   onClose(() => serverEvents.close());
   onClose(followAlerts(servers, serverEvents));
   const alerts = createAlerts({ outbox, serverEvents, log });
   const onMinute = alerts.minute;
-  const metrics = new Metrics({ servers, engine, console, clock, store, log, rconPassword, serverEvents, onMinute });
+  const metrics = new Metrics({ servers, engine, consoles, clock, store, log, serverEvents, onMinute });
   onClose(() => metrics.close());
   const logStreams = createLogStreams(engine, dataFrame, log);
   const readings = metricOperations({ metrics, serverOperation, store });
@@ -120,11 +119,10 @@ export function openInsight(options: InsightOptions): Insight {
     pageOperations: readings,
     operations: [
       ...consoleOperations({
-        console: typed,
+        consoles: typed,
         engine,
         joined,
         onAddressBan,
-        rconPassword,
         serverOperation,
         store,
         clock,

@@ -5,7 +5,7 @@
 import type { AccountLimits } from '../billing/account-limits.ts';
 import type { Capacity } from '../billing/capacity.ts';
 import type { DiskQuota } from '../disk/quota.ts';
-import type { Console } from '../engines/console/console.ts';
+import type { GameConsoles } from '../engines/console/console.ts';
 import type { LostGames } from '../engines/lost-games.ts';
 import type { EngineNodes } from '../engines/engine.ts';
 import type { Reachability } from '../engines/reachability.ts';
@@ -45,8 +45,7 @@ export interface OperatorFeatureOptions {
   grants: Grants;
   servers: Servers;
   serverView: ServerView;
-  console: Console;
-  rconPassword: (serverId: string) => string;
+  consoles: GameConsoles;
   /** Quotas set through it apply at once. */
   disk: DiskQuota;
   sftp: Pick<Sftp, 'cut'>;
@@ -71,7 +70,7 @@ const UNREACHABLE = html`E-mail to you cannot be delivered: warnings, and links 
 
 /** State machines, this node, orphans, accounts and suspensions, over the API and on pages. */
 export function operatorFeature(options: OperatorFeatureOptions): { machines: Machines; feature: Feature } {
-  const { people, grants, servers, serverView, console, rconPassword, disk, sftp, suspensions } = options;
+  const { people, grants, servers, serverView, consoles, disk, sftp, suspensions } = options;
   const {
     drain,
     nodes,
@@ -105,10 +104,9 @@ export function operatorFeature(options: OperatorFeatureOptions): { machines: Ma
         ...operatorServerOperations({
           serverView,
           clock,
-          console,
+          consoles,
           disk,
           log,
-          rconPassword,
           servers,
           sftp,
           suspensions,

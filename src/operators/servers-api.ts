@@ -1,7 +1,7 @@
 import type * as z from 'zod';
 import { reserves } from '../billing/reservations.ts';
 import type { DiskQuota } from '../disk/quota.ts';
-import type { Console } from '../engines/console/console.ts';
+import type { GameConsoles } from '../engines/console/console.ts';
 import { int32, message } from '../http/fields.ts';
 import { type Operation, operation } from '../http/operation.ts';
 import { type Principal, credentialId } from '../http/principal.ts';
@@ -23,10 +23,9 @@ import type { Suspensions } from './suspensions.ts';
 interface Needs {
   serverView: ServerView;
   clock: Clock;
-  console: Pick<Console, 'run'>;
+  consoles: GameConsoles;
   disk: DiskQuota;
   log: Log;
-  rconPassword: (serverId: string) => string | Promise<string>;
   servers: Servers;
   sftp: Pick<Sftp, 'cut'>;
   suspensions: Suspensions;

@@ -1,4 +1,4 @@
-import { type Console, ConsoleError, MAX_COMMAND_BYTES } from '../engines/console/console.ts';
+import { ConsoleError, type GameConsoles, MAX_COMMAND_BYTES } from '../engines/console/console.ts';
 import { invalidFields } from '../http/errors.ts';
 import type { Address } from '../kernel/address.ts';
 import { StatusError } from '../kernel/status.ts';
@@ -7,8 +7,7 @@ import type { ServerNow } from './server-now.ts';
 
 /** Access to a game's console. */
 export interface ConsoleAccess {
-  console: Pick<Console, 'run'>;
-  rconPassword: (serverId: string) => string | Promise<string>;
+  consoles: GameConsoles;
 }
 
 /**
@@ -19,7 +18,7 @@ export interface ConsoleAccess {
 export async function runOnGame(access: ConsoleAccess, server: ServerNow, command: string): Promise<string> {
   const rcon = rconOf(server);
   try {
-    return await access.console.run(rcon, await access.rconPassword(server.row.id), command);
+    return await access.consoles.run(server.row.id, rcon, command);
   } catch (error) {
     throw consoleStatus(error, server);
   }

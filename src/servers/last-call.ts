@@ -1,5 +1,5 @@
 import type { Cause } from '../../machines/server-types.ts';
-import type { Console } from '../engines/console/console.ts';
+import type { GameConsoles } from '../engines/console/console.ts';
 import { onlinePlayers } from '../game/online-players.ts';
 import { kickCommand } from '../game/players/changes.ts';
 import type { Clock } from '../kernel/clock.ts';
@@ -44,8 +44,7 @@ const NO_OTHER_NAMES = { joined: [], remembered: [], sample: async () => undefin
 export interface LastCallOptions {
   clock: Clock;
   servers: LiveServers;
-  console: Pick<Console, 'run'>;
-  rconPassword: (serverId: string) => string | Promise<string>;
+  consoles: GameConsoles;
   log: Log;
 }
 
@@ -138,13 +137,13 @@ export async function sendAway(
 export async function warnPlayers(
   concerned: readonly ServerNow[],
   warning: string,
-  { console, rconPassword, log }: Pick<LastCallOptions, 'console' | 'rconPassword' | 'log'>,
+  { consoles, log }: Pick<LastCallOptions, 'consoles' | 'log'>,
 ): Promise<void> {
   await Promise.all(
     concerned.map(async ({ row, context }) => {
       if (context.rcon === null) return;
       try {
-        await console.run(context.rcon, await rconPassword(row.id), `say ${warning}`);
+        await consoles.run(row.id, context.rcon, `say ${warning}`);
       } catch (error) {
         log.debug({ server: row.id, err: error }, 'the warning was not taken');
       }

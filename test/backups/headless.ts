@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import process from 'node:process';
+import { gameConsoles } from '../../src/engines/console/console.ts';
 import type { Cause } from '../../machines/server-types.ts';
 import { createBackupRoom } from '../../src/backups/backups-room.ts';
 import type { OffSite } from '../../src/backups/offsite/offsite.ts';
@@ -63,7 +64,7 @@ export async function headless(dataDir: string, what: string, dieAt = '', offSit
     release() {},
     close() {},
   };
-  const quiet = { dataDir, owner: undefined, rconPassword: () => 'secret', quotaBytes: 0 };
+  const quiet = { dataDir, owner: undefined, quotaBytes: 0 };
   const at = async (step: string) => {
     if (step !== dieAt) return;
     process.kill(process.pid, 'SIGKILL');
@@ -73,7 +74,9 @@ export async function headless(dataDir: string, what: string, dieAt = '', offSit
   const servers = createServers({ store, clock, steady, log, limits });
   const lock = createChangeLock((id) => servers.jobOf(id));
   const usage = await DiskUsage.open({ store, clock, log, dataDir });
-  const parts = { ...quiet, usage, store, engine, console, clock, log, lock, at, jobs: createWorldJobs };
+  const rconPassword = () => 'secret';
+  const consoles = gameConsoles(console, rconPassword);
+  const parts = { ...quiet, usage, store, engine, consoles, clock, log, lock, at, jobs: createWorldJobs };
   const room = createBackupRoom({ ...parts, ...(offSite && { offSite }) });
   await room.recover();
   servers.provide({
@@ -81,6 +84,7 @@ export async function headless(dataDir: string, what: string, dieAt = '', offSit
       ...quiet,
       engine,
       console,
+      rconPassword,
       management: createManagement(),
       presence: createPresence(steady),
       eulaAccepted: async () => true,

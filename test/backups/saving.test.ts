@@ -10,10 +10,9 @@ test('a game of an engine that gives none a console is backed up as it is, with 
   const savingOn = (withoutConsoles?: boolean) =>
     createSaving({
       store,
-      console: { run: () => Promise.reject(new Error('nobody has a console')) },
+      consoles: { run: () => Promise.reject(new Error('nobody has a console')) },
       engine: { async *logs() {}, ...(withoutConsoles !== undefined && { withoutConsoles }) },
       clock: fakeClock(0),
-      rconPassword: () => '',
     });
   t.regex(await savingOn(true).off('castle', null, never), /did not confirm.*sleeping server is complete/);
   for (const has of [false, undefined])

@@ -30,11 +30,10 @@ export async function run(report: Report): Promise<void> {
       const metrics = new Metrics({
         servers,
         engine: games.engine,
-        console: { run: async () => REPLY },
+        consoles: { run: async () => REPLY },
         clock,
         store,
         log,
-        rconPassword: () => 'secret',
         serverEvents: { publish: () => {} },
         onMinute: async (tx, at, minutes) => {
           const slow = minutes.map((each, nth) =>

@@ -1,4 +1,5 @@
 import type { ExecutionContext } from 'ava';
+import { gameConsoles } from '../../src/engines/console/console.ts';
 import type { Cause } from '../../machines/server-types.ts';
 import { Funds } from '../../src/billing/funds.ts';
 import { type LedgerRow, listLedger } from '../../src/billing/ledger-rows.ts';
@@ -95,15 +96,13 @@ export async function metered(
     const steady = await openSteadyClock(store, { clock, monotonicMs, epoch });
     const record = (tx: Tx, entry: AuditEntry) => recordAudit(tx, { userId: '', through: 'system' }, entry);
     sessions = new AwakeSessions({ clock, steady, prices, record });
-    const rconPassword = () => 'secret';
     const { servers } = base;
     const baseUrl = 'http://panel.example';
     const funds = new Funds({
       store,
       clock,
       servers,
-      console: games,
-      rconPassword,
+      consoles: gameConsoles(games, () => 'secret'),
       mailer,
       prices,
       baseUrl,

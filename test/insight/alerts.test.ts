@@ -1,4 +1,5 @@
 import test, { type ExecutionContext } from 'ava';
+import { gameConsoles } from '../../src/engines/console/console.ts';
 import * as fc from '../support/property.ts';
 import { createAlerts } from '../../src/insight/alerts/alerts.ts';
 import { type Notice, webhookBody } from '../../src/insight/alerts/body.ts';
@@ -328,11 +329,10 @@ test('alerts: one slow spell of a running server is one alert and one recovery n
     new Metrics({
       servers: it.servers,
       engine,
-      console: games,
+      consoles: gameConsoles(games, () => ''),
       clock,
       store,
       log,
-      rconPassword: () => '',
       serverEvents,
       onMinute: alerts.minute,
     });

@@ -1,4 +1,5 @@
 import test from 'ava';
+import { gameConsoles } from '../../src/engines/console/console.ts';
 import * as fc from '../support/property.ts';
 import { readTickStats, tickCommands } from '../../src/game/tick-stats.ts';
 import { insertSample } from '../../src/insight/metric-rows.ts';
@@ -110,8 +111,8 @@ test('metrics: nothing is known of a sleeping server; a running one is read each
 
   const { servers, engine, games, clock, store, serverEvents } = it;
   const log = createLog({ level: 'silent' });
-  const rconPassword = () => '';
-  const next = new Metrics({ servers, engine, console: games, clock, store, log, rconPassword, serverEvents });
+  const consoles = gameConsoles(games, () => '');
+  const next = new Metrics({ servers, engine, consoles, clock, store, log, serverEvents });
   t.teardown(() => next.close());
   t.deepEqual(
     (await next.series('abc')).slice(-3).map(({ cpuPercent, tps }) => [cpuPercent, tps]),
@@ -173,9 +174,8 @@ test('metrics: nobody waits for a game that hangs; a beat that is left out is sa
   const logged: string[] = [];
   const log = createLog({ level: 'warn', pretty: false, destination: { write: (line) => void logged.push(line) } });
   const never = new Promise<never>(() => {});
-  const rconPassword = () => '';
-  const console = { run: async ({ host }: { host: string }) => (host === 'hangs.game' ? never : TICK_QUERY) };
-  const base = { servers, engine, console, clock, store, log, rconPassword, serverEvents };
+  const consoles = { run: async (id: string) => (id === 'hangs' ? never : TICK_QUERY) };
+  const base = { servers, engine, consoles, clock, store, log, serverEvents };
   let stored = 0;
   // Not in the instants in which the service's own readings are stored.
   await clock.advance(1_000);

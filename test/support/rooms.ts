@@ -1,4 +1,5 @@
 import { createHmac } from 'node:crypto';
+import { gameConsoles } from '../../src/engines/console/console.ts';
 import { openBackups } from '../../src/backups/open.ts';
 import { openAccountLimits } from '../../src/billing/account-limits.ts';
 import type { Machine } from '../../src/billing/machine.ts';
@@ -160,8 +161,9 @@ export async function openRooms(base: World, around: Around, options: RoomsOptio
   const secret: Secret = {
     derive: (purpose, id) => createHmac('sha256', 'test').update(`${purpose}\0${id}`).digest('base64url'),
   };
-  const rconPassword = () => 'rcon-password';
-  const console = options.console ? { ...games, ...options.console } : games;
+  const passwordOf = () => 'rcon-password';
+  const consoles = gameConsoles(games, passwordOf);
+  const typed = gameConsoles(options.console ? { ...games, ...options.console } : games, passwordOf);
   const disk = disks.quota;
   const accessChanges = createAccessChanges();
   const clientAddress = (request: { socket: { remoteAddress?: string | undefined } }) =>
@@ -217,9 +219,8 @@ export async function openRooms(base: World, around: Around, options: RoomsOptio
     ...shared,
     engine,
     lostGames,
-    console: games,
-    typed: console,
-    rconPassword,
+    consoles,
+    typed,
     joined: (id) => joined.get(id) ?? [],
     onAddressBan: (id) => addressBans.push(id),
     disk,
@@ -241,7 +242,7 @@ export async function openRooms(base: World, around: Around, options: RoomsOptio
   const { worlds } = worldsRoom;
   const { maxRamMb, maxServersPerAccount: maxServers } = settings;
   const allowance = options.charged
-    ? await openAllowance({ ...shared, capacity, prices, console, rconPassword, mailer, nodes, settings, ...NO_CAPS })
+    ? await openAllowance({ ...shared, capacity, prices, consoles: typed, mailer, nodes, settings, ...NO_CAPS })
     : { accountLimits: await openAccountLimits(store, { maxRamMb, maxServers }), wakeRules: [] };
   const { databases } = databaseRoom;
   const rooms = await openRealRooms({
@@ -249,9 +250,8 @@ export async function openRooms(base: World, around: Around, options: RoomsOptio
     ...shared,
     engine,
     lostGames,
-    console,
+    consoles: typed,
     pinger: games,
-    rconPassword,
     people,
     grants,
     accessChanges,

@@ -2,6 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { ExecutionContext } from 'ava';
+import { gameConsoles } from '../../src/engines/console/console.ts';
 import type { Cause, ServerCommand, ServerState } from '../../machines/server-types.ts';
 import { type BackupRoom, type BackupRoomOptions, createBackupRoom } from '../../src/backups/backups-room.ts';
 import type { Console } from '../../src/engines/console/console.ts';
@@ -152,9 +153,10 @@ export async function world(t: ExecutionContext, options: WorldOptions = {}): Pr
   });
 
   function makeRoom(): BackupRoom {
-    const rest = { dataDir, owner: undefined, quotaBytes: 0, lock, rconPassword: () => 'secret' };
+    const rest = { dataDir, owner: undefined, quotaBytes: 0, lock };
+    const consoles = gameConsoles(games, () => 'secret');
     const jobs = createWorldJobs;
-    return createBackupRoom({ store, engine, console: games, clock, log, jobs, ...rest, ...options.room });
+    return createBackupRoom({ store, engine, consoles, clock, log, jobs, ...rest, ...options.room });
   }
 
   function make(): Servers {

@@ -15,6 +15,16 @@ export interface Console {
   close(): void;
 }
 
+/** The consoles of all games, with their passwords. */
+export interface GameConsoles {
+  /** Runs a command on a server's game, whose console is at `address`. The same as `Console.run`. */
+  run(serverId: string, address: Address, command: string): Promise<string>;
+}
+
+export function gameConsoles(console: Pick<Console, 'run'>, passwordOf: (serverId: string) => string): GameConsoles {
+  return { run: (serverId, address, command) => console.run(address, passwordOf(serverId), command) };
+}
+
 /** `absent`: no program listens there. A game that does not respond now is `unavailable`. */
 export class ConsoleError extends Error {
   readonly reason: 'absent' | 'unavailable' | 'timeout' | 'refused' | 'invalid';
