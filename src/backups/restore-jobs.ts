@@ -1,23 +1,24 @@
 import { rename } from 'node:fs/promises';
 import { dirname } from 'node:path';
+import { crc32 } from 'node:zlib';
 import type { Failure } from '../../machines/server-types.ts';
+import { restoredProperties } from '../game/worlds.ts';
+import { openJail } from '../jail/jail.ts';
 import { removeTree } from '../jail/remove-tree.ts';
-import type { ServerRow } from '../servers/rows.ts';
+import { syncDirectory } from '../kernel/atomic-file.ts';
 import type { EffectHost } from '../servers/effect-host.ts';
+import { noteStep } from '../servers/maintenance-rows.ts';
+import type { ServerRow } from '../servers/rows.ts';
 import { hasRunSince } from '../servers/transition-rows.ts';
 import type { Tx } from '../store/store.ts';
-import { syncDirectory } from '../kernel/atomic-file.ts';
-import { restoredProperties } from '../game/worlds.ts';
 import { treeBytesOf } from './archives.ts';
 import { filesMissing } from './errors.ts';
 import { discard, exists, siblingsOf } from './files.ts';
 import { jobFailure } from './job-failure.ts';
-import { createKeep } from './keep-job.ts';
-import { isNeedless } from './needless.ts';
-import { noteStep } from '../servers/maintenance-rows.ts';
 import type { Tools, Work } from './job.ts';
-import { softwareOf } from './server-software.ts';
+import { createKeep } from './keep-job.ts';
 import { keepMods, restoreMods } from './mod-rows.ts';
+import { isNeedless } from './needless.ts';
 import {
   type BackupRow,
   PREVIOUS,
@@ -28,7 +29,7 @@ import {
   insertBackup,
   patchBackup,
 } from './rows.ts';
-import { treeFingerprintOf } from './tree-fingerprint.ts';
+import { softwareOf } from './server-software.ts';
 
 /** The jobs that replace a server's files. */
 export class RestoreJobs {
@@ -231,4 +232,17 @@ function patchSoftware(
 async function move(from: string, to: string): Promise<void> {
   await rename(from, to);
   await syncDirectory(dirname(to));
+}
+
+/** Returns a fingerprint of the files in a folder. It is constant as long as nothing in the folder changes. */
+async function treeFingerprintOf(root: string): Promise<string> {
+  await using jail = await openJail(root);
+  let entries = 0;
+  // A sum, because directories may list their names in a different order each time.
+  let sum = 0;
+  for await (const { path, version } of jail.tree('')) {
+    entries += 1;
+    sum += crc32(`${path} ${version}`);
+  }
+  return `${entries}-${sum}`;
 }

@@ -1,4 +1,4 @@
-import { type GameConsoles, ConsoleError } from '../engines/console/console.ts';
+import { ConsoleError, type GameConsoles } from '../engines/console/console.ts';
 import type { Engine } from '../engines/engine.ts';
 import type { Address } from '../kernel/address.ts';
 import type { Clock } from '../kernel/clock.ts';

@@ -3,14 +3,14 @@ import type { Cause } from '../../machines/server-types.ts';
 import { message, reply } from '../http/fields.ts';
 import type { Operation } from '../http/operation.ts';
 import type { Clock } from '../kernel/clock.ts';
+import { DAY_MS } from '../kernel/units.ts';
 import { ServerParams } from '../servers/api/messages.ts';
 import type { ServerOperation } from '../servers/api/operation.ts';
-import type { Store } from '../store/store.ts';
-import { flatPaidUntil } from './flat.ts';
-import { type Prices, flatMicros, hourlyMicros } from './prices.ts';
+import type { Sql, Store } from '../store/store.ts';
 import { type AwakeSessionRow, listAwakeSessions } from './awake-session-rows.ts';
-import { gbHoursOf, usageIn } from './usage.ts';
-import { DAY_MS } from '../kernel/units.ts';
+import { flatPaidUntil } from './flat.ts';
+import { type Prices, TICK_DIVISOR, TICK_MS, flatMicros, hourlyMicros } from './prices.ts';
+import { type FlatRun, type Span, type UsedServer, listFlatRuns, sumFlat, sumMetered } from './usage-rows.ts';
 
 /** Dependencies of these operations. */
 interface Needs {
@@ -97,3 +97,43 @@ function sessionView(session: AwakeSessionRow): z.input<typeof AwakeSession> {
 }
 
 export const usageOperations = (needs: Needs): readonly Operation[] => [getServerUsage(needs)];
+
+/** Returns a session's GB-hours: charged ones on the metered plan, time up on the flat plan. */
+function gbHoursOf({
+  plan,
+  ramMb,
+  ticks,
+  awakeMs,
+}: Pick<AwakeSessionRow, 'plan' | 'ramMb' | 'ticks' | 'awakeMs'>): number {
+  return (ramMb * (plan === 'flat' ? Math.floor(awakeMs / TICK_MS) : ticks)) / TICK_DIVISOR;
+}
+
+/**
+ * Returns a server's usage in a span of time and its cost. Each ledger entry belongs entirely to the span in which it
+ * began, so that consecutive spans add up to the ledger.
+ */
+export async function usageIn(
+  db: Sql,
+  server: UsedServer,
+  span: Span,
+  now: number,
+): Promise<{ gbHours: number; amountMicros: number }> {
+  const metered = await sumMetered(db, server, span);
+  const flatMicros = await sumFlat(db, server, span);
+  const flatMbMinutes = (await listFlatRuns(db, server, span)).reduce(
+    (sum, run) => sum + run.ramMb * (minutesUntil(run, span.to, now) - minutesUntil(run, span.from, now)),
+    0,
+  );
+  return {
+    gbHours: (metered.mbMinutes + flatMbMinutes) / TICK_DIVISOR,
+    amountMicros: metered.micros + flatMicros,
+  };
+}
+
+/** Returns a run's full minutes up to an instant. Only their sum is known; it is spread evenly over the run. */
+function minutesUntil({ readyAt, endedAt, awakeMs }: FlatRun, until: number, now: number): number {
+  const begun = readyAt ?? 0;
+  const lasted = Math.max(1, (endedAt ?? now) - begun);
+  const share = Math.min(1, Math.max(0, (until - begun) / lasted));
+  return Math.floor((awakeMs * share) / TICK_MS);
+}

@@ -1,12 +1,11 @@
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 import { type EngineSetting, chooseEngine } from './choose.ts';
-import type { Console } from './console/console.ts';
+import { type Console, withStandardInput } from './console/console.ts';
 import { type ConsolePasswords, openConsolePasswords } from './console/passwords.ts';
 import type { Management } from './console/management-port.ts';
 import { createManagement } from './console/management.ts';
 import { createRconConsole } from './console/rcon.ts';
-import { withStandardInput } from './console/typed-console.ts';
 import { containerName } from './docker/container.ts';
 import { dockerOptions } from './docker/host.ts';
 import { type ImageProvider, renewImage } from './docker/image.ts';

@@ -4,9 +4,12 @@ import type { Clock } from '../kernel/clock.ts';
 import type { ServerOperation } from '../servers/api/operation.ts';
 import type { Store } from '../store/store.ts';
 import type { Feature } from '../web/feature.ts';
+import type { Panel } from '../web/panel/panel.ts';
 import { fileOperations } from './api.ts';
 import { type Files, type FilesOptions, createFiles } from './files.ts';
-import { mountFilePages } from './pages/pages.ts';
+import { mountBrowse } from './pages/browse.ts';
+import { mountEdit } from './pages/edit.ts';
+import { mountItem } from './pages/item.ts';
 import { transferOperations } from './transfers-api.ts';
 
 export interface OpenFilesOptions extends FilesOptions {
@@ -26,4 +29,11 @@ export function openFiles(options: OpenFilesOptions): { files: Files; feature: F
     files,
     feature: { operations: [...fileOperations(needs), ...transferOperations(needs)], panel: mountFilePages },
   };
+}
+
+/** The pages of a server's files. */
+function mountFilePages(panel: Panel): void {
+  mountBrowse(panel);
+  mountItem(panel);
+  mountEdit(panel);
 }

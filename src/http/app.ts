@@ -3,23 +3,24 @@
  * request causes no work before its size, rate and scope are checked.
  */
 import { randomUUID } from 'node:crypto';
+import type { IncomingMessage } from 'node:http';
+import type { Router } from '@koa/router';
 import Koa, { type Context, type Middleware } from 'koa';
-import { doing } from '../kernel/doing.ts';
 import type { Clock } from '../kernel/clock.ts';
+import { doing } from '../kernel/doing.ts';
 import type { Log } from '../kernel/log.ts';
 import { MINUTE_MS } from '../kernel/units.ts';
 import { type FindApp, type FindBrowser, type FindPrincipal, createAuthorize } from './auth.ts';
-import { carriedForBrowsers, mountForBrowsers } from './session/browser-mount.ts';
 import type { Declared } from './declared.ts';
+import { onceEnded } from './ended.ts';
 import { renderErrors } from './errors.ts';
 import { keptBytes } from './kept-bytes.ts';
-import { answerMethods } from './methods.ts';
-import { type Streams, declaredRoute, mount, plainColons } from './mount.ts';
+import { type Streams, declaredRoute, entering, mount, plainColons, routePath, sentBy } from './mount.ts';
 import type { Operation } from './operation.ts';
-import { mountPublic } from './public-mount.ts';
 import type { PublicOperation } from './public-operation.ts';
 import { type RateLimit, type TakeToken, createCallerRate } from './rate-limit.ts';
 import { newRouter } from './router.ts';
+import { carriedForBrowsers, mountForBrowsers } from './session/browser-mount.ts';
 import { type Browsers, mountSession } from './session/session-mount.ts';
 import type { SessionOperation } from './session/session-operation.ts';
 
@@ -195,4 +196,75 @@ function securityHeaders(baseUrl: string): Middleware {
     for (const [name, value] of all) ctx.res.setHeader(name, value);
     await next();
   };
+}
+
+/** RFC 9110 §9.3, PATCH (RFC 5789) and QUERY. Any other method is unknown. */
+const KNOWN = new Set(['GET', 'HEAD', 'POST', 'PUT', 'DELETE', 'OPTIONS', 'TRACE', 'PATCH', 'QUERY']);
+
+/** The part of a router's route used here. */
+interface Route {
+  path: string | RegExp;
+  methods: string[];
+  captures(path: string): string[];
+  params(path: string, captures: string[]): Record<string, string>;
+}
+
+/**
+ * Answers unserved requests: `OPTIONS` with 200, an unknown method with 501, and 405 if the path exists with other
+ * methods. `Allow` lists the methods of this exact path: a path with invalid parameters does not exist. Use directly
+ * after the routers.
+ */
+function answerMethods(operations: readonly Declared[]): Middleware {
+  const byRoute = new Map(operations.map((operation) => [routePath(operation.path), operation]));
+
+  function allowed(path: string, matched: readonly Route[]): string[] {
+    const ours = matched.filter(
+      (route) => byRoute.get(String(route.path))?.fits(route.params(path, route.captures(path))) ?? true,
+    );
+    return [...new Set(ours.flatMap(({ methods }) => methods))];
+  }
+
+  return async function methods(ctx, next) {
+    await next();
+    if (ctx.status !== 404 || (ctx.body !== undefined && ctx.body !== null)) return;
+    const { matched = [] } = ctx as { matched?: Route[] };
+    const methods = allowed(ctx.path, matched);
+    if (!KNOWN.has(ctx.method)) ctx.status = 501;
+    else if (methods.length === 0) return;
+    else if (ctx.method === 'OPTIONS') {
+      ctx.status = 200;
+      ctx.body = '';
+    } else ctx.status = 405;
+    if (methods.length > 0) ctx.set('Allow', methods.join(', '));
+  };
+}
+
+/** Identifies callers without a credential. */
+interface Callers {
+  /** Returns the client address of a request. Only trusted proxies may state it. */
+  clientAddress: (request: IncomingMessage) => string;
+}
+
+/** Adds a route for every operation without authentication. */
+export function mountPublic(router: Router, operations: readonly PublicOperation[], callers: Callers): void {
+  for (const operation of operations) {
+    router[operation.method](routePath(operation.path), entering(operation, serve(operation, callers)));
+  }
+}
+
+function serve(operation: PublicOperation, { clientAddress }: Callers): Middleware {
+  return async function servePublicOperation(ctx) {
+    ctx.set(operation.answerHeaders ?? {});
+    ctx.body = await operation.run({
+      ...sentBy(ctx, operation),
+      headers: ctx.headers,
+      caller: { address: clientAddress(ctx.req), userAgent: ctx.get('user-agent') },
+      response: ctx.response,
+      received: () => received(ctx),
+    });
+  };
+}
+
+function received({ res }: Context): Promise<boolean> {
+  return new Promise((resolve) => onceEnded(res, () => resolve(res.writableFinished)));
 }

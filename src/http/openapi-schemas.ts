@@ -1,5 +1,4 @@
 import * as z from 'zod';
-import { portablePattern } from './portable-pattern.ts';
 
 type Json = Record<string, unknown>;
 
@@ -59,4 +58,40 @@ function moved(converted: object): Json {
   return JSON.parse(text, (key, value: unknown) =>
     key === 'pattern' && typeof value === 'string' ? portablePattern(value) : value,
   ) as Json;
+}
+
+/**
+ * Unicode sets that not every regular-expression language names, as the content of brackets. Characters that only some
+ * languages can escape appear literally.
+ */
+const SETS: Record<string, string> = {
+  d: '0-9',
+  w: 'A-Za-z0-9_',
+  Cc: String.raw`\x00-\x1f\x7f-\x9f`,
+  Bidi_Control: '\u061C\u200E\u200F\u202A-\u202E\u2066-\u2069',
+  // https://www.unicode.org/Public/16.0.0/ucd/extracted/DerivedGeneralCategory.txt
+  Cf:
+    '\u00AD\u0600-\u0605\u061C\u06DD\u070F\u0890\u0891\u08E2\u180E\u200B-\u200F\u202A-\u202E\u2060-\u2064\u2066-\u206F\uFEFF' +
+    '\uFFF9-\uFFFB\u{110BD}\u{110CD}\u{13430}-\u{1343F}\u{1BCA0}-\u{1BCA3}\u{1D173}-\u{1D17A}\u{E0001}\u{E0020}-\u{E007F}',
+};
+
+const TOKEN = /\\u(?<unit>[0-9A-Fa-f]{4})|\\(?<set>[dw])|\\p\{(?<named>\w+)\}|\\P\{(?<but>\w+)\}|\\.|\[\^?|\]/gu;
+
+/**
+ * Converts a JavaScript pattern to one that Go, Python and other languages read alike: without names of Unicode sets
+ * and `\u`, and with only ASCII for `\d` and `\w`. Consumers of the document compile its patterns. Constructs without
+ * such a form (lookahead, set difference) stay unchanged.
+ */
+export function portablePattern(source: string): string {
+  let inBrackets = false;
+  return source.replaceAll(TOKEN, (token: string, ...rest: unknown[]) => {
+    const { unit, set, named, but } = rest.at(-1) as Partial<Record<'unit' | 'set' | 'named' | 'but', string>>;
+    if (unit !== undefined) return String.fromCharCode(Number.parseInt(unit, 16));
+    const characters = SETS[set ?? named ?? but ?? ''];
+    if (characters !== undefined && but !== undefined) return inBrackets ? token : `[^${characters}]`;
+    if (characters !== undefined) return inBrackets ? characters : `[${characters}]`;
+    if (token.startsWith('[')) inBrackets = true;
+    else if (token === ']') inBrackets = false;
+    return token;
+  });
 }

@@ -5,15 +5,22 @@
 import type { Files } from '../files/files.ts';
 import type { PlayerFiles } from '../game/players/files.ts';
 import { createPlayerListFiles } from '../game/players/list-files.ts';
+import { isAtLeast } from '../http/roles.ts';
 import type { ChangeLock } from '../jail/change-lock.ts';
 import type { FileOwner } from '../kernel/atomic-file.ts';
 import type { OnClose } from '../kernel/closers.ts';
 import type { Log } from '../kernel/log.ts';
+import { StatusError } from '../kernel/status.ts';
 import type { ServerOperation } from '../servers/api/operation.ts';
 import type { Feature } from '../web/feature.ts';
+import { html } from '../web/html.ts';
+import type { Page } from '../web/page-request.ts';
+import type { Panel, ServerRequest } from '../web/panel/panel.ts';
 import { playerOperations } from './api.ts';
 import { type EndedBansOptions, liftEndedBans } from './ended-bans.ts';
-import { mountPlayerPages } from './pages/players.ts';
+import { playerForms } from './pages/forms.ts';
+import { addressBansCard, bansCard, operatorsCard, whitelistCard } from './pages/lists.ts';
+import { kickCard, playingCard } from './pages/playing.ts';
 import { Players, type PlayersOptions } from './players.ts';
 
 export interface OpenPlayersOptions extends Omit<PlayersOptions, 'files' | 'servers'> {
@@ -34,4 +41,39 @@ export function openPlayers(options: OpenPlayersOptions): Feature {
   const players = new Players({ ...rest, files: createPlayerListFiles({ files, dataDir, lock, owner }) });
   onClose(liftEndedBans({ ...rest, log, files: playerFiles }));
   return { operations: playerOperations({ players, serverOperation, clock: rest.clock }), panel: mountPlayerPages };
+}
+
+/** Online players and player lists, in every state of the server. */
+function mountPlayerPages(panel: Panel): void {
+  panel.serverPage({ path: '/players', show: playersPage, forms: playerForms, done: DONE });
+}
+
+const DONE = {
+  kicked: 'Player kicked.',
+  whitelist: 'Whitelist updated.',
+  operators: 'Operators updated.',
+  bans: 'Bans updated.',
+};
+
+const UNCHECKED = html`<p class="note">
+  This server doesn’t check Minecraft accounts: anyone can join under any name, including names on these lists. Turn on
+  <code>online-mode</code> in its settings, unless a proxy in front checks accounts.
+</p>`;
+
+async function playersPage(request: ServerRequest): Promise<Page> {
+  const { call, server, role } = request;
+  const mayChange = isAtLeast(role, 'member');
+  const lists = await call('GetPlayerLists', { id: server.id }).catch((error: unknown) => {
+    // The message names the broken file, so that it can be fixed under Files.
+    if (error instanceof StatusError && error.code !== 'INTERNAL') return error.message;
+    throw error;
+  });
+  if (typeof lists === 'string') {
+    return { title: 'Players', main: html`<p class="note bad" role="alert">${lists}</p>` };
+  }
+  const main = html`${!lists.accountsChecked && UNCHECKED} ${mayChange && kickCard(request, lists)}
+  ${playingCard(request, lists, mayChange)} ${whitelistCard(request, lists, mayChange)}
+  ${operatorsCard(request, lists, mayChange)} ${bansCard(request, lists, mayChange)}
+  ${addressBansCard(request, lists, mayChange)}`;
+  return { title: 'Players', main };
 }

@@ -1,17 +1,31 @@
 import type { Server as NetServer } from 'node:net';
 import { createInterface } from 'node:readline';
+import { setTimeout as delay } from 'node:timers/promises';
+import { Blocks } from './blocks.ts';
+import { Chunks } from './chunks.ts';
 import { runCommand } from './commands/index.ts';
 import { type Launch, LaunchRefused } from './environment.ts';
-import { CRASH_WHILE_RUNNING_STACK, growWithoutEnd } from './faults.ts';
-import type { Game } from './game.ts';
+import {
+  CRASH_AT_START_STACK,
+  CRASH_WHILE_RUNNING_STACK,
+  type Faults,
+  OUT_OF_MEMORY_STACK,
+  allocateUntilKilled,
+  growWithoutEnd,
+} from './faults.ts';
+import { Game } from './game.ts';
+import { difficultyId } from './join-packets.ts';
 import { type Listener, listen } from './listener.ts';
-import { loadGame } from './load.ts';
 import type { Log } from './log.ts';
 import { type ManagementServer, openManagement } from './management.ts';
-import { gameMode } from './player.ts';
+import { PlayerLists } from './player-lists.ts';
+import { gameMode, gameModeId } from './player.ts';
 import type { ServerProperties } from './properties.ts';
+import { Protocol } from './protocol.ts';
 import { startRcon } from './rcon.ts';
-import { prepareSpawnArea } from './start.ts';
+import { Storage, levelDirectory } from './storage.ts';
+import type { GameVersion } from './versions.ts';
+import { SURFACE_Y, World } from './world.ts';
 
 /** How long a player's client gets to read why it is disconnected. */
 const GOODBYE_MS = 150;
@@ -168,4 +182,58 @@ function once(action: () => void): () => void {
 
 function stackOf(error: unknown): string {
   return error instanceof Error ? (error.stack ?? error.message) : String(error);
+}
+
+/** Reads a game from the working directory. Throws where something there cannot be read, before anything is written. */
+function loadGame(version: GameVersion, properties: ServerProperties, log: Log): Game {
+  const name = properties.get('level-name');
+  const directory = levelDirectory(process.cwd(), name);
+  if (!directory) throw new LaunchRefused(`level-name leads out of the data directory: ${JSON.stringify(name)}`);
+  const protocol = new Protocol(version);
+  const blocks = new Blocks(protocol.data);
+  const world = new World(blocks, protocol.supports('tallWorld'));
+  const lists = new PlayerLists('.', log);
+  log.info(`Preparing level "${name}"`);
+  const facts = {
+    name,
+    versionName: version.name,
+    dataVersion: Math.max(0, protocol.data.version.dataVersion ?? 0),
+    gameType: gameModeId(gameMode(properties.get('gamemode'))),
+    difficulty: difficultyId(properties.get('difficulty')),
+    spawnY: SURFACE_Y,
+  };
+  const storage = new Storage(directory, world, blocks, facts, log);
+  const chunks = new Chunks(world, protocol);
+  return new Game({ protocol, blocks, world, chunks, storage, lists, properties, log });
+}
+
+const STEPS = 12;
+
+/**
+ * The part of a start in which a vanilla server makes the land around the spawn. There is nothing to make here: it
+ * takes as long, and goes as wrong, as `faults` says. Throws LaunchRefused for a start that is to fail.
+ */
+async function prepareSpawnArea(faults: Faults, log: Log): Promise<void> {
+  const begunAt = performance.now();
+  log.info('Preparing start region for dimension minecraft:overworld');
+  if (faults.crashAtStart) throw new LaunchRefused(`Encountered an unexpected exception\n${CRASH_AT_START_STACK}`);
+  if (faults.outOfMemory === 'report')
+    throw new LaunchRefused(`Encountered an unexpected exception\n${OUT_OF_MEMORY_STACK}`);
+  if (faults.outOfMemory !== '') {
+    allocateUntilKilled(faults.outOfMemory);
+    await never();
+  }
+  const shown = faults.startMs > 0 || faults.neverReady ? STEPS : 1;
+  for (let step = 0; step < shown; step++) {
+    log.info(`Preparing spawn area: ${Math.round((step / STEPS) * 100)}%`, 'Worker-Main-1');
+    if (faults.startMs > 0) await delay(faults.startMs / STEPS);
+  }
+  if (faults.neverReady) await never();
+  log.info('Preparing spawn area: 100%', 'Worker-Main-1');
+  log.info(`Time elapsed: ${Math.round(performance.now() - begunAt)} ms`);
+}
+
+/** Also keeps the process from ending for want of anything to do. */
+function never(): Promise<never> {
+  return new Promise(() => setInterval(() => undefined, 60_000));
 }

@@ -6,29 +6,33 @@ import type { FileOwner } from '../kernel/atomic-file.ts';
 import type { People } from '../people/people.ts';
 import type { Tx } from '../store/store.ts';
 import type { Feature } from '../web/feature.ts';
+import type { Panel } from '../web/panel/panel.ts';
 import type { Addresses } from './api/addresses.ts';
 import { accountAuditOperations, serverAuditOperations } from './api/audit.ts';
 import { createOperations } from './api/create-server.ts';
 import { forcedOperations, lifecycleOperations } from './api/lifecycle.ts';
+import { serverListOperations } from './api/list-servers.ts';
 import { machineOperations } from './api/machine.ts';
 import { memberOperations } from './api/members.ts';
 import { myServerOperations } from './api/my-servers.ts';
 import type { ServerOperation } from './api/operation.ts';
-import { serverListOperations } from './api/list-servers.ts';
 import { serverOperations } from './api/servers.ts';
 import { settingOperations } from './api/settings.ts';
 import { updateOperations } from './api/update-server.ts';
 import { type VersionNeeds, versionOperations } from './api/update-version.ts';
 import type { ServerView } from './api/view.ts';
-import { mountCreate } from './pages/create.ts';
+import { type Creation, type CreationOptions, openCreation } from './creation.ts';
 import { mountAudit } from './pages/audit.ts';
-import { mountMembers } from './pages/members.ts';
+import { mountCreate } from './pages/create.ts';
 import { mountServerList } from './pages/list.ts';
 import { mountMachine } from './pages/machine.ts';
+import { mountMembers } from './pages/members.ts';
 import { mountOverview } from './pages/overview.ts';
+import { mountDescriptionSettings } from './pages/settings/description.ts';
+import { mountGameSettings } from './pages/settings/game.ts';
+import { mountGeneralSettings } from './pages/settings/general.ts';
+import { mountVersionSettings } from './pages/settings/version.ts';
 import { serverPageOperations } from './pages/streams.ts';
-import { mountServerSettings } from './pages/settings/settings.ts';
-import { type Creation, type CreationOptions, openCreation } from './creation.ts';
 import type { Servers } from './servers.ts';
 import { type StandingOptions, createStanding } from './standing.ts';
 
@@ -103,4 +107,12 @@ export function serverFeature(options: ServerFeatureOptions): { creation: Creati
       },
     },
   };
+}
+
+/** Mounts the settings of the server itself. Other settings pages are in the rooms of their subjects. */
+function mountServerSettings(panel: Panel, settings: { idleTimeoutMinutes: number }): void {
+  mountGeneralSettings(panel);
+  mountDescriptionSettings(panel);
+  mountGameSettings(panel, settings);
+  mountVersionSettings(panel);
 }

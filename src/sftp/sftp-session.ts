@@ -2,10 +2,9 @@ import type { Readable } from 'node:stream';
 import { NOT_ACCESSIBLE } from '../jail/errors.ts';
 import type { Log } from '../kernel/log.ts';
 import { type Code, StatusError } from '../kernel/status.ts';
-import { packetsOf } from './frames.ts';
 import { type Reply, statusReply, versionReply } from './replies.ts';
 import { type Request, readInit, readRequest } from './requests.ts';
-import type { Status } from './wire.ts';
+import { BadPacket, MOST_PACKET_BYTES, type Status } from './wire.ts';
 
 /** One SFTP session, with a client that has signed in. */
 export interface SftpSessionOptions {
@@ -68,3 +67,33 @@ const STATUSES: Partial<Record<Code, Status>> = {
   PERMISSION_DENIED: 'permissionDenied',
   UNIMPLEMENTED: 'unsupported',
 };
+
+/**
+ * Cuts a stream into packets (a length of four bytes, then that many), each read only when it is asked for, until the
+ * stream ends. Throws BadPacket for a length of 0 or above `MOST_PACKET_BYTES`, before anything is kept for it.
+ */
+export async function* packetsOf(stream: Readable): AsyncGenerator<Buffer, void, undefined> {
+  let wake = (): void => {};
+  for (const event of ['readable', 'end', 'close']) stream.on(event, () => wake());
+
+  /** Exactly so many bytes; undefined where the stream ends before. */
+  async function read(length: number): Promise<Buffer | undefined> {
+    for (;;) {
+      const bytes = stream.read(length) as Buffer | null;
+      // At its end a stream gives what there is.
+      if (bytes !== null) return bytes.length === length ? bytes : undefined;
+      if (stream.readableEnded || stream.destroyed) return undefined;
+      await new Promise<void>((resolve) => (wake = resolve));
+    }
+  }
+
+  for (;;) {
+    const head = await read(4);
+    if (!head) return;
+    const length = head.readUInt32BE();
+    if (length === 0 || length > MOST_PACKET_BYTES) throw new BadPacket(`a packet of ${length} bytes`);
+    const packet = await read(length);
+    if (!packet) return;
+    yield packet;
+  }
+}

@@ -1,11 +1,11 @@
 import { mkdir, mkdtemp, open, rm } from 'node:fs/promises';
+import { Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { DataSource, type DataSourceOptions, type EntitySchema } from 'typeorm';
 import { MIGRATIONS, type Migration } from '../../migrations/index.ts';
+import { DataSource, type DataSourceOptions, type EntitySchema } from 'typeorm';
 import { copyInto } from './copies.ts';
 import { exact } from './exact.ts';
-import { KEEP_ALIVE, type PostgresLimits, limitedPool } from './postgres-limits.ts';
 import { type DatabaseSession, askSqlite, postgresSession, sqliteSession } from './session.ts';
 
 export type Dialect = 'sqlite' | 'postgres';
@@ -259,4 +259,40 @@ async function setPragmas(source: DataSource, pragmas: Record<string, string | n
 
 function checkParameters(parameters: unknown): void {
   if (Array.isArray(parameters)) for (const value of parameters) exact(value as unknown);
+}
+
+/** How long an answer of PostgreSQL may take. */
+interface PostgresLimits {
+  /** One statement. Longer ones are ended by the database, and the connection stays. */
+  statementMs: number;
+  /** Between two statements of a transaction. Longer ones are undone by the database, and what they had locked is free. */
+  idleInTransactionMs: number;
+}
+
+/** So much later than the database itself would have answered, a connection counts as dead. */
+const GRACE_MS = 2_000;
+/** After so long without traffic, the kernel asks whether the other side is still there; where it is not, it gives up after minutes. */
+const KEEP_ALIVE = { keepAlive: true, keepAliveInitialDelayMillis: 10_000 };
+
+/**
+ * Options of a pool of `pg` whose connections nothing waits for without end: the database gives up what takes too long, and where
+ * nothing comes from it either (a machine without power, a firewall that has forgotten the connection), the connection is ended,
+ * which fails what waits for it. The kernel alone would try for a quarter of an hour.
+ */
+function limitedPool({ statementMs, idleInTransactionMs }: PostgresLimits): object {
+  return {
+    statement_timeout: statementMs,
+    idle_in_transaction_session_timeout: idleInTransactionMs,
+    ...KEEP_ALIVE,
+    stream: () => silenceEnds(new Socket(), statementMs + GRACE_MS),
+  };
+}
+
+/** Ends a connection without traffic for this long. An unused one ends by it too. */
+function silenceEnds(socket: Socket, ms: number): Socket {
+  socket.setTimeout(ms, () => {
+    const error = new Error(`The database has said nothing for ${ms} ms.`);
+    socket.destroy(Object.assign(error, { code: 'ETIMEDOUT' }));
+  });
+  return socket;
 }

@@ -1,8 +1,8 @@
 import test from 'ava';
+import { usageIn } from '../../src/billing/usage-api.ts';
 import { ledger } from '../../src/billing/ledger-rows.ts';
 import { PERIOD_MS, chargeOf } from '../../src/billing/prices.ts';
 import { awakeSessions } from '../../src/billing/awake-session-rows.ts';
-import { usageIn } from '../../src/billing/usage.ts';
 import { postgresUrl } from '../store/postgres.ts';
 import { freshStore, awakeSessionRow } from '../support/store.ts';
 import { isHere } from '../support/needs.ts';

@@ -2,10 +2,10 @@ import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
+import { javaRange } from '../../src/game/container.ts';
 import { EngineError } from '../../src/engines/engine.ts';
 import { createJavas } from '../../src/engines/process/java-homes.ts';
 import { createJavaVersions } from '../../src/engines/process/java-versions.ts';
-import { javaRange } from '../../src/game/java-version.ts';
 import { systemClock } from '../../src/kernel/system-clock.ts';
 import { writeProgram } from '../support/write-program.ts';
 

@@ -2,10 +2,10 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
+import { javaRange } from '../../src/game/container.ts';
 import { EngineError, type GameSpec } from '../../src/engines/engine.ts';
 import { commandFor } from '../../src/engines/process/command.ts';
 import { createJavas } from '../../src/engines/process/java-homes.ts';
-import { javaRange } from '../../src/game/java-version.ts';
 
 const never = new AbortController().signal;
 

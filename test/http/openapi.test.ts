@@ -1,8 +1,8 @@
 import type { Router } from '@koa/router';
 import test from 'ava';
+import { portablePattern } from '../../src/http/openapi-schemas.ts';
 import { describeApi } from '../../src/reference.ts';
 import { openapiDocument } from '../../src/http/openapi.ts';
-import { portablePattern } from '../../src/http/portable-pattern.ts';
 import { routesOf } from '../support/routes.ts';
 import { api } from '../support/api-harness.ts';
 import { REFERENCE } from '../support/reference.ts';

@@ -1,10 +1,9 @@
 import test, { type ExecutionContext } from 'ava';
 import { gameConsoles } from '../../src/engines/console/console.ts';
 import * as fc from '../support/property.ts';
-import { createAlerts } from '../../src/insight/alerts/alerts.ts';
+import { createAlerts, incidentStep } from '../../src/insight/alerts/alerts.ts';
 import { type Notice, webhookBody } from '../../src/insight/alerts/body.ts';
 import { createWebhookOutbox } from '../../src/insight/alerts/outbox.ts';
-import { incidentStep } from '../../src/insight/alerts/tps-incident.ts';
 import { type Webhook, type WebhookAnswer, type WebhookCall, WebhookError } from '../../src/insight/alerts/webhook.ts';
 import { ServerEvents, type TypedEvent } from '../../src/insight/events.ts';
 import { Metrics } from '../../src/insight/metrics.ts';

@@ -1,9 +1,9 @@
 import { once } from 'node:events';
 import { type IncomingMessage, get } from 'node:http';
 import test, { type ExecutionContext } from 'ava';
+import { redacted } from '../../src/operators/machines.ts';
 import { KEY_SCOPES } from '../../src/http/scopes.ts';
 import { hashToken } from '../../src/kernel/ids.ts';
-import { redacted } from '../../src/operators/redact.ts';
 import { endBrowserSession } from '../../src/people/browser-sessions.ts';
 import { aborted } from '../fakes/engine.ts';
 import { type ApiUnderTest, api } from '../support/api-harness.ts';

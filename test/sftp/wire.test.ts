@@ -1,8 +1,8 @@
 import { Readable } from 'node:stream';
 import test from 'ava';
+import { packetsOf } from '../../src/sftp/sftp-session.ts';
 import * as fc from '../support/property.ts';
 import { attributesOf, longName, readAttributes } from '../../src/sftp/attributes.ts';
-import { packetsOf } from '../../src/sftp/frames.ts';
 import { readInit, readRequest } from '../../src/sftp/requests.ts';
 import { BadPacket, Fields, MOST_PACKET_BYTES, REQUEST, string, uint32, uint64 } from '../../src/sftp/wire.ts';
 

@@ -1,9 +1,12 @@
-import { call } from '../call.ts';
-import type { Subject } from '../command.ts';
+import { done } from '../api.ts';
+import { call, on } from '../call.ts';
+import { DORMOUSE } from '../called.ts';
+import { type Command, type Subject, command } from '../command.ts';
 import { wrongUsage } from '../errors.ts';
 import { memory, money, size, some, words } from '../format.ts';
-import type { Messages } from '../shapes.ts';
+import { type Messages, read } from '../shapes.ts';
 import { aligned, listing } from '../table.ts';
+import { oneLine } from '../text.ts';
 import { microsOf } from './wallet.ts';
 
 const MB = 1024 * 1024;
@@ -130,3 +133,57 @@ export const accounts: Subject = {
     }),
   ],
 };
+
+/** `dormouse invite`. */
+export const invite: Command = command({
+  name: 'invite',
+  summary: 'Let somebody make an account, as an operator.',
+  args: ['email'],
+  details: `The key must have the scope operator, which one that "dormouse login" gets in the browser has not: make one at
+/profile/keys, and set DORMOUSE_KEY or sign in with it by "dormouse login --key". The link works for seven days, once, for this address alone.`,
+  async run({ api, json, document, terminal: { out } }, [email = '']) {
+    const reply = await done(api.POST('/v1/operator/accounts:invite', { body: { email } }));
+    if (json) return document(reply);
+    const { link, sent } = read({ link: '', sent: false }, reply);
+    const way = sent ? 'This link was sent there' : 'No mail is set up there, so pass this link on';
+    out.line(`${oneLine(email)} may make an account. ${way}; it works for seven days, once:`);
+    out.line('');
+    out.line(`  ${out.style('bold', oneLine(link))}`);
+  },
+});
+
+/** `dormouse suspend`. */
+export const suspend = call({
+  name: 'suspend',
+  summary: "Stop anybody's server, and let nothing wake it; its owner reads the reason.",
+  args: ['id', 'reason'],
+  call: ({ api }, [id, reason = '']) => api.POST('/v1/operator/servers/{id}:suspend', { ...on(id), body: { reason } }),
+  shape: { id: '' },
+  show: ({ id }) => [`${id} is suspended. Its files stay. End it with: ${DORMOUSE} unsuspend ${id} <reason>`],
+});
+
+/** `dormouse unsuspend`. */
+export const unsuspend = call({
+  name: 'unsuspend',
+  summary: 'End that: the server may wake again.',
+  args: ['id', 'reason'],
+  call: ({ api }, [id, reason = '']) =>
+    api.POST('/v1/operator/servers/{id}:unsuspend', { ...on(id), body: { reason } }),
+  shape: { id: '' },
+  show: ({ id }) => [`${id} may wake again.`],
+});
+
+/** `dormouse quota`. */
+export const quota = call({
+  name: 'quota',
+  summary: 'Set what the files of a server may take, in MB; 0: as the installation has it.',
+  args: ['id', 'mb', 'reason'],
+  async call({ api }, [id, mb = '', reason = '']) {
+    if (!/^\d{1,9}$/.test(mb)) throw wrongUsage('A quota is in whole MB, like 20480.');
+    return api.POST('/v1/operator/servers/{id}:setDiskQuota', { ...on(id), body: { quotaMb: Number(mb), reason } });
+  },
+  shape: { id: '' },
+  show: ({ id }, { args: [, mb] }) => [
+    mb === '0' ? `${id} has the quota of the installation again.` : `The files of ${id} may take ${mb} MB.`,
+  ],
+});

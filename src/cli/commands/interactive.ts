@@ -5,8 +5,8 @@ import { DORMOUSE } from '../called.ts';
 import { type Command, type Context, command } from '../command.ts';
 import { openScreen } from '../console-screen.ts';
 import { CommandError } from '../errors.ts';
-import { ASLEEP, followLog } from '../log/follow.ts';
 import { stateWord } from '../format.ts';
+import { ASLEEP, followLog } from '../log/follow.ts';
 import { errorLines } from '../report.ts';
 import { COMMAND, read } from '../shapes.ts';
 import { consoleText, logLine } from '../text.ts';
@@ -124,3 +124,22 @@ async function answered(
     for (const line of errorLines(error, out)) above(line);
   }
 }
+
+/** `dormouse command`. */
+export const consoleCommand: Command = command({
+  name: 'command',
+  summary: 'Run a console command on a server that is awake.',
+  args: ['id', 'console command…'],
+  details: `Everything after the id goes to the console as written, but for the options below, unless they
+come after --.
+
+Examples: ${DORMOUSE} command lobby say Hello there
+          ${DORMOUSE} command lobby tp Steve -10 64 -3`,
+  async run({ api, json, document, terminal: { out } }, [id = '', ...words]) {
+    const body = { command: words.join(' ') };
+    const reply = await done(api.POST('/v1/servers/{id}:command', { params: { path: { id } }, body }));
+    if (json) return document(reply);
+    const text = consoleText(read(COMMAND, reply).output).trimEnd();
+    if (text !== '') out.line(text);
+  },
+});

@@ -7,6 +7,7 @@ import { duration } from '../format.ts';
 import { secretLine } from '../input.ts';
 import { isReadableOnTheWay } from '../service-url.ts';
 import { type Device, type Messages, WHO_AM_I, read } from '../shapes.ts';
+import { aligned } from '../table.ts';
 import { oneLine } from '../text.ts';
 
 /** The form of an API key. Only the service knows whether a key is valid. */
@@ -95,3 +96,47 @@ async function showWhile<Result>(
     terminal.clear();
   }
 }
+
+/** `dormouse logout`. */
+export const logout: Command = command({
+  name: 'logout',
+  summary: 'Forget the stored key of the service.',
+  async run({ url, json, document, credentials, terminal: { out } }) {
+    const { current, keys } = await credentials.load();
+    const { [url]: forgotten, ...kept } = keys;
+    if (forgotten !== undefined) await credentials.save({ current, keys: kept });
+    if (json) return document({ url, forgotten: forgotten !== undefined });
+    if (forgotten === undefined) return out.line(`You were not signed in at ${url}.`);
+    out.line(`Signed out of ${url}. The key itself is valid until you revoke it: ${url}/profile/keys`);
+  },
+});
+
+/** `dormouse whoami`. */
+export const whoami: Command = command({
+  name: 'whoami',
+  summary: 'Show who is signed in, and where.',
+  async run({ api, json, document, terminal: { out } }) {
+    const reply = await done(api.GET('/v1/whoami'));
+    if (json) return document(reply);
+    const { accountId, email, emailVerified } = read(WHO_AM_I, reply);
+    const rows = [
+      ['e-mail', oneLine(email) + (emailVerified ? '' : ' (not verified)')],
+      ['account', oneLine(accountId)],
+      ['service', api.url],
+    ];
+    for (const line of aligned(rows)) out.line(line);
+  },
+});
+
+/** `dormouse keys`. */
+export const keys: Command = command({
+  name: 'keys',
+  summary: 'Show where API keys are made and revoked.',
+  run({ url, json, document, terminal: { out } }) {
+    const page = `${url}/profile/keys`;
+    if (json) return document({ url: page });
+    out.line('API keys are made, listed and revoked in a browser only, so that a leaked key cannot make others:');
+    out.line('');
+    out.line(`  ${out.style('bold', page)}`);
+  },
+});

@@ -1,11 +1,14 @@
 import { done } from '../api.ts';
+import { call, on } from '../call.ts';
 import { DORMOUSE } from '../called.ts';
 import { type Command, type Context, command } from '../command.ts';
 import { CommandError } from '../errors.ts';
-import { software, stateWord } from '../format.ts';
-import { MY_SERVERS, type MyServers, SERVER, type Server, read } from '../shapes.ts';
-import { table } from '../table.ts';
+import { relative, software, stateWord, words } from '../format.ts';
+import { wholeNumber } from '../parse.ts';
+import { MY_SERVERS, type Messages, type MyServers, SERVER, type Server, read } from '../shapes.ts';
+import { listing, table } from '../table.ts';
 import { oneLine } from '../text.ts';
+import { ofAccount } from './wallet.ts';
 
 const HEADINGS = ['ID', 'NAME', 'STATE', 'PLAYERS', 'VERSION', 'ADDRESS', 'ROLE'];
 
@@ -69,3 +72,52 @@ function failure({ id, state, startErrorSummary, installErrorSummary }: Server):
   const summary = startErrorSummary || (state === 'install_failed' ? installErrorSummary : '');
   return summary === '' ? [] : [`${id}: ${oneLine(summary)}`];
 }
+
+const DIAGNOSTIC = { at: '', kind: '', code: '', summary: '', suggestion: '' } satisfies Partial<
+  Messages['Diagnostic']
+>;
+
+/** `dormouse why`. */
+export const why = call({
+  name: 'why',
+  summary: 'Why a server failed, and what to do: its last crashes and failed starts.',
+  args: ['id'],
+  call: ({ api }, [id]) => api.GET('/v1/servers/{id}/diagnostics', on(id)),
+  shape: { entries: [DIAGNOSTIC] },
+  show({ entries }, { args: [id], now }) {
+    if (entries.length === 0) return [`Nothing has failed on ${id}.`];
+    const lines = entries.slice(0, 10).map(({ at, kind, code, summary, suggestion }) => {
+      const what = `${relative(at, now)}, ${words(kind)} (${words(code)}): ${summary}`;
+      return suggestion === '' ? what : `${what}\n  ${suggestion}`;
+    });
+    return lines;
+  },
+});
+
+const ENTRY = { userId: '', action: '', detail: '', createdAt: '' } satisfies Partial<Messages['AuditEntry']>;
+const SHOWN = 20;
+const MOST = 1000;
+
+/** `dormouse audit`. */
+export const audit: Command = command({
+  name: 'audit',
+  summary: 'Who did what with a server, newest first; without one, with your account.',
+  args: ['[id]'],
+  options: { last: { type: 'string', short: 'n', value: 'n', help: `How many entries (${SHOWN}).` } },
+  async run({ api, json, document, terminal: { out } }, [id], { last }) {
+    const query = { limit: wholeNumber('last', last, MOST) ?? SHOWN };
+    const reply =
+      id === undefined
+        ? await done(api.GET('/v1/accounts/{accountId}/audit', { params: { ...(await ofAccount(api)), query } }))
+        : await done(api.GET('/v1/servers/{id}/audit', { params: { ...on(id).params, query } }));
+    if (json) return document(reply);
+    const now = Date.now();
+    const rows = read({ entries: [ENTRY] }, reply, oneLine).entries.map(({ createdAt, action, detail, userId }) => [
+      relative(createdAt, now),
+      action,
+      detail,
+      userId,
+    ]);
+    for (const line of listing(out, ['WHEN', 'WHAT', 'DETAIL', 'USER'], rows, 'Nothing yet.')) out.line(line);
+  },
+});

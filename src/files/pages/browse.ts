@@ -1,17 +1,18 @@
 import type { ReplyOf } from '../../http/calls.ts';
+import { BROWSER_PREFIX } from '../../http/session/browser-mount.ts';
 import { StatusError } from '../../kernel/status.ts';
 import { ASSETS } from '../../web/assets.ts';
+import { csrfField } from '../../web/form.ts';
 import { type Html, html } from '../../web/html.ts';
 import type { Page } from '../../web/page-request.ts';
-import { filling } from '../../web/panel/fields.ts';
-import { panelForm } from '../../web/panel/form.ts';
+import { filling, tickField } from '../../web/panel/fields.ts';
+import { actionOf, panelForm } from '../../web/panel/form.ts';
 import type { Panel, ServerRequest } from '../../web/panel/panel.ts';
 import { countText } from '../../web/text.ts';
 import { BROWSE_DONE, BROWSE_FORMS } from './browse-forms.ts';
 import { newFields, tickedForm } from './listing-view.ts';
 import { apart, downloadOf, pageOf, pathOf } from './paths.ts';
 import { type SftpLogin, sftpCard } from './sftp-card.ts';
-import { uploadCard } from './upload-card.ts';
 
 /** Entries per page, which stays below 100 KB with its scripts and styles. */
 const MOST = 60;
@@ -146,6 +147,37 @@ function newCard(request: ServerRequest): Html {
     <div class="two">
       ${panelForm(request, 'folder', html`${newFields(folder!, 'Folder')}<button class="second" type="submit">Create folder</button>`)}
       ${panelForm(request, 'file', html`${newFields(file!, 'Text file')}<button class="second" type="submit">Create file…</button>`)}
+    </div>
+  </section>`;
+}
+
+/** Uploads by drag and drop or file selection. Without scripts, by a form. */
+function uploadCard(request: ServerRequest, path: string): Html {
+  const { server, csrf } = request;
+  return html`<section
+    class="card drop"
+    data-upload="${BROWSER_PREFIX}/v1/servers/${server.id}/file:upload"
+    data-path="${path}"
+  >
+    <h2>Upload</h2>
+    <form data-plain method="post" action="${actionOf(request, 'upload')}" enctype="multipart/form-data">
+      ${csrfField(csrf)}
+      ${tickField(filling(request, 'upload'), { name: 'overwrite', label: 'Replace existing files', on: false })}
+      <div class="field">
+        <label for="upload">Files</label>
+        <input id="upload" name="file" type="file" multiple required />
+      </div>
+      <button type="submit">Upload</button>
+    </form>
+    <div data-scripted hidden>
+      <p>Drop files and folders anywhere on this page, or choose them.</p>
+      <div class="actions">
+        <button class="second" type="button" data-choose="files">Choose files</button>
+        <button class="second" type="button" data-choose="folder">Choose a folder</button>
+      </div>
+      <input type="file" data-files multiple hidden aria-label="Files to upload" />
+      <input type="file" data-folder webkitdirectory hidden aria-label="Folder to upload" />
+      <div data-uploads data-keep id="uploads"></div>
     </div>
   </section>`;
 }

@@ -1,17 +1,21 @@
+import { Readable } from 'node:stream';
 import { isTagged } from '../../../machines/server.ts';
+import type { Engine, LogLine } from '../../engines/engine.ts';
 import type { ReplyOf } from '../../http/calls.ts';
+import type { Download } from '../../http/download.ts';
 import { isAtLeast } from '../../http/roles.ts';
 import { BROWSER_PREFIX } from '../../http/session/browser-mount.ts';
+import type { StreamSlots } from '../../http/stream-slots.ts';
 import { StatusError } from '../../kernel/status.ts';
+import { KIB } from '../../kernel/units.ts';
 import { ASSETS } from '../../web/assets.ts';
+import { logLevel, logPieces } from '../../web/assets/log-line.js';
 import { csrfField } from '../../web/form.ts';
 import { type Html, html } from '../../web/html.ts';
 import type { Page } from '../../web/page-request.ts';
-import type { Panel, ServerRequest } from '../../web/panel/panel.ts';
 import { actionOf } from '../../web/panel/form.ts';
+import type { Panel, ServerRequest } from '../../web/panel/panel.ts';
 import { earlierLogs } from './earlier-logs.ts';
-import { type LogFileNeeds, logFile } from './log-file.ts';
-import { foundIn, logLines } from './log-view.ts';
 
 /** Lines of a page without a script, which begins at the newest. */
 const SHOWN_LINES = 200;
@@ -169,4 +173,60 @@ function replyCard({ command, output }: Said): Html {
       </div>
     </div>
   </section>`;
+}
+
+/** Dependencies of reading a log. */
+interface LogFileNeeds {
+  engine: Pick<Engine, 'logs'>;
+  /** Places for downloads that last. */
+  transferSlots: StreamSlots;
+}
+
+const PIECE_CHARS = 64 * KIB;
+
+/**
+ * All lines that are kept of a server's log, as text without colours, for who may read the log over the API. Page by page, as the
+ * API gives it, an engine would read all of it for each page. RESOURCE_EXHAUSTED where too many downloads go on at once.
+ */
+async function logFile(request: ServerRequest, { engine, transferSlots }: LogFileNeeds): Promise<Download> {
+  const { call, principal, server, signal } = request;
+  await call('GetServerLogs', { id: server.id }, { tail: 0 });
+  const release = transferSlots.take(principal, 'transfer');
+  const text = Readable.from(textOf(engine.logs(server.id, { signal })), { objectMode: false });
+  return { filename: `${server.id}.log`, open: () => text, close: () => (text.destroy(), release()) };
+}
+
+/** In pieces of some size: a log has hundreds of thousands of lines. */
+async function* textOf(lines: AsyncIterable<LogLine>): AsyncGenerator<string> {
+  let piece = '';
+  for await (const { text } of lines) {
+    piece += `${logPieces(text)
+      .map((each) => each.text)
+      .join('')}\n`;
+    if (piece.length < PIECE_CHARS) continue;
+    yield piece;
+    piece = '';
+  }
+  yield piece;
+}
+
+/** Lines of a log in their colours, warnings and errors marked. */
+function logLines(lines: readonly string[]): Html {
+  let level = '';
+  return html`${lines.map((line) => {
+    level = logLevel(line, level);
+    return html`<p class="${level}">
+      ${logPieces(line).map(({ text, look }) => html`<span class="${look}">${text}</span>`)}
+    </p>`;
+  })}`;
+}
+
+/** The lines that hold a text, in any case and however they are coloured. */
+function foundIn(lines: readonly string[], find: string): string[] {
+  const wanted = find.toLowerCase();
+  const textOf = (line: string) =>
+    logPieces(line)
+      .map(({ text }) => text)
+      .join('');
+  return lines.filter((line) => textOf(line).toLowerCase().includes(wanted));
 }

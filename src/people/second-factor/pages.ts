@@ -1,10 +1,11 @@
+import { encode } from 'uqr';
 import { MINUTE_MS } from '../../kernel/units.ts';
 import { csrfField, doneNote, problemNote, textField } from '../../web/form.ts';
 import { type Html, html } from '../../web/html.ts';
+import type { Page, SignedInRequest } from '../../web/page-request.ts';
 import { type Problem, invalid, problemOf } from '../../web/problem.ts';
 import type { Serve } from '../../web/serve.ts';
 import { countText, dateText } from '../../web/text.ts';
-import type { Page, SignedInRequest } from '../../web/page-request.ts';
 import { isPasswordFresh } from '../fresh-password.ts';
 import { REVEAL_MS, createReveals } from '../keys/reveal.ts';
 import type { People } from '../people.ts';
@@ -12,7 +13,6 @@ import { profilePage } from '../profile-frame.ts';
 import { passwordAgain, proved } from '../proved.ts';
 import { PASSWORD_BYTES } from '../users.ts';
 import { NO_CODE, anyCodeField, codeField, codeIn } from './code-fields.ts';
-import { qrCode } from './qr-code.ts';
 import {
   type Offer,
   type Proof,
@@ -234,4 +234,28 @@ function changePage(request: SignedInRequest, path: string, { title, about, butt
 /** Shows a wrong code's message next to the field. */
 function atCode(problem: Problem): Problem {
   return problem.status === 403 ? { ...problem, ...invalid('code', problem.message) } : problem;
+}
+
+/** Width of the white border in modules (ISO/IEC 18004). */
+const QUIET_ZONE = 4;
+
+/**
+ * Returns a text as an inline QR code, because the pages' policy only allows our own pictures; `label` is for screen
+ * readers.
+ */
+export function qrCode(text: string, label: string): Html {
+  const { data, size } = encode(text, { ecc: 'M', border: QUIET_ZONE });
+  const bars = data.flatMap((row, y) => {
+    const dark = row.map((each) => (each ? '#' : ' ')).join('');
+    return Array.from(dark.matchAll(/#+/g), ({ index, 0: { length } }) => `M${index} ${y}h${length}v1h-${length}z`);
+  });
+  return html`<svg
+    class="qr"
+    role="img"
+    aria-label="${label}"
+    viewBox="0 0 ${size} ${size}"
+    shape-rendering="crispEdges"
+  >
+    <path d="${bars.join('')}" />
+  </svg>`;
 }

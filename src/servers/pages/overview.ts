@@ -21,7 +21,6 @@ import { agreeToEula, eulaCard } from './eula.ts';
 import { face } from './face.ts';
 import { figuresByHour } from './figures.ts';
 import { type ObstacleOptions, obstaclesTo } from './obstacles.ts';
-import { wakersText } from './wakers.ts';
 import { whatNow } from './what-now.ts';
 
 type Usage = ReplyOf<'GetServerUsage'>;
@@ -230,4 +229,43 @@ const MOST_WAKES = 5;
 
 function usedText({ sessions, amountMicros }: Usage, from: number, now: number): Html {
   return html`${spanText(awakeMsIn(sessions, { from, to: now }, now))} <small>${usdText(Number(amountMicros))}</small>`;
+}
+
+type Cause = ReplyOf<'GetServerUsage'>['sessions'][number]['cause'];
+
+/** Most names listed. */
+const MOST_NAMED = 6;
+
+/** Counts a server's wakes by their causes: `Steve 12 times, a schedule 30 times`. */
+function wakersText(sessions: readonly { cause: Cause }[], reader: { userId: string }): Html[] {
+  const counts = new Map<string, { who: Html | string; count: number }>();
+  for (const { cause } of sessions) {
+    const { key, who } = wakerOf(cause, reader);
+    counts.set(key, { who, count: (counts.get(key)?.count ?? 0) + 1 });
+  }
+  const wakers = [...counts.values()].toSorted((a, b) => b.count - a.count);
+  const rest = wakers.slice(MOST_NAMED).reduce((sum, { count }) => sum + count, 0);
+  const named = [...wakers.slice(0, MOST_NAMED), ...(rest > 0 ? [{ who: 'others', count: rest }] : [])];
+  return named.map(({ who, count }, nth) => html`${nth > 0 && ', '}${who} ${timesText(count)}`);
+}
+
+function wakerOf({ kind, id }: Cause, { userId }: { userId: string }): { key: string; who: Html | string } {
+  switch (kind) {
+    case 'player':
+      return { key: `player ${id}`, who: html`<bdi>${plainName(id)}</bdi>` };
+    case 'user':
+      return id === userId ? { key: 'you', who: 'you' } : { key: kind, who: 'others in the panel' };
+    case 'key':
+      return { key: kind, who: 'API keys' };
+    case 'schedule':
+      return { key: kind, who: 'a schedule' };
+    case 'operator':
+      return { key: kind, who: 'the operator' };
+    default:
+      return { key: 'system', who: 'by itself, after a crash or loss,' };
+  }
+}
+
+function timesText(count: number): string {
+  return count === 1 ? 'once' : `${count} times`;
 }

@@ -1,5 +1,5 @@
 import test from 'ava';
-import { watchLateness } from '../../../src/backups/offsite/lateness.ts';
+import { watchLateness } from '../../../src/backups/offsite/uploads.ts';
 import { createLog } from '../../../src/kernel/log.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../../src/kernel/units.ts';
 import { fakeClock } from '../../fakes/clock.ts';

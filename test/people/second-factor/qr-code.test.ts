@@ -1,6 +1,6 @@
 import test from 'ava';
 import { encode } from 'uqr';
-import { qrCode } from '../../../src/people/second-factor/qr-code.ts';
+import { qrCode } from '../../../src/people/second-factor/pages.ts';
 
 test('a QR code is drawn as it was encoded, with four modules of white around it', (t) => {
   const text = 'otpauth://totp/Dormouse:steve%40example.com?secret=GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ';

@@ -1,16 +1,16 @@
-import { isAtLeast } from '../../../http/roles.ts';
 import { invalidFields } from '../../../http/errors.ts';
+import { isAtLeast } from '../../../http/roles.ts';
 import { confirmed } from '../../../web/form.ts';
 import { type Html, html } from '../../../web/html.ts';
 import type { Page } from '../../../web/page-request.ts';
 import { choiceField, filling, lineField, radioField } from '../../../web/panel/fields.ts';
 import { panelForm } from '../../../web/panel/form.ts';
-import type { Panel, ServerRequest } from '../../../web/panel/panel.ts';
+import type { Outcome, Panel, ServerRequest } from '../../../web/panel/panel.ts';
+import type { Form } from '../../../web/serve.ts';
 import { plainName } from '../../../web/text.ts';
 import { leastRamMb } from '../../api/fields.ts';
 import { sizeOptions, sizesBetween } from '../sizes.ts';
 import { SAVED, restNote, settingsPage } from './frame.ts';
-import { makeTemplate, templateCard } from './template.ts';
 
 /** Settings of name, size and plan, and the form that deletes the server. */
 export function mountGeneralSettings(panel: Panel): void {
@@ -132,6 +132,39 @@ function deleteCard(request: ServerRequest): Html {
       'the server',
       panelForm(request, 'delete', html`${typed}<button class="danger" type="submit">Delete permanently</button>`),
       request.failed === 'delete',
+    )}
+  </section>`;
+}
+
+/** Saves the server's settings under a name as a template of the caller. */
+async function makeTemplate({ call, server: { id } }: ServerRequest, form: Form): Promise<Outcome> {
+  await call(
+    'CreateTemplate',
+    {},
+    { serverId: id, name: form.get('name') ?? '', description: form.get('description') ?? '' },
+  );
+  return 'template';
+}
+
+function templateCard(request: ServerRequest): Html {
+  const filled = filling(request, 'template');
+  return html`<section class="card">
+    <h2>Create a template</h2>
+    <p>
+      Saves the software, size, plan, properties and description of this server as a template under
+      <a href="/servers/new">New server</a>. Its world and files are not included.
+    </p>
+    ${panelForm(
+      request,
+      'template',
+      html`${lineField(filled, { name: 'name', label: 'Name of the template', value: request.server.name, maxlength: 64 })}
+        ${lineField(filled, {
+          name: 'description',
+          label: 'Short description',
+          hint: 'Shown in the list of templates.',
+          maxlength: 512,
+          required: false,
+        })}<button type="submit">Create template</button>`,
     )}
   </section>`;
 }
