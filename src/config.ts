@@ -2,9 +2,8 @@ import { readFileSync } from 'node:fs';
 import { isIP } from 'node:net';
 import { join } from 'node:path';
 import { parseEnv } from 'node:util';
+import { fileVariable, meantBy, withSecretFiles } from './kernel/setting-kinds.ts';
 import { decodeText } from './kernel/decode-text.ts';
-import { meantBy } from './kernel/mistyped.ts';
-import { fileVariable, withSecretFiles } from './kernel/secret-files.ts';
 import * as kind from './kernel/setting-kinds.ts';
 
 /** A setting from the environment. */

@@ -1,5 +1,6 @@
 import { chown, mkdir } from 'node:fs/promises';
 import { dirname } from 'node:path';
+import { type Hold as Place, createLendableMutex } from './lendable-mutex.ts';
 import type { AccountDisk } from '../disk/account-disk.ts';
 import type { FreeDisk, Hold } from '../disk/free.ts';
 import type { DiskUsage } from '../disk/usage.ts';
@@ -8,7 +9,6 @@ import { removeTree } from '../jail/remove-tree.ts';
 import { type Disk, withReserved } from '../jail/space.ts';
 import type { FileOwner } from '../kernel/atomic-file.ts';
 import type { Clock } from '../kernel/clock.ts';
-import { type Hold as Place, createLendableMutex } from '../kernel/limits/lendable-mutex.ts';
 import { type WithKeyLock, createKeyedMutex } from '../kernel/mutex.ts';
 import { StatusError } from '../kernel/status.ts';
 import { MIB } from '../kernel/units.ts';

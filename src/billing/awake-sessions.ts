@@ -5,11 +5,9 @@ import type { Clock } from '../kernel/clock.ts';
 import { randomBase62 } from '../kernel/ids.ts';
 import type { SteadyClock } from '../kernel/steady-clock.ts';
 import type { ServerStep } from '../people/audit/audit.ts';
-import type { ServerNow } from '../servers/server-now.ts';
 import type { ServerRow } from '../servers/rows.ts';
+import type { ServerNow } from '../servers/server-now.ts';
 import type { Tx } from '../store/store.ts';
-import { chargeFlat } from './flat.ts';
-import { type Prices, monthOf } from './prices.ts';
 import {
   type AwakeSessionRow,
   endAwakeSession,
@@ -19,9 +17,10 @@ import {
   openAwakeSession,
   proveAwakeSession,
 } from './awake-session-rows.ts';
+import { chargeFlat } from './flat.ts';
+import { type Prices, TICK_MS, monthOf } from './prices.ts';
 import { chargeNext } from './tick-rows.ts';
 import { insertWallet } from './wallet-rows.ts';
-import { type RecordWriteOff, SILENT, recordWriteOff } from './write-off.ts';
 
 /** The part of a machine's step that concerns its session. */
 type Step = Pick<ServerStep, 'at' | 'event' | 'from' | 'to' | 'cause'>;
@@ -184,4 +183,35 @@ function endingOf({ from, to, cause }: Step): string {
   if (cause.id === 'crash') return 'crashed';
   if (to === 'starting') return cause.id;
   return cause.kind === 'system' ? cause.id : 'stopped';
+}
+
+/** Unproven or unresponsive time of a server, which is therefore free. */
+interface WriteOffEntry {
+  accountId: string;
+  serverId: string;
+  action: 'usage.writeOff';
+  detail: string;
+  at: number;
+}
+
+/** Adds an audit entry, in the write of the change. */
+export type RecordWriteOff = (tx: Tx, entry: WriteOffEntry) => Promise<void>;
+
+/** After a gap this long, a running game does not prove that it ran throughout. */
+export const GAP_MS = 150_000;
+
+const UNSEEN = 'in which nobody saw whether it ran';
+/** Why the time of a running game is free. */
+export const SILENT = 'in which its game ran but did not answer';
+
+/** Records which time of a metered session is not charged, and why. Omits a minute or two. */
+export async function recordWriteOff(
+  record: RecordWriteOff,
+  tx: Tx,
+  { accountId, serverId, plan }: Pick<AwakeSessionRow, 'accountId' | 'serverId' | 'plan'>,
+  { lostMs, at, why = UNSEEN }: { lostMs: number; at: number; why?: string },
+): Promise<void> {
+  if (plan !== 'metered' || lostMs <= GAP_MS) return;
+  const detail = `${Math.round(lostMs / TICK_MS)} minutes ${why}; not charged`;
+  await record(tx, { accountId, serverId, action: 'usage.writeOff', detail, at });
 }

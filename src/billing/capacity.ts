@@ -1,8 +1,8 @@
+import type { Machine, MachineProbe } from './machine-probe.ts';
 import type { EngineNodes } from '../engines/engine.ts';
 import { NO_REGION } from '../engines/regions.ts';
 import type { Clock } from '../kernel/clock.ts';
 import { every } from '../kernel/every.ts';
-import type { Machine, MachineProbe } from './machine.ts';
 import { type NodeRoom, nodeRooms, usableRamMb } from './node-rooms.ts';
 import { type Load, type Reserving, loadOf } from './reservations.ts';
 

@@ -1,7 +1,6 @@
 import { statfs } from 'node:fs/promises';
 import { availableParallelism, cpus, totalmem } from 'node:os';
 import { MIB } from '../kernel/units.ts';
-import type { Machine, MachineProbe } from './machine.ts';
 
 export interface MachineProbeOptions {
   dataDir: string;
@@ -39,3 +38,15 @@ async function disk(dataDir: string): Promise<Pick<Machine, 'diskFreeMb' | 'disk
     return { diskFreeMb: 0, diskTotalMb: 0 };
   }
 }
+
+/** The machine's capacity for games. */
+export interface Machine {
+  cores: number;
+  ramMb: number;
+  /** For the file system that holds the servers; both 0 if it cannot be read. */
+  diskFreeMb: number;
+  diskTotalMb: number;
+}
+
+/** Measures the machine. Never rejects. */
+export type MachineProbe = () => Promise<Machine>;

@@ -20,10 +20,9 @@ import {
   proveAwakeSessions,
   writeOff,
 } from './awake-session-rows.ts';
-import type { AwakeSessions } from './awake-sessions.ts';
+import { type AwakeSessions, GAP_MS, type RecordWriteOff, SILENT, recordWriteOff } from './awake-sessions.ts';
 import { keepOffset } from './steady-clock.ts';
 import { chargeNext, purgeTicks } from './tick-rows.ts';
-import { GAP_MS, type RecordWriteOff, SILENT, recordWriteOff } from './write-off.ts';
 
 export interface MeterOptions {
   store: Store;

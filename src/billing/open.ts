@@ -1,4 +1,5 @@
 /** Charges each awake minute once, in whole micros, with its reason in the same write. */
+import type { MachineProbe } from './machine-probe.ts';
 import type { GameConsoles } from '../engines/console/console.ts';
 import type { Engine, EngineNodes } from '../engines/engine.ts';
 import type { Reachability } from '../engines/reachability.ts';
@@ -23,7 +24,6 @@ import { checkoutCallbackOperations, checkoutOperations } from './checkout-api.t
 import { type Checkouts, createCheckouts } from './checkout.ts';
 import { Funds, type FundsOptions } from './funds.ts';
 import { limitOperations } from './limits-api.ts';
-import type { MachineProbe } from './machine.ts';
 import { Meter } from './meter.ts';
 import { mountBill } from './pages/bill.ts';
 import { mountCheckout } from './pages/checkout.ts';

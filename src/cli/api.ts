@@ -1,10 +1,12 @@
+import { readFileSync } from 'node:fs';
+import { hostname, platform } from 'node:os';
+import { join } from 'node:path';
 import createClient, { type Client, defaultPathSerializer } from 'openapi-fetch';
-import type { Detail } from '../kernel/status.ts';
 import type { paths } from '../http/api-types.ts';
+import type { Detail } from '../kernel/status.ts';
 import { DORMOUSE } from './called.ts';
 import { type CommandError, notSignedIn, refused, wrongUsage } from './errors.ts';
 import { ANSWER_MS, boundedFetch, retryAfter } from './http.ts';
-import { USER_AGENT } from './version.ts';
 
 /** The operations of one service, typed by its API description. Calls reject with CommandError if nothing answers. */
 export type Operations = Client<paths>;
@@ -90,3 +92,14 @@ function retryInfo(details: unknown, seconds: number | undefined): Detail[] {
   if (seconds === undefined || JSON.stringify(details ?? []).includes(RETRY_INFO)) return [];
   return [{ '@type': RETRY_INFO, retryDelay: `${seconds}s` }];
 }
+
+const manifest = readFileSync(join(import.meta.dirname, 'package.json'), 'utf8');
+
+/** This program's version. */
+export const VERSION = (JSON.parse(manifest) as { version: string }).version;
+
+/**
+ * The User-Agent of calls (RFC 9110 §10.1.5). The consent page shows it, and it becomes the key's name; therefore it
+ * contains the machine's name.
+ */
+const USER_AGENT = `dormouse-cli/${VERSION} (${hostname().replace(/[^\w.-]/g, '-')}; ${platform()})`;

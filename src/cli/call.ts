@@ -1,6 +1,7 @@
 import { type Answer, done } from './api.ts';
 import { type Command, type Context, type Option, type OptionValues, type Values, command } from './command.ts';
-import { confirmed } from './confirm.ts';
+import { failed } from './errors.ts';
+import { firstLine } from './input.ts';
 import { type Wire, read } from './shapes.ts';
 import { oneLine } from './text.ts';
 
@@ -55,4 +56,20 @@ export function call<const Options extends Record<string, Option>, Shape>(spec: 
 /** Parameters of a call on a server. */
 export function on(id = ''): { params: { path: { id: string } } } {
   return { params: { path: { id } } };
+}
+
+/** Shows a warning and asks for confirmation. Throws CommandError unless the answer is yes. */
+export async function confirmed(context: Context, warning: string): Promise<void> {
+  const { terminal } = context;
+  terminal.err.line(warning);
+  if (await saysYes(context, 'Continue?')) return;
+  throw failed('NOT_CONFIRMED', 'Nothing was done: that was not yes. With --yes nothing is asked.');
+}
+
+/** Reports whether the answer to a question is yes. */
+export async function saysYes({ terminal, input, signal }: Context, question: string): Promise<boolean> {
+  terminal.err.write(`${question} [y/N] `);
+  const answer = await firstLine(input, signal);
+  if (!input.isTTY) terminal.err.line('');
+  return /^\s*y(?:es)?\s*$/i.test(answer);
 }

@@ -1,7 +1,7 @@
-import { readFile } from 'node:fs/promises';
+import { randomUUID } from 'node:crypto';
+import { chmod, mkdir, open, readFile, rename, rm } from 'node:fs/promises';
 import { homedir } from 'node:os';
-import { isAbsolute, join } from 'node:path';
-import { writePrivate } from './private-file.ts';
+import { dirname, isAbsolute, join } from 'node:path';
 
 /** The user's keys, one per service, and the default service. */
 export interface Credentials {
@@ -61,4 +61,25 @@ function parse(text: string): Credentials {
     // Damaged, probably by manual editing: the next sign-in replaces it.
   }
   return none;
+}
+
+/** Replaces a file atomically. Only its owner can ever read it or its folder. */
+export async function writePrivate(file: string, text: string): Promise<void> {
+  const directory = dirname(file);
+  await mkdir(directory, { recursive: true, mode: 0o700 });
+  await chmod(directory, 0o700);
+  const temporary = `${file}.${randomUUID()}`;
+  try {
+    const handle = await open(temporary, 'wx', 0o600);
+    try {
+      await handle.writeFile(text);
+      await handle.sync();
+    } finally {
+      await handle.close();
+    }
+    await rename(temporary, file);
+  } catch (error) {
+    await rm(temporary, { force: true });
+    throw error;
+  }
 }

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { writePrivate } from './private-file.ts';
+import { writePrivate } from './credentials.ts';
 
 const MOST_LINES = 500;
 const MOST_CHARS = 4096;

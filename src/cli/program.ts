@@ -1,6 +1,6 @@
 import type { Writable } from 'node:stream';
 import { adviceFor } from './advice.ts';
-import { createApi } from './api.ts';
+import { VERSION, createApi } from './api.ts';
 import type { Command, Context, OptionValues } from './command.ts';
 import { SECTIONS } from './commands.ts';
 import { credentialsFile, loadCredentials, saveCredentials } from './credentials.ts';
@@ -13,7 +13,6 @@ import { historyBeside } from './history.ts';
 import { LONG_MS } from './http.ts';
 import { localUrl, serviceUrl } from './service-url.ts';
 import { type Terminal, createTerminal } from './terminal.ts';
-import { VERSION } from './version.ts';
 
 /** The environment variables used by this program. */
 export type Env = Readonly<

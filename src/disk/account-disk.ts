@@ -1,3 +1,4 @@
+import { HeldBytes } from './reservations.ts';
 import type { Disk, Reservation } from '../jail/space.ts';
 import type { Clock } from '../kernel/clock.ts';
 import { StatusError, preconditionFailure, quotaFailure } from '../kernel/status.ts';
@@ -5,7 +6,6 @@ import { withTimeout } from '../kernel/timeout.ts';
 import { MIB } from '../kernel/units.ts';
 import { isOperatorAccount } from '../people/rows.ts';
 import type { Store } from '../store/store.ts';
-import { HeldBytes } from './held-bytes.ts';
 import { listAccountDisk, listFullAccounts } from './rows.ts';
 import type { DiskUsage } from './usage.ts';
 

@@ -4,7 +4,6 @@ import { StatusError, quotaExceeded } from '../kernel/status.ts';
 import { MIB } from '../kernel/units.ts';
 import { serverNotFound } from '../people/members/owned-servers.ts';
 import type { ServerRow } from '../servers/rows.ts';
-import { HeldBytes } from './held-bytes.ts';
 import type { DiskUsage } from './usage.ts';
 
 /** The part of a server that determines its quota. */
@@ -111,4 +110,20 @@ export function standing(serverId: string, usedBytes: number, quotaMb: number, a
 /** Converts to MB, rounded up. */
 export function mbOf(bytes: number): number {
   return Math.ceil(bytes / MIB);
+}
+
+/** Reserved bytes of writes in progress, by holder. In memory only: after a restart, the files show the result. */
+export class HeldBytes {
+  readonly #held = new Map<string, number>();
+
+  of(holder: string): number {
+    return this.#held.get(holder) ?? 0;
+  }
+
+  /** Negative: releases bytes. */
+  add(holder: string, bytes: number): void {
+    const held = this.of(holder) + bytes;
+    if (held > 0) this.#held.set(holder, held);
+    else this.#held.delete(holder);
+  }
 }

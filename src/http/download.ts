@@ -1,9 +1,9 @@
 import { Readable } from 'node:stream';
 import type { Context } from 'koa';
+import { namesEtag } from './kept-bytes.ts';
 import { StatusError } from '../kernel/status.ts';
 import { MINUTE_MS } from '../kernel/units.ts';
 import { onceEnded } from './ended.ts';
-import { namesEtag } from './if-none-match.ts';
 
 /** A client that reads nothing for this long has gone. */
 export const STALLED_MS = MINUTE_MS;

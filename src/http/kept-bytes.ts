@@ -2,7 +2,6 @@ import { createHash } from 'node:crypto';
 import type { Context, Middleware } from 'koa';
 import { once } from '../kernel/once.ts';
 import { type Encoding, compressed, encodingFor } from './compressed.ts';
-import { namesEtag } from './if-none-match.ts';
 
 /** Constant bytes, cached in each encoding sent so far. */
 export interface Kept {
@@ -59,4 +58,12 @@ export function keptBytes(options: KeptOptions, make: () => string): Middleware 
     ctx.set('Cache-Control', 'no-cache');
     await kept.send(ctx);
   };
+}
+
+/**
+ * Reports whether an `If-None-Match` names this ETag, by weak comparison (RFC 9110 §13.1.2). Koa's own comparison fails
+ * if the request has `Cache-Control: no-cache`, which some clients add to every conditional request.
+ */
+export function namesEtag(ifNoneMatch: string, etag: string): boolean {
+  return ifNoneMatch.split(',').some((each) => ['*', etag].includes(each.trim().replace(/^W\//, '')));
 }

@@ -1,5 +1,7 @@
+import { readFileSync } from 'node:fs';
 import { BlockList, isIP } from 'node:net';
 import { resolve } from 'node:path';
+import { distance } from 'fastest-levenshtein';
 import * as z from 'zod';
 
 /** How a setting's text is read. The description completes "must be …". Gets '' where a setting without default is not set. */
@@ -190,3 +192,57 @@ export const encryptionKeys = list(/^[\w+/-]{43}=?$/)
   .transform((all) => all.map((text) => Buffer.from(text, 'base64')))
   .refine((all) => all.every(({ length }) => length === 32))
   .describe('32 bytes in base64, as `openssl rand -base64 32` makes them, or several of these separated by commas');
+
+/** Returns the known name closest to a mistyped one; undefined if the name is known or none is close. */
+export function meantBy(given: string, known: readonly string[]): string | undefined {
+  if (known.includes(given)) return undefined;
+  return known.find(
+    (name) =>
+      bare(name) === bare(given) || (name.length > 7 && (distance(name, given) === 1 || isSwapped(name, given))),
+  );
+}
+
+/** Whether the names differ by two neighbouring letters in the wrong order. */
+function isSwapped(name: string, given: string): boolean {
+  const at = Array.from(name).findIndex((letter, index) => letter !== given[index]);
+  return given === `${name.slice(0, at)}${name[at + 1]}${name[at]}${name.slice(at + 2)}`;
+}
+
+function bare(name: string): string {
+  return name.replaceAll(/[^a-z\d]/gi, '').toUpperCase();
+}
+
+const MOST_BYTES = 65_536;
+
+/** The variable that names the file in which a secret stands, in place of the secret itself. */
+export function fileVariable(name: string): string {
+  return `${name}_FILE`;
+}
+
+/**
+ * Secrets that stand in files of their own, as Docker and systemd hand them out: `NAME_FILE=/run/secrets/name`. Gives the texts
+ * with each under its own name, without the end of line after it. Throws an Error whose message is one sentence without a secret.
+ */
+export function withSecretFiles(texts: NodeJS.Dict<string>, secrets: readonly string[]): NodeJS.Dict<string> {
+  const read: NodeJS.Dict<string> = {};
+  for (const name of secrets) {
+    const file = texts[fileVariable(name)]?.trim();
+    if (!file) continue;
+    if (texts[name]?.trim()) throw new Error(`${name} and ${fileVariable(name)} are both set: leave one of them out.`);
+    read[name] = contentOf(file, fileVariable(name));
+  }
+  return { ...texts, ...read };
+}
+
+function contentOf(file: string, variable: string): string {
+  let content: string;
+  try {
+    content = readFileSync(file, 'utf8').trim();
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    throw new Error(`${variable} names ${file}, which cannot be read (${code}).`, { cause: error });
+  }
+  if (content === '') throw new Error(`${variable} names ${file}, which is empty.`);
+  if (content.length > MOST_BYTES) throw new Error(`${variable} names ${file}, which is too large for a secret.`);
+  return content;
+}

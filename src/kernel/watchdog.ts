@@ -1,5 +1,5 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
 import { Worker } from 'node:worker_threads';
-import { nameOfDoing } from './doing.ts';
 
 /** A time in which the event loop did nothing but one thing. */
 export interface Stuck {
@@ -51,4 +51,16 @@ export function startWatchdog({ onStuck, stuckMs = STUCK_MS, tellTo = 2 }: Watch
     clearInterval(beat);
     await thread.terminate();
   };
+}
+
+const current = new AsyncLocalStorage<() => string>();
+
+/** Does something under a name, which is asked for only where somebody wants to know. */
+export function doing<T>(name: () => string, work: () => T): T {
+  return current.run(name, work);
+}
+
+/** The name of the current activity; '' without one. */
+function nameOfDoing(): string {
+  return current.getStore()?.() ?? '';
 }

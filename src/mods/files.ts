@@ -7,7 +7,6 @@ import { isModPath } from './folders.ts';
 import { type Placed, readPlaced, writePlaced } from './placed-files.ts';
 import type { ModRegistry } from './registries/registry.ts';
 import type { ServerModRow } from './rows.ts';
-import { stageDownload } from './staged-download.ts';
 
 const LIST = '.dormouse-mods.json';
 
@@ -94,4 +93,36 @@ function sumOf({ sha512, sha1 }: ServerModRow): string {
 
 function fileOf({ path, urls, sizeBytes, sha512, sha1 }: ServerModRow): RegistryFile {
   return { name: path.split('/').at(-1) ?? path, urls: JSON.parse(urls) as string[], sizeBytes, sha512, sha1 };
+}
+
+const TRIES = 3;
+/** Failures worth a retry. For an unreachable registry, its adapter has already retried. */
+const AGAIN = new Set(['DOWNLOAD_BROKEN', 'CHECKSUM_MISMATCH']);
+
+/**
+ * Downloads a file to staging. Once this resolves, the file is complete and has the registry's checksum. `onBytes` is
+ * called for each piece. Rejects like `ModRegistry.download`.
+ */
+export async function stageDownload(
+  registry: Pick<ModRegistry, 'download'>,
+  staging: Staging,
+  path: string,
+  file: RegistryFile,
+  { signal, onBytes = () => {} }: { signal: AbortSignal; onBytes?: (bytes: number) => void },
+): Promise<void> {
+  for (let tries = 1; ; tries++) {
+    try {
+      await using out = await staging.create(path);
+      let position = 0;
+      for await (const chunk of registry.download(file, signal)) {
+        await out.write(position, chunk);
+        position += chunk.length;
+        onBytes(chunk.length);
+      }
+      return;
+    } catch (error) {
+      signal.throwIfAborted();
+      if (tries === TRIES || !(error instanceof StatusError && AGAIN.has(error.reason))) throw error;
+    }
+  }
 }

@@ -1,3 +1,4 @@
+import { stageDownload } from './files.ts';
 import { MOD_LOADERS } from '../game/cores.ts';
 import { createHash } from 'node:crypto';
 import { type UnpackOptions, unpack } from '../files/archives/read.ts';
@@ -10,9 +11,8 @@ import { type Jail, type Staging, openJail } from '../jail/jail.ts';
 import { LOADER_FILE, guardOfName } from '../jail/secrets.ts';
 import { type Disk, withReserved } from '../jail/space.ts';
 import type { FileOwner } from '../kernel/atomic-file.ts';
-import { bytesWithin } from '../kernel/bytes-within.ts';
 import { createKeyedMutex } from '../kernel/mutex.ts';
-import type { RegistryFile } from '../kernel/registry/http.ts';
+import { type RegistryFile, bytesWithin } from '../kernel/registry/http.ts';
 import { StatusError } from '../kernel/status.ts';
 import { GIB } from '../kernel/units.ts';
 import { type WorkerPool, createWorkerPool } from '../kernel/workers/pool.ts';
@@ -23,7 +23,6 @@ import { pick, versionsFor } from './choice.ts';
 import { MAX_INDEX_BYTES, type PackIndex, invalid, packIndex, packPath } from './pack-index.ts';
 import { type Placed, readPackList, removeUnchanged, writePlaced } from './placed-files.ts';
 import type { ModProject, ModRegistry, ModVersion } from './registries/registry.ts';
-import { stageDownload } from './staged-download.ts';
 
 export interface PacksOptions {
   registries: readonly ModRegistry[];

@@ -3,11 +3,10 @@ import type { Secret } from '../store/secret.ts';
 import type { Tx } from '../store/store.ts';
 import { recordAudit } from './audit/audit.ts';
 import { openBrowserSession } from './browser-sessions.ts';
-import { deviceId, newDevice } from './device-cookie.ts';
 import { noticeNewPlace } from './mail/notices.ts';
 import type { People } from './people.ts';
 import type { UserRow } from './rows.ts';
-import { type Familiarity, rememberPlaces } from './sign-in-places.ts';
+import { type Familiarity, deviceId, newDevice, rememberPlaces } from './sign-in-places.ts';
 
 /** A user who has just signed in. The session's token is the cookie's value and is not stored. */
 export interface SignedIn {

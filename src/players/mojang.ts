@@ -1,10 +1,10 @@
 import * as z from 'zod';
+import { retryAfterMs } from '../kernel/registry/ask.ts';
 import type { Profile } from '../engines/console/profile.ts';
 import type { Profiles } from '../game/players/minecraft-accounts.ts';
 import { createCache } from '../kernel/cache.ts';
 import type { Clock } from '../kernel/clock.ts';
 import { askOnce } from '../kernel/registry/ask-once.ts';
-import { retryAfterMs } from '../kernel/retry-after.ts';
 import { StatusError } from '../kernel/status.ts';
 import { HOUR_MS, MINUTE_MS } from '../kernel/units.ts';
 

@@ -15,7 +15,6 @@ import { recordOnServer } from '../servers/api/reach.ts';
 import { withoutSlash } from '../servers/game-console.ts';
 import type { Store } from '../store/store.ts';
 import { authorOf } from './authors.ts';
-import { nextRun } from './cron.ts';
 import {
   type ScheduleKind,
   type ScheduleRow,
@@ -27,7 +26,7 @@ import {
   insertSchedule,
   listSchedules as listRows,
 } from './rows.ts';
-import { type Schedules, scheduleNotFound } from './schedules.ts';
+import { type Schedules, nextRun, scheduleNotFound } from './schedules.ts';
 
 /** Dependencies of these operations. */
 interface Needs {

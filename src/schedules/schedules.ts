@@ -1,3 +1,4 @@
+import { Cron } from 'croner';
 import type { Cause } from '../../machines/server-types.ts';
 import type { Clock } from '../kernel/clock.ts';
 import type { Log } from '../kernel/log.ts';
@@ -8,7 +9,6 @@ import { withTimeout } from '../kernel/timeout.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../kernel/units.ts';
 import type { Store, Tx } from '../store/store.ts';
 import { refusedAuthor, stopSchedule } from './authors.ts';
-import { nextRun } from './cron.ts';
 import {
   type ScheduleKind,
   type ScheduleOutcome,
@@ -203,4 +203,20 @@ function outcomeOf(error: unknown): ScheduleOutcome {
 export function scheduleNotFound(id: string): never {
   const metadata = { scheduleId: id };
   throw new StatusError('NOT_FOUND', 'SCHEDULE_NOT_FOUND', 'The server has no such schedule.', { metadata });
+}
+
+const MAX_CHARS = 120;
+
+/**
+ * When a cron expression next comes due after an instant (epoch ms): five fields - minute, hour, day of month, month, day of
+ * week - in UTC, hence never twice a minute. Null where the expression cannot be read, or never comes due.
+ */
+export function nextRun(cronExpr: string, after: number): number | null {
+  if (cronExpr.length > MAX_CHARS || cronExpr.trim().split(/\s+/).length !== 5) return null;
+  try {
+    const cron = new Cron(cronExpr, { mode: '5-part', timezone: 'UTC', paused: true });
+    return cron.nextRun(new Date(after))?.getTime() ?? null;
+  } catch {
+    return null;
+  }
 }

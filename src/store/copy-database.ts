@@ -1,6 +1,6 @@
-import { MigrationExecutor, type QueryRunner } from 'typeorm';
 import { MIGRATIONS, type Migration } from '../../migrations/index.ts';
-import { backupRefusal } from './backup-refusal.ts';
+import { MigrationExecutor, type QueryRunner } from 'typeorm';
+import { StatusError } from '../kernel/status.ts';
 import { type DataSources, type Dialect, openDataSources } from './data-source.ts';
 import type { DatabaseSession } from './session.ts';
 import { MIGRATING, requireKnown } from './store.ts';
@@ -161,4 +161,9 @@ const INSERTS: Record<Dialect, (shape: Shape) => string> = {
 
 function quoted(columns: readonly string[]): string {
   return columns.map((column) => `"${column}"`).join(', ');
+}
+
+/** Why a service is not backed up or restored, in a sentence that says what to do. */
+export function backupRefusal(message: string, cause?: unknown): StatusError {
+  return new StatusError('FAILED_PRECONDITION', 'SERVICE_BACKUP', message, { cause });
 }

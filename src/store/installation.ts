@@ -1,9 +1,10 @@
 import { mkdir } from 'node:fs/promises';
+import { createServer } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
+import { listenAt } from '../../proxy/listen.ts';
 import type { Clock } from '../kernel/clock.ts';
 import type { OnClose } from '../kernel/closers.ts';
 import { sweepDrafts } from '../kernel/drafts.ts';
-import { type Port, requireFreePorts } from '../kernel/free-ports.ts';
 import type { Log } from '../kernel/log.ts';
 import { StatusError } from '../kernel/status.ts';
 import type { Tables } from './data-source.ts';
@@ -73,5 +74,31 @@ async function openSoon({ databaseUrl, tables, waiting }: InstallationOptions): 
       waiting.onHeld(undefined);
     }
     await delay(PAUSE_MS);
+  }
+}
+
+/** A TCP port of this machine; 0 stands for any free one. */
+interface Port {
+  host: string;
+  port: number;
+}
+
+const NOT_TO_BE_HAD = new Set(['EADDRINUSE', 'EACCES']);
+
+/**
+ * Rejects with the system's error (EADDRINUSE, EACCES) if one of these ports cannot be listened on now. This does not
+ * cover later changes or host names that this machine lacks: the real listener reports those.
+ */
+async function requireFreePorts(ports: readonly Port[]): Promise<void> {
+  for (const { host, port } of ports) {
+    if (port === 0) continue;
+    const server = createServer();
+    try {
+      await listenAt(server, { host, port, exclusive: true });
+    } catch (error) {
+      if (NOT_TO_BE_HAD.has((error as NodeJS.ErrnoException).code ?? '')) throw error;
+    } finally {
+      if (server.listening) await new Promise((resolve) => server.close(resolve));
+    }
   }
 }

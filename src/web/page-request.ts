@@ -1,13 +1,13 @@
 import { randomBytes } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import type { Context } from 'koa';
-import type { Download } from '../http/download.ts';
 import { parseFields } from '../http/body.ts';
-import { createCookie } from '../http/session/cookies.ts';
-import { maskedCsrfToken } from '../http/session/csrf.ts';
+import type { Download } from '../http/download.ts';
 import { goneSignal } from '../http/ended.ts';
 import type { SessionPrincipal } from '../http/principal.ts';
 import type { TakeToken } from '../http/rate-limit.ts';
+import { createCookie } from '../http/session/cookies.ts';
+import { maskedCsrfToken } from '../http/session/csrf.ts';
 import { sessionToken } from '../http/session/session-cookie.ts';
 import { type Visitor, deviceOf, pendingOf } from '../http/session/visitor.ts';
 import type { Clock } from '../kernel/clock.ts';
@@ -15,7 +15,6 @@ import { StatusError } from '../kernel/status.ts';
 import { KIB } from '../kernel/units.ts';
 import type { Secret } from '../store/secret.ts';
 import type { Html } from './html.ts';
-import { isTourOver } from './tour.ts';
 
 /** A request for a page or from a form. */
 export interface PageRequest {
@@ -160,4 +159,20 @@ function visitorId(ctx: Context, baseUrl: string): string {
   const id = randomBytes(16).toString('base64url');
   ctx.append('Set-Cookie', VISITOR.set(baseUrl, id));
   return id;
+}
+
+/** The longest that browsers keep a cookie (RFC 6265bis §5.5). */
+const KEPT_SECONDS = 400 * 86_400;
+
+/** Stores which user has finished or dismissed the first steps in this browser. */
+const COOKIE = createCookie('tour');
+
+/** Reports whether a `Cookie` header says that a user has finished or dismissed the first steps. */
+function isTourOver(baseUrl: string, header: string | undefined, userId: string): boolean {
+  return COOKIE.values(baseUrl, header).includes(userId);
+}
+
+/** Returns the value of a `Set-Cookie` that stores this. */
+export function tourOverCookie(baseUrl: string, userId: string): string {
+  return COOKIE.set(baseUrl, userId, KEPT_SECONDS);
 }

@@ -12,13 +12,13 @@ import { layout } from './layout.ts';
 import { type SentFile, streamForm } from './multipart.ts';
 import {
   type Answer,
-  type SignedInRequest,
   type PageRequest,
   type PageRequestOptions,
+  type SignedInRequest,
   boundFields,
   pageRequestOf,
+  tourOverCookie,
 } from './page-request.ts';
-import { tourOverCookie } from './tour.ts';
 
 /** More than any form here needs. */
 const FORM_BYTES = 32 * KIB;

@@ -1,8 +1,8 @@
 import test, { type ExecutionContext } from 'ava';
+import type { Machine } from '../../src/billing/machine-probe.ts';
 import { type AccountLimits, openAccountLimits } from '../../src/billing/account-limits.ts';
 import { createAdmission } from '../../src/billing/admission.ts';
 import { type Capacity, createCapacity } from '../../src/billing/capacity.ts';
-import type { Machine } from '../../src/billing/machine.ts';
 import { loadOf } from '../../src/billing/reservations.ts';
 import { createRouting } from '../../src/joining/routing.ts';
 import { createLog } from '../../src/kernel/log.ts';

@@ -3,8 +3,7 @@ import { availableParallelism, tmpdir, totalmem } from 'node:os';
 import { join } from 'node:path';
 import test from 'ava';
 import { createCapacity } from '../../src/billing/capacity.ts';
-import { createMachineProbe } from '../../src/billing/machine-probe.ts';
-import type { Machine } from '../../src/billing/machine.ts';
+import { type Machine, createMachineProbe } from '../../src/billing/machine-probe.ts';
 import { type Reserving, reserves } from '../../src/billing/reservations.ts';
 import { fakeClock } from '../fakes/clock.ts';
 

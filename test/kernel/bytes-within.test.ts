@@ -1,5 +1,5 @@
 import test from 'ava';
-import { bytesWithin } from '../../src/kernel/bytes-within.ts';
+import { bytesWithin } from '../../src/kernel/registry/http.ts';
 
 test('as many bytes as are allowed come in one piece; one more ends what they come from', async (t) => {
   let ended = 0;

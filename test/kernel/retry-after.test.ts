@@ -1,5 +1,5 @@
 import test from 'ava';
-import { retryAfterMs } from '../../src/kernel/retry-after.ts';
+import { retryAfterMs } from '../../src/kernel/registry/ask.ts';
 
 const after = (headers: Record<string, string>) => retryAfterMs({ headers: new Headers(headers) });
 

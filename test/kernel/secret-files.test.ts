@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
-import { withSecretFiles } from '../../src/kernel/secret-files.ts';
+import { withSecretFiles } from '../../src/kernel/setting-kinds.ts';
 
 const SECRETS = ['KEY', 'OTHER'];
 

@@ -1,7 +1,6 @@
 import { openSync, readFileSync } from 'node:fs';
 import { setImmediate as immediate } from 'node:timers/promises';
-import { doing } from '../../src/kernel/doing.ts';
-import { startWatchdog } from '../../src/kernel/watchdog.ts';
+import { doing, startWatchdog } from '../../src/kernel/watchdog.ts';
 
 /** A process whose loop is stuck until its watchdog has written so to the file that it is given. */
 

@@ -3,9 +3,8 @@ import { array, assert, constantFrom, integer, oneof, property, string } from '.
 import type { Scope } from '../../src/http/scopes.ts';
 import { createLog } from '../../src/kernel/log.ts';
 import { StatusError } from '../../src/kernel/status.ts';
-import { nextRun } from '../../src/schedules/cron.ts';
 import { type ScheduleRow, getSchedule, insertSchedule } from '../../src/schedules/rows.ts';
-import { type ScheduleAction, Schedules } from '../../src/schedules/schedules.ts';
+import { type ScheduleAction, Schedules, nextRun } from '../../src/schedules/schedules.ts';
 import type { Store } from '../../src/store/store.ts';
 import { type ApiUnderTest, api } from '../support/api-harness.ts';
 import { type World, world } from '../support/world.ts';

@@ -1,8 +1,8 @@
 import type { ExecutionContext } from 'ava';
+import type { Machine } from '../../src/billing/machine-probe.ts';
 import { createTestCheckout } from '../../src/billing/open-checkout.ts';
 import { createAdmission } from '../../src/billing/admission.ts';
 import type { Checkouts } from '../../src/billing/checkout.ts';
-import type { Machine } from '../../src/billing/machine.ts';
 import type { Checkout } from '../../src/billing/payments.ts';
 import { type ApiUnderTest, api } from './api-harness.ts';
 import type { Rooms } from './rooms.ts';

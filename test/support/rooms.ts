@@ -1,9 +1,9 @@
 import { createHmac } from 'node:crypto';
+import type { Machine } from '../../src/billing/machine-probe.ts';
 import { createTestCheckout } from '../../src/billing/open-checkout.ts';
 import { gameConsoles } from '../../src/engines/console/console.ts';
 import { openBackups } from '../../src/backups/open.ts';
 import { openAccountLimits } from '../../src/billing/account-limits.ts';
-import type { Machine } from '../../src/billing/machine.ts';
 import { openAllowance, openMeasures } from '../../src/billing/open.ts';
 import type { Checkout } from '../../src/billing/payments.ts';
 import type { Databases } from '../../src/databases/database-server.ts';

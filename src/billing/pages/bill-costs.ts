@@ -1,3 +1,4 @@
+import type { ReplyOf } from '../../http/calls.ts';
 import { usdText } from '../../kernel/money.ts';
 import { type Html, html } from '../../web/html.ts';
 import { addressOf } from '../../web/panel/form.ts';
@@ -7,7 +8,6 @@ import { stateTag } from '../../web/panel/state.ts';
 import { ramText } from '../../web/panel/words.ts';
 import { plainName } from '../../web/text.ts';
 import { flatMicros, hourlyMicros } from '../prices.ts';
-import type { Bill } from './bill-replies.ts';
 
 const HOURS_A_PERIOD = 720;
 const MB_PER_GB = 1_024;
@@ -135,4 +135,14 @@ function freeMb({ ramUsableMb, ramUsedMb }: Bill['capacity']): number {
 
 function gbText(mb: string): string {
   return `${Math.floor(Number(mb) / MB_PER_GB)} GB`;
+}
+
+/** The data of the bill page, from the API. */
+export interface Bill {
+  wallet: ReplyOf<'GetWallet'>;
+  spending: ReplyOf<'GetSpendCap'>;
+  servers: ReplyOf<'ListServers'>['servers'];
+  limits: ReplyOf<'GetAccountLimits'>;
+  capacity: ReplyOf<'GetCapacity'>;
+  regions: ReplyOf<'ListRegions'>['regions'];
 }

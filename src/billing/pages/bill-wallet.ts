@@ -1,3 +1,4 @@
+import type { Bill } from './bill-costs.ts';
 import { usdText } from '../../kernel/money.ts';
 import { lazily } from '../../kernel/once.ts';
 import { MICROS_PER_USD } from '../../kernel/units.ts';
@@ -5,7 +6,6 @@ import { type Html, html } from '../../web/html.ts';
 import { filling, lineField, radioField } from '../../web/panel/fields.ts';
 import { buttonForm, panelForm } from '../../web/panel/form.ts';
 import type { PanelRequest } from '../../web/panel/panel.ts';
-import type { Bill } from './bill-replies.ts';
 import { lastsText } from './words.ts';
 
 const months = lazily(() => new Intl.DateTimeFormat('en-GB', { month: 'long', timeZone: 'UTC' }));

@@ -8,8 +8,7 @@ import type { Outcome, Panel, PanelRequest } from '../../web/panel/panel.ts';
 import type { Form } from '../../web/serve.ts';
 import { plainName } from '../../web/text.ts';
 import { badAmount } from './amount.ts';
-import type { Bill } from './bill-replies.ts';
-import { costsCard, limitsCard, plansCard } from './bill-costs.ts';
+import { type Bill, costsCard, limitsCard, plansCard } from './bill-costs.ts';
 import { capCard, topUpCard, walletCard } from './bill-wallet.ts';
 import { ENTRIES, ledgerCard } from './ledger.ts';
 

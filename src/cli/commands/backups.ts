@@ -1,9 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Api, done } from '../api.ts';
-import { call, on } from '../call.ts';
+import { call, confirmed, on } from '../call.ts';
 import { DORMOUSE } from '../called.ts';
 import { type Command, type Context, type Subject, command } from '../command.ts';
-import { confirmed } from '../confirm.ts';
 import { failed, interrupted, isTransient, wrongUsage } from '../errors.ts';
 import { relative, size, software } from '../format.ts';
 import { maintained } from '../maintenance.ts';

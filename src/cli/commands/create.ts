@@ -1,12 +1,12 @@
+import { packOf, properties, ramMb } from './settings.ts';
+import { UNLISTED, softwareOf } from './versions.ts';
 import { type Api, done } from '../api.ts';
 import { DORMOUSE } from '../called.ts';
 import { type Command, command } from '../command.ts';
 import { failed } from '../errors.ts';
 import { memory, software } from '../format.ts';
 import { firstLine } from '../input.ts';
-import { packOf, properties, ramMb } from '../server-options.ts';
 import { SERVER, read } from '../shapes.ts';
-import { UNLISTED, softwareOf } from '../software-choice.ts';
 import { oneLine } from '../text.ts';
 import { readServer } from '../waiting.ts';
 import { agree, askForEula } from './eula.ts';

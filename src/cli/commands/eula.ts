@@ -1,7 +1,7 @@
+import { saysYes } from '../call.ts';
 import { done } from '../api.ts';
 import { DORMOUSE } from '../called.ts';
 import { type Command, type Context, command } from '../command.ts';
-import { saysYes } from '../confirm.ts';
 import { EULA, type Server, WHO_AM_I, read } from '../shapes.ts';
 import { oneLine } from '../text.ts';
 

@@ -1,9 +1,9 @@
+import { ramMb } from './settings.ts';
 import { call } from '../call.ts';
 import { DORMOUSE } from '../called.ts';
 import type { Subject } from '../command.ts';
 import { askForEula } from './eula.ts';
 import { memory, software } from '../format.ts';
-import { ramMb } from '../server-options.ts';
 import { type Messages, SERVER } from '../shapes.ts';
 import { listing } from '../table.ts';
 

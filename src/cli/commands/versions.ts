@@ -1,16 +1,18 @@
-import { done } from '../api.ts';
+import { type Api, done } from '../api.ts';
 import { call, on } from '../call.ts';
 import { DORMOUSE } from '../called.ts';
 import { type Command, command } from '../command.ts';
 import { wrongUsage } from '../errors.ts';
 import { memory, size, software as nameOf } from '../format.ts';
 import { type Messages, SERVER, VERSIONS, read } from '../shapes.ts';
-import { UNLISTED, softwareOf } from '../software-choice.ts';
 import { didYouMean, nearest } from '../suggest.ts';
 import { columns, listing } from '../table.ts';
 import { oneLine } from '../text.ts';
 import { readServer } from '../waiting.ts';
 import { askForEula } from './eula.ts';
+
+/** The option to use a version that is not listed. */
+export const UNLISTED = { type: 'boolean', help: 'Take a version that the service does not list.' } as const;
 
 /** `dormouse versions`. */
 export const versions: Command = command({
@@ -94,3 +96,24 @@ Example: ${DORMOUSE} backups make castle && ${DORMOUSE} software castle --versio
   show: (server) => [`${server.id} is ${nameOf(server)} from its next start on.`],
   after: askForEula,
 });
+
+const LATEST = 'latest';
+
+/**
+ * Returns a core and version from the service's list. `latest`, or no version, means the core's newest one. Throws
+ * wrong usage with suggestions for an unlisted version. An unknown core is left to the service to refuse.
+ */
+export async function softwareOf(
+  api: Api,
+  { type, version }: { type: string; version?: string | undefined },
+  unlisted = false,
+): Promise<{ type: string; version?: string }> {
+  const reply = read(VERSIONS, await done(api.GET('/v1/minecraft/versions')), oneLine);
+  const core = reply.cores.find((each) => each.type === type);
+  const newest = core?.versions[0];
+  if (version === undefined || version === LATEST) return { type, ...(newest !== undefined && { version: newest }) };
+  if (core === undefined || unlisted || core.versions.includes(version)) return { type, version };
+  const meant = didYouMean(nearest(version, core.versions));
+  const see = `See them with: ${DORMOUSE} versions ${type}. With --unlisted it is taken all the same.`;
+  throw wrongUsage([`No ${type} is listed for ${version}.`, meant, see].filter((part) => part !== '').join(' '));
+}

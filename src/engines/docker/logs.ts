@@ -1,8 +1,8 @@
 import type { IncomingMessage } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type Docker from 'dockerode';
+import { Pace } from './pace.ts';
 import type { Clock } from '../../kernel/clock.ts';
-import { Pace } from '../../kernel/limits/pace.ts';
 import { monotonicClock } from '../../kernel/system-clock.ts';
 import type { LogLine, LogQuery } from '../engine.ts';
 import { LOG_PACE, SKIP_TO_LINES, leftOut } from '../process/log-pace.ts';

@@ -1,7 +1,7 @@
 import { chown, mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
+import { findProgram } from './find-program.ts';
 import type { FileOwner } from '../../kernel/atomic-file.ts';
-import { findProgram } from '../../kernel/find-program.ts';
 import type { GameSpec } from '../engine.ts';
 import { type Bubblewrap, pathsOf } from './bubblewrap.ts';
 import type { Command } from './command.ts';

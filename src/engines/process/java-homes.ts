@@ -3,8 +3,8 @@ import { constants } from 'node:fs';
 import { access, open, readdir, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
+import { findProgram } from './find-program.ts';
 import { createCache } from '../../kernel/cache.ts';
-import { findProgram } from '../../kernel/find-program.ts';
 import { KIB } from '../../kernel/units.ts';
 import { EngineError, type JavaRange } from '../engine.ts';
 

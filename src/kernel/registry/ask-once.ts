@@ -1,5 +1,5 @@
 import type * as z from 'zod';
-import { bytesWithin } from '../bytes-within.ts';
+import { bytesWithin } from './http.ts';
 
 /** Bounds of one question. */
 export interface AskOnceOptions {

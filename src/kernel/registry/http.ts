@@ -1,6 +1,5 @@
 import { createHash } from 'node:crypto';
 import type * as z from 'zod';
-import { bytesWithin } from '../bytes-within.ts';
 import { StatusError } from '../status.ts';
 import { withTimeout } from '../timeout.ts';
 import { GIB, MIB } from '../units.ts';
@@ -145,4 +144,20 @@ function tooLarge({ name }: RegistryFile): StatusError {
 function mismatch({ name }: RegistryFile): StatusError {
   const sentence = `What was downloaded as ${name} is not what its registry vouches for, and was thrown away. Try again.`;
   return new StatusError('UNAVAILABLE', 'CHECKSUM_MISMATCH', sentence);
+}
+
+/** All chunks in one piece. Throws `tooLarge` as soon as they are more than `maxBytes`; what they come from is ended then. */
+export async function bytesWithin(
+  maxBytes: number,
+  chunks: AsyncIterable<Uint8Array>,
+  tooLarge = () => new Error(`more than ${maxBytes} bytes`),
+): Promise<Buffer> {
+  const taken: Uint8Array[] = [];
+  let size = 0;
+  for await (const chunk of chunks) {
+    size += chunk.length;
+    if (size > maxBytes) throw tooLarge();
+    taken.push(chunk);
+  }
+  return Buffer.concat(taken);
 }

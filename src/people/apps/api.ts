@@ -2,10 +2,14 @@ import * as z from 'zod';
 import type { AccessChanges } from '../../http/access-changes.ts';
 import { message, reply, text } from '../../http/fields.ts';
 import { Nothing } from '../../http/nothing.ts';
+import type { SessionPrincipal } from '../../http/principal.ts';
 import { type SessionOperation, sessionOperation } from '../../http/session/session-operation.ts';
 import type { Clock } from '../../kernel/clock.ts';
+import { StatusError } from '../../kernel/status.ts';
 import type { Store } from '../../store/store.ts';
-import { connectedAppsOf, disconnectApp } from './connected-apps.ts';
+import type { BrowserSessionServices } from '../browser-sessions.ts';
+import { revokeApp } from './app-tokens.ts';
+import { type ConnectedApp, listConnectedApps } from './token-rows.ts';
 
 /** Dependencies of these operations. */
 interface Needs {
@@ -56,3 +60,23 @@ export const connectedAppOperations = (needs: Needs): readonly SessionOperation[
   listConnectedAppsOperation(needs),
   disconnectAppOperation(needs),
 ];
+
+/** Returns the apps that the caller has approved, in order of approval. */
+export async function connectedAppsOf(
+  { store, clock }: Pick<BrowserSessionServices, 'store' | 'clock'>,
+  { userId }: SessionPrincipal,
+): Promise<ConnectedApp[]> {
+  return listConnectedApps(store, userId, clock.now());
+}
+
+/** Revokes an app's tokens for the caller. Once this resolves, they are refused. NOT_FOUND APP_NOT_FOUND. */
+export async function disconnectApp(
+  services: BrowserSessionServices,
+  principal: SessionPrincipal,
+  clientId: string,
+): Promise<void> {
+  if (!(await revokeApp(services, principal, clientId))) {
+    throw new StatusError('NOT_FOUND', 'APP_NOT_FOUND', 'There is no such connected app.', { metadata: { clientId } });
+  }
+  services.accessChanges.announce({ clientId, userId: principal.userId });
+}

@@ -1,3 +1,4 @@
+import { connectedAppsOf, disconnectApp } from './api.ts';
 import { confirmed, csrfField, doneNote, hidden } from '../../web/form.ts';
 import { type Html, html } from '../../web/html.ts';
 import type { Serve } from '../../web/serve.ts';
@@ -5,7 +6,6 @@ import { agoText, dateText, homepageLink, plainName } from '../../web/text.ts';
 import type { SignedInRequest } from '../../web/page-request.ts';
 import { profilePage } from '../profile-frame.ts';
 import type { BrowserSessionServices } from '../browser-sessions.ts';
-import { connectedAppsOf, disconnectApp } from './connected-apps.ts';
 import type { ConnectedApp } from './token-rows.ts';
 
 const DONE: Record<string, string> = { revoked: 'App disconnected.' };

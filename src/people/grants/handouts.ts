@@ -1,7 +1,7 @@
+import { openSealedText, sealText } from '../sealed-text.ts';
 import { ASK_AGAIN_MS } from '../../../machines/device-grant.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import type { Log } from '../../kernel/log.ts';
-import { openSealedText, sealText } from '../../kernel/sealed-text.ts';
 import type { Sql, Store, Tx } from '../../store/store.ts';
 import type { GrantedToken } from './grant-tokens.ts';
 import type { GrantRow } from './rows.ts';

@@ -8,8 +8,7 @@ import type { People } from '../people.ts';
 import { proved } from '../proved.ts';
 import { consentPage } from './consent.ts';
 import type { ConsentRequest, Grants } from './grants.ts';
-import { approveGrant } from './session-api.ts';
-import { type CodeLookup, waitingGrant } from './waiting-grant.ts';
+import { type CodeLookup, approveGrant, waitingGrant } from './session-api.ts';
 
 export interface DevicePages extends People, CodeLookup {
   grants: Pick<Grants, 'find' | 'approve' | 'deny'>;

@@ -1,18 +1,18 @@
 import { KEY_SCOPES, SCOPES, isScope } from '../../http/scopes.ts';
+import type { Clock } from '../../kernel/clock.ts';
 import { MINUTE_MS } from '../../kernel/units.ts';
 import { confirmed, csrfField, doneNote, hidden } from '../../web/form.ts';
 import { type Html, html } from '../../web/html.ts';
+import type { Page, SignedInRequest } from '../../web/page-request.ts';
 import { problemOf } from '../../web/problem.ts';
 import type { Serve } from '../../web/serve.ts';
 import { agoText, dateText, plainName } from '../../web/text.ts';
-import type { Page, SignedInRequest } from '../../web/page-request.ts';
 import { listReachableServers } from '../members/owned-servers.ts';
 import type { People } from '../people.ts';
 import { profilePage } from '../profile-frame.ts';
 import { proved } from '../proved.ts';
 import { type Draft, EMPTY_DRAFT, draftOf, keyForm, wantedKey } from './key-form.ts';
 import { keysOf, mintOwnKey, revokeOwnKey } from './own-keys.ts';
-import { REVEAL_MS, createReveals } from './reveal.ts';
 import type { ApiKeyRow } from './rows.ts';
 
 /** A new key and its name. */
@@ -135,4 +135,38 @@ ${key}</textarea>
     <p><a class="button" href="/profile/keys">I have copied it</a></p>
   </section>`;
   return profilePage(request, 'New API key', main);
+}
+
+/** Holds values that are shown to one session for a short time, in memory only. */
+interface Reveals<T> {
+  put(sessionId: string, value: T): void;
+  /** Returns undefined once the time is over. */
+  see(sessionId: string): T | undefined;
+}
+
+/** Long enough to copy a key, even after a reload of the page. */
+export const REVEAL_MS = 5 * MINUTE_MS;
+const MOST = 10_000;
+
+/**
+ * Keeps the latest value of each session. This lets a GET show a secret that a POST created, without putting it in an
+ * address.
+ */
+export function createReveals<T>(clock: Clock): Reveals<T> {
+  const kept = new Map<string, { value: T; until: number }>();
+  return {
+    put(sessionId, value) {
+      const now = clock.now();
+      for (const [id, { until }] of kept) {
+        if (until > now && kept.size < MOST) break;
+        kept.delete(id);
+      }
+      kept.delete(sessionId);
+      kept.set(sessionId, { value, until: now + REVEAL_MS });
+    },
+    see(sessionId) {
+      const found = kept.get(sessionId);
+      return found && found.until > clock.now() ? found.value : undefined;
+    },
+  };
 }

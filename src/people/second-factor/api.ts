@@ -4,9 +4,9 @@ import { Nothing } from '../../http/nothing.ts';
 import { type SessionOperation, sessionOperation } from '../../http/session/session-operation.ts';
 import { Password } from '../people-fields.ts';
 import type { People } from '../people.ts';
-import { RECOVERY_CODES } from './recovery-codes.ts';
 import {
   CODE_CHARS,
+  RECOVERY_CODES,
   beginSecondFactor,
   confirmSecondFactor,
   removeOwnSecondFactor,

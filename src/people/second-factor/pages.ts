@@ -1,4 +1,5 @@
 import { encode } from 'uqr';
+import { REVEAL_MS, createReveals } from '../keys/pages.ts';
 import { MINUTE_MS } from '../../kernel/units.ts';
 import { csrfField, doneNote, problemNote, textField } from '../../web/form.ts';
 import { type Html, html } from '../../web/html.ts';
@@ -7,7 +8,6 @@ import { type Problem, invalid, problemOf } from '../../web/problem.ts';
 import type { Serve } from '../../web/serve.ts';
 import { countText, dateText } from '../../web/text.ts';
 import { isPasswordFresh } from '../fresh-password.ts';
-import { REVEAL_MS, createReveals } from '../keys/reveal.ts';
 import type { People } from '../people.ts';
 import { profilePage } from '../profile-frame.ts';
 import { passwordAgain, proved } from '../proved.ts';

@@ -1,3 +1,4 @@
+import { type Offers, offersTo, sizeOptions, sizeWithin, sizesBetween, tiles } from './choices.ts';
 import { platformName } from '../../game/modpack-env.ts';
 import { MOD_LOADERS, aboutSoftware, softwareName } from '../../game/cores.ts';
 import { confirmed } from '../../web/form.ts';
@@ -9,9 +10,6 @@ import type { Outcome, Panel, PanelRequest } from '../../web/panel/panel.ts';
 import type { Form } from '../../web/serve.ts';
 import { PLATFORMS } from '../api/fields.ts';
 import { agreeToEula, eulaTick, lacksEula } from './eula.ts';
-import { type Offers, offersTo } from './offers.ts';
-import { sizeOptions, sizeWithin, sizesBetween } from './sizes.ts';
-import { tiles } from './tiles.ts';
 
 type Template = Offers['templates'][number];
 

@@ -1,3 +1,4 @@
+import { offersTo, sizeWithin } from './choices.ts';
 import type { ReplyOf } from '../../http/calls.ts';
 import { type Html, html } from '../../web/html.ts';
 import { filling, lineField, radioField } from '../../web/panel/fields.ts';
@@ -8,8 +9,6 @@ import { ramText } from '../../web/panel/words.ts';
 import type { Form } from '../../web/serve.ts';
 import type { Addresses } from '../api/addresses.ts';
 import { addressNotes } from './address.ts';
-import { offersTo } from './offers.ts';
-import { sizeWithin } from './sizes.ts';
 import { type Outlook, UNREADY, wakeText, whyText } from './why.ts';
 
 type Summary = ReplyOf<'ListMyServers'>['my'][number];

@@ -1,9 +1,9 @@
 import test from 'ava';
+import { createPenalties } from '../../../src/sftp/limits.ts';
 import { createCrowd } from '../../../src/kernel/limits/crowd.ts';
 import { type Caller, type SemaphoreOptions, createSemaphore } from '../../../src/kernel/limits/semaphore.ts';
 import { createPlaces } from '../../../src/kernel/limits/places.ts';
 import { atMost, backoff, createSlidingLog } from '../../../src/kernel/limits/sliding-log.ts';
-import { createPenalties } from '../../../src/kernel/limits/penalties.ts';
 import { type Taken, createRateLimiter } from '../../../src/kernel/limits/rate-limiter.ts';
 import { fakeClock } from '../../fakes/clock.ts';
 

@@ -1,6 +1,6 @@
 import test, { type ExecutionContext } from 'ava';
+import { REVEAL_MS } from '../../../src/people/keys/pages.ts';
 import { PASSWORD_FRESH_MS } from '../../../src/people/fresh-password.ts';
-import { REVEAL_MS } from '../../../src/people/keys/reveal.ts';
 import { closeBrowser, openTab } from '../../support/browser.ts';
 import { isHere } from '../../support/needs.ts';
 import { PHONE, accessible, openPanel } from '../../support/panel.ts';

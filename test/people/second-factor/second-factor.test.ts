@@ -1,7 +1,7 @@
 import test from 'ava';
+import { mintRecoveryCodes, readRecoveryCode } from '../../../src/people/second-factor/second-factor.ts';
 import { PASSWORD_FRESH_MS } from '../../../src/people/fresh-password.ts';
 import { removeSecondFactor, resetPassword } from '../../../src/people/reset-password.ts';
-import { mintRecoveryCodes, readRecoveryCode } from '../../../src/people/second-factor/recovery-codes.ts';
 import { api } from '../../support/api-harness.ts';
 import { STEVE, bytesOf, giveCode, passwordGiven, withSecondFactor } from './authenticator.ts';
 

@@ -1,3 +1,4 @@
+import { sizeOptions, sizesBetween } from '../choices.ts';
 import { invalidFields } from '../../../http/errors.ts';
 import { isAtLeast } from '../../../http/roles.ts';
 import { confirmed } from '../../../web/form.ts';
@@ -9,7 +10,6 @@ import type { Outcome, Panel, ServerRequest } from '../../../web/panel/panel.ts'
 import type { Form } from '../../../web/serve.ts';
 import { plainName } from '../../../web/text.ts';
 import { leastRamMb } from '../../api/fields.ts';
-import { sizeOptions, sizesBetween } from '../sizes.ts';
 import { SAVED, restNote, settingsPage } from './frame.ts';
 
 /** Settings of name, size and plan, and the form that deletes the server. */

@@ -1,3 +1,4 @@
+import { tiles } from '../choices.ts';
 import { SANDBOX, aboutSoftware, missingCore, softwareName, softwareText } from '../../../game/cores.ts';
 import { sandboxVersions } from '../../../engines/sandbox.ts';
 import { coresFor } from '../../../game/catalogue/api.ts';
@@ -9,7 +10,6 @@ import { choiceField, filling } from '../../../web/panel/fields.ts';
 import { inShort } from '../../../web/panel/in-short.ts';
 import { panelForm } from '../../../web/panel/form.ts';
 import type { Panel, ServerRequest } from '../../../web/panel/panel.ts';
-import { tiles } from '../tiles.ts';
 import { restNote, settingsPage } from './frame.ts';
 
 /** Settings of the server software and its version. A choice is shown with its effects before it is confirmed. */

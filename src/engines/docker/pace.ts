@@ -1,6 +1,6 @@
-import type { Clock } from '../clock.ts';
-import { sleep } from '../sleep.ts';
-import { monotonicClock } from '../system-clock.ts';
+import type { Clock } from '../../kernel/clock.ts';
+import { sleep } from '../../kernel/sleep.ts';
+import { monotonicClock } from '../../kernel/system-clock.ts';
 
 export interface PaceOptions {
   /** The budget of one window. */

@@ -1,6 +1,6 @@
 import { tmpdir } from 'node:os';
 import test from 'ava';
-import { syncFileSystem } from '../../src/kernel/sync-file-system.ts';
+import { syncFileSystem } from '../../src/backups/extract.ts';
 
 test('a file system is synced by a path on it; where there is nothing it says that it was not', async (t) => {
   t.true(await syncFileSystem(tmpdir()));

@@ -1,7 +1,7 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import test from 'ava';
-import { createLendableMutex } from '../../../src/kernel/limits/lendable-mutex.ts';
-import { fakeClock } from '../../fakes/clock.ts';
+import { createLendableMutex } from '../../src/backups/lendable-mutex.ts';
+import { fakeClock } from '../fakes/clock.ts';
 
 const NEVER = new AbortController().signal;
 

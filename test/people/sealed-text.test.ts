@@ -1,5 +1,5 @@
 import test from 'ava';
-import { openSealedText, sealText } from '../../src/kernel/sealed-text.ts';
+import { openSealedText, sealText } from '../../src/people/sealed-text.ts';
 
 test('a sealed text is read with its secret for its purpose, and by nobody else', (t) => {
   for (const text of ['', 'token', 'ü'.repeat(1_000)]) {

@@ -1,6 +1,6 @@
 import test from 'ava';
-import { Pace } from '../../../src/kernel/limits/pace.ts';
-import { fakeClock } from '../../fakes/clock.ts';
+import { Pace } from '../../src/engines/docker/pace.ts';
+import { fakeClock } from '../fakes/clock.ts';
 
 test('what one window gives is taken, then there is a rest until the next', async (t) => {
   const pace = new Pace({ amount: 100, windowMs: 200, clock: fakeClock() });

@@ -1,4 +1,4 @@
-import type { Clock } from '../clock.ts';
+import type { Clock } from '../kernel/clock.ts';
 
 /** The holding of a mutex that others may have for a while. */
 export interface Hold {
