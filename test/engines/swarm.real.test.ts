@@ -378,6 +378,7 @@ holds('a game on a node that is cut off starts elsewhere only once the node is m
   const heard: string[] = [];
   t.teardown(engine.watch(({ type }) => heard.push(type)));
   await until(async () => heard.includes('resync'));
+  await until(() => isEven(bench));
   // Not on the manager, which would be away itself.
   const manager = (await swarm.manager.listNodes()).find(({ ManagerStatus }) => ManagerStatus);
   await engine.nodes!.setStarts(manager!.ID, false);
@@ -386,6 +387,7 @@ holds('a game on a node that is cut off starts elsewhere only once the node is m
   await engine.boot(alpha, never);
   await engine.boot(spec('beta'), never);
   const before = await containerOf(bench, 'alpha');
+  t.not((await containerOf(bench, 'beta')).nodeId, before.nodeId);
   const beta = await engine.inspect('beta');
   await until(async () => (await collect(engine.logs('alpha'))).length === 1);
 
