@@ -19,7 +19,7 @@ export async function adviceFor(
 ): Promise<string[]> {
   try {
     if (reasonOf(error) === 'SERVER_NOT_FOUND' && names[0] === 'id') return await otherServers(api, args[0] ?? '');
-    if (reasonOf(error) === 'EULA_NOT_ACCEPTED') return [`Its owner agrees by: ${DORMOUSE} eula --accept`];
+    if (reasonOf(error) === 'EULA_NOT_ACCEPTED') return [`The owner agrees with: ${DORMOUSE} eula --accept`];
     const isWrong = violationsIn(error.status.details).some(({ field }) => field === 'type');
     if (isWrong && typeof values['type'] === 'string') return await otherCores(api, values['type']);
     return [];
@@ -35,7 +35,7 @@ async function otherServers(api: Api, id: string): Promise<string[]> {
   const ids = [...servers, ...shared].map((server) => server.id);
   const named = servers.filter(({ name }) => nearest(id, [name]).length > 0 || name === id).map((server) => server.id);
   const meant = [...new Set([...nearest(id, ids), ...named])].slice(0, 3);
-  return [meant.length > 0 ? didYouMean(meant) : `See them with: ${DORMOUSE} servers`];
+  return [meant.length > 0 ? didYouMean(meant) : `List your servers with: ${DORMOUSE} servers`];
 }
 
 async function otherCores(api: Api, type: string): Promise<string[]> {

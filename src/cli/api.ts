@@ -29,8 +29,8 @@ export function createApi(url: string, key: string | undefined, signal: AbortSig
     onResponse({ response }) {
       if (response.status !== 401) return;
       // The variable overrides the stored key.
-      const orCorrect = '(or correct DORMOUSE_KEY, where it is set)';
-      throw notSignedIn(`Your key is not valid (any more) at ${url}. Run: ${DORMOUSE} login ${orCorrect}`);
+      const orCorrect = '(or correct DORMOUSE_KEY)';
+      throw notSignedIn(`Your API key is not valid at ${url}. Run: ${DORMOUSE} login ${orCorrect}`);
     },
   });
   return { ...operations, url };
@@ -52,11 +52,12 @@ export function openOperations(
     pathSerializer(path, params) {
       const { id = 'none', ...others } = params;
       if (!/^[a-z0-9-]{1,64}$/.test(String(id))) {
-        throw wrongUsage(`${JSON.stringify(id)} cannot be a server's id. See them with: ${DORMOUSE} servers`);
+        throw wrongUsage(`${JSON.stringify(id)} is not a server id. List your servers with: ${DORMOUSE} servers`);
       }
       // A segment of only dots would lead to another address.
       const strange = Object.values(others).find((value) => !/^\w[\w.-]{0,99}$/.test(String(value)));
-      if (strange !== undefined) throw wrongUsage(`${JSON.stringify(strange)} cannot be an id. See: ${DORMOUSE} help`);
+      if (strange !== undefined)
+        throw wrongUsage(`${JSON.stringify(strange)} is not a valid id. See: ${DORMOUSE} help`);
       return defaultPathSerializer(path, params);
     },
   });

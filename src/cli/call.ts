@@ -32,7 +32,7 @@ export interface CallSpec<Options extends Record<string, Option>, Shape> {
   after?: (context: Context, reply: Shape) => Promise<void>;
 }
 
-const YES = { yes: { type: 'boolean', short: 'y', help: 'Do not ask.' } } as const;
+const YES = { yes: { type: 'boolean', short: 'y', help: 'Do not ask for confirmation.' } } as const;
 
 /** Creates such a command. With `--json`, it prints the reply unchanged. */
 export function call<const Options extends Record<string, Option>, Shape>(spec: CallSpec<Options, Shape>): Command {
@@ -63,7 +63,7 @@ export async function confirmed(context: Context, warning: string): Promise<void
   const { terminal } = context;
   terminal.err.line(warning);
   if (await saysYes(context, 'Continue?')) return;
-  throw failed('NOT_CONFIRMED', 'Nothing was done: that was not yes. With --yes nothing is asked.');
+  throw failed('NOT_CONFIRMED', 'Nothing was done: not confirmed. Use --yes to skip the question.');
 }
 
 /** Reports whether the answer to a question is yes. */

@@ -49,15 +49,15 @@ const COMPLETED: readonly Section[] = [
       templates,
     ],
   },
-  { title: 'While it runs', entries: [interactive, logs, events, metrics, consoleCommand, say, players] },
-  { title: 'What is in a server', entries: [backups, worlds, files, sftp, mods] },
-  { title: 'Around a server', entries: [settings, software, wake, schedules, members, ports, database, audit] },
+  { title: 'Running servers', entries: [interactive, logs, events, metrics, consoleCommand, say, players] },
+  { title: 'Contents of a server', entries: [backups, worlds, files, sftp, mods] },
+  { title: 'Settings of a server', entries: [settings, software, wake, schedules, members, ports, database, audit] },
   { title: 'Money', entries: [wallet, usage] },
   {
-    title: 'As an operator',
+    title: 'Operators',
     entries: [invite, invitations, accounts, suspend, unsuspend, quota, nodes, capacity, machines, orphans],
   },
-  { title: 'For all else', entries: [apiCall] },
+  { title: 'Everything else', entries: [apiCall] },
 ];
 
 /** All commands and subjects, in the order of help. */

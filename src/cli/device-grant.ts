@@ -17,7 +17,10 @@ export async function startDeviceGrant(url: string, signal: AbortSignal): Promis
   const device = read(DEVICE, data ?? {});
   if (device.device_code !== '' && device.user_code !== '') return device;
   if (response.status === 404) {
-    throw failed('NO_DEVICE_GRANT', `${url} offers no sign-in by browser. Use a key: ${DORMOUSE} login --key`);
+    throw failed(
+      'NO_DEVICE_GRANT',
+      `${url} does not offer sign-in by browser. Use an API key: ${DORMOUSE} login --key`,
+    );
   }
   if (response.status === 429) {
     const seconds = retryAfter(response);
@@ -70,9 +73,9 @@ async function poll(url: string, code: string, signal: AbortSignal) {
 }
 
 function grantError(body: unknown, response: Response, url: string): CommandError {
-  if (response.ok) return unreachable(`What answers at ${url} is not a Dormouse service. Check --url.`);
+  if (response.ok) return unreachable(`The server at ${url} is not a Dormouse service. Check --url.`);
   const { error } = read(DEVICE_POLL, body as object);
   return error === ''
     ? refusal(body, response)
-    : failed('SIGN_IN_REFUSED', `The service refuses the sign-in: ${error}.`);
+    : failed('SIGN_IN_REFUSED', `The service refused the sign-in: ${error}.`);
 }

@@ -14,15 +14,15 @@ export function programHelp(sections: readonly Section[]): string {
     `Usage: ${DORMOUSE} <command> [options]`,
     ...sections.flatMap(({ title, entries }) => ['', `${title}:`, ...entryLines.splice(0, entries.length)]),
     '',
-    'Options of every command:',
+    'Global options:',
     ...optionLines({
       ...GLOBAL_OPTIONS,
       version: { type: 'boolean', short: 'V', help: "Print this program's version (before a command only)." },
     }),
     '',
-    `More on each: ${DORMOUSE} help backups, ${DORMOUSE} help backups restore`,
-    'Exit codes: 0 done; 1 the service refused; 2 wrong usage; 3 not signed in, or no service there.',
-    'DORMOUSE_KEY is used in place of a stored key. NO_COLOR turns colours off.',
+    `Details: ${DORMOUSE} help backups, ${DORMOUSE} help backups restore`,
+    'Exit codes: 0 success; 1 refused by the service; 2 wrong usage; 3 not signed in, or service not reachable.',
+    'DORMOUSE_KEY overrides a stored API key. NO_COLOR turns colours off.',
   );
 }
 
@@ -36,10 +36,10 @@ export function subjectHelp({ name, summary, details, commands }: Subject): stri
     ...aligned(commands.map((each) => ['', heading(each), each.summary])),
     ...(details === undefined ? [] : ['', details.trim()]),
     '',
-    'Options of every command:',
+    'Global options:',
     ...optionLines(GLOBAL_OPTIONS),
     '',
-    `More on each: ${DORMOUSE} help ${commands[0]?.name ?? name}`,
+    `Details: ${DORMOUSE} help ${commands[0]?.name ?? name}`,
   );
 }
 

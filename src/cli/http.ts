@@ -68,11 +68,11 @@ function isJsonObject(text: string): boolean {
 export function unanswered(error: unknown, base: string, givenUp: AbortSignal): Error {
   if (givenUp.aborted) return givenUp.reason as Error;
   if (!(error instanceof Error) || error.name === 'CommandError') return error as Error;
-  if (error.name === 'TimeoutError') return unreachable(`${base} did not answer in time. Try again later.`);
+  if (error.name === 'TimeoutError') return unreachable(`${base} did not respond in time. Try again later.`);
   const { code } = (error.cause ?? {}) as NodeJS.ErrnoException;
   const why = code === undefined ? error.message : code;
   return unreachable(
-    `Nothing answers at ${base} (${why}). Start the service, or name another with --url or DORMOUSE_URL.`,
+    `No service responds at ${base} (${why}). Start the service, or choose another with --url or DORMOUSE_URL.`,
   );
 }
 
@@ -98,7 +98,7 @@ export async function* chunksOf(
     for (;;) {
       const timer = setTimeout(giveUp, SILENCE_MS);
       const { done, value } = await reader.read().finally(() => clearTimeout(timer));
-      if (isSilent) throw unreachable(`${url} has fallen silent. Try again later.`);
+      if (isSilent) throw unreachable(`${url} stopped responding. Try again later.`);
       if (done) return;
       yield value;
     }
@@ -117,10 +117,8 @@ function strange({ status, headers }: Response, base: string): Error {
     );
   }
   if (status >= 500)
-    return unreachable(`The service behind ${base} does not answer (HTTP ${status}). Try again later.`);
-  return unreachable(
-    `What answers at ${base} is not a Dormouse service (HTTP ${status}). Check --url or DORMOUSE_URL.`,
-  );
+    return unreachable(`The service behind ${base} does not respond (HTTP ${status}). Try again later.`);
+  return unreachable(`The server at ${base} is not a Dormouse service (HTTP ${status}). Check --url or DORMOUSE_URL.`);
 }
 
 /** Returns the seconds of `Retry-After`; undefined if missing. */

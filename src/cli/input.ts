@@ -28,7 +28,7 @@ export async function wholeInput(input: Context['input'], signal: AbortSignal): 
   let text = '';
   for await (const chunk of chunks(input, signal)) {
     text += chunk;
-    if (text.length > MAX_INPUT) throw wrongUsage('That is more input than a call takes.');
+    if (text.length > MAX_INPUT) throw wrongUsage('The input is too long for one call.');
   }
   return text;
 }

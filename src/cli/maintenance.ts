@@ -33,7 +33,7 @@ export async function maintained(
   try {
     return await done(start(slow));
   } catch (error) {
-    if (signal.aborted) throw interrupted(`${id} ${doing}, also without you. Watch it with: ${DORMOUSE} machine ${id}`);
+    if (signal.aborted) throw interrupted(`${id} ${doing} in the background. Watch it with: ${DORMOUSE} machine ${id}`);
     if (!isLost(error)) throw error;
     await untilFree(context, id);
     return {};

@@ -9,9 +9,9 @@ export const GLOBAL_OPTIONS = {
   url: {
     type: 'string',
     value: 'address',
-    help: 'The service (or DORMOUSE_URL; by default your last sign-in, else .env here).',
+    help: 'Address of the service (or DORMOUSE_URL; default: your last sign-in, or .env in this folder).',
   },
-  json: { type: 'boolean', help: "Print the API's JSON; errors as JSON on standard error." },
+  json: { type: 'boolean', help: 'Print JSON, as the API returns it; errors on standard error.' },
   help: { type: 'boolean', short: 'h', help: 'Show this help.' },
 } as const satisfies Record<string, Option>;
 

@@ -82,7 +82,7 @@ async function withAdvice(context: Context, command: Command, args: string[], va
     context.terminal.clear();
     const advice = await adviceFor(error, context, command, args, values);
     // Messages of other kinds name the service themselves.
-    if (error.exitCode === EXIT.refused) advice.push(`This is the answer of ${context.url}.`);
+    if (error.exitCode === EXIT.refused) advice.push(`Answered by ${context.url}.`);
     throw new CommandError(error.exitCode, error.status, advice);
   }
 }
@@ -140,5 +140,5 @@ function commandError(thrown: unknown, signal: AbortSignal): CommandError {
   if (thrown instanceof CommandError) return thrown;
   if (signal.aborted) return interrupted('Interrupted.');
   const text = thrown instanceof Error ? (thrown.stack ?? thrown.message) : String(thrown);
-  return new CommandError(EXIT.refused, { code: 13, message: `This is a fault of this program: ${text}`, details: [] });
+  return new CommandError(EXIT.refused, { code: 13, message: `Internal error: ${text}`, details: [] });
 }

@@ -14,7 +14,8 @@ export interface Violation {
 export function errorLines({ status, advice }: CommandError, err: Output): string[] {
   const violations = violationsIn(status.details);
   const listed = violations.map(({ field, description }) => `${field}: ${description}`).join('; ');
-  const message = violations.length > 0 && status.message === listed ? 'The service refuses this:' : status.message;
+  const message =
+    violations.length > 0 && status.message === listed ? 'The service refused the request:' : status.message;
   return [
     `${err.style('red', 'dormouse:')} ${printable(message)}`,
     ...aligned(violations.map(({ field, description }) => ['', oneLine(field), oneLine(description)])),

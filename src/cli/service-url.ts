@@ -28,9 +28,7 @@ function envFile(path: string): NodeJS.Dict<string> {
 export function serviceUrl(text: string): string {
   const url = URL.parse(text);
   if (!url || !['http:', 'https:'].includes(url.protocol) || url.username || url.password || url.search || url.hash) {
-    throw wrongUsage(
-      'The address of a service is like https://play.example.org: http or https, no password, no query.',
-    );
+    throw wrongUsage('The address must look like https://play.example.org: http or https, without password or query.');
   }
   return `${url.origin}${url.pathname}`.replace(/(?<!\/)\/+$/, '');
 }

@@ -15,7 +15,7 @@ const SECONDS: Record<string, number> = {
 export function spanSeconds(name: string, text: string): number {
   const [, count = '', unit = ''] = /^(\d{1,6}) ?(s|min|m|h|d|days?|w|weeks?)$/.exec(text.trim()) ?? [];
   const each = SECONDS[unit.replace(/^(day|week)s$/, '$1')];
-  if (each === undefined || Number(count) === 0) throw wrongUsage(`--${name} must be like 30min, 12h, 7d or 2w.`);
+  if (each === undefined || Number(count) === 0) throw wrongUsage(`--${name} must look like 30min, 12h, 7d or 2w.`);
   return Number(count) * each;
 }
 
@@ -24,6 +24,6 @@ export function instant(name: string, text: string, now: number, direction: 'ago
   const at = /^\d{4}-/.test(text)
     ? Date.parse(text)
     : now + (direction === 'ahead' ? 1 : -1) * spanSeconds(name, text) * 1000;
-  if (Number.isNaN(at)) throw wrongUsage(`--${name} must be like 2026-11-30, 2026-11-30T20:00:00Z or 7d.`);
+  if (Number.isNaN(at)) throw wrongUsage(`--${name} must look like 2026-11-30, 2026-11-30T20:00:00Z or 7d.`);
   return new Date(at).toISOString();
 }

@@ -21,7 +21,7 @@ test('settings: shown, set, put back; who may wake; another version that its cor
     'Hi',
   ];
   await says(['settings', 'set', 'castle', ...words], /name +My Castle\n[^]*memory +512 MB\n[^]*sleeps after +20 min /);
-  await says(['settings', 'set', 'castle', '--idle', '0'], /sleeps after +the time that the service gives all\n/);
+  await says(['settings', 'set', 'castle', '--idle', '0'], /sleeps after +the service's default\n/);
   await says(['settings', 'set', 'castle', 'pvp=true', '--public', 'on'], /difficulty=hard\n +pvp=true\n$/);
   t.like(await ok('GET', '/v1/servers/castle'), { properties: { difficulty: 'hard', pvp: 'true' }, motd: 'Hi' });
   await refuses(['settings', 'unset', 'castle', 'dificulty'], /Did you mean difficulty\?/, 2);
@@ -37,7 +37,7 @@ test('settings: shown, set, put back; who may wake; another version that its cor
   await refuses(['settings', 'set', 'castle', 'difficulty=horrid'], /properties/);
   await refuses(['settings', 'keep-awake', 'castle', '30'], /./);
 
-  await says(['wake', 'castle'], /^woken by +anyone .*\nat most +as often as they like\n$/);
+  await says(['wake', 'castle'], /^woken by +anyone .*\nat most +no limit\n$/);
   await says(
     ['wake', 'set', 'castle', '--mode', 'whitelist', '--max-per-day=9'],
     /whitelist .*\nat most +9 times a day/,
@@ -54,7 +54,7 @@ test('settings: shown, set, put back; who may wake; another version that its cor
   );
   await says(
     ['software', 'castle', '--version', 'latest', '--yes'],
-    new RegExp(`castle is sandbox ${newest} from its next`),
+    new RegExp(`castle will run sandbox ${newest} from its next`),
   );
   await refuses(['software', 'castle', '--type', 'papr', '--version', '1.21.8', '-y'], /Did you mean paper\?/);
   await refuses(
@@ -82,11 +82,11 @@ test('money: the wallet, its ledger and cap, a page to pay on, the bill of a ser
   await says(['wallet', 'cap', '5', '--stop'], /cap +5\.00 USD, then servers go to sleep\n/);
   await refuses(['wallet', 'cap', 'much'], /in US dollars/, 2);
   await says(['wallet', 'cap', '0'], /cap +none\n/);
-  await says(['wallet', 'ledger'], /^No money has moved yet/);
+  await says(['wallet', 'ledger'], /^The ledger is empty/);
   await says(['wallet', 'top-up', '5'], /\n {2}http\S+\n$/);
-  await says(['wallet', 'limits'], /^Your servers may have \d+ [GM]B of memory together\.\n$/);
-  await says(['usage', 'castle', '--from', '7d'], /^castle was not awake[^]*Together 0\.00 USD for 0 GB hours\./);
-  await refuses(['usage', 'castle', '--from', 'once'], /--from must be like/, 2);
+  await says(['wallet', 'limits'], /^Your servers can have \d+ [GM]B of memory together\.\n$/);
+  await says(['usage', 'castle', '--from', '7d'], /^castle was not awake[^]*Total: 0\.00 USD for 0 GB hours\./);
+  await refuses(['usage', 'castle', '--from', 'once'], /--from must look like/, 2);
   await says(['audit'], /./);
 });
 
@@ -100,18 +100,18 @@ test('operators: invitations, accounts, nodes, machines; any operation by its ad
     t.is(code, 0, `${words.join(' ')}: ${err}`);
     t.regex(out, pattern, words.join(' '));
   };
-  await says(['invite', 'steve@example.org'], /may make an account/);
+  await says(['invite', 'steve@example.org'], /can create an account/);
   await says(['invitations'], /^E-MAIL.*\nsteve@example\.org +.* ago +owner@example\.com +.* ago\n$/);
   t.regex(
     (await it.run(['invitations', 'cancel', 'stve@example.org'], { key })).err,
     /Did you mean steve@example\.org\?/,
   );
-  await says(['invitations', 'cancel', 'steve@example.org'], /not invited any more/);
-  await says(['invitations'], /^Nobody is invited/);
+  await says(['invitations', 'cancel', 'steve@example.org'], /Withdrew the invitation/);
+  await says(['invitations'], /^No open invitations/);
   await says(['accounts'], /^ACCOUNT.*\n[^]*acc_test +owner@example\.com/);
-  await says(['accounts', 'credit', 'acc_test', '2.50', 'A gift'], /^acc_test has 2\.50 USD now/);
+  await says(['accounts', 'credit', 'acc_test', '2.50', 'A gift'], /^acc_test now has 2\.50 USD/);
   await says(['wallet', 'ledger'], /credit +2\.50 USD +A gift\n$/);
-  await says(['nodes'], /^NODE +STATE.*\n\S+ +takes starts/);
+  await says(['nodes'], /^NODE +STATE.*\n\S+ +available/);
   t.regex((await it.run(['nodes', 'region', 'node-1', 'eu', 'moved'], { key })).err, /set by REGION/);
   await says(['capacity'], /^0 servers awake: /);
   await says(['machines'], /castle +server .*hibernated/);
@@ -119,7 +119,7 @@ test('operators: invitations, accounts, nodes, machines; any operation by its ad
     ['accounts', 'show', 'acc_test'],
     /^account +acc_test\ne-mail +owner@example\.com, operator\nsecond factor +no\nbalance +2\.50 USD\nmay have +.* together\n\nSERVER.*\ncastle +hibernated /,
   );
-  await says(['accounts', 'limit', 'acc_test', '--servers', '3', '--ram', '4096'], /may have 3 servers, 4 GB together/);
+  await says(['accounts', 'limit', 'acc_test', '--servers', '3', '--ram', '4096'], /can have 3 servers, 4 GB together/);
   await says(['accounts', 'limit', 'acc_test', '--servers=0'], /any number of servers, 4 GB/);
   await says(['accounts', 'limit', 'acc_test', '--ram=default'], /any number of servers, (?!4 GB)/);
   await it.refuses(['accounts', 'limit', 'acc_test'], /--servers or --ram/, 2);
@@ -128,22 +128,22 @@ test('operators: invitations, accounts, nodes, machines; any operation by its ad
   await says(['accounts', 'show', 'acc_test'], /\ncastle +suspended: abuse report 4711 /);
   await says(['stop', 'castle'], /^castle is hibernated\. Suspended: abuse report 4711\n$/);
   await says(['servers'], /\ncastle: Suspended: abuse report 4711\n/);
-  await says(['unsuspend', 'castle', 'another server'], /^castle may wake again/);
-  await says(['quota', 'castle', '20480', 'a large pack'], /may take 20480 MB/);
+  await says(['unsuspend', 'castle', 'another server'], /^castle can wake again/);
+  await says(['quota', 'castle', '20480', 'a large pack'], /can use 20480 MB/);
   await says(['accounts', 'show', 'acc_test'], /castle .* of 20 GB/);
-  await says(['quota', 'castle', '0', 'it is gone'], /quota of the installation/);
-  await says(['orphans'], /^There are none/);
+  await says(['quota', 'castle', '0', 'it is gone'], /the installation's quota/);
+  await says(['orphans'], /^None/);
   await mkdir(join(it.dataDir, 'servers/old-lobby'));
   await says(['orphans'], /^KIND.*\ndata +old-lobby /);
-  await says(['orphans', 'remove', 'data', 'old-lobby', 'left in 2024', '-y'], /data of old-lobby is removed/);
-  await says(['orphans', 'list'], /^There are none/);
+  await says(['orphans', 'remove', 'data', 'old-lobby', 'left in 2024', '-y'], /Removed the data of old-lobby/);
+  await says(['orphans', 'list'], /^None/);
   t.regex((await it.run(['invitations'])).err, /./, 'not without the scope');
 
   await says(['api', 'GET', '/v1/servers/castle'], /"id": "castle"/);
   await says(['api', 'post', '/v1/servers/castle:setMotd', '{"motd":"Hello"}'], /"motd": "Hello"/);
   await says(['api', 'POST', '/v1/servers/castle:setMotd', '-'], /"motd": "Piped"/, '{"motd":"Piped"}');
   await it.refuses(['api', 'PUT', '/v1/servers'], /GET, POST or DELETE/, 2);
-  await it.refuses(['api', 'GET', '//evil.example/../x'], /path must be like/, 2);
+  await it.refuses(['api', 'GET', '//evil.example/../x'], /path must look like/, 2);
   await it.refuses(['api', 'POST', '/v1/servers', '[1]'], /JSON must be an object/, 2);
   await it.refuses(['api', 'GET', '/v1/nothing'], /./);
 });

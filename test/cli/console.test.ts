@@ -29,7 +29,7 @@ test('the console: the log above a line that stays, start while it sleeps, histo
   if (!console) return;
   const { stdin } = console.child;
   await console.says('Saved the game');
-  await console.says('castle sleeps. Type start to wake it');
+  await console.says('castle is asleep. Type start to wake it');
   stdin.write('list\r');
   await console.says('Start the server first.');
   // Half a line is typed when the log goes on.

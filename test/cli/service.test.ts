@@ -32,7 +32,7 @@ test("a server's life in the hands of a person", async (t) => {
   await says(['keys'], new RegExp(`${service.baseUrl}/profile/keys\n`));
   await says(
     ['invite', 'steve@example.org'],
-    /^steve@example\.org may make an account\. No mail is set up [^]*\n {2}http:\S+\/sign-up\?invitation=[\w-]{43}\n$/,
+    /^steve@example\.org can create an account\. The service sends no e-mail[^]*\n {2}http:\S+\/sign-up\?invitation=[\w-]{43}\n$/,
   );
   const options = ['--type', 'sandbox', '--version', '1.20.4', '--ram', '0.25G', '--motd', 'Hi there', '--property'];
   await says(
@@ -53,11 +53,11 @@ test("a server's life in the hands of a person", async (t) => {
   await says(['logs', 'lobby', '--tail', '5'], /\[Rcon\] -hello there\n/);
   await says(
     ['machine', 'lobby'],
-    /^state +running, since .*\nmay be told +.*STOP.*\n[^]*WHEN +EVENT +TRANSITION +CAUSE\n.*BOOT_DONE +starting → running +key_\w+ .*\n.*START +hibernated → starting/,
+    /^state +running, since .*\ncommands +.*STOP.*\n[^]*WHEN +EVENT +TRANSITION +CAUSE\n.*BOOT_DONE +starting → running +key_\w+ .*\n.*START +hibernated → starting/,
   );
   await says(['restart', 'lobby', '--wait'], /lobby is running/);
-  await says(['stop', 'lobby', '--wait'], /^lobby sleeps\./);
-  await says(['stop', 'lobby'], /^lobby sleeps\./);
+  await says(['stop', 'lobby', '--wait'], /^lobby is asleep\./);
+  await says(['stop', 'lobby'], /^lobby is asleep\./);
   await says(['create', 'Castle', '--type', 'paper', '--version', '1.21.8', '--accept-eula'], /^Created castle/);
   await says(['eula'], /^You have agreed to Minecraft's EULA/);
   await says(['delete', 'lobby'], /^Deleted lobby\./, 'lobby\n');
@@ -104,7 +104,7 @@ test('refusals say what is wrong, and end with 1', async (t) => {
   t.like(
     await refused(
       ['start', 'nobody'],
-      /^dormouse: There is no such server\.\n {2}See them with: npx dormouse servers\n {2}This is the answer of http:\/\/127\.0\.0\.1:\d+\.\n$/,
+      /^dormouse: There is no such server\.\n {2}List your servers with: npx dormouse servers\n {2}Answered by http:\/\/127\.0\.0\.1:\d+\.\n$/,
     ),
     { code: 5 },
   );
@@ -114,7 +114,7 @@ test('refusals say what is wrong, and end with 1', async (t) => {
   t.like(
     await refused(
       ['create', 'x', '--type', 'nope', '--ram', '1'],
-      /refuses this:\n  type +must be one of .*\n[^]*  ramMb +must be at least/,
+      /refused the request:\n  type +must be one of .*\n[^]*  ramMb +must be at least/,
     ),
     { code: 3 },
   );
@@ -124,7 +124,7 @@ test('refusals say what is wrong, and end with 1', async (t) => {
   t.like(await refused(['delete', 'asleep'], /Nothing was deleted/, 'no\n'), { code: 9 });
   t.like(await refused(['delete', 'asleep'], /Nothing was deleted/), { code: 9 });
   await service.create('castle', '1.21.8', { type: 'paper', ramMb: 1_024 });
-  t.like(await refused(['start', 'castle'], /\(EULA, http[^]*Its owner agrees by: npx dormouse eula --accept/), {
+  t.like(await refused(['start', 'castle'], /\(EULA, http[^]*The owner agrees with: npx dormouse eula --accept/), {
     code: 9,
   });
   t.like(await service.call('GET', '/v1/servers/asleep'), { state: 'hibernated' });
@@ -150,7 +150,7 @@ test('a start shows how far it is, and neither Ctrl-C nor an outage of the servi
   starting.child.kill('SIGINT');
   const { code, err } = await starting.ended;
   t.is(code, 130);
-  t.regex(err, /slow goes on starting without you/);
+  t.regex(err, /slow continues starting/);
   await service.reach('slow', 'running');
 
   // The same while the service itself is killed and started again.
@@ -167,7 +167,7 @@ test('a log is followed through sleep', async (t) => {
   await service.create('lobby', '1.20.4');
   const human = program.start(['logs', 'lobby', '--follow']);
   const machine = program.start(['logs', 'lobby', '-f', '--json', '--tail=0']);
-  await human.says('lobby sleeps');
+  await human.says('lobby is asleep');
   await service.call('POST', '/v1/servers/lobby:start');
   await human.says(/\]: Done \(/);
   await service.reach('lobby', 'running');

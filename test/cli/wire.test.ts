@@ -18,8 +18,8 @@ test('no command, an unknown one, bad options: 2, and where to look', async (t) 
     [['start', 'a', 'b'], /Too many arguments/],
     [['start', 'a', '--fast'], /--fast/],
     [['--fast', 'start', 'a'], /--fast/],
-    [['start', 'No/../Id'], /cannot be a server's id/],
-    [['delete', '..', '--yes'], /cannot be a server's id/],
+    [['start', 'No/../Id'], /is not a server id/],
+    [['delete', '..', '--yes'], /is not a server id/],
     [['logs', 'a', '--tail', 'x'], /--tail must be a whole number/],
     [['logs', 'a', '--tail', '1001'], /from 0 to 1000/],
     [['logs', 'a', '--tail'], /--tail/],
@@ -29,7 +29,7 @@ test('no command, an unknown one, bad options: 2, and where to look', async (t) 
     [['command', 'a'], /needs <console command…>/],
     [['completion', 'tcsh'], /bash, zsh or fish/],
     [['whoami', '--url', 'ftp://x'], /http or https/],
-    [['whoami', '--url', 'http://me:secret@x'], /no password/],
+    [['whoami', '--url', 'http://me:secret@x'], /without password/],
   ];
   await Promise.all(
     lines.map(async ([args, pattern]) => {
@@ -75,14 +75,14 @@ test('nobody there, or not one of ours: 3, and what to do', async (t) => {
     [[200, '<h1>Hello</h1>'], /not a Dormouse service.*--url/],
     [[200, [1, 2]], /not a Dormouse service/],
     [[404, 'not here'], /not a Dormouse service/],
-    [[502, '<h1>Bad Gateway</h1>'], /does not answer \(HTTP 502\)/],
+    [[502, '<h1>Bad Gateway</h1>'], /does not respond \(HTTP 502\)/],
     [[302, '', { location: elsewhere.url }], /redirects to/],
     [[401, { code: 16, message: 'This credential is not valid.', details: [] }], /key is not valid.*dormouse login/],
   ];
   for (const [answer, pattern] of answers) await asked((await startStandIn(t, () => answer)).url, pattern);
-  await asked(`http://127.0.0.1:${await freePort()}`, /Nothing answers.*ECONNREFUSED/);
+  await asked(`http://127.0.0.1:${await freePort()}`, /No service responds.*ECONNREFUSED/);
   const cut = await startStandIn(t, (_, response) => void response.socket?.destroy());
-  await asked(cut.url, /Nothing answers/);
+  await asked(cut.url, /No service responds/);
   t.deepEqual(elsewhere.asked, [], 'the key followed a redirect');
 
   const { code, out, err } = await program.run(['servers', '--json', '--url', cut.url], { env: SIGNED_IN });
@@ -117,11 +117,11 @@ test('a refusal with a delay, and a fault of the service with its request id', a
   const program = await newProgram(t, service.url);
   t.is(
     (await program.run(['whoami'], { env: SIGNED_IN })).err,
-    `dormouse: Slow down.\n  Try again in 7 s.\n  This is the answer of ${service.url}.\n`,
+    `dormouse: Slow down.\n  Try again in 7 s.\n  Answered by ${service.url}.\n`,
   );
   t.is(
     (await program.run(['servers'], { env: SIGNED_IN })).err,
-    `dormouse: Oh.\n  Request id: r-1\n  This is the answer of ${service.url}.\n`,
+    `dormouse: Oh.\n  Request id: r-1\n  Answered by ${service.url}.\n`,
   );
 });
 
@@ -205,7 +205,7 @@ test('the event stream: replayed lines are shown once, comments never; it is ope
   following.child.kill('SIGINT');
   const { code, out, err } = await following.ended;
   t.deepEqual([code, out], [130, 'one\ntwo\nthree\nfour\n']);
-  t.regex(err, /connection was lost/);
+  t.regex(err, /Connection lost/);
   t.is(service.asked[0]?.path, '/v1/servers/lobby/logs/stream?tail=7');
   t.true(service.asked.every(({ key }) => key === SIGNED_IN.DORMOUSE_KEY));
 });
@@ -225,7 +225,7 @@ test('what happens to a server: after a break it goes on where it was', async (t
   const { code, out, err } = await program.run(['events', 'lobby'], { env: SIGNED_IN });
   const line = (online: number) => `2026-11-22T10:00:00  players   online ${online}\n`;
   t.deepEqual([code, out], [1, [1, 2, 3].map(line).join('')]);
-  t.regex(err, /connection was lost[^]*no such server/);
+  t.regex(err, /Connection lost[^]*no such server/);
   t.deepEqual(
     service.asked.map(({ lastEventId }) => lastEventId),
     [undefined, '8', '9'],
@@ -246,7 +246,7 @@ test('the event stream of a server that goes to sleep: waited for; one that is d
   });
   const program = await newProgram(t, service.url);
   const following = program.start(['logs', 'lobby', '-f'], { env: SIGNED_IN });
-  await following.says('lobby sleeps');
+  await following.says('lobby is asleep');
   state = 'running';
   const { code, out, err } = await following.ended;
   t.deepEqual([code, out], [1, 'asleep\nawake\n']);
@@ -286,7 +286,7 @@ test('the program as npx starts it: any Node finds the right one, signals and ex
     starting.child.kill('SIGINT');
     const [[code]] = await Promise.all([
       once(starting.child, 'exit') as Promise<[number]>,
-      starting.says('goes on starting'),
+      starting.says('continues starting'),
     ]);
     t.is(code, 130);
   }

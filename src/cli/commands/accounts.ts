@@ -50,11 +50,11 @@ function limitOf(option: string, value: string): number {
 /** `dormouse accounts`. */
 export const accounts: Subject = {
   name: 'accounts',
-  summary: 'Accounts: find one, look into it, credit it, limit it.',
+  summary: 'Accounts: find, show, credit, limit.',
   commands: [
     call({
       name: 'accounts list',
-      summary: 'Find accounts by a part of an address, a name or an id.',
+      summary: 'Find accounts by part of an e-mail address, a name or an id.',
       args: ['[search]'],
       call: ({ api }, [search = '']) => api.GET('/v1/operator/accounts', { params: { query: { search, limit: 50 } } }),
       shape: { accounts: [ACCOUNT] },
@@ -71,7 +71,7 @@ export const accounts: Subject = {
     }),
     call({
       name: 'accounts show',
-      summary: 'Show an account: its limits, and its servers with the disk that they take.',
+      summary: 'Show an account: its limits, and its servers with their disk usage.',
       args: ['account'],
       call: ({ api }, [accountId = '']) =>
         api.GET('/v1/operator/accounts/{accountId}', { params: { path: { accountId } } }),
@@ -98,18 +98,18 @@ export const accounts: Subject = {
     }),
     call({
       name: 'accounts limit',
-      summary: 'Set what an account may have. Servers that are awake stay awake.',
+      summary: "Set an account's limits. Awake servers stay awake.",
       args: ['account'],
       options: {
-        servers: { type: 'string', value: 'n', help: "How many servers; 0: no limit, default: the installation's." },
+        servers: { type: 'string', value: 'n', help: "Most servers; 0: no limit; default: the installation's limit." },
         ram: {
           type: 'string',
           value: 'mb',
-          help: "Memory of those awake together, in MB; default: the installation's.",
+          help: "Most memory of all servers, in MB; default: the installation's limit.",
         },
       },
       async call({ api }, [accountId = ''], { servers, ram }) {
-        if (servers === undefined && ram === undefined) throw wrongUsage('Name a limit: --servers or --ram.');
+        if (servers === undefined && ram === undefined) throw wrongUsage('Set a limit with --servers or --ram.');
         const body = {
           ...(servers !== undefined && { maxServers: limitOf('servers', servers) }),
           ...(ram !== undefined && { maxRamMb: limitOf('ram', ram) }),
@@ -117,11 +117,11 @@ export const accounts: Subject = {
         return api.POST('/v1/operator/accounts/{accountId}:setLimits', { params: { path: { accountId } }, body });
       },
       shape: ACCOUNT,
-      show: (account) => [`${account.accountId} may have ${limitsText(account)}.`],
+      show: (account) => [`${account.accountId} can have ${limitsText(account)}.`],
     }),
     call({
       name: 'accounts credit',
-      summary: 'Book a credit, in US dollars; its owner reads the note.',
+      summary: "Add a credit in US dollars. The account's owner sees the note.",
       args: ['account', 'usd', 'note'],
       call: ({ api }, [accountId = '', usd = '', note = '']) =>
         api.POST('/v1/operator/accounts/{accountId}:credit', {
@@ -129,7 +129,7 @@ export const accounts: Subject = {
           body: { amountMicros: microsOf(usd), note },
         }),
       shape: ACCOUNT,
-      show: ({ accountId, balanceMicros }) => [`${accountId} has ${money(balanceMicros)} now.`],
+      show: ({ accountId, balanceMicros }) => [`${accountId} now has ${money(balanceMicros)}.`],
     }),
   ],
 };
@@ -137,16 +137,16 @@ export const accounts: Subject = {
 /** `dormouse invite`. */
 export const invite: Command = command({
   name: 'invite',
-  summary: 'Let somebody make an account, as an operator.',
+  summary: 'Invite somebody to create an account (operators only).',
   args: ['email'],
-  details: `The key must have the scope operator, which one that "dormouse login" gets in the browser has not: make one at
-/profile/keys, and set DORMOUSE_KEY or sign in with it by "dormouse login --key". The link works for seven days, once, for this address alone.`,
+  details: `The key needs the scope operator. Keys from "dormouse login" do not have it: create one at /profile/keys, then set
+DORMOUSE_KEY, or sign in with "dormouse login --key". The link works once, for seven days, for this address only.`,
   async run({ api, json, document, terminal: { out } }, [email = '']) {
     const reply = await done(api.POST('/v1/operator/accounts:invite', { body: { email } }));
     if (json) return document(reply);
     const { link, sent } = read({ link: '', sent: false }, reply);
-    const way = sent ? 'This link was sent there' : 'No mail is set up there, so pass this link on';
-    out.line(`${oneLine(email)} may make an account. ${way}; it works for seven days, once:`);
+    const way = sent ? 'This link was sent by e-mail' : 'The service sends no e-mail, so pass this link on';
+    out.line(`${oneLine(email)} can create an account. ${way}. It works once, for seven days:`);
     out.line('');
     out.line(`  ${out.style('bold', oneLine(link))}`);
   },
@@ -155,35 +155,35 @@ export const invite: Command = command({
 /** `dormouse suspend`. */
 export const suspend = call({
   name: 'suspend',
-  summary: "Stop anybody's server, and let nothing wake it; its owner reads the reason.",
+  summary: 'Suspend a server: stop it and keep it from waking. Its owner sees the reason.',
   args: ['id', 'reason'],
   call: ({ api }, [id, reason = '']) => api.POST('/v1/operator/servers/{id}:suspend', { ...on(id), body: { reason } }),
   shape: { id: '' },
-  show: ({ id }) => [`${id} is suspended. Its files stay. End it with: ${DORMOUSE} unsuspend ${id} <reason>`],
+  show: ({ id }) => [`${id} is suspended. Its files are kept. Undo with: ${DORMOUSE} unsuspend ${id} <reason>`],
 });
 
 /** `dormouse unsuspend`. */
 export const unsuspend = call({
   name: 'unsuspend',
-  summary: 'End that: the server may wake again.',
+  summary: 'End a suspension: the server can wake again.',
   args: ['id', 'reason'],
   call: ({ api }, [id, reason = '']) =>
     api.POST('/v1/operator/servers/{id}:unsuspend', { ...on(id), body: { reason } }),
   shape: { id: '' },
-  show: ({ id }) => [`${id} may wake again.`],
+  show: ({ id }) => [`${id} can wake again.`],
 });
 
 /** `dormouse quota`. */
 export const quota = call({
   name: 'quota',
-  summary: 'Set what the files of a server may take, in MB; 0: as the installation has it.',
+  summary: "Set a server's disk quota in MB; 0: the installation's quota.",
   args: ['id', 'mb', 'reason'],
   async call({ api }, [id, mb = '', reason = '']) {
-    if (!/^\d{1,9}$/.test(mb)) throw wrongUsage('A quota is in whole MB, like 20480.');
+    if (!/^\d{1,9}$/.test(mb)) throw wrongUsage('A quota is a whole number of MB, such as 20480.');
     return api.POST('/v1/operator/servers/{id}:setDiskQuota', { ...on(id), body: { quotaMb: Number(mb), reason } });
   },
   shape: { id: '' },
   show: ({ id }, { args: [, mb] }) => [
-    mb === '0' ? `${id} has the quota of the installation again.` : `The files of ${id} may take ${mb} MB.`,
+    mb === '0' ? `${id} has the installation's quota again.` : `The files of ${id} can use ${mb} MB.`,
   ],
 });

@@ -14,16 +14,16 @@ type AnyCall = (path: string, init: object) => Promise<Answer<object>>;
 /** `dormouse api`. */
 export const apiCall: Command = command({
   name: 'api',
-  summary: 'Call any operation of the API, and print its JSON.',
+  summary: 'Call any API operation and print its JSON.',
   args: ['GET|POST|DELETE', 'path', '[json]'],
-  details: `With - the JSON is read from standard input. The operations are listed at /docs of the service.
+  details: `With -, reads the JSON from standard input. The service lists its operations at /docs.
 
 Examples: ${DORMOUSE} api GET /v1/servers/castle/metrics
           ${DORMOUSE} api POST /v1/servers/castle:setMotd '{"motd":"Hello"}'`,
   async run({ slow, document, input, signal }, [word = '', path = '', json]) {
     const method = METHODS.find((each) => each === word.toUpperCase());
     if (method === undefined) throw wrongUsage('The method must be GET, POST or DELETE.');
-    if (!PATH.test(path)) throw wrongUsage('The path must be like /v1/servers/castle/metrics.');
+    if (!PATH.test(path)) throw wrongUsage('The path must look like /v1/servers/castle/metrics.');
     const text = json === '-' ? await wholeInput(input, signal) : (json ?? '{}');
     const ask = slow[method] as unknown as AnyCall;
     document(await done(ask(path, method === 'POST' ? { body: parsed(text) } : {})));

@@ -31,7 +31,7 @@ type Retention = typeof RETENTION;
 
 const POLL_MS = 500;
 const WHICH = 'backup';
-const YES = { type: 'boolean', short: 'y', help: 'Do not ask.' } as const;
+const YES = { type: 'boolean', short: 'y', help: 'Do not ask for confirmation.' } as const;
 
 async function listed(api: Api, id: string): Promise<Backup[]> {
   return read({ backups: [BACKUP] }, await done(api.GET('/v1/servers/{id}/backups', on(id))), oneLine).backups;
@@ -45,7 +45,7 @@ async function backupOf({ api }: Context, id: string, which: string): Promise<Ba
       ? all.find(({ state, kind }) => state === 'ready' && kind !== 'previous')
       : (all.find((each) => each.id === which) ?? (/^\d{1,3}$/.test(which) ? all[Number(which) - 1] : undefined));
   if (found !== undefined) return found;
-  throw failed('NO_SUCH_BACKUP', `${id} has no such backup. See them with: ${DORMOUSE} backups ${id}`, { server: id });
+  throw failed('NO_SUCH_BACKUP', `${id} has no such backup. List them with: ${DORMOUSE} backups ${id}`, { server: id });
 }
 
 function path(id: string, backupId: string) {
@@ -54,7 +54,7 @@ function path(id: string, backupId: string) {
 
 function stateText({ state, percent, locked, error, note }: Backup): string {
   const progress = percent > 0 ? `${state} ${percent} %` : state;
-  return [progress, locked ? 'locked' : '', note === '' ? '' : 'not confirmed as saved', error]
+  return [progress, locked ? 'locked' : '', note === '' ? '' : 'may be incomplete', error]
     .filter((part) => part !== '')
     .join(', ');
 }
@@ -90,28 +90,28 @@ const list = call({
       stateText(backup),
       backup.id,
     ]);
-    const none = `No backups yet. Make one with: ${DORMOUSE} backups make ${id}`;
-    const lines = listing(terminal.out, ['NO', 'MADE', 'SIZE', 'WHY', 'SOFTWARE', 'STATE', 'ID'], rows, none);
+    const none = `No backups yet. Create one with: ${DORMOUSE} backups make ${id}`;
+    const lines = listing(terminal.out, ['NO', 'CREATED', 'SIZE', 'KIND', 'SOFTWARE', 'STATE', 'ID'], rows, none);
     return rows.length === 0 ? lines : [...lines, '', kept(retention)];
   },
 });
 
 const make = command({
   name: 'backups make',
-  summary: 'Make a backup, asleep or running, and watch it until it is done.',
+  summary: 'Back up a server, asleep or running, and show the progress.',
   args: ['id'],
-  options: { 'no-wait': { type: 'boolean', help: 'Come back at once; the backup goes on.' } },
+  options: { 'no-wait': { type: 'boolean', help: 'Return at once; the backup continues.' } },
   async run(context, [id = ''], { 'no-wait': hurries }) {
     const reply = await done(context.api.POST('/v1/servers/{id}/backups', { ...on(id), body: {} }));
     const { json, document, terminal } = context;
     const first = read(BACKUP, reply, oneLine);
-    if (hurries) return json ? document(reply) : terminal.out.line(`The backup ${first.id} of ${id} is being made.`);
+    if (hurries) return json ? document(reply) : terminal.out.line(`Backup ${first.id} of ${id} has started.`);
     const { backup, raw } = await untilMade(context, id, first, reply);
     if (backup.state !== 'ready') {
-      throw failed('BACKUP_FAILED', `The backup of ${id} was not made. ${backup.error}`.trimEnd(), { server: id });
+      throw failed('BACKUP_FAILED', `The backup of ${id} failed. ${backup.error}`.trimEnd(), { server: id });
     }
     if (json) return document(raw);
-    terminal.out.line(`Backup ${backup.id} of ${id} is made: ${size(backup.sizeBytes)}.`);
+    terminal.out.line(`Backup ${backup.id} of ${id} is ready: ${size(backup.sizeBytes)}.`);
     if (backup.note !== '') terminal.out.line(backup.note);
   },
 });
@@ -129,7 +129,7 @@ async function untilMade({ api, json, terminal, signal }: Context, id: string, f
     }
   } catch (error) {
     if (!signal.aborted) throw error;
-    throw interrupted(`The backup goes on without you. See it with: ${DORMOUSE} backups ${id}`);
+    throw interrupted(`The backup continues. Show it with: ${DORMOUSE} backups ${id}`);
   } finally {
     terminal.clear();
   }
@@ -154,21 +154,23 @@ async function restored(context: Context, id: string, backupId: string): Promise
   );
   if (context.json) return context.document(reply);
   const { out } = context.terminal;
-  if (backupId === 'previous') return out.line(`${id} is again as it was before the restore.`);
-  out.line(`${id} is restored. What was there before is kept until its next start: ${DORMOUSE} backups undo ${id}`);
+  if (backupId === 'previous') return out.line(`${id} is as it was before the restore.`);
+  out.line(
+    `${id} is restored. The previous files are kept until the next start; undo with: ${DORMOUSE} backups undo ${id}`,
+  );
 }
 
 const restore = command({
   name: 'backups restore',
-  summary: 'Make all files of a server, its version and mods those of a backup. It can be undone.',
+  summary: "Restore a server's files, version and mods from a backup. Can be undone.",
   args: ['id', WHICH],
   options: { yes: YES },
   async run(context, [id = '', which = ''], { yes }) {
     const backup = await backupOf(context, id, which);
     const made = relative(backup.createdAt, Date.now());
     if (!yes) {
-      const what = `This puts all files of ${id} back to those of ${made} (${backup.kind}, ${software(backup)}).`;
-      await confirmed(context, `${what} A running server is stopped for it and started again.`);
+      const what = `This replaces all files of ${id} with those of ${made} (${backup.kind}, ${software(backup)}).`;
+      await confirmed(context, `${what} A running server stops and starts again.`);
     }
     await restored(context, id, backup.id);
   },
@@ -176,24 +178,22 @@ const restore = command({
 
 const undo = command({
   name: 'backups undo',
-  summary: 'Undo the last restore, until the server has started again.',
+  summary: "Undo the last restore. Possible until the server's next start.",
   args: ['id'],
   options: { yes: YES },
   async run(context, [id = ''], { yes }) {
     const backup = (await listed(context.api, id)).find(({ kind }) => kind === 'previous');
-    if (backup === undefined)
-      throw failed('NOTHING_TO_UNDO', `${id} has no restore that can be undone.`, { server: id });
-    if (!yes)
-      await confirmed(context, `This puts ${id} back to what it was before the restore. What changed since is lost.`);
+    if (backup === undefined) throw failed('NOTHING_TO_UNDO', `${id} has no restore to undo.`, { server: id });
+    if (!yes) await confirmed(context, `This undoes the restore of ${id}. Later changes are lost.`);
     await restored(context, id, backup.id);
   },
 });
 
 const get = command({
   name: 'backups download',
-  summary: 'Save a backup as a .tar.zst, its sum checked. Goes on where a lost connection ended.',
+  summary: 'Download a backup as .tar.zst and verify it. Resumes after a lost connection.',
   args: ['id', WHICH, '[file]'],
-  options: { force: { type: 'boolean', help: 'Replace a file that is there.' } },
+  options: { force: { type: 'boolean', help: 'Replace an existing file.' } },
   async run(context, [id = '', which = '', file], { force }) {
     const backup = await backupOf(context, id, which);
     const day = /^[\dT:-]{10,19}/.exec(backup.createdAt)?.[0].replaceAll(':', '') ?? backup.id;
@@ -207,7 +207,7 @@ const get = command({
     );
     if (context.json) return context.document(saved);
     context.terminal.out.line(
-      `Saved ${saved.file}: ${size(saved.bytes)}${saved.isChecked ? ', its sum is right' : ''}.`,
+      `Saved ${saved.file}: ${size(saved.bytes)}${saved.isChecked ? ', checksum verified' : ''}.`,
     );
   },
 });
@@ -223,37 +223,40 @@ function locking(verb: 'lock' | 'unlock', summary: string): Command {
       return context.api.POST('/v1/servers/{id}/backups/{backupId}:setLocked', { ...path(id, backupId), body });
     },
     shape: BACKUP,
-    show: ({ id, locked }) => [`Backup ${id} is ${locked ? 'locked: it stays for good' : 'not locked any more'}.`],
+    show: ({ id, locked }) => [
+      `Backup ${id} is ${locked ? 'locked: retention never removes it' : 'no longer locked'}.`,
+    ],
   });
 }
 
 const remove = call({
   name: 'backups delete',
-  summary: 'Delete a backup, for good.',
+  summary: 'Delete a backup permanently.',
   args: ['id', WHICH],
-  warning: ([id, which]) => `This deletes the backup ${which} of ${id}, for good.`,
+  warning: ([id, which]) => `This permanently deletes backup ${which} of ${id}.`,
   async call(context, [id = '', which = '']) {
     const backup = await backupOf(context, id, which);
     return context.api.POST('/v1/servers/{id}/backups/{backupId}:delete', { ...path(id, backup.id), body: {} });
   },
   shape: {},
-  show: (_, { args: [id] }) => [`Deleted. What is left: ${DORMOUSE} backups ${id}`],
+  show: (_, { args: [id] }) => [`Deleted. Show the others with: ${DORMOUSE} backups ${id}`],
 });
 
 const COUNTS = { last: 'keepLast', hourly: 'hourly', daily: 'daily', weekly: 'weekly', monthly: 'monthly' } as const;
 
 const retention = call({
   name: 'backups retention',
-  summary: 'Show or set how many backups are kept.',
+  summary: 'Show or change the retention rules.',
   args: ['id'],
   options: {
-    last: { type: 'string', value: 'n', help: 'The newest so many.' },
-    hourly: { type: 'string', value: 'n', help: 'And the newest of so many hours,' },
-    daily: { type: 'string', value: 'n', help: 'of so many days,' },
-    weekly: { type: 'string', value: 'n', help: 'of so many weeks,' },
-    monthly: { type: 'string', value: 'n', help: 'and of so many months (UTC).' },
+    last: { type: 'string', value: 'n', help: 'Keep the newest n backups,' },
+    hourly: { type: 'string', value: 'n', help: 'and the newest of each of the last n hours,' },
+    daily: { type: 'string', value: 'n', help: 'n days,' },
+    weekly: { type: 'string', value: 'n', help: 'n weeks,' },
+    monthly: { type: 'string', value: 'n', help: 'and n months (UTC).' },
   },
-  details: 'What is not named stays as it is; all 0 keeps everything. Locked ones and the newest good one always stay.',
+  details:
+    'Options that are not given do not change. All 0 keeps every backup. Locked backups and the newest complete one are always kept.',
   call({ api }, [id], values) {
     const given = Object.entries(COUNTS).flatMap(([option, field]) => {
       const text = values[option as keyof typeof COUNTS];
@@ -270,8 +273,8 @@ const retention = call({
 /** `dormouse backups`. */
 export const backups: Subject = {
   name: 'backups',
-  summary: 'Backups of a server: make, restore, undo, download.',
-  details: `A backup is named by its number in the list, by its id, or as latest: the newest good one.
+  summary: 'Backups of a server: create, restore, undo, download.',
+  details: `Name a backup by its number in the list, its id, or latest (the newest complete one).
 
 Examples: ${DORMOUSE} backups make castle
           ${DORMOUSE} backups restore castle latest
@@ -282,8 +285,8 @@ Examples: ${DORMOUSE} backups make castle
     restore,
     undo,
     get,
-    locking('lock', 'Keep one for good.'),
-    locking('unlock', 'Let it go by the rules again.'),
+    locking('lock', 'Lock a backup: it is never removed by retention.'),
+    locking('unlock', 'Unlock a backup: retention applies again.'),
     remove,
     retention,
   ],

@@ -10,7 +10,7 @@ export function completion(sections: readonly Section[]): Command {
     name: 'completion',
     summary: 'Print a script that completes commands and options in your shell.',
     args: ['bash|zsh|fish'],
-    details: `It completes the word dormouse: where that is no program of your shell, make it an alias.
+    details: `Completes the word dormouse. If your shell does not find that program, define an alias.
 
 bash, in ~/.bashrc:                source <(${DORMOUSE} completion bash)
 zsh, in ~/.zshrc after compinit:   source <(${DORMOUSE} completion zsh)

@@ -18,13 +18,13 @@ const DEFAULT_CORE = 'sandbox';
 /** `dormouse create`. */
 export const createServer: Command = command({
   name: 'create',
-  summary: 'Create a server. It sleeps, and costs nothing, until it is started or joined.',
+  summary: 'Create a server. It sleeps, at no cost, until it is started or joined.',
   args: ['name'],
   options: {
     type: {
       type: 'string',
       value: 'core',
-      help: 'vanilla, paper, fabric, …; by default the built-in sandbox, or what the mod pack brings.',
+      help: "vanilla, paper, fabric, … (default: the built-in sandbox, or the mod pack's core).",
     },
     version: {
       type: 'string',
@@ -33,16 +33,16 @@ export const createServer: Command = command({
     },
     unlisted: UNLISTED,
     ram: { type: 'string', value: 'size', help: `Memory: 512M, 2G, or a number of MB (${DEFAULT_RAM_MB}).` },
-    motd: { type: 'string', value: 'text', help: 'The line in the server list of the game.' },
+    motd: { type: 'string', value: 'text', help: "The line in Minecraft's server list." },
     plan: { type: 'string', value: 'plan', help: 'metered (the default) or flat.' },
-    region: { type: 'string', value: 'region', help: `Where it is; see: ${DORMOUSE} regions` },
-    pack: { type: 'string', value: 'pack', help: 'A mod pack, which brings its loader and its Minecraft version.' },
+    region: { type: 'string', value: 'region', help: `Region; see: ${DORMOUSE} regions` },
+    pack: { type: 'string', value: 'pack', help: 'A mod pack, with its loader and Minecraft version.' },
     'pack-platform': {
       type: 'string',
       value: 'registry',
-      help: 'Of the pack: modrinth (the default), curseforge or ftb.',
+      help: 'Source of the pack: modrinth (default), curseforge or ftb.',
     },
-    'pack-version': { type: 'string', value: 'version', help: 'Of the pack; else the newest.' },
+    'pack-version': { type: 'string', value: 'version', help: 'Version of the pack (default: the newest).' },
     property: { type: 'string', multiple: true, value: 'k=v', help: 'A line of server.properties.' },
     'accept-eula': {
       type: 'boolean',
@@ -94,18 +94,18 @@ async function chosen(
 /** `dormouse delete`. */
 export const deleteServer: Command = command({
   name: 'delete',
-  summary: 'Delete a server for good: its world, backups and settings.',
+  summary: 'Permanently delete a server with its world, backups and settings.',
   args: ['id'],
-  options: { yes: { type: 'boolean', short: 'y', help: 'Do not ask.' } },
+  options: { yes: { type: 'boolean', short: 'y', help: 'Do not ask for confirmation.' } },
   async run({ api, json, document, terminal, input, signal }, [id = ''], { yes }) {
     if (!yes) {
       const { server } = await readServer(api, id);
-      terminal.err.line(`This deletes ${oneLine(server.name) || id} for good: its world, backups and settings.`);
-      terminal.err.write(`Type its id (${id}) to go on: `);
+      terminal.err.line(`This permanently deletes ${oneLine(server.name) || id} with its world, backups and settings.`);
+      terminal.err.write(`Type its id (${id}) to confirm: `);
       const answer = await firstLine(input, signal);
       if (!input.isTTY) terminal.err.line('');
       if (answer.trim() !== id)
-        throw failed('NOT_CONFIRMED', 'Nothing was deleted: that was not its id.', { server: id });
+        throw failed('NOT_CONFIRMED', 'Nothing was deleted: the id did not match.', { server: id });
     }
     const reply = await done(api.DELETE('/v1/servers/{id}', { params: { path: { id } } }));
     if (json) return document(reply);

@@ -19,18 +19,18 @@ function facts({ host, port, dbName, dbUser, dbPassword }: typeof DATABASE): str
     ['host', `${host}, port ${port}`],
     ['database', dbName],
     ['user', dbUser],
-    ['password', dbPassword === '' ? '(only its owner sees it)' : dbPassword],
+    ['password', dbPassword === '' ? '(visible to the owner only)' : dbPassword],
   ]);
 }
 
 /** `dormouse database`. */
 export const database: Subject = {
   name: 'database',
-  summary: 'A MySQL database of its own, for plugins.',
+  summary: "A MySQL database for a server's plugins.",
   commands: [
     call({
       name: 'database show',
-      summary: 'Show its address, user and password.',
+      summary: "Show the database's address, user and password.",
       args: ['id'],
       call: ({ api }, [id]) => api.GET('/v1/servers/{id}/database', on(id)),
       shape: DATABASE,
@@ -38,14 +38,14 @@ export const database: Subject = {
         if (reply.present) return facts(reply);
         return [
           reply.offered
-            ? `${id} has no database. Make one with: ${DORMOUSE} database create ${id}`
+            ? `${id} has no database. Create one with: ${DORMOUSE} database create ${id}`
             : 'This service offers no databases.',
         ];
       },
     }),
     call({
       name: 'database create',
-      summary: 'Make one.',
+      summary: 'Create the database.',
       args: ['id'],
       call: ({ slow }, [id]) => slow.POST('/v1/servers/{id}/database', { ...on(id), body: {} }),
       shape: DATABASE,
@@ -53,7 +53,7 @@ export const database: Subject = {
     }),
     call({
       name: 'database rotate',
-      summary: 'Make another password: plugins need it before they can sign in again.',
+      summary: 'Create a new password. Plugins need it to sign in again.',
       args: ['id'],
       call: ({ api }, [id]) => api.POST('/v1/servers/{id}/database:rotatePassword', { ...on(id), body: {} }),
       shape: DATABASE,
@@ -61,12 +61,12 @@ export const database: Subject = {
     }),
     call({
       name: 'database drop',
-      summary: 'Delete it with everything in it, for good.',
+      summary: 'Permanently delete the database with all its data.',
       args: ['id'],
-      warning: ([id]) => `This deletes the database of ${id} with everything in it, for good.`,
+      warning: ([id]) => `This permanently deletes the database of ${id} with all its data.`,
       call: ({ slow }, [id]) => slow.POST('/v1/servers/{id}/database:drop', { ...on(id), body: {} }),
       shape: {},
-      show: (_, { args: [id] }) => [`${id} has no database any more.`],
+      show: (_, { args: [id] }) => [`Deleted the database of ${id}.`],
     }),
   ],
 };

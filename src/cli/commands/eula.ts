@@ -9,14 +9,14 @@ import { oneLine } from '../text.ts';
 export const eula: Command = command({
   name: 'eula',
   summary: "Show whether you have agreed to Minecraft's EULA; with --accept, agree to it.",
-  options: { accept: { type: 'boolean', help: 'You have read https://aka.ms/MinecraftEULA and agree to it.' } },
-  details: 'Every type of server but the built-in sandbox wakes only once you have: for all your servers, once.',
+  options: { accept: { type: 'boolean', help: 'You have read https://aka.ms/MinecraftEULA and agree.' } },
+  details: 'Needed once for all your servers. Until then, only servers of the built-in sandbox wake.',
   async run(context, _, { accept }) {
     const { json, document, terminal } = context;
     const reply = accept ? await agree(context) : await consent(context);
     if (json) return document(reply);
     const { accepted, byOperator, url } = read(EULA, reply, oneLine);
-    const who = byOperator ? 'The operator has agreed for all servers here to' : 'You have agreed to';
+    const who = byOperator ? 'The operator has agreed, for all servers, to' : 'You have agreed to';
     if (accepted) return terminal.out.line(`${who} Minecraft's EULA: ${url}`);
     terminal.out.line(`You have not agreed to Minecraft's EULA. Read ${url}, then: ${DORMOUSE} eula --accept`);
   },
@@ -41,9 +41,9 @@ export async function askForEula(
   if (accepted) return;
   if (input.isTTY) {
     terminal.err.line(`It runs Mojang's software. Read Minecraft's EULA: ${url}`);
-    if (await saysYes(context, 'Do you agree to it, for all your servers?')) return void (await agree(context));
+    if (await saysYes(context, 'Do you agree, for all your servers?')) return void (await agree(context));
   }
-  terminal.err.line(`It can be woken once you have agreed to Minecraft's EULA: ${DORMOUSE} eula`);
+  terminal.err.line(`It can wake once you agree to Minecraft's EULA: ${DORMOUSE} eula`);
 }
 
 /** Accepts the EULA for the person running this command. */

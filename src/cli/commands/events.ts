@@ -16,7 +16,7 @@ export const events: Command = command({
   name: 'events',
   summary: 'Follow what happens to a server: states, starts, players, backups, alerts.',
   args: ['id'],
-  details: 'With --json, each line is a JSON object of its own: {"event": "state", "at": "…", …}.',
+  details: 'With --json, each line is one JSON object: {"event": "state", "at": "…", …}.',
   async run(context, [id = '']) {
     const { json, terminal } = context;
     for await (const { event, data } of follow(context, id)) {
@@ -44,7 +44,7 @@ async function* follow(context: Context, id: string): AsyncGenerator<StreamEvent
       }
     } catch (error) {
       if (!isTransient(error)) throw error;
-      terminal.note(terminal.err.style('dim', '— The connection was lost; trying again.'));
+      terminal.note(terminal.err.style('dim', '— Connection lost. Retrying.'));
     }
     await delay(retryMs, undefined, { signal });
   }

@@ -10,11 +10,11 @@ import { oneLine, printable } from '../text.ts';
 import { download } from '../transfer/download.ts';
 import { counted, filesAt, upload } from '../transfer/upload.ts';
 
-const FORCE = { type: 'boolean', short: 'f', help: 'Replace files that are there.' } as const;
+const FORCE = { type: 'boolean', short: 'f', help: 'Replace existing files.' } as const;
 
 const ls = command({
   name: 'files ls',
-  summary: 'List what is in a folder of a server; without a path, in its own folder.',
+  summary: 'List a folder of a server (default: its top folder).',
   args: ['id', '[path]'],
   async run(context, [id = '', path = '']) {
     const entries = await listed(context, id, path);
@@ -27,7 +27,7 @@ const ls = command({
       isDir ? '' : size(bytes),
       relative(modifiedAt, now),
     ]);
-    for (const line of listing(out, ['NAME', 'SIZE', 'CHANGED'], rows, 'Nothing is in there yet.')) out.line(line);
+    for (const line of listing(out, ['NAME', 'SIZE', 'CHANGED'], rows, 'The folder is empty.')) out.line(line);
   },
 });
 
@@ -48,9 +48,9 @@ const cat = command({
 
 const get = command({
   name: 'files get',
-  summary: 'Save a file or a folder of a server here.',
+  summary: 'Download a file or folder.',
   args: ['id', 'path', '[here]'],
-  options: { force: FORCE, zip: { type: 'boolean', help: 'A folder as one zip.' } },
+  options: { force: FORCE, zip: { type: 'boolean', help: 'Download a folder as one zip.' } },
   details: `Example: ${DORMOUSE} files get castle world
          ${DORMOUSE} files get castle plugins plugins.zip --zip`,
   async run(context, [id = '', path = '', here], { force = false, zip = false }) {
@@ -63,7 +63,7 @@ const get = command({
       terminal.out.line(`Saved ${some(saved.files, 'file')}, ${size(saved.bytes)}, in ${saved.folder}.`);
       if (saved.missing.length === 0) return;
       const missing = saved.missing.map(oneLine).join(', ');
-      throw failed('NOT_ALL_SAVED', `These could not be had (links, or gone meanwhile): ${missing}`, { server: id });
+      throw failed('NOT_ALL_SAVED', `Not saved (links, or deleted meanwhile): ${missing}`, { server: id });
     }
     const target = here ?? (isFolder ? `${name}.zip` : name);
     const saved = await download(context, target, force, contentOf(context, id, path));
@@ -74,10 +74,10 @@ const get = command({
 
 const put = command({
   name: 'files put',
-  summary: 'Send files and folders from here to a server. Links are left out.',
+  summary: 'Upload files and folders. Symbolic links are left out.',
   args: ['id', 'here...'],
   options: {
-    to: { type: 'string', value: 'folder', help: 'The folder on the server; else its own.' },
+    to: { type: 'string', value: 'folder', help: 'Folder on the server (default: its top folder).' },
     force: FORCE,
   },
   details: `Example: ${DORMOUSE} files put castle server-icon.png --force
@@ -85,7 +85,7 @@ const put = command({
   async run(context, [id = '', ...here], { to = '', force = false }) {
     const { json, document, terminal } = context;
     const files = await filesAt(here, posix.normalize(`/${to}`).slice(1));
-    if (files.length === 0) throw failed('NOTHING_TO_SEND', 'There are no files in there to be sent.');
+    if (files.length === 0) throw failed('NOTHING_TO_SEND', 'There are no files to upload.');
     const showing = counted(context, files);
     for (const [index, file] of files.entries()) {
       showing(index);
@@ -95,15 +95,15 @@ const put = command({
     const bytes = files.reduce((sum, file) => sum + file.bytes, 0);
     if (json) return document({ files: files.map(({ path }) => path), bytes });
     const what = files.length === 1 ? (files[0]?.path ?? '') : some(files.length, 'file');
-    terminal.out.line(`Sent ${what}: ${size(bytes)}.`);
+    terminal.out.line(`Uploaded ${what}: ${size(bytes)}.`);
   },
 });
 
 /** `dormouse files`. */
 export const files: Subject = {
   name: 'files',
-  summary: 'The files of a server, awake or asleep: list, print, get, put, move, pack.',
-  details: `Paths begin at the server's own folder: world, plugins/config.yml.
+  summary: "A server's files, awake or asleep: list, print, download, upload, move, archive.",
+  details: `Paths are relative to the server's top folder: world, plugins/config.yml.
 
 Examples: ${DORMOUSE} files cat castle server.properties
           ${DORMOUSE} files put castle *.jar --to plugins
@@ -115,7 +115,7 @@ Examples: ${DORMOUSE} files cat castle server.properties
     put,
     call({
       name: 'files mkdir',
-      summary: 'Make a folder, with those above it.',
+      summary: 'Create a folder, with its parent folders.',
       args: ['id', 'path'],
       call: ({ api }, [id, path = '']) => api.POST('/v1/servers/{id}/file:mkdir', { ...on(id), body: { path } }),
       shape: {},
@@ -123,16 +123,16 @@ Examples: ${DORMOUSE} files cat castle server.properties
     }),
     call({
       name: 'files mv',
-      summary: 'Move or rename. There must be nothing of the new name yet.',
+      summary: 'Move or rename. The new name must not exist yet.',
       args: ['id', 'from', 'to'],
       call: ({ api }, [id, from = '', to = '']) =>
         api.POST('/v1/servers/{id}/file:rename', { ...on(id), body: { from, to } }),
       shape: {},
-      show: (_, { args: [, from, to] }) => [`${from} is ${to} now.`],
+      show: (_, { args: [, from, to] }) => [`Moved ${from} to ${to}.`],
     }),
     call({
       name: 'files cp',
-      summary: 'Copy, with all that is in it.',
+      summary: 'Copy a file, or a folder with its contents.',
       args: ['id', 'from', 'to'],
       call: ({ slow }, [id, from = '', to = '']) =>
         slow.POST('/v1/servers/{id}/file:copy', { ...on(id), body: { from, to } }),
@@ -141,26 +141,26 @@ Examples: ${DORMOUSE} files cat castle server.properties
     }),
     call({
       name: 'files rm',
-      summary: 'Delete a file or a folder with all that is in it, for good.',
+      summary: 'Permanently delete a file, or a folder with its contents.',
       args: ['id', 'path'],
-      warning: ([id, path]) => `This deletes ${path} of ${id}, for good.`,
+      warning: ([id, path]) => `This permanently deletes ${path} of ${id}.`,
       call: ({ slow }, [id, path = '']) => slow.POST('/v1/servers/{id}/file:delete', { ...on(id), body: { path } }),
       shape: {},
       show: (_, { args: [, path] }) => [`Deleted ${path}.`],
     }),
     call({
       name: 'files archive',
-      summary: 'Pack files and folders, on the server, into a .zip, .tar, .tar.gz or .tar.zst.',
+      summary: 'Create a .zip, .tar, .tar.gz or .tar.zst on the server from files and folders.',
       args: ['id', 'archive', 'paths...'],
       details: `Example: ${DORMOUSE} files archive castle before-update.zip plugins world`,
       call: ({ slow }, [id, to = '', ...paths]) =>
         slow.POST('/v1/servers/{id}/file:archive', { ...on(id), body: { paths, to } }),
       shape: ENTRY,
-      show: (entry, { args: [, to] }) => [`Packed into ${to}: ${size(entry.size)}.`],
+      show: (entry, { args: [, to] }) => [`Created ${to}: ${size(entry.size)}.`],
     }),
     call({
       name: 'files extract',
-      summary: 'Unpack an archive that is on the server. Existing files are overwritten.',
+      summary: 'Extract an archive on the server. Existing files are overwritten.',
       args: ['id', 'archive', '[folder]'],
       call: ({ slow }, [id, path = '', to = '']) =>
         slow.POST('/v1/servers/{id}/file:extract', { ...on(id), body: { path, to } }),

@@ -18,12 +18,13 @@ const LEAVE = new Set(['exit', 'quit']);
 /** `dormouse console`. */
 export const interactive: Command = command({
   name: 'console',
-  summary: 'The live log of a server, and a line to type commands into.',
+  summary: "Open a server's console: its live log, and a line for commands.",
   args: ['id'],
-  details: `Ctrl-C, Ctrl-D or exit leaves; the server goes on. While it sleeps, start wakes it. Arrow keys bring back what was typed
-before, which is kept in the folder of your keys, readable by you only; a line that begins with a space is not kept.
+  details: `Ctrl-C, Ctrl-D or exit leaves the console; the server keeps running. While it sleeps, type start to wake it. The arrow
+keys recall earlier commands, which are stored next to your keys, readable by you only. A line that begins with a space is not
+stored.
 
-Without a terminal, commands are read from standard input, and what the game answers is printed:
+Without a terminal, reads commands from standard input and prints the game's replies:
   echo list | ${DORMOUSE} console castle`,
   run: (context, [id = '']) =>
     context.input.isTTY && context.terminal.out.isTerminal ? atTerminal(context, id) : fromInput(context, id),
@@ -32,13 +33,13 @@ Without a terminal, commands are read from standard input, and what the game ans
 /** `dormouse say`. */
 export const say: Command = command({
   name: 'say',
-  summary: 'Say something to all players of a server that is awake.',
+  summary: 'Send a chat message to all players of a running server.',
   args: ['id', 'text…'],
   async run({ api, json, document, terminal: { out } }, [id = '', ...words]) {
     const text = words.join(' ');
     const reply = await done(api.POST('/v1/servers/{id}:command', { ...on(id), body: { command: `say ${text}` } }));
     if (json) return document(reply);
-    out.line(answerOf(reply, out.colours) || `Said on ${id}: ${text}`);
+    out.line(answerOf(reply, out.colours) || `Sent to ${id}: ${text}`);
   },
 });
 
@@ -56,7 +57,7 @@ async function fromInput({ api, json, input, signal, terminal: { out, err } }: C
     const answer = answerOf(reply, out.colours);
     if (json) out.line(JSON.stringify({ command: typed, ...reply }));
     else if (answer !== '') out.line(answer);
-    else if (err.isTerminal) err.line(`${id} answers nothing to ${typed}`);
+    else if (err.isTerminal) err.line(`${id} has no reply to ${typed}`);
   }
   signal.throwIfAborted();
 }
@@ -74,9 +75,9 @@ async function atTerminal(context: Context, id: string): Promise<void> {
     saved = saved.then(() => history.save(now));
   });
   const dim = (sentence: string) => screen.above(out.style('dim', `— ${sentence}`));
-  dim(`${id} is ${stateWord(server.state, out)}. Ctrl-C leaves it as it is.`);
+  dim(`${id} is ${stateWord(server.state, out)}. Ctrl-C leaves the console.`);
   let failure: unknown;
-  const asleep = `${id} sleeps. Type start to wake it; its log goes on here.`;
+  const asleep = `${id} is asleep. Type start to wake it and follow its log.`;
   const shown = showLog({ api, id, tail: BACKLOG, note: dim, signal: until, asleep }, (line) => {
     screen.above(logLine(line, out.colours));
   }).catch((error: unknown) => {
@@ -128,10 +129,10 @@ async function answered(
 /** `dormouse command`. */
 export const consoleCommand: Command = command({
   name: 'command',
-  summary: 'Run a console command on a server that is awake.',
+  summary: 'Run a console command on a running server.',
   args: ['id', 'console command…'],
-  details: `Everything after the id goes to the console as written, but for the options below, unless they
-come after --.
+  details: `Sends everything after the id to the console as written, except for the options below. After --, options are
+sent too.
 
 Examples: ${DORMOUSE} command lobby say Hello there
           ${DORMOUSE} command lobby tp Steve -10 64 -3`,

@@ -19,14 +19,14 @@ export const start: Command = command({
   summary: 'Wake a server.',
   args: ['id'],
   options: { wait: WAIT_UNTIL_AWAKE },
-  details: 'A server also wakes by itself when somebody joins it. Ctrl-C while waiting leaves it starting.',
+  details: 'A server also wakes when somebody joins it. Ctrl-C stops waiting; the start continues.',
   run: (context, [id = ''], { wait }) => wake(context, id, 'start', wait),
 });
 
 /** `dormouse restart`. */
 export const restart: Command = command({
   name: 'restart',
-  summary: 'Stop a server that is awake and start it again.',
+  summary: 'Restart a running server.',
   args: ['id'],
   options: { wait: WAIT_UNTIL_AWAKE },
   run: (context, [id = ''], { wait }) => wake(context, id, 'restart', wait),
@@ -35,7 +35,7 @@ export const restart: Command = command({
 /** `dormouse stop`. */
 export const stop: Command = command({
   name: 'stop',
-  summary: 'Save a server and let it sleep.',
+  summary: 'Save a server and put it to sleep.',
   args: ['id'],
   options: { wait: { ...WAIT, help: 'Wait until it sleeps.' } },
   async run(context, [id = ''], { wait }) {
@@ -49,7 +49,7 @@ export const stop: Command = command({
       untilSettled(context.api, id, first, { settled, progress, signal: context.signal }),
     );
     if (['starting', 'running'].includes(last.server.state)) {
-      throw failed('WOKEN_AGAIN', `${id} was stopped, but somebody has woken it again.`, { server: id });
+      throw failed('WOKEN_AGAIN', `${id} stopped, but has been woken again.`, { server: id });
     }
     return told(context, last);
   },
@@ -58,7 +58,7 @@ export const stop: Command = command({
 /** `dormouse kill`. */
 export const kill: Command = command({
   name: 'kill',
-  summary: 'End a start or a stop that hangs, without saving.',
+  summary: 'Kill a start or stop that hangs, without saving.',
   args: ['id'],
   async run(context, [id = '']) {
     told(context, await send(context, id, 'kill'));
@@ -68,7 +68,7 @@ export const kill: Command = command({
 /** `dormouse install-retry`. */
 export const installRetry: Command = command({
   name: 'install-retry',
-  summary: 'Run an install that failed again.',
+  summary: 'Retry a failed installation.',
   args: ['id'],
   options: { wait: { ...WAIT, help: 'Wait until it is installed.' } },
   async run(context, [id = ''], { wait }) {
@@ -112,7 +112,7 @@ async function awaited(context: Context, id: string, doing: string, wait: () => 
     return await wait();
   } catch (error) {
     if (!context.signal.aborted) throw error;
-    throw interrupted(`${id} goes on ${doing} without you. Watch it with: ${DORMOUSE} machine ${id}`);
+    throw interrupted(`${id} continues ${doing}. Watch it with: ${DORMOUSE} machine ${id}`);
   } finally {
     context.terminal.clear();
   }
@@ -126,16 +126,15 @@ function told({ json, document, terminal: { out } }: Context, { reply, server }:
   // In this case, as for a suspension, the other hints do not apply.
   if (startErrorSummary !== '') return out.line(`${id} is ${word}. ${startErrorSummary}`);
   if (state === 'running') return out.line(`${id} is ${word}. Join it at ${out.style('bold', addr)}`);
-  if (state === 'starting')
-    return out.line(`${id} is ${word}. Players who join ${out.style('bold', addr)} are let in.`);
-  if (state === 'hibernated') return out.line(`${id} sleeps. Whoever joins ${out.style('bold', addr)} wakes it.`);
+  if (state === 'starting') return out.line(`${id} is ${word}. Players can join at ${out.style('bold', addr)}.`);
+  if (state === 'hibernated') return out.line(`${id} is asleep. Joining ${out.style('bold', addr)} wakes it.`);
   return out.line(`${id} is ${word}.`);
 }
 
 function notStarted(server: Server): Error {
   const { id, state, startErrorCode, startErrorSummary, startErrorSuggestion } = server;
   const metadata = { server: id, state, startErrorCode, startErrorSummary, startErrorSuggestion };
-  if (state === 'hibernated') return failed('STOPPED', `${id} was stopped before it was awake.`, metadata);
+  if (state === 'hibernated') return failed('STOPPED', `${id} was stopped while it was starting.`, metadata);
   if (state === 'install_failed') {
     const again = `Try it again with: ${DORMOUSE} install-retry ${id}`;
     return failed('INSTALL_FAILED', `${sentences(`${id} is not installed`, server, 'install')}\n  ${again}`, metadata);
@@ -145,7 +144,7 @@ function notStarted(server: Server): Error {
 
 function sentences(what: string, server: Server, kind: 'install' | 'start'): string {
   const lines = [server[`${kind}ErrorSummary`], server[`${kind}ErrorSuggestion`]].filter((line) => line !== '');
-  return [`${what}: ${lines[0] ?? 'no cause is known; its log may show it.'}`, ...lines.slice(1)].join('\n  ');
+  return [`${what}: ${lines[0] ?? 'the cause is unknown; the log may show it.'}`, ...lines.slice(1)].join('\n  ');
 }
 
 const BAR_COLUMNS = 24;
@@ -157,7 +156,7 @@ function startProgress(terminal: Terminal): (server: Server) => void {
   const begun = Date.now();
   return ({ id, state, startupPhase, startupPercent, startErrorCode }) => {
     const isLost = startErrorCode === 'node_lost';
-    const phase = isLost ? 'its machine does not answer' : words((state === 'starting' && startupPhase) || state);
+    const phase = isLost ? 'its machine does not respond' : words((state === 'starting' && startupPhase) || state);
     const seconds = Math.floor((Date.now() - begun) / 1000);
     const percent = startupPercent > 0 ? `${String(startupPercent).padStart(3)} %` : '';
     const step = startupPercent - (startupPercent % PLAIN_STEP);

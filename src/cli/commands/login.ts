@@ -16,11 +16,11 @@ const KEY = /^dmk_[0-9A-Za-z]{38}$/;
 /** `dormouse login`. */
 export const login: Command = command({
   name: 'login',
-  summary: 'Sign in: confirm a code in a browser, or give a key.',
-  options: { key: { type: 'boolean', help: 'Read an existing API key from standard input, not shown.' } },
+  summary: 'Sign in by confirming a code in a browser, or with an API key.',
+  options: { key: { type: 'boolean', help: 'Read an existing API key from standard input, without showing it.' } },
   tooMany: `login reads the key from standard input, so that it stays out of the shell's history: ${DORMOUSE} login --key < FILE, or without "< FILE" to type it.`,
-  details: `The key is kept for this service in $XDG_CONFIG_HOME/dormouse/credentials.json, readable by you only. It is sent to
-no other service, and never shown. With --json, the code and the link are one line of JSON on standard error.`,
+  details: `Stores the key for this service in $XDG_CONFIG_HOME/dormouse/credentials.json, readable by you only. The key is never
+shown and never sent to another service. With --json, prints the code and the link as one line of JSON on standard error.`,
   async run(context, _, { key }) {
     const { url, terminal } = context;
     if (isReadableOnTheWay(url)) {
@@ -38,7 +38,7 @@ async function keepGiven(context: Context): Promise<void> {
   const typed = await secretLine(input, signal, () => terminal.err.write('API key (not shown): '));
   const key = typed.trim();
   if (input.isTTY) terminal.err.line('');
-  if (!KEY.test(key)) throw wrongUsage('This is not an API key: they begin with dmk_ and have 42 characters.');
+  if (!KEY.test(key)) throw wrongUsage('This is not an API key. API keys begin with dmk_ and have 42 characters.');
   const reply = await done(createApi(url, key, signal).GET('/v1/whoami'));
   await keep(context, key);
   signedIn(context, reply);
@@ -51,8 +51,7 @@ async function keepGranted(context: Context): Promise<void> {
   await credentials.save(await credentials.load());
   const device = await startDeviceGrant(url, signal);
   const key = await showWhile(context, device, () => pollDeviceGrant(url, device, signal));
-  if (!KEY.test(key))
-    throw notSignedIn(`${url} handed out something that is not a key. Sign in with: ${DORMOUSE} login --key`);
+  if (!KEY.test(key)) throw notSignedIn(`${url} returned an invalid key. Sign in with: ${DORMOUSE} login --key`);
   await keep(context, key);
   signedIn(context, await done(createApi(url, key, signal).GET('/v1/whoami')));
 }
@@ -81,7 +80,7 @@ async function showWhile<Result>(
   const { err } = terminal;
   const link = oneLine(device.verification_uri_complete || device.verification_uri);
   err.line(`Open this page in a browser, on any device:\n\n  ${err.style('bold', link)}\n`);
-  err.line(`and see that it shows this code:\n\n  ${err.style('bold', oneLine(device.user_code))}\n`);
+  err.line(`and check that it shows this code:\n\n  ${err.style('bold', oneLine(device.user_code))}\n`);
   const endsAt = Date.now() + device.expires_in * 1000;
   const show = () => {
     const left = duration(Math.max(0, Math.round((endsAt - Date.now()) / 1000)));
@@ -100,7 +99,7 @@ async function showWhile<Result>(
 /** `dormouse logout`. */
 export const logout: Command = command({
   name: 'logout',
-  summary: 'Forget the stored key of the service.',
+  summary: 'Forget the stored API key of the service.',
   async run({ url, json, document, credentials, terminal: { out } }) {
     const { current, keys } = await credentials.load();
     const { [url]: forgotten, ...kept } = keys;
@@ -114,7 +113,7 @@ export const logout: Command = command({
 /** `dormouse whoami`. */
 export const whoami: Command = command({
   name: 'whoami',
-  summary: 'Show who is signed in, and where.',
+  summary: 'Show the account and the service you are signed in to.',
   async run({ api, json, document, terminal: { out } }) {
     const reply = await done(api.GET('/v1/whoami'));
     if (json) return document(reply);
@@ -131,11 +130,11 @@ export const whoami: Command = command({
 /** `dormouse keys`. */
 export const keys: Command = command({
   name: 'keys',
-  summary: 'Show where API keys are made and revoked.',
+  summary: 'Show where to create and revoke API keys.',
   run({ url, json, document, terminal: { out } }) {
     const page = `${url}/profile/keys`;
     if (json) return document({ url: page });
-    out.line('API keys are made, listed and revoked in a browser only, so that a leaked key cannot make others:');
+    out.line('You create, list and revoke API keys in a browser, so that a leaked key cannot create others:');
     out.line('');
     out.line(`  ${out.style('bold', page)}`);
   },

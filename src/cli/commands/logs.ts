@@ -16,17 +16,17 @@ export const logs: Command = command({
   summary: 'Show the log of a server.',
   args: ['id'],
   options: {
-    follow: { type: 'boolean', short: 'f', help: 'Follow the log as it grows, also through sleep, until Ctrl-C.' },
+    follow: { type: 'boolean', short: 'f', help: 'Follow the log, also while the server sleeps, until Ctrl-C.' },
     tail: {
       type: 'string',
       short: 'n',
       value: 'n',
-      help: `How many of the last lines (${DEFAULT_TAIL}; at most ${MAX_TAIL}).`,
+      help: `Number of lines (default ${DEFAULT_TAIL}, at most ${MAX_TAIL}).`,
     },
-    runs: { type: 'boolean', help: 'List the runs whose logs the game has kept.' },
-    run: { type: 'string', value: 'name', help: 'The whole log of such a run.' },
+    runs: { type: 'boolean', help: 'List earlier runs with a stored log.' },
+    run: { type: 'string', value: 'name', help: 'Print the whole log of an earlier run.' },
   },
-  details: `With --json and --follow or --run, each line is a JSON object of its own: {"line": "…"}.
+  details: `With --json and --follow or --run, each line is one JSON object: {"line": "…"}.
 
 Example: ${DORMOUSE} logs castle --run 2026-11-22-1 | less`,
   async run(context, [id = ''], values) {

@@ -13,10 +13,15 @@ const MOST = 50;
 /** `dormouse machine`. */
 export const machine: Command = command({
   name: 'machine',
-  summary: 'Look into a server: its state, what may happen next, and why it is where it is.',
+  summary: "Show a server's state machine: current state, transitions, possible events.",
   args: ['id'],
   options: {
-    last: { type: 'string', short: 'n', value: 'n', help: `How many transitions (${SHOWN}, at most ${MOST}).` },
+    last: {
+      type: 'string',
+      short: 'n',
+      value: 'n',
+      help: `Number of transitions (default ${SHOWN}, at most ${MOST}).`,
+    },
   },
   async run({ api, json, document, terminal: { out } }, [id = ''], { last }) {
     const shown = wholeNumber('last', last, MOST) ?? SHOWN;
@@ -32,7 +37,7 @@ function machineLines(machine: Machine, shown: number, out: Output): string[] {
   const entered = relative(since, now);
   const facts = [
     ['state', stateWord(state, out) + (entered === '' ? '' : `, since ${entered}`)],
-    ['may be told', allowedEvents.map(oneLine).join(', ') || 'nothing'],
+    ['commands', allowedEvents.map(oneLine).join(', ') || 'none'],
     ...deadlines.map(({ name, at }, index) => [index === 0 ? 'deadlines' : '', `${words(name)} ${relative(at, now)}`]),
   ];
   const rows = transitions

@@ -14,7 +14,7 @@ const ROLES = ['member', 'limited'] as const;
 function roleOf(text = 'member'): (typeof ROLES)[number] {
   const role = ROLES.find((each) => each === text);
   if (role === undefined)
-    throw wrongUsage('A role is member (all but the owner’s matters) or limited (look, start, stop).');
+    throw wrongUsage("The role is member (everything but the owner's tasks) or limited (view, start, stop).");
   return role;
 }
 
@@ -29,61 +29,61 @@ async function memberId({ api }: Context, id: string, email: string): Promise<st
       members.map((each) => each.email),
     ),
   );
-  throw failed('NO_SUCH_MEMBER', `${email} is not let into ${id}. ${meant}`.trimEnd(), { server: id });
+  throw failed('NO_SUCH_MEMBER', `${email} is no member of ${id}. ${meant}`.trimEnd(), { server: id });
 }
 
 /** `dormouse members`. */
 export const members: Subject = {
   name: 'members',
-  summary: 'Who beside you may see to a server.',
-  details: `A member may do all but delete the server and see to its members, bill, database password and SFTP.
-One who is limited may look, start and stop.`,
+  summary: 'People with access to a server.',
+  details: `A member can do everything except delete the server and manage its members, bill, database password and SFTP.
+A limited member can view, start and stop it.`,
   commands: [
     call({
       name: 'members list',
-      summary: 'List who has been let in or invited.',
+      summary: 'List members and open invitations.',
       args: ['id'],
       call: ({ api }, [id]) => api.GET('/v1/servers/{id}/members', on(id)),
       shape: { members: [MEMBER] },
       show({ members }, { context: { terminal }, args: [id] }) {
         const rows = members.map(({ email, role, pending }) => [email, role, pending ? 'invited' : '']);
-        const none = `Nobody but you. Let somebody in with: ${DORMOUSE} members invite ${id} steve@example.org`;
+        const none = `No members. Invite somebody with: ${DORMOUSE} members invite ${id} steve@example.org`;
         return listing(terminal.out, ['E-MAIL', 'ROLE', ''], rows, none);
       },
     }),
     call({
       name: 'members invite',
-      summary: 'Let somebody in, by their e-mail address.',
+      summary: 'Invite somebody by e-mail address.',
       args: ['id', 'email'],
       options: { role: { type: 'string', value: 'role', help: 'member (default) or limited.' } },
       call: ({ api }, [id, email = ''], { role }) =>
         api.POST('/v1/servers/{id}/members', { ...on(id), body: { email, role: roleOf(role) } }),
       shape: MEMBER,
       show: ({ email, role }, { args: [id] }) => [
-        `${email} is invited to ${id} as ${role}, and finds it after signing in.`,
+        `Invited ${email} to ${id} as ${role}. The invitation appears after signing in.`,
       ],
     }),
     call({
       name: 'members role',
-      summary: 'Change what a member may do, at once.',
+      summary: "Change a member's role. Applies at once.",
       args: ['id', 'email', 'member|limited'],
       async call(context, [id = '', email = '', role]) {
         const body = { role: roleOf(role), memberId: await memberId(context, id, email) };
         return context.api.POST('/v1/servers/{id}/members:setRole', { ...on(id), body });
       },
       shape: MEMBER,
-      show: ({ email, role }, { args: [id] }) => [`${email} is ${role} on ${id} now.`],
+      show: ({ email, role }, { args: [id] }) => [`${email} now has the role ${role} on ${id}.`],
     }),
     call({
       name: 'members remove',
-      summary: 'End what somebody may do, at once, or take an invitation back.',
+      summary: 'Remove a member at once, or withdraw an invitation.',
       args: ['id', 'email'],
       async call(context, [id = '', email = '']) {
         const body = { memberId: await memberId(context, id, email) };
         return context.api.POST('/v1/servers/{id}/members:remove', { ...on(id), body });
       },
       shape: {},
-      show: (_, { args: [id, email] }) => [`${email} has no access to ${id} any more.`],
+      show: (_, { args: [id, email] }) => [`${email} no longer has access to ${id}.`],
     }),
   ],
 };

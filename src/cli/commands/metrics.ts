@@ -21,14 +21,14 @@ const MOST_LAST = 1440;
 /** `dormouse metrics`. */
 export const metrics = call({
   name: 'metrics',
-  summary: "Show a server's CPU, memory, pace and players: now, or by the minute.",
+  summary: "Show a server's CPU, memory, ticks and players: now, or by the minute.",
   args: ['id'],
   options: {
     last: {
       type: 'string',
       short: 'n',
       value: 'n',
-      help: `So many of the last readings, of each minute awake (${MOST_LAST} at most).`,
+      help: `Show the last n readings, one for each minute awake (at most ${MOST_LAST}).`,
     },
   },
   call: ({ api }, [id]) => api.GET('/v1/servers/{id}/metrics', on(id)),
@@ -40,20 +40,20 @@ export const metrics = call({
       const { tps, mspt } = pace(each);
       return [relative(each.ts, at), cpu(each), used(each), tps, mspt, String(each.players)];
     });
-    const none = `There is no reading of ${id} in the last 24 hours.`;
+    const none = `No readings of ${id} in the last 24 hours.`;
     return listing(terminal.out, ['WHEN', 'CPU', 'MEMORY', 'TPS', 'MS A TICK', 'PLAYERS'], rows, none);
   },
 });
 
 function current(now: Omit<typeof METRICS, 'series'>, id: string | undefined, at: number): string[] {
-  if (now.memLimitMb === 0 && !now.live) return [`There is no reading of ${id} now.`];
+  if (now.memLimitMb === 0 && !now.live) return [`No readings of ${id} now.`];
   const { tps, mspt } = pace(now);
-  const known = tps === '' ? 'not known' : `${tps} ticks a second, ${mspt} ms each`;
-  const slow = now.slowSince === '' ? '' : `, too slow for its players since ${relative(now.slowSince, at)}`;
+  const known = tps === '' ? 'unknown' : `${tps} ticks a second, ${mspt} ms each`;
+  const slow = now.slowSince === '' ? '' : `, too slow since ${relative(now.slowSince, at)}`;
   return aligned([
-    ['cpu', cpu(now) || 'not known'],
+    ['cpu', cpu(now) || 'unknown'],
     ['memory', used(now)],
-    ['pace', now.ticksAvailable ? known + slow : 'not available: this game does not tell it'],
+    ['ticks', now.ticksAvailable ? known + slow : 'not available: the game does not report it'],
     ['players', String(now.players)],
   ]);
 }

@@ -32,7 +32,7 @@ const PROJECT = {
 
 const SOURCES = ['modrinth', 'curseforge'] as const;
 const SOURCE = { type: 'string', value: 'registry', help: 'modrinth (default) or curseforge.' } as const;
-const DRY_RUN = { type: 'boolean', help: 'Only show what would change.' } as const;
+const DRY_RUN = { type: 'boolean', help: 'Show what would change, and change nothing.' } as const;
 
 function sourceOf(text = 'modrinth'): (typeof SOURCES)[number] {
   const source = SOURCES.find((each) => each === text);
@@ -66,7 +66,7 @@ Example: ${DORMOUSE} mods search lithium --server castle
   commands: [
     call({
       name: 'mods list',
-      summary: 'List what was added here, and what that needs.',
+      summary: 'List the mods added here, with their dependencies.',
       args: ['id'],
       call: ({ api }, [id]) => api.GET('/v1/servers/{id}/mods', on(id)),
       shape: { mods: [MOD] },
@@ -76,9 +76,9 @@ Example: ${DORMOUSE} mods search lithium --server castle
           version,
           versionSpec === '' ? 'newest' : versionSpec,
           source,
-          dependency ? 'needed by another' : '',
+          dependency ? 'dependency' : '',
         ]);
-        const none = `None yet. Find one with: ${DORMOUSE} mods search <words> --server ${id}`;
+        const none = `No mods yet. Find one with: ${DORMOUSE} mods search <words> --server ${id}`;
         return listing(terminal.out, ['MOD', 'VERSION', 'WANTED', 'FROM', ''], rows, none);
       },
     }),
@@ -87,7 +87,7 @@ Example: ${DORMOUSE} mods search lithium --server castle
       summary: 'Search a registry, best match first.',
       args: ['[words...]'],
       options: {
-        server: { type: 'string', value: 'id', help: 'Only what runs on this server.' },
+        server: { type: 'string', value: 'id', help: 'Only mods that run on this server.' },
         kind: { type: 'string', value: 'kind', help: 'mod, plugin or modpack.' },
         source: SOURCE,
       },
@@ -106,19 +106,19 @@ Example: ${DORMOUSE} mods search lithium --server castle
           Number(downloads).toLocaleString('en-US'),
           description,
         ]);
-        const lines = listing(out, ['NAME', 'KIND', 'DOWNLOADS', ''], rows, 'Nothing was found.');
+        const lines = listing(out, ['NAME', 'KIND', 'DOWNLOADS', ''], rows, 'Nothing found.');
         return out.isTerminal ? lines.map((line) => cut(line, out.columns)) : lines;
       },
     }),
     call({
       name: 'mods add',
-      summary: 'Add one, with what it needs. With another --version it is changed.',
+      summary: 'Add a mod with its dependencies, or change its --version.',
       args: ['id', 'mod'],
       options: {
         version: {
           type: 'string',
           value: 'version',
-          help: 'A version of the mod, or release, beta, alpha; else the newest.',
+          help: 'A version of the mod, or release, beta, alpha (default: the newest).',
         },
         source: SOURCE,
         'dry-run': DRY_RUN,
@@ -130,12 +130,12 @@ Example: ${DORMOUSE} mods search lithium --server castle
       shape: CHANGES,
       show: (reply, { context: { terminal }, args: [id, mod], values }) =>
         values['dry-run']
-          ? changed(reply, terminal.out, 'Nothing changes: it is there already.')
-          : [`Added ${mod} to ${id}. To see what came with it: ${DORMOUSE} mods ${id}`],
+          ? changed(reply, terminal.out, 'Nothing would change: the mod is installed already.')
+          : [`Added ${mod} to ${id}. Show its dependencies with: ${DORMOUSE} mods ${id}`],
     }),
     call({
       name: 'mods update',
-      summary: 'Bring all, or those that are named, to their newest version.',
+      summary: 'Update all mods, or the named ones, to the newest version.',
       args: ['id', '[mods...]'],
       options: { 'dry-run': DRY_RUN },
       call: ({ slow }, [id, ...projectIds], { 'dry-run': dryRun = false }) =>
@@ -145,7 +145,7 @@ Example: ${DORMOUSE} mods search lithium --server castle
     }),
     call({
       name: 'mods remove',
-      summary: 'Remove one, and what only it needed.',
+      summary: 'Remove a mod, and dependencies that no other mod needs.',
       args: ['id', 'mod'],
       options: { source: SOURCE },
       call: ({ slow }, [id, projectId = ''], { source }) =>
@@ -155,14 +155,13 @@ Example: ${DORMOUSE} mods search lithium --server castle
     }),
     call({
       name: 'mods pack',
-      summary: 'Install a mod pack, after a backup. It brings its loader and its Minecraft version.',
+      summary: 'Back up the server, then install a mod pack with its loader and Minecraft version.',
       args: ['id', 'pack'],
       options: {
         platform: { type: 'string', value: 'registry', help: 'modrinth (default), curseforge, …' },
-        version: { type: 'string', value: 'version', help: 'A version of the pack; else the newest.' },
+        version: { type: 'string', value: 'version', help: 'A version of the pack (default: the newest).' },
       },
-      warning: ([id, pack]) =>
-        `This makes ${id} a server of the pack ${pack}. Where there is a world, a backup is made first.`,
+      warning: ([id, pack]) => `This installs the pack ${pack} on ${id}, after a backup if there is a world.`,
       call: ({ slow }, [id, ref = ''], { platform = 'modrinth', version = '' }) =>
         slow.POST('/v1/servers/{id}:setModpack', { ...on(id), body: { platform, ref, version } }),
       shape: SERVER,

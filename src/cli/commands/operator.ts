@@ -26,10 +26,10 @@ const NODE = {
 };
 
 function nodeState({ reachable, drained, drainReason, state, trouble }: typeof NODE): string {
-  if (state === 'fenced') return 'surely off';
+  if (state === 'fenced') return 'confirmed off';
   if (!reachable) return 'not reachable';
   if (drained) return `drained: ${drainReason}`;
-  return trouble === '' ? 'takes starts' : `takes no starts: ${trouble}`;
+  return trouble === '' ? 'available' : `starts no servers: ${trouble}`;
 }
 
 function draining(verb: 'drain' | 'resume', summary: string): Command {
@@ -46,11 +46,11 @@ function draining(verb: 'drain' | 'resume', summary: string): Command {
 /** `dormouse nodes`. */
 export const nodes: Subject = {
   name: 'nodes',
-  summary: 'The machines that servers run on, and what they have left.',
+  summary: 'The nodes that servers run on, and their free capacity.',
   commands: [
     call({
       name: 'nodes list',
-      summary: 'List them.',
+      summary: 'List all.',
       call: ({ api }) => api.GET('/v1/operator/nodes'),
       shape: { nodes: [NODE] },
       show({ nodes }, { context: { terminal } }) {
@@ -62,20 +62,14 @@ export const nodes: Subject = {
           `${memory(Number(node.capacity.ramUsedMb))} of ${memory(Number(node.capacity.ramUsableMb))}`,
           size(Number(node.capacity.diskFreeMb) * MB),
         ]);
-        return listing(
-          terminal.out,
-          ['NODE', 'STATE', 'REGION', 'AWAKE', 'MEMORY', 'DISK FREE'],
-          rows,
-          'There are no nodes.',
-        );
+        return listing(terminal.out, ['NODE', 'STATE', 'REGION', 'AWAKE', 'MEMORY', 'DISK FREE'], rows, 'No nodes.');
       },
     }),
-    draining('drain', 'Let a node start no servers. Those that are awake stay awake.'),
-    draining('resume', 'Let it take new starts again.'),
+    draining('drain', 'Drain a node: it starts no more servers. Awake servers stay awake.'),
+    draining('resume', 'Resume a drained node.'),
     call({
       name: 'nodes fence',
-      summary:
-        'Say that a node which does not answer is surely off. Its games start on other nodes. If it is not, worlds are ruined.',
+      summary: 'Confirm that an unreachable node is off: its games start on other nodes.',
       args: ['node', 'reason'],
       call: ({ api }, [node = '', reason = '']) => api.POST('/v1/operator/nodes:fence', { body: { node, reason } }),
       shape: NODE,
@@ -83,12 +77,12 @@ export const nodes: Subject = {
     }),
     call({
       name: 'nodes region',
-      summary: 'Say in which region a node stands, whose servers then start on it; none keeps games off it.',
+      summary: "Set a node's region. Servers of that region start on it; none: no servers.",
       args: ['node', 'region', 'reason'],
       call: ({ api }, [node = '', region = '', reason = '']) =>
         api.POST('/v1/operator/nodes:setRegion', { body: { node, region, reason } }),
       shape: NODE,
-      show: (node) => [`${node.node} stands in ${node.region}: ${nodeState(node)}.`],
+      show: (node) => [`${node.node} is in the region ${node.region}: ${nodeState(node)}.`],
     }),
   ],
 };
@@ -96,7 +90,7 @@ export const nodes: Subject = {
 /** `dormouse capacity`. */
 export const capacity = call({
   name: 'capacity',
-  summary: 'Show what room the service has for games.',
+  summary: 'Show the free capacity for games.',
   call: ({ api }) => api.GET('/v1/capacity'),
   shape: { ...CAPACITY, coresUsable: 0, coresUsed: 0 },
   show: ({ activeServers, ramUsableMb, ramUsedMb, diskFreeMb, coresUsed, coresUsable }) => [
@@ -124,17 +118,17 @@ async function invitationId({ api }: Context, email: string): Promise<string> {
       invitations.map((each) => each.email),
     ),
   );
-  throw failed('NO_SUCH_INVITATION', `Nobody of the address ${email} is invited. ${meant}`.trimEnd());
+  throw failed('NO_SUCH_INVITATION', `${email} has no open invitation. ${meant}`.trimEnd());
 }
 
 /** Invitations to create an account, besides `dormouse invite`. */
 export const invitations: Subject = {
   name: 'invitations',
-  summary: 'Addresses that may make an account and have not yet.',
+  summary: 'Open invitations to create an account.',
   commands: [
     call({
       name: 'invitations list',
-      summary: `List them. Make one with: ${DORMOUSE} invite <email>`,
+      summary: `List open invitations. Create one with: ${DORMOUSE} invite <email>`,
       call: ({ api }) => api.GET('/v1/operator/invitations'),
       shape: { invitations: [INVITATION] },
       show({ invitations }, { context: { terminal }, now }) {
@@ -144,19 +138,19 @@ export const invitations: Subject = {
           invitedBy,
           relative(expiresAt, now),
         ]);
-        return listing(terminal.out, ['E-MAIL', 'INVITED', 'BY', 'ENDS'], rows, 'Nobody is invited.');
+        return listing(terminal.out, ['E-MAIL', 'INVITED', 'BY', 'EXPIRES'], rows, 'No open invitations.');
       },
     }),
     call({
       name: 'invitations cancel',
-      summary: 'Take one back: its link makes no account any more.',
+      summary: 'Withdraw an invitation. Its link stops working.',
       args: ['email'],
       async call(context, [email = '']) {
         const path = { invitationId: await invitationId(context, email) };
         return context.api.POST('/v1/operator/invitations/{invitationId}:cancel', { params: { path }, body: {} });
       },
       shape: {},
-      show: (_, { args: [email] }) => [`${email} is not invited any more.`],
+      show: (_, { args: [email] }) => [`Withdrew the invitation of ${email}.`],
     }),
   ],
 };
@@ -168,10 +162,10 @@ const MACHINE = { id: '', kind: '', name: '', state: '', since: '', deadlineAt: 
 /** `dormouse machines`. */
 export const machines = call({
   name: 'machines',
-  summary: 'List every server and sign-in of the service, those in a passing state first.',
+  summary: 'List all servers and device grants, those in a transient state first.',
   options: {
-    state: { type: 'string', value: 'state', help: 'Only those in this state.' },
-    search: { type: 'string', value: 'text', help: 'Only those whose id or name is like it.' },
+    state: { type: 'string', value: 'state', help: 'Only machines in this state.' },
+    search: { type: 'string', value: 'text', help: 'Only machines whose id or name contains the text.' },
   },
   call: ({ api }, _, { state = '', search = '' }) =>
     api.GET('/v1/operator/machines', { params: { query: { state, search, limit: 100 } } }),
@@ -184,8 +178,8 @@ export const machines = call({
       words(state),
       relative(since, now),
     ]);
-    const lines = listing(terminal.out, ['ID', 'KIND', 'NAME', 'STATE', 'SINCE'], rows, 'There are none.');
-    return next === '' ? lines : [...lines, 'There are more: narrow it by --search or --state.'];
+    const lines = listing(terminal.out, ['ID', 'KIND', 'NAME', 'STATE', 'SINCE'], rows, 'None.');
+    return next === '' ? lines : [...lines, 'There are more. Narrow the list with --search or --state.'];
   },
 });
 
@@ -194,33 +188,33 @@ const ORPHAN = { kind: '', id: '', up: false as boolean, at: '' } satisfies Part
 /** `dormouse orphans`. */
 export const orphans: Subject = {
   name: 'orphans',
-  summary: 'What belongs to no server: games, databases, data, backups, here and off site.',
+  summary: 'Orphans: games, databases, data and backups that belong to no server.',
   commands: [
     call({
       name: 'orphans list',
-      summary: 'List them.',
+      summary: 'List all.',
       call: ({ api }) => api.GET('/v1/operator/orphans'),
       shape: { orphans: [ORPHAN], unread: [''] },
       show({ orphans, unread }, { context: { terminal }, now }) {
         const rows = orphans.map(({ kind, id, up, at }) => [
           kind,
           id,
-          at === '' ? 'not known' : relative(at, now),
-          up ? 'runs' : '',
+          at === '' ? 'unknown' : relative(at, now),
+          up ? 'running' : '',
         ]);
-        const lines = listing(terminal.out, ['KIND', 'ID', 'SINCE', ''], rows, 'There are none.');
-        return unread.length === 0 ? lines : [...lines, `Not to be listed now: ${unread.join(', ')}.`];
+        const lines = listing(terminal.out, ['KIND', 'ID', 'SINCE', ''], rows, 'None.');
+        return unread.length === 0 ? lines : [...lines, `Could not be listed now: ${unread.join(', ')}.`];
       },
     }),
     call({
       name: 'orphans remove',
-      summary: 'Remove one for good. A running game goes before its files.',
+      summary: 'Permanently remove an orphan. Remove a running game before its files.',
       args: ['kind', 'id', 'reason'],
-      warning: ([kind, id]) => `The ${kind} of ${id} will be removed for good.`,
+      warning: ([kind, id]) => `This permanently removes the ${kind} of ${id}.`,
       call: ({ api }, [kind = '', id = '', reason = '']) =>
         api.POST('/v1/operator/orphans:remove', { body: { kind, id, reason } }),
       shape: {},
-      show: (_, { args: [kind, id] }) => [`The ${kind} of ${id} is removed.`],
+      show: (_, { args: [kind, id] }) => [`Removed the ${kind} of ${id}.`],
     }),
   ],
 };

@@ -27,19 +27,19 @@ function facts({ online, running, whitelistEnforced, whitelist, ops, banned, ban
     ...bannedIps.map((ban) => ({ who: ban.ip, ...ban })),
   ];
   return aligned([
-    ['in now', running ? online.join(', ') || 'nobody' : 'nobody: it sleeps'],
+    ['online', running ? online.join(', ') || 'no players' : 'no players: the server is asleep'],
     ['whitelist', `${whitelistEnforced ? 'on' : 'off'}: ${names(whitelist)}`],
     ['operators', names(ops)],
     ...bans.map(({ who, expires, reason }, index) => [
       index === 0 ? 'banned' : '',
       `${who}${/^(?:forever)?$/.test(expires) ? '' : `, until ${expires}`}${reason === '' ? '' : `: ${reason}`}`,
     ]),
-    ...(bans.length === 0 ? [['banned', 'nobody']] : []),
+    ...(bans.length === 0 ? [['banned', 'none']] : []),
   ]);
 }
 
 function names(players: readonly { name: string }[]): string {
-  return players.map(({ name }) => name).join(', ') || 'nobody';
+  return players.map(({ name }) => name).join(', ') || 'none';
 }
 
 /** Commands for a list of players. */
@@ -62,16 +62,16 @@ function membership(
   });
 }
 
-const REASON = { type: 'string', value: 'text', help: 'What the player reads.' } as const;
+const REASON = { type: 'string', value: 'text', help: 'The message for the player.' } as const;
 
 const ban = call({
   name: 'players ban',
-  summary: 'Ban a player or an address: they neither come in nor wake the server.',
+  summary: 'Ban a player or an IP address from joining and waking a server.',
   args: ['id', 'player|address'],
   options: {
     reason: REASON,
-    for: { type: 'string', value: 'time', help: 'How long: 30min, 12h, 7d, 2w. For ever unless given.' },
-    until: { type: 'string', value: 'day', help: 'Or until when: 2026-12-24, 2026-12-24T18:00:00Z.' },
+    for: { type: 'string', value: 'time', help: 'Duration: 30min, 12h, 7d, 2w (default: permanent).' },
+    until: { type: 'string', value: 'day', help: 'Or an end: 2026-12-24, 2026-12-24T18:00:00Z.' },
   },
   details: `Example: ${DORMOUSE} players ban castle Steve --for 7d --reason "Broke the bridge"`,
   call({ api }, [id, who = ''], { reason = '', for: span, until }) {
@@ -101,12 +101,12 @@ const pardon = call({
       ? api.POST('/v1/servers/{id}/players:setIpBan', { ...on(id), body: { ip: who, banned: false } })
       : api.POST('/v1/servers/{id}/players:setBan', { ...on(id), body: { name: who, banned: false } }),
   shape: LISTS,
-  show: (_, { args: [id, who] }) => [`${who} may come to ${id} again.`],
+  show: (_, { args: [id, who] }) => [`${who} can join ${id} again.`],
 });
 
 const whitelist = call({
   name: 'players whitelist',
-  summary: 'Switch the whitelist on or off. While it is on, nobody else comes in or wakes the server.',
+  summary: 'Turn the whitelist on or off. While it is on, other players can neither join nor wake the server.',
   args: ['id', 'on|off'],
   call: ({ api }, [id, word = '']) =>
     api.POST('/v1/servers/{id}/players:setWhitelistEnforced', { ...on(id), body: { enforced: onOff(word) } }),
@@ -119,40 +119,40 @@ const whitelist = call({
 /** `dormouse players`. */
 export const players: Subject = {
   name: 'players',
-  summary: 'Who is in, and who may come in or command: whitelist, operators, bans.',
+  summary: 'Players online, whitelist, operators and bans.',
   commands: [
     call({
       name: 'players list',
-      summary: 'Show who is in, the whitelist, the operators and the bans.',
+      summary: 'Show the players online, the whitelist, the operators and the bans.',
       args: ['id'],
       call: ({ api }, [id]) => api.GET('/v1/servers/{id}/players', on(id)),
       shape: LISTS,
       show: facts,
     }),
-    membership('allow', 'Put a player on the whitelist.', 'setWhitelist', 'allowed', true, (player, id) => {
+    membership('allow', 'Add a player to the whitelist.', 'setWhitelist', 'allowed', true, (player, id) => {
       return `${player} is on the whitelist of ${id}.`;
     }),
-    membership('disallow', 'Take a player off the whitelist.', 'setWhitelist', 'allowed', false, (player, id) => {
-      return `${player} is not on the whitelist of ${id} any more.`;
+    membership('disallow', 'Remove a player from the whitelist.', 'setWhitelist', 'allowed', false, (player, id) => {
+      return `${player} is no longer on the whitelist of ${id}.`;
     }),
     whitelist,
     membership('op', 'Make a player an operator of the game.', 'setOp', 'op', true, (player, id) => {
       return `${player} is an operator of ${id}.`;
     }),
     membership('deop', 'Take that away.', 'setOp', 'op', false, (player, id) => {
-      return `${player} is no operator of ${id} any more.`;
+      return `${player} is no longer an operator of ${id}.`;
     }),
     ban,
     pardon,
     call({
       name: 'players kick',
-      summary: 'Throw a player out of a running server. They may come back.',
+      summary: 'Kick a player from a running server. They can join again.',
       args: ['id', 'player'],
       options: { reason: REASON },
       call: ({ api }, [id, name = ''], { reason = '' }) =>
         api.POST('/v1/servers/{id}/players:kick', { ...on(id), body: { name, reason } }),
       shape: {},
-      show: (_, { args: [id, player] }) => [`${player} was thrown out of ${id}.`],
+      show: (_, { args: [id, player] }) => [`Kicked ${player} from ${id}.`],
     }),
   ],
 };

@@ -19,7 +19,7 @@ function list({ id, ports }: typeof PORTS, out: Output): string[] {
     `${containerPort}/${proto}`,
     fromOutside(host, hostPort),
   ]);
-  const none = `${id} has no further ports. Add one with: ${DORMOUSE} ports add ${id} 24454/udp --label "voice chat"`;
+  const none = `${id} has no extra ports. Add one with: ${DORMOUSE} ports add ${id} 24454/udp --label "voice chat"`;
   return listing(out, ['SLOT', 'LABEL', 'OF THE GAME', 'FROM OUTSIDE'], rows, none);
 }
 
@@ -31,18 +31,18 @@ function fromOutside(host: string, port: number): string {
 
 function portOf(text: string): { containerPort: number; proto: 'tcp' | 'udp' } {
   const [, port = '', proto = 'tcp'] = /^(\d{1,5})(?:\/(tcp|udp))?$/.exec(text) ?? [];
-  if (port === '') throw wrongUsage('A port is like 24454/udp or 8123 (tcp).');
+  if (port === '') throw wrongUsage('A port looks like 24454/udp or 8123 (tcp).');
   return { containerPort: Number(port), proto: proto === 'udp' ? 'udp' : 'tcp' };
 }
 
 /** `dormouse ports`. */
 export const ports: Subject = {
   name: 'ports',
-  summary: 'Further ports of a game, for voice chat, a web map and the like.',
+  summary: 'Extra ports of a game, for example for voice chat or a web map.',
   commands: [
     call({
       name: 'ports list',
-      summary: 'List the further ports of a server.',
+      summary: "List a server's extra ports.",
       args: ['id'],
       call: ({ api }, [id]) => api.GET('/v1/servers/{id}', on(id)),
       shape: PORTS,
@@ -50,9 +50,9 @@ export const ports: Subject = {
     }),
     call({
       name: 'ports add',
-      summary: 'Open a port that a mod or plugin listens on, from the next start on.',
+      summary: 'Open a port that a mod or plugin listens on. Applies at the next start.',
       args: ['id', 'port[/udp]'],
-      options: { label: { type: 'string', value: 'text', help: 'What it is for.' } },
+      options: { label: { type: 'string', value: 'text', help: 'A description.' } },
       call: ({ api }, [id, port = ''], { label = '' }) =>
         api.POST('/v1/servers/{id}/ports', { ...on(id), body: { ...portOf(port), label } }),
       shape: PORTS,
@@ -60,7 +60,7 @@ export const ports: Subject = {
     }),
     call({
       name: 'ports remove',
-      summary: 'Close one, from the next start on.',
+      summary: 'Close a port. Applies at the next start.',
       args: ['id', 'slot'],
       call: ({ api }, [id, slot = '']) =>
         api.POST('/v1/servers/{id}/ports:remove', { ...on(id), body: { slot: argumentNumber('slot', slot) } }),

@@ -30,7 +30,7 @@ const WORDS: Record<string, string> = { hourly: '0 * * * *', daily: '0 4 * * *',
 function kindOf(text: string): (typeof KINDS)[number] {
   const kind = KINDS.find((each) => each === text);
   if (kind !== undefined) return kind;
-  throw wrongUsage(`What is done must be ${KINDS.join(', ')}. ${didYouMean(nearest(text, KINDS))}`.trimEnd());
+  throw wrongUsage(`The task must be one of ${KINDS.join(', ')}. ${didYouMean(nearest(text, KINDS))}`.trimEnd());
 }
 
 function taskOf({ kind, command }: Schedule): string {
@@ -49,8 +49,8 @@ async function scheduleId({ api }: Context, id: string, which: string): Promise<
 /** `dormouse schedules`. */
 export const schedules: Subject = {
   name: 'schedules',
-  summary: 'What a server does at a set time: backups at night, a restart, a command.',
-  details: `A schedule is named by its number in the list. Times are UTC. A cron expression has five fields: minute, hour, day,
+  summary: 'Scheduled tasks: backups, restarts, commands.',
+  details: `Name a schedule by its number in the list. Times are UTC. A cron expression has five fields: minute, hour, day,
 month, day of the week. Or write hourly, daily (at 04:00) or weekly (on Mondays).
 
 Examples: ${DORMOUSE} schedules add castle backup daily
@@ -58,7 +58,7 @@ Examples: ${DORMOUSE} schedules add castle backup daily
   commands: [
     call({
       name: 'schedules list',
-      summary: 'List them, with how the last run of each ended.',
+      summary: 'List the schedules with the result of their last runs.',
       args: ['id'],
       call: ({ api }, [id]) => api.GET('/v1/servers/{id}/schedules', on(id)),
       shape: { schedules: [SCHEDULE] },
@@ -71,13 +71,13 @@ Examples: ${DORMOUSE} schedules add castle backup daily
           [each.lastStatus, relative(each.lastRunAt, now)].filter((part) => part !== '').join(', '),
           each.lastError,
         ]);
-        const none = `None yet. A backup every night: ${DORMOUSE} schedules add ${id} backup daily`;
-        return listing(terminal.out, ['NO', 'DOES', 'WHEN (UTC)', 'NEXT', 'LAST', ''], rows, none);
+        const none = `No schedules yet. For a backup every night: ${DORMOUSE} schedules add ${id} backup daily`;
+        return listing(terminal.out, ['NO', 'TASK', 'WHEN (UTC)', 'NEXT', 'LAST', ''], rows, none);
       },
     }),
     call({
       name: 'schedules add',
-      summary: `Do something at set times: ${KINDS.join(', ')}.`,
+      summary: `Create a schedule: ${KINDS.join(', ')}.`,
       args: ['id', 'what', 'when', '[console command…]'],
       details: `Example: ${DORMOUSE} schedules add castle command "*/30 * * * *" say Half an hour has passed`,
       call({ api }, [id, kind = '', when = '', ...words]) {
@@ -90,7 +90,7 @@ Examples: ${DORMOUSE} schedules add castle backup daily
     }),
     call({
       name: 'schedules run',
-      summary: 'Do it now. Its next time stays.',
+      summary: 'Run a schedule now. Its next run does not change.',
       args: ['id', 'number'],
       async call(context, [id = '', which = '']) {
         const body = { scheduleId: await scheduleId(context, id, which) };
@@ -104,7 +104,7 @@ Examples: ${DORMOUSE} schedules add castle backup daily
     ...(['on', 'off'] as const).map((word) =>
       call({
         name: `schedules ${word}`,
-        summary: word === 'on' ? 'Let it run again.' : 'Pause it.',
+        summary: word === 'on' ? 'Resume a schedule.' : 'Pause a schedule.',
         args: ['id', 'number'],
         async call(context, [id = '', which = '']) {
           const body = { scheduleId: await scheduleId(context, id, which), enabled: word === 'on' };
@@ -118,7 +118,7 @@ Examples: ${DORMOUSE} schedules add castle backup daily
     ),
     call({
       name: 'schedules delete',
-      summary: 'Delete one.',
+      summary: 'Delete a schedule.',
       args: ['id', 'number'],
       async call(context, [id = '', which = '']) {
         const body = { scheduleId: await scheduleId(context, id, which) };

@@ -15,8 +15,8 @@ const HEADINGS = ['ID', 'NAME', 'STATE', 'PLAYERS', 'VERSION', 'ADDRESS', 'ROLE'
 /** `dormouse servers`. */
 export const servers: Command = command({
   name: 'servers',
-  summary: 'List your servers, and those that others share with you.',
-  details: 'With --json: the servers of your account.',
+  summary: 'List your servers, and servers shared with you.',
+  details: 'With --json, lists only the servers of your account.',
   async run({ api, json, document, terminal: { out } }) {
     const reply = await done(api.GET('/v1/servers'));
     if (json) return document(reply);
@@ -80,7 +80,7 @@ const DIAGNOSTIC = { at: '', kind: '', code: '', summary: '', suggestion: '' } s
 /** `dormouse why`. */
 export const why = call({
   name: 'why',
-  summary: 'Why a server failed, and what to do: its last crashes and failed starts.',
+  summary: "Explain a server's last crashes and failed starts, and how to fix them.",
   args: ['id'],
   call: ({ api }, [id]) => api.GET('/v1/servers/{id}/diagnostics', on(id)),
   shape: { entries: [DIAGNOSTIC] },
@@ -101,9 +101,9 @@ const MOST = 1000;
 /** `dormouse audit`. */
 export const audit: Command = command({
   name: 'audit',
-  summary: 'Who did what with a server, newest first; without one, with your account.',
+  summary: 'Show the audit log of a server, or of your account, newest first.',
   args: ['[id]'],
-  options: { last: { type: 'string', short: 'n', value: 'n', help: `How many entries (${SHOWN}).` } },
+  options: { last: { type: 'string', short: 'n', value: 'n', help: `Number of entries (default ${SHOWN}).` } },
   async run({ api, json, document, terminal: { out } }, [id], { last }) {
     const query = { limit: wholeNumber('last', last, MOST) ?? SHOWN };
     const reply =

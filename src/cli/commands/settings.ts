@@ -29,20 +29,24 @@ const MOST_IDLE_MINUTES = 10_080;
 
 /** The request of each option of `settings set`: one call each, in this order. */
 const OPTIONS = {
-  name: { type: 'string', value: 'text', help: 'What it is called.' },
-  ram: { type: 'string', value: 'size', help: 'Memory: 512M, 2G. Only while it is stopped.' },
-  plan: { type: 'string', value: 'plan', help: 'metered or flat. Only while it is stopped.' },
-  motd: { type: 'string', value: 'text', help: 'The line in the server list of the game.' },
+  name: { type: 'string', value: 'text', help: 'The name of the server.' },
+  ram: { type: 'string', value: 'size', help: 'Memory: 512M, 2G. The server must be stopped.' },
+  plan: { type: 'string', value: 'plan', help: 'metered or flat. The server must be stopped.' },
+  motd: { type: 'string', value: 'text', help: "The line in Minecraft's server list." },
   idle: {
     type: 'string',
     value: 'minutes',
-    help: 'After how long without players it goes to sleep; 0: as the service has it for all.',
+    help: "Minutes without players until it sleeps; 0: the service's default.",
   },
-  webhook: { type: 'string', value: 'url', help: 'A chat platform to tell of alerts; "" for none.' },
-  public: { type: 'string', value: 'on|off', help: 'A public page of its status.' },
+  webhook: { type: 'string', value: 'url', help: 'Webhook for alerts (Discord, Slack or any HTTPS URL); "" for none.' },
+  public: { type: 'string', value: 'on|off', help: 'Whether it has a public status page.' },
   'show-address': { type: 'string', value: 'on|off', help: 'Whether that page shows the address.' },
-  'waiting-room': { type: 'string', value: 'on|off', help: 'Players who wake it see its start (1.21.6 and newer).' },
-  clients: { type: 'string', value: 'which', help: 'Which versions may come in: auto, own or any.' },
+  'waiting-room': {
+    type: 'string',
+    value: 'on|off',
+    help: 'Whether players who wake it see its progress (1.21.6 and newer).',
+  },
+  clients: { type: 'string', value: 'which', help: 'Client versions that may join: auto, own or any.' },
 } as const;
 
 type Given = { [Name in keyof typeof OPTIONS]?: string };
@@ -65,9 +69,7 @@ function shown(reply: Messages['Server']): string[] {
     ['motd', server.motd],
     [
       'sleeps after',
-      server.idleTimeoutMinutes === 0
-        ? 'the time that the service gives all'
-        : `${server.idleTimeoutMinutes} min without players`,
+      server.idleTimeoutMinutes === 0 ? "the service's default" : `${server.idleTimeoutMinutes} min without players`,
     ],
     ['waiting room', server.waitingRoom ? 'on' : ''],
     ['clients', server.clientVersions],
@@ -125,8 +127,8 @@ async function tell(context: Context, id: string): Promise<void> {
 /** `dormouse settings`. */
 export const settings: Subject = {
   name: 'settings',
-  summary: "A server's name, memory, plan and properties, and when it sleeps.",
-  details: `Properties are those of server.properties; they apply at the next start. Those that are not named stay as they are.
+  summary: "Show or change a server's settings: name, memory, plan, properties, idle time.",
+  details: `Properties are those of server.properties. They apply at the next start. Others do not change.
 
 Examples: ${DORMOUSE} settings set castle difficulty=hard pvp=false
           ${DORMOUSE} settings set castle --ram 2G --idle 20
@@ -134,13 +136,13 @@ Examples: ${DORMOUSE} settings set castle difficulty=hard pvp=false
   commands: [
     command({
       name: 'settings show',
-      summary: 'Show them.',
+      summary: 'Show the settings.',
       args: ['id'],
       run: (context, [id = '']) => tell(context, id),
     }),
     command({
       name: 'settings set',
-      summary: 'Change properties (name=value) and what the options name.',
+      summary: 'Change settings: properties as name=value, others by options.',
       args: ['id', '[property=value...]'],
       options: OPTIONS,
       async run(context, [id = '', ...lines], values) {
@@ -159,7 +161,7 @@ Examples: ${DORMOUSE} settings set castle difficulty=hard pvp=false
     }),
     command({
       name: 'settings unset',
-      summary: "Put properties back to the game's defaults.",
+      summary: "Reset properties to the game's defaults.",
       args: ['id', 'property...'],
       async run(context, [id = '', ...names]) {
         const before = (await settingsOf(context, id)).properties;
@@ -175,18 +177,18 @@ Examples: ${DORMOUSE} settings set castle difficulty=hard pvp=false
     }),
     call({
       name: 'settings test-webhook',
-      summary: 'Send a test alert to its webhook.',
+      summary: 'Send a test alert to the webhook.',
       args: ['id'],
       async call(context, [id = '']) {
         const { alertWebhookUrl: url } = await settingsOf(context, id);
         return context.api.POST('/v1/servers/{id}:setAlertWebhook', { ...on(id), body: { url, test: true } });
       },
       shape: SERVER,
-      show: (_, { args: [id] }) => [`A test alert is on its way to the webhook of ${id}.`],
+      show: (_, { args: [id] }) => [`Sent a test alert to the webhook of ${id}.`],
     }),
     call({
       name: 'settings keep-awake',
-      summary: 'Keep it awake for so many minutes, even without players; 0 ends that.',
+      summary: 'Keep the server awake for some minutes, even without players; 0: no longer.',
       args: ['id', 'minutes'],
       call: ({ api }, [id, minutes]) => {
         const body = { minutes: wholeNumber('minutes', minutes, 1440) ?? 0 };
@@ -194,7 +196,7 @@ Examples: ${DORMOUSE} settings set castle difficulty=hard pvp=false
       },
       shape: SERVER,
       show: (_, { args: [id, minutes] }) => [
-        minutes === '0' ? `${id} sleeps when nobody is there.` : `${id} stays awake for ${minutes} min at least.`,
+        minutes === '0' ? `${id} sleeps again when it is empty.` : `${id} stays awake for at least ${minutes} min.`,
       ],
     }),
   ],
@@ -206,7 +208,7 @@ const MOST_RAM_MB = 2 ** 31 - 1;
 export function ramMb(text: string): number {
   const [, number = '', unit = ''] = /^(\d{1,7}(?:\.\d{1,3})?) ?([mg]?)(?:i?b)?$/i.exec(text) ?? [];
   const size = Math.round(Number(number) * (unit.toLowerCase() === 'g' ? 1024 : 1));
-  if (number === '' || size < 1 || size > MOST_RAM_MB) throw wrongUsage('--ram must be like 512M, 2G or 2048 (MB).');
+  if (number === '' || size < 1 || size > MOST_RAM_MB) throw wrongUsage('--ram must look like 512M, 2G or 2048 (MB).');
   return size;
 }
 
@@ -233,7 +235,7 @@ export function properties(lines: readonly string[]): Record<string, string> {
   return Object.fromEntries(
     lines.map((line) => {
       const at = line.indexOf('=');
-      if (at < 1) throw wrongUsage(`--property must be like difficulty=hard, not ${JSON.stringify(line)}.`);
+      if (at < 1) throw wrongUsage(`--property must look like difficulty=hard, not ${JSON.stringify(line)}.`);
       return [line.slice(0, at), line.slice(at + 1)];
     }),
   );

@@ -31,11 +31,11 @@ function opened({ host, port, username, password }: typeof CREDENTIAL): string[]
 /** `dormouse sftp`. */
 export const sftp: Subject = {
   name: 'sftp',
-  summary: 'Access to the files of a server by FileZilla, WinSCP, sshfs and the like.',
+  summary: "Access to a server's files with FileZilla, WinSCP, sshfs and other SFTP clients.",
   commands: [
     call({
       name: 'sftp show',
-      summary: 'Show whether it is on, where, and who is in.',
+      summary: 'Show whether SFTP is on, its address, and open sessions.',
       args: ['id'],
       call: ({ api }, [id]) => api.GET('/v1/servers/{id}/sftp', on(id)),
       shape: ACCESS,
@@ -46,11 +46,11 @@ export const sftp: Subject = {
               ['sessions', some(sessions, 'open session')],
               ['host key', hostKeyFingerprint],
             ])
-          : [`SFTP is off for ${id}. Switch it on with: ${DORMOUSE} sftp enable ${id}`],
+          : [`SFTP is off for ${id}. Turn it on with: ${DORMOUSE} sftp enable ${id}`],
     }),
     call({
       name: 'sftp enable',
-      summary: 'Switch it on. Its password is shown once.',
+      summary: 'Turn SFTP on. Shows the password once.',
       args: ['id'],
       call: ({ api }, [id]) => api.POST('/v1/servers/{id}/sftp:enable', { ...on(id), body: {} }),
       shape: CREDENTIAL,
@@ -58,7 +58,7 @@ export const sftp: Subject = {
     }),
     call({
       name: 'sftp disable',
-      summary: 'Switch it off. Sessions that are open end.',
+      summary: 'Turn SFTP off. Open sessions end.',
       args: ['id'],
       call: ({ api }, [id]) => api.POST('/v1/servers/{id}/sftp:disable', { ...on(id), body: {} }),
       shape: {},
@@ -66,7 +66,7 @@ export const sftp: Subject = {
     }),
     call({
       name: 'sftp rotate',
-      summary: 'Make another password. Sessions that are open end.',
+      summary: 'Create a new password. Open sessions end.',
       args: ['id'],
       call: ({ api }, [id]) => api.POST('/v1/servers/{id}/sftp:rotatePassword', { ...on(id), body: {} }),
       shape: CREDENTIAL,

@@ -14,11 +14,11 @@ const TEMPLATE = { id: '', name: '', description: '', serverType: '', version: '
 /** `dormouse templates`. */
 export const templates: Subject = {
   name: 'templates',
-  summary: 'Servers made like others.',
+  summary: 'Templates: create servers with the settings of another.',
   commands: [
     call({
       name: 'templates list',
-      summary: 'List the built-in ones, then your own.',
+      summary: 'List the built-in templates, then your own.',
       call: ({ api }) => api.GET('/v1/templates'),
       shape: { templates: [TEMPLATE] },
       show({ templates }, { context: { terminal } }) {
@@ -29,28 +29,30 @@ export const templates: Subject = {
           memory(ramMb),
           description,
         ]);
-        return listing(terminal.out, ['ID', 'NAME', 'SOFTWARE', 'MEMORY', ''], rows, 'There are no templates.');
+        return listing(terminal.out, ['ID', 'NAME', 'SOFTWARE', 'MEMORY', ''], rows, 'No templates.');
       },
     }),
     call({
       name: 'templates create',
-      summary: 'Make a template of a server: its settings, not its world nor its files.',
+      summary: 'Create a template from a server: its settings, without its world and files.',
       args: ['id', 'name'],
-      options: { description: { type: 'string', value: 'text', help: 'What it is for.' } },
+      options: { description: { type: 'string', value: 'text', help: 'A description.' } },
       call: ({ api }, [serverId = '', name = ''], { description = '' }) =>
         api.POST('/v1/templates', { body: { serverId, name, description } }),
       shape: TEMPLATE,
-      show: ({ id, name }) => [`Made the template ${name}. Use it with: ${DORMOUSE} templates use ${id} "My Server"`],
+      show: ({ id, name }) => [
+        `Created the template ${name}. Use it with: ${DORMOUSE} templates use ${id} "My Server"`,
+      ],
     }),
     call({
       name: 'templates use',
-      summary: 'Create a server by a template.',
+      summary: 'Create a server from a template.',
       args: ['template', 'name'],
       options: {
-        ram: { type: 'string', value: 'size', help: 'Other memory: 512M, 2G.' },
-        version: { type: 'string', value: 'version', help: 'Another Minecraft version.' },
-        plan: { type: 'string', value: 'plan', help: 'Another plan: metered or flat.' },
-        region: { type: 'string', value: 'region', help: `Where it is; see: ${DORMOUSE} regions` },
+        ram: { type: 'string', value: 'size', help: "Memory, if not the template's: 512M, 2G." },
+        version: { type: 'string', value: 'version', help: "Minecraft version, if not the template's." },
+        plan: { type: 'string', value: 'plan', help: "Plan, if not the template's: metered or flat." },
+        region: { type: 'string', value: 'region', help: `Region; see: ${DORMOUSE} regions` },
       },
       call({ api }, [templateId = '', name = ''], { ram, version = '', plan = '', region = '' }) {
         const overrides = { version, plan, region, ...(ram !== undefined && { ramMb: ramMb(ram) }) };
@@ -66,7 +68,7 @@ export const templates: Subject = {
     }),
     call({
       name: 'templates delete',
-      summary: 'Delete one of your own. Servers made by it stay as they are.',
+      summary: 'Delete one of your templates. Servers created from it do not change.',
       args: ['template'],
       call: ({ api }, [templateId = '']) =>
         api.POST('/v1/templates/{templateId}:delete', { params: { path: { templateId } }, body: {} }),

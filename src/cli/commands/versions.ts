@@ -12,12 +12,12 @@ import { readServer } from '../waiting.ts';
 import { askForEula } from './eula.ts';
 
 /** The option to use a version that is not listed. */
-export const UNLISTED = { type: 'boolean', help: 'Take a version that the service does not list.' } as const;
+export const UNLISTED = { type: 'boolean', help: 'Accept a version that the service does not list.' } as const;
 
 /** `dormouse versions`. */
 export const versions: Command = command({
   name: 'versions',
-  summary: 'List the versions of Minecraft, newest first; of a core, those that it takes.',
+  summary: 'List Minecraft versions, newest first; with a core, the versions it supports.',
   args: ['[core]'],
   async run({ api, json, document, terminal: { out } }, [type]) {
     const reply = await done(api.GET('/v1/minecraft/versions'));
@@ -48,14 +48,14 @@ const MB = 1024 * 1024;
 /** `dormouse regions`. */
 export const regions = call({
   name: 'regions',
-  summary: 'List the regions in which servers can be, and the room that is left there.',
+  summary: 'List the regions and their free capacity.',
   call: ({ api }) => api.GET('/v1/regions'),
   shape: { regions: [REGION] },
   show({ regions }, { context: { terminal } }) {
     const rows = regions.map(({ region, label, available, capacity }) => [
       region,
       label,
-      available ? 'takes starts' : 'not available',
+      available ? 'available' : 'not available',
       ...(available
         ? [
             String(capacity.activeServers),
@@ -65,23 +65,23 @@ export const regions = call({
         : []),
     ]);
     const headings = ['REGION', 'NAME', 'STATE', 'AWAKE', 'MEMORY', 'DISK FREE'];
-    return listing(terminal.out, headings, rows, 'There are no regions.');
+    return listing(terminal.out, headings, rows, 'No regions.');
   },
 });
 
 /** `dormouse software`. */
 export const software = call({
   name: 'software',
-  summary: "Change a stopped server's core or Minecraft version, from its next start on.",
+  summary: "Change a stopped server's core or Minecraft version. Applies at the next start.",
   args: ['id'],
   options: {
-    type: { type: 'string', value: 'core', help: 'vanilla, paper, fabric, …; else the one it has.' },
+    type: { type: 'string', value: 'core', help: 'vanilla, paper, fabric, … (default: no change).' },
     version: { type: 'string', value: 'version', help: 'A Minecraft version, or latest.' },
     unlisted: UNLISTED,
-    yes: { type: 'boolean', short: 'y', help: 'Do not ask.' },
+    yes: { type: 'boolean', short: 'y', help: 'Do not ask for confirmation.' },
   },
-  details: `A newer version upgrades the world for good, and an older one may not be able to read it: make a backup first.
-To name what it has already brings the newest build of its core.
+  details: `A newer version upgrades the world permanently, and an older one may not be able to read it: back up the server first.
+Choosing the present version installs the newest build of the core.
 
 Example: ${DORMOUSE} backups make castle && ${DORMOUSE} software castle --version latest`,
   warning: ([id], { type, version }) =>
@@ -93,7 +93,7 @@ Example: ${DORMOUSE} backups make castle && ${DORMOUSE} software castle --versio
     return api.POST('/v1/servers/{id}:updateVersion', { ...on(id), body: await softwareOf(api, wanted, unlisted) });
   },
   shape: SERVER,
-  show: (server) => [`${server.id} is ${nameOf(server)} from its next start on.`],
+  show: (server) => [`${server.id} will run ${nameOf(server)} from its next start on.`],
   after: askForEula,
 });
 
@@ -114,6 +114,6 @@ export async function softwareOf(
   if (version === undefined || version === LATEST) return { type, ...(newest !== undefined && { version: newest }) };
   if (core === undefined || unlisted || core.versions.includes(version)) return { type, version };
   const meant = didYouMean(nearest(version, core.versions));
-  const see = `See them with: ${DORMOUSE} versions ${type}. With --unlisted it is taken all the same.`;
+  const see = `See them with: ${DORMOUSE} versions ${type}. Or use it with --unlisted.`;
   throw wrongUsage([`No ${type} is listed for ${version}.`, meant, see].filter((part) => part !== '').join(' '));
 }

@@ -13,10 +13,10 @@ const MOST_WAKES = 100_000;
 /** The description of each mode. */
 const WHO: Record<string, string> = {
   anyone: 'anyone who joins',
-  known: 'who is on the whitelist, an operator or has played here',
-  whitelist: 'who is on the whitelist',
-  verified: 'who has proved a Minecraft account',
-  nobody: 'nobody: it is closed',
+  known: 'players on the whitelist, operators, and players who have joined before',
+  whitelist: 'players on the whitelist',
+  verified: 'players with a verified Minecraft account',
+  nobody: 'no one',
 };
 
 function modeOf(text: string): (typeof MODES)[number] {
@@ -28,7 +28,7 @@ function modeOf(text: string): (typeof MODES)[number] {
 function facts({ mode, maxWakesPerDay, asleepMotd, maintenanceText }: typeof POLICY): string[] {
   const rows = [
     ['woken by', `${mode} (${WHO[mode] ?? mode})`],
-    ['at most', maxWakesPerDay === 0 ? 'as often as they like' : `${maxWakesPerDay} times a day`],
+    ['at most', maxWakesPerDay === 0 ? 'no limit' : `${maxWakesPerDay} times a day`],
     ['text asleep', asleepMotd],
     ['text closed', maintenanceText],
   ];
@@ -38,11 +38,11 @@ function facts({ mode, maxWakesPerDay, asleepMotd, maintenanceText }: typeof POL
 /** `dormouse wake`. */
 export const wake: Subject = {
   name: 'wake',
-  summary: 'Who may wake a server by joining it, and what the list says while it sleeps.',
+  summary: 'Who may wake a server by joining, and its texts while it sleeps.',
   commands: [
     call({
       name: 'wake show',
-      summary: 'Show it.',
+      summary: 'Show the wake policy.',
       args: ['id'],
       // An empty change returns the current policy.
       call: ({ api }, [id]) => api.POST('/v1/servers/{id}:setWakePolicy', { ...on(id), body: {} }),
@@ -51,13 +51,13 @@ export const wake: Subject = {
     }),
     call({
       name: 'wake set',
-      summary: 'Change it. What is not named stays as it is.',
+      summary: 'Change the wake policy. Options that are not given do not change.',
       args: ['id'],
       options: {
         mode: { type: 'string', value: 'mode', help: `${MODES.join(', ')}.` },
-        'max-per-day': { type: 'string', value: 'n', help: 'How often in a day at most; 0: as often as they like.' },
-        asleep: { type: 'string', value: 'text', help: 'The line in the server list while it sleeps.' },
-        closed: { type: 'string', value: 'text', help: 'What players read who may not wake it.' },
+        'max-per-day': { type: 'string', value: 'n', help: 'Most wakes in a day; 0: no limit.' },
+        asleep: { type: 'string', value: 'text', help: 'The line in the server list while the server sleeps.' },
+        closed: { type: 'string', value: 'text', help: 'The message for players who may not wake it.' },
       },
       call({ api }, [id], { mode, 'max-per-day': most, asleep, closed }) {
         const maxWakesPerDay = wholeNumber('max-per-day', most, MOST_WAKES);

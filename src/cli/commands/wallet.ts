@@ -37,7 +37,7 @@ function capRows({
   servers,
   perGbHourMicros,
 }: typeof CAP): string[][] {
-  const cap = `${money(monthlyMicros)}, then ${action === 'stop' ? 'servers go to sleep' : 'a letter'}`;
+  const cap = `${money(monthlyMicros)}, then ${action === 'stop' ? 'servers go to sleep' : 'an e-mail'}`;
   const lasts = runwayMinutes < 0 ? '' : `, which lasts for ${duration(runwayMinutes * 60)}`;
   return [
     ['this month', money(spentMicros)],
@@ -54,7 +54,7 @@ function capRows({
 /** Parses an amount such as `5` or `2.50` into micros. Throws wrong usage. */
 export function microsOf(text: string): string {
   const [, sign = '', whole = '', part = ''] = /^([-−]?)\$?(\d{1,9})(?:[.,](\d{1,6}))?$/.exec(text) ?? [];
-  if (whole === '') throw wrongUsage('An amount is in US dollars, like 5 or 2.50.');
+  if (whole === '') throw wrongUsage('An amount is in US dollars, such as 5 or 2.50.');
   const micros = BigInt(whole + part.padEnd(6, '0'));
   return String(sign === '' ? micros : -micros);
 }
@@ -62,11 +62,11 @@ export function microsOf(text: string): string {
 /** `dormouse wallet`. */
 export const wallet: Subject = {
   name: 'wallet',
-  summary: 'What your account has and spends: balance, ledger, spend cap, limits, top-up.',
+  summary: "Your account's money: balance, ledger, spend cap, limits, top-up.",
   commands: [
     command({
       name: 'wallet show',
-      summary: 'Show the balance, what this month has cost, and how long the rest lasts.',
+      summary: "Show the balance, this month's cost, and how long the balance lasts.",
       async run({ api, json, document, terminal: { out } }) {
         const params = await ofAccount(api);
         const wallet = await done(api.GET('/v1/accounts/{accountId}/wallet', { params }));
@@ -79,8 +79,8 @@ export const wallet: Subject = {
     }),
     call({
       name: 'wallet ledger',
-      summary: 'List what moved the money, newest first.',
-      options: { last: { type: 'string', short: 'n', value: 'n', help: 'How many entries (20).' } },
+      summary: 'List the ledger, newest first.',
+      options: { last: { type: 'string', short: 'n', value: 'n', help: 'Number of entries (default 20).' } },
       async call({ api }, _, { last = '20' }) {
         if (!/^\d{1,4}$/.test(last)) throw wrongUsage('--last must be a whole number.');
         const params = { ...(await ofAccount(api)), query: { limit: Number(last) } };
@@ -95,14 +95,16 @@ export const wallet: Subject = {
           serverId,
           note,
         ]);
-        return listing(terminal.out, ['WHEN', 'WHAT', 'AMOUNT', 'SERVER', 'NOTE'], rows, 'No money has moved yet.');
+        return listing(terminal.out, ['WHEN', 'WHAT', 'AMOUNT', 'SERVER', 'NOTE'], rows, 'The ledger is empty.');
       },
     }),
     call({
       name: 'wallet cap',
-      summary: 'Set what may be spent in a month, in US dollars; 0: no cap.',
+      summary: 'Set a monthly spend cap in US dollars; 0: no cap.',
       args: ['usd'],
-      options: { stop: { type: 'boolean', help: 'Then let servers go to sleep; else only a letter is sent.' } },
+      options: {
+        stop: { type: 'boolean', help: 'Put servers to sleep at the cap. Otherwise, only an e-mail is sent.' },
+      },
       async call({ api }, [usd = ''], { stop = false }) {
         const body = { monthlyMicros: microsOf(usd), action: stop ? ('stop' as const) : ('notify' as const) };
         return api.POST('/v1/accounts/{accountId}/spend-cap', { params: await ofAccount(api), body });
@@ -112,23 +114,23 @@ export const wallet: Subject = {
     }),
     call({
       name: 'wallet limits',
-      summary: 'Show how much memory your servers may have together.',
+      summary: 'Show the memory limit of all your servers together.',
       call: async ({ api }) => api.GET('/v1/accounts/{accountId}/limits', { params: await ofAccount(api) }),
       shape: { maxRamMb: 0 },
-      show: ({ maxRamMb }) => [`Your servers may have ${memory(maxRamMb)} of memory together.`],
+      show: ({ maxRamMb }) => [`Your servers can have ${memory(maxRamMb)} of memory together.`],
     }),
     call({
       name: 'wallet top-up',
-      summary: 'Get the address of a page on which to pay so many whole US dollars.',
+      summary: 'Get a link to a payment page, for whole US dollars.',
       args: ['usd'],
       async call({ api }, [usd = '']) {
-        if (!/^\d{1,4}$/.test(usd)) throw wrongUsage('An amount to pay is in whole US dollars, like 5.');
+        if (!/^\d{1,4}$/.test(usd)) throw wrongUsage('A payment is in whole US dollars, such as 5.');
         const body = { amountUsd: Number(usd) };
         return api.POST('/v1/accounts/{accountId}/checkout-link', { params: await ofAccount(api), body });
       },
       shape: { checkoutUrl: '' },
       show: ({ checkoutUrl }, { context: { terminal } }) => [
-        'Pay on this page in a browser; the wallet then has it, without more to do:',
+        'Pay on this page in a browser. The balance is updated after the payment:',
         '',
         `  ${terminal.out.style('bold', checkoutUrl)}`,
       ],
@@ -148,11 +150,11 @@ const SESSION = {
 /** `dormouse usage`. */
 export const usage = call({
   name: 'usage',
-  summary: 'The bill of a server: when it was awake, who woke it, and what that cost.',
+  summary: "Show a server's bill: when it was awake, who woke it, and the cost.",
   args: ['id'],
   options: {
-    from: { type: 'string', value: 'day', help: 'From when: 2026-11-01, or 7d ago as 7d (30 days).' },
-    to: { type: 'string', value: 'day', help: 'Until when (now).' },
+    from: { type: 'string', value: 'day', help: 'Start: 2026-11-01, or 7d for seven days ago (default: 30 days ago).' },
+    to: { type: 'string', value: 'day', help: 'End (default: now).' },
   },
   call({ api }, [id], { from, to }) {
     const now = Date.now();
@@ -172,11 +174,11 @@ export const usage = call({
       money(amountMicros),
       ending === '' ? 'awake now' : words(ending),
     ]);
-    const none = `${id} was not awake in that time.`;
+    const none = `${id} was not awake in this period.`;
     return [
       ...listing(terminal.out, ['WOKEN', 'BY', 'AWAKE', 'MEMORY', 'COST', 'ENDED'], rows, none),
       '',
-      `Together ${money(amountMicros)} for ${Number(gbHours.toFixed(2))} GB hours. The next hour awake costs ${money(hourMicros)}.`,
+      `Total: ${money(amountMicros)} for ${Number(gbHours.toFixed(2))} GB hours. The next hour awake costs ${money(hourMicros)}.`,
     ];
   },
 });

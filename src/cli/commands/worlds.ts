@@ -13,15 +13,15 @@ function list({ worlds }: typeof WORLDS, out: Output): string[] {
   const rows = worlds.map(({ name, active, loaded, sizeBytes }) => [
     name,
     size(sizeBytes),
-    loaded ? 'played now' : active ? (sizeBytes === '0' ? 'made by the next start' : 'of the next start') : '',
+    loaded ? 'played now' : active ? (sizeBytes === '0' ? 'created at the next start' : 'from the next start') : '',
   ]);
-  return listing(out, ['WORLD', 'SIZE', ''], rows, 'No worlds yet: the first start makes one.');
+  return listing(out, ['WORLD', 'SIZE', ''], rows, 'No worlds yet: the first start creates one.');
 }
 
 /** `dormouse worlds`. */
 export const worlds: Subject = {
   name: 'worlds',
-  summary: "A server's worlds: which one is played, and how to begin anew.",
+  summary: "A server's worlds: list, choose, delete, reset.",
   commands: [
     call({
       name: 'worlds list',
@@ -33,29 +33,29 @@ export const worlds: Subject = {
     }),
     call({
       name: 'worlds use',
-      summary: 'Choose the world of the next start. A name that is not there yet becomes a new world.',
+      summary: 'Choose the world of the next start. A new name creates a new world.',
       args: ['id', 'world'],
       call: ({ api }, [id, name = '']) => api.POST('/v1/servers/{id}/worlds:setActive', { ...on(id), body: { name } }),
       shape: WORLDS,
-      show: (_, { args: [id, name] }) => [`${id} plays ${name} from its next start on.`],
+      show: (_, { args: [id, name] }) => [`${id} uses ${name} from its next start on.`],
     }),
     call({
       name: 'worlds delete',
-      summary: 'Delete a world with its nether and end, for good.',
+      summary: 'Permanently delete a world with its nether and end.',
       args: ['id', 'world'],
-      warning: ([id, name]) => `This deletes the world ${name} of ${id} with its nether and end, for good.`,
+      warning: ([id, name]) => `This permanently deletes the world ${name} of ${id} with its nether and end.`,
       call: ({ slow }, [id, name = '']) => slow.POST('/v1/servers/{id}/worlds:delete', { ...on(id), body: { name } }),
       shape: WORLDS,
       show: ({ worlds }, { args: [id, name] }) => [`Deleted ${name}. ${id} has ${some(worlds.length, 'world')} left.`],
     }),
     call({
       name: 'worlds reset',
-      summary: 'Replace the active world by a new one, after a backup. Stops a running server and starts it again.',
+      summary: 'Back up the server, then replace the active world with a new one. Restarts a running server.',
       args: ['id'],
-      warning: ([id]) => `This removes the world that ${id} plays. A backup of the server is made first.`,
+      warning: ([id]) => `This removes the active world of ${id}, after a backup of the server.`,
       call: ({ slow }, [id]) => slow.POST('/v1/servers/{id}/worlds:reset', { ...on(id), body: {} }),
       shape: WORLDS,
-      show: (_, { args: [id] }) => [`The next start of ${id} makes its world anew. See: ${DORMOUSE} backups ${id}`],
+      show: (_, { args: [id] }) => [`The next start of ${id} creates a new world. See: ${DORMOUSE} backups ${id}`],
     }),
   ],
 };

@@ -22,7 +22,7 @@ export async function listRuns(context: Context, id: string): Promise<void> {
   const now = Date.now();
   const rows = entries.map((entry) => [oneLine(runOf(entry)), size(entry.size), relative(entry.modifiedAt, now)]);
   const { out } = terminal;
-  for (const line of listing(out, ['RUN', 'SIZE', 'LAST LINE'], rows, `${id} has kept no logs of runs.`))
+  for (const line of listing(out, ['RUN', 'SIZE', 'LAST LINE'], rows, `${id} has no logs of earlier runs.`))
     out.line(line);
 }
 
@@ -33,7 +33,7 @@ export async function printRun(context: Context, id: string, run: string): Promi
   const entry = entries.find((each) => runOf(each) === run || each.name === run);
   if (!entry) {
     const maybe = didYouMean(nearest(run, entries.map(runOf)));
-    const said = [`${id} has no log of a run ${run}.`, maybe, `See: ${DORMOUSE} logs ${id} --runs`];
+    const said = [`${id} has no log of the run ${run}.`, maybe, `See: ${DORMOUSE} logs ${id} --runs`];
     throw failed('NO_SUCH_RUN', said.filter((each) => each !== '').join(' '));
   }
   for await (const line of linesOf(entry.name, bytesOf(context, id, `${FOLDER}/${entry.name}`)))
@@ -59,7 +59,7 @@ async function* linesOf(name: string, chunks: AsyncIterable<Uint8Array>): AsyncG
     }
   } catch (error) {
     if (!(error as NodeJS.ErrnoException).code?.startsWith('Z_')) throw error;
-    throw failed('DAMAGED_LOG', `${FOLDER}/${name} is no whole packed log.`);
+    throw failed('DAMAGED_LOG', `${FOLDER}/${name} is incomplete or not compressed.`);
   } finally {
     packed.destroy();
   }

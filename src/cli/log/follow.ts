@@ -50,7 +50,7 @@ async function* streamLog(follow: Follow, first: AsyncGenerator<string>): AsyncG
       }
     } catch (error) {
       if (!isTransient(error)) throw error;
-      note('The connection was lost; trying again.');
+      note('Connection lost. Retrying.');
     }
     await delay(retryMs, undefined, { signal });
     retryMs = Math.min(MOST_RETRY_MS, retryMs * 2);
@@ -66,7 +66,7 @@ async function again(follow: Follow, tail: Tail): Promise<AsyncGenerator<string>
     try {
       const stream = await open(follow, tail.isEmpty ? follow.tail : MAX_TAIL);
       if (stream) return stream;
-      throw unreachable('The service offers no log stream any more. Try again.');
+      throw unreachable('The service closed the log stream. Try again.');
     } catch (error) {
       if (!isTransient(error)) throw error;
     }
@@ -118,13 +118,13 @@ async function* pollLog(follow: Follow): AsyncGenerator<string> {
       retryMs = missing ? ASLEEP_POLL_MS : POLL_MS;
     } catch (error) {
       if (!isTransient(error)) throw error;
-      if (retryMs === POLL_MS) note('The connection was lost; trying again.');
+      if (retryMs === POLL_MS) note('Connection lost. Retrying.');
       retryMs = Math.min(MOST_RETRY_MS, retryMs * 2);
     }
   }
 }
 
-function asleepNote({ id, asleep = `${id} sleeps; its log goes on when it wakes.` }: Follow): string {
+function asleepNote({ id, asleep = `${id} is asleep. Its log continues when it wakes.` }: Follow): string {
   return asleep;
 }
 

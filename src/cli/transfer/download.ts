@@ -27,7 +27,7 @@ export type Get = (headers: Record<string, string>) => Promise<Answer<ReadableSt
 export async function download(context: Context, file: string, mayReplace: boolean, get: Get): Promise<Saved> {
   const part = `${file}.part`;
   if (!mayReplace && (await exists(file))) {
-    throw failed('FILE_EXISTS', `${file} is there already. Name another, or replace it with --force.`);
+    throw failed('FILE_EXISTS', `${file} already exists. Choose another name, or replace it with --force.`);
   }
   const handle = await openLocal(part);
   try {
@@ -78,7 +78,7 @@ async function fill(context: Context, handle: FileHandle, name: string, get: Get
     if (!response.ok) throw refusal(error, response);
     const start = /^bytes (\d+)-/.exec(response.headers.get('content-range') ?? '')?.[1];
     if (response.status === 206 && Number(start) !== bytes) {
-      throw failed('WRONG_PART', 'The service sent another part of the file than was asked for. Download it again.');
+      throw failed('WRONG_PART', 'The service sent the wrong part of the file. Download it again.');
     }
     if (response.status !== 206) {
       bytes = 0;
@@ -108,5 +108,5 @@ async function check(file: string, digest: string): Promise<boolean> {
   const hash = createHash('sha256');
   for await (const chunk of createReadStream(file) as AsyncIterable<Buffer>) hash.update(chunk);
   if (hash.digest('base64') === digest) return true;
-  throw failed('WRONG_SUM', 'What came has another sum than the service said. Nothing was kept: download it again.');
+  throw failed('WRONG_SUM', 'The checksum does not match, so nothing was saved. Download it again.');
 }

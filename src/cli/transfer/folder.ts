@@ -80,7 +80,7 @@ export async function downloadFolder(
   return saved;
 
   async function below(path: string, folder: string, depth: number): Promise<void> {
-    if (depth > MOST_DEPTH) throw wrongUsage(`${path} is too deep a folder.`);
+    if (depth > MOST_DEPTH) throw wrongUsage(`${path} is nested too deeply.`);
     await mkdir(folder, { recursive: true });
     for (const { name, isDir } of await listed(context, id, path)) {
       const [from, to] = [posix.join(path, name), join(folder, harmless(name))];
@@ -107,5 +107,5 @@ const GONE: ReadonlySet<string> = new Set(['PATH_NOT_FOUND', 'PATH_IS_LINK', 'NO
 /** Returns the name. Throws if it leads out of the folder (`..`, `a/b`). */
 function harmless(name: string): string {
   if (name !== '' && name !== '.' && name !== '..' && !/[/\\\0]/.test(name)) return name;
-  throw failed('STRANGE_NAME', `The server has a file of a name that cannot be saved here: ${JSON.stringify(name)}.`);
+  throw failed('STRANGE_NAME', `A file name on the server cannot be saved here: ${JSON.stringify(name)}.`);
 }

@@ -73,7 +73,7 @@ async function sendOnce(
 function explained(error: unknown, path: string): unknown {
   if (!(error instanceof CommandError)) return error;
   if (reasonOf(error) !== 'PATH_EXISTS') return error;
-  return failed('FILE_EXISTS', `${path} is on the server already. Replace it with --force.`);
+  return failed('FILE_EXISTS', `${path} already exists on the server. Replace it with --force.`);
 }
 
 /** Shows the progress of several files on a redrawn line. */
