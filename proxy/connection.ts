@@ -58,7 +58,7 @@ export async function serve(socket: Socket, context: Context, connections: Set<C
   }
 }
 
-/** Reports whether a server has this address; from then on the connection may send a forwarded handshake. */
+/** Reports whether a server has this address. If so, the connection may send a forwarded handshake. */
 function isServed(serverAddress: string, connection: ClientConnection, { routes }: Context): boolean {
   const isKnown = routes.lookup(lookupKey(serverAddress)) !== undefined;
   if (isKnown) connection.acceptForwarded();

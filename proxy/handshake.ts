@@ -90,9 +90,8 @@ export function readOpening(
 /** Returns the server address in the first bytes of a handshake, up to the NUL that forwarded data follows. */
 function addressAtStart(bytes: Buffer, offset: number): string {
   const reader = new FrameReader(bytes.subarray(offset, FRAME_LIMIT.handshake));
-  reader.varInt();
-  reader.varInt();
-  reader.varInt();
+  // Packet id, protocol version and the length of the address.
+  for (let field = 0; field < 3; field++) reader.varInt();
   const text = reader.bytes(reader.remaining).toString('utf8');
   const end = text.indexOf('\0');
   if (end < 0) throw new ProtocolError('long handshake without forwarded data');

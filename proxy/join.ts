@@ -11,6 +11,9 @@ import { verify } from './verify.ts';
 import type { ClientConnection } from './client-connection.ts';
 import { isForWaitingRoom, waitInRoom } from './waiting/wait.ts';
 
+/** Names of Minecraft accounts. */
+const ACCOUNT_NAME = /^[A-Za-z0-9_]{1,16}$/;
+
 /**
  * Serves a login for the server named by `host`: wakes it if necessary, holds the player until it is ready, and joins
  * client and game with the client's own bytes. Kicks players who cannot join, with a reason. Rejects with PeerGone or
@@ -72,9 +75,6 @@ export async function join(
 function cannotPlay({ state, protocol: only }: Route, protocol: number): boolean {
   return state !== 'running' && only !== null && only !== protocol;
 }
-
-/** Names of Minecraft accounts. */
-const ACCOUNT_NAME = /^[A-Za-z0-9_]{1,16}$/;
 
 /** Finds the game and connects to it. Repeats up to `handOvers` times, because the state may change in between. */
 async function handOver(

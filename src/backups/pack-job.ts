@@ -43,7 +43,10 @@ export const packTree = job(
     const hash = createHash('sha256');
     let [sizeBytes, treeBytes] = [0, 0];
     let [links, firstLink] = [0, ''];
-    const onLink = (path: string): void => void (links++ === 0 && (firstLink = path));
+    const onLink = (path: string): void => {
+      firstLink ||= path;
+      links += 1;
+    };
     const tar = tarOf(hasTree ? readTree(TREE, onLink) : [], (bytes) => (treeBytes += bytes));
     async function* counted(): AsyncGenerator<Buffer> {
       for await (const chunk of compressed(tar)) {

@@ -130,7 +130,7 @@ export function createBackupRun(options: BackupRunOptions): (row: BackupRow, sig
           const finished = await archive(moved.signal, now.context.bakedAt !== null);
           await at('archived');
           moved.signal.throwIfAborted();
-          return { ...finished, note: [note, finished.note].filter((each) => each !== '').join(' ') };
+          return { ...finished, note: `${note} ${finished.note}`.trim() };
         } finally {
           unobserve();
           if (now.state === 'running') await again(serverId);

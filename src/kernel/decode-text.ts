@@ -1,16 +1,22 @@
-const UTF_8 = new TextDecoder('utf-8', { fatal: true });
+import { isUtf8 } from 'node:buffer';
+
+/** How the text of a file is encoded. `latin1` is ISO 8859-1, in which games before 1.20 write. */
+export type Encoding = 'utf-8' | 'utf-16le' | 'utf-16be' | 'latin1';
 
 /**
- * The text of a file that a person or an old game wrote. A byte order mark decides the encoding and is not part of the text;
- * without one the bytes are UTF-8 if they are valid UTF-8, else ISO 8859-1, in which games before 1.20 write. Never throws.
+ * Returns the encoding of a file that a person or an old game wrote. A byte order mark of UTF-16 decides; without one
+ * the bytes are UTF-8 if they are valid UTF-8, else ISO 8859-1.
  */
+export function encodingOf(bytes: Uint8Array): Encoding {
+  if (isUtf16(bytes)) return bytes[0] === 0xff ? 'utf-16le' : 'utf-16be';
+  return isUtf8(bytes) ? 'utf-8' : 'latin1';
+}
+
+/** Decodes a text by `encodingOf`, without its byte order mark. Never throws. */
 export function decodeText(bytes: Uint8Array): string {
-  if (isUtf16(bytes)) return new TextDecoder(bytes[0] === 0xff ? 'utf-16le' : 'utf-16be').decode(bytes);
-  try {
-    return UTF_8.decode(bytes);
-  } catch {
-    return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('latin1').replace(/^ï»¿/, '');
-  }
+  const encoding = encodingOf(bytes);
+  if (encoding !== 'latin1') return new TextDecoder(encoding).decode(bytes);
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('latin1').replace(/^ï»¿/, '');
 }
 
 /** Whether a text begins with a byte order mark of UTF-16, as some Windows programs write. Games cannot read it. */

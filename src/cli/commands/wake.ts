@@ -16,7 +16,7 @@ const WHO: Record<string, string> = {
   known: 'players on the whitelist, operators, and players who have joined before',
   whitelist: 'players on the whitelist',
   verified: 'players with a verified Minecraft account',
-  nobody: 'no one',
+  nobody: 'players cannot wake it',
 };
 
 function modeOf(text: string): (typeof MODES)[number] {

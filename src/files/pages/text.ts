@@ -1,6 +1,5 @@
-import { isUtf8 } from 'node:buffer';
 import type { ReplyOf } from '../../http/calls.ts';
-import { isUtf16 } from '../../kernel/decode-text.ts';
+import { type Encoding, encodingOf, isUtf16 } from '../../kernel/decode-text.ts';
 import { StatusError } from '../../kernel/status.ts';
 
 /** A text to edit. `version` is `none` for a new file. The text has LF line ends; `ends` are those of the file. */
@@ -8,8 +7,8 @@ export interface Text {
   text: string;
   version: string;
   ends: 'lf' | 'crlf';
-  /** Old games write ISO 8859-1, some Windows programs UTF-16. A byte order mark is part of the text, as U+FEFF. */
-  encoding: 'utf-8' | 'utf-16le' | 'utf-16be' | 'latin1';
+  /** A byte order mark is part of the text, as U+FEFF. */
+  encoding: Encoding;
 }
 
 /** A file opened for editing, or the reason why it cannot be. */
@@ -47,12 +46,7 @@ export function contentOf(text: string, { ends, encoding }: Record<'ends' | 'enc
   throw new StatusError('INVALID_ARGUMENT', 'NOT_IN_ENCODING', sentence);
 }
 
-function encodingOf(bytes: Buffer): Text['encoding'] {
-  if (isUtf16(bytes)) return bytes[0] === 0xff ? 'utf-16le' : 'utf-16be';
-  return isUtf8(bytes) ? 'utf-8' : 'latin1';
-}
-
-function decode(bytes: Buffer, encoding: Text['encoding']): string | undefined {
+function decode(bytes: Buffer, encoding: Encoding): string | undefined {
   // The decoder's `latin1` is Windows-1252, which lacks five bytes.
   if (encoding === 'latin1') return bytes.toString('latin1');
   try {
