@@ -202,7 +202,9 @@ test('a text keeps its encoding: ISO 8859-1, UTF-16, and a byte order mark of UT
   const refused = await it.send('edit/save', { ...formOf(text), content: 'łódź' }, 'latin.txt');
   t.is(refused.status, 400);
   const page = await refused.text();
-  t.regex(page, /role="alert">This file is in ISO 8859-1, which has no “ł”/);
+  t.regex(page, /role="alert">This file is in ISO 8859-1, which has no “ł”\. Write it as \\u0142,/);
+  const emoji = await (await it.send('edit/save', { ...formOf(text), content: '😀' }, 'latin.txt')).text();
+  t.regex(emoji, /no “😀”\. Write it as \\ud83d\\ude00,/);
   t.regex(page, /łódź<\/textarea>/);
   it.put('odd.txt', Buffer.from([0xff, 0xfe, 0x00, 0xd8]));
   t.regex((await it.get(`${AT}/edit?path=odd.txt`)).text, /This is not a text file/);

@@ -42,7 +42,9 @@ export function contentOf(text: string, { ends, encoding }: Record<'ends' | 'enc
   if (encoding !== 'latin1') return Buffer.from(whole);
   const foreign = /[^\0-\u00ff]/u.exec(whole)?.[0];
   if (foreign === undefined) return Buffer.from(whole, 'latin1');
-  const sentence = `This file is in ISO 8859-1, which has no “${foreign}”. Write it as an escape (\\u0142), or leave it out.`;
+  const units = foreign.split('').map((unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`);
+  const escaped = units.join('');
+  const sentence = `This file is in ISO 8859-1, which has no “${foreign}”. Write it as ${escaped}, or leave it out.`;
   throw new StatusError('INVALID_ARGUMENT', 'NOT_IN_ENCODING', sentence);
 }
 
