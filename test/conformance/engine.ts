@@ -7,6 +7,7 @@ import {
   type Engine,
   EngineError,
   type EngineEvent,
+  type Exit,
   GAME_PORT,
   type Game,
   type GameSpec,
@@ -237,12 +238,17 @@ export function engineConformance(test: TestFn, name: string, makeBench: MakeBen
   holds('a game beyond its memory is ended and says why', async (t, { engine, spec, enforcesMemory }) => {
     t.pass();
     if (!enforcesMemory) return;
+    // With twenty such kills at once, Docker 20.10 announced one in twenty never or after the exit.
     const { events } = await watched(t, engine);
-    await engine.boot(spec('alpha', { outOfMemory: true }), never);
-    const game = await until(async () => ended(await engine.inspect('alpha')));
-    t.like(game.exit, { code: 137, oomKilled: true });
-    const down = await until(() => events.find(({ type }) => type === 'down'));
-    t.like(down, { game: { exit: { oomKilled: true } } });
+    let exit: Exit | null = null;
+    for (let attempt = 0; attempt < 3 && !exit?.oomKilled; attempt++) {
+      events.length = 0;
+      await engine.boot(spec('alpha', { outOfMemory: true }), never);
+      ({ exit } = (await until(() => events.find(({ type }) => type === 'down') as { game: Game } | undefined)).game);
+      t.is(exit?.code, 137);
+    }
+    t.true(exit?.oomKilled);
+    t.like(await engine.inspect('alpha'), { up: false, exit: { code: 137, oomKilled: true } });
   });
 
   holds('another instance adopts what runs', async (t, { engine, again, spec }) => {
