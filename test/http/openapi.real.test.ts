@@ -1,12 +1,11 @@
 import { execFile } from 'node:child_process';
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import test from 'ava';
 import { openapiDocument } from '../../src/http/openapi.ts';
 import { describeApi } from '../../src/reference.ts';
-import { API_TYPES, apiTypes } from '../support/api-types.ts';
 import { isHere } from '../support/needs.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
@@ -31,8 +30,4 @@ test.runIf(isHere('tools'))('a linter finds no fault in the document', async (t)
     problems.map(({ ruleId, message, location }) => `${location[0]?.pointer} ${ruleId}: ${message}`),
     [],
   );
-});
-
-test.runIf(isHere('tools'))('the types of the command line are those of the document', async (t) => {
-  t.true((await readFile(API_TYPES, 'utf8')) === (await apiTypes()), 'stale; write them anew: npm run client');
 });

@@ -1,15 +1,14 @@
-import { writeFile } from 'node:fs/promises';
+import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describeApi } from '../../src/reference.ts';
 import { openapiDocument } from '../../src/http/openapi.ts';
 
-/** Where the command line and the panel find the types of the API; `npm run client` writes it. */
-export const API_TYPES = join(import.meta.dirname, '../../src/http/api-types.ts');
-
+/** `npm run client` and `npm run check` write it. Only the compiler and editors read it. */
+const FILE = join(import.meta.dirname, '../../src/http/api-types.ts');
 const HEAD = '// Generated from the API description by `npm run client`; not to be edited.\n\n';
 
-/** The API's paths and messages as TypeScript, from the description as it is now. */
-export async function apiTypes(): Promise<string> {
+/** Returns the API's paths and messages as TypeScript, from the current description. */
+async function apiTypes(): Promise<string> {
   const { astToString, default: openapiTS } = await import('openapi-typescript');
   const document = openapiDocument({ baseUrl: 'http://localhost:8080' }, describeApi());
   // A field with a default may be left out of a request.
@@ -17,4 +16,7 @@ export async function apiTypes(): Promise<string> {
   return `${HEAD}${astToString(ast)}`;
 }
 
-if (import.meta.main) await writeFile(API_TYPES, await apiTypes());
+const types = await apiTypes();
+const previous = await readFile(FILE, 'utf8').catch(() => undefined);
+// Editors check everything again after a write.
+if (types !== previous) await writeFile(FILE, types);
