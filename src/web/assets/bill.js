@@ -1,6 +1,5 @@
 /*
- * The bill's timeline in the reader's own time. A day of UTC has other ends where its reader is: what is said of it stays, and is said
- * in their time besides.
+ * Shows the bill's times in the reader's time zone as well. Bills count days in UTC, so the text in UTC stays.
  */
 document.addEventListener('dormouse:renewed', localTitles);
 localTitles();

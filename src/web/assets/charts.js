@@ -1,8 +1,8 @@
-/* What a server needed in the last day, as charts: what the table below them says by the hour, by the minute. */
+/* Charts of what a server used in the last day, minute by minute. The table below them has the same by the hour. */
 const HEIGHT = 144;
 const DAY_SECONDS = 86_400;
 const LEAST_SECONDS = 3_600;
-/** Readings come once a minute. Where two are further apart the server slept, and nothing is drawn. */
+/** Readings come once a minute. Over a longer gap the server slept, and no line is drawn. */
 const GAP_SECONDS = 150;
 const FIGURES = {
   players: { of: (sample) => sample.players, text: (value) => `${value}`, least: 4 },
@@ -39,7 +39,7 @@ async function load() {
   if (samples.length > 0 && place.hidden) drawCharts();
 }
 
-/** A server that was not awake has nothing to draw. */
+/** A server that was not awake has no chart. */
 function drawCharts() {
   place.hidden = false;
   paint();
@@ -48,7 +48,7 @@ function drawCharts() {
   }).observe(place);
 }
 
-/** Makes all charts, in the colours of the page as they are now. */
+/** Draws all charts in the page's current colours. */
 function paint() {
   for (const { plot } of charts.splice(0)) plot.destroy();
   for (const box of place.querySelectorAll('[data-figure]')) charts.push({ box, plot: chart(box) });
@@ -101,14 +101,14 @@ function chart(box) {
   );
 }
 
-/** Which readings stand alone, as the first of a run does: no line leads to them or on, so they are drawn as points. */
+/** Returns the indexes of readings without neighbours. No line reaches them, so they are drawn as points. */
 function alone({ data }) {
   const values = data[1];
   const isThere = (n) => values[n] !== null && values[n] !== undefined;
   return [...values.keys()].filter((n) => isThere(n) && !isThere(n - 1) && !isThere(n + 1));
 }
 
-/** The last day; of a server that is younger, what there is of it, but never less than an hour. */
+/** Returns the last day, or the time since the first reading if that is shorter, but at least an hour. */
 function spanShown() {
   const now = Date.now() / 1_000;
   const first = Date.parse(samples[0]?.ts ?? '') / 1_000;

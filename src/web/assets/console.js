@@ -1,12 +1,12 @@
 /*
- * A server's log as it is printed. Lines come in bursts of thousands: they are put down once a frame, and only so many of the newest
- * are kept. What is hidden, held or looked for is decided here; how a line looks, by `log-line.js`.
+ * A server's live log. Lines arrive in bursts of thousands, so they are drawn once per frame, and only the newest are kept.
+ * This script filters, pauses and searches. `log-line.js` decides how a line looks.
  */
 const MOST_LINES = 5_000;
-/** So much of a packed log is read; the rest is for who downloads it. */
+/** Limit of a compressed log shown on the page. A download has all of it. */
 const MOST_CHARS = 8_000_000;
 const MOST_COMMANDS = 100;
-/** A stream begins with the newest lines, of which some may be here already: they come at once. */
+/** A stream begins with the newest lines, and some may be on the page already. They arrive within this time. */
 const BACKLOG_MS = 250;
 const MOST_BACKLOG = 1_000;
 
@@ -18,21 +18,21 @@ const pause = document.querySelector('[data-pause]');
 const newest = document.querySelector('[data-newest]');
 const count = document.querySelector('[data-count]');
 
-/** The newest lines that came, by which those of the next stream are known that are here already. */
+/** The newest lines received. They identify lines that the next stream repeats. */
 let seen = [];
-/** Lines that wait for the next frame, or for their reader. */
+/** Lines to draw at the next frame, or when the reader resumes. */
 let waiting = [];
-/** What a new stream begins with, until all of it has come. */
+/** The first lines of a new stream while they arrive; otherwise undefined. */
 let backlog;
 let source;
 let level = '';
 let drawing = false;
-/** A packed log is being read in place of the live one. */
+/** Whether the page shows the log of an earlier run. */
 let reading = false;
 
 follow();
 document.addEventListener('dormouse:renewed', () => {
-  // A stream of a server that has ended is over; it is asked for again once there is something to hear.
+  // The stream ended with the game. It is opened again when the server prints again.
   if (!source && document.querySelector('[data-live="console"]')?.dataset.prints === 'true') follow();
 });
 
@@ -46,7 +46,7 @@ function follow() {
   });
   source.addEventListener('message', ({ data }) => (backlog ? backlog.push(data) : add([data])));
   source.addEventListener('error', () => {
-    // A browser would ask again every few seconds, for a server that sleeps too.
+    // A browser would reconnect every few seconds, even while the server sleeps.
     source.close();
     source = undefined;
     takeBacklog();
@@ -68,7 +68,7 @@ function noneSaid() {
   return none;
 }
 
-/** How many of the lines that come are those that stand last already. */
+/** Returns how many of the first lines in `coming` are the last ones in `here`. */
 function overlap(here, coming) {
   for (let length = Math.min(here.length, coming.length); length > 0; length -= 1) {
     const from = here.length - length;
@@ -79,13 +79,13 @@ function overlap(here, coming) {
   return 0;
 }
 
-/** At the newest line, and nobody wants it to stand still. */
+/** Whether the log is at its end and not paused. */
 function isFollowed() {
   return pause.ariaPressed !== 'true' && Math.abs(box.scrollTop) < 8;
 }
 
 function add(lines) {
-  // Not `push(...lines)`: there may be more than a call takes.
+  // Not `push(...lines)`: there may be more lines than a call can take arguments.
   waiting = waiting.concat(lines).slice(-MOST_LINES);
   seen = seen.concat(lines).slice(-MOST_BACKLOG);
   drawSoon();
@@ -108,7 +108,7 @@ function draw() {
   put(...lines.map(lineOf));
 }
 
-/** Puts lines behind those that are here, of which the oldest make room. */
+/** Appends lines and removes the oldest beyond the limit. */
 function put(...fresh) {
   list.querySelector('.none')?.remove();
   const surplus = list.childElementCount + fresh.length - MOST_LINES;
@@ -146,7 +146,7 @@ function sift() {
   tell();
 }
 
-/** How many lines are shown, or wait to be. */
+/** Updates the number of lines shown and held. */
 function tell() {
   const held = waiting.length;
   newest.hidden = isFollowed() || reading;
@@ -257,7 +257,7 @@ if (form) {
   try {
     history = JSON.parse(sessionStorage.getItem(key) ?? '[]');
   } catch {
-    // Kept by something else, or not to be kept: it begins anew.
+    // The stored history is damaged or storage is blocked: start with an empty one.
   }
   at = history.length;
   form.addEventListener('submit', (event) => {
@@ -304,7 +304,7 @@ async function run() {
   }
 }
 
-/** What is no line of the log stands between its lines, and goes with them. */
+/** Appends text that is not part of the log, such as the reply to a command. */
 function print(text, look) {
   put(paragraph(text, look));
 }
@@ -321,6 +321,6 @@ function remember(command) {
   try {
     sessionStorage.setItem(key, JSON.stringify(history));
   } catch {
-    // For as long as the page is open.
+    // Storage is blocked: the history lasts until the page closes.
   }
 }

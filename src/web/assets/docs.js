@@ -1,6 +1,6 @@
 /*
- * Searching and trying out on the API's page. A key lives in its field alone: it is sent to this service, without any cookie,
- * and kept nowhere. What comes back is only ever shown as text.
+ * Search and trial calls on the API's page. The key stays in its field, is sent to this service only, without cookies, and is
+ * never stored. Replies are shown as text.
  */
 const find = document.querySelector('#find');
 const key = document.querySelector('#key');
@@ -8,7 +8,7 @@ const found = document.querySelector('[data-found]');
 const operations = [...document.querySelectorAll('.operation')];
 const MOST_SHOWN = 200_000;
 
-// A browser that brings fields back after a reload must not bring this one.
+// Some browsers restore fields after a reload. The key must not be restored.
 key.value = '';
 find.value = '';
 document.querySelector('[data-tools]').hidden = false;
@@ -126,7 +126,7 @@ function headersOf(access, fields, type) {
   return headers;
 }
 
-/** As it comes, since a stream of events has no end; indented once it is whole JSON. */
+/** Shows a reply as it arrives, since a stream of events has no end. Complete JSON is then indented. */
 async function show(response, answer) {
   const type = response.headers.get('content-type') ?? '';
   if (!/json|text|xml/.test(type)) {

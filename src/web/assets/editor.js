@@ -1,9 +1,9 @@
 /*
- * The editor of a text: the same text in colours lies behind it, unless it is too long for that, and saving leaves the page as it is.
- * The tabulator goes on to the next field, as everywhere.
+ * The text editor. A coloured copy of the text lies behind the field, unless the text is too long. Saving keeps the page open.
+ * Tab moves to the next field, as on every page.
  */
 const MOST_COLOURED = 200_000;
-/** What is coloured at each key; longer texts once their writer pauses. */
+/** Texts up to this length are coloured at each key, longer ones at a pause. */
 const AT_ONCE = 20_000;
 const PAUSE_MS = 200;
 
@@ -22,11 +22,11 @@ document.addEventListener('keydown', (event) => {
   event.preventDefault();
   void save();
 });
-// A browser may have put back what was typed before.
+// A browser may have restored earlier input.
 addEventListener('pageshow', () => form && changed());
 addEventListener('beforeunload', (event) => form && area.value !== saved && event.preventDefault());
 
-/** With the form as it is in the page now; there is none for what cannot be edited. */
+/** Uses the page's current form. A file that cannot be edited has none. */
 function begin() {
   form = document.querySelector('[data-editor]');
   if (!form) return;
@@ -58,13 +58,13 @@ function changed() {
 }
 
 function colour() {
-  // What stands behind the last line keeps the layer as high as the text.
+  // The last line keeps the layer as high as the field.
   layer.replaceChildren(...Prism.tokenize(area.value, language).map(nodeOf), '\n ');
   sheet.classList.add('coloured');
   follow();
 }
 
-/** Tokens become elements with text in them, never markup. */
+/** Converts a token to an element with text, never to markup. */
 function nodeOf(token) {
   if (typeof token === 'string') return document.createTextNode(token);
   const node = document.createElement('span');
@@ -103,13 +103,13 @@ async function save() {
   }
 }
 
-/** Why it could not be saved, with both texts where there are two; what was typed is part of it. */
+/** Shows the page with the reason that the file was not saved. It contains what was typed. */
 function showRefusal(page) {
   const main = page.getElementById('main');
   if (!main) throw new Error('no page of ours');
   document.getElementById('main').replaceWith(main);
   begin();
-  // It is not in the file yet.
+  // The text is not saved yet.
   saved = undefined;
   document.dispatchEvent(new CustomEvent('dormouse:renewed'));
   document.querySelector('[role=alert]')?.scrollIntoView({ block: 'nearest' });

@@ -1,11 +1,11 @@
 /*
- * Uploads: dropped anywhere on the page, or chosen, whole folders too. Few files at a time, each whole or not at all, nothing
- * replaced that somebody did not say so of.
+ * Uploads files and folders that are dropped on the page or chosen. A few files at a time, each completely or not at all. An
+ * existing file is replaced only if the user agreed.
  */
 const AT_ONCE = 2;
 const MOST_FILES = 10_000;
 const MOST_TRIES = 5;
-/** So many failures are listed. */
+/** Limit of listed failures. */
 const MOST_LISTED = 100;
 
 const card = document.querySelector('[data-upload]');
@@ -43,7 +43,7 @@ if (card) {
   addEventListener('beforeunload', (event) => going.size > 0 && event.preventDefault());
 }
 
-/* Of several buttons in a form, Enter in a field presses the one beside the field. */
+/* Enter in a field presses the button beside that field. */
 document.addEventListener('keydown', (event) => {
   if (event.key !== 'Enter' || event.isComposing || !event.target.matches('.ticked input')) return;
   event.preventDefault();
@@ -51,19 +51,19 @@ document.addEventListener('keydown', (event) => {
 });
 
 async function dropped({ items, files }) {
-  // They must be taken before anything is waited for.
+  // The browser empties `items` at the first await.
   const entries = [...items].map((item) => item.webkitGetAsEntry?.()).filter(Boolean);
   const found = entries.length === 0 ? [...files].map((file) => ({ file, path: file.name })) : [];
   const unread = [];
   for (const entry of entries) await walk(entry, found, unread);
   if (found.length === 0 && going.size + queue.length === 0) begin();
   take(found);
-  // Behind `take`, which begins a new list of what went wrong.
+  // After `take`, which clears the list of failures.
   for (const each of unread) fail(each);
   if (unread.length > 0) showSoon();
 }
 
-/** All files below what was dropped. One that cannot be read keeps no other out. */
+/** Collects all files below a dropped entry. Unreadable ones are added to `unread`. */
 async function walk(entry, found, unread) {
   if (found.length > MOST_FILES) return;
   const path = entry.fullPath.replace(/^\//, '');
@@ -75,7 +75,7 @@ async function walk(entry, found, unread) {
     }
     const reader = entry.createReader();
     for (let count = 0; ;) {
-      // Gives some of them at a time.
+      // Returns a part of the entries at each call.
       const some = await new Promise((resolve, reject) => reader.readEntries(resolve, reject));
       if (some.length === 0 && count === 0) unread.push({ path, message: 'The folder is empty and was not created.' });
       if (some.length === 0) return;
@@ -171,7 +171,7 @@ function fail(item) {
   failed.push(item);
 }
 
-/** The directory as it is now, in its place; what is ticked stays. */
+/** Reloads the list of files and keeps the selection. */
 async function renew() {
   const answer = await fetch(document.querySelector('.panel').dataset.here, { headers: { accept: 'text/html' } });
   if (!answer.ok) return;
@@ -182,7 +182,7 @@ async function renew() {
   document.dispatchEvent(new CustomEvent('dormouse:renewed'));
 }
 
-/* What is shown of it. */
+/* Progress and failures. */
 
 let drawing = false;
 

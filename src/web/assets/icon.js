@@ -1,5 +1,5 @@
 /*
- * Whatever picture is chosen becomes what games want of an icon: 64 × 64 pixels, in the middle of which it is as large as may be.
+ * Converts a chosen picture to the icon format of games: 64 × 64 pixels, with the picture centred and as large as fits.
  */
 const PIXELS = 64;
 const input = document.querySelector('[data-icon]');
@@ -9,7 +9,7 @@ input.addEventListener('change', () => void scale());
 
 async function scale() {
   const [file] = input.files;
-  // What cannot be read as a picture is sent as it is, and refused with a sentence.
+  // A file that is not a picture is sent unchanged. The service refuses it with a message.
   const picture = file && (await createImageBitmap(file).catch(() => undefined));
   if (!picture || (file.type === 'image/png' && picture.width === PIXELS && picture.height === PIXELS)) return;
   const canvas = new OffscreenCanvas(PIXELS, PIXELS);

@@ -1,11 +1,11 @@
 /*
- * Keeps a page up to date. The stream says when something happened; what the page then shows is asked for as the page itself,
- * so that the server alone renders, and nothing that comes from outside is ever made into markup here. Only the parts marked
- * `data-live` are renewed, where they stand: what is being typed, chosen or read stays.
+ * Keeps a page up to date. The stream tells when something happened. The script then fetches the page itself, so only the server
+ * renders, and event data never becomes markup. Only parts marked `data-live` are replaced, in place: input, selection and
+ * scroll position stay.
  *
- * Times of `data-since` are counted on by the server's clock, which `data-now` around them tells.
+ * Times with `data-since` count on by the server's clock, which `data-now` of an enclosing element gives.
  *
- * Other scripts hear `dormouse:event` (with the event's name and data) and `dormouse:renewed`.
+ * Other scripts receive `dormouse:event` (with the event's name and data) and `dormouse:renewed`.
  */
 const REFRESH_MS = 1_000;
 const POLL_MS = 15_000;
@@ -18,13 +18,13 @@ let refreshing = false;
 let wanted = false;
 
 Idiomorph.defaults.ignoreActiveValue = true;
-// What is being filled in stays; a button that has just been pressed must say what it does now.
+// A field in use keeps its content. A pressed button gets its new text.
 document.addEventListener('focusin', ({ target }) => {
   Idiomorph.defaults.ignoreActiveValue = target.matches('input, textarea, select');
 });
-// What a script fills by itself stays as it is.
+// Elements with `data-keep` are filled by scripts and stay unchanged.
 Idiomorph.defaults.callbacks.beforeNodeMorphed = (node) => !node.dataset || !('keep' in node.dataset);
-// What somebody has opened stays open, and a form in flight busy: only this page knows of either.
+// Opened details stay open, and forms being sent stay busy: only this page knows of either.
 Idiomorph.defaults.callbacks.beforeAttributeUpdated = (name, { localName }) =>
   !(name === 'open' && localName === 'details') && !(name === 'aria-busy' && localName === 'form');
 
@@ -32,7 +32,7 @@ if (page) {
   connect();
   setInterval(refreshSoon, POLL_MS);
   document.addEventListener('visibilitychange', () => {
-    // A browser has few connections to one service, and a tab in the background needs none.
+    // Browsers limit the connections to a service, and a tab in the background needs none.
     if (document.hidden) source?.close();
     else connect();
   });
@@ -40,7 +40,7 @@ if (page) {
 document.addEventListener('dormouse:refresh', refreshSoon);
 document.addEventListener('dormouse:renewed', noteTime);
 
-/** Server time when the page's content was rendered, and the browser's own clock then. */
+/** Server time when the content was rendered, and the browser's clock at that time. */
 let renderedAt = 0;
 let renderedHere = 0;
 noteTime();
@@ -52,7 +52,7 @@ function connect() {
   source = new EventSource(page.dataset.stream);
   source.addEventListener('open', () => {
     say('Live', 'on');
-    // Whatever happened between the page and its stream.
+    // Catches up with events between the page and its stream.
     refreshSoon();
   });
   for (const name of EVENTS) {
@@ -76,7 +76,7 @@ function say(text, state) {
   }
 }
 
-/** At once where nothing was asked for lately; never more than once a second, nor two at a time. */
+/** Refreshes now, but at most once a second and never twice at the same time. */
 function refreshSoon() {
   wanted = true;
   if (!refreshing && !document.hidden) void refreshWhileWanted();
@@ -89,7 +89,7 @@ async function refreshWhileWanted() {
     try {
       await refresh();
     } catch {
-      // The stream says that the service is away, and asks again once it is back.
+      // The stream shows that the service is away, and refreshes when it is back.
     }
     await new Promise((resolve) => setTimeout(resolve, REFRESH_MS));
   }
@@ -99,7 +99,7 @@ async function refreshWhileWanted() {
 async function refresh() {
   const parts = [...document.querySelectorAll('[data-live]')];
   if (parts.length === 0) return;
-  // The answer to a form stands at the form's address, where there is no page.
+  // After a form, the browser's address is the form's, and GET finds no page there.
   const here = page?.dataset.here ?? location.href;
   const answer = await fetch(here, { headers: { accept: 'text/html' }, redirect: 'manual' });
   if (answer.type === 'opaqueredirect' || answer.status === 404) return leaveFor(here);
@@ -109,13 +109,13 @@ async function refresh() {
     const next = fresh.querySelector(`[data-live="${part.dataset.live}"]`);
     if (next && part.isConnected) Idiomorph.morph(part, next);
   }
-  // Around the parts, so not renewed with them.
+  // Encloses the parts, so it is not replaced with them.
   const told = document.querySelector('[data-now]');
   if (told) told.dataset.now = fresh.querySelector('[data-now]')?.dataset.now ?? told.dataset.now;
   document.dispatchEvent(new CustomEvent('dormouse:renewed'));
 }
 
-/** Where a page is no more, its address says why; but a form in flight leads on by itself, and would be cut off. */
+/** Opens the page's address, which says why the page is gone. A form being sent leads on by itself and must not be cut off. */
 function leaveFor(address) {
   if (!document.querySelector('form[aria-busy=true]')) location.assign(address);
 }
@@ -126,7 +126,7 @@ function noteTime() {
   countOn();
 }
 
-/** How long each thing has been what it is. The same rule as `spanText` on the server. */
+/** Updates all times. Same rule as `spanText` on the server. */
 function countOn() {
   const now = renderedAt + performance.now() - renderedHere;
   for (const time of document.querySelectorAll('time[data-since]')) {

@@ -1,11 +1,11 @@
 /*
- * How a line of a game's log is shown: in pieces of one colour each, and whether it is a warning or an error. Used by the page
- * as it is sent and by its script, so that both show the same.
+ * Splits a line of a game's log into pieces of one colour each, and finds warnings and errors. The server's page and its script
+ * both use it, so they show the same.
  */
 
-/** Escape sequences (ECMA-48 §5.4; colours are SGR, which ends in `m`), the game's own colours, and what cannot be shown. */
+/** Escape sequences (ECMA-48 §5.4; colours are SGR, which ends in `m`), the game's own colours, and unprintable characters. */
 const CODES = /(?!\t)\p{Cc}\[([\d;:]*)m|(?!\t)\p{Cc}\[[\d;:?]*[A-Za-z]|§([0-9a-fk-or])|(?!\t)\p{Cc}/giu;
-/** The 16 colours of a terminal, as they are told apart. */
+/** The 16 colours of a terminal as red, green and blue. */
 const COLOURS = [
   [0, 0, 0],
   [170, 0, 0],
@@ -24,12 +24,12 @@ const COLOURS = [
   [85, 255, 255],
   [255, 255, 255],
 ];
-/** The terminal's colour for each of the game's: `§0` to `§f`. */
+/** The terminal colour of each of the game's colours, `§0` to `§f`. */
 const OF_GAME = [0, 4, 2, 6, 1, 5, 3, 7, 8, 12, 10, 14, 9, 13, 11, 15];
 const LEVEL = /[[/ ](?:(WARN(?:ING)?)|ERROR|FATAL|SEVERE)\]/;
 const GOES_ON = /^(?:\s+at |\s+\.\.\. \d+ |\s*Caused by: |\s*Suppressed: )/;
 
-/** `[{ text, look }]`: `look` is the names of its classes, '' for none. Nothing of it is markup. */
+/** Returns `[{ text, look }]`. `look` has the names of classes, or '' for none. No part is markup. */
 export function logPieces(line) {
   const pieces = [];
   let colour;
@@ -73,7 +73,7 @@ export function logPieces(line) {
   }
 }
 
-/** A colour of 256, or of all; takes what belongs to it from the codes. */
+/** Returns the nearest terminal colour for an extended colour (256 or RGB), and removes its codes from `numbers`. */
 function longColour(numbers) {
   const kind = numbers.shift();
   if (kind === 2) return nearest(numbers.splice(0, 3));
@@ -90,7 +90,7 @@ function nearest(wanted) {
   return far.indexOf(Math.min(...far));
 }
 
-/** `warn`, `error`, or '' for neither. `before`: that of the line before, which a stack trace goes on with. */
+/** Returns `warn`, `error` or ''. A stack trace continues `before`, the level of the previous line. */
 export function logLevel(line, before) {
   const text = line.slice(0, 200);
   if (GOES_ON.test(text)) return before;

@@ -1,6 +1,6 @@
-/* What the operators' pages have beside being live (live.js): the way a machine went is lit. */
+/* Highlights a machine's last transition on the operators' pages. live.js keeps them up to date. */
 const changed = new Set();
-/** The last step of the one machine that the page is about. */
+/** The last transition of the page's machine. */
 let taken;
 
 document.addEventListener('dormouse:event', ({ detail: { data: step } }) => {
@@ -16,7 +16,7 @@ document.addEventListener('dormouse:renewed', () => {
     if (told.has(row.dataset.machine)) row.classList.add('changed');
 });
 
-/** Lights the state a machine has just entered, and the way it went, before the page is asked for again. */
+/** Highlights the state just entered and the transition that led there, before the page is refreshed. */
 function light({ fromPath, toPath }) {
   for (const state of document.querySelectorAll('[data-state]')) {
     const { state: path } = state.dataset;
@@ -24,7 +24,7 @@ function light({ fromPath, toPath }) {
   }
   for (const edge of document.querySelectorAll('[data-from]')) {
     edge.classList.toggle('lit', isIn(edge.dataset.from, toPath));
-    // What is lit is drawn over what is not.
+    // Highlighted edges are drawn on top.
     if (edge.classList.contains('lit')) edge.parentNode.append(edge);
     edge.classList.toggle('taken', isIn(edge.dataset.from, fromPath) && isIn(edge.dataset.to, toPath));
   }

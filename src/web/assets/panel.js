@@ -1,6 +1,6 @@
 /*
- * What the panel's pages have where a script may run: a form is done without a new page, times are the reader's own, an
- * address is copied by a button.
+ * Improves the panel if scripts run: forms work without a new page, times are in the reader's time zone, and a button copies
+ * an address.
  */
 document.addEventListener('submit', (event) => {
   const form = event.target;
@@ -9,7 +9,7 @@ document.addEventListener('submit', (event) => {
   void send(form, event.submitter);
 });
 
-/** Sends a form, and puts the page that it leads to in the place of this one. */
+/** Sends a form and shows the resulting page in place. */
 async function send(form, button) {
   if (form.ariaBusy === 'true') return;
   form.ariaBusy = 'true';
@@ -24,7 +24,7 @@ async function send(form, button) {
     if (!main) return location.assign(answer.url);
     document.title = fresh.title;
     form.reset();
-    // What was refused in one is open in the answer, and stays so.
+    // If the input of a confirmation was refused, it stays open with the message.
     if (!main.querySelector('.confirm[open]')) form.closest('.confirm')?.removeAttribute('open');
     Idiomorph.morph(document.getElementById('main'), main);
     document.dispatchEvent(new CustomEvent('dormouse:renewed'));
@@ -35,11 +35,11 @@ async function send(form, button) {
   } catch {
     say('No answer from the server. Your change may not have been saved.');
   }
-  // Not when another page follows: the form stays busy until that is there, so that nothing leads to a third page meanwhile.
+  // Not reached if another page follows: the form stays busy until it loads, so that a second click does nothing.
   form.ariaBusy = null;
 }
 
-// A browser may bring back a page that was left, as it was.
+// The back button may restore a page in the state in which it was left.
 addEventListener('pageshow', ({ persisted }) => {
   if (persisted) for (const form of document.querySelectorAll('form[aria-busy=true]')) form.ariaBusy = null;
 });
@@ -66,10 +66,10 @@ async function copy(button) {
 
 document.addEventListener('dormouse:renewed', improve);
 improve();
-// On a narrow screen, scrolls the tabs to the one that is shown.
+// On a narrow screen, scrolls to the current tab.
 document.querySelector('.tabs [aria-current]')?.scrollIntoView({ block: 'nearest', inline: 'center' });
 
-/** What the page as it was sent cannot know: where its reader is, and that a script runs. */
+/** Adds what the server can't know: the reader's time zone, and that scripts run. */
 function improve() {
   for (const each of document.querySelectorAll('[data-scripted]')) each.hidden = false;
   for (const each of document.querySelectorAll('[data-plain]')) each.hidden = true;

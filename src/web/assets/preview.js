@@ -1,13 +1,13 @@
 /*
- * Previews a form while somebody fills it in. Posts the form to the address of its button marked `data-preview` and replaces the
- * element of that id by the one in the answer. Without a script, people press the button.
+ * Previews a form while it is filled in. Posts the form to the address of its `data-preview` button and replaces the element of
+ * that id with the one in the reply. Without scripts, the button does the same.
  */
 const QUIET_MS = 250;
 let timer;
 let asked = 0;
 
 document.addEventListener('input', ({ target }) => preview(target.form));
-// What somebody typed before this script was loaded.
+// Input from before this script loaded.
 for (const { form, value, defaultValue } of document.querySelectorAll('form:has([data-preview]) textarea'))
   if (value !== defaultValue) preview(form);
 
@@ -24,6 +24,6 @@ async function show(form, button) {
   const answer = await fetch(button.formAction, { method: 'POST', body, headers: { accept: 'text/html' } });
   const fresh = new DOMParser().parseFromString(await answer.text(), 'text/html');
   const next = fresh.getElementById(button.dataset.preview);
-  // Answers may arrive in another order than their requests.
+  // Replies may arrive out of order.
   if (next && mine === asked) Idiomorph.morph(document.getElementById(button.dataset.preview), next);
 }

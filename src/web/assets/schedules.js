@@ -1,4 +1,4 @@
-/* Says beside a time of day in UTC which one that is for the reader. */
+/* Shows the reader's local time beside a time of day in UTC. */
 function tell() {
   for (const place of document.querySelectorAll('[data-own-time]')) {
     const [hours, minutes] = (document.getElementById(place.dataset.ownTime)?.value ?? '').split(':').map(Number);
