@@ -1,6 +1,6 @@
 import { type Answer, done } from './api.ts';
 import { type Command, type Context, type Option, type OptionValues, type Values, command } from './command.ts';
-import { failed } from './errors.ts';
+import { failedHere } from './errors.ts';
 import { firstLine } from './input.ts';
 import { type Wire, read } from './shapes.ts';
 import { oneLine } from './text.ts';
@@ -63,7 +63,7 @@ export async function confirmed(context: Context, warning: string): Promise<void
   const { terminal } = context;
   terminal.err.line(warning);
   if (await saysYes(context, 'Continue?')) return;
-  throw failed('NOT_CONFIRMED', 'Nothing was done: not confirmed. Use --yes to skip the question.');
+  throw failedHere('NOT_CONFIRMED', 'Nothing was done: not confirmed. Use --yes to skip the question.');
 }
 
 /** Reports whether the answer to a question is yes. */

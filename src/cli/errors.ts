@@ -34,6 +34,8 @@ export class CommandError extends Error {
   readonly status: WireStatus;
   /** Additional sentences for the person at the terminal. */
   readonly advice: readonly string[];
+  /** The cause is on this computer or with the person, not at the service. */
+  isLocal = false;
 
   constructor(exitCode: number, status: WireStatus, advice: readonly string[] = []) {
     super(status.message);
@@ -71,6 +73,11 @@ export function noCredentialsFile(message: string): CommandError {
 /** The request was accepted, but failed later. */
 export function failed(reason: string, message: string, metadata: Record<string, string> = {}): CommandError {
   return own(EXIT.refused, 'FAILED_PRECONDITION', reason, message, metadata);
+}
+
+/** A file of this computer or the person at the terminal prevented it. */
+export function failedHere(reason: string, message: string, metadata: Record<string, string> = {}): CommandError {
+  return Object.assign(failed(reason, message, metadata), { isLocal: true });
 }
 
 /** Ctrl-C, with a sentence about what continues in the service. */

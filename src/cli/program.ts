@@ -82,7 +82,7 @@ async function withAdvice(context: Context, command: Command, args: string[], va
     context.terminal.clear();
     const advice = await adviceFor(error, context, command, args, values);
     // Messages of other kinds name the service themselves.
-    if (error.exitCode === EXIT.refused) advice.push(`Answered by ${context.url}.`);
+    if (error.exitCode === EXIT.refused && !error.isLocal) advice.push(`Answered by ${context.url}.`);
     throw new CommandError(error.exitCode, error.status, advice);
   }
 }

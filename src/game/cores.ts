@@ -86,7 +86,6 @@ const TABLE = {
     about: 'Paper, tuned for many players.',
     first: '1.17',
     folders: () => [plugins(...PAPER)],
-    runs1165OnJava16: true,
     tickCommands: ['tps', 'mspt'],
   },
   leaf: {

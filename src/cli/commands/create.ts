@@ -3,7 +3,7 @@ import { UNLISTED, softwareOf } from './versions.ts';
 import { type Api, done } from '../api.ts';
 import { DORMOUSE } from '../called.ts';
 import { type Command, command } from '../command.ts';
-import { failed } from '../errors.ts';
+import { failedHere } from '../errors.ts';
 import { memory, software } from '../format.ts';
 import { firstLine } from '../input.ts';
 import { SERVER, read } from '../shapes.ts';
@@ -105,7 +105,7 @@ export const deleteServer: Command = command({
       const answer = await firstLine(input, signal);
       if (!input.isTTY) terminal.err.line('');
       if (answer.trim() !== id)
-        throw failed('NOT_CONFIRMED', 'Nothing was deleted: the id did not match.', { server: id });
+        throw failedHere('NOT_CONFIRMED', 'Nothing was deleted: the id did not match.', { server: id });
     }
     const reply = await done(api.DELETE('/v1/servers/{id}', { params: { path: { id } } }));
     if (json) return document(reply);

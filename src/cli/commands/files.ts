@@ -3,7 +3,7 @@ import { call, on } from '../call.ts';
 import { DORMOUSE } from '../called.ts';
 import { type Subject, command } from '../command.ts';
 import { bytesOf, contentOf, downloadFolder, ENTRY, isDirectory, listed } from '../transfer/folder.ts';
-import { failed } from '../errors.ts';
+import { failed, failedHere } from '../errors.ts';
 import { relative, size, some } from '../format.ts';
 import { listing } from '../table.ts';
 import { oneLine, printable } from '../text.ts';
@@ -85,7 +85,7 @@ const put = command({
   async run(context, [id = '', ...here], { to = '', force = false }) {
     const { json, document, terminal } = context;
     const files = await filesAt(here, posix.normalize(`/${to}`).slice(1));
-    if (files.length === 0) throw failed('NOTHING_TO_SEND', 'There are no files to upload.');
+    if (files.length === 0) throw failedHere('NOTHING_TO_SEND', 'There are no files to upload.');
     const showing = counted(context, files);
     for (const [index, file] of files.entries()) {
       showing(index);

@@ -4,7 +4,7 @@ import { type FileHandle, open, rename, rm, stat } from 'node:fs/promises';
 import { basename } from 'node:path';
 import { type Answer, refusal } from '../api.ts';
 import type { Context } from '../command.ts';
-import { failed } from '../errors.ts';
+import { failed, failedHere } from '../errors.ts';
 import { size } from '../format.ts';
 import { FILE, chunksOf } from '../http.ts';
 import { retried } from '../retry.ts';
@@ -27,7 +27,7 @@ export type Get = (headers: Record<string, string>) => Promise<Answer<ReadableSt
 export async function download(context: Context, file: string, mayReplace: boolean, get: Get): Promise<Saved> {
   const part = `${file}.part`;
   if (!mayReplace && (await exists(file))) {
-    throw failed('FILE_EXISTS', `${file} already exists. Choose another name, or replace it with --force.`);
+    throw failedHere('FILE_EXISTS', `${file} already exists. Choose another name, or replace it with --force.`);
   }
   const handle = await openLocal(part);
   try {
@@ -54,7 +54,7 @@ async function openLocal(path: string): Promise<FileHandle> {
 /** Converts an error of a local path to a CommandError. */
 export function localError(error: unknown, path: string): Error {
   const { code } = error as NodeJS.ErrnoException;
-  return code === undefined ? (error as Error) : failed('LOCAL_FILE', `${path} cannot be used here (${code}).`);
+  return code === undefined ? (error as Error) : failedHere('LOCAL_FILE', `${path} cannot be used here (${code}).`);
 }
 
 /** Reports whether a local path exists. */

@@ -3,7 +3,7 @@ import { join, posix } from 'node:path';
 import { done, refusal } from '../api.ts';
 import { DORMOUSE } from '../called.ts';
 import type { Context } from '../command.ts';
-import { CommandError, failed, wrongUsage } from '../errors.ts';
+import { CommandError, failed, wrongUsage, failedHere } from '../errors.ts';
 import { FILE, chunksOf } from '../http.ts';
 import { reasonOf } from '../report.ts';
 import { retried } from '../retry.ts';
@@ -107,5 +107,5 @@ const GONE: ReadonlySet<string> = new Set(['PATH_NOT_FOUND', 'PATH_IS_LINK', 'NO
 /** Returns the name. Throws if it leads out of the folder (`..`, `a/b`). */
 function harmless(name: string): string {
   if (name !== '' && name !== '.' && name !== '..' && !/[/\\\0]/.test(name)) return name;
-  throw failed('STRANGE_NAME', `A file name on the server cannot be saved here: ${JSON.stringify(name)}.`);
+  throw failedHere('STRANGE_NAME', `A file name on the server cannot be saved here: ${JSON.stringify(name)}.`);
 }
