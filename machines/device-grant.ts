@@ -157,7 +157,7 @@ export const deviceGrantMachine = setup({
  * redeeming one was concurrent with it and does not qualify.
  */
 export function mayAskAgain(
-  { redeemedAt }: Pick<GrantContext, 'redeemedAt'>,
+  { redeemedAt }: GrantContext,
   { at, admitted, lost }: Pick<Extract<GrantEvent, { type: 'POLL' }>, 'at' | 'admitted' | 'lost'>,
 ): boolean {
   const sinceMs = redeemedAt === null ? 0 : at - redeemedAt;

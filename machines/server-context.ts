@@ -175,7 +175,7 @@ export function sampled(context: ServerContext, reading: Reading) {
  * Returns the start of the game's silence; null if it answers. The last known value stays if the game cannot be asked.
  * A continuing silence keeps its start, across restarts too.
  */
-export function silentSince(live: Pick<Live, 'silentSince'>, { at, silentMs }: Reading): number | null {
+export function silentSince(live: Live, { at, silentMs }: Reading): number | null {
   if (silentMs === undefined) return live.silentSince ?? null;
   return silentMs === null ? null : Math.min(live.silentSince ?? Infinity, at - silentMs);
 }

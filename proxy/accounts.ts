@@ -14,7 +14,7 @@ export interface ServerKey {
 export interface AccountsOptions {
   /** Default: Mojang's. */
   url: string | undefined;
-  timings: Pick<Timings, 'verifyMs' | 'verifiedMs'>;
+  timings: Timings;
   /** Monotonic ms. */
   now: () => number;
   /** Called with each account verified here. */

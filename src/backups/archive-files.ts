@@ -25,7 +25,7 @@ export interface ArchiveFiles {
 }
 
 export interface ArchiveFilesOptions {
-  store: Pick<Store, 'query'>;
+  store: Store;
   dataDir: string;
   offSite: OffSite;
   /** All keys that existing archives may be encrypted with. */

@@ -27,7 +27,7 @@ export interface ArchiveOptions {
  */
 export async function writeArchive(
   workers: Pick<WorkerPool, 'stream'>,
-  tree: Pick<OpenDirectory, 'descriptor'> | undefined,
+  tree: OpenDirectory | undefined,
   target: string,
   { signal, grow, progress, key }: ArchiveOptions,
 ): Promise<Archive> {

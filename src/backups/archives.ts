@@ -23,7 +23,7 @@ import { type BackupRow, listBackups } from './rows.ts';
 import type { SealKey } from './seal.ts';
 
 export interface ArchivesOptions {
-  store: Pick<Store, 'query'>;
+  store: Store;
   dataDir: string;
   owner: FileOwner | undefined;
   disk: Disk;
@@ -36,7 +36,7 @@ export interface ArchivesOptions {
   free: FreeDisk;
   /** The encryption key of new archives; default: none. */
   key?: SealKey | undefined;
-  files: Pick<ArchiveFiles, 'read' | 'open'>;
+  files: ArchiveFiles;
   /** The account's disk limit. Default: unlimited. */
   accounts?: Pick<AccountDisk, 'hold'> | undefined;
   /** The size of servers' files, used for an archive's percentage. Default: unknown. */
@@ -221,7 +221,7 @@ async function treeBytes(jail: Jail, signal: AbortSignal): Promise<number> {
 }
 
 /** Marks the previous bytes as written when the next ones are about to be, which is right but for a few small files. */
-function told(hold: Pick<Hold, 'landed'>, tell: (bytes: number) => void): (bytes: number) => void {
+function told(hold: Hold, tell: (bytes: number) => void): (bytes: number) => void {
   let [landed, last] = [0, 0];
   return (bytes) => {
     hold.landed(last - landed);

@@ -32,7 +32,7 @@ import type { SealKey } from './seal.ts';
 
 export interface BackupRoomOptions {
   store: Store;
-  engine: Pick<Engine, 'inspect' | 'kill' | 'logs'>;
+  engine: Engine;
   consoles: GameConsoles;
   clock: Clock;
   log: Log;

@@ -26,7 +26,7 @@ import { saveAgain } from './saving.ts';
 export interface BackupsOptions extends BackupParts {
   files: ArchiveFiles;
   /** The published progress. */
-  progress: Pick<Progress, 'of'>;
+  progress: Progress;
   /** Servers with a folder that a restore has replaced. Jobs add to it. */
   withPrevious: Set<string>;
   leftOver: LeftOver;

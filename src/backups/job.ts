@@ -17,9 +17,9 @@ import type { Told } from './progress.ts';
 export interface MaintenanceOptions {
   store: Store;
   archives: Archives;
-  uploads: Pick<Uploads, 'owe' | 'kick'>;
-  files: Pick<ArchiveFiles, 'require'>;
-  engine: Pick<Engine, 'kill'>;
+  uploads: Uploads;
+  files: ArchiveFiles;
+  engine: Engine;
   clock: Clock;
   log: Log;
   dataDir: string;

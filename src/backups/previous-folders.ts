@@ -7,7 +7,7 @@ import type { BackupRemoval } from './removal.ts';
 import { PREVIOUS, getBackup, listPrevious } from './rows.ts';
 
 export interface PreviousFoldersOptions {
-  servers: Pick<Servers, 'observe'>;
+  servers: Servers;
   store: Store;
   log: Log;
   /** Servers with a folder that a restore has replaced. Jobs add to it. */

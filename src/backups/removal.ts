@@ -12,8 +12,8 @@ import * as rows from './rows.ts';
 
 export interface BackupRemovalOptions {
   store: Store;
-  archives: Pick<Archives, 'withFilesLock'>;
-  uploads: Pick<Uploads, 'forget' | 'cancel' | 'kick'>;
+  archives: Archives;
+  uploads: Uploads;
   clock: Clock;
   log: Log;
   dataDir: string;

@@ -36,7 +36,7 @@ export interface BackupParts {
   archives: Archives;
   uploads: Uploads;
   saving: Saving;
-  engine: Pick<Engine, 'inspect'>;
+  engine: Engine;
   clock: Clock;
   log: Log;
   dataDir: string;

@@ -28,7 +28,7 @@ const UNCONFIRMED =
   'A backup of a sleeping server is complete.';
 
 export interface SavingOptions {
-  store: Pick<Store, 'query' | 'write'>;
+  store: Store;
   consoles: GameConsoles;
   engine: Pick<Engine, 'logs' | 'withoutConsoles'>;
   clock: Clock;
@@ -125,9 +125,9 @@ export function createSaving({ store, consoles, engine, clock }: SavingOptions):
 }
 
 export interface SaveAgainOptions {
-  servers: Pick<Servers, 'get'>;
-  store: Pick<Store, 'query'>;
-  saving: Pick<Saving, 'on' | 'forget'>;
+  servers: Servers;
+  store: Store;
+  saving: Saving;
   clock: Clock;
   log: Log;
 }

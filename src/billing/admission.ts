@@ -21,14 +21,14 @@ export interface Admission {
 
 export interface AdmissionOptions {
   live: () => Reserving[];
-  capacity: Pick<Capacity, 'now' | 'cpusFor' | 'rooms'>;
+  capacity: Capacity;
   limits: Pick<AccountLimits, 'of'>;
   /** The machine's name in messages to owners. */
   nodeLabel: string;
   /** The region of servers without one. */
   region?: string;
   /** The machines that games run on, if there are several. */
-  nodes?: Pick<EngineNodes, 'whereIs'> | undefined;
+  nodes?: EngineNodes | undefined;
 }
 
 /** Free disk space below which nothing wakes: a world that cannot be saved is worse than a server that sleeps. */

@@ -18,7 +18,7 @@ import { getWallet as readWallet, listUnbalanced, setSpendCap } from './wallet-r
 
 /** Dependencies of these operations. */
 interface Needs {
-  checkouts: Pick<Checkouts, 'provider'>;
+  checkouts: Checkouts;
   clock: Clock;
   log: Log;
   prices: Prices;

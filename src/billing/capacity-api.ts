@@ -8,7 +8,7 @@ import type { Capacity, CapacityNow } from './capacity.ts';
 /** Dependencies of these operations. */
 interface Needs {
   accountLimits: AccountLimits;
-  capacity: Pick<Capacity, 'read'>;
+  capacity: Capacity;
   reachability: Reachability;
   /** Why starts are refused, in a region or in general; undefined if they are not. */
   drain: { closed(region?: string): object | undefined };

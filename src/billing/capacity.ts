@@ -33,7 +33,7 @@ export interface Capacity {
   /** Returns the capacity, with a new probe if the last one is too old. */
   read(region?: string): Promise<CapacityNow>;
   /** CPU time of a server, in cores. Limited to the smallest machine, because it may wake on any of them. */
-  cpusFor(ramMb: number, region?: string): number;
+  cpusFor: (ramMb: number, region?: string) => number;
   /**
    * Each machine's capacity without the reservation of the given server; undefined if games run only on this machine.
    */
@@ -45,7 +45,7 @@ export interface CapacityOptions {
   probe: MachineProbe;
   live: () => Reserving[];
   /** The machines that games run on, if there are several. */
-  nodes?: Pick<EngineNodes, 'list' | 'whereIs'> | undefined;
+  nodes?: EngineNodes | undefined;
   /** The region of servers without one. */
   region?: string;
   clock: Clock;

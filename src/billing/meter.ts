@@ -28,8 +28,8 @@ export interface MeterOptions {
   store: Store;
   clock: Clock;
   steady: Pick<SteadyClock, 'now' | 'ofPast' | 'offsetMs'>;
-  engine: Pick<Engine, 'list' | 'inspect' | 'nodes'>;
-  servers: Pick<LiveServers, 'live'>;
+  engine: Engine;
+  servers: LiveServers;
   sessions: AwakeSessions;
   prices: Prices;
   log: Log;

@@ -32,7 +32,7 @@ type CpusFor = (ramMb: number, region?: string) => number;
  * it.
  */
 export function nodeRooms(
-  nodes: Pick<EngineNodes, 'list' | 'whereIs'>,
+  nodes: EngineNodes,
   { live, region, cpusFor }: { live: readonly Reserving[]; region: string; cpusFor: CpusFor },
 ): NodeRoom[] {
   const rooms = new Map(nodes.list().map((node) => [node.id, emptyRoom(node)]));

@@ -43,7 +43,7 @@ export interface Measures {
 }
 
 export interface MeasuresOptions {
-  servers: Pick<Servers, 'live'>;
+  servers: Servers;
   probe: MachineProbe;
   steady: SteadyClock;
   /** The machines that games run on, if there are several. */

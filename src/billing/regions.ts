@@ -9,7 +9,7 @@ import type { Capacity } from './capacity.ts';
 /** Dependencies of these operations. */
 interface Needs {
   accountLimits: AccountLimits;
-  capacity: Pick<Capacity, 'read'>;
+  capacity: Capacity;
   reachability: Reachability;
   drain: {
     /** The codes of all regions. */

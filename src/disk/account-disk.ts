@@ -25,7 +25,7 @@ export interface AccountHold {
 
 export interface AccountDiskOptions {
   store: Store;
-  clock: Pick<Clock, 'now'>;
+  clock: Clock;
   usage: Pick<DiskUsage, 'of' | 'measure'>;
   /** 0: no limit. Operators' own accounts are unlimited. */
   limitMb: number;

@@ -31,7 +31,7 @@ export interface DisksOptions {
   tiers: readonly QuotaTier[];
   /** Limit of all servers of an account together; 0: no limit. */
   accountDiskMb?: number;
-  servers: Pick<Servers, 'get'>;
+  servers: Servers;
 }
 
 /** Opens the disk quotas alone. All writers to servers' folders check them, even before the other rooms are open. */

@@ -33,7 +33,7 @@ export interface Hold {
 }
 
 export interface FreeDiskOptions {
-  clock: Pick<Clock, 'now'>;
+  clock: Clock;
   leastFreeBytes?: number | undefined;
   /** Returns the disk that holds a path, and its free space. */
   look?: (path: string) => Promise<DiskLook>;

@@ -4,12 +4,12 @@ import type { EngineNodes } from './engine.ts';
 export type RegionState = 'open' | 'drained' | 'down';
 
 /** The regions that nodes for games stand in, in the order of their codes. */
-export function regionsOf(nodes: Pick<EngineNodes, 'list'>): string[] {
+export function regionsOf(nodes: EngineNodes): string[] {
   return [...new Set(nodes.list().map(({ region }) => region))].filter((region) => region !== NO_REGION).toSorted();
 }
 
 /** Whether games may start in a region. */
-export function regionState(nodes: Pick<EngineNodes, 'list'>, region: string): RegionState {
+export function regionState(nodes: EngineNodes, region: string): RegionState {
   const there = nodes.list().filter((node) => node.region === region && node.state === 'ready' && node.trouble === '');
   if (there.some(({ takesStarts }) => takesStarts)) return 'open';
   return there.length > 0 ? 'drained' : 'down';

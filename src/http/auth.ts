@@ -82,7 +82,7 @@ function invalidCredential(): StatusError {
 }
 
 /** Throws PERMISSION_DENIED SCOPE_MISSING if the caller lacks the scope. */
-export function requireScope({ scopes }: Pick<Principal, 'scopes'>, needed: Scope): void {
+export function requireScope({ scopes }: Principal, needed: Scope): void {
   if (scopes.has(needed)) return;
   throw new StatusError('PERMISSION_DENIED', 'SCOPE_MISSING', `This credential lacks the scope ${needed}.`, {
     metadata: { scope: needed },

@@ -41,7 +41,7 @@ export interface SessionPrincipal extends Standing {
 export type Principal = KeyPrincipal | AppPrincipal | SessionPrincipal;
 
 /** Reports whether a credential may be used on a server, whatever its user's role there. */
-export function reachesServer({ serverIds }: Pick<Standing, 'serverIds'>, serverId: string): boolean {
+export function reachesServer({ serverIds }: Standing, serverId: string): boolean {
   return serverIds?.has(serverId) ?? true;
 }
 

@@ -13,7 +13,7 @@ export interface StandbyOptions extends Omit<ListenOptions, 'link'> {
    * Operations whose clients only understand their own error format: they use it to report that the service is not
    * ready yet.
    */
-  operations: readonly Pick<PublicOperation, 'method' | 'path' | 'errors'>[];
+  operations: readonly PublicOperation[];
 }
 
 /** The HTTP port of a service waiting for another one to end. */

@@ -47,7 +47,7 @@ interface History {
 }
 
 export interface ServerEventsOptions {
-  servers: Pick<Servers, 'observe' | 'get'>;
+  servers: Servers;
   /** The games on unresponsive machines, if games run on several. */
   lostGames?: LostGames | undefined;
   clock: Clock;

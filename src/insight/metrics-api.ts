@@ -11,7 +11,7 @@ import type { MetricSample as Sample, Metrics } from './metrics.ts';
 /** Dependencies of these operations. */
 interface Needs {
   store: Store;
-  metrics: Pick<Metrics, 'latest' | 'series'>;
+  metrics: Metrics;
   serverOperation: ServerOperation;
 }
 

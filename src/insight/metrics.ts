@@ -43,7 +43,7 @@ export interface Minute {
 
 export interface MetricsOptions {
   servers: Pick<Servers, 'live'>;
-  engine: Pick<Engine, 'stats'>;
+  engine: Engine;
   consoles: GameConsoles;
   clock: Clock;
   store: Store;

@@ -78,7 +78,7 @@ export async function look(dir: FileHandle, name: Name): Promise<Stats | undefin
   }
 }
 
-export function kindOf(entry: Pick<Stats, 'isFile' | 'isDirectory' | 'isSymbolicLink'>): Kind {
+export function kindOf(entry: Stats): Kind {
   if (entry.isFile()) return 'file';
   if (entry.isDirectory()) return 'directory';
   return entry.isSymbolicLink() ? 'link' : 'other';

@@ -7,7 +7,7 @@ export interface DefaultServerOptions {
   id: string;
   /** Returns the ids of all servers. */
   ids: () => readonly string[];
-  servers: Pick<Servers, 'observe'>;
+  servers: Servers;
   log: Log;
 }
 

@@ -23,7 +23,7 @@ export interface JoiningFeatureOptions extends StandingOptions {
   wakePolicies: WakePolicies;
   serverOperation: ServerOperation;
   serverView: ServerView;
-  addresses: Pick<Addresses, 'of'>;
+  addresses: Addresses;
   clientAddress: (request: IncomingMessage) => string;
   settings: { baseUrl: string };
   clock: Clock;

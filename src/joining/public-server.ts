@@ -48,11 +48,11 @@ const MOST_KEPT = 10_000;
 const RATE = { perSecond: 5, burst: 60 };
 
 export interface PublicStatusDeps {
-  standing: Pick<Standing, 'of'>;
+  standing: Standing;
   publicStatuses: PublicStatuses;
   wakePolicies: WakePolicies;
   servers: Servers;
-  addresses: Pick<Addresses, 'of'>;
+  addresses: Addresses;
   clock: Clock;
 }
 

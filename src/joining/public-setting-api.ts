@@ -13,7 +13,7 @@ import type { PublicStatuses } from './public-statuses.ts';
 interface Needs {
   serverOperation: ServerOperation;
   serverView: ServerView;
-  servers: Pick<Servers, 'patch'>;
+  servers: Servers;
   publicStatuses: PublicStatuses;
   clock: Clock;
 }

@@ -13,7 +13,7 @@ import type { Servers } from '../servers/servers.ts';
 import type { Line } from './line.ts';
 
 export interface QueuedServersOptions {
-  servers: Pick<Servers, 'observe' | 'live' | 'get' | 'send' | 'tell'>;
+  servers: Servers;
   line: Pick<Line, 'enter'>;
   /** Called for each server that enters the queue; a restored one has not been observed. */
   entered: (now: ServerNow) => void;

@@ -12,7 +12,7 @@ import type { Servers } from '../servers/servers.ts';
 import { refusalLine } from './refusals.ts';
 
 export interface WakeabilityOptions {
-  servers: Pick<Servers, 'observe' | 'refusal'>;
+  servers: Servers;
   /** Returns the ids of all sleeping servers. */
   sleepers: () => readonly string[];
   /** Called when the line of a server has changed. */

@@ -104,7 +104,7 @@ const AGAIN = new Set(['DOWNLOAD_BROKEN', 'CHECKSUM_MISMATCH']);
  * called for each piece. Rejects like `ModRegistry.download`.
  */
 export async function stageDownload(
-  registry: Pick<ModRegistry, 'download'>,
+  registry: ModRegistry,
   staging: Staging,
   path: string,
   file: RegistryFile,

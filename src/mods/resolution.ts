@@ -131,7 +131,7 @@ function requireOwnFiles(rows: readonly ServerModRow[]): void {
   }
 }
 
-function missing({ neededBy, projectId }: Pick<Request, 'neededBy' | 'projectId'>, cause: StatusError): StatusError {
+function missing({ neededBy, projectId }: Request, cause: StatusError): StatusError {
   const sentence = `${neededBy} needs another mod that is not available: ${cause.message}`;
   const metadata = { neededBy, projectId };
   return new StatusError('FAILED_PRECONDITION', 'MOD_DEPENDENCY_MISSING', sentence, { metadata, cause });

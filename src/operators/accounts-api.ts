@@ -20,9 +20,9 @@ import type { Suspensions } from './suspensions.ts';
 /** Dependencies of these operations. */
 interface Needs extends People {
   accountLimits: AccountLimits;
-  disk: Pick<DiskQuota, 'view'>;
-  servers: Pick<Servers, 'listByAccount'>;
-  suspensions: Pick<Suspensions, 'of'>;
+  disk: DiskQuota;
+  servers: Servers;
+  suspensions: Suspensions;
   withLock: WithKeyLock;
 }
 

@@ -48,12 +48,12 @@ export interface OperatorFeatureOptions {
   consoles: GameConsoles;
   /** Quotas set through it apply at once. */
   disk: DiskQuota;
-  sftp: Pick<Sftp, 'cut'>;
+  sftp: Sftp;
   suspensions: Suspensions;
   drain: NodeDrain;
   /** The machines that games run on, if there are several, and the games on unresponsive ones. */
   nodes?: EngineNodes | undefined;
-  lostGames?: Pick<LostGames, 'of'> | undefined;
+  lostGames?: LostGames | undefined;
   orphans: Orphans;
   proxies: Pick<Proxies, 'views'>;
   capacity: Capacity;

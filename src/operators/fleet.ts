@@ -53,7 +53,7 @@ export interface FleetOptions {
   store: Store;
   /** The machines that games run on, if there are several. */
   nodes: EngineNodes | undefined;
-  capacity: Pick<Capacity, 'read' | 'rooms'>;
+  capacity: Capacity;
   reachability: Reachability;
   drain: NodeDrain;
   clock: { now(): number };

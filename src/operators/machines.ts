@@ -96,10 +96,10 @@ export interface Machines {
 export interface MachinesOptions {
   store: Store;
   clock: Clock;
-  servers: Pick<Servers, 'intervene' | 'follow'>;
-  grants: Pick<Grants, 'intervene' | 'follow'>;
+  servers: Servers;
+  grants: Grants;
   /** The games on unresponsive machines, if games run on several. */
-  lostGames?: Pick<LostGames, 'of'> | undefined;
+  lostGames?: LostGames | undefined;
 }
 
 /** Limit of transitions shown per machine; there are no further pages. */

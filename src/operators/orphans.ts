@@ -34,7 +34,7 @@ export interface OrphansOptions {
   log: Log;
   dataDir: string;
   /** Databases that wait for removal; absent if no database server is configured. */
-  databases?: Pick<ServerDatabases, 'orphans'> | undefined;
+  databases?: ServerDatabases | undefined;
   /** Absent if backups are only stored in the folder. */
   leftOver?: LeftOver;
 }

@@ -27,7 +27,7 @@ interface Needs {
   disk: DiskQuota;
   log: Log;
   servers: Servers;
-  sftp: Pick<Sftp, 'cut'>;
+  sftp: Sftp;
   suspensions: Suspensions;
 }
 

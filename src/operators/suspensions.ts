@@ -25,7 +25,7 @@ export interface Suspensions {
 export interface SuspensionsOptions {
   store: Store;
   clock: Clock;
-  servers: Pick<Servers, 'live' | 'send' | 'observe'>;
+  servers: Servers;
 }
 
 /** Opens suspensions. Stops suspended servers that run: the process may have died between the decision and the stop. */

@@ -19,7 +19,7 @@ export interface SignedIn {
 /** Opens a session in the write that consumes the sign-in's last proof. Returns its token. */
 export async function enter(
   tx: Tx,
-  { secret, clock }: Pick<People, 'secret' | 'clock'>,
+  { secret, clock }: People,
   { id, accountId }: UserRow,
   visitor: Visitor,
   how = '',

@@ -5,7 +5,7 @@ import type { Serve } from '../web/serve.ts';
 import type { People, SignUp } from './people.ts';
 
 /** The home page for visitors. Signed-in users get their servers. */
-export function mountHome(serve: Serve, { config }: Pick<People, 'config'>): void {
+export function mountHome(serve: Serve, { config }: People): void {
   serve.open('/', (request): Answer => (request.principal ? { to: '/servers' } : homePage(config.signup)));
 }
 

@@ -11,7 +11,7 @@ export interface PasswordTry {
   email: string;
   visitor: Visitor;
   /** The user's history with the attempt's origin, or the session of a signed-in user. */
-  from: Pick<Familiarity, 'device' | 'network'> | { sessionId: string };
+  from: Familiarity | { sessionId: string };
 }
 
 /** An attempt at a code after a correct password. */
@@ -32,7 +32,7 @@ const WRONG: ReadonlySet<string> = new Set(['SIGN_IN_FAILED', 'WRONG_PASSWORD', 
  * protects against guesses from many networks. Attempts refused here count against the address.
  */
 export async function tryPassword<T>(
-  { loginLimits }: Pick<People, 'loginLimits'>,
+  { loginLimits }: People,
   { email, visitor: { address }, from }: PasswordTry,
   check: (caller: Caller) => Promise<T>,
 ): Promise<T> {
@@ -51,7 +51,7 @@ export async function tryPassword<T>(
  * except those of the user's own devices and sessions share a count. RESOURCE_EXHAUSTED TOO_MANY_ATTEMPTS.
  */
 export async function tryCode<T>(
-  { loginLimits }: Pick<People, 'loginLimits'>,
+  { loginLimits }: People,
   { userId, visitor: { address }, from }: CodeTry,
   check: () => Promise<T>,
 ): Promise<T> {

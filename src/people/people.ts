@@ -69,6 +69,6 @@ export function createRunBehind(log: Pick<Log, 'error'>, onClose: OnClose): RunB
  * Sends an e-mail in the background. The action it reports is already done and must not fail because of the mail
  * server.
  */
-export function post({ mailer, log }: Pick<People, 'mailer' | 'log'>, mail: Mail): void {
+export function post({ mailer, log }: People, mail: Mail): void {
   mailer.send(mail).catch((error: unknown) => log.error({ err: error }, 'an e-mail could not be sent'));
 }

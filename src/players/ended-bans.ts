@@ -10,9 +10,9 @@ import { type ConsoleAccess, hasNoConsole, runOnGame } from '../servers/game-con
 import type { ServerNow } from '../servers/server-now.ts';
 import type { Servers } from '../servers/servers.ts';
 
-export interface EndedBansOptions extends ConsoleAccess {
-  servers: Pick<Servers, 'live'>;
-  files: Pick<PlayerFiles, 'ended'>;
+interface EndedBansOptions extends ConsoleAccess {
+  servers: Servers;
+  files: PlayerFiles;
   clock: Clock;
   log: Log;
   /** Called when bans of addresses have ended. */

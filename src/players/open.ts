@@ -17,14 +17,13 @@ import { html } from '../web/html.ts';
 import type { Page } from '../web/page-request.ts';
 import type { Panel, ServerRequest } from '../web/panel/panel.ts';
 import { playerOperations } from './api.ts';
-import { type EndedBansOptions, liftEndedBans } from './ended-bans.ts';
+import { liftEndedBans } from './ended-bans.ts';
 import { playerForms } from './pages/forms.ts';
 import { addressBansCard, bansCard, operatorsCard, whitelistCard } from './pages/lists.ts';
 import { kickCard, playingCard } from './pages/playing.ts';
 import { Players, type PlayersOptions } from './players.ts';
 
-export interface OpenPlayersOptions extends Omit<PlayersOptions, 'files' | 'servers'> {
-  servers: PlayersOptions['servers'] & EndedBansOptions['servers'];
+export interface OpenPlayersOptions extends Omit<PlayersOptions, 'files'> {
   log: Log;
   onClose: OnClose;
   files: Files;

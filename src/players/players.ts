@@ -56,11 +56,11 @@ export type WantedChange =
 export type InWrite = (tx: Tx) => Promise<void>;
 
 export interface PlayersOptions extends ConsoleAccess {
-  servers: Pick<Servers, 'get' | 'patchAtRest' | 'patch'>;
+  servers: Servers;
   files: PlayerListFiles;
   profiles: Profiles;
   pinger: Pinger;
-  store: Pick<Store, 'write'>;
+  store: Store;
   clock: Clock;
   /** Returns the players that the proxy has connected to a game. */
   joined: (serverId: string) => readonly Joined[];

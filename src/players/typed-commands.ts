@@ -15,7 +15,7 @@ export interface Joined {
 }
 
 export interface TypedCommandAccess extends ConsoleAccess {
-  engine: Pick<Engine, 'proxyAddresses'>;
+  engine: Engine;
   joined: (serverId: string) => readonly Joined[];
   /** Called when a game's list of banned addresses has changed. */
   onAddressBan: (serverId: string) => void;

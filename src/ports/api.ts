@@ -15,7 +15,7 @@ interface Needs {
   serverView: ServerView;
   clock: Clock;
   serverOperation: ServerOperation;
-  serverPorts: Pick<ServerPorts, 'add' | 'remove'>;
+  serverPorts: ServerPorts;
 }
 
 const COMMON = { scope: 'servers:write', role: 'member', tag: 'control', params: ServerParams } as const;

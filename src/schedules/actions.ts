@@ -9,9 +9,9 @@ import type { ScheduleKind } from './rows.ts';
 import type { ScheduleAction } from './schedules.ts';
 
 export interface ScheduleActionsOptions extends TypedCommandAccess {
-  servers: Pick<Servers, 'get' | 'send'>;
+  servers: Servers;
   clock: Clock;
-  backups: Pick<Backups, 'create' | 'finished'>;
+  backups: Backups;
 }
 
 /** Never fires: closing the backups ends the wait for them. */

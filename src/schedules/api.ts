@@ -31,7 +31,7 @@ import { type Schedules, nextRun, scheduleNotFound } from './schedules.ts';
 /** Dependencies of these operations. */
 interface Needs {
   clock: Clock;
-  schedules: Pick<Schedules, 'changed' | 'runNow'>;
+  schedules: Schedules;
   serverOperation: ServerOperation;
   store: Store;
 }

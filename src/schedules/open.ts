@@ -13,7 +13,7 @@ import { Schedules } from './schedules.ts';
 
 export interface OpenSchedulesOptions extends ScheduleActionsOptions {
   store: Store;
-  accessChanges: Pick<AccessChanges, 'onWrite'>;
+  accessChanges: AccessChanges;
   serverOperation: ServerOperation;
   log: Log;
   onClose: OnClose;

@@ -80,7 +80,7 @@ export function createServers({ onRefusal = () => {}, ...options }: ServersOptio
 
 interface CreateOptions extends Required<Pick<ServersOptions, 'store' | 'steady' | 'limits' | 'audit'>> {
   actors: ServerActors;
-  wakeChecks: Pick<WakeChecks, 'before'>;
+  wakeChecks: WakeChecks;
 }
 
 /** Stores a new server; one with a mod pack starts with the installation. See `Servers`. */

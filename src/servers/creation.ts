@@ -33,7 +33,7 @@ export interface Creation {
 
 /** Defaults of requests, and checks that can refuse a new server. */
 export interface CreationOptions extends RequestDefaults {
-  servers: Pick<Servers, 'count' | 'ramMb' | 'create' | 'get'>;
+  servers: Servers;
   clock: Clock;
   /** Rejects if the server must not run its core. */
   cores: { require(wanted: NewServer): Promise<void> };

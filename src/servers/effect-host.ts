@@ -57,7 +57,7 @@ export interface EffectsOptions {
   console: Console;
   management: Management;
   /** The players on the games. */
-  presence: Pick<Presence, 'of' | 'forget' | 'isKnown' | 'follow'>;
+  presence: Presence;
   /** The machines' clock. Effects report its instants. */
   clock: SteadyClock;
   log: Log;

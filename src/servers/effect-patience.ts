@@ -18,7 +18,7 @@ interface EffectPatienceOptions {
   clock: Clock;
   log: Log;
   nodes: EngineNodes | undefined;
-  host: Pick<EffectHost, 'now'>;
+  host: EffectHost;
 }
 
 /** How long the effects of servers may take: an aborted one until it ends, and a start beyond its deadline. */

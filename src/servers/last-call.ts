@@ -120,7 +120,7 @@ export function stopText({ row: { name }, state, context: { cause, job, queued }
 export async function sendAway(
   now: ServerNow,
   run: (command: string) => Promise<string>,
-  { presence, clock, log }: Pick<LastCallOptions, 'clock' | 'log'> & { presence: Pick<Presence, 'of'> },
+  { presence, clock, log }: Pick<LastCallOptions, 'clock' | 'log'> & { presence: Presence },
 ): Promise<void> {
   const { inside, knocking } = presence.of(now.row.id);
   if (inside + knocking === 0) return;

@@ -20,7 +20,7 @@ export class MachineGone extends Error {
 }
 
 export interface StartOnNode {
-  engine: Pick<Engine, 'nodes' | 'inspect'>;
+  engine: Engine;
   clock: Clock;
   id: string;
   signal: AbortSignal;
@@ -59,7 +59,7 @@ interface FollowedNode {
 }
 
 /** Follows a node once it has been seen ready: the node of an earlier run may have been off for long. */
-function followNode(nodes: Pick<EngineNodes, 'list' | 'whereIs'>, serverId: string): FollowedNode {
+function followNode(nodes: EngineNodes, serverId: string): FollowedNode {
   let last: { id: string; name: string } | undefined;
   let away = false;
 

@@ -5,7 +5,7 @@ import type { Clock } from '../kernel/clock.ts';
 import { sleep } from '../kernel/sleep.ts';
 
 export interface OwnPortsOptions {
-  engine: Pick<Engine, 'listeners'>;
+  engine: Engine;
   pinger: Pinger;
   clock: Clock;
   game: Game;

@@ -146,7 +146,7 @@ export type ServerPlace = Pick<ServerRow, 'createdAt' | 'id'>;
 
 /** Returns up to `limit` of an account's servers, oldest first, optionally after a place. */
 export async function listServersByAccount(
-  db: Pick<Store, 'query' | 'dialect'>,
+  db: Store,
   accountId: string,
   limit: number,
   { createdAt, id }: ServerPlace = { createdAt: -1, id: '' },

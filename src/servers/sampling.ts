@@ -28,7 +28,7 @@ const MAX_TAIL_BYTES = 8 * KIB;
 interface SamplingOptions extends ManagedPlayersOptions {
   pinger: Pinger;
   console: Console;
-  presence: Pick<Presence, 'of' | 'forget' | 'isKnown' | 'follow'>;
+  presence: Presence;
   idleAfterMs: number;
   /** How long a game that used to answer may be silent; 0: unlimited. */
   hungAfterMs: number;

@@ -15,8 +15,8 @@ export const hasGame = (state: string): boolean => isTagged(state, 'awake') || s
  * when all are asleep, or after two minutes. Logs each server that it could not stop.
  */
 export async function stopAll(
-  servers: Pick<Servers, 'live' | 'send' | 'until'>,
-  { note, clock, log }: { note: string; clock: Pick<Clock, 'now'>; log: Log },
+  servers: Servers,
+  { note, clock, log }: { note: string; clock: Clock; log: Log },
 ): Promise<void> {
   const cause: Cause = { kind: 'system', id: 'shutdown', note };
   const signal = AbortSignal.timeout(MOST_MS);

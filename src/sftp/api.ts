@@ -19,7 +19,7 @@ interface Needs {
   config: { publicHost: string };
   serverOperation: ServerOperation;
   servers: Servers;
-  sftp: Pick<Sftp, 'port' | 'fingerprint' | 'sessions' | 'cut'>;
+  sftp: Sftp;
   store: Store;
 }
 

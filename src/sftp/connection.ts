@@ -14,7 +14,7 @@ export interface ConnectionOptions {
   address: string;
   clock: Clock;
   log: Log;
-  limits: Pick<SftpLimits, 'helloMs' | 'signInMs' | 'idleMs' | 'waitingBytes'>;
+  limits: SftpLimits;
   /** Somebody has proved that they may sign in to the server: whether there is a place for them. */
   admit: (serverId: string, keyId: string | undefined) => boolean;
   /** Talks SFTP on a channel of somebody who has signed in, until it ends or `signal` fires. */

@@ -74,7 +74,7 @@ export interface Penalties {
 const KEPT = 50_000;
 
 /** Penalties in memory, at most `kept` of them: the one added to longest ago is forgotten first. */
-export function createPenalties({ leastMs, mostMs }: PenaltyRule, clock: Pick<Clock, 'now'>, kept = KEPT): Penalties {
+export function createPenalties({ leastMs, mostMs }: PenaltyRule, clock: Clock, kept = KEPT): Penalties {
   const penalties = new Map<string, { until: number; enforced: boolean }>();
   return {
     add(key, ms) {

@@ -17,7 +17,7 @@ export interface SignInOptions {
   /** Returns the server that a name and a public key's fingerprint open, and the key's id. */
   findKeyed: (username: string, fingerprint: string) => Promise<{ serverId: string; keyId: string } | undefined>;
   clock: Clock;
-  limits: Pick<SftpLimits, 'tries' | 'refusalDelayMs' | 'address' | 'name'>;
+  limits: SftpLimits;
 }
 
 /** A login that was accepted. */

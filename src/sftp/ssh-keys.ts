@@ -78,7 +78,7 @@ export async function addSshKey(
 
 /** Removes one, and ends what is open with it. NOT_FOUND SSH_KEY_NOT_FOUND. */
 export async function removeSshKey(
-  { store, clock, sftp }: Pick<People, 'store' | 'clock'> & { sftp: SshSessions },
+  { store, clock, sftp }: People & { sftp: SshSessions },
   principal: SessionPrincipal,
   keyId: string,
 ): Promise<void> {

@@ -21,7 +21,7 @@ const READ_AGAIN_MS = 1_000;
  * was rejected the row is read again: it may be stored all the same.
  */
 export async function openRowCache<Stored, Key, Row>(
-  store: Pick<Store, 'query' | 'write'>,
+  store: Store,
   list: (db: Sql) => Promise<readonly Stored[]>,
   entryOf: (row: Stored) => readonly [Key, Row],
 ): Promise<RowCache<Key, Row>> {

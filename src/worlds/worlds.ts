@@ -28,8 +28,8 @@ import {
 
 export interface WorldsOptions {
   servers: Servers;
-  backups: Pick<Backups, 'create' | 'finished' | 'maintain'>;
-  archives: Pick<Archives, 'withFilesLock'>;
+  backups: Backups;
+  archives: Archives;
   clock: Clock;
   dataDir: string;
   owner: FileOwner | undefined;

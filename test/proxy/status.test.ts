@@ -311,7 +311,7 @@ test('legacy pings, whole and in pieces', async (t) => {
 });
 
 test('a legacy ping that names no host finds the server that needs no name, as newer ones do', async (t) => {
-  const { port, routes } = await startProxy(t, { timings: { legacyTailMs: 250 } });
+  const { port, proxy, routes } = await startProxy(t, { timings: { legacyTailMs: 250 } });
   routes.set('localhost', route({ motd: 'Hello', maxPlayers: 7 }));
   for (const [title, expected] of [
     ['b1.8', /^Hello.*§0§7$/],
@@ -323,6 +323,7 @@ test('a legacy ping that names no host finds the server that needs no name, as n
     const text = Buffer.from(client.received.subarray(3)).swap16().toString('utf16le');
     t.regex(text.replaceAll('\0', '|'), expected);
   }
+  t.is(proxy.stats().statusAnswers, 2);
 });
 
 test('a legacy ping of a running game carries its own words and players', async (t) => {

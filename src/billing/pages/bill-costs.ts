@@ -14,7 +14,7 @@ const MB_PER_GB = 1_024;
 
 /** The position of a page of servers in the list. */
 interface Place {
-  request: Pick<PanelRequest, 'here' | 'query'>;
+  request: PanelRequest;
   isFirst: boolean;
   /** The start of the next page; '' on the last. */
   next: string;

@@ -17,7 +17,7 @@ const SERVERS = 24;
 
 /** Data that the page needs beyond the API: the names of a few servers. */
 export interface BillOptions {
-  servers: Pick<Servers, 'get'>;
+  servers: Servers;
 }
 
 /** An account's balance, its current cost, how long the balance lasts, and all ledger entries. */

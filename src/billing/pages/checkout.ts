@@ -17,7 +17,7 @@ const CHECKOUT_ID = /^chk_[0-9A-Za-z]{22}$/;
  * The page of a checkout: the buttons of the built-in test payment, and its result. With a real provider, the payer
  * only returns here; the provider alone reports whether the checkout was paid.
  */
-export function mountCheckout(serve: Serve, checkouts: Pick<Checkouts, 'find' | 'settleTest'>): void {
+export function mountCheckout(serve: Serve, checkouts: Checkouts): void {
   serve.open('/checkout/:id', async (request) => checkoutPage(request, await known(request)));
 
   serve.submit('/checkout/:id', async (request, form) => {

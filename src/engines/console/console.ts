@@ -40,7 +40,7 @@ export class ConsoleError extends Error {
  * A console that also reaches games without RCON: if no program listens at a game's address, the engine types the
  * command into the game's standard input, if it owns that. The reply is then the game's next output.
  */
-export function withStandardInput(console: Console, engine: Pick<Engine, 'type'>): Console {
+export function withStandardInput(console: Console, engine: Engine): Console {
   return {
     async run(address: Address, password: string, command: string) {
       try {

@@ -38,7 +38,7 @@ export interface ProcessEngineOptions {
   runDir: string;
   log: Logger;
   /** Dates starts and ends of games. Default: the machine's own. */
-  clock?: Pick<Clock, 'now'>;
+  clock?: Clock;
   portRange?: PortRange;
   /** Default: the `java` of this process's PATH. */
   javas?: Javas;
@@ -69,7 +69,7 @@ export function createProcessEngine(options: ProcessEngineOptions): Engine {
 class ProcessEngine implements Engine {
   readonly kind = 'process';
   readonly #log: Logger;
-  readonly #clock: Pick<Clock, 'now'>;
+  readonly #clock: Clock;
   readonly #portRange: PortRange;
   readonly #confinement: Confinement;
   readonly #sandboxPaths: readonly string[];

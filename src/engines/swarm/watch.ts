@@ -17,7 +17,7 @@ const FIRST_MS = 10_000;
 export interface SwarmWatch {
   agents: Agents;
   nodes: Pick<SwarmNodes, 'look' | 'ready' | 'admitNodes' | 'strays'>;
-  services: Pick<Services, 'endStray'>;
+  services: Services;
   installation: string;
   log: Logger;
   /** Converts a container's event; undefined if it does not matter. Called one at a time for each server. */

@@ -4,7 +4,7 @@ import type { ServerRequest } from '../../web/panel/panel.ts';
 import { KIB } from '../../kernel/units.ts';
 
 /** Returns the path in a page's address, as the jail expects it. Throws INVALID_PATH. */
-export function pathOf({ query }: Pick<ServerRequest, 'query'>): string {
+export function pathOf({ query }: ServerRequest): string {
   return joinNames(parsePath(query.get('path') ?? ''));
 }
 
@@ -20,13 +20,13 @@ export function apart(path: string): { directory: string; name: string } {
 }
 
 /** Returns the address of a page for a path: `''` (directory), `/item`, `/edit`. */
-export function pageOf({ server }: Pick<ServerRequest, 'server'>, path: string, page = '', more = {}): string {
+export function pageOf({ server }: ServerRequest, path: string, page = '', more = {}): string {
   const query = new URLSearchParams({ ...(path !== '' && { path }), ...more });
   return `/servers/${server.id}/files${page}${query.size === 0 ? '' : `?${query.toString()}`}`;
 }
 
 /** Returns the download address of a file, or of a directory as zip. */
-export function downloadOf({ server }: Pick<ServerRequest, 'server'>, path: string): string {
+export function downloadOf({ server }: ServerRequest, path: string): string {
   return `${BROWSER_PREFIX}/v1/servers/${server.id}/file:download?${new URLSearchParams({ path }).toString()}`;
 }
 

@@ -8,11 +8,7 @@ import { type Browsers, CSRF_HEADER } from './session-mount.ts';
  * Finds the user of a browser by its session cookie. Every change also needs the CSRF token, which only our pages know.
  * Throws UNAUTHENTICATED SESSION_REQUIRED for a cookie without a session, and PERMISSION_DENIED.
  */
-export function createFindBrowser({
-  config,
-  findSession,
-  secret,
-}: Pick<Browsers, 'config' | 'findSession' | 'secret'>): FindBrowser {
+export function createFindBrowser({ config, findSession, secret }: Browsers): FindBrowser {
   return async function findBrowser(headers, { method }) {
     const token = sessionToken(config.baseUrl, headers.cookie);
     if (token === undefined) return undefined;

@@ -37,7 +37,7 @@ export interface WebhookOutboxOptions {
   store: Store;
   clock: Clock;
   log: Log;
-  webhook: Pick<Webhook, 'post'>;
+  webhook: Webhook;
   /** Writes into the audit log, in the write that gives a message up. */
   record: (
     tx: Tx,

@@ -7,12 +7,12 @@ import type { ServerNow } from '../../servers/server-now.ts';
 import type { Servers } from '../../servers/servers.ts';
 
 /** Whether a step ends a game that hangs. */
-function isHang({ event, from, to, cause }: Pick<ServerStep, 'event' | 'from' | 'to' | 'cause'>): boolean {
+function isHang({ event, from, to, cause }: ServerStep): boolean {
   return event === 'SAMPLE' && from === 'running' && to !== from && cause.id === 'hung';
 }
 
 /** Whether a step is due to a game that was killed before it had saved. */
-function isForcedStop({ failure }: Pick<ServerStep, 'failure'>): boolean {
+function isForcedStop({ failure }: ServerStep): boolean {
   return failure === STOP_FORCED.code;
 }
 
@@ -31,10 +31,7 @@ export async function alertStep(
 }
 
 /** Publishes the same alerts to the server's followers, once the step is stored. Returns the cancellation. */
-export function followAlerts(
-  servers: Pick<Servers, 'follow'>,
-  serverEvents: Pick<ServerEvents, 'publish'>,
-): () => void {
+export function followAlerts(servers: Servers, serverEvents: Pick<ServerEvents, 'publish'>): () => void {
   return servers.follow((step) => {
     if (step.kind !== 'server') return;
     if (isForcedStop(step)) serverEvents.publish(step.id, 'alert', { alert: 'stop.forced' });

@@ -177,7 +177,7 @@ function replyCard({ command, output }: Said): Html {
 
 /** Dependencies of reading a log. */
 interface LogFileNeeds {
-  engine: Pick<Engine, 'logs'>;
+  engine: Engine;
   /** Places for downloads that last. */
   transferSlots: StreamSlots;
 }

@@ -8,7 +8,7 @@ import type { BanFeed } from './teller.ts';
 import { KIB } from '../../kernel/units.ts';
 
 export interface BanFeedOptions {
-  servers: Pick<Servers, 'observe'>;
+  servers: Servers;
   joinPolicy: Pick<JoinPolicy, 'bannedAddresses'>;
   clock: Clock;
   log: Log;

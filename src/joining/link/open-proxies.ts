@@ -31,7 +31,7 @@ export interface ProxySettings extends ChildSettings {
 export interface OpenProxiesOptions {
   settings: ProxySettings;
   routing: Routes & Wake & { feed: RouteFeed };
-  servers: Pick<Servers, 'observe'>;
+  servers: Servers;
   joinPolicy: Pick<JoinPolicy, 'bannedAddresses'>;
   presence: Presence;
   clock: Clock;
@@ -40,7 +40,7 @@ export interface OpenProxiesOptions {
 
 /** The opened proxies, and the link server for proxies on other machines; undefined without one. */
 export interface OpenedProxies extends Proxies {
-  link: Pick<LinkServer, 'isLink' | 'upgrade'> | undefined;
+  link: LinkServer | undefined;
 }
 
 /** Time for proxies on other machines to report their players after a start. */

@@ -28,11 +28,7 @@ interface Bucket {
 }
 
 /** Token buckets in memory, at most `kept` of them. One that is full again costs nothing for long. */
-export function createRateLimiter(
-  { burst, perSecond }: BucketRule,
-  clock: Pick<Clock, 'now'>,
-  kept = KEPT_KEYS,
-): RateLimiter {
+export function createRateLimiter({ burst, perSecond }: BucketRule, clock: Clock, kept = KEPT_KEYS): RateLimiter {
   const buckets = new Map<string, Bucket>();
   const tokensAt = ({ tokens, at }: Bucket, now: number) =>
     Math.min(burst, tokens + (Math.max(0, now - at) / 1_000) * perSecond);

@@ -44,11 +44,7 @@ export function backoff({ free, firstWaitMs, longestWaitMs, windowMs }: BackoffR
  * A sliding log: of each key the instants of its uses, which holds a rule to the ms where a token bucket is near to it. In
  * memory, at most `kept` keys; keys without a use within the window go by and by.
  */
-export function createSlidingLog(
-  { windowMs, waitMs }: LogRule,
-  clock: Pick<Clock, 'now'>,
-  kept = KEPT_KEYS,
-): RateLimiter {
+export function createSlidingLog({ windowMs, waitMs }: LogRule, clock: Clock, kept = KEPT_KEYS): RateLimiter {
   const uses = new Map<string, number[]>();
 
   return {

@@ -67,7 +67,7 @@ export function eventText(event: string): string {
 }
 
 /** Returns a machine's display name. */
-export function machineName({ name, id }: Pick<MachineSummary, 'name' | 'id'>): string {
+export function machineName({ name, id }: MachineSummary): string {
   return plainName(name) || id;
 }
 

@@ -36,7 +36,7 @@ export interface ResetLink {
  * neither the answer nor its time shows whether there is an account. Throws FAILED_PRECONDITION MAIL_NOT_SET without a mail server, and
  * RESOURCE_EXHAUSTED for too many requests from or for an address.
  */
-export function requestPasswordReset(people: People, email: string, visitor: Pick<Visitor, 'address'>): void {
+export function requestPasswordReset(people: People, email: string, visitor: Visitor): void {
   const { config, loginLimits } = people;
   if (!config.mail) throw new StatusError('FAILED_PRECONDITION', 'MAIL_NOT_SET', NO_MAIL);
   loginLimits.mail.take(`reset from ${addressKey(visitor.address)}`);

@@ -63,7 +63,7 @@ export const connectedAppOperations = (needs: Needs): readonly SessionOperation[
 
 /** Returns the apps that the caller has approved, in order of approval. */
 export async function connectedAppsOf(
-  { store, clock }: Pick<BrowserSessionServices, 'store' | 'clock'>,
+  { store, clock }: BrowserSessionServices,
   { userId }: SessionPrincipal,
 ): Promise<ConnectedApp[]> {
   return listConnectedApps(store, userId, clock.now());

@@ -7,7 +7,7 @@ import type { StartLimit } from './start-limit.ts';
 
 /** Dependencies of starting and polling device grants, in both formats. */
 export interface DeviceNeeds {
-  grants: Pick<Grants, 'start' | 'poll'>;
+  grants: Grants;
   /** Shared by both formats. */
   startLimit: StartLimit;
   config: { baseUrl: string };

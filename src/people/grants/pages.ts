@@ -11,7 +11,7 @@ import type { ConsentRequest, Grants } from './grants.ts';
 import { type CodeLookup, approveGrant, waitingGrant } from './session-api.ts';
 
 export interface DevicePages extends People, CodeLookup {
-  grants: Pick<Grants, 'find' | 'approve' | 'deny'>;
+  grants: Grants;
 }
 
 /**

@@ -12,7 +12,7 @@ import type { GuessLimit } from './user-codes.ts';
 
 /** Dependencies of these operations. */
 interface Needs extends People, CodeLookup {
-  grants: Pick<Grants, 'find' | 'approve' | 'deny'>;
+  grants: Grants;
 }
 
 const UserCode = message({ userCode: text(64).min(1, 'is required') });
@@ -40,7 +40,7 @@ const DeviceRequest = z
 export async function approveGrant(
   services: People & Pick<Needs, 'grants'>,
   principal: SessionPrincipal,
-  { id, client }: Pick<ConsentRequest, 'id' | 'client'>,
+  { id, client }: ConsentRequest,
 ): Promise<void> {
   if (client === null) requireFreshPassword(principal, services.clock.now());
   await services.grants.approve(id, principal);
@@ -107,7 +107,7 @@ export const deviceOperations = (needs: Needs): readonly SessionOperation[] => [
 
 /** Dependencies of looking up a user code. */
 export interface CodeLookup {
-  grants: Pick<Grants, 'find'>;
+  grants: Grants;
   /** Counts wrong user codes; shared by everything that accepts codes. */
   guessLimit: GuessLimit;
 }

@@ -27,7 +27,7 @@ export function signUpToken(secret: Secret, email: string, expiresAt: number): s
  * operators invite; FAILED_PRECONDITION NO_LINK_NEEDED if no link is needed; RESOURCE_EXHAUSTED for too many from or to
  * an address.
  */
-export async function requestSignUp(people: People, email: string, visitor: Pick<Visitor, 'address'>): Promise<void> {
+export async function requestSignUp(people: People, email: string, visitor: Visitor): Promise<void> {
   const { store, clock, config, loginLimits } = people;
   if (config.signup === 'closed') throw linkNeeded(config.signup);
   if (config.signup === 'open') {

@@ -122,7 +122,7 @@ export interface RamLimits {
  */
 export function requireRam(
   { accountId, ramMb, usedMb }: { accountId: string; ramMb: number; usedMb: number },
-  { accountLimits }: Pick<RamLimits, 'accountLimits'>,
+  { accountLimits }: RamLimits,
 ): void {
   const { maxRamMb } = accountLimits.of(accountId);
   if (usedMb + ramMb <= maxRamMb) return;

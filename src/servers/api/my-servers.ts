@@ -13,7 +13,7 @@ import { Cause } from './machine.ts';
 
 /** Dependencies of these operations. */
 interface Needs {
-  addresses: Pick<Addresses, 'of'>;
+  addresses: Addresses;
   servers: Servers;
   store: Store;
 }

@@ -36,7 +36,7 @@ export function createServerOperation({
   cores,
   ...servers
 }: {
-  servers: Pick<Servers, 'get'>;
+  servers: Servers;
   store: Store;
   cores: Pick<CoreRules, 'requireWriter'>;
 }) {

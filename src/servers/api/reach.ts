@@ -14,7 +14,7 @@ import type { Servers } from '../servers.ts';
  * did not exist, so that ids cannot be probed; PERMISSION_DENIED ROLE_TOO_LOW if the role is below `least`.
  */
 export async function reachServer(
-  { servers, store }: { servers: Pick<Servers, 'get'>; store: Store },
+  { servers, store }: { servers: Servers; store: Store },
   principal: Principal,
   id: string,
   least: Role,

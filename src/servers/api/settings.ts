@@ -21,7 +21,7 @@ interface Needs {
   clock: Clock;
   serverOperation: ServerOperation;
   servers: Servers;
-  store: Pick<Store, 'write'>;
+  store: Store;
   /** Queues a test alert for the server's webhook. */
   testAlert: (tx: Tx, serverId: string, at: number) => Promise<void>;
 }

@@ -25,7 +25,7 @@ export function shownTo(role: Role, view: ReturnType<ServerView>): ReturnType<Se
 export interface ServerViewParts extends StandingOptions {
   config: { nodeLabel: string };
   clock: Clock;
-  addresses: Pick<Addresses, 'of'>;
+  addresses: Addresses;
   disk: {
     view(
       row: ServerRow,
@@ -34,7 +34,7 @@ export interface ServerViewParts extends StandingOptions {
   publicStatuses: { of(serverId: string): { enabled: boolean; showAddress: boolean; slug: string | null } };
   serverPorts: { of(serverId: string): readonly Omit<z.input<typeof PortMapping>, 'host'>[] };
   /** The machines that games run on, if there are several. */
-  nodes?: Pick<EngineNodes, 'whereIs'> | undefined;
+  nodes?: EngineNodes | undefined;
   /** Returns the name of a server's container, or of its swarm service; absent if games run in neither. */
   containerOf?: ((serverId: string) => string) | undefined;
 }

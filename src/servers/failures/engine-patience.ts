@@ -11,7 +11,7 @@ const ENGINE_PATIENCE_MS = MINUTE_MS;
 const ENGINE_LOOKS = 3;
 
 export interface EnginePatience {
-  engine: Pick<Engine, 'list'>;
+  engine: Engine;
   clock: Clock;
   /** Number of times the engine has come back after an outage. */
   outages: () => number;

@@ -4,7 +4,7 @@ import type { ReplyOf } from '../../http/calls.ts';
 export type AwakeSession = ReplyOf<'GetServerUsage'>['sessions'][number];
 
 /** Returns the end of a session (epoch ms); the present if it is still open. */
-export function endOf({ endedAt }: Pick<AwakeSession, 'endedAt'>, now: number): number {
+export function endOf({ endedAt }: AwakeSession, now: number): number {
   return endedAt === null ? now : Date.parse(endedAt);
 }
 

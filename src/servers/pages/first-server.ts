@@ -37,7 +37,7 @@ interface TourFacts {
   /** Number of shared servers the reader can reach. */
   shared: number;
   outlookOf: (server: Summary) => Outlook;
-  addresses: Pick<Addresses, 'atHome'>;
+  addresses: Addresses;
 }
 
 const NOTHING = html``;

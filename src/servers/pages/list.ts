@@ -28,11 +28,11 @@ type Summary = ReplyOf<'ListMyServers'>['my'][number];
 
 /** Obstacles to servers that the API's list does not include. */
 export interface ListOptions {
-  servers: Pick<Servers, 'live' | 'refusals'>;
-  standing: Pick<Standing, 'of'>;
+  servers: Servers;
+  standing: Standing;
   /** Whether any player may wake it by joining. */
   playersWake: (serverId: string) => boolean;
-  addresses: Pick<Addresses, 'atHome'>;
+  addresses: Addresses;
   firstRunFile: FirstRunFile | undefined;
 }
 

@@ -20,7 +20,7 @@ interface Sleeper {
 }
 
 export interface ObstacleOptions {
-  servers: Pick<Servers, 'refusals'>;
+  servers: Servers;
   /** Whether any player may wake it by joining. */
   playersWake: (serverId: string) => boolean;
 }

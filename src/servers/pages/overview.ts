@@ -28,7 +28,7 @@ type Usage = ReplyOf<'GetServerUsage'>;
 interface OverviewSettings extends ObstacleOptions {
   /** Default for servers without an idle time of their own. */
   idleTimeoutMinutes: number;
-  addresses: Pick<Addresses, 'atHome'>;
+  addresses: Addresses;
 }
 
 /** A server's front page: its present state, and what happens next. */

@@ -18,11 +18,11 @@ import type { Standing } from '../standing.ts';
 
 /** Dependencies of these operations. */
 interface Needs {
-  accessChanges: Pick<AccessChanges, 'onAccessChange'>;
+  accessChanges: AccessChanges;
   clock: Clock;
   serverOperation: ServerOperation;
   servers: Servers;
-  standing: Pick<Standing, 'follow'>;
+  standing: Standing;
   store: Store;
 }
 

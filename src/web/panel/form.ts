@@ -18,12 +18,12 @@ export function panelForm(request: FormPlace, name: string, content: Html): Html
 }
 
 /** Returns the address of a form, including the parameters of its page. */
-export function actionOf(request: Pick<FormPlace, 'here' | 'query'>, name: string): string {
+export function actionOf(request: FormPlace, name: string): string {
   return addressOf(request, `/${name}`);
 }
 
 /** Returns the address of the current page, or of a part of it, without the message of an earlier form. */
-export function addressOf({ here, query }: Pick<FormPlace, 'here' | 'query'>, part = ''): string {
+export function addressOf({ here, query }: FormPlace, part = ''): string {
   const kept = new URLSearchParams(query);
   kept.delete('done');
   return `${here}${part}${kept.size === 0 ? '' : `?${kept.toString()}`}`;

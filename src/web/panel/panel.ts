@@ -162,7 +162,7 @@ export function createPanel(serve: Serve, calls: Calls): Panel {
 }
 
 /** Returns the attribute that names a page's stream. */
-function streamOf({ stream }: Pick<PanelPage, 'stream'>, request: PanelRequest): Html | false {
+function streamOf({ stream }: PanelPage, request: PanelRequest): Html | false {
   if (stream === undefined) return false;
   return html`data-stream="${BROWSER_PREFIX}${typeof stream === 'string' ? stream : stream(request)}"`;
 }

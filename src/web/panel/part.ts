@@ -13,7 +13,7 @@ interface Parts {
 
 /** Returns the requested part of a list, and links to the parts before and after it. */
 export function partOf<Entry>(
-  request: Pick<FormPlace, 'here' | 'query'>,
+  request: FormPlace,
   entries: readonly Entry[],
   { key, most, of }: Parts,
 ): { shown: readonly Entry[]; pager: Html | false } {
