@@ -55,7 +55,7 @@ export class Hold {
   async wake(
     route: Route,
     begin = (): Promise<void> => this.#beginBeats(route),
-    tell?: InLine['tell'],
+    notify?: InLine['notify'],
   ): Promise<Address> {
     const { limiter, timings, wake, counters } = this.#context;
     if (!NAME.test(this.#player.name)) throw new Kick('badName');
@@ -67,7 +67,7 @@ export class Hold {
     this.throwIfOver();
     this.#playerGone = new AbortController();
     try {
-      const inLine = tell && this.#inLine(tell);
+      const inLine = notify && this.#inLine(notify);
       return await this.during(wake.wake(route.serverId, this.#player, this.#playerGone.signal, inLine));
     } catch (error) {
       this.throwIfOver();
@@ -114,13 +114,13 @@ export class Hold {
    * Restarts the time limit when the place in the queue becomes null: a start may take as long after queueing as
    * without.
    */
-  #inLine(tell: InLine['tell']): InLine {
+  #inLine(notify: InLine['notify']): InLine {
     let last: number | null = null;
     return {
       waitedMs: 0,
-      tell: (place) => {
+      notify: (place) => {
         if (place === null && last !== null && !this.isOver) this.#limitTime(this.#context.timings.maxHoldMs);
-        tell((last = place));
+        notify((last = place));
       },
     };
   }

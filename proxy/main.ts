@@ -37,7 +37,7 @@ async function main(flags: string[]): Promise<void> {
   const environment = readEnvironment({ ...(process.env['PROXY_LINK'] ? {} : dotEnv()), ...process.env });
   const self = { id: `prx_${randomBytes(6).toString('hex')}`, pid: process.pid, since: Date.now() };
   const { isChild, logLevel } = environment;
-  const log = createProxyLog(logLevel, isChild ? (...line) => control.tellLog(...line) : undefined);
+  const log = createProxyLog(logLevel, isChild ? (...line) => control.sendLog(...line) : undefined);
   const { name, settings, sessionServerUrl, proxyProtocolFrom, services } = environment;
   const version = programVersion();
   const control: Control = new Control({
@@ -52,7 +52,7 @@ async function main(flags: string[]): Promise<void> {
     log,
     proxyProtocolFrom,
     ...(sessionServerUrl === undefined ? {} : { sessionServerUrl }),
-    onVerified: (account) => control.tellVerified(account),
+    onVerified: (account) => control.sendVerified(account),
   });
   const end = ending(proxy, control, environment);
   control.serve({
@@ -64,7 +64,7 @@ async function main(flags: string[]): Promise<void> {
   });
   const [own] = services.flatMap((service) => ('path' in service ? [service.path] : []));
   keepLinked(control, own === undefined ? services : [{ path: socketPath(own) }], log);
-  setInterval(() => control.tellStats(), STATS_MS);
+  setInterval(() => control.sendStats(), STATS_MS);
   if (own !== undefined) endWhenLonely(proxy, control, { lonelyMs: environment.lonelyMs, home: dirname(own) });
   // Listens only then: before, every host would be unknown.
   await control.known();
@@ -72,7 +72,7 @@ async function main(flags: string[]): Promise<void> {
   const address = await listen(proxy, environment);
   outlive(log);
   log.info({ ...address, version }, 'players can connect');
-  control.tellListening(address, false);
+  control.sendListening(address, false);
 }
 
 /**
@@ -118,7 +118,7 @@ function ending(proxy: Proxy, control: Control, { drainMs }: Environment) {
     if (isDraining) return;
     isDraining = true;
     const drained = Promise.race([proxy.drain(), delay(drainMs)]);
-    control.tellListening(null, true);
+    control.sendListening(null, true);
     void drained.then(close);
   };
   const close = (): void => void proxy.close().then(() => process.exit(0));

@@ -88,7 +88,7 @@ export interface InLine {
    * Called whenever the place in the queue changes: from 1; 0 if unknown, null once it waits for the start itself. Must
    * not throw.
    */
-  tell(place: number | null): void;
+  notify(place: number | null): void;
 }
 
 export interface Wake {

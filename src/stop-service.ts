@@ -55,10 +55,10 @@ function stopByHand({ pid }: ProcessIdentity): StatusError {
 }
 
 /** Reads the database without acquiring the lease. */
-async function withStore<Result>(databaseUrl: string, look: (store: Store) => Promise<Result>): Promise<Result> {
+async function withStore<Result>(databaseUrl: string, use: (store: Store) => Promise<Result>): Promise<Result> {
   const store = await openStore(databaseUrl, TABLES);
   try {
-    return await look(store);
+    return await use(store);
   } finally {
     await store.close();
   }

@@ -139,14 +139,14 @@ export class Control implements Routes, Wake, Presence {
   }
 
   /** Reports the address where players connect; null if not listening. */
-  tellListening(listening: Address | null, isDraining: boolean): void {
+  sendListening(listening: Address | null, isDraining: boolean): void {
     this.#listening = listening;
     this.#isDraining = isDraining;
-    this.tellStats();
+    this.sendStats();
   }
 
   /** Reports changed statistics. Called about once a second. */
-  tellStats(): void {
+  sendStats(): void {
     if (!this.#proxy || this.#link?.isWelcome !== true) return;
     const stats = this.#proxy.stats();
     const message: FromProxy = { type: 'stats', stats, listening: this.#listening, draining: this.#isDraining };
@@ -156,12 +156,12 @@ export class Control implements Routes, Wake, Presence {
     this.#link.channel.send(text);
   }
 
-  tellVerified(account: VerifiedAccount): void {
+  sendVerified(account: VerifiedAccount): void {
     this.#send({ type: 'verified', accounts: [account] });
   }
 
   /** Sends a log line to the service. Returns false if no service would record it. */
-  tellLog(level: 'debug' | 'info' | 'warn', fields: object, message: string): boolean {
+  sendLog(level: 'debug' | 'info' | 'warn', fields: object, message: string): boolean {
     return this.#send({ type: 'log', level, fields, message });
   }
 
@@ -194,7 +194,7 @@ export class Control implements Routes, Wake, Presence {
       case 'welcome':
         this.#refusal = '';
         this.#options.onLogLevel?.(message.logLevel);
-        return this.#tellWhole(link);
+        return this.#sendAll(link);
       case 'refused':
         if (this.#refusal !== message.reason)
           this.#options.log.warn({ reason: message.reason }, 'the service does not take this proxy; this is tried on');
@@ -225,14 +225,14 @@ export class Control implements Routes, Wake, Presence {
     }
   }
 
-  #tellWhole(link: Link): void {
+  #sendAll(link: Link): void {
     link.isWelcome = true;
     this.#mirror.begin();
     this.#changed.clear();
     this.#tell(new Set([...this.#joined.keys(), ...this.#insideAt.all().map(({ key }) => key)]));
     this.#send({ type: 'whole' });
     this.#lastStats = '';
-    this.tellStats();
+    this.sendStats();
   }
 
   #goOn(): void {

@@ -81,7 +81,7 @@ export class Wakes {
   /** Reports the wake's place in the queue, as in `InLine`. */
   place(id: number, place: number | null): void {
     const wake = this.#waiting.get(id);
-    if (wake) tell(wake, place);
+    if (wake) notify(wake, place);
   }
 
   /** Sends all wakes again after the service has returned. */
@@ -104,13 +104,13 @@ export class Wakes {
 
   #beginPatience(wake: WaitingWake): void {
     wake.cancel ??= this.#options.after(PATIENCE_MS, () => wake.settle(new JoinRefused(TEXTS.away)));
-    if (wake.place !== null) tell(wake, 0);
+    if (wake.place !== null) notify(wake, 0);
   }
 }
 
-function tell(wake: WaitingWake, place: number | null): void {
+function notify(wake: WaitingWake, place: number | null): void {
   wake.place = place;
-  wake.inLine?.tell(place);
+  wake.inLine?.notify(place);
 }
 
 /** Calls `fire` once after `ms`. Returns a function that cancels it. Does not keep the process alive. */

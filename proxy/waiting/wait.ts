@@ -47,7 +47,7 @@ export async function waitInRoom(hold: Hold, route: Route, arrival: Arrival, con
     return hold.during(client.begin(player.uuid ?? '', () => view.dialog()));
   };
   try {
-    await hold.wake(route, begin, (place) => view.tell(place));
+    await hold.wake(route, begin, (place) => view.notify(place));
     waitingList.expect(host, player);
     client.sendOn(host, handshake.serverPort);
     log.info(
@@ -97,8 +97,8 @@ class View {
     this.#routeSince = this.#since = context.clock.now();
   }
 
-  /** Same as `InLine.tell`. */
-  tell(place: number | null): void {
+  /** Same as `InLine.notify`. */
+  notify(place: number | null): void {
     // The time in the queue does not count as start-up time.
     if (place !== this.#place) this.#since = this.#context.clock.now();
     this.#place = place;

@@ -74,7 +74,7 @@ export interface StoredStep<T extends ActorTypes> {
   /** Stores the snapshot and all that follows from it. Outdated where the row is not where the step began. */
   save: (tx: Tx) => Promise<void>;
   /** The step for the feed, called once it is stored. Absent if no follower needs it. */
-  told?: (() => MachineStep) | undefined;
+  stepTaken?: (() => MachineStep) | undefined;
 }
 
 /** Describes a kind of durable actor: its rows, its machine, and what each step stores. */

@@ -143,7 +143,7 @@ export class DurableActors<T extends ActorTypes> {
   }
 
   /** Sends a fact. Resolves once its change is stored; does nothing if the row is gone. */
-  async tell(id: string, fact: T['event']): Promise<void> {
+  async notify(id: string, fact: T['event']): Promise<void> {
     await this.use(id, (live) => this.give(live, fact));
   }
 
@@ -296,7 +296,7 @@ export class DurableActors<T extends ActorTypes> {
     return this.#kind.step({ row, before, after, event, persisted: () => actor.getPersistedSnapshot() });
   }
 
-  #write(live: LiveActor<T>, { fields, save, told }: StoredStep<T>): void {
+  #write(live: LiveActor<T>, { fields, save, stepTaken }: StoredStep<T>): void {
     const { snapshot, implied, creation } = live;
     live.implied = undefined;
     live.creation = undefined;
@@ -316,7 +316,7 @@ export class DurableActors<T extends ActorTypes> {
     begin(live, write);
     write.then(
       () => {
-        for (const each of [creation?.told, told]) if (each !== undefined) this.feed.tell(each);
+        for (const each of [creation?.stepTaken, stepTaken]) if (each !== undefined) this.feed.publish(each);
         this.#settle(live, write);
       },
       (error: unknown) => this.#undo(live, error, 'a change could not be stored; going back to the stored state'),

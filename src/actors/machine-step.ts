@@ -24,7 +24,7 @@ export type StepListener = (step: MachineStep) => void;
 
 /** Distributes steps to their followers. Without followers, `tell` costs one comparison. */
 export interface StepFeed {
-  tell(step: () => MachineStep): void;
+  publish(step: () => MachineStep): void;
   /** Returns the cancellation. */
   follow(listener: StepListener): () => void;
 }
@@ -32,10 +32,10 @@ export interface StepFeed {
 export function createStepFeed(): StepFeed {
   const listeners = new Set<StepListener>();
   return {
-    tell(step) {
+    publish(step) {
       if (listeners.size === 0) return;
-      const told = step();
-      for (const listener of listeners) listener(told);
+      const taken = step();
+      for (const listener of listeners) listener(taken);
     },
     follow(listener) {
       listeners.add(listener);

@@ -119,8 +119,8 @@ export function createArchives(options: ArchivesOptions): Archives {
       await hold.grow((last = bytes));
     };
     const ahead = expectedBytes(serverId);
-    const tell = percents(progress);
-    const read = (bytes: number) => tell(bytes, ahead());
+    const report = percents(progress);
+    const read = (bytes: number) => report(bytes, ahead());
     const write = async (tree?: OpenDirectory): Promise<Made> => {
       const made = await writeArchive(workers, tree, target, { signal, grow, progress: read, key });
       return { ...made, sealedBy: key?.id ?? '' };
@@ -192,10 +192,10 @@ export function createArchives(options: ArchivesOptions): Archives {
         // The disk needs room for both.
         landed(grown);
         const hold = await free.hold(staged, bytes);
-        const tell = percents(progress);
-        const ofAll = (done: number) => tell(done, bytes);
+        const report = percents(progress);
+        const ofAll = (done: number) => report(done, bytes);
         try {
-          await extract(backup, staged, { signal, progress: told(hold, ofAll) });
+          await extract(backup, staged, { signal, progress: tracked(hold, ofAll) });
         } finally {
           hold.release();
         }
@@ -221,24 +221,24 @@ async function treeBytes(jail: Jail, signal: AbortSignal): Promise<number> {
 }
 
 /** Marks the previous bytes as written when the next ones are about to be, which is right but for a few small files. */
-function told(hold: Hold, tell: (bytes: number) => void): (bytes: number) => void {
+function tracked(hold: Hold, report: (bytes: number) => void): (bytes: number) => void {
   let [landed, last] = [0, 0];
   return (bytes) => {
     hold.landed(last - landed);
     landed = last;
     last = bytes;
-    tell(bytes);
+    report(bytes);
   };
 }
 
 /** Reports bytes as whole percentages, each once. */
-function percents(tell: (percent: number) => void): (bytes: number, total: number) => void {
-  let told = 0;
+function percents(report: (percent: number) => void): (bytes: number, total: number) => void {
+  let reported = 0;
   return (bytes, total) => {
     const percent = total === 0 ? 100 : Math.min(99, Math.floor((bytes / total) * 100));
-    if (percent <= told) return;
-    told = percent;
-    tell(percent);
+    if (percent <= reported) return;
+    reported = percent;
+    report(percent);
   };
 }
 

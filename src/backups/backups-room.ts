@@ -25,7 +25,7 @@ import { createMaintenance } from './maintenance.ts';
 import { createLeftOver } from './offsite/left-over.ts';
 import { type OffSite, createOffSite } from './offsite/offsite.ts';
 import { Uploads } from './offsite/uploads.ts';
-import { type Told, createProgress } from './progress.ts';
+import { type BackupEvent, createProgress } from './progress.ts';
 import { listBackupsIn, listPrevious, patchBackup } from './rows.ts';
 import { createSaving } from './saving.ts';
 import type { SealKey } from './seal.ts';
@@ -95,9 +95,9 @@ export function createBackupRoom(options: BackupRoomOptions): BackupRoom {
   let backups: Backups | undefined;
   let events: BackupEvents | undefined;
   const progress = createProgress();
-  const publish = (serverId: string, told: Told) => {
-    progress.note(serverId, told);
-    events?.publish(serverId, 'backup', told);
+  const publish = (serverId: string, event: BackupEvent) => {
+    progress.note(serverId, event);
+    events?.publish(serverId, 'backup', event);
   };
   const uploads = new Uploads({
     ...options,

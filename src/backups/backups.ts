@@ -11,7 +11,7 @@ import type { Ref } from './archives.ts';
 import { filesMissing, locked, noArchive, notFound, notReady, superseded } from './errors.ts';
 import { type Orphan, exists, siblingsOf } from './files.ts';
 import { jobStatus } from './job-failure.ts';
-import { isNeedless } from './needless.ts';
+import { isRedundant } from './redundant.ts';
 import type { ByteRange } from './offsite/bucket.ts';
 import type { LeftOver } from './offsite/left-over.ts';
 import { countUploads, listUploadsOf } from './offsite/rows.ts';
@@ -201,7 +201,7 @@ export class Backups {
    */
   async restore(serverId: string, id: string, cause: Cause, signal: AbortSignal): Promise<void> {
     const backup = await this.#ready(serverId, id);
-    if (id === rows.PREVIOUS && (await isNeedless(this.#options.store, backup))) throw notFound(id);
+    if (id === rows.PREVIOUS && (await isRedundant(this.#options.store, backup))) throw notFound(id);
     await this.#requireFiles(backup);
     await this.maintain(serverId, { kind: 'backup.restore', target: id }, cause, signal);
   }

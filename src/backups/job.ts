@@ -12,7 +12,7 @@ import type { Store } from '../store/store.ts';
 import type { ArchiveFiles } from './archive-files.ts';
 import type { Archives } from './archives.ts';
 import type { Uploads } from './offsite/uploads.ts';
-import type { Told } from './progress.ts';
+import type { BackupEvent } from './progress.ts';
 
 export interface MaintenanceOptions {
   store: Store;
@@ -28,7 +28,7 @@ export interface MaintenanceOptions {
   /** Keeps changes and restores apart. */
   lock: ChangeLock;
   /** Publishes the progress of a restore or a backup to the server's viewers. */
-  publish: (serverId: string, told: Told) => void;
+  publish: (serverId: string, event: BackupEvent) => void;
   /** Closes the server's folder for all who have it open, because their later writes would be lost. */
   release?: (serverId: string) => Promise<void>;
   /** Called when a restore has kept the server's previous folder. */

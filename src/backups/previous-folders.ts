@@ -2,7 +2,7 @@ import type { Log } from '../kernel/log.ts';
 import type { ServerNow } from '../servers/server-now.ts';
 import type { Servers } from '../servers/servers.ts';
 import type { Store } from '../store/store.ts';
-import { isNeedless } from './needless.ts';
+import { isRedundant } from './redundant.ts';
 import type { BackupRemoval } from './removal.ts';
 import { PREVIOUS, getBackup, listPrevious } from './rows.ts';
 
@@ -32,7 +32,7 @@ export class PreviousFolders {
   async recover(): Promise<void> {
     const { store, withPrevious, drop } = this.#options;
     for (const row of await listPrevious(store)) {
-      if (await isNeedless(store, row)) await drop(row);
+      if (await isRedundant(store, row)) await drop(row);
       else withPrevious.add(row.serverId);
     }
   }
@@ -61,7 +61,7 @@ export class PreviousFolders {
   async #proven(id: string): Promise<void> {
     const { store, withPrevious, drop } = this.#options;
     const row = await getBackup(store, id, PREVIOUS);
-    if (row !== undefined && !(await isNeedless(store, row, true))) return;
+    if (row !== undefined && !(await isRedundant(store, row, true))) return;
     if (row !== undefined) await drop(row);
     withPrevious.delete(id);
   }

@@ -1,5 +1,5 @@
 /** The progress of a backup as viewers see it. */
-export interface Told {
+export interface BackupEvent {
   id: string;
   /** The backup's state, or `restoring`, `restored`, `deleted`. */
   state: string;
@@ -10,7 +10,7 @@ export interface Told {
 /** The progress of backups and restores. */
 export interface Progress {
   /** Records the progress for viewers. */
-  note(serverId: string, told: Told): void;
+  note(serverId: string, event: BackupEvent): void;
   /** Returns the progress of a running backup or restore, 0 to 100; 0 for any other. */
   of(serverId: string, id: string): number;
   /** Called when the server is deleted. */

@@ -18,7 +18,7 @@ import { jobFailure } from './job-failure.ts';
 import type { Tools, Work } from './job.ts';
 import { createKeep } from './keep-job.ts';
 import { keepMods, restoreMods } from './mod-rows.ts';
-import { isNeedless } from './needless.ts';
+import { isRedundant } from './redundant.ts';
 import {
   type BackupRow,
   PREVIOUS,
@@ -52,7 +52,7 @@ export class RestoreJobs {
     const { serverId, step, target } = job;
     const { root } = siblingsOf(dataDir, serverId);
     const earlier = step === '' ? await getBackup(store, serverId, PREVIOUS) : undefined;
-    if (!earlier || (await isNeedless(store, earlier))) return null;
+    if (!earlier || (await isRedundant(store, earlier))) return null;
     if (target === PREVIOUS && !(await hasRunSince(store, serverId, earlier.createdAt))) return null;
     if (!(await exists(root)) || (await treeFingerprintOf(root)) === earlier.replacedBy) return null;
     const failure = await attempt(signal, () => this.#keep(work, 'restore'));
@@ -85,14 +85,14 @@ export class RestoreJobs {
     const { store, archives, files, publish, at, attempt } = this.#tools;
     const { serverId, jobId, target } = job;
     await at('asked');
-    await this.#dropNeedless(serverId);
+    await this.#dropRedundant(serverId);
     const failure = await attempt(signal, async () => {
       if (backup?.state !== 'ready') throw filesMissing(target);
       await files.require(backup);
-      let told = false;
+      let reported = false;
       const progress = (percent: number) => {
         publish(serverId, { id: backup.id, state: 'restoring', percent });
-        if (percent > 50 && !told) void ((told = true), at('extracting'));
+        if (percent > 50 && !reported) void ((reported = true), at('extracting'));
       };
       await archives.stage(backup, { signal, progress });
     });
@@ -145,10 +145,10 @@ export class RestoreJobs {
   }
 
   /** Removes the folder replaced by an earlier restore, if it is redundant and not yet removed. */
-  async #dropNeedless(serverId: string): Promise<void> {
+  async #dropRedundant(serverId: string): Promise<void> {
     const { store, dataDir } = this.#tools;
     const kept = await getBackup(store, serverId, PREVIOUS);
-    if (!kept || !(await isNeedless(store, kept))) return;
+    if (!kept || !(await isRedundant(store, kept))) return;
     const { previous, trash } = siblingsOf(dataDir, serverId);
     await discard(previous, trash);
     await store.write((tx) => deleteBackup(tx, kept));

@@ -17,7 +17,7 @@ import type { MaintenanceOptions } from './job.ts';
 import { softwareOf } from './server-software.ts';
 import type { Uploads } from './offsite/uploads.ts';
 import { keepMods } from './mod-rows.ts';
-import type { Told } from './progress.ts';
+import type { BackupEvent } from './progress.ts';
 import { type BackupRow, patchBackup } from './rows.ts';
 import type { Saving } from './saving.ts';
 
@@ -40,7 +40,7 @@ export interface BackupParts {
   clock: Clock;
   log: Log;
   dataDir: string;
-  publish: (serverId: string, told: Told) => void;
+  publish: (serverId: string, event: BackupEvent) => void;
   /** See MaintenanceOptions. */
   at?: MaintenanceOptions['at'];
 }

@@ -71,7 +71,7 @@ export async function* unpack(archive: Readable, facts: ArchiveFacts, target: Ta
 }
 
 async function* entriesInto(tar: Extract, into: TreeMaker, treeBytes: number): AsyncGenerator<number> {
-  let [taken, told] = [0, 0];
+  let [taken, reported] = [0, 0];
   for await (const entry of tar as AsyncIterable<Entry>) {
     const { type, size, mode, mtime } = entry.header;
     const names = namesInArchive(entry.header);
@@ -82,7 +82,7 @@ async function* entriesInto(tar: Extract, into: TreeMaker, treeBytes: number): A
     } else if (type === 'file') {
       taken += size;
       if (taken > treeBytes) throw new ArchiveCorrupt('There is more in the archive than went into it.');
-      if (taken - told >= STEP_BYTES) yield (told = taken);
+      if (taken - reported >= STEP_BYTES) yield (reported = taken);
       await writeEntry(into.file(names, mode), entry, mtime);
     } else {
       throw new ArchiveCorrupt(`There is a ${type} in the archive.`);

@@ -1,5 +1,5 @@
 import type { ServerRow } from '../servers/rows.ts';
-import type { Look } from '../servers/wake-checks.ts';
+import type { BatchRead } from '../servers/wake-checks.ts';
 import type { Sql, Tx } from '../store/store.ts';
 import { type LedgerRow, flatRefOf, lastFlatEntry, listLastFlatEntries } from './ledger-rows.ts';
 import { post } from './ledger.ts';
@@ -23,9 +23,15 @@ export interface FlatDue {
  * for, the difference for the remaining days is due. Less RAM is not refunded. With `look`, rows are read once per
  * account.
  */
-export async function flatDue(db: Sql, server: FlatServer, prices: Prices, at: number, look?: Look): Promise<FlatDue> {
+export async function flatDue(
+  db: Sql,
+  server: FlatServer,
+  prices: Prices,
+  at: number,
+  batchRead?: BatchRead,
+): Promise<FlatDue> {
   const price = flatMicros(prices.perGbMonthMicros, server.ramMb);
-  const paid = await lastPeriod(db, server, look);
+  const paid = await lastPeriod(db, server, batchRead);
   if (paid === undefined || at >= paid.periodAt + PERIOD_MS) return { amountMicros: price, periodAt: at };
   const more = price - flatMicros(prices.perGbMonthMicros, paid.ramMb);
   if (more <= 0) return { amountMicros: 0, periodAt: paid.periodAt };
@@ -44,15 +50,15 @@ export async function flatPaidUntil(db: Sql, server: FlatServer, at: number): Pr
 async function lastPeriod(
   db: Sql,
   server: FlatServer,
-  look?: Look,
+  batchRead?: BatchRead,
 ): Promise<{ periodAt: number; ramMb: number } | undefined> {
-  const last = look === undefined ? await lastFlatEntry(db, server) : await lastSeen(db, server, look);
+  const last = batchRead === undefined ? await lastFlatEntry(db, server) : await lastSeen(db, server, batchRead);
   return last && readRef(last.ref);
 }
 
-async function lastSeen(db: Sql, server: FlatServer, look: Look): Promise<LedgerRow | undefined> {
+async function lastSeen(db: Sql, server: FlatServer, batchRead: BatchRead): Promise<LedgerRow | undefined> {
   const { accountId } = server;
-  const all = await look.once(listLastFlatEntries, accountId, () => listLastFlatEntries(db, accountId));
+  const all = await batchRead.once(listLastFlatEntries, accountId, () => listLastFlatEntries(db, accountId));
   return all.find(({ ref }) => ref.startsWith(flatRefOf(server)));
 }
 

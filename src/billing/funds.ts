@@ -11,7 +11,7 @@ import { type LastCalls, createLastCalls } from '../servers/last-call.ts';
 import type { LiveServers } from '../servers/live.ts';
 import type { ServerNow } from '../servers/server-now.ts';
 import type { ServerRow } from '../servers/rows.ts';
-import type { Look } from '../servers/wake-checks.ts';
+import type { BatchRead } from '../servers/wake-checks.ts';
 import type { Store, Tx } from '../store/store.ts';
 import { type UnpaidFlat, chargeFlat, flatDue } from './flat.ts';
 import { insufficientFunds } from './ledger.ts';
@@ -62,15 +62,15 @@ export class Funds {
   }
 
   /** Returns a check that throws if the wallet cannot pay for a wake: INSUFFICIENT_FUNDS, SPEND_CAP_REACHED. */
-  async check(row: ServerRow, look?: Look): Promise<() => void> {
+  async check(row: ServerRow, batchRead?: BatchRead): Promise<() => void> {
     const { store, clock } = this.#options;
     const at = clock.now();
     // Read before the wallet: a charge in between is then counted twice, in this check only. In the other order, it
     // would not be counted at all.
-    const neededMicros = await this.#needOf(row, at, look);
-    const duesMicros = await this.#flatDues(row, at, look);
+    const neededMicros = await this.#needOf(row, at, batchRead);
+    const duesMicros = await this.#flatDues(row, at, batchRead);
     const read = () => getWallet(store, row.accountId);
-    const wallet = await (look === undefined ? read() : look.once(getWallet, row.accountId, read));
+    const wallet = await (batchRead === undefined ? read() : batchRead.once(getWallet, row.accountId, read));
     return () => {
       if (neededMicros === 0) return;
       const short = shortOf(wallet, neededMicros + this.#reservedMicros(row, duesMicros), at);
@@ -107,9 +107,9 @@ export class Funds {
   }
 
   /** Returns the cost of one tick, or of the flat period that the start would begin. */
-  async #needOf(row: ServerRow, at: number, look?: Look): Promise<number> {
+  async #needOf(row: ServerRow, at: number, batchRead?: BatchRead): Promise<number> {
     const { store, prices } = this.#options;
-    if (row.plan === 'flat') return (await flatDue(store, row, prices, at, look)).amountMicros;
+    if (row.plan === 'flat') return (await flatDue(store, row, prices, at, batchRead)).amountMicros;
     return prices.perGbHourMicros === 0 ? 0 : tickCeilingMicros(prices.perGbHourMicros, row.ramMb);
   }
 
@@ -122,11 +122,11 @@ export class Funds {
   }
 
   /** Returns the payments due for the flat servers among them, because a running one may not have been charged yet. */
-  async #flatDues(row: ServerRow, at: number, look?: Look): Promise<Map<string, number>> {
+  async #flatDues(row: ServerRow, at: number, batchRead?: BatchRead): Promise<Map<string, number>> {
     const { store, prices } = this.#options;
     const dues = new Map<string, number>();
     for (const other of this.#othersOf(row)) {
-      if (other.plan === 'flat') dues.set(other.id, (await flatDue(store, other, prices, at, look)).amountMicros);
+      if (other.plan === 'flat') dues.set(other.id, (await flatDue(store, other, prices, at, batchRead)).amountMicros);
     }
     return dues;
   }

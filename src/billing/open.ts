@@ -117,7 +117,7 @@ export async function openAllowance(options: AllowanceOptions): Promise<Allowanc
     nodes: options.nodes,
   });
   const wakeRules: WakeRule[] = [
-    { check: (row, look) => funds.check(row, look) },
+    { check: (row, batchRead) => funds.check(row, batchRead) },
     { check: async () => (now) => admission.admit(now), commands: WAKES_AND_INSTALLS },
   ];
   return { funds, accountLimits, wakeRules };

@@ -34,8 +34,8 @@ async function otherServers(api: Api, id: string): Promise<string[]> {
   const { shared } = read(MY_SERVERS, await done(api.GET('/v1/me/servers')), oneLine);
   const ids = [...servers, ...shared].map((server) => server.id);
   const named = servers.filter(({ name }) => nearest(id, [name]).length > 0 || name === id).map((server) => server.id);
-  const meant = [...new Set([...nearest(id, ids), ...named])].slice(0, 3);
-  return [meant.length > 0 ? didYouMean(meant) : `List your servers with: ${DORMOUSE} servers`];
+  const suggestions = [...new Set([...nearest(id, ids), ...named])].slice(0, 3);
+  return [suggestions.length > 0 ? didYouMean(suggestions) : `List your servers with: ${DORMOUSE} servers`];
 }
 
 async function otherCores(api: Api, type: string): Promise<string[]> {

@@ -55,15 +55,15 @@ function unknown(name: string, entries: readonly (Command | Subject)[]): Error {
     entries.map((each) => each.name),
   );
   const within = entries.filter(isSubject).filter((subject) => verbsOf(subject).includes(name));
-  const meant = [...within.map((subject) => `${subject.name} ${name}`), ...near].slice(0, 3);
-  const said = [`There is no command ${JSON.stringify(name)}.`, didYouMean(meant), `See: ${DORMOUSE} --help`];
+  const suggestions = [...within.map((subject) => `${subject.name} ${name}`), ...near].slice(0, 3);
+  const said = [`There is no command ${JSON.stringify(name)}.`, didYouMean(suggestions), `See: ${DORMOUSE} --help`];
   return wrongUsage(said.filter((each) => each !== '').join(' '));
 }
 
 function unknownIn(subject: Subject, word: string): Error {
-  const meant = nearest(word, verbsOf(subject)).map((verb) => `${subject.name} ${verb}`);
+  const suggestions = nearest(word, verbsOf(subject)).map((verb) => `${subject.name} ${verb}`);
   const known = verbsOf(subject).join(', ');
-  const said = meant.length > 0 ? didYouMean(meant) : `There are ${known}.`;
+  const said = suggestions.length > 0 ? didYouMean(suggestions) : `There are ${known}.`;
   return wrongUsage(
     `There is no command ${JSON.stringify(`${subject.name} ${word}`)}. ${said} See: ${DORMOUSE} help ${subject.name}`,
   );

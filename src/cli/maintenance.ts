@@ -19,21 +19,22 @@ const OUTAGE_MS = 120_000;
 export async function maintained(
   context: Context,
   id: string,
-  doing: string,
+  action: string,
   start: (api: Api) => Promise<Answer<object>>,
 ): Promise<object> {
   const { json, terminal, signal, slow } = context;
   const begun = Date.now();
   const show = () => {
     const seconds = Math.floor((Date.now() - begun) / 1000);
-    if (!json) terminal.progress(`${id} ${doing}… ${duration(seconds)}`, `${id} ${doing}…`);
+    if (!json) terminal.progress(`${id} ${action}… ${duration(seconds)}`, `${id} ${action}…`);
   };
   show();
   const redrawing = setInterval(show, 1000);
   try {
     return await done(start(slow));
   } catch (error) {
-    if (signal.aborted) throw interrupted(`${id} ${doing} in the background. Watch it with: ${DORMOUSE} machine ${id}`);
+    if (signal.aborted)
+      throw interrupted(`${id} ${action} in the background. Watch it with: ${DORMOUSE} machine ${id}`);
     if (!isLost(error)) throw error;
     await untilFree(context, id);
     return {};

@@ -113,8 +113,8 @@ function told<Result>(
     if (tooMany !== undefined && error.message.includes('does not take an argument')) throw wrongUsage(tooMany);
     const [sentence = ''] = error.message.split(/\. |\n/);
     const [, option = ''] = /^Unknown option '--([^'=]+)/.exec(sentence) ?? [];
-    const meant = nearest(option, known).map((name) => `--${name}`);
-    throw wrongUsage(`${sentence.replace(/\.$/, '')}. ${didYouMean(meant)}`.trimEnd());
+    const suggestions = nearest(option, known).map((name) => `--${name}`);
+    throw wrongUsage(`${sentence.replace(/\.$/, '')}. ${didYouMean(suggestions)}`.trimEnd());
   }
 }
 

@@ -92,9 +92,9 @@ function helpOf(found: Found): string {
 }
 
 /** Requested help is a result; help shown because no command was named is an error. */
-function help({ out, err }: Terminal, text: string, asked = false): number {
-  (asked ? out : err).line(text);
-  return asked ? 0 : EXIT.usage;
+function help({ out, err }: Terminal, text: string, requested = false): number {
+  (requested ? out : err).line(text);
+  return requested ? 0 : EXIT.usage;
 }
 
 function version({ out }: Terminal): number {

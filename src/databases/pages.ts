@@ -46,7 +46,7 @@ function absent(request: ServerRequest, { offered }: Database): Html {
     </p>`;
   }
   return html`<p class="empty">No database yet.</p>
-    ${isAtLeast(request.role, 'member') && buttonForm(request, 'create', 'Create database', { look: '' })}`;
+    ${isAtLeast(request.role, 'member') && buttonForm(request, 'create', 'Create database', { variant: '' })}`;
 }
 
 function present(request: ServerRequest, { host, port, dbName, dbUser }: Database): Html {
@@ -61,7 +61,7 @@ function present(request: ServerRequest, { host, port, dbName, dbUser }: Databas
               'Open sessions end. Plugins need the new password to reconnect.',
               'Change the password',
               '',
-              buttonForm(request, 'rotate', 'Create a new password', { look: 'danger' }),
+              buttonForm(request, 'rotate', 'Create a new password', { variant: 'danger' }),
             )}
           </div>`
         : html`<p class="hint">Only the server’s owner can see the password.</p>`
@@ -72,7 +72,7 @@ function present(request: ServerRequest, { host, port, dbName, dbUser }: Databas
         'All data in it is lost permanently. Server backups don’t include it. A new database gets another name.',
         'Delete the database',
         '',
-        buttonForm(request, 'drop', 'Delete permanently', { look: 'danger' }),
+        buttonForm(request, 'drop', 'Delete permanently', { variant: 'danger' }),
       )
     }`;
 }

@@ -7,7 +7,7 @@ import type { LastCallOptions } from '../servers/last-call.ts';
 import type { ServerNow } from '../servers/server-now.ts';
 import type { ServerRow } from '../servers/rows.ts';
 import type { Servers } from '../servers/servers.ts';
-import { type Look, WAKES_AND_INSTALLS, type WakeRule } from '../servers/wake-checks.ts';
+import { type BatchRead, WAKES_AND_INSTALLS, type WakeRule } from '../servers/wake-checks.ts';
 import type { Store, Tx } from '../store/store.ts';
 import type { AccountChange } from './account-disk.ts';
 import type { Disks } from './disks.ts';
@@ -53,8 +53,8 @@ export class DiskEnforcement {
     const { usage, quota, accounts } = disks;
     this.quota = { ...quota, setOverride: (id, quotaMb, also) => this.#setOverride(id, quotaMb, also) };
     this.wakeRules = [
-      { check: (row, look) => quota.check(row, look === undefined), commands: WAKES_AND_INSTALLS },
-      { check: (row, look) => this.#checkAccount(row, look), commands: WAKES_AND_INSTALLS },
+      { check: (row, batchRead) => quota.check(row, batchRead === undefined), commands: WAKES_AND_INSTALLS },
+      { check: (row, batchRead) => this.#checkAccount(row, batchRead), commands: WAKES_AND_INSTALLS },
     ];
     this.#guard = createDiskGuard({
       ...options,
@@ -101,10 +101,10 @@ export class DiskEnforcement {
     else if (this.#growing.delete(id)) quota.freed(id);
   }
 
-  #checkAccount({ accountId }: ServerRow, look?: Look): Promise<() => void> {
+  #checkAccount({ accountId }: ServerRow, batchRead?: BatchRead): Promise<() => void> {
     const { accounts } = this.#options.disks;
-    if (look === undefined) return accounts.check(accountId);
-    return look.once(accounts, accountId, () => accounts.check(accountId, false));
+    if (batchRead === undefined) return accounts.check(accountId);
+    return batchRead.once(accounts, accountId, () => accounts.check(accountId, false));
   }
 
   async #measured(id: string, before: Usage | undefined): Promise<void> {
@@ -114,7 +114,7 @@ export class DiskEnforcement {
       if (row === undefined) return;
       await disks.accounts.look(row.accountId);
       const grew = this.#hasGrown(row, before?.bytes ?? 0);
-      await this.#guard.look(id, { wasOver: disks.quota.isOver(row, before), grew });
+      await this.#guard.check(id, { wasOver: disks.quota.isOver(row, before), grew });
     } catch (error) {
       log.warn({ server: id, err: error }, 'a disk quota could not be enforced yet');
     }
@@ -139,7 +139,7 @@ export class DiskEnforcement {
     const row = (await servers.get(id))?.row;
     const wasOver = row !== undefined && quota.overBytes(row) > 0;
     await quota.setOverride(id, quotaMb, also);
-    await this.#guard.look(id, { wasOver, grew: false });
+    await this.#guard.check(id, { wasOver, grew: false });
   }
 
   async #tellOfQuota({ row }: ServerNow, over: boolean): Promise<void> {

@@ -11,7 +11,7 @@ export interface DiskGuard {
    * Called after a measurement or a change of the quota. `wasOver`: the server was over its quota before. `grew`: it
    * has grown since its account exceeded the limit.
    */
-  look(serverId: string, before: { wasOver: boolean; grew: boolean }): Promise<void>;
+  check(serverId: string, before: { wasOver: boolean; grew: boolean }): Promise<void>;
   close(): void;
 }
 
@@ -58,7 +58,7 @@ export function createDiskGuard(options: DiskGuardOptions): DiskGuard {
   const { servers, quota, accounts, log, clock, changed } = options;
   const lastCalls = createLastCalls(options);
 
-  async function look(serverId: string, { wasOver, grew }: { wasOver: boolean; grew: boolean }): Promise<void> {
+  async function check(serverId: string, { wasOver, grew }: { wasOver: boolean; grew: boolean }): Promise<void> {
     const now = await servers.get(serverId);
     if (now === undefined) return lastCalls.cancel(serverId);
     const over = quota.overBytes(now.row) > 0;
@@ -107,5 +107,5 @@ export function createDiskGuard(options: DiskGuardOptions): DiskGuard {
     }
   }
 
-  return { look, close: () => lastCalls.close() };
+  return { check, close: () => lastCalls.close() };
 }

@@ -5,7 +5,7 @@ import { withTimeout } from '../kernel/timeout.ts';
 import { MIB } from '../kernel/units.ts';
 import { openRowCache } from '../store/row-cache.ts';
 import type { Sql, Store, Tx } from '../store/store.ts';
-import { type Quoted, createReservations, mbOf, measured, standing } from './reservations.ts';
+import { type Quoted, createReservations, mbOf, measured, quotaState } from './reservations.ts';
 import { listServerDisks, saveQuotaOverride } from './rows.ts';
 import type { DiskUsage, Usage } from './usage.ts';
 
@@ -135,7 +135,7 @@ function isDoubtful(usage: DiskUsage, serverId: string, limitBytes: number): boo
 /** The error for a state that the owner must change before the call can succeed. */
 function startRefused(serverId: string, usedBytes: number, quotaMb: number): StatusError {
   const advice = 'Delete something, then start it.';
-  const { subject, message, metadata } = standing(serverId, usedBytes, quotaMb, advice);
+  const { subject, message, metadata } = quotaState(serverId, usedBytes, quotaMb, advice);
   const details = [preconditionFailure('DISK_QUOTA', subject, message)];
   return new StatusError('FAILED_PRECONDITION', 'QUOTA_EXCEEDED', message, { metadata, details });
 }

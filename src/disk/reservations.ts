@@ -95,12 +95,12 @@ export async function measured(usage: DiskUsage, serverId: string): Promise<void
 
 /** The error for a call that needs more space than is left. */
 function noRoom(serverId: string, usedBytes: number, quotaMb: number): StatusError {
-  const { subject, message, metadata } = standing(serverId, usedBytes, quotaMb, 'Delete something first.');
+  const { subject, message, metadata } = quotaState(serverId, usedBytes, quotaMb, 'Delete something first.');
   return quotaExceeded('DISK_QUOTA_EXCEEDED', subject, message, metadata);
 }
 
 /** Returns a server's use and quota for an error. */
-export function standing(serverId: string, usedBytes: number, quotaMb: number, advice: string) {
+export function quotaState(serverId: string, usedBytes: number, quotaMb: number, advice: string) {
   const usedMb = mbOf(usedBytes);
   const message = `The server may take ${quotaMb} MB of disk and uses ${usedMb} MB. ${advice}`;
   const metadata = { server: serverId, usedMb: String(usedMb), quotaMb: String(quotaMb) };

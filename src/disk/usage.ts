@@ -98,16 +98,16 @@ export class DiskUsage {
   measure(serverId: string): Promise<Usage> {
     if (this.#closed) return Promise.reject(shuttingDown());
     const { tenantOf } = this.#options;
-    let asked = this.#waiting.get(serverId);
-    if (asked === undefined) {
-      asked = { ...Promise.withResolvers<Usage>(), tenant: tenantOf ? undefined : serverId };
+    let pending = this.#waiting.get(serverId);
+    if (pending === undefined) {
+      pending = { ...Promise.withResolvers<Usage>(), tenant: tenantOf ? undefined : serverId };
       // Callers need not await the result.
-      asked.promise.catch(() => {});
-      this.#waiting.set(serverId, asked);
-      if (tenantOf) void this.#learnTenant(asked, tenantOf(serverId));
+      pending.promise.catch(() => {});
+      this.#waiting.set(serverId, pending);
+      if (tenantOf) void this.#learnTenant(pending, tenantOf(serverId));
       else this.#begin();
     }
-    return asked.promise;
+    return pending.promise;
   }
 
   /** Adds bytes just written or removed, until the next measurement. */
@@ -148,9 +148,9 @@ export class DiskUsage {
     await Promise.all(walks.map(({ done }) => done));
   }
 
-  async #learnTenant(asked: Asked, tenant: Promise<string>): Promise<void> {
+  async #learnTenant(pending: Asked, tenant: Promise<string>): Promise<void> {
     // Servers of unknown tenants share one.
-    asked.tenant = await tenant.catch(() => '');
+    pending.tenant = await tenant.catch(() => '');
     this.#begin();
   }
 

@@ -1,7 +1,7 @@
 import { constants } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { lookAll, namesIn, openDirectory } from '../jail/descriptors.ts';
+import { statAll, namesIn, openDirectory } from '../jail/descriptors.ts';
 import { ignore } from '../kernel/ignore.ts';
 
 /** The size of a folder including everything below it. */
@@ -134,7 +134,7 @@ class Walk {
 
   async #look({ dir, rest }: Level, names: Buffer[]): Promise<void> {
     const size = this.#size;
-    for (const { name, stats } of await lookAll(dir!, names, this.#overlooked)) {
+    for (const { name, stats } of await statAll(dir!, names, this.#overlooked)) {
       if (stats.dev !== this.#device) continue;
       size.entries++;
       if (stats.nlink > 1 && !stats.isDirectory() && !this.#isFirst(stats.ino)) continue;

@@ -71,7 +71,7 @@ export function watchDisks({ clock, usage, watched, usedBytes }: DiskWatchOption
     const takenBefore = taken;
     if (servers.length > 0) await count();
     if (closed) return;
-    for (const server of servers) if (isDue(server)) void look(server.serverId);
+    for (const server of servers) if (isDue(server)) void check(server.serverId);
     pauseMs = pauseAfter(taken - takenBefore, servers);
   }
 
@@ -105,7 +105,7 @@ export function watchDisks({ clock, usage, watched, usedBytes }: DiskWatchOption
     return since >= (grown ? REST_GROWING * last.tookMs : Math.max(longestMs, REST * last.tookMs));
   }
 
-  async function look(serverId: string): Promise<void> {
+  async function check(serverId: string): Promise<void> {
     const began = performance.now();
     const takenBefore = taken;
     looking.add(serverId);

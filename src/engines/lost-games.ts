@@ -41,7 +41,7 @@ export function watchLostGames({ nodes, servers, clock, log, onClose }: LostGame
   const lost = new Map<string, LostGame>();
   const listeners = new Set<(serverId: string) => void>();
 
-  function look(): void {
+  function check(): void {
     const isOne = nodes.list().some(({ waitsSince }) => waitsSince !== null);
     if (!isOne && lost.size === 0) return;
     const live = new Set(servers.live().map(({ row }) => row.id));
@@ -62,7 +62,7 @@ export function watchLostGames({ nodes, servers, clock, log, onClose }: LostGame
     for (const listener of listeners) listener(id);
   }
 
-  onClose(every(clock, LOOK_MS, look));
+  onClose(every(clock, LOOK_MS, check));
   return {
     of: (serverId) => lost.get(serverId),
     follow(listener) {

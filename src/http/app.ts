@@ -6,7 +6,7 @@ import { randomUUID } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import type { Router } from '@koa/router';
 import Koa, { type Context, type Middleware } from 'koa';
-import { doing } from '../kernel/watchdog.ts';
+import { withActivity } from '../kernel/watchdog.ts';
 import type { Clock } from '../kernel/clock.ts';
 import type { Log } from '../kernel/log.ts';
 import { MINUTE_MS } from '../kernel/units.ts';
@@ -150,7 +150,7 @@ function logRequests(log: Log, clock: Clock, answered: (request: AnsweredRequest
     // Name for the watchdog. The operation is known only after routing.
     const name = () =>
       `${(ctx.state.operation as Declared | undefined)?.id ?? 'request'} ${String(ctx.state.requestId)}`;
-    await doing(name, next);
+    await withActivity(name, next);
     const operation = ctx.state.operation as Declared | undefined;
     const ms = performance.now() - begun;
     answered({ route: operation?.path ?? declaredRoute(ctx), method: ctx.method, status: ctx.status, ms });

@@ -3,7 +3,7 @@ import type { BlockList, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type Koa from 'koa';
 import { canonical, isListed } from '../kernel/ip.ts';
-import { type Guest, createCrowd } from '../kernel/limits/crowd.ts';
+import { type Guest, createClientCount } from '../kernel/limits/client-count.ts';
 import { createServer } from '../kernel/node-http.ts';
 import { StatusError } from '../kernel/status.ts';
 import { HOUR_MS, MINUTE_MS } from '../kernel/units.ts';
@@ -118,7 +118,7 @@ class Connection {
   }
 
   /**
-   * The state for `createCrowd`: a connection waiting for its client may be replaced by one from a smaller network, a
+   * The state for `createClientCount`: a connection waiting for its client may be replaced by one from a smaller network, a
    * silent one by any.
    */
   state(): ReturnType<Guest['state']> {
@@ -140,12 +140,12 @@ function limitConnections(server: Server, options: HttpServerOptions, connection
   const { trusted, mostConnections: most = MOST_CONNECTIONS } = options;
   const { mostOfAddress = MOST_OF_ADDRESS, mostOfNetwork = MOST_OF_NETWORK } = options;
   const isShared = (address: string) => trusted !== undefined && isListed(trusted, address);
-  const crowd = createCrowd({ most, mostOfAddress, mostOfNetwork, isShared });
+  const clientCount = createClientCount({ most, mostOfAddress, mostOfNetwork, isShared });
   // Runs before the server's own listener, which may read a request at once.
   server.prependListener('connection', (socket: Socket) => {
     const connection = new Connection(socket);
     connections.set(socket, connection);
-    const leave = crowd.enter({
+    const leave = clientCount.enter({
       address: canonical(socket.remoteAddress ?? ''),
       state: () => connection.state(),
       leave: () => socket.destroy(),

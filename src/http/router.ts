@@ -67,10 +67,10 @@ export class IndexedRouter extends Router {
     this.#others = this.added.filter((_, nth) => shapes[nth] === undefined);
     const known = shapes.flatMap((shape) => (shape ? [shape, { ...shape, verb: '' }] : []));
     for (const [key, of] of new Map(known.map((shape) => [keyOf(shape), shape]))) {
-      const isMeant = (shape: Shape | undefined) =>
+      const matches = (shape: Shape | undefined) =>
         !shape || (shape.segments === of.segments && (shape.verb === '' || shape.verb === of.verb));
-      const meant = this.added.filter((_, nth) => isMeant(shapes[nth]));
-      this.#routes.set(key, meant);
+      const matching = this.added.filter((_, nth) => matches(shapes[nth]));
+      this.#routes.set(key, matching);
     }
   }
 }

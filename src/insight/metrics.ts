@@ -133,13 +133,13 @@ export class Metrics {
       const found = next.get(row.id);
       return found === undefined ? [] : [{ serverId: row.id, readyAt: context.readyAt ?? 0, sample: found.sample }];
     });
-    const tell = await store.write(async (tx) => {
+    const publish = await store.write(async (tx) => {
       for (const { serverId, sample } of minutes) await insertSample(tx, serverId, stored(sample));
       if (isPurge) await deleteSamplesBefore(tx, at - SERIES_MS);
       return onMinute(tx, at, minutes);
     });
     this.#hadServers = next.size > 0;
-    tell();
+    publish();
     if (isPurge) this.#purgedAt = at;
   }
 

@@ -2,7 +2,7 @@ import type { Stats } from 'node:fs';
 import { type FileHandle, rmdir } from 'node:fs/promises';
 import type { FileOwner } from '../kernel/atomic-file.ts';
 import type { Change } from './change-lock.ts';
-import { type Kind, at, kindOf, look, openPath } from './descriptors.ts';
+import { type Kind, at, kindOf, statEntry, openPath } from './descriptors.ts';
 import { hardLinked, refused } from './errors.ts';
 import { type Names, joinNames } from './path.ts';
 import { type Guard, guardOf, protectedPath } from './secrets.ts';
@@ -72,7 +72,7 @@ export async function makeParents(cell: Cell, names: Names): Promise<void> {
   for (let depth = 0; depth < names.length; depth++) {
     await inDirectory(cell, names.slice(0, depth), async (dir) => {
       const name = names[depth]!;
-      if (await look(dir, name)) return;
+      if (await statEntry(dir, name)) return;
       requireWritable(cell, names.slice(0, depth + 1));
       await makeDirectoryIn(cell, dir, name).catch((error: NodeJS.ErrnoException) => {
         if (error.code !== 'EEXIST') throw error;

@@ -1,6 +1,6 @@
 import { KIB } from '../kernel/units.ts';
 import { type Cell, inDirectory, requireVisible, requireWritable } from './cell.ts';
-import { kindOf, look, openDirectory } from './descriptors.ts';
+import { kindOf, statEntry, openDirectory } from './descriptors.ts';
 import { refused } from './errors.ts';
 import { type JailFile, openFile, openMet } from './files.ts';
 import { makeDirectoryAt, requireOutside } from './moves.ts';
@@ -26,13 +26,13 @@ export async function copyPath(cell: Cell, from: Names, to: Names, options: Copy
   requireOutside(from, to);
   const target = splitLast(to);
   await inDirectory(cell, target.parent, async (dir) => {
-    if (await look(dir, target.name)) throw refused('EEXIST', joinNames(to));
+    if (await statEntry(dir, target.name)) throw refused('EEXIST', joinNames(to));
   });
   const { parent, name } = splitLast(from);
   // The copy itself is out of sight: a job on the files need not wait for it.
   await using stage = await openStage(cell);
   const copied = await inDirectory(cell, parent, async (dir) => {
-    const stats = await look(dir, name);
+    const stats = await statEntry(dir, name);
     if (!stats) throw refused('ENOENT', joinNames(from));
     const kind = kindOf(stats);
     if (kind === 'link') throw refused('ELOOP', joinNames(from));

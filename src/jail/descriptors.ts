@@ -46,7 +46,7 @@ export function openDirectory(parent: FileHandle, name: Name): Promise<FileHandl
  * by a descriptor that stands for the place alone, so that nothing else is changed, whatever it is swapped for.
  */
 export async function unlockDirectory(parent: FileHandle, name: Name): Promise<FileHandle> {
-  const found = await look(parent, name);
+  const found = await statEntry(parent, name);
   if (found?.isDirectory() && (found.mode & 0o700) !== 0o700) {
     await using place = await open(at(parent, name), O_PATH | O_DIRECTORY | O_NOFOLLOW);
     await chmod(`/proc/self/fd/${place.fd}`, 0o700);
@@ -69,7 +69,7 @@ export async function openPath(root: FileHandle, names: Names): Promise<FileHand
 }
 
 /** Returns the entry of a directory by its name, a link itself rather than its target; undefined if missing. */
-export async function look(dir: FileHandle, name: Name): Promise<Stats | undefined> {
+export async function statEntry(dir: FileHandle, name: Name): Promise<Stats | undefined> {
   try {
     return await lstat(at(dir, name));
   } catch (error) {
@@ -127,14 +127,14 @@ export interface Found {
  * thread.
  */
 export async function* foundIn(dir: FileHandle): AsyncGenerator<Found[]> {
-  for await (const names of namesIn(dir)) yield await lookAll(dir, names);
+  for await (const names of namesIn(dir)) yield await statAll(dir, names);
 }
 
 /**
  * Looks up the existing names, in order. Callbacks halve the work for a large directory. Rejects with the first error,
  * or reports each error to `overlook`.
  */
-export function lookAll(
+export function statAll(
   dir: FileHandle,
   names: readonly Buffer[],
   overlook?: (error: Error) => void,

@@ -13,7 +13,7 @@ import {
   requireVisible,
   requireWritable,
 } from './cell.ts';
-import { type Name, SAFELY, at, look } from './descriptors.ts';
+import { type Name, SAFELY, at, statEntry } from './descriptors.ts';
 import { refused } from './errors.ts';
 import { type Names, joinNames, splitLast } from './path.ts';
 import { MAX_MASKED_BYTES, maskProperties, protectedPath, tooLongToShow } from './secrets.ts';
@@ -129,7 +129,7 @@ async function openIn(cell: Cell, dir: FileHandle, name: string, names: Names, o
 /** Whether a file that is to be made where it is missing is there, and opened only to be read. Refuses what may not be made. */
 async function mayOnlyBeRead(cell: Cell, dir: FileHandle, name: string, names: Names, options: OpenOptions) {
   if (options.write) return false;
-  if (!options.exclusive && (await look(dir, name))) return true;
+  if (!options.exclusive && (await statEntry(dir, name))) return true;
   requireWritable(cell, names);
   return false;
 }

@@ -9,7 +9,7 @@ import type { Log } from '../kernel/log.ts';
 import { type Cell, type Entry, entryOf, inDirectory, makeParents, requireVisible } from './cell.ts';
 import type { Change } from './change-lock.ts';
 import { type CopyOptions, copyPath } from './copy.ts';
-import { type Named, allNamesIn, foundIn, look, lookAll, openPath, requireProc } from './descriptors.ts';
+import { type Named, allNamesIn, foundIn, statEntry, statAll, openPath, requireProc } from './descriptors.ts';
 import { fileError, refused } from './errors.ts';
 import { type Attributes, type JailFile, type OpenOptions, openFile, openMet, setAttributes } from './files.ts';
 import { type RenameOptions, makeDirectoryAt, removeEmptyDirectory, removePath, renamePath } from './moves.ts';
@@ -167,7 +167,7 @@ async function statPath(cell: Cell, names: Names): Promise<Entry> {
   requireVisible(cell, names);
   const { parent, name } = splitLast(names);
   return await inDirectory(cell, parent, async (dir) => {
-    const stats = await look(dir, name);
+    const stats = await statEntry(dir, name);
     if (!stats) throw refused('ENOENT', names.join('/'));
     return entryOf(name, stats);
   });
@@ -192,7 +192,7 @@ async function chosenAt(cell: Cell, names: Names, most: number, choose: (all: Na
   const all = await allNamesIn(dir, most);
   if (!all) return undefined;
   const shown = inRoot ? all.filter(({ name }) => guardOfName(name) !== 'hidden') : all;
-  const found = await lookAll(
+  const found = await statAll(
     dir,
     choose(shown).map(({ bytes }) => bytes),
   );

@@ -9,7 +9,7 @@ import {
   requireVisible,
   requireWritable,
 } from './cell.ts';
-import { at, look, openDirectory } from './descriptors.ts';
+import { at, statEntry, openDirectory } from './descriptors.ts';
 import { refused } from './errors.ts';
 import { type Names, isWithin, joinNames, shown, splitLast } from './path.ts';
 import { protectedPath } from './secrets.ts';
@@ -39,10 +39,10 @@ export async function renamePath(cell: Cell, from: Names, to: Names, { replace =
   if (guardIn(cell, from) === 'masked' && guardIn(cell, to) !== 'masked') throw protectedPath(from);
   requireOutside(from, to);
   await inDirectory(cell, source.parent, async (fromDir) => {
-    const moved = await look(fromDir, source.name);
+    const moved = await statEntry(fromDir, source.name);
     if (!moved) throw refused('ENOENT', joinNames(from));
     await inDirectory(cell, target.parent, async (toDir) => {
-      const there = await look(toDir, target.name);
+      const there = await statEntry(toDir, target.name);
       const same = there?.ino === moved.ino && there.dev === moved.dev;
       if (there && !same && !(replace && there.isFile() && moved.isFile())) throw refused('EEXIST', joinNames(to));
       if (moved.isDirectory() && to.length > from.length) await requireNameableIn(fromDir, source.name, to);
@@ -65,7 +65,7 @@ export async function removePath(cell: Cell, names: Names): Promise<void> {
   requireVisible(cell, names);
   const { parent, name } = splitLast(names);
   await inDirectory(cell, parent, async (dir) => {
-    const there = await look(dir, name);
+    const there = await statEntry(dir, name);
     if (!there) throw refused('ENOENT', joinNames(names));
     if (there.isDirectory()) {
       await using temps = await openTemps(cell.root, cell.owner);

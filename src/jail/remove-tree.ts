@@ -2,7 +2,7 @@ import { constants } from 'node:fs';
 import { open, rm } from 'node:fs/promises';
 import { basename, dirname } from 'node:path';
 import { ignore } from '../kernel/ignore.ts';
-import { look, unlockDirectory } from './descriptors.ts';
+import { statEntry, unlockDirectory } from './descriptors.ts';
 import { erase } from './temps.ts';
 
 /**
@@ -16,14 +16,14 @@ export async function removeTree(path: string): Promise<void> {
   const parent = await open(dirname(path), constants.O_RDONLY | constants.O_DIRECTORY).catch(ignore('ENOENT'));
   if (parent === undefined) return;
   try {
-    const found = await look(parent, name);
+    const found = await statEntry(parent, name);
     if (!found?.isDirectory()) return await erase(parent, name, parent);
     // Deep folders are moved up into the folder itself, so that a process that dies leaves nothing outside.
     await using top = await unlockDirectory(parent, name);
     await erase(parent, name, top);
     // In a deep one the last of these was moved up after the folder was last looked at.
-    if (await look(parent, name)) await erase(parent, name, top);
-    if (await look(parent, name)) throw new Error(`${path} is filled while it is removed`);
+    if (await statEntry(parent, name)) await erase(parent, name, top);
+    if (await statEntry(parent, name)) throw new Error(`${path} is filled while it is removed`);
   } finally {
     await parent.close();
   }

@@ -1,6 +1,6 @@
 import { type FileHandle, rename, unlink } from 'node:fs/promises';
 import { type Cell, type Entry, entryOf, inDirectory, makeParents, requirePlainFile, requireWritable } from './cell.ts';
-import { at, look } from './descriptors.ts';
+import { at, statEntry } from './descriptors.ts';
 import { changedMeanwhile, refused } from './errors.ts';
 import { type Names, joinNames, splitLast } from './path.ts';
 import { makeFile, moveToFree, openTemps, tempName } from './temps.ts';
@@ -41,7 +41,7 @@ export async function replaceFile(cell: Cell, names: Names, options: ReplaceOpti
 
   /** Returns the entry to replace; throws if it must not be replaced. */
   async function replaceable(dir: FileHandle) {
-    const there = await look(dir, name);
+    const there = await statEntry(dir, name);
     if (there && options.exclusive) throw refused('EEXIST', joinNames(names));
     if (there) requirePlainFile(there, names);
     if (options.version !== undefined && (!there || entryOf(name, there).version !== options.version)) {

@@ -2,7 +2,7 @@ import { constants } from 'node:fs';
 import { type FileHandle, open, rename } from 'node:fs/promises';
 import { ignore } from '../kernel/ignore.ts';
 import { type Cell, inDirectory, makeParents, requirePlainFile, requireWritable } from './cell.ts';
-import { SAFELY, at, eachOf, look, namesIn, openDirectory } from './descriptors.ts';
+import { SAFELY, at, eachOf, statEntry, namesIn, openDirectory } from './descriptors.ts';
 import { refused } from './errors.ts';
 import { type Names, joinNames, splitLast } from './path.ts';
 import { erase, makeDirectory, moveToFree, openTemps, tempName } from './temps.ts';
@@ -65,7 +65,7 @@ function stageIn(cell: Cell, temps: FileHandle, root: FileHandle): Omit<Stage, t
       const names = [...into, ...path.split('/')];
       const { parent, name } = splitLast(names);
       requireWritable(cell, names);
-      const there = await inDirectory(cell, parent, (dir) => look(dir, name)).catch(ignore('ENOENT'));
+      const there = await inDirectory(cell, parent, (dir) => statEntry(dir, name)).catch(ignore('ENOENT'));
       if (!there) continue;
       if (kind === 'file' && exclusive) throw refused('EEXIST', joinNames(names));
       if (kind === 'file') requirePlainFile(there, names);
@@ -86,8 +86,8 @@ function stageIn(cell: Cell, temps: FileHandle, root: FileHandle): Omit<Stage, t
   }
 
   async function mergeOne(from: FileHandle, dir: FileHandle, name: Buffer, into: Names): Promise<void> {
-    const isDirectory = (await look(from, name))?.isDirectory() ?? false;
-    if (!isDirectory || !(await look(dir, name))) return await rename(at(from, name), at(dir, name));
+    const isDirectory = (await statEntry(from, name))?.isDirectory() ?? false;
+    if (!isDirectory || !(await statEntry(dir, name))) return await rename(at(from, name), at(dir, name));
     await using inside = await openDirectory(from, name);
     await merge(inside, [...into, name.toString()]);
   }
@@ -106,14 +106,14 @@ async function dispose(temps: FileHandle, name: string, root: FileHandle): Promi
 async function syncTree(dir: FileHandle): Promise<void> {
   for await (const names of namesIn(dir)) {
     await eachOf(names, SYNCS_AT_ONCE, async (name) => {
-      const stats = await look(dir, name);
+      const stats = await statEntry(dir, name);
       if (stats?.isFile()) {
         await using file = await open(at(dir, name), constants.O_RDONLY | SAFELY);
         await file.sync();
       }
     });
     for (const name of names) {
-      if (!(await look(dir, name))?.isDirectory()) continue;
+      if (!(await statEntry(dir, name))?.isDirectory()) continue;
       await using inside = await openDirectory(dir, name);
       await syncTree(inside);
     }

@@ -3,7 +3,7 @@ import { constants } from 'node:fs';
 import { type FileHandle, link, mkdir, open, rename, rmdir, unlink } from 'node:fs/promises';
 import type { FileOwner } from '../kernel/atomic-file.ts';
 import { ignore } from '../kernel/ignore.ts';
-import { type Name, SAFELY, at, eachOf, look, namesIn, openDirectory, unlockDirectory } from './descriptors.ts';
+import { type Name, SAFELY, at, eachOf, statEntry, namesIn, openDirectory, unlockDirectory } from './descriptors.ts';
 
 /**
  * The folder of unfinished things: incomplete uploads, trees being staged or removed. It is in the data root itself,
@@ -68,7 +68,7 @@ export async function moveToFree(fromDir: FileHandle, from: Name, toDir: FileHan
     await link(source, target);
   } catch (error) {
     // Some file systems have no hard links: there the game may come in between.
-    if (!NO_LINKS.has((error as NodeJS.ErrnoException).code ?? '') || (await look(toDir, to))) throw error;
+    if (!NO_LINKS.has((error as NodeJS.ErrnoException).code ?? '') || (await statEntry(toDir, to))) throw error;
     return await rename(source, target);
   }
   await unlink(source);
@@ -159,5 +159,5 @@ export async function erase(dir: FileHandle, name: Name, temps: FileHandle): Pro
 }
 
 async function isDirectory(dir: FileHandle, name: Name): Promise<boolean> {
-  return (await look(dir, name))?.isDirectory() ?? false;
+  return (await statEntry(dir, name))?.isDirectory() ?? false;
 }

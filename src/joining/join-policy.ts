@@ -41,7 +41,7 @@ export interface JoinPolicy {
 const ADDRESS_BANNED = 'Your address is banned from this server.';
 
 export function createJoinPolicy({ files, policies, clock, store }: JoinPolicyOptions): JoinPolicy {
-  const told = new WeakMap<readonly IpBan[], readonly BannedAddress[]>();
+  const banTexts = new WeakMap<readonly IpBan[], readonly BannedAddress[]>();
 
   /** Returns why the player must not wake the server; undefined if they can. Cheap and informative rules come first. */
   async function refusal(row: ServerRow, player: Player): Promise<string | undefined> {
@@ -81,8 +81,8 @@ export function createJoinPolicy({ files, policies, clock, store }: JoinPolicyOp
     admit,
     async bannedAddresses(serverId) {
       const bans = await files.ipBans(serverId, clock.now());
-      const known = told.get(bans) ?? bans.map((ban) => [ban.ip, ban.until, banText(ADDRESS_BANNED, ban)]);
-      told.set(bans, known);
+      const known = banTexts.get(bans) ?? bans.map((ban) => [ban.ip, ban.until, banText(ADDRESS_BANNED, ban)]);
+      banTexts.set(bans, known);
       return known;
     },
     async mayWake(row, player) {
@@ -90,14 +90,14 @@ export function createJoinPolicy({ files, policies, clock, store }: JoinPolicyOp
       const text = await refusal(row, player);
       if (text !== undefined) throw new JoinRefused(text);
     },
-    async wakeCap({ id, accountId }, look) {
+    async wakeCap({ id, accountId }, batchRead) {
       const { maxWakesPerDay } = policies.of(id);
       if (maxWakesPerDay === 0) return () => {};
       const at = clock.now();
       const since = at - (at % DAY_MS);
-      const wakes = await (look === undefined
+      const wakes = await (batchRead === undefined
         ? listWakes(store, id, since)
-        : look.once(listWakesOfAccount, accountId, () => listWakesOfAccount(store, accountId, since)));
+        : batchRead.once(listWakesOfAccount, accountId, () => listWakesOfAccount(store, accountId, since)));
       const byPlayers = wakes.filter(({ serverId, cause }) => serverId === id && isByPlayer(cause)).length;
       return () => {
         if (byPlayers >= maxWakesPerDay) throw usedUp(id, maxWakesPerDay);

@@ -24,7 +24,7 @@ export interface Waiter {
    */
   wake: () => Promise<void>;
   /** Called with the place, from 1, whenever it changes; null once the player has left the queue or needs no place. */
-  tell: (place: number | null) => void;
+  notify: (place: number | null) => void;
 }
 
 export interface LineOptions {
@@ -36,7 +36,7 @@ export interface LineOptions {
 interface Ticket extends Waiter {
   /** The refusal to reject with when the time is up. */
   refusal: StatusError;
-  told: number | null;
+  notified: number | null;
   leave(outcome?: unknown): void;
 }
 
@@ -89,7 +89,7 @@ export class Line {
     const seen = this.#chances;
     try {
       await waiter.wake();
-      waiter.tell(null);
+      waiter.notify(null);
     } catch (error) {
       waiter.signal.throwIfAborted();
       if (!isFull(error) || this.#players >= MOST_PLAYERS) throw error;
@@ -116,12 +116,12 @@ export class Line {
       const ticket: Ticket = {
         ...waiter,
         refusal,
-        told: null,
+        notified: null,
         leave: (outcome) => {
           if (!this.#remove(serverId, ticket)) return;
           cancel();
           signal.removeEventListener('abort', onAbort);
-          waiter.tell(null);
+          waiter.notify(null);
           if (outcome === undefined) resolve();
           else reject(outcome);
         },
@@ -207,7 +207,7 @@ export class Line {
         // Queues of other regions do not count.
         const place = (last.get(region) ?? 0) + 1;
         last.set(region, place);
-        for (const ticket of tickets) if (ticket.told !== place) ticket.tell((ticket.told = place));
+        for (const ticket of tickets) if (ticket.notified !== place) ticket.notify((ticket.notified = place));
       }
     });
   }

@@ -44,10 +44,10 @@ export function queueServers({ servers, line, entered, clock, log }: QueuedServe
     standing.set(id, out);
     entered(now);
     const { signal } = out;
-    const tell = (place: number | null) => {
+    const notify = (place: number | null) => {
       if (place !== null) log.info({ server: id, place }, `${id} waits for room: number ${place} in line`);
     };
-    const waiting = line.enter({ serverId: id, since: noRoom.foundAt, patienceMs: Infinity, signal, wake, tell });
+    const waiting = line.enter({ serverId: id, since: noRoom.foundAt, patienceMs: Infinity, signal, wake, notify });
     waiting
       .catch((error: unknown) => (signal.aborted ? undefined : refused(id, error)))
       .catch((err: unknown) => log.debug({ server: id, err }, 'a server in line is tried again'))
@@ -63,7 +63,7 @@ export function queueServers({ servers, line, entered, clock, log }: QueuedServe
   /** Handles a refusal. One that waiting cannot resolve ends the wait; any other may be gone at the next check. */
   async function refused(id: string, error: unknown): Promise<void> {
     if (!(error instanceof StatusError) || !isLasting(error)) throw error;
-    await servers.tell(id, { type: 'ALARM', at: clock.now(), failure: failureOf(error) });
+    await servers.notify(id, { type: 'ALARM', at: clock.now(), failure: failureOf(error) });
   }
 
   const unobserve = servers.observe(heed);

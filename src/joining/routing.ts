@@ -21,7 +21,7 @@ import { type ServerNow, waitsForRoom } from '../servers/server-now.ts';
 import type { Servers } from '../servers/servers.ts';
 import type { JoinPolicy } from './join-policy.ts';
 import { Line } from './line.ts';
-import type { RouteFeed } from './link/teller.ts';
+import type { RouteFeed } from './link/notifier.ts';
 import { queueServers } from './queued-servers.ts';
 import { lostWords, refusalOf } from './refusals.ts';
 import { isSame, kickText, onlyProtocol, routeOf, sleepingRoute, withRefusal } from './route.ts';
@@ -154,7 +154,7 @@ class Routing implements Routes, Wake {
     for (;;) {
       try {
         if (!inLine) await wake();
-        else await this.#line.enter({ serverId, since, signal, wake, tell: (place) => inLine.tell(place) });
+        else await this.#line.enter({ serverId, since, signal, wake, notify: (place) => inLine.notify(place) });
       } catch (error) {
         if (!(error instanceof StatusError)) throw error;
         const isAsleep = this.#routes.get(this.#names.get(serverId) ?? '')?.state === 'hibernated';
@@ -219,7 +219,7 @@ class Routing implements Routes, Wake {
   async #lookForTranslators(id: string): Promise<void> {
     const { servers, translators } = this.#options;
     const now = translators && (await servers.get(id));
-    if (!now || !(await translators?.look(now.row))) return;
+    if (!now || !(await translators?.detect(now.row))) return;
     const name = this.#nameOf(now.row);
     const route = this.#plain.get(name);
     if (route?.serverId === id) this.#set(name, { ...route, protocol: onlyProtocol(now.row, translators) });

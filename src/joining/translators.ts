@@ -9,7 +9,7 @@ export interface Translators {
   /** Returns undefined if unknown. */
   of(serverId: string): boolean | undefined;
   /** Checks the server's files. Resolves with whether the result has changed. */
-  look(server: Pick<ServerRow, 'id' | 'type'>): Promise<boolean>;
+  detect(server: Pick<ServerRow, 'id' | 'type'>): Promise<boolean>;
   forget(serverId: string): void;
 }
 
@@ -32,7 +32,7 @@ export function createTranslators(dataDir: string): Translators {
 
   return {
     of: (serverId) => known.get(serverId),
-    async look({ id, type }) {
+    async detect({ id, type }) {
       const before = known.get(id);
       const now = CORES.has(type) ? await isAmong(dataRoot(dataDir, id)) : undefined;
       if (now === undefined) known.delete(id);

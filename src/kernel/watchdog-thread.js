@@ -7,7 +7,7 @@ import { parentPort, workerData } from 'node:worker_threads';
  */
 
 /** @type {import('./watchdog.ts').WatchdogData} */
-const { beats, stuckMs, asks, tellTo } = workerData;
+const { beats, stuckMs, asks, logFd } = workerData;
 /** Looks, rather than time, make the measure: a machine that slept has looked once. */
 const LOOKS = 4;
 const lookMs = stuckMs / LOOKS;
@@ -18,7 +18,7 @@ const ROOT = new URL('../../', import.meta.url).href;
 
 let last = -1;
 let looks = 0;
-/** @type {{ doing: string, at: string[], since: number } | undefined} */
+/** @type {{ activity: string, at: string[], since: number } | undefined} */
 let stuck;
 
 setInterval(() => {
@@ -35,16 +35,16 @@ setInterval(() => {
 
 /** @param {number} since */
 async function find(since) {
-  const report = { since, doing: '', at: [] };
+  const report = { since, activity: '', at: [] };
   stuck = report;
   await ask(report);
-  const what = [report.doing, ...report.at.slice(0, 3)].filter(Boolean).join(' < ');
-  writeSync(tellTo, `The event loop has been stuck for ${stuckMs} ms: ${what || 'in code that cannot be asked'}\n`);
+  const what = [report.activity, ...report.at.slice(0, 3)].filter(Boolean).join(' < ');
+  writeSync(logFd, `The event loop has been stuck for ${stuckMs} ms: ${what || 'in code that cannot be asked'}\n`);
 }
 
 /**
  * Stops the other thread for an instant, and looks at where it is.
- * @param {{ doing: string, at: string[] }} report
+ * @param {{ activity: string, at: string[] }} report
  */
 async function ask(report) {
   const { Session } = await import('node:inspector');
@@ -61,7 +61,7 @@ async function ask(report) {
       report.at.push(...params.callFrames.slice(0, MOST_FRAMES).map((frame) => frameText(frame, urls)));
       session.post('Runtime.evaluate', { expression: asks, silent: true }, (_, reply) => {
         const value = reply?.result.value;
-        report.doing = typeof value === 'string' ? value : '';
+        report.activity = typeof value === 'string' ? value : '';
         session.post('Debugger.resume', () => resolve());
       });
     });

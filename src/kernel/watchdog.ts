@@ -5,7 +5,7 @@ import { Worker } from 'node:worker_threads';
 export interface Stuck {
   stuckMs: number;
   /** As `doing` named it; '' for nothing. */
-  doing: string;
+  activity: string;
   /** The stack, innermost first: function, file and line. */
   at: string[];
 }
@@ -16,11 +16,11 @@ export interface WatchdogOptions {
   /** Default: 2 s. */
   stuckMs?: number;
   /** Descriptor to which a line is written while it is stuck. Default: standard error. */
-  tellTo?: number;
+  logFd?: number;
 }
 
 /** Data passed to its thread. */
-export interface WatchdogData extends Required<Pick<WatchdogOptions, 'stuckMs' | 'tellTo'>> {
+export interface WatchdogData extends Required<Pick<WatchdogOptions, 'stuckMs' | 'logFd'>> {
   beats: Int32Array;
   /** An expression that gives the name of what is done. */
   asks: string;
@@ -28,20 +28,20 @@ export interface WatchdogData extends Required<Pick<WatchdogOptions, 'stuckMs' |
 
 const STUCK_MS = 2_000;
 const BEATS_PER_SPAN = 8;
-const ASK = Symbol.for('dormouse.doing');
+const ASK = Symbol.for('dormouse.activity');
 
 /**
  * Watches this thread's event loop from another thread. If it is stuck, `onStuck` or the log gets the stack within 2 s.
  * The thread looks four times in that span and does nothing else. It does not keep the process alive. Returns a
  * function that stops it.
  */
-export function startWatchdog({ onStuck, stuckMs = STUCK_MS, tellTo = 2 }: WatchdogOptions): () => Promise<void> {
+export function startWatchdog({ onStuck, stuckMs = STUCK_MS, logFd = 2 }: WatchdogOptions): () => Promise<void> {
   const beats = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));
   const beat = setInterval(() => void Atomics.add(beats, 0, 1), stuckMs / BEATS_PER_SPAN).unref();
   // Called by the thread while this one stands still, in the middle of what it does.
-  Reflect.set(globalThis, ASK, nameOfDoing);
+  Reflect.set(globalThis, ASK, nameOfActivity);
   const asks = `globalThis[Symbol.for('${ASK.description}')]?.()`;
-  const workerData: WatchdogData = { beats, stuckMs, tellTo, asks };
+  const workerData: WatchdogData = { beats, stuckMs, logFd, asks };
   const thread = new Worker(new URL('watchdog-thread.js', import.meta.url), { workerData, env: {}, execArgv: [] });
   thread.on('message', onStuck);
   // Without it the service is as good as with it.
@@ -56,11 +56,11 @@ export function startWatchdog({ onStuck, stuckMs = STUCK_MS, tellTo = 2 }: Watch
 const current = new AsyncLocalStorage<() => string>();
 
 /** Does something under a name, which is asked for only where somebody wants to know. */
-export function doing<T>(name: () => string, work: () => T): T {
+export function withActivity<T>(name: () => string, work: () => T): T {
   return current.run(name, work);
 }
 
 /** The name of the current activity; '' without one. */
-function nameOfDoing(): string {
+function nameOfActivity(): string {
   return current.getStore()?.() ?? '';
 }

@@ -181,9 +181,9 @@ const streamMachines = ({ machines }: Needs) =>
     events: MACHINE_EVENTS,
     run: async ({ query: { id } }): Promise<EventSource> => ({
       play: (sink) => {
-        let told = 0;
+        let sent = 0;
         return machines.follow((step) => {
-          if (id === '' || id === step.id) sink.send(stepFrame(step, ++told));
+          if (id === '' || id === step.id) sink.send(stepFrame(step, ++sent));
         });
       },
       overflow: 'end',

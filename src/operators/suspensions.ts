@@ -32,7 +32,7 @@ export interface SuspensionsOptions {
 export async function openSuspensions({ store, clock, servers }: SuspensionsOptions): Promise<Suspensions> {
   const suspended = await openRowCache(store, listSuspensions, (row) => [row.serverId, row]);
   const listeners = new Set<(serverId: string) => void>();
-  const tell = (serverId: string) => listeners.forEach((listener) => listener(serverId));
+  const notify = (serverId: string) => listeners.forEach((listener) => listener(serverId));
   servers.observe((id, now) => {
     if (now === null || now.state === 'deleting') suspended.forget(id);
   });
@@ -61,13 +61,13 @@ export async function openSuspensions({ store, clock, servers }: SuspensionsOpti
         await saveSuspension(tx, row);
         await also(tx);
       });
-      tell(row.serverId);
+      notify(row.serverId);
     },
     async lift(serverId, also) {
       await suspended.delete(serverId, async (tx) => {
         if (await deleteSuspension(tx, serverId)) await also(tx);
       });
-      tell(serverId);
+      notify(serverId);
     },
   };
 }

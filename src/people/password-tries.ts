@@ -76,10 +76,10 @@ async function counted<T>(attempts: readonly Attempt[], check: () => Promise<T>)
 function ownCount(from: PasswordTry['from'], address: string): { own: string | undefined; caller: Caller } {
   const own = 'sessionId' in from ? `session ${from.sessionId}` : from.device && `device ${from.device}`;
   if (own === undefined) return { own, caller: stranger(address) };
-  return { own, caller: { lane: 'known', key: own } };
+  return { own, caller: { queue: 'known', key: own } };
 }
 
 /** Queues unauthenticated callers by network. */
 export function stranger(address: string): Caller {
-  return { lane: 'strangers', key: networkOf(address) };
+  return { queue: 'strangers', key: networkOf(address) };
 }

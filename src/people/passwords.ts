@@ -12,7 +12,7 @@ const MOST_WAITING = 60;
 const LONGEST_BYTES = 1_024;
 
 /** The queue key of the service itself, which has no network. */
-const SERVICE: Caller = { lane: 'known', key: 'service' };
+const SERVICE: Caller = { queue: 'known', key: 'service' };
 
 const hashing = createSemaphore({
   atOnce: AT_ONCE,

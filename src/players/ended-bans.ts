@@ -30,7 +30,7 @@ const AGAIN_MS = MINUTE_MS;
 export function liftEndedBans(options: EndedBansOptions): () => void {
   const { servers, files, clock, log, onAddressBan } = options;
   /** By server, when each command was last sent. */
-  let told = new Map<string, number>();
+  let notified = new Map<string, number>();
 
   async function lift(server: ServerNow, now: Map<string, number>): Promise<void> {
     const { id } = server.row;
@@ -42,14 +42,14 @@ export function liftEndedBans(options: EndedBansOptions): () => void {
     ];
     for (const command of commands) {
       const key = `${id} ${command}`;
-      const last = told.get(key) ?? -Infinity;
+      const last = notified.get(key) ?? -Infinity;
       const isDue = Math.abs(clock.now() - last) >= AGAIN_MS;
       now.set(key, isDue ? clock.now() : last);
       if (isDue) await runOnGame(options, server, command);
     }
   }
 
-  async function look(): Promise<void> {
+  async function check(): Promise<void> {
     const now = new Map<string, number>();
     const running = servers.live().filter(({ state }) => state === 'running');
     await Promise.all(
@@ -60,13 +60,13 @@ export function liftEndedBans(options: EndedBansOptions): () => void {
         }),
       ),
     );
-    told = now;
+    notified = now;
   }
 
   let isLooking = false;
   return every(clock, LOOK_MS, () => {
     if (isLooking) return;
     isLooking = true;
-    void look().finally(() => (isLooking = false));
+    void check().finally(() => (isLooking = false));
   });
 }

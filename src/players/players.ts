@@ -263,12 +263,12 @@ export class Players {
    * Checks repeatedly. A game in the middle of writing a file leaves a broken one, which also calls for another check.
    */
   async #holdsSoon(isDone: () => Promise<boolean>): Promise<boolean> {
-    for (let look = 1; ; look++) {
+    for (let attempt = 1; ; attempt++) {
       try {
         if (await isDone()) return true;
-        if (look === LOOKS) return false;
+        if (attempt === LOOKS) return false;
       } catch (error) {
-        if (look === LOOKS) throw error;
+        if (attempt === LOOKS) throw error;
       }
       await sleep(this.#clock, LOOK_MS);
     }

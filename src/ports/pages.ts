@@ -85,7 +85,7 @@ function portItem(
         'It closes at the next start, and another server may get its number.',
         'Close…',
         name,
-        buttonForm(request, 'close', 'Close the port', { fields: { slot: String(slot) }, look: 'danger' }),
+        buttonForm(request, 'close', 'Close the port', { fields: { slot: String(slot) }, variant: 'danger' }),
       )
     }
   </li>`;

@@ -7,7 +7,7 @@ import { sandboxVersions } from './versions.ts';
 
 const sourceDirectory = import.meta.dirname;
 
-const NEEDLESS_FILE =
+const REDUNDANT_FILE =
   /(\.(md|markdown|d\.ts|d\.mts|d\.cts|map)|(^|\/)(test|tests|example|examples|docs?|bench)(\/.*)?)$/i;
 
 /**
@@ -118,7 +118,7 @@ function findPackage(name: string, from: string): string | undefined {
 
 function isNeeded(path: string): boolean {
   // Packages inside this one are visited by themselves.
-  return path !== 'node_modules' && !NEEDLESS_FILE.test(path);
+  return path !== 'node_modules' && !REDUNDANT_FILE.test(path);
 }
 
 /** Paths of the shared libraries and the loader a program is linked against. */

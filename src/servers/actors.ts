@@ -65,7 +65,7 @@ function serverKind(options: Options, actors: ServerActors): ActorKind<ServerTyp
   const { store, limits, log, steady } = options;
   const host: EffectHost = {
     committed: (id, signal) => actors.committed(id, signal),
-    tell: (id, fact) => actors.find(id)?.actor.send(fact),
+    notify: (id, fact) => actors.find(id)?.actor.send(fact),
     now: (id) => {
       const live = actors.find(id);
       return live && insideOf(live.row, live.snapshot);
@@ -143,8 +143,8 @@ function storedStep(
   }
 
   const paths = () => ({ fromPath: pathOf(before.value), toPath: pathOf(after.value) });
-  const told = () => ({ id, kind: 'server' as const, ...noted, ...paths(), cause, failure: failure?.code });
-  return { save, told: isTransition ? told : undefined };
+  const step = () => ({ id, kind: 'server' as const, ...noted, ...paths(), cause, failure: failure?.code });
+  return { save, stepTaken: isTransition ? step : undefined };
 }
 
 /** Returns a server as its effects see it: in the steady clock's time. */

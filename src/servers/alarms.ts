@@ -21,7 +21,7 @@ export interface AlarmOptions {
 export function setAlarm(
   clock: Clock,
   at: number,
-  tell: (event: ServerEvent) => void,
+  notify: (event: ServerEvent) => void,
   { findings, spareUntil }: AlarmOptions = {},
 ): () => void {
   let cancel = clock.at(at, due);
@@ -35,7 +35,7 @@ export function setAlarm(
   }
 
   function ring(failure?: Failure): void {
-    tell({ type: 'ALARM', at: clock.now(), ...(failure && { failure }) });
+    notify({ type: 'ALARM', at: clock.now(), ...(failure && { failure }) });
   }
 
   async function find(found: () => Promise<Failure>): Promise<void> {

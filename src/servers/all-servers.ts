@@ -18,7 +18,7 @@ import {
 import type { ServerNow } from './server-now.ts';
 import type { ServerParts, Servers, ServersOptions } from './servers.ts';
 import { listServersNotAtRest } from './transition-rows.ts';
-import { type WakeChecks, createLook, createWakeChecks } from './wake-checks.ts';
+import { type WakeChecks, createBatchRead, createWakeChecks } from './wake-checks.ts';
 
 /** Opens all servers. `actors.ts` stores their steps; `commands.ts` checks what they accept. */
 export function createServers({ onRefusal = () => {}, ...options }: ServersOptions): Servers {
@@ -47,7 +47,7 @@ export function createServers({ onRefusal = () => {}, ...options }: ServersOptio
     patch: (id, change, also) => changeRow(options, actors, { id, change, also }),
     patchAtRest: commands.patchAtRest,
     inspect,
-    tell: (id, fact) => actors.tell(id, inMachineTime(fact, steady)),
+    notify: (id, fact) => actors.notify(id, inMachineTime(fact, steady)),
     observe: (listener) => actors.observe(listener),
     follow: (listener) => actors.feed.follow(listener),
     until,
@@ -57,11 +57,11 @@ export function createServers({ onRefusal = () => {}, ...options }: ServersOptio
       return now && wakeChecks.refusal(now, 'JOIN');
     },
     async refusals(ids, command) {
-      const look = createLook();
+      const batchRead = createBatchRead();
       const rows = await listServersById(store, ids);
       const live = new Map(actors.live().map((now) => [now.row.id, now]));
       const found = rows.map(async (row) => {
-        const refusal = await wakeChecks.refusal(live.get(row.id) ?? dormant(row), command, look);
+        const refusal = await wakeChecks.refusal(live.get(row.id) ?? dormant(row), command, batchRead);
         return refusal ? [[row.id, refusal] as const] : [];
       });
       return new Map((await Promise.all(found)).flat());
@@ -94,7 +94,7 @@ async function createServer(options: CreateOptions, row: ServerRow, cause: Cause
       await insertServer(tx, stored);
       await audit(tx, stored, { at, event: 'CREATE', from: '', to: stored.state, cause });
     },
-    told: (): MachineStep => {
+    stepTaken: (): MachineStep => {
       const paths = { from: '', to: now.state, fromPath: '', toPath: now.state };
       return { id, kind: 'server', at, event: 'CREATE', cause, ...paths };
     },
@@ -102,7 +102,7 @@ async function createServer(options: CreateOptions, row: ServerRow, cause: Cause
   if (row.modpackPlatform === '') {
     await store.write(creation.save);
     actors.announce(id, now);
-    actors.feed.tell(creation.told);
+    actors.feed.publish(creation.stepTaken);
     return now;
   }
   const checks = await Promise.all(wakeChecks.before('CREATE', 'hibernated').map((check) => check(row)));

@@ -28,7 +28,7 @@ export interface Creation {
    * down; RESOURCE_EXHAUSTED MAX_SERVERS or MAX_RAM; ALREADY_EXISTS if a requested name is taken; ACCOUNT_MISMATCH;
    * KEY_LIMITED.
    */
-  create(principal: Principal, asked: CompleteRequest): Promise<ServerNow>;
+  create(principal: Principal, request: CompleteRequest): Promise<ServerNow>;
 }
 
 /** Defaults of requests, and checks that can refuse a new server. */
@@ -48,9 +48,9 @@ export function openCreation(options: CreationOptions): Creation {
   const { servers, clock, cores, accountLimits, drain } = options;
   const withAccountLock = createKeyedMutex();
   return {
-    async create(principal, asked) {
-      const accountId = wholeAccount(principal, asked.accountId);
-      const wanted = complete({ ...asked, accountId }, options);
+    async create(principal, request) {
+      const accountId = wholeAccount(principal, request.accountId);
+      const wanted = complete({ ...request, accountId }, options);
       requireActive(wanted.region, drain.closed(wanted.region));
       await cores.require(wanted);
       const { maxServers } = accountLimits.of(accountId);

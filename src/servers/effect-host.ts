@@ -17,7 +17,7 @@ export interface EffectHost {
   /** Resolves once the snapshot that started the calling effect is stored. */
   committed(id: string, signal?: AbortSignal): Promise<void>;
   /** Sends an event to a live actor; ignored if it is gone. */
-  tell(id: string, fact: ServerEvent): void;
+  notify(id: string, fact: ServerEvent): void;
   now(id: string): ServerNow | undefined;
   /** `also` runs in the same write. */
   patch(id: string, change: RowChange, also?: (tx: Tx) => Promise<void>): Promise<void>;

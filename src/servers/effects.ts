@@ -128,7 +128,7 @@ class ServerEffects {
     const { engine, installPack } = this.#options;
     if (row.modpackPlatform === '') return await engine.install(await this.#specOf(row, installSpec), signal);
     if (installPack === undefined) return await this.#installByImage(row, signal);
-    const progress = (percent: number) => this.#host.tell(row.id, { type: 'PROGRESS', phase: 'starting', percent });
+    const progress = (percent: number) => this.#host.notify(row.id, { type: 'PROGRESS', phase: 'starting', percent });
     const software = await installPack(row, { signal, progress });
     signal.throwIfAborted();
     await this.#host.patch(row.id, software);
@@ -161,7 +161,7 @@ class ServerEffects {
       signal.throwIfAborted();
       if (error instanceof MachineGone) {
         log.warn({ server: id }, `${id} starts anew: ${error.message}`);
-        this.#host.tell(id, { type: 'DOWN', at: clock.now(), how: 'lost', failure: error.failure });
+        this.#host.notify(id, { type: 'DOWN', at: clock.now(), how: 'lost', failure: error.failure });
         return await abortable(new Promise<never>(() => {}), signal);
       }
       const level = isExplained(error) ? 'debug' : 'warn';
@@ -192,7 +192,7 @@ class ServerEffects {
       published: portsOf(id),
       since,
       signal,
-      progress: (phase, percent) => this.#host.tell(id, { type: 'PROGRESS', phase, percent }),
+      progress: (phase, percent) => this.#host.notify(id, { type: 'PROGRESS', phase, percent }),
       logged: () => this.#patience.logMoved(id),
     }).finally(() => this.#patience.forget(id));
     signal.throwIfAborted();

@@ -68,9 +68,18 @@ export function serverFeature(options: ServerFeatureOptions): { creation: Creati
     const { mode, maintenanceText } = wakePolicies.of(id);
     return mode !== 'nobody' && maintenanceText === '';
   };
-  const around = { servers, clock, cores, capacity, accountLimits, drain, sandboxVersions: sandboxVersions(), config };
-  const creation = openCreation(around);
-  const needs = { ...around, creation, store, serverOperation, serverView };
+  const defaults = {
+    servers,
+    clock,
+    cores,
+    capacity,
+    accountLimits,
+    drain,
+    sandboxVersions: sandboxVersions(),
+    config,
+  };
+  const creation = openCreation(defaults);
+  const needs = { ...defaults, creation, store, serverOperation, serverView };
   const operations = [
     ...accountAuditOperations(needs),
     ...serverAuditOperations(needs),

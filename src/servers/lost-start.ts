@@ -63,7 +63,7 @@ function followNode(nodes: EngineNodes, serverId: string): FollowedNode {
   let last: { id: string; name: string } | undefined;
   let away = false;
 
-  function look(): void {
+  function check(): void {
     const now = nodes.whereIs(serverId);
     if (now?.state === 'ready' || (now && lostGame(nodes, serverId))) last = { id: now.id, name: now.name };
     if (last !== undefined) away ||= nodes.list().find(({ id }) => id === last?.id)?.state !== 'ready';
@@ -71,7 +71,7 @@ function followNode(nodes: EngineNodes, serverId: string): FollowedNode {
 
   return {
     wasAway() {
-      look();
+      check();
       return away;
     },
     isThere: () => void (away = false),

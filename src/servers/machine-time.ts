@@ -32,8 +32,8 @@ function shiftedField(key: string, value: unknown, byMs: number): unknown {
  * Converts an event from wall time to machine time. An instant in the future, even by a moment, becomes the present.
  */
 export function inMachineTime<Event extends ServerEvent>(event: Event, steady: SteadyClock): Event {
-  const told = shifted(event, -steady.offsetMs());
-  return 'at' in told ? { ...told, at: Math.min(told.at, steady.now()) } : told;
+  const sent = shifted(event, -steady.offsetMs());
+  return 'at' in sent ? { ...sent, at: Math.min(sent.at, steady.now()) } : sent;
 }
 
 /** Converts a persisted snapshot to wall time and records the offset. */

@@ -43,12 +43,12 @@ const MOST_PINGED = 8;
 export function createOwnPorts({ engine, pinger, clock, game, published }: OwnPortsOptions): OwnPorts {
   const { serverId } = game;
 
-  async function look(): Promise<Listeners | undefined> {
+  async function readListeners(): Promise<Listeners | undefined> {
     return await engine.listeners?.(serverId).catch(() => undefined);
   }
 
   async function owns({ port }: Address): Promise<boolean> {
-    const listeners = await look();
+    const listeners = await readListeners();
     return listeners === undefined || listeners.own.includes(port);
   }
 
@@ -76,7 +76,7 @@ export function createOwnPorts({ engine, pinger, clock, game, published }: OwnPo
     async untilWrong(signal) {
       for (;;) {
         await sleep(clock, LOOK_EVERY_MS, signal);
-        const listeners = await look();
+        const listeners = await readListeners();
         if (listeners === undefined || game.game === null) continue;
         const { port } = game.game;
         if (listeners.taken.includes(port)) throw taken(port);

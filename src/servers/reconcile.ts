@@ -162,7 +162,7 @@ class Comparison {
     const game = await engine.inspect(id);
     const at = clock.now();
     if (game?.up && game.game !== null) {
-      return servers.tell(id, { type: 'UP', at, address: game.game, rcon: game.rcon });
+      return servers.notify(id, { type: 'UP', at, address: game.game, rcon: game.rcon });
     }
     const now = await servers.get(id);
     if (now?.state !== 'running' || game?.up) return;
@@ -177,7 +177,7 @@ class Comparison {
     onLook?.(id, game);
     const how = endingOf(game?.exit ?? null, missed, lines);
     const endedAt = missed ? endWithin(readyAt ?? at, game?.exit?.at ?? at, at) : at;
-    return servers.tell(id, { type: 'DOWN', at: endedAt, how, failure });
+    return servers.notify(id, { type: 'DOWN', at: endedAt, how, failure });
   }
 
   #resyncIn(ms: number, thorough: boolean): void {

@@ -69,7 +69,7 @@ export function sampleEvery(
     }
     const { online, answered } = await playersOf(options, host, managed, now);
     const isStale = online !== null && counted !== undefined && clock.now() - changedAt < STALE_MS;
-    tell(isStale ? counted!.online : online, await listen(answered));
+    report(isStale ? counted!.online : online, await listen(answered));
     if (!over) cancel = clock.at(clock.now() + SAMPLE_MS, () => void sample());
   }
 
@@ -81,16 +81,16 @@ export function sampleEvery(
     gathering = undefined;
     const now = host.now(id);
     const online = now === undefined ? null : await managed.count(now.row);
-    if (online !== null) tell(online, { silentMs: null });
+    if (online !== null) report(online, { silentMs: null });
   }
 
   function followProxies(): void {
     changedAt = clock.now();
     if (counted !== undefined && !managed.isFollowed())
-      tell(counted.online + presence.of(id).inside - counted.inside, {});
+      report(counted.online + presence.of(id).inside - counted.inside, {});
   }
 
-  function tell(online: number | null, silence: Partial<Silence>): void {
+  function report(online: number | null, silence: Partial<Silence>): void {
     if (over || !presence.isKnown()) return;
     counted = online === null ? undefined : { online, inside: presence.of(id).inside };
     const minutes = host.now(id)?.row.idleTimeoutMinutes ?? 0;

@@ -53,7 +53,7 @@ export interface Servers {
    * Sends a fact and resolves once its change is stored. A server that does not handle it in its state, or is gone,
    * ignores it. Rejects if it could not be stored: then send it again.
    */
-  tell(id: string, fact: ServerEvent): Promise<void>;
+  notify(id: string, fact: ServerEvent): Promise<void>;
   /**
    * Registers a listener for changes of any server, called with null once a server is gone. Returns a function that
    * removes it.

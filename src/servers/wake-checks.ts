@@ -9,15 +9,15 @@ import type { ServerNow } from './server-now.ts';
  * synchronously with the command, so that the state cannot change in between, and throws the StatusError that refuses
  * it. With `look` no command follows: it answers from known data without waiting.
  */
-export type WakeCheck = (row: ServerRow, look?: Look) => Promise<(now: ServerNow) => void>;
+export type WakeCheck = (row: ServerRow, batchRead?: BatchRead) => Promise<(now: ServerNow) => void>;
 
 /** One read-only evaluation of the rules for several servers, for display. */
-export interface Look {
+export interface BatchRead {
   /** Returns the result of `read`. For all calls with the same subject and key, only the first calls it. */
   once<Found>(about: unknown, key: string, read: () => Promise<Found>): Promise<Found>;
 }
 
-export function createLook(): Look {
+export function createBatchRead(): BatchRead {
   const seen = new Map<unknown, Map<string, Promise<unknown>>>();
   return {
     once<Found>(about: unknown, key: string, read: () => Promise<Found>) {
@@ -32,8 +32,8 @@ export function createLook(): Look {
 
 /** Creates a check that finishes with its reads. With `look`, servers with the same key share one check. */
 export function readFirst(require: (row: ServerRow) => Promise<void>, keyOf = ({ id }: ServerRow) => id): WakeCheck {
-  return async (row, look) => {
-    await (look === undefined ? require(row) : look.once(require, keyOf(row), () => require(row)));
+  return async (row, batchRead) => {
+    await (batchRead === undefined ? require(row) : batchRead.once(require, keyOf(row), () => require(row)));
     return () => {};
   };
 }
@@ -68,7 +68,7 @@ export interface WakeChecks {
    */
   before(type: string, state: ServerState): WakeCheck[];
   /** Returns the first refusal of a command; undefined if none refuses. */
-  refusal(now: ServerNow, command: CheckedCommand, look?: Look): Promise<StatusError | undefined>;
+  refusal(now: ServerNow, command: CheckedCommand, batchRead?: BatchRead): Promise<StatusError | undefined>;
 }
 
 export function createWakeChecks(): WakeChecks {
@@ -85,9 +85,9 @@ export function createWakeChecks(): WakeChecks {
       checks.set(check, commands);
       return () => checks.delete(check);
     },
-    async refusal(now, command, look) {
+    async refusal(now, command, batchRead) {
       try {
-        for (const check of before(command, now.state)) (await check(now.row, look))(now);
+        for (const check of before(command, now.state)) (await check(now.row, batchRead))(now);
       } catch (error) {
         if (error instanceof StatusError) return error;
         throw error;

@@ -6,7 +6,7 @@ import type { Files } from '../files/files.ts';
 import { clientAddress } from '../http/client-address.ts';
 import type { Disk } from '../jail/space.ts';
 import type { Clock } from '../kernel/clock.ts';
-import { type Crowd, createCrowd } from '../kernel/limits/crowd.ts';
+import { type ClientCount, createClientCount } from '../kernel/limits/client-count.ts';
 import { addressKey, isListed, networkOf } from '../kernel/ip.ts';
 import type { Log } from '../kernel/log.ts';
 import { createPlaces } from '../kernel/limits/places.ts';
@@ -89,7 +89,7 @@ class SftpServer implements Sftp {
   readonly #places = createPlaces();
   readonly #connects: RateLimiter;
   readonly #penalties: Penalties;
-  readonly #signingIn: Crowd;
+  readonly #signingIn: ClientCount;
   readonly #handlesOfAll: { left: number };
   readonly #ssh: ssh2.Server;
   readonly #listener = createServer((socket) => this.#accept(socket));
@@ -103,7 +103,11 @@ class SftpServer implements Sftp {
     this.#connects = createSlidingLog(backoff(limits.connects), clock);
     this.#penalties = createPenalties(limits.penalties, clock);
     const isShared = (address: string) => this.#isShared(address);
-    this.#signingIn = createCrowd({ most: limits.signingIn, mostOfAddress: limits.signingInPerAddress, isShared });
+    this.#signingIn = createClientCount({
+      most: limits.signingIn,
+      mostOfAddress: limits.signingInPerAddress,
+      isShared,
+    });
     this.#handlesOfAll = { left: limits.handlesOfAll };
     const answering = createSignIn({
       clock,

@@ -5,7 +5,7 @@ import { workerData } from 'node:worker_threads';
 /** The thread of `lease-deadline.ts`. In JavaScript, for what strips types would take more memory than all the rest of it. */
 
 /** @type {import('./lease-deadline.ts').DeadlineData} */
-const { held, limitMs, tellTo } = workerData;
+const { held, limitMs, logFd } = workerData;
 const LOOK_MS = 100;
 
 const looking = setInterval(() => {
@@ -14,7 +14,7 @@ const looking = setInterval(() => {
   clearInterval(looking);
   try {
     writeSync(
-      tellTo,
+      logFd,
       `The lease was not renewed for ${silentMs} ms, so that a standby may take over: this process ends.\n`,
     );
   } finally {

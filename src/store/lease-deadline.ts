@@ -9,11 +9,11 @@ export interface DeadlineOptions {
   /** Told by the event loop, where the thread cannot end the process; see `startDeadline`. */
   onLate: () => void;
   /** Descriptor to which it is said why. Default: standard error. */
-  tellTo?: number;
+  logFd?: number;
 }
 
 /** Data passed to its thread. */
-export interface DeadlineData extends Required<Pick<DeadlineOptions, 'limitMs' | 'tellTo'>> {
+export interface DeadlineData extends Required<Pick<DeadlineOptions, 'limitMs' | 'logFd'>> {
   /** One value, by `sinceBootMs`. */
   held: BigInt64Array;
 }
@@ -37,11 +37,11 @@ export function sinceBootMs(): number {
  * over, and this one must not act beside it. A thread checks, so that a busy event loop does not matter. Within a
  * container its first process cannot be killed from inside (pid_namespaces(7)): there the event loop has to find out.
  */
-export function startDeadline({ at, limitMs, onLate, tellTo = 2 }: DeadlineOptions): Deadline {
+export function startDeadline({ at, limitMs, onLate, logFd = 2 }: DeadlineOptions): Deadline {
   const held = new BigInt64Array(new SharedArrayBuffer(BigInt64Array.BYTES_PER_ELEMENT));
   const extend = (heldAt: number) => void Atomics.store(held, 0, BigInt(heldAt));
   extend(at);
-  const workerData: DeadlineData = { held, limitMs, tellTo };
+  const workerData: DeadlineData = { held, limitMs, logFd };
   const thread = new Worker(new URL('lease-deadline-thread.js', import.meta.url), {
     workerData,
     env: {},

@@ -67,9 +67,9 @@ async function* partsOf(request: IncomingMessage): AsyncGenerator<Part, undefine
   const parts = new PassThrough({ objectMode: true, highWaterMark: LIMITS.parts });
   const open = new Set<Readable>();
   const fail = (error: unknown): void => {
-    const told = error instanceof StatusError ? error : brokenOff(error);
-    for (const stream of open) stream.destroy(told);
-    parts.destroy(told);
+    const failure = error instanceof StatusError ? error : brokenOff(error);
+    for (const stream of open) stream.destroy(failure);
+    parts.destroy(failure);
   };
   parser.on('field', (field, value, _nameCut, valueCut) =>
     valueCut ? fail(tooLarge()) : parts.write({ field, value }),

@@ -86,7 +86,7 @@ function actions(request: ServerRequest, { name, active, loaded, sizeBytes }: Wo
         `We back up the whole server first. Then ${name} is deleted with its Nether and End, and the next start creates a new one.${stopsText(request)}`,
         'Reset…',
         name,
-        buttonForm(request, 'reset', 'Back up and reset', { look: 'danger' }),
+        buttonForm(request, 'reset', 'Back up and reset', { variant: 'danger' }),
       ),
     isMade &&
       (!active || isTagged(request.server.state, 'at-rest')) &&
@@ -95,7 +95,7 @@ function actions(request: ServerRequest, { name, active, loaded, sizeBytes }: Wo
         `${name} is deleted permanently with its Nether and End. No backup is made: create one first if you might need it.${active ? ' The next start creates a new one.' : ''}`,
         'Delete…',
         name,
-        buttonForm(request, 'delete', 'Delete', { fields: { name }, look: 'danger' }),
+        buttonForm(request, 'delete', 'Delete', { fields: { name }, variant: 'danger' }),
       ),
   ];
 }

@@ -205,7 +205,7 @@ export function tallyProcess({ disk, clock, count, keep, isChecked = true }: Tal
           if (isChecked && stored?.snapshot !== row.snapshot) throw new Outdated();
           await tx.run('', [{ ...row, snapshot }]);
         },
-        told: () => ({ id: row.id, kind: 'server', at: 0, event: event.type, from: '', to: '', ...paths, cause }),
+        stepTaken: () => ({ id: row.id, kind: 'server', at: 0, event: event.type, from: '', to: '', ...paths, cause }),
       };
     },
     show: ({ note }, { value, context: { waiting, counted } }) => ({ state: pathOf(value), waiting, counted, note }),

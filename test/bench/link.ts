@@ -98,7 +98,7 @@ async function beService(path: string, { servers, port }: Known): Promise<void> 
       nameless: () => null,
       follow: () => silent,
     },
-    bans: { all: () => [], of: () => [], follow: () => silent, look: silent },
+    bans: { all: () => [], of: () => [], follow: () => silent, refresh: silent },
     wake: { admit: async () => {}, wake: () => Promise.reject(new Error('always awake')) },
     presence: { changed: silent },
     log: { debug: silent, info: silent, warn: silent },

@@ -276,7 +276,7 @@ test('who can be shown it waits in line for room: nothing of the server is touch
   t.regex((await t.throwsAsync(routing.wake('four', player, signal))).message, full, 'an older client');
 
   const places: (number | null)[] = [];
-  const inLine = { waitedMs: 0, tell: (place: number | null) => void places.push(place) };
+  const inLine = { waitedMs: 0, notify: (place: number | null) => void places.push(place) };
   const huge = await t.throwsAsync(routing.wake('huge', player, signal, inLine));
   t.regex(huge.message, /memory exceeds what this host has/, 'it would wait for nothing');
   t.like((huge.cause as StatusError).options.metadata, { fits: 'never' });

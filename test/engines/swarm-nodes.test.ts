@@ -65,11 +65,11 @@ test('a node that has come back while its fencing command ran says itself what r
     return command.promise;
   };
   const nodes = await opened({ ...swarm, fenceNode }, stored);
-  await nodes.look();
+  await nodes.refresh();
   t.not(nodes.whereIs('any')?.state, 'ready');
   await until(() => ended !== never);
   swarm.state = 'ready';
-  await nodes.look();
+  await nodes.refresh();
   t.true(ended.aborted, 'the command is told');
   command.resolve(true);
   await new Promise((resolve) => setImmediate(resolve));
@@ -80,10 +80,10 @@ test('a node that has come back while its fencing command ran says itself what r
 test('strangers reach a node at its own address, or where its label says', async (t) => {
   const swarm = standIn();
   const nodes = await opened(swarm);
-  await nodes.look();
+  await nodes.refresh();
   t.like(nodes.list()[0], { address: '192.0.2.1', publicHost: '192.0.2.1' });
   swarm.labels['dormouse.host'] = 'eu1.example.org';
-  await nodes.look();
+  await nodes.refresh();
   t.like(nodes.list()[0], { address: '192.0.2.1', publicHost: 'eu1.example.org' });
 });
 
@@ -93,13 +93,13 @@ test('a fence is about the tasks that were there, by nobody’s clock', async (t
   // The manager's clock is an hour ahead of the service's.
   swarm.tasks = [taskOf('t1', 'n1', { made: Date.now() + hour })];
   const nodes = await opened(swarm);
-  await nodes.look();
+  await nodes.refresh();
   t.true(await nodes.fence('n1'));
   t.not(nodes.offAt(swarm.tasks[0]!), undefined);
   // One that was made there later, by a clock an hour behind, and is lost in turn.
   const later = taskOf('t2', 'n1', { made: Date.now() - hour });
   swarm.tasks = [...swarm.tasks, later];
-  await nodes.look();
+  await nodes.refresh();
   t.is(nodes.offAt(later), undefined);
   t.is(nodes.list()[0]?.games, 1);
 });
@@ -108,14 +108,14 @@ test('a node that is silent for seconds does not count as off because a clock wa
   const swarm = standIn();
   let passedMs = 0;
   const nodes = await opened({ ...swarm, lostAfterMs: 1, countMs: () => passedMs });
-  await nodes.look();
+  await nodes.refresh();
   const begunAt = Date.now();
   while (Date.now() - begunAt < 2) await new Promise((resolve) => setImmediate(resolve));
-  t.false(await nodes.look());
+  t.false(await nodes.refresh());
   t.is(nodes.offAt(swarm.tasks[0]!), undefined);
   t.is(nodes.list()[0]?.games, 1);
   passedMs = 1;
-  t.true(await nodes.look());
+  t.true(await nodes.refresh());
   t.not(nodes.offAt(swarm.tasks[0]!), undefined);
 });
 
@@ -123,23 +123,23 @@ test('what still runs on a node that comes back from a fence is a stray, and nev
   const swarm = standIn();
   const stored: NodeNotes[] = [{}];
   const nodes = await opened(swarm, stored);
-  await nodes.look();
+  await nodes.refresh();
   await nodes.fence('n1');
   const [task] = swarm.tasks as [Task];
   swarm.state = 'ready';
-  await nodes.look();
+  await nodes.refresh();
   t.is(nodes.offAt(task), undefined, 'it was cut off, not switched off');
   t.true(nodes.wasOff(task));
   t.deepEqual(nodes.strays(), [task]);
   // After a restart of the service too.
   const again = await opened(swarm, stored);
-  await again.look();
+  await again.refresh();
   t.deepEqual(again.strays(), [task]);
   swarm.tasks = [taskOf('t1', 'n1', { state: 'shutdown' })];
-  await nodes.look();
+  await nodes.refresh();
   t.deepEqual(nodes.strays(), []);
   swarm.tasks = [];
-  await nodes.look();
+  await nodes.refresh();
   t.like(stored.at(-1)?.['n1'], { off: [], fencedAt: null });
 });
 
@@ -147,18 +147,18 @@ test('a node that is no part of the swarm any more is fenced by its name, also a
   const swarm = standIn();
   const stored: NodeNotes[] = [{}];
   swarm.state = 'ready';
-  await (await opened(swarm, stored)).look();
+  await (await opened(swarm, stored)).refresh();
   swarm.there = false;
   const asked: object[] = [];
   const fenceNode: FenceNode = async (node) => asked.push(node) > 0;
   const nodes = await opened({ ...swarm, fenceNode }, stored);
-  await nodes.look();
+  await nodes.refresh();
   t.like(nodes.list(), [{ name: 'one', address: '192.0.2.1', state: 'gone' }]);
   await until(() => nodes.offAt(swarm.tasks[0]!) !== undefined);
   t.deepEqual(asked, [{ id: 'n1', name: 'one', address: '192.0.2.1' }]);
   // Of one that nobody has seen, nobody knows what it is called.
   const blind = await opened({ ...swarm, fenceNode });
-  await blind.look();
+  await blind.refresh();
   await new Promise((resolve) => setImmediate(resolve));
   t.is(asked.length, 1);
   t.is(blind.offAt(swarm.tasks[0]!), undefined);
@@ -170,7 +170,7 @@ test('no power is cut, and nothing counts as off, where the database takes no wr
   let asked = 0;
   const fenceNode: FenceNode = async () => (asked += 1) > 0;
   const nodes = await opened({ ...swarm, notes, fenceNode });
-  await nodes.look();
+  await nodes.refresh();
   await t.throwsAsync(nodes.fence('n1'), { message: /taken over/ });
   t.is(nodes.offAt(swarm.tasks[0]!), undefined);
   t.is(asked, 0);
@@ -183,7 +183,7 @@ test('nothing of the swarm is changed where another service may have taken over'
   const refused = { message: /taken over/ };
   const manager = fencedManager(swarm.manager, () => Promise.reject(new Error('another process has taken over')));
   const nodes = await opened({ manager });
-  await t.throwsAsync(nodes.look(), refused);
+  await t.throwsAsync(nodes.refresh(), refused);
   await t.throwsAsync(nodes.setStarts('n1', false), refused);
   t.is(swarm.changed, 0);
 });
@@ -197,13 +197,13 @@ test('a start waits for no node of which an earlier one has found that it shares
     return new Map(ids.map((id) => [id, 'it is not mounted there']));
   };
   const nodes = await opened({ ...swarm, checkFiles });
-  await nodes.look();
+  await nodes.refresh();
   await nodes.admitNodes('new');
   t.deepEqual(asked, []);
   t.true(nodes.list()[0]?.takesStarts);
   await t.throwsAsync(nodes.admitNodes('all'), { message: /one: it is not mounted there/ });
   t.deepEqual(asked, [['n1']]);
-  await nodes.look();
+  await nodes.refresh();
   t.like(nodes.list()[0], {
     takesStarts: false,
     trouble: 'It does not share the servers’ folder: it is not mounted there',
@@ -214,15 +214,15 @@ test('a node that is kept free of games has an agent as long as games are there'
   const swarm = standIn();
   swarm.state = 'ready';
   const nodes = await opened(swarm);
-  await nodes.look();
+  await nodes.refresh();
   await nodes.setRegion('n1', 'none');
   t.like(nodes.list()[0], { takesStarts: false, region: 'none' });
   t.is(swarm.labels[agentLabel('i1')], undefined);
   t.deepEqual(nodes.ready(), ['n1']);
   swarm.tasks = [];
-  await nodes.look();
+  await nodes.refresh();
   t.is(swarm.labels[agentLabel('i1')], AGENT_NONE);
-  await nodes.look();
+  await nodes.refresh();
   t.deepEqual(nodes.ready(), []);
   await nodes.setRegion('n1', 'na');
   t.is(swarm.labels[agentLabel('i1')], undefined);

@@ -59,8 +59,8 @@ function node(ramMb: number) {
     const gone = new AbortController();
     const places: (number | null)[] = [];
     const player = { places, gone, outcome: 'waits' };
-    const tell = (place: number | null) => void places.push(place);
-    line.enter({ serverId, since, signal: gone.signal, wake: () => wake(serverId), tell }).then(
+    const notify = (place: number | null) => void places.push(place);
+    line.enter({ serverId, since, signal: gone.signal, wake: () => wake(serverId), notify }).then(
       () => (player.outcome = 'in'),
       (error: Error) => (player.outcome = error instanceof StatusError ? error.reason : error.message),
     );

@@ -49,7 +49,7 @@ class World {
       bans: {
         all: () => this.bans,
         of: (server: string) => this.bans.get(server) ?? [],
-        look: () => {},
+        refresh: () => {},
         follow: (listener: (serverId: string) => void) => {
           this.banListeners.add(listener);
           return () => this.banListeners.delete(listener);
@@ -175,7 +175,7 @@ class FakeProxy {
       learn: (account) => void this.learnt.push(account),
       drain: () => {},
     });
-    this.control.tellListening(HERE, false);
+    this.control.sendListening(HERE, false);
   }
 
   join(server: string, player: Player, inside: boolean): void {
@@ -300,7 +300,7 @@ class Run {
       const wires = this.proxies.flatMap(({ wire }) => wire ?? []);
       const isQuiet = this.gathered.length === 0 && wires.every(({ up, down }) => up.length + down.length === 0);
       quiet = isQuiet ? quiet + 1 : 0;
-      for (const { control } of this.proxies) control.tellStats();
+      for (const { control } of this.proxies) control.sendStats();
       for (const run of this.gathered.splice(0)) run();
       for (const wire of wires) wire.carry(100);
       await turn();
@@ -359,7 +359,7 @@ test('an account that one proxy has checked is known to the others, also to one 
   const run = new Run();
   await run.settle();
   const [one, two] = run.proxies;
-  one!.control.tellVerified({ name: 'Steve', ip: '192.0.2.1', forMs: 3_600_000 });
+  one!.control.sendVerified({ name: 'Steve', ip: '192.0.2.1', forMs: 3_600_000 });
   await run.settle();
   t.deepEqual(two!.learnt, [{ name: 'Steve', ip: '192.0.2.1', forMs: 3_600_000 }]);
   t.deepEqual(one!.learnt, []);

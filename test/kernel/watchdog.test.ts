@@ -12,10 +12,10 @@ test('a loop that is stuck is told of while it is, with what it does and where',
   const child = fork(join(import.meta.dirname, 'watched-child.ts'), [path], { execArgv: [] });
   t.teardown(() => child.kill('SIGKILL'));
   const [stuck] = (await new Promise<unknown[]>((resolve) => child.once('message', (...all) => resolve(all)))) as [
-    { stuckMs: number; doing: string; at: string[] },
+    { stuckMs: number; activity: string; at: string[] },
   ];
   t.true(stuck.stuckMs >= 200);
-  t.is(stuck.doing, 'ListThings req-1');
+  t.is(stuck.activity, 'ListThings req-1');
   t.true(
     stuck.at.some((frame) => /^spinUntilTold \(test\/kernel\/watched-child\.ts:\d+\)$/.test(frame)),
     stuck.at.join('\n'),

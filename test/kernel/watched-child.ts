@@ -1,11 +1,11 @@
 import { openSync, readFileSync } from 'node:fs';
 import { setImmediate as immediate } from 'node:timers/promises';
-import { doing, startWatchdog } from '../../src/kernel/watchdog.ts';
+import { withActivity, startWatchdog } from '../../src/kernel/watchdog.ts';
 
 /** A process whose loop is stuck until its watchdog has written so to the file that it is given. */
 
 const path = process.argv[2]!;
-const tellTo = openSync(path, 'a');
+const logFd = openSync(path, 'a');
 const DEADLINE_MS = 60_000;
 
 function spinUntilTold(): void {
@@ -18,14 +18,14 @@ function spinUntilTold(): void {
 const waiting = setTimeout(() => {}, DEADLINE_MS);
 startWatchdog({
   stuckMs: 200,
-  tellTo,
+  logFd,
   onStuck(stuck) {
-    if (stuck.doing === '') return;
+    if (stuck.activity === '') return;
     clearTimeout(waiting);
     process.send?.(stuck);
   },
 });
-await doing(
+await withActivity(
   () => 'ListThings req-1',
   async () => {
     await immediate();

@@ -537,11 +537,11 @@ test('the phase shows only while a server starts', async (t) => {
     const { state, startupPhase, startupPercent } = await ok('GET', '/v1/servers/my-world');
     return [state as ServerState, startupPhase, startupPercent];
   };
-  await servers.tell('my-world', { type: 'PROGRESS', phase: 'loading_mods', percent: 12 });
+  await servers.notify('my-world', { type: 'PROGRESS', phase: 'loading_mods', percent: 12 });
   t.deepEqual(await shown(), ['starting', 'loading_mods', 0]);
-  await servers.tell('my-world', { type: 'PROGRESS', phase: 'generating_world', percent: 43.7 });
+  await servers.notify('my-world', { type: 'PROGRESS', phase: 'generating_world', percent: 43.7 });
   t.deepEqual(await shown(), ['starting', 'generating_world', 43]);
-  await servers.tell('my-world', { type: 'PROGRESS', phase: 'ready', percent: 0 });
+  await servers.notify('my-world', { type: 'PROGRESS', phase: 'ready', percent: 0 });
   t.deepEqual(await shown(), ['starting', 'ready', 100]);
   release();
   await reach('my-world', 'running');

@@ -54,7 +54,7 @@ export async function nodesSite(t: ExecutionContext, nodes = THREE) {
       const gone = new AbortController();
       const places: (number | null)[] = [];
       const player = { places, gone, outcome: 'waits' };
-      const inLine = { waitedMs: 0, tell: (place: number | null) => void places.push(place) };
+      const inLine = { waitedMs: 0, notify: (place: number | null) => void places.push(place) };
       routing.wake(id, playerOf(name), gone.signal, inLine).then(
         ({ host }) => (player.outcome = host),
         (error: Error) => (player.outcome = error.message),

@@ -16,7 +16,7 @@ const GROUPS = 'root:x:0:\nnode:x:1000:\npostgres:x:70:\nmysql:x:999:\n';
 const INSTALL = 'RUN ["/bin/busybox", "--install", "-s", "/bin"]\n';
 const UTC = '/usr/share/zoneinfo/UTC';
 /** Of packages, what no program reads. */
-const NEEDLESS = ['*.map', '*.md', '*.d.ts', '*.d.mts', '*.d.cts'];
+const REDUNDANT = ['*.map', '*.md', '*.d.ts', '*.d.mts', '*.d.cts'];
 
 /** What is sent to an engine: paths below folders, and files of its own. */
 interface Content {
@@ -155,7 +155,7 @@ async function sent(
       await writeFile(join(context, name), text, { mode: name.endsWith('.sh') ? 0o755 : 0o644 });
     await prepare?.(context);
     const paths = Object.entries(below).flatMap(([folder, names]) => ['-C', folder].concat(names.map(relative)));
-    const excluded = ['lib/bitcode', 'llvmjit*', ...NEEDLESS].map((pattern) => `--exclude=${pattern}`);
+    const excluded = ['lib/bitcode', 'llvmjit*', ...REDUNDANT].map((pattern) => `--exclude=${pattern}`);
     // Links of libraries become files.
     const tar = spawn('tar', ['-ch', '--hard-dereference', ...excluded, '-C', join(context, top), '.', ...paths], {
       stdio: ['ignore', 'pipe', 'inherit'],

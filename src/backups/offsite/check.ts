@@ -83,12 +83,12 @@ async function tryAll(options: CheckOptions): Promise<void> {
     ['delete', () => bucket.remove(key)],
     ['write', async () => await bucket.abort({ key, uploadId: await bucket.begin(key, '') })],
   ];
-  for (const [doing, step] of steps) {
+  for (const [action, step] of steps) {
     try {
       await step();
     } catch (error) {
       if (!(error instanceof StatusError) || error.reason !== 'BACKUP_STORE_AWAY') throw error;
-      const sentence = wrongSetting(error.cause, { bucket: name, endpoint, doing });
+      const sentence = wrongSetting(error.cause, { bucket: name, endpoint, action });
       throw sentence === undefined ? error : refused(sentence, error);
     }
   }

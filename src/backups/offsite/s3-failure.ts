@@ -36,31 +36,31 @@ export function storeAway(cause: unknown): StatusError {
  * Returns the problem of the settings with a remedy; undefined if the store is unreachable or busy, which is not their
  * fault.
  */
-export function wrongSetting(answer: unknown, { bucket, endpoint, doing }: Checked): string | undefined {
+export function wrongSetting(answer: unknown, { bucket, endpoint, action }: Checked): string | undefined {
   const error = answer as S3Error;
   const status = error.$metadata?.httpStatusCode ?? 0;
   const isRefused = status >= 400 && status < 500;
   const where = endpoint === '' ? "Amazon's S3" : endpoint;
   if (error.name === NO_CREDENTIALS)
     return 'BACKUP_STORE needs credentials: set S3_ACCESS_KEY_ID and S3_SECRET_ACCESS_KEY.';
-  if (error.name === NO_BUCKET || (error.name === 'NotFound' && doing === 'list'))
+  if (error.name === NO_BUCKET || (error.name === 'NotFound' && action === 'list'))
     return `There is no bucket "${bucket}" at ${where}: create it, or correct BACKUP_STORE or S3_ENDPOINT.`;
   if (WRONG_CREDENTIALS.has(error.name) || (isRefused && /access key/i.test(error.message)))
     return `${where} does not accept S3_ACCESS_KEY_ID with S3_SECRET_ACCESS_KEY (${error.name}): correct them.`;
   if (WRONG_REGION.has(error.name) || status === 301)
     return `The bucket "${bucket}" is in another region than S3_REGION says (${error.message}).`;
   if (status === 403) {
-    return `The credentials may not ${doing} in the bucket "${bucket}" at ${where}: allow them s3:GetObject, s3:PutObject, s3:DeleteObject, s3:AbortMultipartUpload, s3:ListMultipartUploadParts, s3:ListBucket and s3:ListBucketMultipartUploads.`;
+    return `The credentials may not ${action} in the bucket "${bucket}" at ${where}: allow them s3:GetObject, s3:PutObject, s3:DeleteObject, s3:AbortMultipartUpload, s3:ListMultipartUploadParts, s3:ListBucket and s3:ListBucketMultipartUploads.`;
   }
   if (isRefused && status !== 408 && status !== 429)
-    return `${where} refuses to ${doing} in the bucket "${bucket}": ${error.name}, ${error.message}`;
+    return `${where} refuses to ${action} in the bucket "${bucket}": ${error.name}, ${error.message}`;
   return undefined;
 }
 
 interface Checked {
   bucket: string;
   endpoint: string;
-  doing: Doing;
+  action: Doing;
 }
 
 /** The attempted operation. */

@@ -128,8 +128,8 @@ class S3Bucket implements Bucket {
   }
 
   async put(key: string, content: Buffer): Promise<void> {
-    const asked = { ...this.#addressOf(key), Body: content };
-    await this.#ask(({ sdk, client }) => client.send(new sdk.PutObjectCommand(asked)));
+    const request = { ...this.#addressOf(key), Body: content };
+    await this.#ask(({ sdk, client }) => client.send(new sdk.PutObjectCommand(request)));
   }
 
   async remove(key: string): Promise<void> {
@@ -137,8 +137,14 @@ class S3Bucket implements Bucket {
   }
 
   async begin(key: string, sha256: string): Promise<string> {
-    const asked = { ...this.#addressOf(key), Metadata: { [SHA256]: sha256 }, ContentType: 'application/octet-stream' };
-    const { UploadId } = await this.#ask(({ sdk, client }) => client.send(new sdk.CreateMultipartUploadCommand(asked)));
+    const request = {
+      ...this.#addressOf(key),
+      Metadata: { [SHA256]: sha256 },
+      ContentType: 'application/octet-stream',
+    };
+    const { UploadId } = await this.#ask(({ sdk, client }) =>
+      client.send(new sdk.CreateMultipartUploadCommand(request)),
+    );
     if (!UploadId) throw storeAway(new Error('the store gave the upload no id'));
     return UploadId;
   }
@@ -146,8 +152,8 @@ class S3Bucket implements Bucket {
   async parts(upload: OpenUpload): Promise<SentPart[] | undefined> {
     const parts: SentPart[] = [];
     for (let marker: string | undefined; ;) {
-      const asked = { ...this.#ofUpload(upload), ...(marker !== undefined && { PartNumberMarker: marker }) };
-      const page = await this.#askFor(({ sdk, client }) => client.send(new sdk.ListPartsCommand(asked)));
+      const request = { ...this.#ofUpload(upload), ...(marker !== undefined && { PartNumberMarker: marker }) };
+      const page = await this.#askFor(({ sdk, client }) => client.send(new sdk.ListPartsCommand(request)));
       if (page === undefined) return undefined;
       for (const { PartNumber = 0, ETag = '', Size = 0 } of page.Parts ?? [])
         parts.push({ number: PartNumber, etag: ETag, sizeBytes: Size });
@@ -174,26 +180,26 @@ class S3Bucket implements Bucket {
 
   async complete(upload: OpenUpload, parts: readonly SentPart[]): Promise<void> {
     const Parts = parts.map(({ number, etag }) => ({ PartNumber: number, ETag: etag }));
-    const asked = { ...this.#ofUpload(upload), MultipartUpload: { Parts } };
-    await this.#ask(({ sdk, client }) => client.send(new sdk.CompleteMultipartUploadCommand(asked)));
+    const request = { ...this.#ofUpload(upload), MultipartUpload: { Parts } };
+    await this.#ask(({ sdk, client }) => client.send(new sdk.CompleteMultipartUploadCommand(request)));
   }
 
   async abort(upload: OpenUpload): Promise<void> {
-    const asked = this.#ofUpload(upload);
-    await this.#askFor(({ sdk, client }) => client.send(new sdk.AbortMultipartUploadCommand(asked)));
+    const request = this.#ofUpload(upload);
+    await this.#askFor(({ sdk, client }) => client.send(new sdk.AbortMultipartUploadCommand(request)));
   }
 
   list(begins: string): Promise<{ key: string; at: number }[]> {
-    return this.#allBelow(begins, async ({ sdk, client }, asked) => {
-      const { Contents = [], NextContinuationToken } = await client.send(new sdk.ListObjectsV2Command(asked));
+    return this.#allBelow(begins, async ({ sdk, client }, request) => {
+      const { Contents = [], NextContinuationToken } = await client.send(new sdk.ListObjectsV2Command(request));
       const found = Contents.map(({ Key = '', LastModified }) => ({ key: Key, at: LastModified?.getTime() ?? 0 }));
       return { found, next: NextContinuationToken && { ContinuationToken: NextContinuationToken } };
     });
   }
 
   uploads(begins: string): Promise<OpenUpload[]> {
-    return this.#allBelow(begins, async ({ sdk, client }, asked) => {
-      const page = await client.send(new sdk.ListMultipartUploadsCommand(asked));
+    return this.#allBelow(begins, async ({ sdk, client }, request) => {
+      const page = await client.send(new sdk.ListMultipartUploadsCommand(request));
       const { Uploads = [], IsTruncated, NextKeyMarker, NextUploadIdMarker } = page;
       const found = Uploads.map(({ Key = '', UploadId = '' }) => ({ key: Key, uploadId: UploadId }));
       return { found, next: IsTruncated && { KeyMarker: NextKeyMarker, UploadIdMarker: NextUploadIdMarker } };
@@ -205,15 +211,15 @@ class S3Bucket implements Bucket {
     begins: string,
     pageOf: (
       connected: Connection,
-      asked: { Bucket: string; Prefix: string },
+      request: { Bucket: string; Prefix: string },
     ) => Promise<{ found: Found[]; next: object | false | '' | undefined }>,
   ): Promise<Found[]> {
     const all: Found[] = [];
     const below = this.#below;
     let marker: object = {};
     for (let page = 0; page < MOST_PAGES; page++) {
-      const asked = { Bucket: this.#bucket, Prefix: below + begins, ...marker };
-      const { found, next } = await this.#ask((connected) => pageOf(connected, asked));
+      const request = { Bucket: this.#bucket, Prefix: below + begins, ...marker };
+      const { found, next } = await this.#ask((connected) => pageOf(connected, request));
       for (const each of found)
         if (each.key.startsWith(below)) all.push({ ...each, key: each.key.slice(below.length) });
       if (!next) break;

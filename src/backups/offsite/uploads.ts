@@ -7,7 +7,7 @@ import type { Store, Tx } from '../../store/store.ts';
 import type { BackupRow } from '../rows.ts';
 import { type ArchiveUploadOptions, uploadArchive } from './archive-upload.ts';
 import { isRefused } from './check.ts';
-import { type Lane, createLane } from './lane.ts';
+import { type UploadQueue, createUploadQueue } from './upload-queue.ts';
 import { isArchiveKey, keyIn, placeOf } from './offsite.ts';
 import * as rows from './rows.ts';
 import { countUploads } from './rows.ts';
@@ -31,8 +31,8 @@ export interface UploadsOptions extends ArchiveUploadOptions {
 export class Uploads {
   readonly #options: UploadsOptions;
   readonly #closing = new AbortController();
-  readonly #uploads: Lane;
-  readonly #removals: Lane;
+  readonly #uploads: UploadQueue;
+  readonly #removals: UploadQueue;
   #current: { ref: Ref; call: AbortController; ended: Promise<void> } | undefined;
   #isSwept = false;
   #running: Promise<unknown> = Promise.resolve();
@@ -47,7 +47,7 @@ export class Uploads {
       const level = isRefused(error) ? 'error' : 'warn';
       log[level]({ err: error, count }, 'backups could not be brought off site, or removed there; trying again');
     };
-    this.#uploads = createLane({
+    this.#uploads = createUploadQueue({
       clock,
       signal,
       list: () => this.#uploadsOwed(),
@@ -55,7 +55,7 @@ export class Uploads {
       work: (row) => this.#uploadUnlessCancelled(row),
       onFailed,
     });
-    this.#removals = createLane({
+    this.#removals = createUploadQueue({
       clock,
       signal,
       list: () => this.#removalsOwed(),
@@ -205,7 +205,7 @@ interface LatenessOptions {
  */
 export function watchLateness({ store, clock, log }: LatenessOptions): () => void {
   let toldAt: number | undefined;
-  async function look(): Promise<void> {
+  async function checkLate(): Promise<void> {
     const { count, since } = await countUploads(store);
     const now = clock.now();
     if (since === null || now - since < LATE_MS) {
@@ -219,7 +219,7 @@ export function watchLateness({ store, clock, log }: LatenessOptions): () => voi
     log.error({ waiting: count, hours }, 'backups wait to be brought off site, and gather in the folder');
   }
   return every(clock, LOOK_MS, () => {
-    look().catch((error: unknown) =>
+    checkLate().catch((error: unknown) =>
       log.warn({ err: error }, 'it is not known how long backups wait to be brought off site'),
     );
   });

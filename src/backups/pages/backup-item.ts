@@ -47,7 +47,7 @@ export function undoCard(request: ServerRequest, previous: Backup): Html {
       question,
       'Undo the restore',
       '',
-      buttonForm(request, 'restore', 'Undo the restore', { fields: { backup: previous.id }, look: 'danger' }),
+      buttonForm(request, 'restore', 'Undo the restore', { fields: { backup: previous.id }, variant: 'danger' }),
     )}
   </section>`;
 }
@@ -107,14 +107,14 @@ function actions(request: ServerRequest, backup: Backup, isRestored: boolean): (
         restoreText(request, backup, isRestored),
         'Restore…',
         what,
-        buttonForm(request, 'restore', 'Restore', { fields: { backup: id }, look: 'danger' }),
+        buttonForm(request, 'restore', 'Restore', { fields: { backup: id }, variant: 'danger' }),
       ),
     !locked &&
       confirmed(
         isReady ? 'You can’t restore it afterwards.' : 'The backup stops and leaves the list.',
         state === 'queued' || state === 'running' ? 'Cancel…' : 'Delete…',
         what,
-        buttonForm(request, 'delete', 'Delete', { fields: { backup: id }, look: 'danger' }),
+        buttonForm(request, 'delete', 'Delete', { fields: { backup: id }, variant: 'danger' }),
       ),
   ];
 }

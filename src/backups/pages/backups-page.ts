@@ -72,7 +72,7 @@ async function backupsPage(request: ServerRequest, goes = 0): Promise<Page> {
     <section class="card" data-live="backups">
       <div class="heading">
         <h2>Backups</h2>
-        ${!isMaking(kept) && buttonForm(request, 'make', 'Back up now', { look: '' })}
+        ${!isMaking(kept) && buttonForm(request, 'make', 'Back up now', { variant: '' })}
       </div>
       <p>Backs up all files, with the version and mods. Works while people play.</p>
       ${

@@ -40,7 +40,7 @@ export const stop: Command = command({
   options: { wait: { ...WAIT, help: 'Wait until it sleeps.' } },
   async run(context, [id = ''], { wait }) {
     const first = await send(context, id, 'stop');
-    if (!wait) return told(context, first);
+    if (!wait) return print(context, first);
     const progress = ({ state }: Server) => {
       if (!context.json) context.terminal.progress(`${id}: ${words(state)}`);
     };
@@ -51,7 +51,7 @@ export const stop: Command = command({
     if (['starting', 'running'].includes(last.server.state)) {
       throw failed('WOKEN_AGAIN', `${id} stopped, but has been woken again.`, { server: id });
     }
-    return told(context, last);
+    return print(context, last);
   },
 });
 
@@ -61,7 +61,7 @@ export const kill: Command = command({
   summary: 'Kill a start or stop that hangs, without saving.',
   args: ['id'],
   async run(context, [id = '']) {
-    told(context, await send(context, id, 'kill'));
+    print(context, await send(context, id, 'kill'));
   },
 });
 
@@ -73,7 +73,7 @@ export const installRetry: Command = command({
   options: { wait: { ...WAIT, help: 'Wait until it is installed.' } },
   async run(context, [id = ''], { wait }) {
     const first = await send(context, id, 'retryInstall');
-    if (!wait) return told(context, first);
+    if (!wait) return print(context, first);
     const progress = ({ state }: Server) => {
       if (!context.json) context.terminal.progress(`${id}: ${words(state)}`);
     };
@@ -82,13 +82,13 @@ export const installRetry: Command = command({
       untilSettled(context.api, id, first, { settled, progress, signal: context.signal }),
     );
     if (last.server.state === 'install_failed') throw notStarted(last.server);
-    return told(context, last);
+    return print(context, last);
   },
 });
 
 async function wake(context: Context, id: string, verb: 'start' | 'restart', wait = false): Promise<void> {
   const first = await send(context, id, verb);
-  if (!wait) return told(context, first);
+  if (!wait) return print(context, first);
   const last = await awaited(context, id, 'starting', () =>
     untilSettled(context.api, id, first, {
       settled: ({ state }) => STARTED.has(state),
@@ -97,7 +97,7 @@ async function wake(context: Context, id: string, verb: 'start' | 'restart', wai
     }),
   );
   if (last.server.state !== 'running') throw notStarted(last.server);
-  told(context, last);
+  print(context, last);
 }
 
 type Verb = 'start' | 'restart' | 'stop' | 'kill' | 'retryInstall';
@@ -107,19 +107,19 @@ async function send({ api }: Context, id: string, verb: Verb): Promise<Seen> {
   return { reply, server: read(SERVER, reply) };
 }
 
-async function awaited(context: Context, id: string, doing: string, wait: () => Promise<Seen>): Promise<Seen> {
+async function awaited(context: Context, id: string, action: string, wait: () => Promise<Seen>): Promise<Seen> {
   try {
     return await wait();
   } catch (error) {
     if (!context.signal.aborted) throw error;
-    throw interrupted(`${id} continues ${doing}. Watch it with: ${DORMOUSE} machine ${id}`);
+    throw interrupted(`${id} continues ${action}. Watch it with: ${DORMOUSE} machine ${id}`);
   } finally {
     context.terminal.clear();
   }
 }
 
 /** Prints the state of a server, with the next step. */
-function told({ json, document, terminal: { out } }: Context, { reply, server }: Seen): void {
+function print({ json, document, terminal: { out } }: Context, { reply, server }: Seen): void {
   if (json) return document(reply);
   const { id, state, addr, startErrorSummary } = server;
   const word = stateWord(state, out);

@@ -23,13 +23,13 @@ async function memberId({ api }: Context, id: string, email: string): Promise<st
   const { members } = read({ members: [MEMBER] }, await done(api.GET('/v1/servers/{id}/members', on(id))), oneLine);
   const found = members.find((each) => each.email === email.toLowerCase() || each.memberId === email);
   if (found !== undefined) return found.memberId;
-  const meant = didYouMean(
+  const suggestion = didYouMean(
     nearest(
       email,
       members.map((each) => each.email),
     ),
   );
-  throw failed('NO_SUCH_MEMBER', `${email} is no member of ${id}. ${meant}`.trimEnd(), { server: id });
+  throw failed('NO_SUCH_MEMBER', `${email} is no member of ${id}. ${suggestion}`.trimEnd(), { server: id });
 }
 
 /** `dormouse members`. */

@@ -112,13 +112,13 @@ async function invitationId({ api }: Context, email: string): Promise<string> {
   const { invitations } = read({ invitations: [INVITATION] }, reply, oneLine);
   const found = invitations.find((each) => each.email === email.toLowerCase() || each.invitationId === email);
   if (found !== undefined) return found.invitationId;
-  const meant = didYouMean(
+  const suggestion = didYouMean(
     nearest(
       email,
       invitations.map((each) => each.email),
     ),
   );
-  throw failed('NO_SUCH_INVITATION', `${email} has no open invitation. ${meant}`.trimEnd());
+  throw failed('NO_SUCH_INVITATION', `${email} has no open invitation. ${suggestion}`.trimEnd());
 }
 
 /** Invitations to create an account, besides `dormouse invite`. */

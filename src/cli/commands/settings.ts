@@ -167,8 +167,8 @@ Examples: ${DORMOUSE} settings set castle difficulty=hard pvp=false
         const before = (await settingsOf(context, id)).properties;
         const unknown = names.find((name) => !Object.hasOwn(before, name));
         if (unknown !== undefined) {
-          const meant = didYouMean(nearest(unknown, Object.keys(before)));
-          throw wrongUsage(`The property ${JSON.stringify(unknown)} is not set. ${meant}`.trimEnd());
+          const suggestion = didYouMean(nearest(unknown, Object.keys(before)));
+          throw wrongUsage(`The property ${JSON.stringify(unknown)} is not set. ${suggestion}`.trimEnd());
         }
         const kept = Object.fromEntries(Object.entries(before).filter(([name]) => !names.includes(name)));
         await done(context.api.POST('/v1/servers/{id}:setProperties', { ...on(id), body: { properties: kept } }));

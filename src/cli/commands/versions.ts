@@ -26,8 +26,8 @@ export const versions: Command = command({
     const core = cores.find((each) => each.type === type);
     if (type !== undefined && core === undefined) {
       const known = cores.map((each) => each.type);
-      const meant = didYouMean(nearest(type, known)) || `There are ${known.join(', ')}.`;
-      throw wrongUsage(`There is no core ${JSON.stringify(type)} here. ${meant}`);
+      const suggestion = didYouMean(nearest(type, known)) || `There are ${known.join(', ')}.`;
+      throw wrongUsage(`There is no core ${JSON.stringify(type)} here. ${suggestion}`);
     }
     if (json && core !== undefined) return document(core);
     const names = core?.versions ?? versions;
@@ -113,7 +113,7 @@ export async function softwareOf(
   const newest = core?.versions[0];
   if (version === undefined || version === LATEST) return { type, ...(newest !== undefined && { version: newest }) };
   if (core === undefined || unlisted || core.versions.includes(version)) return { type, version };
-  const meant = didYouMean(nearest(version, core.versions));
+  const suggestion = didYouMean(nearest(version, core.versions));
   const see = `See them with: ${DORMOUSE} versions ${type}. Or use it with --unlisted.`;
-  throw wrongUsage([`No ${type} is listed for ${version}.`, meant, see].filter((part) => part !== '').join(' '));
+  throw wrongUsage([`No ${type} is listed for ${version}.`, suggestion, see].filter((part) => part !== '').join(' '));
 }

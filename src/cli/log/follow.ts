@@ -76,12 +76,12 @@ async function again(follow: Follow, tail: Tail): Promise<AsyncGenerator<string>
 
 async function awake(follow: Follow): Promise<void> {
   const { api, id, note, signal } = follow;
-  for (let told = false; ; await delay(ASLEEP_POLL_MS, undefined, { signal })) {
+  for (let notified = false; ; await delay(ASLEEP_POLL_MS, undefined, { signal })) {
     try {
       const { server } = await readServer(api, id);
       if (!ASLEEP.has(server.state)) return;
-      if (!told) note(asleepNote(follow));
-      told = true;
+      if (!notified) note(asleepNote(follow));
+      notified = true;
     } catch (error) {
       if (!isTransient(error)) throw error;
     }

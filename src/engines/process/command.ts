@@ -67,8 +67,8 @@ async function launchOfJar(spec: GameSpec, programs: Programs, signal: AbortSign
   const jar = await findJar(spec, programs, signal);
   const vanilla = join(programs.coresDir, `vanilla-${version}.jar`);
   const isOurs = core === 'fabric' && dirname(jar) === programs.coresDir;
-  const told = isOurs && (await hasCore(vanilla)) ? [`-Dfabric.installer.server.gameJar=${vanilla}`] : [];
-  return jarLaunch(jar, ...told);
+  const options = isOurs && (await hasCore(vanilla)) ? [`-Dfabric.installer.server.gameJar=${vanilla}`] : [];
+  return jarLaunch(jar, ...options);
 }
 
 async function chooseJava(spec: GameSpec, { javas, javaOf }: Programs, signal: AbortSignal): Promise<Java> {

@@ -379,7 +379,7 @@ export class ProcessGames {
     }
     if (this.#live.size > 0)
       this.#rotate ??= setInterval(() => {
-        void this.#rotation.look([...this.#live.values()].map((live) => live.run));
+        void this.#rotation.check([...this.#live.values()].map((live) => live.run));
       }, ROTATE_EVERY_MS).unref();
     else {
       clearInterval(this.#rotate);

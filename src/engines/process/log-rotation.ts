@@ -24,7 +24,7 @@ export class LogRotation {
   }
 
   /** To be called once a second. Never rejects; does nothing while the look before is not over. */
-  async look(runs: Iterable<Run>): Promise<void> {
+  async check(runs: Iterable<Run>): Promise<void> {
     if (this.#busy) return;
     this.#busy = true;
     const all = this.#looks++ % QUIET_EVERY === 0;

@@ -175,17 +175,17 @@ class ProcessEngine implements Engine {
     });
 
   readonly watch: Engine['watch'] = (listener) => {
-    const tell = (event: EngineEvent) => {
+    const emit = (event: EngineEvent) => {
       try {
         listener(event);
       } catch (err) {
         this.#log.error({ err }, 'a listener of the engine failed');
       }
     };
-    this.#games.events.on('event', tell);
+    this.#games.events.on('event', emit);
     // Finds those to be adopted, so that their ends are noticed.
     this.#games.all().catch((err: unknown) => this.#log.warn({ err }, 'the run files could not be read'));
-    return () => void this.#games.events.off('event', tell);
+    return () => void this.#games.events.off('event', emit);
   };
 
   readonly stats: Engine['stats'] = (serverId) =>

@@ -37,8 +37,8 @@ export const TELLS_OWNERS = process.platform === 'linux';
 export function socketsOf(game: () => Leader | undefined): (target: Target) => Promise<boolean> {
   const answers = createCache<boolean>({ most: MOST_PORTS, ttlMs: () => ANSWER_KEPT_MS });
   return async function isOwn(target) {
-    const look = () => answersAt(target, game()).catch(() => false);
-    return await answers.get(`${target.containerPort}/${target.proto}`, performance.now(), look);
+    const tryOnce = () => answersAt(target, game()).catch(() => false);
+    return await answers.get(`${target.containerPort}/${target.proto}`, performance.now(), tryOnce);
   };
 }
 

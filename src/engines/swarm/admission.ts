@@ -72,14 +72,14 @@ export function createAdmission({
         ({ ID: id, Spec }) =>
           Spec.Availability === 'active' && performance.now() - (checked.get(id) ?? -Infinity) > RECHECK_MS,
       );
-      const asked = which === 'all' ? due : due.filter((node) => !isLabelled(node));
-      if (checking || asked.length === 0) return;
+      const candidates = which === 'all' ? due : due.filter((node) => !isLabelled(node));
+      if (checking || candidates.length === 0) return;
       checking = true;
       try {
-        const ids = asked.map(({ ID: id }) => id);
+        const ids = candidates.map(({ ID: id }) => id);
         const found = await (checkFiles?.(ids) ?? new Map(ids.map((id) => [id, undefined])));
-        for (const node of asked) if (found.has(node.ID)) await set(node, found.get(node.ID));
-        const first = asked.find(({ ID: id }) => unshared.has(id));
+        for (const node of candidates) if (found.has(node.ID)) await set(node, found.get(node.ID));
+        const first = candidates.find(({ ID: id }) => unshared.has(id));
         if (first === undefined || free.some(isAdmitted)) return;
         const why = `${first.Description.Hostname}: ${unshared.get(first.ID)}`;
         throw new EngineError('unknown', `No node shares the servers' folder; ${why}.`, {

@@ -117,7 +117,7 @@ export function isolator(options: IsolationOptions): Isolator {
     return now;
   }
 
-  function told(line: string): void {
+  function onLine(line: string): void {
     const { Action: action, Actor: actor } = JSON.parse(line) as { Action?: string; Actor?: { ID?: string } };
     if (actor?.ID === undefined) return;
     if (action === 'die') done.delete(actor.ID);
@@ -147,7 +147,7 @@ export function isolator(options: IsolationOptions): Isolator {
         answer.setEncoding('utf8').on('data', (chunk: string) => {
           const lines = (rest + chunk).split('\n');
           rest = lines.pop() ?? '';
-          for (const line of lines) if (line.trim() !== '') told(line);
+          for (const line of lines) if (line.trim() !== '') onLine(line);
         });
         answer.on('error', () => undefined).on('close', again);
       });

@@ -28,7 +28,7 @@ export interface SwarmNodesOptions {
 /** The nodes of a swarm, and which of them are surely off. */
 export interface SwarmNodes extends EngineNodes {
   /** Reads everything anew; true where a node has been fenced since. Rejects where no manager answers. */
-  look(): Promise<boolean>;
+  refresh(): Promise<boolean>;
   /** When the node of a task was switched off under it; undefined: it may run, or its node is back and says itself what it does. */
   offAt(task: Task): number | undefined;
   /** Whether a task was on a node that was marked as off and may be back: it is no server's game any more. */
@@ -83,7 +83,7 @@ export async function openSwarmNodes(options: SwarmNodesOptions): Promise<SwarmN
   const lostOn = (id: string) =>
     isReady(id) ? [] : tasks.filter((task) => task.NodeID === id && !isOver(task) && offAt(task) === undefined);
 
-  async function look(): Promise<boolean> {
+  async function refresh(): Promise<boolean> {
     await readAll();
     const news = isNews;
     isNews = false;
@@ -209,7 +209,7 @@ export async function openSwarmNodes(options: SwarmNodesOptions): Promise<SwarmN
   }
 
   return {
-    look,
+    refresh,
     offAt,
     wasOff: (task) => fences.offAt(task) !== undefined,
     strays: () => tasks.filter((task) => fences.offAt(task) !== undefined && isReady(task.NodeID) && !isOver(task)),

@@ -150,7 +150,7 @@ export async function createSwarmEngine(options: SwarmEngineOptions): Promise<En
     }
   }
 
-  async function told({ action, containerId, labels, at }: ContainerEvent): Promise<EngineEvent | undefined> {
+  async function toEvent({ action, containerId, labels, at }: ContainerEvent): Promise<EngineEvent | undefined> {
     const serverId = labels[LABEL.server] ?? '';
     if (action === 'start') {
       const task = await noted(serverId, containerId, false);
@@ -275,7 +275,7 @@ export async function createSwarmEngine(options: SwarmEngineOptions): Promise<En
           services,
           installation,
           log,
-          told,
+          toEvent,
           reached: (nodeId) => void isolateAll(nodeId),
           heard({ action, containerId }) {
             if (action === 'oom') oomSeen.add(containerId);
@@ -302,7 +302,7 @@ export async function createSwarmEngine(options: SwarmEngineOptions): Promise<En
     },
   };
   await translated(async () => {
-    await nodes.look();
+    await nodes.refresh();
     // A node may be dead that Swarm calls ready for ten seconds more: what an earlier run has found out is believed until the
     // watch finds out otherwise.
     await nodes.admitNodes('new');

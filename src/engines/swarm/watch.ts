@@ -16,12 +16,12 @@ const FIRST_MS = 10_000;
 
 export interface SwarmWatch {
   agents: Agents;
-  nodes: Pick<SwarmNodes, 'look' | 'ready' | 'admitNodes' | 'strays'>;
+  nodes: Pick<SwarmNodes, 'refresh' | 'ready' | 'admitNodes' | 'strays'>;
   services: Services;
   installation: string;
   log: Logger;
   /** Converts a container's event; undefined if it does not matter. Called one at a time for each server. */
-  told: (event: ContainerEvent) => Promise<EngineEvent | undefined>;
+  toEvent: (event: ContainerEvent) => Promise<EngineEvent | undefined>;
   /** Called with a node whose agent reports its games from now on. */
   reached: (nodeId: string) => void;
   /** Told each event of a server as it comes. */
@@ -52,11 +52,11 @@ export function watchSwarm(parts: SwarmWatch, listener: (event: EngineEvent) => 
 
   async function onEvent(event: ContainerEvent): Promise<void> {
     parts.heard(event);
-    const told = await parts.told(event).catch((err: unknown) => {
+    const translated = await parts.toEvent(event).catch((err: unknown) => {
       log.debug({ err }, 'what an event means could not be found out');
       return { type: 'resync' } as const;
     });
-    if (told) emit(told);
+    if (translated) emit(translated);
   }
 
   async function follow(id: string): Promise<void> {
@@ -77,8 +77,8 @@ export function watchSwarm(parts: SwarmWatch, listener: (event: EngineEvent) => 
     streams.set(id, stream);
   }
 
-  async function look(): Promise<void> {
-    const news = await nodes.look();
+  async function check(): Promise<void> {
+    const news = await nodes.refresh();
     nodes.admitNodes('all').catch((err: unknown) => log.error({ err }, 'no node takes games now'));
     for (const task of nodes.strays())
       services
@@ -101,7 +101,7 @@ export function watchSwarm(parts: SwarmWatch, listener: (event: EngineEvent) => 
 
   async function run(): Promise<void> {
     while (!stop.signal.aborted) {
-      await look().catch((err: unknown) => {
+      await check().catch((err: unknown) => {
         log.debug({ err }, 'no manager of the swarm answers');
         if (isAway === false) emit({ type: 'away' });
         isAway = true;

@@ -99,7 +99,7 @@ function itemCards(request: ServerRequest, path: string, entry: Entry, head: Htm
         `${isDir ? 'This deletes the folder and everything in it.' : 'This deletes the file.'} Only a backup can restore it.`,
         'Delete…',
         name,
-        buttonForm(request, 'delete', html`Delete <bdi>${name}</bdi>`, { look: 'danger' }),
+        buttonForm(request, 'delete', html`Delete <bdi>${name}</bdi>`, { variant: 'danger' }),
       )}
     </section>`;
 }

@@ -61,13 +61,13 @@ function switchedOn(request: ServerRequest, access: ReplyOf<'GetSftp'>): Html {
         'The current password stops working, and its connections close.',
         'New password…',
         '',
-        buttonForm(request, 'sftp-password', 'Create a new password', { look: 'danger' }),
+        buttonForm(request, 'sftp-password', 'Create a new password', { variant: 'danger' }),
       )}
       ${confirmed(
         'All connections close, and the password stops working permanently.',
         'Turn SFTP off…',
         '',
-        buttonForm(request, 'sftp-off', 'Turn SFTP off', { look: 'danger' }),
+        buttonForm(request, 'sftp-off', 'Turn SFTP off', { variant: 'danger' }),
       )}
     </div>`;
 }

@@ -167,10 +167,12 @@ function merged(glyphs: readonly Glyph[]): MotdSpan[] {
   const spans: MotdSpan[] = [];
   for (const [at, { text, style, paint }] of glyphs.entries()) {
     const length = paint ? paint.to - paint.from : 0;
-    const look = paint ? { ...style, color: paint.colorAt(length > 1 ? (at - paint.from) / (length - 1) : 0) } : style;
+    const applied = paint
+      ? { ...style, color: paint.colorAt(length > 1 ? (at - paint.from) / (length - 1) : 0) }
+      : style;
     const last = spans.at(-1);
-    if (last && sameStyle(last, look)) last.text += text;
-    else spans.push({ ...look, text });
+    if (last && sameStyle(last, applied)) last.text += text;
+    else spans.push({ ...applied, text });
   }
   return spans;
 }

@@ -35,8 +35,8 @@ export function parseProperties(text: string): Map<string, string> {
  */
 export function pastedValue(value: string): string {
   return value.replaceAll(/(?<!\\)\\(?:u([0-9a-fA-F]{4})|([:=#!]))/g, (escape, hex?: string, char = '') => {
-    const meant = hex === undefined ? char : String.fromCharCode(Number.parseInt(hex, 16));
-    return /["\\\p{Cc}]/u.test(meant) ? escape : meant;
+    const decoded = hex === undefined ? char : String.fromCharCode(Number.parseInt(hex, 16));
+    return /["\\\p{Cc}]/u.test(decoded) ? escape : decoded;
   });
 }
 

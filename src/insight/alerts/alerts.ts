@@ -81,18 +81,18 @@ export function createAlerts({ outbox, serverEvents, log }: AlertsOptions): Aler
   return {
     async minute(tx, at, minutes) {
       const incidents = new Map((await listIncidents(tx)).map(({ serverId, openedAt }) => [serverId, openedAt]));
-      const told: (() => void)[] = [];
+      const notifications: (() => void)[] = [];
       for (const each of minutes) {
         const { serverId, sample } = each;
         const openedAt = incidents.get(serverId) ?? null;
         const step = await judge(tx, each, openedAt);
-        if (step === 'open') told.push(await open(tx, serverId, sample));
-        else if (step === 'close' && openedAt !== null) told.push(await end(tx, serverId, sample, openedAt));
-        else if (step === 'forget' && openedAt !== null) told.push(await stop(tx, serverId, at, openedAt));
+        if (step === 'open') notifications.push(await open(tx, serverId, sample));
+        else if (step === 'close' && openedAt !== null) notifications.push(await end(tx, serverId, sample, openedAt));
+        else if (step === 'forget' && openedAt !== null) notifications.push(await stop(tx, serverId, at, openedAt));
         incidents.delete(serverId);
       }
-      for (const [serverId, openedAt] of incidents) told.push(await stop(tx, serverId, at, openedAt));
-      return () => told.forEach((tell) => tell());
+      for (const [serverId, openedAt] of incidents) notifications.push(await stop(tx, serverId, at, openedAt));
+      return () => notifications.forEach((notify) => notify());
     },
     async spendCapReached(tx, { accountId, capMicros, action, at }) {
       for (const serverId of await listWebhookServers(tx, accountId))

@@ -68,7 +68,7 @@ export function createWebhookOutbox({ store, clock, log, webhook, record }: Webh
   const cancel = every(clock, LOOK_MS, beat);
 
   function beat(): void {
-    looking ??= look()
+    looking ??= deliverDue()
       .catch(wait)
       .finally(() => (looking = undefined));
   }
@@ -77,7 +77,7 @@ export function createWebhookOutbox({ store, clock, log, webhook, record }: Webh
     log.warn({ err: error }, 'messages to webhooks have to wait');
   }
 
-  async function look(): Promise<void> {
+  async function deliverDue(): Promise<void> {
     const waiting = (await listDueMessages(store, clock.now(), MESSAGES_A_LOOK)).values();
     const worker = async () => {
       for (const message of waiting) if (!closed) await handle(message).catch(wait);

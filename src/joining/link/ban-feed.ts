@@ -4,7 +4,7 @@ import { every } from '../../kernel/every.ts';
 import type { Log } from '../../kernel/log.ts';
 import type { Servers } from '../../servers/servers.ts';
 import type { JoinPolicy } from '../join-policy.ts';
-import type { BanFeed } from './teller.ts';
+import type { BanFeed } from './notifier.ts';
 import { KIB } from '../../kernel/units.ts';
 
 export interface BanFeedOptions {
@@ -25,7 +25,7 @@ export function createBanFeed({ servers, joinPolicy, clock, log }: BanFeedOption
   const lists = new Map<string, { all: readonly BannedAddress[]; text: string; list: readonly BannedAddress[] }>();
   const listeners = new Set<(serverId: string) => void>();
 
-  async function look(serverId: string): Promise<void> {
+  async function refresh(serverId: string): Promise<void> {
     try {
       const all = await joinPolicy.bannedAddresses(serverId);
       const known = lists.get(serverId);
@@ -45,7 +45,7 @@ export function createBanFeed({ servers, joinPolicy, clock, log }: BanFeedOption
     if (isRunning === lists.has(id)) return;
     if (isRunning) {
       lists.set(id, { all: [], text: '[]', list: [] });
-      void look(id);
+      void refresh(id);
     } else {
       lists.delete(id);
       for (const listener of listeners) listener(id);
@@ -56,14 +56,14 @@ export function createBanFeed({ servers, joinPolicy, clock, log }: BanFeedOption
   const cancel = every(clock, LOOK_MS, () => {
     if (isLooking) return;
     isLooking = true;
-    void Promise.all([...lists.keys()].map(look)).finally(() => (isLooking = false));
+    void Promise.all([...lists.keys()].map(refresh)).finally(() => (isLooking = false));
   });
 
   return {
     *all() {
       for (const [id, { list }] of lists) yield [id, list];
     },
-    look: (serverId) => void look(serverId),
+    refresh: (serverId) => void refresh(serverId),
     of: (serverId) => lists.get(serverId)?.list ?? [],
     follow(listener) {
       listeners.add(listener);

@@ -15,9 +15,9 @@ import { inRealTime } from '../../../proxy/link/wakes.ts';
 import { readFromProxy } from './from-proxy.ts';
 import { LinkedProxy, type Link } from './linked-proxy.ts';
 import { type ProxyView, countsOf, sumOf } from './proxies.ts';
-import { Teller, type TellerOptions } from './teller.ts';
+import { Notifier, type NotifierOptions } from './notifier.ts';
 
-export interface LinkedProxiesOptions extends Pick<TellerOptions, 'routes' | 'bans'> {
+export interface LinkedProxiesOptions extends Pick<NotifierOptions, 'routes' | 'bans'> {
   wake: Wake;
   presence: Presence;
   log: Log;
@@ -138,12 +138,12 @@ export class LinkedProxies {
     if (known?.link) this.#end(known, known.link);
     this.#endGrace(proxy);
     const { later = (run) => void setImmediate(run), routes, bans, logLevel } = this.#options;
-    const teller = new Teller(channel, { routes, bans, later });
-    const link: Link = { channel, teller, wakes: new Map(), arriving: new Map() };
+    const notifier = new Notifier(channel, { routes, bans, later });
+    const link: Link = { channel, notifier, wakes: new Map(), arriving: new Map() };
     proxy.link = link;
     proxy.listening = hello.listening;
     proxy.send({ type: 'welcome', logLevel });
-    void this.#opened.promise.then(() => teller.tellWhole());
+    void this.#opened.promise.then(() => notifier.notifyAll());
     const verified = this.#verified.all().map(({ value: { name, ip }, forMs }) => ({ name, ip, forMs }));
     for (const accounts of inParts(verified)) proxy.send({ type: 'verified', accounts });
     return [proxy, link];
@@ -229,13 +229,13 @@ export class LinkedProxies {
     } catch (err) {
       if (!(err instanceof JoinRefused)) return this.#options.log.warn({ server, err }, 'bans could not be read');
       proxy.send({ type: 'kick', server, ip: player.ip });
-      this.#options.bans.look(server);
+      this.#options.bans.refresh(server);
     }
   }
 
   async #wake(
     proxy: LinkedProxy,
-    { wakes, teller, channel }: Link,
+    { wakes, notifier, channel }: Link,
     { id, server, player, waitedMs }: FromProxy & { type: 'wake' },
   ): Promise<void> {
     if (wakes.has(id) || wakes.size >= MOST_WAKES) return;
@@ -243,11 +243,11 @@ export class LinkedProxies {
     wakes.set(id, gone);
     const answer = (message: object): void => {
       // Send the changes that came with it first.
-      teller.flush();
+      notifier.flush();
       if (!gone.signal.aborted) channel.send(JSON.stringify({ ...message, id }));
     };
-    const tell = (place: number | null): void => answer({ type: 'line', place });
-    const inLine = waitedMs === undefined ? undefined : { waitedMs, tell };
+    const notify = (place: number | null): void => answer({ type: 'line', place });
+    const inLine = waitedMs === undefined ? undefined : { waitedMs, notify };
     try {
       await this.#opened.promise;
       answer({ type: 'woken', address: await this.#options.wake.wake(server, player, gone.signal, inLine) });
@@ -263,7 +263,7 @@ export class LinkedProxies {
 
   /** Ends this connection; another one may exist already. */
   #end(proxy: LinkedProxy, link: Link): void {
-    link.teller.close();
+    link.notifier.close();
     link.channel.close();
     for (const wake of link.wakes.values()) wake.abort(new Error('the proxy is away'));
     if (proxy.link !== link) return;

@@ -2,12 +2,12 @@ import type { Channel, FromProxy, FromService, Hello, Here } from '../../../prox
 import type { ProxyStats } from '../../../proxy/index.ts';
 import type { Address, Player } from '../../../proxy/ports.ts';
 import type { ProxyView } from './proxies.ts';
-import type { Teller } from './teller.ts';
+import type { Notifier } from './notifier.ts';
 
 /** One connection of a proxy, from its welcome on. */
 export interface Link {
   channel: Channel;
-  teller: Teller;
+  notifier: Notifier;
   /** By the proxy's number; aborted when the player or the connection is gone. */
   wakes: Map<number, AbortController>;
   /** The players reported so far, until the proxy has reported all. */

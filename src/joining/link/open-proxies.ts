@@ -17,7 +17,7 @@ import type { ChildSettings } from './child-process.ts';
 import { type LinkServer, createLinkServer } from './link-server.ts';
 import { LinkedProxies } from './linked-proxies.ts';
 import type { Proxies } from './proxies.ts';
-import type { RouteFeed } from './teller.ts';
+import type { RouteFeed } from './notifier.ts';
 
 /** Place and access of the proxy. */
 export interface ProxySettings extends ChildSettings {
@@ -129,7 +129,7 @@ async function linked(options: OpenProxiesOptions): Promise<OpenedProxies> {
     port: () => port,
     listening: () => proxies.views().some(({ connected, listening }) => connected && listening !== null),
     views: () => proxies.views(),
-    addressBansChanged: (serverId) => bans.look(serverId),
+    addressBansChanged: (serverId) => bans.refresh(serverId),
     async farewell() {
       keeper?.close();
       if (!keeper || !(await drainChild(dataDir))) return '';

@@ -1,11 +1,11 @@
 import { StatusError } from '../status.ts';
 
-/** A caller that wants a place: callers of one key take turns with those of others, and so do lanes. */
+/** A caller that wants a place: callers of one key take turns with those of others, and so do queues. */
 export interface Caller {
   /** The tenant that others must not wait for: an account, a server, a network. */
   key: string;
-  /** Callers waiting in one lane do not block those of another. Default: one lane for all. */
-  lane?: string;
+  /** Callers waiting in one queue do not block those of another. Default: one queue for all. */
+  queue?: string;
 }
 
 /** Lets so much work go on at once; further work waits. */
@@ -23,12 +23,12 @@ export interface SemaphoreOptions {
   atOnce: number;
   /** Per key. Less than `atOnce`, so that one key cannot hold everything. Default: no limit of its own. */
   atOncePerKey?: number;
-  /** How many may wait in each lane. */
+  /** How many may wait in each queue. */
   mostWaiting: number;
   /** Per key. Default: no limit of its own. */
   mostWaitingPerKey?: number;
   /**
-   * In a full lane, the key with the most callers waiting gives up its last one for a key with fewer. Default: false.
+   * In a full queue, the key with the most callers waiting gives up its last one for a key with fewer. Default: false.
    */
   makesRoom?: boolean;
   /** The error for a caller that is turned away. Default: UNAVAILABLE BUSY. */
@@ -41,7 +41,7 @@ interface Waiter {
 }
 
 /** Waiters by key, in the order in which keys get their turn. */
-type Lane = Map<string, Set<Waiter>>;
+type Queue = Map<string, Set<Waiter>>;
 
 /** Creates a semaphore that a single key cannot hold or fill: each key's first caller goes before any key's second. */
 export function createSemaphore(options: SemaphoreOptions): Semaphore {
@@ -49,14 +49,14 @@ export function createSemaphore(options: SemaphoreOptions): Semaphore {
   const { makesRoom = false, full = busy } = options;
   const holders = new Map<string, number>();
   /** In the order of turns: one that has had its turn goes to the end. */
-  const lanes = new Map<string, Lane>();
+  const queues = new Map<string, Queue>();
   let inside = 0;
 
   return {
-    async enter({ key, lane = '' }, signal) {
+    async enter({ key, queue = '' }, signal) {
       signal?.throwIfAborted();
       if (mayEnter(key)) hold(key);
-      else await wait(lane, key, signal);
+      else await wait(queue, key, signal);
       let isInside = true;
       return () => {
         if (!isInside) return;
@@ -84,14 +84,14 @@ export function createSemaphore(options: SemaphoreOptions): Semaphore {
   }
 
   async function wait(name: string, key: string, signal: AbortSignal | undefined): Promise<void> {
-    const lane = lanes.get(name) ?? (new Map() as Lane);
-    const own = lane.get(key) ?? new Set();
-    if (own.size >= mostWaitingPerKey || (sizeOf(lane) >= mostWaiting && !(makesRoom && makeRoom(lane, own.size))))
+    const queue = queues.get(name) ?? (new Map() as Queue);
+    const own = queue.get(key) ?? new Set();
+    if (own.size >= mostWaitingPerKey || (sizeOf(queue) >= mostWaiting && !(makesRoom && makeRoom(queue, own.size))))
       throw full();
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     const waiter = { admit: resolve, refuse: reject };
-    lane.set(key, own.add(waiter));
-    lanes.set(name, lane);
+    queue.set(key, own.add(waiter));
+    queues.set(name, queue);
     const aborted = () => {
       if (remove(name, key, waiter)) reject(signal?.reason as Error);
     };
@@ -100,8 +100,8 @@ export function createSemaphore(options: SemaphoreOptions): Semaphore {
   }
 
   /** Turns away the last caller of a key that has at least two more waiting than the new caller's. */
-  function makeRoom(lane: Lane, own: number): boolean {
-    const [longest = new Set<Waiter>()] = [...lane.values()].toSorted((one, other) => other.size - one.size);
+  function makeRoom(queue: Queue, own: number): boolean {
+    const [longest = new Set<Waiter>()] = [...queue.values()].toSorted((one, other) => other.size - one.size);
     const last = [...longest].at(-1);
     if (longest.size < own + 2 || last === undefined) return false;
     longest.delete(last);
@@ -111,14 +111,14 @@ export function createSemaphore(options: SemaphoreOptions): Semaphore {
 
   /** A place became free, so at most one waiting caller can enter. */
   function admitNext(): void {
-    for (const [name, lane] of lanes) {
-      for (const [key, own] of lane) {
+    for (const [name, queue] of queues) {
+      for (const [key, own] of queue) {
         const [first] = own;
         if (first === undefined || !mayEnter(key)) continue;
         remove(name, key, first);
-        // Its next one stands behind the other keys, and its lane behind the other lanes.
-        if (lane.delete(key)) lane.set(key, own);
-        if (lanes.delete(name)) lanes.set(name, lane);
+        // Its next one stands behind the other keys, and its queue behind the other queues.
+        if (queue.delete(key)) queue.set(key, own);
+        if (queues.delete(name)) queues.set(name, queue);
         hold(key);
         return first.admit();
       }
@@ -126,18 +126,18 @@ export function createSemaphore(options: SemaphoreOptions): Semaphore {
   }
 
   function remove(name: string, key: string, waiter: Waiter): boolean {
-    const lane = lanes.get(name);
-    const own = lane?.get(key);
-    if (!lane || !own?.delete(waiter)) return false;
-    if (own.size === 0) lane.delete(key);
-    if (lane.size === 0) lanes.delete(name);
+    const queue = queues.get(name);
+    const own = queue?.get(key);
+    if (!queue || !own?.delete(waiter)) return false;
+    if (own.size === 0) queue.delete(key);
+    if (queue.size === 0) queues.delete(name);
     return true;
   }
 }
 
-function sizeOf(lane: Lane): number {
+function sizeOf(queue: Queue): number {
   let size = 0;
-  for (const own of lane.values()) size += own.size;
+  for (const own of queue.values()) size += own.size;
   return size;
 }
 

@@ -20,11 +20,11 @@ export class WorkerEnded extends Error {
 
 /** Listens to a worker while it does one job. */
 export function converse(child: ChildProcess): Conversation {
-  const told: FromWorker[] = [];
+  const sent: FromWorker[] = [];
   let failed: Error | undefined;
   let wake = () => {};
   const hear = (message: unknown) => {
-    told.push(message as FromWorker);
+    sent.push(message as FromWorker);
     wake();
   };
   const fail = (reason: Error) => {
@@ -38,9 +38,9 @@ export function converse(child: ChildProcess): Conversation {
     send: (message) => void child.send(message, (error) => error && fail(error)),
     async next() {
       // Only one waits at a time, and it is woken once there is something.
-      if (told.length === 0 && failed === undefined) await new Promise<void>((resolve) => (wake = resolve));
+      if (sent.length === 0 && failed === undefined) await new Promise<void>((resolve) => (wake = resolve));
       if (failed) throw failed;
-      return told.shift()!;
+      return sent.shift()!;
     },
     fail,
     close: () => void child.off('message', hear).off('exit', ended).off('error', fail),

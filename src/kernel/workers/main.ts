@@ -27,21 +27,21 @@ async function run({ module, name, input, ahead }: ToWorker & { kind: 'run' }): 
     if (found?.name !== name) throw new Error(`${module} exports no job ${name}`);
     const result = found.work(input);
     if (ahead !== undefined) await passOn(result as AsyncIterable<unknown>, ahead);
-    tell({ kind: 'done', result: ahead === undefined ? await result : undefined });
+    post({ kind: 'done', result: ahead === undefined ? await result : undefined });
   } catch (error) {
-    tell({ kind: 'failed', error: toWire(error) });
+    post({ kind: 'failed', error: toWire(error) });
   }
 }
 
 async function passOn(items: AsyncIterable<unknown>, ahead: number): Promise<void> {
   passing.ahead = 0;
   for await (const item of items) {
-    tell({ kind: 'item', item });
+    post({ kind: 'item', item });
     passing.ahead += 1;
     if (passing.ahead >= ahead) await new Promise<void>((resolve) => (passing.taken = resolve));
   }
 }
 
-function tell(message: FromWorker): void {
+function post(message: FromWorker): void {
   process.send?.(message);
 }

@@ -29,7 +29,7 @@ export function planCard(request: ServerRequest, wish: Wish, changes: readonly C
             ${changeList(changes)}`
     }
     <div class="actions">
-      ${buttonForm(request, 'add', 'Add', { fields: { ...wish }, look: '' })}
+      ${buttonForm(request, 'add', 'Add', { fields: { ...wish }, variant: '' })}
       <a class="button second" href="${request.here}">Not now</a>
     </div>
     <details>
@@ -60,7 +60,7 @@ export function updatesCard(request: ServerRequest, mods: readonly ServerMod[], 
     <h2>Updates</h2>
     ${changeList(changes)}
     <div class="actions">
-      ${buttonForm(request, 'update', 'Update all', { look: '' })}
+      ${buttonForm(request, 'update', 'Update all', { variant: '' })}
       ${
         changes.length > 1 &&
         single.map(({ name, projectId }) =>

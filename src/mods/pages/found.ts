@@ -55,6 +55,6 @@ function packForm(request: ServerRequest, { projectId, slug, source }: Project, 
     packText(request),
     'Install…',
     name,
-    buttonForm(request, 'pack', 'Install', { fields, look: 'danger' }),
+    buttonForm(request, 'pack', 'Install', { fields, variant: 'danger' }),
   );
 }

@@ -58,7 +58,10 @@ export function packCard(request: ServerRequest, mayChange: boolean): Html | fal
         packText(request),
         'Install newest version…',
         '',
-        buttonForm(request, 'pack', 'Install', { fields: { source, projectId: ref, versionSpec: '' }, look: 'danger' }),
+        buttonForm(request, 'pack', 'Install', {
+          fields: { source, projectId: ref, versionSpec: '' },
+          variant: 'danger',
+        }),
       )
     }
   </section>`;
@@ -85,7 +88,7 @@ function modItem(request: ServerRequest, mod: ServerMod, mayChange: boolean): Ht
           'This also removes dependencies that nothing else needs. Its settings and changes to the world stay.',
           'Remove…',
           name,
-          buttonForm(request, 'remove', 'Remove', { fields, look: 'danger' }),
+          buttonForm(request, 'remove', 'Remove', { fields, variant: 'danger' }),
         )}
       </div>`
     }

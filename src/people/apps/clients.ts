@@ -79,8 +79,8 @@ export async function isAdmitted(db: Sql, clientId: string | null): Promise<bool
  * Returns a grant's scope without duplicates: the requested one, or the default if empty. Undefined if the app is not
  * registered for all of it.
  */
-export function scopeOf(client: ClientRow, asked: string): string | undefined {
-  const names = new Set(asked.split(SEPARATOR).filter((name) => name !== ''));
+export function scopeOf(client: ClientRow, requested: string): string | undefined {
+  const names = new Set(requested.split(SEPARATOR).filter((name) => name !== ''));
   if (names.size === 0) names.add(DEFAULT_SCOPE);
   const allowed = new Set<string>(APP_SCOPES.filter((scope) => client.scopes.includes(scope)));
   return [...names].every((name) => allowed.has(name)) ? [...names].join(' ') : undefined;

@@ -153,7 +153,7 @@ function storedStep({
           : await advanceGrant(tx, id, row.snapshot, fields);
       if (!isThere) throw new Outdated();
     },
-    told: isChange ? () => step : undefined,
+    stepTaken: isChange ? () => step : undefined,
   };
 }
 

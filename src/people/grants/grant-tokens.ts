@@ -10,7 +10,7 @@ import { getUser } from '../rows.ts';
 /** The result of an approved device grant: an app's token, or an API key for the command-line client. */
 export interface GrantedToken {
   kind: 'app' | 'key';
-  /** Not stored, except encrypted for the minute in which its answer may turn out to be lost (`handouts.ts`). */
+  /** Not stored, except encrypted for the minute in which its answer may turn out to be lost (`issued-tokens.ts`). */
   token: string;
   /** Scopes separated by blanks (RFC 6749 §3.3). */
   scope: string;

@@ -22,7 +22,7 @@ import {
   showDormant,
 } from './actors.ts';
 import { type GrantedToken, redeem } from './grant-tokens.ts';
-import { type Handouts, createHandouts } from './handouts.ts';
+import { type IssuedTokens, createIssuedTokens } from './issued-tokens.ts';
 import { DEVICE } from './history.ts';
 import * as rows from './rows.ts';
 import { type GrantRequest, type StartError, type StartedGrant, startGrant } from './start.ts';
@@ -116,13 +116,13 @@ export function createGrants(options: GrantsOptions): Grants {
 class DeviceGrants implements Grants {
   readonly #options: GrantsOptions;
   readonly #actors: GrantActors;
-  readonly #handouts: Handouts;
+  readonly #issuedTokens: IssuedTokens;
   readonly #polls: RateLimiter;
 
   constructor(options: GrantsOptions) {
     this.#options = options;
     this.#actors = createGrantActors(options);
-    this.#handouts = createHandouts(options);
+    this.#issuedTokens = createIssuedTokens(options);
     this.#polls = createRateLimiter(POLLS, options.clock);
   }
 
@@ -133,33 +133,33 @@ class DeviceGrants implements Grants {
     if (parseToken(deviceCode) !== 'device') return { error: 'invalid_grant' };
     const deviceHash = hashToken(deviceCode);
     const at = clock.now();
-    const handout = this.#handouts.of(deviceCode);
+    const issued = this.#issuedTokens.of(deviceCode);
     const found = await rows.getGrantByDevice(store, deviceHash);
     if (!found || (clientId !== undefined && clientId !== found.clientId)) return { error: 'invalid_grant' };
     // Each early poll is a write. Polls beyond the limit store nothing.
     if (this.#polls.take(found.id).waitMs > 0) return { error: 'slow_down' };
     const asked = sendToGrant({ store, actors: this.#actors }, found.id, {
       cause: DEVICE,
-      facts: async (db, row) => ({ admitted: await isAdmitted(db, row.clientId), lost: await handout.lost(db, row) }),
+      facts: async (db, row) => ({ admitted: await isAdmitted(db, row.clientId), lost: await issued.lost(db, row) }),
       event: ({ admitted, lost }) => ({ type: 'POLL', at, admitted, lost: lost !== undefined }),
       async follow({ tx, row: { id, userAgent }, answer, context, isChange }, { admitted, lost }) {
         if (answer !== 'redeemed') return { error: answer as PollError };
         // Unchanged: an earlier poll created its token.
         if (!isChange && !(lost && mayAskAgain(context, { at, admitted, lost: true })))
           return { error: 'expired_token' } as const;
-        handout.begin(id);
+        issued.begin(id);
         if (!isChange && lost) return lost;
         const { clientId, scope, userId } = context;
         if (userId === null) throw new Error('a grant was redeemed that nobody had approved');
         const token = await redeem(tx, { clientId, scope, userId, userAgent, at });
-        await handout.keep(tx, id, token, at);
+        await issued.keep(tx, id, token, at);
         return token;
       },
     });
     // Without a write there is no token, and the poll rejects.
     void asked.then(
-      async () => handout.end(await received),
-      () => handout.end(false),
+      async () => issued.end(await received),
+      () => issued.end(false),
     );
     return (await asked) ?? { error: 'invalid_grant' };
   };
@@ -206,7 +206,7 @@ class DeviceGrants implements Grants {
   readonly live: Grants['live'] = () => this.#actors.live();
   readonly expireByThemselves: Grants['expireByThemselves'] = () =>
     every(this.#options.clock, MINUTE_MS, () => void this.#expireDue());
-  readonly sweepLater: Grants['sweepLater'] = () => this.#handouts.sweepLater();
+  readonly sweepLater: Grants['sweepLater'] = () => this.#issuedTokens.sweepLater();
 
   async #decide(
     id: string,

@@ -85,7 +85,7 @@ const deny = (needs: Needs) =>
     method: 'post',
     path: '/v1/session/device:deny',
     summary: 'Decline a device',
-    description: 'It is told so with its next poll.',
+    description: 'The app learns of it at its next poll.',
     body: UserCode.meta({ id: 'DenyDeviceRequest' }),
     reply: Nothing,
     async run({ body, principal, browser }) {

@@ -81,7 +81,7 @@ export async function startGrant(
     expiresAt,
     snapshot: JSON.stringify(actor.getPersistedSnapshot()),
   });
-  feed.tell(() => ({ ...change, id, kind: 'grant', fromPath: '', toPath: pathOf(snapshot.value) }));
+  feed.publish(() => ({ ...change, id, kind: 'grant', fromPath: '', toPath: pathOf(snapshot.value) }));
   return { ...codes, expiresInMs: EXPIRES_IN_MS, intervalMs };
 }
 

@@ -67,6 +67,11 @@ function actions(request: ServerRequest, schedule: Schedule): Html[] {
       fields: { ...fields, enabled: String(!enabled) },
     }),
     html`<a class="button second" href="${request.here}?edit=${id}#schedule">Change${unseen}</a>`,
-    confirmed('No further runs.', 'Delete…', what, buttonForm(request, 'delete', 'Delete', { fields, look: 'danger' })),
+    confirmed(
+      'No further runs.',
+      'Delete…',
+      what,
+      buttonForm(request, 'delete', 'Delete', { fields, variant: 'danger' }),
+    ),
   ];
 }

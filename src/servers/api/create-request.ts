@@ -65,9 +65,9 @@ export interface RequestDefaults extends RamLimits {
 }
 
 /** Returns the request with defaults filled in. Throws INVALID_FIELD with every invalid field, or MAX_RAM. */
-export function complete(asked: CompleteRequest, around: RequestDefaults): CompleteRequest {
-  const { config, sandboxVersions } = around;
-  const regions = around.drain.regions();
+export function complete(asked: CompleteRequest, defaults: RequestDefaults): CompleteRequest {
+  const { config, sandboxVersions } = defaults;
+  const regions = defaults.drain.regions();
   const type = asked.type || (asked.modpackPlatform === '' ? SANDBOX : '');
   const request: CompleteRequest = {
     ...asked,
@@ -83,7 +83,7 @@ export function complete(asked: CompleteRequest, around: RequestDefaults): Compl
     ...checkProperties(request),
     ...checkPlan(request.plan),
     ...(regions.includes(request.region)
-      ? checkRam(request, around)
+      ? checkRam(request, defaults)
       : [{ field: 'region', description: 'is not a region of this service' }]),
   ];
   if (violations.length > 0) throw invalidFields(violations);

@@ -115,7 +115,7 @@ function deletion(request: PanelRequest, { id, name }: Template): Html {
     'Servers created from it stay as they are.',
     'Delete this template…',
     name,
-    buttonForm(request, 'forget', 'Yes, delete the template', { fields: { template: id }, look: 'danger' }),
+    buttonForm(request, 'forget', 'Yes, delete the template', { fields: { template: id }, variant: 'danger' }),
   );
 }
 

@@ -39,6 +39,6 @@ export async function eulaCard(request: ServerRequest): Promise<Html | undefined
       This server runs Mojang’s software. Accept the ${LINK} first, once for all your servers. Until then it can’t
       start.
     </p>
-    <div class="actions">${buttonForm(request, 'agree', 'I agree', { look: '' })}</div>
+    <div class="actions">${buttonForm(request, 'agree', 'I agree', { variant: '' })}</div>
   </section>`;
 }

@@ -136,7 +136,7 @@ function memberItem(request: ServerRequest, { memberId, email, role, pending }: 
       pending ? 'The link in their e-mail stops working.' : 'Their open sessions on the server end immediately.',
       `${what}…`,
       email,
-      buttonForm(request, 'remove', what, { fields: { member: memberId }, look: 'danger' }),
+      buttonForm(request, 'remove', what, { fields: { member: memberId }, variant: 'danger' }),
     )}
   </li>`;
 }

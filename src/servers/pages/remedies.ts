@@ -81,9 +81,9 @@ export function remedyOf(code: string, latest?: Pick<Incident, 'code' | 'insight
 export function remedyLink(
   { server, role }: Pick<ServerRequest, 'server' | 'role'>,
   remedy: Remedy | undefined,
-  look?: 'button second',
+  variant?: 'button second',
 ): Html | undefined {
   if (remedy === undefined || !isAtLeast(role, 'member')) return undefined;
   const [tab, label] = remedy;
-  return html`<a ${look && html`class="${look}"`} href="/servers/${server.id}/${tab}">${label}</a>`;
+  return html`<a ${variant && html`class="${variant}"`} href="/servers/${server.id}/${tab}">${label}</a>`;
 }

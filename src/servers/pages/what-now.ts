@@ -154,7 +154,7 @@ function killForm(request: ServerRequest): Html | undefined {
     'The game ends immediately. Unsaved changes are lost. Stop saves first.',
     'Kill…',
     'this server',
-    buttonForm(request, 'kill', 'Yes, kill without saving', { look: 'danger' }),
+    buttonForm(request, 'kill', 'Yes, kill without saving', { variant: 'danger' }),
   );
 }
 

@@ -44,7 +44,7 @@ export function mountDocs(router: Router, serve: Serve, { config: { baseUrl }, o
 
 function docs(baseUrl: string, document: object): Html {
   const { lead, sections, messages } = describedApi(document);
-  const around = { baseUrl, messages: new Map(messages) };
+  const context = { baseUrl, messages: new Map(messages) };
   return html`<div class="docs">
     <section class="card intro">
       <h1>The API</h1>
@@ -82,7 +82,7 @@ function docs(baseUrl: string, document: object): Html {
           html`<section class="card group" id="${anchorOf(section)}">
             <h2>${section.title}</h2>
             ${section.lead !== '' && html`<p>${prose(section.lead)}</p>`}
-            ${section.operations.map((operation) => operationCard(operation, around))}
+            ${section.operations.map((operation) => operationCard(operation, context))}
           </section>`,
       )}
       <section class="card" id="messages">

@@ -2,16 +2,16 @@ import { type Html, html } from '../html.ts';
 import type { Described, Schema } from './described.ts';
 import { fieldsOf, prose, row, typeOf } from './schema.ts';
 
-interface Surroundings {
+interface Context {
   baseUrl: string;
   messages: ReadonlyMap<string, Schema>;
 }
 
 /** Shows one operation, collapsed. Its anchor is its name. */
-export function operationCard(operation: Described, around: Surroundings): Html {
+export function operationCard(operation: Described, context: Context): Html {
   const { operationId, method, path, summary, description, parameters = [] } = operation;
   const [bodyType, body] = Object.entries(operation.requestBody?.content ?? {})[0] ?? [];
-  const example = body && exampleText(body, bodyType, around);
+  const example = body && exampleText(body, bodyType, context);
   return html`<details
     class="operation"
     id="${operationId}"
@@ -43,13 +43,13 @@ export function operationCard(operation: Described, around: Surroundings): Html 
       ${
         body &&
         html`<h4>Request</h4>
-          ${messageShown(body.schema, true, around)}
+          ${messageShown(body.schema, true, context)}
           <pre class="example" data-body="${bodyType}"><code>${example}</code></pre>`
       }
       <h4>Answer</h4>
-      ${Object.entries(operation.responses).map(([status, response]) => answer(status, response, around))}
+      ${Object.entries(operation.responses).map(([status, response]) => answer(status, response, context))}
       <h4>From a terminal</h4>
-      <pre><code>${curl(operation, around.baseUrl, bodyType, example)}</code></pre>
+      <pre><code>${curl(operation, context.baseUrl, bodyType, example)}</code></pre>
     </div>
   </details>`;
 }
@@ -65,7 +65,7 @@ function breakable(path: string): Html {
   return html`${path.split(/(?=[/:{])/).map((part) => html`<wbr />${part}`)}`;
 }
 
-function messageShown(schema: Schema, isRequest: boolean, { messages }: Surroundings): Html {
+function messageShown(schema: Schema, isRequest: boolean, { messages }: Context): Html {
   const named = resolved(schema, messages);
   if (!isRequest && schema.$ref !== undefined) return html`<p>${typeOf(schema)}</p>`;
   const isEmpty = Object.keys(named.properties ?? {}).length === 0;
@@ -73,7 +73,7 @@ function messageShown(schema: Schema, isRequest: boolean, { messages }: Surround
   return fieldsOf(named, isRequest);
 }
 
-function answer(status: string, response: Described['responses'][string], around: Surroundings): Html {
+function answer(status: string, response: Described['responses'][string], context: Context): Html {
   if (status === 'default') {
     return html`<p><code>4xx 5xx</code> Refused or failed: <a href="#message-ErrorStatus">ErrorStatus</a></p>`;
   }
@@ -82,21 +82,17 @@ function answer(status: string, response: Described['responses'][string], around
       <code>${status}</code> ${prose(response.description ?? '')}
       ${type !== undefined && html`<span class="type">${type}</span>`}
     </p>
-    ${content && messageShown(content.schema, false, around)}`;
+    ${content && messageShown(content.schema, false, context)}`;
 }
 
-function exampleText(
-  { schema, example }: { schema: Schema; example?: unknown },
-  type = '',
-  around: Surroundings,
-): string {
-  const value = example ?? exampleOf(schema, around.messages);
+function exampleText({ schema, example }: { schema: Schema; example?: unknown }, type = '', context: Context): string {
+  const value = example ?? exampleOf(schema, context.messages);
   if (type.includes('urlencoded')) return new URLSearchParams(value as Record<string, string>).toString();
   return type.includes('json') ? JSON.stringify(value, null, 2) : '';
 }
 
 /** Returns an example of a message with its required fields. */
-function exampleOf(schema: Schema, messages: Surroundings['messages']): unknown {
+function exampleOf(schema: Schema, messages: Context['messages']): unknown {
   const { enum: values, anyOf, type, properties = {}, required = [], ...rest } = resolved(schema, messages);
   if (rest.default !== undefined) return rest.default;
   if (values) return values[0];
@@ -109,7 +105,7 @@ function exampleOf(schema: Schema, messages: Surroundings['messages']): unknown 
   return Object.fromEntries(required.map((name) => [name, exampleOf(properties[name] ?? {}, messages)]));
 }
 
-function resolved(schema: Schema, messages: Surroundings['messages']): Schema {
+function resolved(schema: Schema, messages: Context['messages']): Schema {
   return (schema.$ref !== undefined && messages.get(schema.$ref.replace(/^.*\//, ''))) || schema;
 }
 

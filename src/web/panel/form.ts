@@ -34,8 +34,8 @@ export function buttonForm(
   request: FormPlace,
   name: string,
   label: Html | string,
-  { fields = {}, look = 'second' }: { fields?: Record<string, string>; look?: string } = {},
+  { fields = {}, variant = 'second' }: { fields?: Record<string, string>; variant?: string } = {},
 ): Html {
   const filled = Object.entries(fields).map(([field, value]) => hidden(field, value));
-  return panelForm(request, name, html`${filled}<button class="${look}" type="submit">${label}</button>`);
+  return panelForm(request, name, html`${filled}<button class="${variant}" type="submit">${label}</button>`);
 }

@@ -116,9 +116,9 @@ function actions(request: Framed): Html | false {
   const { server, csrf } = request;
   const back = addressOf(request);
   const buttons = buttonsOf(server.state, server.startErrorCode).map(
-    ({ verb, label, look }) =>
+    ({ verb, label, variant }) =>
       html`<form method="post" action="/servers/${server.id}/${verb}" data-swap>
-        ${csrfField(csrf)}${hidden('back', back)}<button class="${look}" type="submit">${label}</button>
+        ${csrfField(csrf)}${hidden('back', back)}<button class="${variant}" type="submit">${label}</button>
       </form>`,
   );
   return buttons.length > 0 && html`<div class="actions">${buttons}</div>`;

@@ -50,19 +50,19 @@ export function stateText(state: string): string {
 export interface StateButton {
   verb: 'start' | 'stop' | 'restart' | 'retry-install';
   label: string;
-  look: '' | 'second';
+  variant: '' | 'second';
 }
 
-const START: StateButton = { verb: 'start', label: 'Start', look: '' };
-const STOP: StateButton = { verb: 'stop', label: 'Stop', look: 'second' };
+const START: StateButton = { verb: 'start', label: 'Start', variant: '' };
+const STOP: StateButton = { verb: 'stop', label: 'Stop', variant: 'second' };
 
 const BUTTONS: Readonly<Record<string, readonly StateButton[]>> = {
   hibernated: [START],
   start_failed: [START],
   starting: [STOP],
   installing: [STOP],
-  running: [STOP, { verb: 'restart', label: 'Restart', look: 'second' }],
-  install_failed: [{ verb: 'retry-install', label: 'Try again', look: '' }],
+  running: [STOP, { verb: 'restart', label: 'Restart', variant: 'second' }],
+  install_failed: [{ verb: 'retry-install', label: 'Try again', variant: '' }],
 };
 
 /** Returns the buttons for a server's state; none in a transitional state. `code` as in `stateTag`. */

@@ -96,10 +96,10 @@ export function layOut(root: ChartState, columns: 1 | 2): Drawing {
   }
 
   function gutterOf(from: Box, to: Box): Gutter {
-    const around = commonParent(from, to, boxes);
-    if (around) {
-      const lanes = inner.get(around) ?? gutter(1);
-      inner.set(around, lanes);
+    const parent = commonParent(from, to, boxes);
+    if (parent) {
+      const lanes = inner.get(parent) ?? gutter(1);
+      inner.set(parent, lanes);
       return lanes;
     }
     const [a, b] = [columnOf.get(from), columnOf.get(to)];
@@ -114,7 +114,7 @@ export function layOut(root: ChartState, columns: 1 | 2): Drawing {
   outer[0]!.x = left;
   outer[1]!.x = columns === 1 ? left + column : left + column + middle;
   outer[2]!.x = left + column + middle + column;
-  for (const [around, each] of inner) each.x = around.x;
+  for (const [parent, each] of inner) each.x = parent.x;
 
   const edges = [
     ...outer.map((each, nth) => [each, lanes[nth]!] as const),

@@ -50,8 +50,8 @@ function drawn({ width, height, boxes, edges }: Drawing, path: string, form: 'br
 
 function frame({ state, x, y, width, height, textX, lines }: Box, path: string): Html {
   const kind = state.states.length > 0 ? 'outer' : state.final ? 'final' : '';
-  const look = [kind, isIn(state.path, path) ? 'lit' : ''].filter(Boolean).join(' ');
-  return html`<g data-state="${state.path}" ${look !== '' && html`class="${look}"`}>
+  const classes = [kind, isIn(state.path, path) ? 'lit' : ''].filter(Boolean).join(' ');
+  return html`<g data-state="${state.path}" ${classes !== '' && html`class="${classes}"`}>
     <rect x="${x}" y="${y}" width="${width}" height="${height}" rx="9" />
     ${state.initial && html`<circle class="initial" cx="${textX + 4}" cy="${y + 14}" r="4" />`}
     <text x="${state.initial ? textX + 14 : textX}" y="${y + 18}">${state.name}</text>

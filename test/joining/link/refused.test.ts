@@ -24,7 +24,7 @@ function service(options: Partial<LinkedProxiesOptions> = {}) {
   const presence: [string, Joined][] = [];
   const proxies = new LinkedProxies({
     routes: { hosts: () => [], at: () => undefined, nameless: () => null, follow: () => () => {} },
-    bans: { all: () => [], of: () => [], follow: () => () => {}, look: () => {} },
+    bans: { all: () => [], of: () => [], follow: () => () => {}, refresh: () => {} },
     wake: { admit: async () => {}, wake: () => new Promise(() => {}) },
     presence: { changed: (id, joined) => void presence.push([id, joined]) },
     log: logOf(lines),

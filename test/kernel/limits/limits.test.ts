@@ -1,6 +1,6 @@
 import test from 'ava';
 import { createPenalties } from '../../../src/sftp/limits.ts';
-import { createCrowd } from '../../../src/kernel/limits/crowd.ts';
+import { createClientCount } from '../../../src/kernel/limits/client-count.ts';
 import { type Caller, type SemaphoreOptions, createSemaphore } from '../../../src/kernel/limits/semaphore.ts';
 import { createPlaces } from '../../../src/kernel/limits/places.ts';
 import { atMost, backoff, createSlidingLog } from '../../../src/kernel/limits/sliding-log.ts';
@@ -62,8 +62,8 @@ test('semaphore: each key’s first before any key’s second, lanes in turn, an
   const order: string[] = [];
   const open: (() => void)[] = [];
   let [running, most] = [0, 0];
-  const add = (lane: string, key: string, name: string) =>
-    run({ lane, key }, async () => {
+  const add = (queue: string, key: string, name: string) =>
+    run({ queue, key }, async () => {
       most = Math.max(most, ++running);
       order.push(name);
       await new Promise<void>((resolve) => open.push(resolve));
@@ -75,7 +75,7 @@ test('semaphore: each key’s first before any key’s second, lanes in turn, an
     add('strangers', 'b', 'b1'),
     add('strangers', 'b', 'b2'),
     add('known', 'c', 'c1'),
-    run({ lane: 'known', key: 'c' }, async () => Promise.reject(new Error('failed'))).catch(String),
+    run({ queue: 'known', key: 'c' }, async () => Promise.reject(new Error('failed'))).catch(String),
   ];
   while (order.length < 8 || open.length > 0) {
     open.shift()?.();
@@ -84,20 +84,20 @@ test('semaphore: each key’s first before any key’s second, lanes in turn, an
   t.deepEqual(order, ['a1', 'a2', 'a3', 'c1', 'b1', 'a4', 'b2', 'a5']);
   t.deepEqual(await Promise.all(results), ['a1', 'a2', 'a3', 'a4', 'a5', 'b1', 'b2', 'c1', 'Error: failed']);
   t.is(most, 2);
-  t.is(await run({ lane: 'known', key: 'z' }, async () => 'free again'), 'free again');
+  t.is(await run({ queue: 'known', key: 'z' }, async () => 'free again'), 'free again');
 });
 
 test('semaphore: whoever fills it gives way to who has less in it', async (t) => {
   const run = runner({ atOnce: 1, mostWaiting: 4, makesRoom: true, full: () => new Error('full') });
   const held = Promise.withResolvers<void>();
-  const first = run({ lane: 'x', key: 'holder' }, () => held.promise);
-  const told = (key: string, lane = 'x') =>
-    run({ lane, key }, async () => 'done').catch((error: Error) => error.message);
-  const flood = Array.from({ length: 10 }, () => told('flooder'));
-  const others = [told('one'), told('other')];
-  const elsewhere = told('one', 'y');
-  const late = told('late');
-  const last = told('last');
+  const first = run({ queue: 'x', key: 'holder' }, () => held.promise);
+  const outcome = (key: string, queue = 'x') =>
+    run({ queue, key }, async () => 'done').catch((error: Error) => error.message);
+  const flood = Array.from({ length: 10 }, () => outcome('flooder'));
+  const others = [outcome('one'), outcome('other')];
+  const elsewhere = outcome('one', 'y');
+  const late = outcome('late');
+  const last = outcome('last');
   held.resolve();
   await first;
   t.deepEqual(await Promise.all(others), ['done', 'done']);
@@ -207,15 +207,20 @@ test('penalties: enforced from a sum on, until their time is up, never for longe
   t.false(penalties.isEnforced('d'), 'a clock set back keeps nobody out');
 });
 
-test('crowd: an address has its share, and a flood makes room for others', (t) => {
+test('client count: an address has its share, and a flood makes room for others', (t) => {
   const seed = 7;
   let last = seed;
   const random = () => (last = (last * 16_807) % 2_147_483_647) / 2_147_483_647;
-  const crowd = createCrowd({ most: 100, mostOfAddress: 10, random, isShared: (address) => address === '10.0.0.1' });
+  const clients = createClientCount({
+    most: 100,
+    mostOfAddress: 10,
+    random,
+    isShared: (address) => address === '10.0.0.1',
+  });
   const present = new Map<string, () => void>();
   const gone: string[] = [];
   const enter = (name: string, address: string, state: 'idle' | 'waiting' | 'busy' = 'idle') => {
-    const release = crowd.enter({
+    const release = clients.enter({
       address,
       state: () => state,
       leave: () => {

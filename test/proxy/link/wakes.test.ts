@@ -20,7 +20,7 @@ function waiting() {
   ) => {
     const gone = new AbortController();
     const state: { outcome: unknown; gone: AbortController } = { outcome: 'waits', gone };
-    const inLine = places && { waitedMs: 0, tell: (place: number | null) => void places.push(place) };
+    const inLine = places && { waitedMs: 0, notify: (place: number | null) => void places.push(place) };
     wakes.add({ server: 'one', player: player(name), inLine }, gone.signal, isConnected).then(
       (address) => (state.outcome = address),
       (error: unknown) => (state.outcome = error),

@@ -58,7 +58,7 @@ export function iconCard(request: ServerRequest, icon: string | undefined): Html
         'This deletes the icon file. Only a backup or a new upload can restore it.',
         'Remove the icon…',
         '',
-        buttonForm(request, 'icon-remove', 'Yes, remove it', { look: 'danger' }),
+        buttonForm(request, 'icon-remove', 'Yes, remove it', { variant: 'danger' }),
       )
     }
   </section>`;

@@ -28,10 +28,10 @@ export interface BanFeed {
   of(serverId: string): readonly BannedAddress[];
   follow(listener: (serverId: string) => void): () => void;
   /** Checks again after the known bans of a server turned out to be out of date. */
-  look(serverId: string): void;
+  refresh(serverId: string): void;
 }
 
-export interface TellerOptions {
+export interface NotifierOptions {
   routes: RouteFeed;
   bans: BanFeed;
   /** Collects changes for a moment. */
@@ -45,9 +45,9 @@ const AT_ONCE = 200;
  * Sends one proxy, over one connection, all routes and bans and then their changes: only the latest state of each, and
  * no faster than the proxy reads.
  */
-export class Teller {
+export class Notifier {
   readonly #channel: Channel;
-  readonly #options: TellerOptions;
+  readonly #options: NotifierOptions;
   readonly #unfollow: (() => void)[];
   readonly #hosts = new Set<string>();
   readonly #servers = new Set<string>();
@@ -58,7 +58,7 @@ export class Teller {
   #isBusy = false;
   #isOver = false;
 
-  constructor(channel: Channel, options: TellerOptions) {
+  constructor(channel: Channel, options: NotifierOptions) {
     this.#channel = channel;
     this.#options = options;
     this.#unfollow = [
@@ -68,7 +68,7 @@ export class Teller {
   }
 
   /** Sends everything once, then the changes made meanwhile. */
-  async tellWhole(): Promise<void> {
+  async notifyAll(): Promise<void> {
     this.#isBusy = true;
     const { routes, bans } = this.#options;
     const hosts = routes.hosts();

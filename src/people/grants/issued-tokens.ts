@@ -8,7 +8,7 @@ import type { GrantRow } from './rows.ts';
 import { deleteOldSealedTokens, deleteSealedToken, getSealedToken, insertSealedToken } from './token-rows.ts';
 
 /** One answer with a token, from its write until it is received or lost. */
-export interface Handout {
+export interface IssuedToken {
   /** Returns the token of a redeemed grant if it was not received and is not being sent by this process. */
   lost(db: Sql, row: Pick<GrantRow, 'id' | 'state'>): Promise<GrantedToken | undefined>;
   /** Stores a new token, encrypted, in the write that creates it. */
@@ -20,9 +20,9 @@ export interface Handout {
 }
 
 /** Tracks answers that carry tokens of device grants. */
-export interface Handouts {
-  /** Returns the handout of one poll. */
-  of(deviceCode: string): Handout;
+export interface IssuedTokens {
+  /** Returns the token issued to one poll. */
+  of(deviceCode: string): IssuedToken;
   /** Within a minute, removes tokens that can no longer be requested. */
   sweepLater(): void;
 }
@@ -34,21 +34,21 @@ const PURPOSE = 'token of a device grant';
  * received, for a minute at most: encrypted under a key derived from its device code. The database has only the hash of
  * that code.
  */
-export function createHandouts({ store, clock, log }: { store: Store; clock: Clock; log: Log }): Handouts {
+export function createIssuedTokens({ store, clock, log }: { store: Store; clock: Clock; log: Log }): IssuedTokens {
   /**
    * This process's answers of the last minute by grant, oldest first. After a restart there are none, so unfinished
    * answers count as lost.
    */
-  const begun = new Map<string, { handout: Handout; at: number }>();
+  const begun = new Map<string, { issued: IssuedToken; at: number }>();
 
-  function note(grantId: string, handout: Handout): void {
+  function note(grantId: string, issued: IssuedToken): void {
     const at = clock.now();
     begun.delete(grantId);
     for (const [id, old] of begun) {
       if (Math.abs(at - old.at) < ASK_AGAIN_MS) break;
       begun.delete(id);
     }
-    begun.set(grantId, { handout, at });
+    begun.set(grantId, { issued, at });
   }
 
   function sweepLater(): void {
@@ -60,9 +60,9 @@ export function createHandouts({ store, clock, log }: { store: Store; clock: Clo
     });
   }
 
-  function of(deviceCode: string): Handout {
+  function of(deviceCode: string): IssuedToken {
     let grantId: string | undefined;
-    const handout: Handout = {
+    const issued: IssuedToken = {
       async lost(db, { id, state }) {
         if (state !== 'redeemed' || begun.has(id)) return undefined;
         const kept = await getSealedToken(db, id);
@@ -75,12 +75,12 @@ export function createHandouts({ store, clock, log }: { store: Store; clock: Clo
       },
       begin(id) {
         grantId = id;
-        note(id, handout);
+        note(id, issued);
       },
       async end(received) {
         const id = grantId;
         // Another answer may have replaced this one, which was then never stored.
-        if (id === undefined || begun.get(id)?.handout !== handout) return;
+        if (id === undefined || begun.get(id)?.issued !== issued) return;
         if (!received) {
           begun.delete(id);
           sweepLater();
@@ -89,7 +89,7 @@ export function createHandouts({ store, clock, log }: { store: Store; clock: Clo
         await store.write((tx) => deleteSealedToken(tx, id)).catch(sweepLater);
       },
     };
-    return handout;
+    return issued;
   }
 
   return { of, sweepLater };

@@ -10,7 +10,7 @@ const JOB_DONE = 'xstate.done.actor.maintain';
  * end of the restore itself does not count, because the restored files have not been seen yet. `runs`: the server is
  * running now, stored or not.
  */
-export async function isNeedless(
+export async function isRedundant(
   db: Sql,
   { serverId, createdAt }: Pick<BackupRow, 'serverId' | 'createdAt'>,
   runs = false,

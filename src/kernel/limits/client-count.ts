@@ -10,7 +10,7 @@ export interface Guest {
   leave(): void;
 }
 
-export interface CrowdOptions {
+export interface ClientCountOptions {
   /** Places in all, and of one address (an IPv6 one: its /64). */
   most: number;
   mostOfAddress: number;
@@ -23,7 +23,7 @@ export interface CrowdOptions {
 }
 
 /** A limited number of places that a single client cannot fill alone. */
-export interface Crowd {
+export interface ClientCount {
   /** Takes a place and returns its release; undefined if the address has its share or no client can make room. */
   enter(guest: Guest): (() => void) | undefined;
 }
@@ -40,10 +40,10 @@ interface Place {
 }
 
 /**
- * A full crowd makes room by random drop: of some guests picked by chance, one goes who is idle, first of the network (/24,
- * /48) that holds the most. So a flood pushes itself out, and newcomers get in however long it lasts.
+ * Counts connected clients. At the limit it makes room by random drop: of a few random clients, it disconnects an idle one,
+ * preferably of the network (/24, /48) with the most connections. A flood thus displaces itself, and new clients get in.
  */
-export function createCrowd({ isShared, random = Math.random, ...limits }: CrowdOptions): Crowd {
+export function createClientCount({ isShared, random = Math.random, ...limits }: ClientCountOptions): ClientCount {
   const { most, mostOfAddress, mostOfNetwork = Infinity } = limits;
   const places: Place[] = [];
   const held = createPlaces();

@@ -7,7 +7,7 @@ const MOST_RETRY_MS = 600_000;
 /** The key for failures of `list`. */
 const ALL = '';
 
-export interface LaneOptions<Row> {
+export interface UploadQueueOptions<Row> {
   clock: Clock;
   /** Ends the queue once the current work has ended. */
   signal: AbortSignal;
@@ -21,7 +21,7 @@ export interface LaneOptions<Row> {
 }
 
 /** Processes pending rows, one after the other, and retries failures. */
-export interface Lane {
+export interface UploadQueue {
   /** Checks for new work at once. */
   kick(): void;
   /** Resolves once the signal has fired and the last work has ended. */
@@ -35,7 +35,7 @@ interface Pause {
 }
 
 /** Creates a queue. Each failed row is retried after its own pause and does not delay other rows. */
-export function createLane<Row>(options: LaneOptions<Row>): Lane {
+export function createUploadQueue<Row>(options: UploadQueueOptions<Row>): UploadQueue {
   const { clock, signal, list, keyOf, work, onFailed } = options;
   const pauses = new Map<string, Pause>();
   let kicked = new AbortController();
