@@ -185,9 +185,9 @@ export async function openRooms(base: Foundation) {
   const addresses = createAddresses({ ...entrance, publicHost, playersPort: () => proxies.port() });
   const disk = quotas.quota;
   const { containerOf, clientAddress, profiles, cores, catalogue, testAlert, checkout } = base;
-  const standing = { suspensions, lostGames };
+  const blocks = { suspensions, lostGames };
   const serverView = createServerView({
-    ...standing,
+    ...blocks,
     config: settings,
     clock,
     addresses,
@@ -197,7 +197,7 @@ export async function openRooms(base: Foundation) {
     nodes,
     containerOf,
   });
-  const shown = { ...standing, servers, serverOperation, serverView, clock };
+  const shown = { ...blocks, servers, serverOperation, serverView, clock };
   const room = { capacity, accountLimits, drain };
   const serverRoom = serverFeature({
     ...shown,
@@ -214,7 +214,7 @@ export async function openRooms(base: Foundation) {
   const { creation } = serverRoom;
   const billing = billingFeature({ ...common, ...room, prices, reachability, checkout, settings });
   const operators = operatorFeature({
-    ...standing,
+    ...blocks,
     ...room,
     people,
     grants,

@@ -43,7 +43,7 @@ export function openChannel(
     clearInterval(timer);
     socket.terminate();
     release();
-    told.closed();
+    stopEvents.closed();
   };
   const release = (): void => {
     if (!isOver && socket.bufferedAmount > ROOM_BYTES) return;
@@ -51,7 +51,7 @@ export function openChannel(
     waiting = [];
     for (const resolve of all) resolve();
   };
-  const told = events({
+  const stopEvents = events({
     send(text) {
       if (isOver) return;
       if (socket.bufferedAmount > MOST_UNSENT_BYTES) end();
@@ -73,7 +73,7 @@ export function openChannel(
   const timer = setInterval(beat, BEAT_MS).unref();
   socket.on('pong', (data) => {
     heardAt = performance.now();
-    told.lag?.(Math.max(0, heardAt - Number(data.toString())));
+    stopEvents.lag?.(Math.max(0, heardAt - Number(data.toString())));
   });
   socket.on('ping', () => (heardAt = performance.now()));
   socket.on('message', (data: Buffer, isBinary) => {
@@ -81,7 +81,7 @@ export function openChannel(
     if (isOver) return;
     try {
       if (isBinary) throw new Error('not a text');
-      told.receive(data.toString());
+      stopEvents.receive(data.toString());
     } catch {
       end();
     }

@@ -38,7 +38,7 @@ export function splitCommandLine(argv: readonly string[]): CommandLine {
   let at = 0;
   while (at < argv.length && argv[at]?.startsWith('-')) at += argv[at] === '--url' ? 2 : 1;
   const options = { ...GLOBAL_OPTIONS, ...VERSION_OPTION };
-  const { values } = told(() => parseArgs({ args: argv.slice(0, at), options, strict: true }));
+  const { values } = explained(() => parseArgs({ args: argv.slice(0, at), options, strict: true }));
   return { globals: values, name: argv[at], rest: argv.slice(at + 1) };
 }
 
@@ -56,7 +56,7 @@ export function parseCommand(command: Command, rest: readonly string[]): Parsed 
   const takesRest = /…\]?$/.test(names.at(-1) ?? '');
   const { ours, raw } = takesRest ? apart(rest, names.length - 1) : { ours: [...rest], raw: [] };
   const all = { ...GLOBAL_OPTIONS, ...options };
-  const { values, positionals } = told(
+  const { values, positionals } = explained(
     () => parseArgs({ args: ours, options: all, allowPositionals: true, strict: true }),
     Object.keys(all),
     command.tooMany,
@@ -101,7 +101,7 @@ function checkCount({ name, tooMany }: Command, names: readonly string[], args: 
     throw wrongUsage(tooMany ?? `Too many arguments. See: ${DORMOUSE} ${name} --help`);
 }
 
-function told<Result>(
+function explained<Result>(
   parse: () => Result,
   known: readonly string[] = Object.keys(GLOBAL_OPTIONS),
   tooMany?: string,

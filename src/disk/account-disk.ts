@@ -124,7 +124,7 @@ export class AccountDisk {
   }
 
   /** Reads the account for `overBytes`, unless it was read recently. */
-  async look(accountId: string): Promise<void> {
+  async measure(accountId: string): Promise<void> {
     if (this.limitBytes > 0) this.#note(accountId, await this.#known(accountId));
   }
 

@@ -112,7 +112,7 @@ export class DiskEnforcement {
     try {
       const row = (await servers.get(id))?.row;
       if (row === undefined) return;
-      await disks.accounts.look(row.accountId);
+      await disks.accounts.measure(row.accountId);
       const grew = this.#hasGrown(row, before?.bytes ?? 0);
       await this.#guard.check(id, { wasOver: disks.quota.isOver(row, before), grew });
     } catch (error) {

@@ -36,7 +36,7 @@ export interface FreeDiskOptions {
   clock: Clock;
   leastFreeBytes?: number | undefined;
   /** Returns the disk that holds a path, and its free space. */
-  look?: (path: string) => Promise<DiskLook>;
+  probe?: (path: string) => Promise<DiskLook>;
 }
 
 /** `device`: the id from `stat`. */
@@ -55,7 +55,7 @@ interface FileSystem {
 }
 
 export function createFreeDisk(options: FreeDiskOptions): FreeDisk {
-  const { clock, leastFreeBytes = LEAST_FREE_BYTES, look = lookAt } = options;
+  const { clock, leastFreeBytes = LEAST_FREE_BYTES, probe = probeAt } = options;
   const disks = new Map<number, FileSystem>();
   const seen = new Map<string, { disk: FileSystem; at: number }>();
 
@@ -66,7 +66,7 @@ export function createFreeDisk(options: FreeDiskOptions): FreeDisk {
     const before = new Map(
       Array.from(disks, ([device, { outstanding, granted }]) => [device, { outstanding, granted }]),
     );
-    const { device, freeBytes } = await look(path);
+    const { device, freeBytes } = await probe(path);
     const disk = disks.get(device) ?? { left: 0, outstanding: 0, granted: 0 };
     const then = before.get(device) ?? { outstanding: 0, granted: 0 };
     // Bytes granted during the measurement may be missing from it. Bytes written during it may count twice until the
@@ -138,14 +138,14 @@ export function withinFree<Kind extends Disk>(disk: Kind, free: FreeDisk, path: 
   };
 }
 
-async function lookAt(path: string): Promise<DiskLook> {
+async function probeAt(path: string): Promise<DiskLook> {
   try {
     const [{ dev }, { bavail, bsize }] = await Promise.all([stat(path), statfs(path)]);
     return { device: dev, freeBytes: bavail * bsize };
   } catch (error) {
     // Does not exist yet, so it will be on the disk of its parent folder.
     if ((error as NodeJS.ErrnoException).code !== 'ENOENT' || dirname(path) === path) throw error;
-    return await lookAt(dirname(path));
+    return await probeAt(dirname(path));
   }
 }
 

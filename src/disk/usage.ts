@@ -156,12 +156,12 @@ export class DiskUsage {
 
   #begin(): void {
     if (this.#closed) return;
-    for (const [serverId, { tenant, ...asked }] of this.#waiting) {
+    for (const [serverId, { tenant, ...pending }] of this.#waiting) {
       if (tenant === undefined || this.#walking.has(serverId) || this.#walksOf(tenant) >= WALKS_PER_TENANT) continue;
       this.#waiting.delete(serverId);
       const walk: Walk = { tenant, abort: new AbortController(), added: 0, done: Promise.resolve() };
       this.#walking.set(serverId, walk);
-      walk.done = this.#run(serverId, walk).then(asked.resolve, asked.reject);
+      walk.done = this.#run(serverId, walk).then(pending.resolve, pending.reject);
     }
   }
 

@@ -34,7 +34,7 @@ const REST_GROWING = 3;
 const REST = 19;
 const LEAST_BYTES = MIB;
 
-interface Look {
+interface Check {
   at: number;
   /** The file system's total growth at that time. */
   taken: number;
@@ -50,8 +50,8 @@ interface Look {
  * minute.
  */
 export function watchDisks({ clock, usage, watched, usedBytes }: DiskWatchOptions): { close(): void } {
-  const looks = new Map<string, Look>();
-  const looking = new Set<string>();
+  const checks = new Map<string, Check>();
+  const checking = new Set<string>();
   let taken = 0;
   let before = Infinity;
   let pauseMs = BEAT_MS;
@@ -67,7 +67,7 @@ export function watchDisks({ clock, usage, watched, usedBytes }: DiskWatchOption
   async function round(): Promise<void> {
     const servers = watched();
     const ids = new Set(servers.map(({ serverId }) => serverId));
-    for (const id of looks.keys()) if (!ids.has(id)) looks.delete(id);
+    for (const id of checks.keys()) if (!ids.has(id)) checks.delete(id);
     const takenBefore = taken;
     if (servers.length > 0) await count();
     if (closed) return;
@@ -84,7 +84,7 @@ export function watchDisks({ clock, usage, watched, usedBytes }: DiskWatchOption
 
   /** Returns the bytes left if the server alone had caused all growth since its last measurement. */
   function surelyLeft({ serverId, leftBytes }: Watched): number {
-    return leftBytes - taken + (looks.get(serverId)?.taken ?? taken);
+    return leftBytes - taken + (checks.get(serverId)?.taken ?? taken);
   }
 
   /** Adds up the file system's growth. Deletions subtract nothing, because they may be other servers'. */
@@ -96,8 +96,8 @@ export function watchDisks({ clock, usage, watched, usedBytes }: DiskWatchOption
   }
 
   function isDue({ serverId, leftBytes, seldom = false }: Watched): boolean {
-    if (looking.has(serverId)) return false;
-    const last = looks.get(serverId);
+    if (checking.has(serverId)) return false;
+    const last = checks.get(serverId);
     if (last === undefined) return true;
     const since = Math.abs(clock.now() - last.at);
     const grown = taken - last.taken >= Math.max(LEAST_BYTES, leftBytes / 2);
@@ -108,14 +108,14 @@ export function watchDisks({ clock, usage, watched, usedBytes }: DiskWatchOption
   async function check(serverId: string): Promise<void> {
     const began = performance.now();
     const takenBefore = taken;
-    looking.add(serverId);
+    checking.add(serverId);
     try {
       await usage.measure(serverId);
     } catch {
       // Gone or unreadable: the next beat tries again.
     } finally {
-      looking.delete(serverId);
-      looks.set(serverId, { at: clock.now(), taken: takenBefore, tookMs: performance.now() - began });
+      checking.delete(serverId);
+      checks.set(serverId, { at: clock.now(), taken: takenBefore, tookMs: performance.now() - began });
     }
   }
 

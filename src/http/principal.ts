@@ -1,7 +1,7 @@
 import type { Scope } from './scopes.ts';
 
 /** The identity behind a credential. */
-interface Standing {
+interface Access {
   userId: string;
   /** The account it acts for: that of its user. */
   accountId: string;
@@ -13,20 +13,20 @@ interface Standing {
 }
 
 /** A caller with an API key. */
-export interface KeyPrincipal extends Standing {
+export interface KeyPrincipal extends Access {
   kind: 'key';
   keyId: string;
 }
 
 /** A third-party app that a user has connected. */
-export interface AppPrincipal extends Standing {
+export interface AppPrincipal extends Access {
   kind: 'app';
   tokenId: string;
   clientId: string;
 }
 
 /** A user signed in with a browser. */
-export interface SessionPrincipal extends Standing {
+export interface SessionPrincipal extends Access {
   kind: 'session';
   sessionId: string;
   email: string;
@@ -41,7 +41,7 @@ export interface SessionPrincipal extends Standing {
 export type Principal = KeyPrincipal | AppPrincipal | SessionPrincipal;
 
 /** Reports whether a credential may be used on a server, whatever its user's role there. */
-export function reachesServer({ serverIds }: Standing, serverId: string): boolean {
+export function reachesServer({ serverIds }: Access, serverId: string): boolean {
   return serverIds?.has(serverId) ?? true;
 }
 

@@ -3,7 +3,7 @@ import type { LostGames } from '../engines/lost-games.ts';
 import type { Clock } from '../kernel/clock.ts';
 import type { ServerNow } from '../servers/server-now.ts';
 import type { Servers } from '../servers/servers.ts';
-import type { Told } from '../servers/standing.ts';
+import type { Observed } from '../servers/server-blocks.ts';
 
 /** The kinds of events for a server's viewers. */
 export type ServerEventType = 'gap' | 'state' | 'progress' | 'players' | 'tick' | 'quota' | 'backup' | 'alert';
@@ -67,7 +67,7 @@ export class ServerEvents {
   #newest = 0;
   /** The newest event of all dropped histories. */
   #forgotten = 0;
-  #suspensions: Told<Suspended> | undefined;
+  #suspensions: Observed<Suspended> | undefined;
   readonly #cancellations: ((() => void) | undefined)[];
 
   constructor({ servers, lostGames, clock }: ServerEventsOptions) {
@@ -95,7 +95,7 @@ export class ServerEvents {
   }
 
   /** From now on, reports of each server whether an operator has suspended it. Call it once. */
-  heedSuspensions(suspensions: Told<Suspended>): void {
+  heedSuspensions(suspensions: Observed<Suspended>): void {
     this.#suspensions = suspensions;
     this.#cancellations.push(suspensions.follow(this.#tellAgain));
   }

@@ -5,7 +5,7 @@ import type { ServerOperation } from '../servers/api/operation.ts';
 import type { Addresses } from '../servers/api/addresses.ts';
 import type { ServerView } from '../servers/api/view.ts';
 import type { Servers } from '../servers/servers.ts';
-import { type StandingOptions, createStanding } from '../servers/standing.ts';
+import { type ServerBlocksOptions, createServerBlocks } from '../servers/server-blocks.ts';
 import type { Feature } from '../web/feature.ts';
 import { mountStatus } from './pages.ts';
 import { createPublicStatusReader } from './public-server.ts';
@@ -17,7 +17,7 @@ import { mountJoiningSettings } from './settings-pages.ts';
 import type { WakePolicies } from './wake-policies.ts';
 import { wakePolicyOperations } from './wake-policy-api.ts';
 
-export interface JoiningFeatureOptions extends StandingOptions {
+export interface JoiningFeatureOptions extends ServerBlocksOptions {
   servers: Servers;
   publicStatuses: PublicStatuses;
   wakePolicies: WakePolicies;
@@ -34,7 +34,7 @@ export function joiningFeature(options: JoiningFeatureOptions): Feature {
   const { servers, publicStatuses, wakePolicies, serverOperation, serverView, addresses, clock } = options;
   const { clientAddress, settings } = options;
   const config = { baseUrl: settings.baseUrl };
-  const read = { publicStatuses, wakePolicies, servers, standing: createStanding(options), addresses, clock };
+  const read = { publicStatuses, wakePolicies, servers, blocks: createServerBlocks(options), addresses, clock };
   const publicStatusReader = createPublicStatusReader(read);
   const withLock = createKeyedMutex();
   return {

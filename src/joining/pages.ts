@@ -31,10 +31,10 @@ export interface StatusPages {
  * embed the badge; the page, like all pages here, must not be framed.
  */
 export function mountStatus(router: Router, { publicStatusReader, clientAddress, config }: StatusPages): void {
-  const look = (ctx: Context) => publicStatusReader.look(String(ctx.params['slug']), clientAddress(ctx.req));
+  const statusOf = (ctx: Context) => publicStatusReader.statusOf(String(ctx.params['slug']), clientAddress(ctx.req));
 
   router.get('/status/:slug', async (ctx) => {
-    const server = await look(ctx);
+    const server = await statusOf(ctx);
     ctx.set('Cache-Control', PUBLIC_CACHE);
     ctx.set('Refresh', String(isTagged(server.state, 'passing') ? REFRESH_SOON_SECONDS : REFRESH_SECONDS));
     ctx.type = 'html';
@@ -42,12 +42,12 @@ export function mountStatus(router: Router, { publicStatusReader, clientAddress,
   });
 
   router.get('/status/:slug/badge.svg', async (ctx) => {
-    const server = await look(ctx);
+    const server = await statusOf(ctx);
     picture(ctx, 'image/svg+xml', badge(plainName(server.name, 32), stateWords(server)));
   });
 
   router.get('/status/:slug/icon.png', async (ctx) => {
-    const { icon } = await look(ctx);
+    const { icon } = await statusOf(ctx);
     if (!icon) throw new StatusError('NOT_FOUND', 'ICON_NOT_FOUND', 'This server has no icon.');
     picture(ctx, 'image/png', icon);
   });

@@ -8,7 +8,7 @@ import { StatusError } from '../kernel/status.ts';
 import type { Addresses } from '../servers/api/addresses.ts';
 import type { ServerNow } from '../servers/server-now.ts';
 import type { Servers } from '../servers/servers.ts';
-import type { Standing } from '../servers/standing.ts';
+import type { ServerBlocks } from '../servers/server-blocks.ts';
 import type { PublicStatuses } from './public-statuses.ts';
 import type { WakePolicies, WakePolicy } from './wake-policies.ts';
 
@@ -38,7 +38,7 @@ export interface PublicServer {
 /** Returns the public status of servers whose owners allow it. Wakes no server and queries no game. */
 export interface PublicStatusReader {
   /** Throws RATE_LIMITED for an address with too many requests, otherwise NOT_FOUND STATUS_NOT_FOUND for any reason. */
-  look(slug: string, address: string): Promise<PublicServer>;
+  statusOf(slug: string, address: string): Promise<PublicServer>;
 }
 
 /** Longest age of a cached answer. */
@@ -48,7 +48,7 @@ const MOST_KEPT = 10_000;
 const RATE = { perSecond: 5, burst: 60 };
 
 export interface PublicStatusDeps {
-  standing: Standing;
+  blocks: ServerBlocks;
   publicStatuses: PublicStatuses;
   wakePolicies: WakePolicies;
   servers: Servers;
@@ -68,7 +68,7 @@ export function createPublicStatusReader(deps: PublicStatusDeps): PublicStatusRe
   }
 
   return {
-    async look(slug, address) {
+    async statusOf(slug, address) {
       limit(addressKey(address));
       const id = publicStatuses.find(slug);
       if (id === undefined) {
@@ -99,7 +99,7 @@ function publicServer(slug: string, now: ServerNow, deps: PublicStatusDeps): Pub
     playersMax: Number(row.properties['max-players']) || DEFAULT_MAX_PLAYERS,
     motd: row.motd || DEFAULT_MOTD,
     maintenance: policy.maintenanceText,
-    standing: deps.standing.of(row.id, now)?.code ?? '',
+    standing: deps.blocks.of(row.id, now)?.code ?? '',
     wakeMode: policy.mode,
     address: deps.addresses.of(row),
     icon: iconOf(row.lastStatus),

@@ -41,7 +41,7 @@ export const publicStatusOperations = (needs: {
     reply: PublicStatusReply,
     answerHeaders: { 'Access-Control-Allow-Origin': '*' },
     async run({ params, caller, response }) {
-      const server = await needs.publicStatusReader.look(params.publicSlug, caller.address);
+      const server = await needs.publicStatusReader.statusOf(params.publicSlug, caller.address);
       response.set({ 'Cache-Control': PUBLIC_CACHE, 'Cross-Origin-Resource-Policy': 'cross-origin' });
       const { name, state, version, playersOnline, playersMax, address } = server;
       const motd = parseMotd(server.motd);

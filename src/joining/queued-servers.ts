@@ -29,19 +29,19 @@ const LOOK_MS = 15_000;
  * process begins.
  */
 export function queueServers({ servers, line, entered, clock, log }: QueuedServersOptions): () => void {
-  const standing = new Map<string, AbortController>();
+  const joined = new Map<string, AbortController>();
 
   function heed(id: string, now: ServerNow | null): void {
     if (now !== null && waitsForRoom(now)) begin(now);
-    else standing.get(id)?.abort(new Error('it does not wait for room any more'));
+    else joined.get(id)?.abort(new Error('it does not wait for room any more'));
   }
 
   function begin(now: ServerNow): void {
     const { id } = now.row;
     const { noRoom } = now.context;
-    if (noRoom === null || standing.has(id) || noRoom.tryAt > clock.now()) return;
+    if (noRoom === null || joined.has(id) || noRoom.tryAt > clock.now()) return;
     const out = new AbortController();
-    standing.set(id, out);
+    joined.set(id, out);
     entered(now);
     const { signal } = out;
     const notify = (place: number | null) => {
@@ -51,7 +51,7 @@ export function queueServers({ servers, line, entered, clock, log }: QueuedServe
     waiting
       .catch((error: unknown) => (signal.aborted ? undefined : refused(id, error)))
       .catch((err: unknown) => log.debug({ server: id, err }, 'a server in line is tried again'))
-      .finally(() => standing.delete(id));
+      .finally(() => joined.delete(id));
 
     async function wake(): Promise<void> {
       const now = await servers.get(id);
@@ -71,7 +71,7 @@ export function queueServers({ servers, line, entered, clock, log }: QueuedServe
   return () => {
     unobserve();
     cancel();
-    for (const out of standing.values()) out.abort(new Error('closing'));
+    for (const out of joined.values()) out.abort(new Error('closing'));
   };
 }
 

@@ -62,7 +62,7 @@ export function watchWakeability(options: WakeabilityOptions): Wakeability {
     }
   }
 
-  async function look(ids: Iterable<string>): Promise<void> {
+  async function check(ids: Iterable<string>): Promise<void> {
     if (isLooking) return;
     isLooking = true;
     for (const id of ids) if (!closed) await ask(id);
@@ -76,19 +76,19 @@ export function watchWakeability(options: WakeabilityOptions): Wakeability {
   /** Servers with a line come first: it may be outdated. */
   function nextRound(): string[] {
     const all = sleepers();
-    const told = [...lines.keys()].slice(0, MOST_A_ROUND / 2);
-    const rest = Math.min(all.length, MOST_A_ROUND - told.length);
+    const notified = [...lines.keys()].slice(0, MOST_A_ROUND / 2);
+    const rest = Math.min(all.length, MOST_A_ROUND - notified.length);
     const next = Array.from({ length: rest }, (_, index) => all[(nextIndex + index) % all.length]!);
     nextIndex = all.length === 0 ? 0 : (nextIndex + rest) % all.length;
-    return [...new Set([...told, ...next])];
+    return [...new Set([...notified, ...next])];
   }
 
-  const cancel = every(clock, LOOK_MS, () => void look(nextRound()));
+  const cancel = every(clock, LOOK_MS, () => void check(nextRound()));
   const unobserve = servers.observe((id, now) => {
     if (now === null || isTagged(now.state, 'awake')) return set(id, undefined);
     if (now.state !== 'hibernated' && !waitsForRoom(now)) return;
     if (soon.size < MOST_A_ROUND) soon.add(id);
-    void look([]);
+    void check([]);
   });
 
   return {

@@ -72,8 +72,8 @@ function whyNone(
   all: readonly ModVersion[],
 ): StatusError {
   const metadata = { type: host.type, version: host.version, versionSpec: spec };
-  const meant = spec === '' ? all : all.filter((each) => each.versionId === spec || each.number === spec);
-  const known = meant.length > 0 ? meant : CHANNELS.some((each) => each === spec) ? all : [];
+  const matching = spec === '' ? all : all.filter((each) => each.versionId === spec || each.number === spec);
+  const known = matching.length > 0 ? matching : CHANNELS.some((each) => each === spec) ? all : [];
   if (known.length === 0) {
     const sentence = spec === '' ? `${title} has no version at all.` : `${title} has no version "${spec}".`;
     return new StatusError('NOT_FOUND', 'MOD_VERSION_NOT_FOUND', sentence, { metadata });

@@ -40,8 +40,8 @@ export async function placeMods(placing: Placing): Promise<void> {
   const bytes = missing.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0);
   await withReserved(disk, serverId, bytes, async ({ landed }) => {
     await using staging = await jail.stage();
-    const told = { signal, onBytes: landed };
-    for (const row of missing) await stageDownload(registry(row.source), staging, row.path, fileOf(row), told);
+    const tracking = { signal, onBytes: landed };
+    for (const row of missing) await stageDownload(registry(row.source), staging, row.path, fileOf(row), tracking);
     signal.throwIfAborted();
     let removedBytes = 0;
     const put = async () => void (removedBytes = await change(jail, staging, rows, missing));

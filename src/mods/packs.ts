@@ -51,7 +51,7 @@ export function createPackInstaller({ registries, disk, dataDir, owner, ...optio
   // The effects of a server wait for each other, but only for a while after an abort (`EffectPatience`). Two installations must
   // not overlap even then: both keep their archive at one path.
   const withLock = createKeyedMutex();
-  return (row, told) => withLock(row.id, () => install(row, told), told.signal);
+  return (row, tracking) => withLock(row.id, () => install(row, tracking), tracking.signal);
 
   async function install(row: ServerRow, { signal, progress }: PackInstall): Promise<Partial<ServerRow>> {
     const registry = registryOf(registries, row.modpackPlatform);
@@ -81,10 +81,10 @@ async function fetchArchive(
   jail: Jail,
   registry: ModRegistry,
   file: RegistryFile,
-  told: Parameters<typeof stageDownload>[4],
+  tracking: Parameters<typeof stageDownload>[4],
 ): Promise<void> {
   await using staging = await jail.stage();
-  await stageDownload(registry, staging, ARCHIVE, file, told);
+  await stageDownload(registry, staging, ARCHIVE, file, tracking);
   await staging.mergeInto('');
 }
 

@@ -45,7 +45,7 @@ export async function resolveMods({ server, wishes, kept, registry, signal }: Re
   for (let request = requests.shift(); request; request = requests.shift()) {
     if (resolved.has(keyOf(request))) continue;
     if (resolved.size >= MAX_MODS) throw tooMany(server.id);
-    const row = kept.find((each) => keyOf(each) === keyOf(request)) ?? (await lookUp(request));
+    const row = kept.find((each) => keyOf(each) === keyOf(request)) ?? (await resolve(request));
     // A dependency may have become a wish, or a wish a dependency.
     const { wished, versionSpec } = request;
     resolved.set(keyOf(row), { ...row, wished, versionSpec: wished ? versionSpec : '' });
@@ -56,7 +56,7 @@ export async function resolveMods({ server, wishes, kept, registry, signal }: Re
   requireOwnFiles(rows);
   return rows;
 
-  async function lookUp(request: Request): Promise<ServerModRow> {
+  async function resolve(request: Request): Promise<ServerModRow> {
     try {
       return rowOf(request, await choose(request));
     } catch (error) {

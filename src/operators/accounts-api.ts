@@ -211,8 +211,8 @@ export const accountOperations = (needs: Needs): readonly Operation[] => [
   setAccountLimits(needs),
 ];
 
-function inherited(asked: number | undefined, now: number | null): number | null {
-  return asked === undefined ? now : asked === INHERITED ? null : asked;
+function inherited(requested: number | undefined, now: number | null): number | null {
+  return requested === undefined ? now : requested === INHERITED ? null : requested;
 }
 
 async function posted(tx: Tx, posting: Posting): Promise<boolean> {

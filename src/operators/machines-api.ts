@@ -101,11 +101,14 @@ const listMachines = ({ machines }: Needs) =>
       })
       .meta({ id: 'ListMachinesResponse' }),
     async run({ query: { stuckForSeconds, counts, ...query } }) {
-      const asked = {
+      const queryFields = {
         ...query,
         stuckForMs: stuckForSeconds === undefined ? undefined : stuckForSeconds * 1_000,
       };
-      const [page, counted] = await Promise.all([machines.list(asked), counts ? machines.count(asked) : []]);
+      const [page, counted] = await Promise.all([
+        machines.list(queryFields),
+        counts ? machines.count(queryFields) : [],
+      ]);
       return { ...page, counts: counted };
     },
   });

@@ -107,20 +107,20 @@ const createSchedule = (needs: Needs) =>
       if (body.kind !== 'command' && body.command !== '') {
         throw invalidFields([{ field: 'command', description: 'is for kind `command` only' }]);
       }
-      const asked = {
+      const given = {
         kind: body.kind,
         command: body.kind === 'command' ? withoutSlash(body.command) : '',
         cronExpr: body.cronExpr.trim(),
         ...authorOf(principal),
       };
       const action = body.scheduleId === '' ? 'schedule.create' : 'schedule.change';
-      const detail = `${asked.kind} at ${asked.cronExpr}`;
+      const detail = `${given.kind} at ${given.cronExpr}`;
       const record = recordOnServer(principal, server, { action, detail, at });
       const row = await store.write(async (tx) => {
         await record(tx);
         if (body.scheduleId !== '') {
           const before = (await getSchedule(tx, server.id, body.scheduleId)) ?? scheduleNotFound(body.scheduleId);
-          const changed = { ...before, ...asked, nextRunAt: before.enabled ? nextRunAt : null };
+          const changed = { ...before, ...given, nextRunAt: before.enabled ? nextRunAt : null };
           await changeSchedule(tx, changed);
           return changed;
         }
@@ -128,7 +128,7 @@ const createSchedule = (needs: Needs) =>
           const sentence = `A server may have ${MAX_SCHEDULES} schedules.`;
           throw quotaExceeded('MAX_SCHEDULES', `server:${server.id}`, sentence, { limit: String(MAX_SCHEDULES) });
         }
-        const made = { ...newSchedule(server.id, at), ...asked, nextRunAt };
+        const made = { ...newSchedule(server.id, at), ...given, nextRunAt };
         await insertSchedule(tx, made);
         return made;
       });

@@ -34,9 +34,9 @@ import { mountGeneralSettings } from './pages/settings/general.ts';
 import { mountVersionSettings } from './pages/settings/version.ts';
 import { serverPageOperations } from './pages/streams.ts';
 import type { Servers } from './servers.ts';
-import { type StandingOptions, createStanding } from './standing.ts';
+import { type ServerBlocksOptions, createServerBlocks } from './server-blocks.ts';
 
-export interface ServerFeatureOptions extends StandingOptions {
+export interface ServerFeatureOptions extends ServerBlocksOptions {
   servers: Servers;
   people: People;
   cores: CoreRules;
@@ -63,7 +63,7 @@ export function serverFeature(options: ServerFeatureOptions): { creation: Creati
   const { store, clock } = people;
   const { dataDir, region, nodeLabel } = settings;
   const config = { region, nodeLabel };
-  const standing = createStanding(options);
+  const blocks = createServerBlocks(options);
   const playersWake = (id: string) => {
     const { mode, maintenanceText } = wakePolicies.of(id);
     return mode !== 'nobody' && maintenanceText === '';
@@ -103,9 +103,9 @@ export function serverFeature(options: ServerFeatureOptions): { creation: Creati
     creation,
     feature: {
       operations,
-      pageOperations: serverPageOperations({ ...needs, standing, accessChanges: people.accessChanges }),
+      pageOperations: serverPageOperations({ ...needs, blocks, accessChanges: people.accessChanges }),
       panel(panel) {
-        mountServerList(panel, { servers, standing, playersWake, addresses, firstRunFile: people.firstRunFile });
+        mountServerList(panel, { servers, blocks, playersWake, addresses, firstRunFile: people.firstRunFile });
         // Mounted before the servers' pages, because `new` is not a server.
         mountCreate(panel);
         mountOverview(panel, { ...settings, servers, playersWake, addresses });

@@ -100,11 +100,11 @@ const PATIENCE_MS = 3_000;
 export async function acquireLease(store: Store, options: LeaseOptions): Promise<Lease> {
   const { waiting, realTime = monotonicClock } = options;
   const self = options.self ?? (await thisProcess());
-  const look = createLook(store, self, options);
+  const check = createCheck(store, self, options);
   for (;;) {
     waiting?.signal.throwIfAborted();
     const at = realTime.now();
-    const seen = await look().catch((error: unknown) => {
+    const seen = await check().catch((error: unknown) => {
       if (!waiting || !isAway(error)) throw error;
       waiting.onHeld(undefined);
       return 'changed' as const;
@@ -121,7 +121,7 @@ export function leaseHolder(store: Store): Promise<ProcessIdentity | undefined> 
 }
 
 /** Looks once and takes the lease if that is allowed; else reports whether it was renewed since the last look. */
-function createLook(store: Store, self: ProcessIdentity, options: LeaseOptions) {
+function createCheck(store: Store, self: ProcessIdentity, options: LeaseOptions) {
   const { clock, log, waiting, beforeTaking = async () => {}, realTime = monotonicClock } = options;
   const span = waiting && store.dialect === 'postgres' ? SHORT : LONG;
   const token = span === SHORT ? `${randomBase62(16)}.${span.heldMs}` : randomBase62(16);

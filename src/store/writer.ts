@@ -109,15 +109,15 @@ export class Writer {
     // One that is alone is undone with the whole transaction.
     const isAlone = waiting.length === 1;
     let session: DatabaseSession | undefined;
-    const attempted: { job: Job; tell: () => void }[] = [];
+    const attempted: { job: Job; notify: () => void }[] = [];
     try {
       session = await this.#open();
       const transaction = await session.begin(isAlone ? undefined : SAVEPOINT);
       await this.#fence(lend(session).tx);
       for (let job = waiting.shift(); job; job = waiting.shift()) {
-        const entry = { job, tell: () => {} };
+        const entry = { job, notify: () => {} };
         attempted.push(entry);
-        entry.tell = isAlone
+        entry.notify = isAlone
           ? await attemptAlone(session, job)
           : await attemptBeside(session, job, waiting.length === 0);
       }
@@ -137,7 +137,7 @@ export class Writer {
     } finally {
       await session?.release().catch(() => {});
     }
-    for (const { tell } of attempted) tell();
+    for (const { notify } of attempted) notify();
   }
 
   /** Resolves if the transaction was committed although its COMMIT failed; rejects with that error if it was not. */
@@ -179,9 +179,9 @@ async function attemptAlone(session: DatabaseSession, job: Job): Promise<() => v
 async function attemptBeside(session: DatabaseSession, job: Job, isLast: boolean): Promise<() => void> {
   const { tx, end } = lend(session);
   try {
-    const tell = await job.attempt(tx);
+    const notify = await job.attempt(tx);
     if (!isLast) await session.script(`RELEASE SAVEPOINT ${SAVEPOINT}; SAVEPOINT ${SAVEPOINT}`);
-    return tell;
+    return notify;
   } catch (error) {
     // A full disk makes SQLite roll everything back by itself, and a lost connection does so too.
     await session.query(`ROLLBACK TO SAVEPOINT ${SAVEPOINT}`).catch(() => Promise.reject(error));

@@ -419,11 +419,11 @@ test('the less a server may still write, the sooner it is looked at: 60 MB at 6 
 test('nothing is set aside that the machine has no room for; one look holds for what is granted soon after', async (t) => {
   const quota = fakeDisk(1_000);
   let [free, looks] = [100, 0];
-  const look = async () => {
+  const probe = async () => {
     looks += 1;
     return { device: 1, freeBytes: free };
   };
-  const disk = withinFree(quota, createFreeDisk({ clock: fakeClock(), leastFreeBytes: 0, look }), '/servers');
+  const disk = withinFree(quota, createFreeDisk({ clock: fakeClock(), leastFreeBytes: 0, probe }), '/servers');
   const full = { code: 'RESOURCE_EXHAUSTED' as const, reason: 'DISK_FULL' };
   const refused = async (work: Promise<unknown>, { code, reason } = full) =>
     t.like(await t.throwsAsync(work, { instanceOf: StatusError }), { code, reason });
@@ -442,7 +442,7 @@ test('nothing is set aside that the machine has no room for; one look holds for 
 test('a disk that fills up is seen although the clock was set back', async (t) => {
   const clock = fakeClock();
   const disk = { device: 1, freeBytes: 1_000 };
-  const free = createFreeDisk({ clock, leastFreeBytes: 0, look: async () => ({ ...disk }) });
+  const free = createFreeDisk({ clock, leastFreeBytes: 0, probe: async () => ({ ...disk }) });
   (await free.hold('/servers', 100)).release();
   await clock.set(clock.now() - 3_600_000);
   disk.freeBytes = 10;
@@ -462,7 +462,7 @@ test('whatever is written at the same time, however slowly, never takes what is 
   const free = createFreeDisk({
     clock,
     leastFreeBytes: least,
-    async look(path) {
+    async probe(path) {
       const freeBytes = left.get(deviceOf(path))!;
       // Others get on with theirs meanwhile.
       for (let n = 0; n < dice() * 20; n++) await turn();

@@ -12,7 +12,7 @@ const DIAGNOSIS = 'src/game/diagnosis';
 const SOURCES = [
   ...readdirSync(join(ROOT, DIAGNOSIS)).map((name) => `${DIAGNOSIS}/${name}`),
   'machines/server-reasons.ts',
-  'src/servers/standing.ts',
+  'src/servers/server-blocks.ts',
   'src/servers/lost-start.ts',
   'src/servers/failures/effect-failure.ts',
   'src/engines/engine.ts',

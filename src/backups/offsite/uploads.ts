@@ -204,17 +204,17 @@ interface LatenessOptions {
  * is over.
  */
 export function watchLateness({ store, clock, log }: LatenessOptions): () => void {
-  let toldAt: number | undefined;
+  let reportedAt: number | undefined;
   async function checkLate(): Promise<void> {
     const { count, since } = await countUploads(store);
     const now = clock.now();
     if (since === null || now - since < LATE_MS) {
-      if (toldAt !== undefined) log.info({ waiting: count }, 'backups are brought off site again');
-      toldAt = undefined;
+      if (reportedAt !== undefined) log.info({ waiting: count }, 'backups are brought off site again');
+      reportedAt = undefined;
       return;
     }
-    if (toldAt !== undefined && now - toldAt < DAY_MS) return;
-    toldAt = now;
+    if (reportedAt !== undefined && now - reportedAt < DAY_MS) return;
+    reportedAt = now;
     const hours = Math.floor((now - since) / HOUR_MS);
     log.error({ waiting: count, hours }, 'backups wait to be brought off site, and gather in the folder');
   }

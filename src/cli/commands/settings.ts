@@ -118,7 +118,7 @@ async function change(context: Context, id: string, given: Given): Promise<void>
   }
 }
 
-async function tell(context: Context, id: string): Promise<void> {
+async function printAll(context: Context, id: string): Promise<void> {
   const reply = await settingsOf(context, id);
   if (context.json) return context.document(reply);
   for (const line of shown(reply)) context.terminal.out.line(line);
@@ -138,7 +138,7 @@ Examples: ${DORMOUSE} settings set castle difficulty=hard pvp=false
       name: 'settings show',
       summary: 'Show the settings.',
       args: ['id'],
-      run: (context, [id = '']) => tell(context, id),
+      run: (context, [id = '']) => printAll(context, id),
     }),
     command({
       name: 'settings set',
@@ -156,7 +156,7 @@ Examples: ${DORMOUSE} settings set castle difficulty=hard pvp=false
           const body = { properties: { ...before.properties, ...set } };
           await done(context.api.POST('/v1/servers/{id}:setProperties', { ...on(id), body }));
         }
-        await tell(context, id);
+        await printAll(context, id);
       },
     }),
     command({
@@ -172,7 +172,7 @@ Examples: ${DORMOUSE} settings set castle difficulty=hard pvp=false
         }
         const kept = Object.fromEntries(Object.entries(before).filter(([name]) => !names.includes(name)));
         await done(context.api.POST('/v1/servers/{id}:setProperties', { ...on(id), body: { properties: kept } }));
-        await tell(context, id);
+        await printAll(context, id);
       },
     }),
     call({

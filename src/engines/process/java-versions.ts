@@ -28,7 +28,7 @@ export function createJavaVersions(options: MojangVersionsOptions): JavaOfVersio
   }
 
   return async function javaOf(version, signal) {
-    const asked = known.get(version, clock.now(), () => ask(version));
-    return (await abortable(asked, signal)).major;
+    const found = known.get(version, clock.now(), () => ask(version));
+    return (await abortable(found, signal)).major;
   };
 }

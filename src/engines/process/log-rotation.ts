@@ -42,7 +42,7 @@ export class LogRotation {
     const pause = async () => {
       send(-pid, 'SIGSTOP');
       const game = await gameProcessOf(pid);
-      for (let look = 0; look < 100 && !processTable.isStopped(game); look += 1) await sleep(1);
+      for (let attempt = 0; attempt < 100 && !processTable.isStopped(game); attempt += 1) await sleep(1);
       return processTable.isStopped(game);
     };
     try {

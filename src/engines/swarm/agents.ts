@@ -155,10 +155,10 @@ export function swarmAgents(options: AgentsOptions): Agents {
     nodes: async () => [...(await addresses()).keys()],
 
     async answering() {
-      const asked = [...(await addresses())].map(async ([id, address]) =>
+      const requests = [...(await addresses())].map(async ([id, address]) =>
         (await doesAnswer(engineAt(address))) ? [id] : [],
       );
-      return (await Promise.all(asked)).flat();
+      return (await Promise.all(requests)).flat();
     },
   };
 }

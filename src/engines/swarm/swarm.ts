@@ -120,8 +120,8 @@ export async function createSwarmEngine(options: SwarmEngineOptions): Promise<En
     const { NodeID: node, Status: status } = task;
     if (id === undefined || node === undefined || !isOver(task) || !status.ContainerStatus?.ExitCode) return undefined;
     return await endings.get(task.ID, 0, async () => {
-      const asked = agents.on(node).then((engine) => within(EXIT_MS, engine.getContainer(id).inspect()));
-      const info = await asked.catch(() => undefined);
+      const inspected = agents.on(node).then((engine) => within(EXIT_MS, engine.getContainer(id).inspect()));
+      const info = await inspected.catch(() => undefined);
       return info?.State.Running ? undefined : info;
     });
   }
@@ -277,7 +277,7 @@ export async function createSwarmEngine(options: SwarmEngineOptions): Promise<En
           log,
           toEvent,
           reached: (nodeId) => void isolateAll(nodeId),
-          heard({ action, containerId }) {
+          observe({ action, containerId }) {
             if (action === 'oom') oomSeen.add(containerId);
             if (action === 'destroy') oomSeen.delete(containerId);
           },

@@ -25,7 +25,7 @@ export interface SwarmWatch {
   /** Called with a node whose agent reports its games from now on. */
   reached: (nodeId: string) => void;
   /** Told each event of a server as it comes. */
-  heard: (event: ContainerEvent) => void;
+  observe: (event: ContainerEvent) => void;
 }
 
 /**
@@ -51,7 +51,7 @@ export function watchSwarm(parts: SwarmWatch, listener: (event: EngineEvent) => 
   }
 
   async function onEvent(event: ContainerEvent): Promise<void> {
-    parts.heard(event);
+    parts.observe(event);
     const translated = await parts.toEvent(event).catch((err: unknown) => {
       log.debug({ err }, 'what an event means could not be found out');
       return { type: 'resync' } as const;

@@ -196,8 +196,8 @@ async function limits({ call, params: { accountId = '' } }: PanelRequest, form: 
     const typed = (form.get(name) ?? '').trim();
     return typed === '' ? INHERITED : Number(typed);
   };
-  const asked = { maxRamMb: limit('maxRamMb'), maxServers: limit('maxServers'), reason: form.get('reason') ?? '' };
-  await call('SetAccountLimits', { accountId }, asked);
+  const changes = { maxRamMb: limit('maxRamMb'), maxServers: limit('maxServers'), reason: form.get('reason') ?? '' };
+  await call('SetAccountLimits', { accountId }, changes);
   return 'limited';
 }
 

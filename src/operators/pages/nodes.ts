@@ -16,25 +16,25 @@ const PATH = '/operator/nodes';
 
 /** The machines that servers run on: free capacity, drains, and nodes that are off. */
 export function mountNodes(panel: Panel): void {
-  const asked = (form: URLSearchParams) => ({ node: form.get('node') ?? '', reason: form.get('reason') ?? '' });
+  const fieldsOf = (form: URLSearchParams) => ({ node: form.get('node') ?? '', reason: form.get('reason') ?? '' });
   mountOperatorPage(panel, {
     path: PATH,
     show: nodesPage,
     forms: {
       async drain({ call }, form) {
-        await call('DrainNode', {}, asked(form));
+        await call('DrainNode', {}, fieldsOf(form));
         return 'drained';
       },
       async resume({ call }, form) {
-        await call('ResumeNode', {}, asked(form));
+        await call('ResumeNode', {}, fieldsOf(form));
         return 'resumed';
       },
       async fence({ call }, form) {
-        await call('FenceNode', {}, asked(form));
+        await call('FenceNode', {}, fieldsOf(form));
         return 'fenced';
       },
       async region({ call }, form) {
-        await call('SetNodeRegion', {}, { ...asked(form), region: form.get('region') ?? '' });
+        await call('SetNodeRegion', {}, { ...fieldsOf(form), region: form.get('region') ?? '' });
         return 'moved';
       },
     },

@@ -54,11 +54,11 @@ const USER_AGENT_CHARS = 256;
 /** Stores a new grant and reports it on `feed`. */
 export async function startGrant(
   { store, clock, secret, feed }: Parts,
-  { clientId, scope: asked, ip, userAgent }: GrantRequest,
+  { clientId, scope: requested, ip, userAgent }: GrantRequest,
 ): Promise<StartedGrant | { error: StartError }> {
   const client = clientId === null ? null : await findClient(store, clientId);
   if (client === undefined) return { error: 'invalid_client' };
-  const scope = client === null ? FULL_SCOPES.join(' ') : scopeOf(client, asked);
+  const scope = client === null ? FULL_SCOPES.join(' ') : scopeOf(client, requested);
   if (scope === undefined) return { error: 'invalid_scope' };
   const createdAt = clock.now();
   const id = `grt_${randomBase62(16)}`;

@@ -60,7 +60,7 @@ export async function verifyEmail(people: People, token: string, visitor: Visito
   const { store, clock, loginLimits } = people;
   const attempt = loginLimits.address.take(addressKey(visitor.address));
   if (!TOKEN.test(token)) throw invalidLink();
-  const tell = await store.write(async (tx) => {
+  const notify = await store.write(async (tx) => {
     const now = clock.now();
     const row = await getEmailToken(tx, hashToken(token));
     const user = row && (await getUser(tx, row.userId));
@@ -74,7 +74,7 @@ export async function verifyEmail(people: People, token: string, visitor: Visito
     return undefined;
   });
   attempt.forgive();
-  tell?.();
+  notify?.();
 }
 
 function invalidLink(): StatusError {

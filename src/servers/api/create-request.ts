@@ -65,16 +65,16 @@ export interface RequestDefaults extends RamLimits {
 }
 
 /** Returns the request with defaults filled in. Throws INVALID_FIELD with every invalid field, or MAX_RAM. */
-export function complete(asked: CompleteRequest, defaults: RequestDefaults): CompleteRequest {
+export function complete(given: CompleteRequest, defaults: RequestDefaults): CompleteRequest {
   const { config, sandboxVersions } = defaults;
   const regions = defaults.drain.regions();
-  const type = asked.type || (asked.modpackPlatform === '' ? SANDBOX : '');
+  const type = given.type || (given.modpackPlatform === '' ? SANDBOX : '');
   const request: CompleteRequest = {
-    ...asked,
+    ...given,
     type,
-    version: asked.version || (type === SANDBOX ? (sandboxVersions[0] ?? '') : ''),
-    plan: asked.plan || 'metered',
-    region: asked.region || (regions.includes(config.region) ? config.region : (regions[0] ?? config.region)),
+    version: given.version || (type === SANDBOX ? (sandboxVersions[0] ?? '') : ''),
+    plan: given.plan || 'metered',
+    region: given.region || (regions.includes(config.region) ? config.region : (regions[0] ?? config.region)),
   };
   const violations = [
     ...checkNames(request),

@@ -5,7 +5,7 @@ import { type Role, isAtLeast } from '../../http/roles.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import type { ServerRow } from '../rows.ts';
 import type { ServerNow } from '../server-now.ts';
-import { type Standing, type StandingOptions, createStanding } from '../standing.ts';
+import { type ServerBlocks, type ServerBlocksOptions, createServerBlocks } from '../server-blocks.ts';
 import { etaSeconds } from '../start-time.ts';
 import type { Addresses } from './addresses.ts';
 import type { PortMapping, Server } from './messages.ts';
@@ -22,7 +22,7 @@ export function shownTo(role: Role, view: ReturnType<ServerView>): ReturnType<Se
 }
 
 /** Server data kept by other rooms. */
-export interface ServerViewParts extends StandingOptions {
+export interface ServerViewParts extends ServerBlocksOptions {
   config: { nodeLabel: string };
   clock: Clock;
   addresses: Addresses;
@@ -41,14 +41,14 @@ export interface ServerViewParts extends StandingOptions {
 
 /** Creates the view used by every reply that shows a server. */
 export function createServerView(parts: ServerViewParts): ServerView {
-  const known = { ...parts, standing: createStanding(parts) };
+  const known = { ...parts, blocks: createServerBlocks(parts) };
   return (now) => view(now, known);
 }
 
-function view(now: ServerNow, parts: ServerViewParts & { standing: Standing }): z.input<typeof Server> {
+function view(now: ServerNow, parts: ServerViewParts & { blocks: ServerBlocks }): z.input<typeof Server> {
   const { row, state, context } = now;
   const { installFailure } = context;
-  const startFailure = parts.standing.of(row.id, now) ?? context.startFailure;
+  const startFailure = parts.blocks.of(row.id, now) ?? context.startFailure;
   const publicStatus = parts.publicStatuses.of(row.id);
   const addr = parts.addresses.of(row);
   const node = parts.nodes?.whereIs(row.id);

@@ -41,7 +41,7 @@ async function wasAway(
   before: number,
   signal: AbortSignal,
 ): Promise<boolean> {
-  for (let look = 0; look < ENGINE_LOOKS; look++) {
+  for (let round = 0; round < ENGINE_LOOKS; round++) {
     await sleep(clock, ENGINE_RETRY_MS, signal);
     if (outages() > before || (await engine.list().then(() => false, isAway))) return true;
   }

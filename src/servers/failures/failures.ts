@@ -5,13 +5,13 @@ import type { Insight } from '../../game/diagnosis/diagnosis.ts';
 import type { NewDiagnostic, StoredInsight } from './diagnostic-rows.ts';
 
 /** A failure with all insights, if a log was read. The machine keeps only the failure. */
-type Told = Failure & { insights?: readonly Insight[] };
+type Diagnosed = Failure & { insights?: readonly Insight[] };
 
 /** The fields of a transition's event that may hold a failure. */
 interface FailingEvent {
   type: string;
   how?: Ending;
-  failure?: Told;
+  failure?: Diagnosed;
   /** How long a hanging game has been silent. */
   silentMs?: number | null;
   lastLines?: string;
@@ -52,7 +52,7 @@ function isForced(before: ServerSnapshot, after: ServerSnapshot, event: FailingE
 
 /** Returns the insights of a diagnosis except `unknown`. */
 function insightsIn({ failure, error }: FailingEvent): StoredInsight[] {
-  const { insights = [] } = failure ?? (error as Partial<Told> | undefined) ?? {};
+  const { insights = [] } = failure ?? (error as Partial<Diagnosed> | undefined) ?? {};
   return insights.filter(({ code }) => code !== 'unknown');
 }
 

@@ -55,10 +55,10 @@ async function createPage(request: PanelRequest): Promise<Page> {
     : (templates.find(({ id }) => id === request.query.get('template')) ?? templates[0]);
   const wanted = template?.serverType ?? request.query.get('software') ?? '';
   const core = cores.find(({ type }) => type === wanted) ?? cores[0];
-  const asked = { template, software: core?.type ?? '', versions: core?.versions ?? [] };
-  const mustAgree = await lacksEula(request.call, accountId, asked.software);
+  const choices = { template, software: core?.type ?? '', versions: core?.versions ?? [] };
+  const mustAgree = await lacksEula(request.call, accountId, choices.software);
   const filled = filling(request, 'create');
-  const chosen = new URLSearchParams(template ? { template: template.id } : { software: asked.software });
+  const chosen = new URLSearchParams(template ? { template: template.id } : { software: choices.software });
   const main = html`<div class="card head">
       <p class="kicker"><a href="/servers">Servers</a></p>
       <h1>New server</h1>
@@ -81,7 +81,7 @@ async function createPage(request: PanelRequest): Promise<Page> {
             name: softwareName(type),
             about: aboutSoftware(type),
             href: pathOf({ software: type }),
-            here: !template && type === asked.software,
+            here: !template && type === choices.software,
           })),
           'Software',
         )}
@@ -93,15 +93,15 @@ async function createPage(request: PanelRequest): Promise<Page> {
       </details>
     </section>
     <section class="card" id="make">
-      <h2>${template?.name ?? softwareName(asked.software)}</h2>
-      <p>${template?.description ?? aboutSoftware(asked.software)}</p>
+      <h2>${template?.name ?? softwareName(choices.software)}</h2>
+      <p>${template?.description ?? aboutSoftware(choices.software)}</p>
       ${panelForm(
         { ...request, query: chosen },
         'create',
         html`${lineField(filled, { name: 'name', label: 'Name', maxlength: 64, hint: 'Shown to players. We also use it for the address.' })}
-          ${versionField(filled, asked)}
-          ${ramField(filled, asked, { mostMb, perGbHourMicros: Number(prices.perGbHourMicros) })}
-          ${!template && MOD_LOADERS.includes(asked.software) && packFields(filled)} ${mustAgree && eulaTick(filled)}
+          ${versionField(filled, choices)}
+          ${ramField(filled, choices, { mostMb, perGbHourMicros: Number(prices.perGbHourMicros) })}
+          ${!template && MOD_LOADERS.includes(choices.software) && packFields(filled)} ${mustAgree && eulaTick(filled)}
           <p class="actions"><button type="submit">Create server</button></p>
           <p class="hint">Free until someone joins or you start it.</p>`,
       )}

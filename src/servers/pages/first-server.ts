@@ -9,7 +9,7 @@ import { ramText } from '../../web/panel/words.ts';
 import type { Form } from '../../web/serve.ts';
 import type { Addresses } from '../api/addresses.ts';
 import { addressNotes } from './address.ts';
-import { type Outlook, UNREADY, wakeText, whyText } from './why.ts';
+import { type WakeFacts, UNREADY, wakeText, whyText } from './why.ts';
 
 type Summary = ReplyOf<'ListMyServers'>['my'][number];
 type Transitions = ReplyOf<'InspectMachine'>['transitions'];
@@ -36,7 +36,7 @@ interface Tour {
 interface TourFacts {
   /** Number of shared servers the reader can reach. */
   shared: number;
-  outlookOf: (server: Summary) => Outlook;
+  wakeFactsOf: (server: Summary) => WakeFacts;
   addresses: Addresses;
 }
 
@@ -47,7 +47,7 @@ const NOTHING = html``;
  * form that creates one.
  */
 export async function firstSteps(request: PanelRequest, my: readonly Summary[], facts: TourFacts): Promise<Tour> {
-  const { shared, outlookOf, addresses } = facts;
+  const { shared, wakeFactsOf, addresses } = facts;
   const [server] = my;
   if (!server) {
     const isWelcome = shared === 0 || !request.tourOver;
@@ -58,7 +58,7 @@ export async function firstSteps(request: PanelRequest, my: readonly Summary[], 
   const isOver = await hasBeenJoined(request, server, transitions);
   return {
     shown: html`<div data-live="tour">
-      ${!isOver && toFirstJoin(request, server, { transitions, outlook: outlookOf(server), atHome: addresses.atHome(server.id) })}
+      ${!isOver && toFirstJoin(request, server, { transitions, wakeFacts: wakeFactsOf(server), atHome: addresses.atHome(server.id) })}
     </div>`,
     isOver,
   };
@@ -87,12 +87,12 @@ async function toFirstServer(request: PanelRequest, canDismiss: boolean): Promis
 
 interface JoinFacts {
   transitions: Transitions;
-  outlook: Outlook;
+  wakeFacts: WakeFacts;
   /** The server's address for other machines of the home network. */
   atHome: string | undefined;
 }
 
-function toFirstJoin(request: PanelRequest, server: Summary, { transitions, outlook, atHome }: JoinFacts): Html {
+function toFirstJoin(request: PanelRequest, server: Summary, { transitions, wakeFacts, atHome }: JoinFacts): Html {
   const { address, state } = server;
   const wasWoken = transitions.some(({ to }) => to === 'starting');
   const steps = html`<ol class="steps">
@@ -110,16 +110,16 @@ function toFirstJoin(request: PanelRequest, server: Summary, { transitions, outl
     </li>
     <li>
       <h3>Join</h3>
-      <p>${joinText(server, outlook)}</p>
+      <p>${joinText(server, wakeFacts)}</p>
     </li>
   </ol>`;
   return html`<section class="card">
-    <h2>${headline(server, outlook, wasWoken)}</h2>
+    <h2>${headline(server, wakeFacts, wasWoken)}</h2>
     ${steps} ${dismissForm(request)}
   </section>`;
 }
 
-function headline({ state }: Summary, { why, playersWake, obstacle }: Outlook, wasWoken: boolean): string {
+function headline({ state }: Summary, { why, playersWake, obstacle }: WakeFacts, wasWoken: boolean): string {
   const isBarred = obstacle !== undefined && !obstacle.startWakes && !obstacle.onlyWaits;
   if (why !== undefined || isBarred || UNREADY[state] !== undefined)
     return 'Your server is ready, but players can’t join now';
@@ -128,12 +128,12 @@ function headline({ state }: Summary, { why, playersWake, obstacle }: Outlook, w
 }
 
 /** Returns the effect of joining, in the words of the server's card. */
-function joinText({ state }: Summary, outlook: Outlook): Html | string {
-  if (outlook.why !== undefined) return whyText(outlook.why);
+function joinText({ state }: Summary, wakeFacts: WakeFacts): Html | string {
+  if (wakeFacts.why !== undefined) return whyText(wakeFacts.why);
   if (state === 'running') return 'No one has joined yet. It goes back to sleep when everyone has left.';
   if (state === 'starting') return WAITING;
-  if (outlook.obstacle !== undefined) return outlook.obstacle.text;
-  return UNREADY[state] ?? html`${wakeText(outlook)}. ${outlook.playersWake ? WAITING : SLEEPING_AGAIN}`;
+  if (wakeFacts.obstacle !== undefined) return wakeFacts.obstacle.text;
+  return UNREADY[state] ?? html`${wakeText(wakeFacts)}. ${wakeFacts.playersWake ? WAITING : SLEEPING_AGAIN}`;
 }
 
 const WAITING = 'You wait in the game until it is ready. It goes back to sleep when everyone has left.';

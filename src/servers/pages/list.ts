@@ -16,11 +16,11 @@ import { plainName } from '../../web/text.ts';
 import type { FirstRunFile } from '../../people/first-run.ts';
 import type { Addresses } from '../api/addresses.ts';
 import type { Servers } from '../servers.ts';
-import type { Standing } from '../standing.ts';
+import type { ServerBlocks } from '../server-blocks.ts';
 import { COMMANDS } from './commands.ts';
 import { createFirst, firstSteps } from './first-server.ts';
 import { obstaclesTo } from './obstacles.ts';
-import { type Outlook, UNREADY, wakeText, whyText } from './why.ts';
+import { type WakeFacts, UNREADY, wakeText, whyText } from './why.ts';
 
 const CARDS = 24;
 
@@ -29,7 +29,7 @@ type Summary = ReplyOf<'ListMyServers'>['my'][number];
 /** Obstacles to servers that the API's list does not include. */
 export interface ListOptions {
   servers: Servers;
-  standing: Standing;
+  blocks: ServerBlocks;
   /** Whether any player may wake it by joining. */
   playersWake: (serverId: string) => boolean;
   addresses: Addresses;
@@ -76,8 +76,8 @@ async function listPage(request: PanelRequest, options: ListOptions): Promise<Pa
   const servers = [...my, ...shared];
   const { shown, pager } = partOf(request, servers, { key: 'from', most: CARDS, of: 'servers' });
   // The guide to a first join needs the first server, whichever page is shown.
-  const outlookOf = await outlooks([...new Set([...my.slice(0, 1), ...shown])], options);
-  const tour = await firstSteps(request, my, { shared: shared.length, outlookOf, addresses: options.addresses });
+  const wakeFactsOf = await wakeFacts([...new Set([...my.slice(0, 1), ...shown])], options);
+  const tour = await firstSteps(request, my, { shared: shared.length, wakeFactsOf, addresses: options.addresses });
   const main = html`<div class="card head">
       <div class="heading">
         <h1>Servers</h1>
@@ -89,7 +89,7 @@ async function listPage(request: PanelRequest, options: ListOptions): Promise<Pa
       ${
         servers.length > 0 &&
         html`<ul class="cards">
-          ${shown.map((server) => serverCard(request, server, { micros: costs.get(server.id) ?? 0, ...outlookOf(server) }))}
+          ${shown.map((server) => serverCard(request, server, { micros: costs.get(server.id) ?? 0, ...wakeFactsOf(server) }))}
         </ul>`
       }
       ${pager}
@@ -98,10 +98,10 @@ async function listPage(request: PanelRequest, options: ListOptions): Promise<Pa
 }
 
 /** Returns the obstacles to the next join of each server. */
-async function outlooks(shown: readonly Summary[], options: ListOptions): Promise<(server: Summary) => Outlook> {
-  const { servers, standing, playersWake } = options;
+async function wakeFacts(shown: readonly Summary[], options: ListOptions): Promise<(server: Summary) => WakeFacts> {
+  const { servers, blocks, playersWake } = options;
   const live = new Map(servers.live().map((now) => [now.row.id, now]));
-  const whyOf = ({ id }: Summary) => standing.of(id, live.get(id));
+  const whyOf = ({ id }: Summary) => blocks.of(id, live.get(id));
   const sleepers = shown.filter((server) => server.state === 'hibernated' && whyOf(server) === undefined);
   const obstacles = await obstaclesTo(
     sleepers.map(({ id, role }) => ({ id, role: role as Role })),
@@ -113,13 +113,13 @@ async function outlooks(shown: readonly Summary[], options: ListOptions): Promis
   };
 }
 
-interface CardFacts extends Outlook {
+interface CardFacts extends WakeFacts {
   /** Cost this month. */
   micros: number;
 }
 
-function serverCard(request: PanelRequest, server: Summary, { micros, ...outlook }: CardFacts): Html {
-  const { why } = outlook;
+function serverCard(request: PanelRequest, server: Summary, { micros, ...wakeFacts }: CardFacts): Html {
+  const { why } = wakeFacts;
   const { id, address, state, type, version, playersOnline, role, ramMb = 0 } = server;
   const name = plainName(server.name ?? '') || id;
   return html`<li class="card server" id="server-${id}">
@@ -134,7 +134,7 @@ function serverCard(request: PanelRequest, server: Summary, { micros, ...outlook
     <p class="soft">
       ${
         why === undefined
-          ? html`${playersOnline !== undefined && html`<strong>${playersText(playersOnline)}</strong> · `}${awakeText(request, server, outlook)}`
+          ? html`${playersOnline !== undefined && html`<strong>${playersText(playersOnline)}</strong> · `}${awakeText(request, server, wakeFacts)}`
           : whyText(why)
       }
     </p>
@@ -153,8 +153,8 @@ function serverCard(request: PanelRequest, server: Summary, { micros, ...outlook
   </li>`;
 }
 
-function awakeText(request: PanelRequest, { state, awakeSince, cause }: Summary, outlook: Outlook): Html {
-  if (state === 'hibernated') return html`${wakeText(outlook)}`;
+function awakeText(request: PanelRequest, { state, awakeSince, cause }: Summary, wakeFacts: WakeFacts): Html {
+  if (state === 'hibernated') return html`${wakeText(wakeFacts)}`;
   if (awakeSince === undefined || cause === undefined) return html`${UNREADY[state] ?? 'No cost now'}`;
   const since = sinceTime(Date.parse(awakeSince), request.now);
   return html`${state === 'running' ? 'awake' : 'woken'} for ${since}${wokenWords(cause, request.principal)}`;

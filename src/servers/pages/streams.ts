@@ -14,7 +14,7 @@ import { ServerParams } from '../api/messages.ts';
 import type { ServerOperation } from '../api/operation.ts';
 import type { ServerNow } from '../server-now.ts';
 import type { Servers } from '../servers.ts';
-import type { Standing } from '../standing.ts';
+import type { ServerBlocks } from '../server-blocks.ts';
 
 /** Dependencies of these operations. */
 interface Needs {
@@ -22,14 +22,14 @@ interface Needs {
   clock: Clock;
   serverOperation: ServerOperation;
   servers: Servers;
-  standing: Standing;
+  blocks: ServerBlocks;
   store: Store;
 }
 
 /** Icons change at most once per run of a game. */
 const ICON_SECONDS = 300;
 
-const streamMyServers = ({ servers, standing, store, clock, accessChanges }: Needs) =>
+const streamMyServers = ({ servers, blocks, store, clock, accessChanges }: Needs) =>
   operation({
     answers: 'events',
     id: 'StreamMyServers',
@@ -69,7 +69,7 @@ const streamMyServers = ({ servers, standing, store, clock, accessChanges }: Nee
             seen.set(id, shown);
             changed();
           });
-          const ignoreStanding = standing.follow((id) => {
+          const ignoreStanding = blocks.follow((id) => {
             servers.get(id).then(
               (now) => {
                 if (now?.row.accountId === principal.accountId || shared.has(id)) changed();

@@ -25,7 +25,7 @@ const PHASES: Readonly<Record<string, string>> = {
   ready: 'Ready.',
 };
 
-interface Ways {
+interface Facts {
   /** Default for servers without an idle time of their own. */
   idleTimeoutMinutes: number;
   /** Whether any player may wake it by joining. */
@@ -37,9 +37,9 @@ interface Ways {
 }
 
 /** A server's activity, its next step, and the commands available now. */
-export function whatNow(request: ServerRequest, machine: Machine, ways: Ways): Html {
+export function whatNow(request: ServerRequest, machine: Machine, facts: Facts): Html {
   const { server } = request;
-  const { idleTimeoutMinutes, playersWake, obstacle, latest } = ways;
+  const { idleTimeoutMinutes, playersWake, obstacle, latest } = facts;
   // Anything else waits for that node.
   if (server.startErrorCode === 'node_lost') return startFailure(request, latest);
   if (server.startErrorCode === 'suspended' && isTagged(server.state, 'at-rest')) return startFailure(request, latest);

@@ -3,7 +3,7 @@ import { type Html, html } from '../../web/html.ts';
 import type { Obstacle } from './obstacles.ts';
 
 /** The obstacles to a server's next join, worded for its pages. */
-export interface Outlook {
+export interface WakeFacts {
   /** Why the server cannot proceed; undefined if only its own state matters. */
   why: Failure | undefined;
   /** Whether any player may wake it by joining. */
@@ -27,7 +27,7 @@ export function whyText({ code, summary }: Failure): Html {
 }
 
 /** Returns what wakes a sleeping server, or why it cannot wake. */
-export function wakeText({ playersWake, obstacle }: Outlook): Html | string {
+export function wakeText({ playersWake, obstacle }: WakeFacts): Html | string {
   if (obstacle !== undefined) return obstacle.text;
   return playersWake ? 'Joining wakes it' : 'Only Start wakes it';
 }

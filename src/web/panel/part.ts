@@ -19,9 +19,9 @@ export function partOf<Entry>(
 ): { shown: readonly Entry[]; pager: Html | false } {
   const total = entries.length;
   const last = Math.max(0, Math.ceil(total / most) - 1) * most;
-  const asked = Math.max(0, Math.floor(Number(request.query.get(key)) || 0));
+  const first = Math.max(0, Math.floor(Number(request.query.get(key)) || 0));
   // The entries of the requested part may be gone.
-  const from = Math.min(asked - (asked % most), last);
+  const from = Math.min(first - (first % most), last);
   const shown = entries.slice(from, from + most);
   const link = (to: number, label: string) => {
     const query = new URLSearchParams(request.query);

@@ -30,9 +30,9 @@ const STANDINGS: Readonly<Record<string, { tone: string; words: string; isSaidOf
 
 /** Shows a server's state. `code`: the obstacle (`startErrorCode`); '' if absent. */
 export function stateTag(state: string, code = ''): Html {
-  const standing = STANDINGS[code];
-  const isSaid = standing !== undefined && standing.isSaidOf?.(state) !== false;
-  const [tone, words] = isSaid ? [standing.tone, standing.words] : [toneOf(state), WORDS[state] ?? stateText(state)];
+  const special = STANDINGS[code];
+  const isSaid = special !== undefined && special.isSaidOf?.(state) !== false;
+  const [tone, words] = isSaid ? [special.tone, special.words] : [toneOf(state), WORDS[state] ?? stateText(state)];
   return html`<span class="tag ${tone}">${words}</span>`;
 }
 

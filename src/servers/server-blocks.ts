@@ -2,14 +2,14 @@ import type { Failure } from '../../machines/server-types.ts';
 import { type ServerNow, waitsForRoom } from './server-now.ts';
 
 /** Obstacles to servers that would otherwise run: an operator, an unresponsive node, or missing room. */
-export interface Standing {
+export interface ServerBlocks {
   /**
    * Returns why a server cannot proceed; undefined if there is no such obstacle. `now`: the server; undefined if it
    * sleeps.
    */
   of(serverId: string, now: Run | undefined): Failure | undefined;
   /**
-   * Reports each server whose standing changed without a change of its own. Returns a function that removes the
+   * Reports each server whose obstacle changed without a change of its own. Returns a function that removes the
    * listener.
    */
   follow(listener: (serverId: string) => void): () => void;
@@ -18,20 +18,20 @@ export interface Standing {
 type Run = Pick<ServerNow, 'state' | 'context'>;
 
 /** A property of servers that reports its changes. */
-export interface Told<Found> {
+export interface Observed<Found> {
   /** Returns the server's value; undefined if it has none. */
   of(serverId: string): Found | undefined;
   /** Reports each server whose value changed. Returns a function that removes the listener. */
   follow(listener: (serverId: string) => void): () => void;
 }
 
-export interface StandingOptions {
-  suspensions: Told<{ reason: string }>;
+export interface ServerBlocksOptions {
+  suspensions: Observed<{ reason: string }>;
   /** Servers whose game is on an unresponsive machine that may still run it. */
-  lostGames?: Told<{ node: string }> | undefined;
+  lostGames?: Observed<{ node: string }> | undefined;
 }
 
-export function createStanding({ suspensions, lostGames }: StandingOptions): Standing {
+export function createServerBlocks({ suspensions, lostGames }: ServerBlocksOptions): ServerBlocks {
   return {
     of(serverId, now) {
       const suspended = suspensions.of(serverId);
