@@ -353,8 +353,8 @@ function refuseMistyped(texts: NodeJS.Dict<string>): void {
   const names = [...Object.values<Setting<unknown>>(settings).map(({ name }) => name), ...SECRETS.map(fileVariable)];
   const unset = names.filter((name) => texts[name] === undefined);
   for (const given of Object.keys(texts).filter((each) => !names.includes(each))) {
-    const meant = meantBy(given, unset);
-    if (meant !== undefined) throw new ConfigError(`${given} is no setting: did you mean ${meant}?`);
+    const similar = meantBy(given, unset);
+    if (similar !== undefined) throw new ConfigError(`${given} is no setting: did you mean ${similar}?`);
   }
 }
 

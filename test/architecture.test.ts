@@ -433,6 +433,17 @@ test('words are those of the trade', (t) => {
   );
 });
 
+test('names say what a thing is for', (t) => {
+  const vague =
+    /\b(?:const|let|function|class|interface) (?:told|teller|meant|needless|crowd|standing|outlook|handout)\b/gi;
+  none(
+    t,
+    SOURCES.filter((file) => !file.startsWith('test/')).flatMap((file) =>
+      [...(TEXTS.get(file) ?? '').matchAll(vague)].map(([found]) => `${file}: ${found}`),
+    ),
+  );
+});
+
 test('comments put the subject first, in common words', (t) => {
   none(
     t,

@@ -139,14 +139,14 @@ export class Mods {
     return this.#changing(server.id, caller, async (signal) => {
       if (!dryRun) this.#options.lock.require(server.id);
       const rows = await listMods(this.#options.store, server.id);
-      const meant = (row: ServerModRow) =>
+      const isSelected = (row: ServerModRow) =>
         projectIds.length === 0 || projectIds.includes(row.projectId) || projectIds.includes(row.slug);
       for (const projectId of projectIds) {
         if (!rows.some((row) => row.projectId === projectId || row.slug === projectId))
           throw notInstalled({ projectId });
       }
       if (rows.length === 0) return [];
-      const kept = rows.filter((row) => !meant(row));
+      const kept = rows.filter((row) => !isSelected(row));
       const wishes = rows.filter(({ wished }) => wished);
       const next = await resolveMods({ server, wishes, kept, registry: this.#registry, signal });
       const changes = changesBetween(rows, next);
