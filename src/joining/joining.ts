@@ -9,7 +9,7 @@ import type { OnClose } from '../kernel/closers.ts';
 import { homeHost } from '../kernel/home-address.ts';
 import type { Log } from '../kernel/log.ts';
 import { isContainer } from '../kernel/process-identity.ts';
-import type { DefaultServer } from '../servers/api/addresses.ts';
+import type { FallbackServer } from '../servers/api/addresses.ts';
 import type { Presence } from '../servers/presence.ts';
 import { listRoutes } from '../servers/rows.ts';
 import type { Servers } from '../servers/servers.ts';
@@ -26,7 +26,7 @@ import { type WakePolicies, openWakePolicies } from './wake-policies.ts';
 /** The addresses at which players find the service. */
 export interface Entrance {
   /** Returns the server for players who name none; undefined without one. */
-  meant: () => DefaultServer | undefined;
+  meant: () => FallbackServer | undefined;
   /**
    * Returns this machine's host name in the home network; undefined if there is no such network or it is closed to
    * players.

@@ -15,7 +15,7 @@ import type { Clock } from '../kernel/clock.ts';
 import type { Log } from '../kernel/log.ts';
 import { StatusError, quotaExceeded } from '../kernel/status.ts';
 import { serverNotFound } from '../people/members/owned-servers.ts';
-import type { DefaultServer } from '../servers/api/addresses.ts';
+import type { FallbackServer } from '../servers/api/addresses.ts';
 import type { RouteRow } from '../servers/rows.ts';
 import { type ServerNow, waitsForRoom } from '../servers/server-now.ts';
 import type { Servers } from '../servers/servers.ts';
@@ -128,7 +128,7 @@ class Routing implements Routes, Wake {
    * only server, by any name; or among several, for players on the machine itself, the one at `localhost` or else the
    * oldest.
    */
-  meant(): DefaultServer | undefined {
+  meant(): FallbackServer | undefined {
     const { publicHost, defaultServer = '' } = this.#options;
     if (this.#names.has(defaultServer)) return { id: defaultServer, byAnyName: true, isAddressed: true };
     if (publicHost !== 'localhost') return undefined;

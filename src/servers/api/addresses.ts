@@ -3,8 +3,8 @@ const DEFAULT_PORT = 25_565;
 /** Host name if the service has no name in the DNS. Only its own machine resolves it. */
 const OWN_MACHINE = 'localhost';
 
-/** The default server: the one players reach without naming a server. */
-export interface DefaultServer {
+/** How players reach the default server, which needs no name. */
+export interface FallbackServer {
   id: string;
   /** Reached by every name that no other server has; otherwise only by the machine's own names, such as `localhost`. */
   byAnyName: boolean;
@@ -17,7 +17,7 @@ export interface AddressOptions {
   /** The port players connect to; a function because the proxy may listen on any free port. */
   playersPort: () => number;
   /** Returns the default server; undefined without one. */
-  meant: () => DefaultServer | undefined;
+  meant: () => FallbackServer | undefined;
   /**
    * Returns this machine's host name in the home network; undefined if there is no such network or it is closed to
    * players.
