@@ -68,7 +68,7 @@ export function serverFeature(options: ServerFeatureOptions): { creation: Creati
     const { mode, maintenanceText } = wakePolicies.of(id);
     return mode !== 'nobody' && maintenanceText === '';
   };
-  const defaults = {
+  const shared = {
     servers,
     clock,
     cores,
@@ -78,8 +78,8 @@ export function serverFeature(options: ServerFeatureOptions): { creation: Creati
     sandboxVersions: sandboxVersions(),
     config,
   };
-  const creation = openCreation(defaults);
-  const needs = { ...defaults, creation, store, serverOperation, serverView };
+  const creation = openCreation(shared);
+  const needs = { ...shared, creation, store, serverOperation, serverView };
   const operations = [
     ...accountAuditOperations(needs),
     ...serverAuditOperations(needs),
