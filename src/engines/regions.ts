@@ -1,6 +1,9 @@
 import type { EngineNodes } from './engine.ts';
 
-/** `open`: a node there takes starts. `drained`: operators have drained those that answer. `down`: none answers, or takes games. */
+/**
+ * `open`: a node accepts starts. `drained`: operators have drained the nodes that respond, and no other may return.
+ * `down`: no node responds or accepts games.
+ */
 export type RegionState = 'open' | 'drained' | 'down';
 
 /** The regions that nodes for games stand in, in the order of their codes. */
@@ -10,9 +13,12 @@ export function regionsOf(nodes: EngineNodes): string[] {
 
 /** Whether games may start in a region. */
 export function regionState(nodes: EngineNodes, region: string): RegionState {
-  const there = nodes.list().filter((node) => node.region === region && node.state === 'ready' && node.trouble === '');
-  if (there.some(({ takesStarts }) => takesStarts)) return 'open';
-  return there.length > 0 ? 'drained' : 'down';
+  const there = nodes.list().filter((node) => node.region === region && node.trouble === '');
+  const ready = there.filter(({ state }) => state === 'ready');
+  if (ready.some(({ takesStarts }) => takesStarts)) return 'open';
+  // A node that is not drained may come back: right after a restart, Swarm's manager knows no node but its own.
+  const mayReturn = there.some(({ state, drained }) => state === 'down' && !drained);
+  return ready.length > 0 && !mayReturn ? 'drained' : 'down';
 }
 
 /** The region of nodes that are not for games. */

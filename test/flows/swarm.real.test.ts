@@ -265,7 +265,10 @@ holds('the manager’s engine is restarted: nothing stops, and nobody is cut off
   await Promise.all(IDS.map(async (id, n) => t.deepEqual(await transitionsOf(its, id), steps[n], id)));
   for (const player of [late, ...players.values()]) await player.end();
   await sleeps(its, IDS[0]!);
-  const again = await comeIn(joinRaw, { ...at(its.proxy, IDS[0]!), name: 'Steve' });
+  // The list of nodes above may be from before the restart; until they have answered, joins are refused.
+  const again = await until({ everyMs: MINUTELY_MS }, () =>
+    comeIn(joinRaw, { ...at(its.proxy, IDS[0]!), name: 'Steve' }).catch(() => undefined),
+  );
   await again.end();
 });
 

@@ -211,6 +211,16 @@ test('a lost game waits until an operator says that its node is off: all read wh
   t.deepEqual(await it.actions(), ['node.fence: one: power pulled']);
 });
 
+test('while a node that is not drained does not respond, starts are not called paused', async (t) => {
+  const it = await site(t);
+  await it.create('near', { ramMb: 512 });
+  await it.operate('nodes:drain', { node: 'one', reason: 'new disks' });
+  it.nodes.cut('n2');
+  t.is(await it.start('near'), 'REGION_DOWN');
+  await it.operate('nodes:drain', { node: 'two', reason: 'broken' });
+  t.is(await it.start('near'), 'NODE_DRAINED');
+});
+
 test('where no node of a region answers, a wake says so; nobody else is kept from theirs', async (t) => {
   const it = await site(t);
   await it.create('far', { region: 'eu', ramMb: 512 });
