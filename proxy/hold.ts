@@ -49,7 +49,7 @@ export class Hold {
 
   /**
    * Asks the service for a wake and waits for the game, once `begin` has shown that the player can wait. By default,
-   * beats keep the client from giving up. A player who can see its place in the queue (reported to `tell`) may wait in
+   * beats keep the client from giving up. A player who can see its place in the queue (reported to `notify`) may wait in
    * the queue too.
    */
   async wake(

@@ -43,7 +43,7 @@ export function openChannel(
     clearInterval(timer);
     socket.terminate();
     release();
-    stopEvents.closed();
+    handlers.closed();
   };
   const release = (): void => {
     if (!isOver && socket.bufferedAmount > ROOM_BYTES) return;
@@ -51,7 +51,7 @@ export function openChannel(
     waiting = [];
     for (const resolve of all) resolve();
   };
-  const stopEvents = events({
+  const handlers = events({
     send(text) {
       if (isOver) return;
       if (socket.bufferedAmount > MOST_UNSENT_BYTES) end();
@@ -73,7 +73,7 @@ export function openChannel(
   const timer = setInterval(beat, BEAT_MS).unref();
   socket.on('pong', (data) => {
     heardAt = performance.now();
-    stopEvents.lag?.(Math.max(0, heardAt - Number(data.toString())));
+    handlers.lag?.(Math.max(0, heardAt - Number(data.toString())));
   });
   socket.on('ping', () => (heardAt = performance.now()));
   socket.on('message', (data: Buffer, isBinary) => {
@@ -81,7 +81,7 @@ export function openChannel(
     if (isOver) return;
     try {
       if (isBinary) throw new Error('not a text');
-      stopEvents.receive(data.toString());
+      handlers.receive(data.toString());
     } catch {
       end();
     }

@@ -22,7 +22,7 @@ export interface MachineStep {
 
 export type StepListener = (step: MachineStep) => void;
 
-/** Distributes steps to their followers. Without followers, `tell` costs one comparison. */
+/** Distributes steps to their followers. Without followers, `publish` costs one comparison. */
 export interface StepFeed {
   publish(step: () => MachineStep): void;
   /** Returns the cancellation. */

@@ -20,7 +20,7 @@ export interface FlatDue {
 
 /**
  * Returns the payment due. The first start in 30 days pays for that period. If the server has more RAM than was paid
- * for, the difference for the remaining days is due. Less RAM is not refunded. With `look`, rows are read once per
+ * for, the difference for the remaining days is due. Less RAM is not refunded. With `batchRead`, rows are read once per
  * account.
  */
 export async function flatDue(

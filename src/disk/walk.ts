@@ -1,7 +1,7 @@
 import { constants } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { statAll, namesIn, openDirectory } from '../jail/descriptors.ts';
+import { namesIn, openDirectory, statAll } from '../jail/descriptors.ts';
 import { ignore } from '../kernel/ignore.ts';
 
 /** The size of a folder including everything below it. */

@@ -2,7 +2,7 @@ import type { Stats } from 'node:fs';
 import { type FileHandle, rmdir } from 'node:fs/promises';
 import type { FileOwner } from '../kernel/atomic-file.ts';
 import type { Change } from './change-lock.ts';
-import { type Kind, at, kindOf, statEntry, openPath } from './descriptors.ts';
+import { type Kind, at, kindOf, openPath, statEntry } from './descriptors.ts';
 import { hardLinked, refused } from './errors.ts';
 import { type Names, joinNames } from './path.ts';
 import { type Guard, guardOf, protectedPath } from './secrets.ts';

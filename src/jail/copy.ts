@@ -1,6 +1,6 @@
 import { KIB } from '../kernel/units.ts';
 import { type Cell, inDirectory, requireVisible, requireWritable } from './cell.ts';
-import { kindOf, statEntry, openDirectory } from './descriptors.ts';
+import { kindOf, openDirectory, statEntry } from './descriptors.ts';
 import { refused } from './errors.ts';
 import { type JailFile, openFile, openMet } from './files.ts';
 import { makeDirectoryAt, requireOutside } from './moves.ts';

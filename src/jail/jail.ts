@@ -9,7 +9,7 @@ import type { Log } from '../kernel/log.ts';
 import { type Cell, type Entry, entryOf, inDirectory, makeParents, requireVisible } from './cell.ts';
 import type { Change } from './change-lock.ts';
 import { type CopyOptions, copyPath } from './copy.ts';
-import { type Named, allNamesIn, foundIn, statEntry, statAll, openPath, requireProc } from './descriptors.ts';
+import { type Named, allNamesIn, foundIn, openPath, requireProc, statAll, statEntry } from './descriptors.ts';
 import { fileError, refused } from './errors.ts';
 import { type Attributes, type JailFile, type OpenOptions, openFile, openMet, setAttributes } from './files.ts';
 import { type RenameOptions, makeDirectoryAt, removeEmptyDirectory, removePath, renamePath } from './moves.ts';

@@ -9,7 +9,7 @@ import {
   requireVisible,
   requireWritable,
 } from './cell.ts';
-import { at, statEntry, openDirectory } from './descriptors.ts';
+import { at, openDirectory, statEntry } from './descriptors.ts';
 import { refused } from './errors.ts';
 import { type Names, isWithin, joinNames, shown, splitLast } from './path.ts';
 import { protectedPath } from './secrets.ts';

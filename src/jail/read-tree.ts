@@ -35,7 +35,7 @@ export interface ReadEntry {
  * A data root as a backup holds it: without what is hidden in it, but for this service's lists, and with the secrets of
  * `server.properties` starred out (`secrets.ts`). For a worker that has the root as an open descriptor: each call blocks,
  * which takes a tenth of the computing time of `walk` (`tree.ts`). The rules are those of `walk` too: each directory before
- * what is in it. Follows no link, and skips what vanishes meanwhile. Calls `onLink` with the path of each
+ * what is in it. Does not follow links, and skips entries that vanish meanwhile. Calls `onLink` with the path of each
  * symbolic link. FAILED_PRECONDITION TREE_TOO_DEEP.
  */
 export function* readTree(root: number, onLink: (path: string) => void = () => {}): Generator<ReadEntry> {

@@ -2,7 +2,7 @@ import { constants } from 'node:fs';
 import { type FileHandle, open, rename } from 'node:fs/promises';
 import { ignore } from '../kernel/ignore.ts';
 import { type Cell, inDirectory, makeParents, requirePlainFile, requireWritable } from './cell.ts';
-import { SAFELY, at, eachOf, statEntry, namesIn, openDirectory } from './descriptors.ts';
+import { SAFELY, at, eachOf, namesIn, openDirectory, statEntry } from './descriptors.ts';
 import { refused } from './errors.ts';
 import { type Names, joinNames, splitLast } from './path.ts';
 import { erase, makeDirectory, moveToFree, openTemps, tempName } from './temps.ts';

@@ -3,7 +3,7 @@ import { constants } from 'node:fs';
 import { type FileHandle, link, mkdir, open, rename, rmdir, unlink } from 'node:fs/promises';
 import type { FileOwner } from '../kernel/atomic-file.ts';
 import { ignore } from '../kernel/ignore.ts';
-import { type Name, SAFELY, at, eachOf, statEntry, namesIn, openDirectory, unlockDirectory } from './descriptors.ts';
+import { type Name, SAFELY, at, eachOf, namesIn, openDirectory, statEntry, unlockDirectory } from './descriptors.ts';
 
 /**
  * The folder of unfinished things: incomplete uploads, trees being staged or removed. It is in the data root itself,

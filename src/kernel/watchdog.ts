@@ -4,7 +4,7 @@ import { Worker } from 'node:worker_threads';
 /** A time in which the event loop did nothing but one thing. */
 export interface Stuck {
   stuckMs: number;
-  /** As `doing` named it; '' for nothing. */
+  /** As `withActivity` named it; '' for nothing. */
   activity: string;
   /** The stack, innermost first: function, file and line. */
   at: string[];

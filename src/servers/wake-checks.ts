@@ -7,7 +7,7 @@ import type { ServerNow } from './server-now.ts';
 /**
  * Checks whether a server may wake or install something. It first reads what it needs; the returned function is called
  * synchronously with the command, so that the state cannot change in between, and throws the StatusError that refuses
- * it. With `look` no command follows: it answers from known data without waiting.
+ * it. With `batchRead` no command follows: it answers from known data without waiting.
  */
 export type WakeCheck = (row: ServerRow, batchRead?: BatchRead) => Promise<(now: ServerNow) => void>;
 
@@ -30,7 +30,7 @@ export function createBatchRead(): BatchRead {
   };
 }
 
-/** Creates a check that finishes with its reads. With `look`, servers with the same key share one check. */
+/** Creates a check that finishes with its reads. With `batchRead`, servers with the same key share one check. */
 export function readFirst(require: (row: ServerRow) => Promise<void>, keyOf = ({ id }: ServerRow) => id): WakeCheck {
   return async (row, batchRead) => {
     await (batchRead === undefined ? require(row) : batchRead.once(require, keyOf(row), () => require(row)));

@@ -85,7 +85,7 @@ test('what a worker may not do for an archive is said of the archive', async (t)
   await writeFile(join(root, 'archive'), 'x');
   await using jail = await openJail(root);
   await using archive = await jail.open('archive');
-  // oxlint-disable-next-line require-yield
+  // oxlint-disable-next-line require-yield -- a source that fails before its first entry
   async function* stream(): AsyncGenerator<never, void> {
     throw new StatusError('RESOURCE_EXHAUSTED', 'WORK_TOO_LARGE', 'Too much.');
   }

@@ -1,6 +1,6 @@
 import { openSync, readFileSync } from 'node:fs';
 import { setImmediate as immediate } from 'node:timers/promises';
-import { withActivity, startWatchdog } from '../../src/kernel/watchdog.ts';
+import { startWatchdog, withActivity } from '../../src/kernel/watchdog.ts';
 
 /** A process whose loop is stuck until its watchdog has written so to the file that it is given. */
 

@@ -23,7 +23,7 @@ function killedByStop(code: number): Finding {
     detail: `The game was ended from outside before it had finished (exit code ${code}).`,
     suggestion:
       code === KILLED
-        ? 'Start it again and check the world. If nobody ended it, it probably ran out of memory: give the server more, or ask the operator whether the machine has enough.'
+        ? 'Start it again and check the world. Unless someone ended it, it probably ran out of memory: give the server more, or ask the operator whether the machine has enough.'
         : 'Start it again; if the last stop was cut short, check the world.',
   };
 }

@@ -20,11 +20,11 @@ export class WorkerEnded extends Error {
 
 /** Listens to a worker while it does one job. */
 export function converse(child: ChildProcess): Conversation {
-  const sent: FromWorker[] = [];
+  const received: FromWorker[] = [];
   let failed: Error | undefined;
   let wake = () => {};
   const hear = (message: unknown) => {
-    sent.push(message as FromWorker);
+    received.push(message as FromWorker);
     wake();
   };
   const fail = (reason: Error) => {
@@ -38,9 +38,9 @@ export function converse(child: ChildProcess): Conversation {
     send: (message) => void child.send(message, (error) => error && fail(error)),
     async next() {
       // Only one waits at a time, and it is woken once there is something.
-      if (sent.length === 0 && failed === undefined) await new Promise<void>((resolve) => (wake = resolve));
+      if (received.length === 0 && failed === undefined) await new Promise<void>((resolve) => (wake = resolve));
       if (failed) throw failed;
-      return sent.shift()!;
+      return received.shift()!;
     },
     fail,
     close: () => void child.off('message', hear).off('exit', ended).off('error', fail),

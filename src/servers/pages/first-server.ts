@@ -9,7 +9,7 @@ import { ramText } from '../../web/panel/words.ts';
 import type { Form } from '../../web/serve.ts';
 import type { Addresses } from '../api/addresses.ts';
 import { addressNotes } from './address.ts';
-import { type WakeFacts, UNREADY, wakeText, whyText } from './why.ts';
+import { UNREADY, type WakeFacts, wakeText, whyText } from './why.ts';
 
 type Summary = ReplyOf<'ListMyServers'>['my'][number];
 type Transitions = ReplyOf<'InspectMachine'>['transitions'];

@@ -20,7 +20,7 @@ import type { ServerBlocks } from '../server-blocks.ts';
 import { COMMANDS } from './commands.ts';
 import { createFirst, firstSteps } from './first-server.ts';
 import { obstaclesTo } from './obstacles.ts';
-import { type WakeFacts, UNREADY, wakeText, whyText } from './why.ts';
+import { UNREADY, type WakeFacts, wakeText, whyText } from './why.ts';
 
 const CARDS = 24;
 
@@ -76,7 +76,7 @@ async function listPage(request: PanelRequest, options: ListOptions): Promise<Pa
   const servers = [...my, ...shared];
   const { shown, pager } = partOf(request, servers, { key: 'from', most: CARDS, of: 'servers' });
   // The guide to a first join needs the first server, whichever page is shown.
-  const wakeFactsOf = await wakeFacts([...new Set([...my.slice(0, 1), ...shown])], options);
+  const wakeFactsOf = await readWakeFacts([...new Set([...my.slice(0, 1), ...shown])], options);
   const tour = await firstSteps(request, my, { shared: shared.length, wakeFactsOf, addresses: options.addresses });
   const main = html`<div class="card head">
       <div class="heading">
@@ -98,7 +98,7 @@ async function listPage(request: PanelRequest, options: ListOptions): Promise<Pa
 }
 
 /** Returns the obstacles to the next join of each server. */
-async function wakeFacts(shown: readonly Summary[], options: ListOptions): Promise<(server: Summary) => WakeFacts> {
+async function readWakeFacts(shown: readonly Summary[], options: ListOptions): Promise<(server: Summary) => WakeFacts> {
   const { servers, blocks, playersWake } = options;
   const live = new Map(servers.live().map((now) => [now.row.id, now]));
   const whyOf = ({ id }: Summary) => blocks.of(id, live.get(id));

@@ -69,7 +69,7 @@ const streamMyServers = ({ servers, blocks, store, clock, accessChanges }: Needs
             seen.set(id, shown);
             changed();
           });
-          const ignoreStanding = blocks.follow((id) => {
+          const ignoreBlocks = blocks.follow((id) => {
             servers.get(id).then(
               (now) => {
                 if (now?.row.accountId === principal.accountId || shared.has(id)) changed();
@@ -80,7 +80,7 @@ const streamMyServers = ({ servers, blocks, store, clock, accessChanges }: Needs
           return () => {
             ignoreAccess();
             ignoreServers();
-            ignoreStanding();
+            ignoreBlocks();
           };
         },
         overflow: 'end',
