@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { mkdirSync, readFileSync, readdirSync, statSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
-import { createGzip, gzipSync } from 'node:zlib';
+import { crc32, createGzip, gzipSync } from 'node:zlib';
 import test from 'ava';
 import { pack as tarPack } from 'tar-stream';
 import { unpack } from '../../src/files/archives/read.ts';
@@ -166,6 +166,33 @@ for (const [hex, name] of [
     t.regex(text, /names in an encoding that it does not state; pack it again with names in UTF-8/);
     t.deepEqual(tree(), ['a.zip']);
   });
+
+/** Adds an Info-ZIP Unicode path (APPNOTE 4.6.9) to the directory's one entry. */
+function withUnicodePath(bytes: Buffer, name: string, checksum: number): Buffer {
+  const field = Buffer.alloc(9);
+  field.writeUInt16LE(0x7075, 0);
+  field.writeUInt16LE(5 + Buffer.byteLength(name), 2);
+  field.writeUInt8(1, 4);
+  field.writeUInt32LE(checksum, 5);
+  const added = Buffer.concat([field, Buffer.from(name)]);
+  const entry = bytes.indexOf('PK\x01\x02', 0, 'latin1');
+  const end = bytes.indexOf('PK\x05\x06', 0, 'latin1');
+  bytes.writeUInt16LE(bytes.readUInt16LE(entry + 30) + added.length, entry + 30);
+  bytes.writeUInt32LE(bytes.readUInt32LE(end + 12) + added.length, end + 12);
+  const afterName = entry + 46 + bytes.readUInt16LE(entry + 28);
+  return Buffer.concat([bytes.subarray(0, afterName), added, bytes.subarray(afterName)]);
+}
+
+test('a zip’s Unicode path replaces a name only if its checksum matches', async (t) => {
+  const { put, post, tree } = await filesApi(t);
+  const raw = Buffer.from('9d2e747874', 'hex');
+  put('right.zip', withUnicodePath(await zipOfCodePage(raw.toString('hex')), '☃.txt', crc32(raw)));
+  t.is((await post(':extract', { path: 'right.zip', to: 'right' })).status, 200);
+  put('wrong.zip', withUnicodePath(await zipOfCodePage(raw.toString('hex')), '☃.txt', (crc32(raw) ^ 1) >>> 0));
+  t.is((await post(':extract', { path: 'wrong.zip', to: 'wrong' })).status, 200);
+  t.true(tree().includes('right/☃.txt'), tree().join(' '));
+  t.true(tree().includes('wrong/Ø.txt'), tree().join(' '));
+});
 
 test('an archive that cannot be read names its compression', async (t) => {
   const { put, post } = await filesApi(t);

@@ -4,8 +4,9 @@ import { badArchive } from './format.ts';
 
 /** Bit 11 of an entry's flags: its name is in UTF-8. */
 const UTF8_NAME = 0x800;
-/** The extra field that repeats a name in UTF-8 (APPNOTE 4.6.9). */
+/** The extra field that repeats a name in UTF-8 (APPNOTE 4.6.9), after a version and a checksum. */
 const UNICODE_PATH = 0x7075;
+const UNICODE_NAME_OFFSET = 5;
 /** CP850 from byte 80 to A5, where most letters of western European languages are. The letter ß is E1. */
 const CP850_LETTERS = 'ÇüéâäàåçêëèïîìÄÅÉæÆôöòûùÿÖÜø£Ø×ƒáíóúñÑ';
 /** Bytes that those names never contain, and a backslash that in Asian code pages is half of a character. */
@@ -19,11 +20,15 @@ const UNKNOWN_NAMES =
  * bytes are letters in it. Throws BAD_ARCHIVE for all others: a wrong guess would give unreadable names.
  */
 export function zipName({ fileName, fileNameRaw, generalPurposeBitFlag, extraFields }: ZipEntry): string {
-  const isDeclared = (generalPurposeBitFlag & UTF8_NAME) !== 0 || extraFields.some(({ id }) => id === UNICODE_PATH);
+  // The reader ignores an extra field whose checksum or version is wrong, and then decodes the name as CP437.
+  const isUnicodePath = ({ id, data }: ZipEntry['extraFields'][number]) =>
+    id === UNICODE_PATH && withSlashes(data.subarray(UNICODE_NAME_OFFSET).toString()) === fileName;
+  const isDeclared = (generalPurposeBitFlag & UTF8_NAME) !== 0 || extraFields.some(isUnicodePath);
   if (isDeclared || isAscii(fileNameRaw)) return fileName;
-  const text = isUtf8(fileNameRaw) ? fileNameRaw.toString() : fromCp850(fileNameRaw.toString('latin1'));
-  return text.replaceAll('\\', '/');
+  return withSlashes(isUtf8(fileNameRaw) ? fileNameRaw.toString() : fromCp850(fileNameRaw.toString('latin1')));
 }
+
+const withSlashes = (path: string): string => path.replaceAll('\\', '/');
 
 /** Decodes a name in CP850 from its bytes as Latin-1. */
 function fromCp850(bytes: string): string {
