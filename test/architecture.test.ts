@@ -224,7 +224,7 @@ function none(t: { is(actual: string, expected: string): void }, violations: str
   t.is(violations.join('\n'), '');
 }
 
-test('the scanner sees every import', (t) => {
+test('the import scanner matches every form of import statement', (t) => {
   const statements = (text: string) => [...text.matchAll(STATEMENT)].map(([, type, names, to]) => [type, names, to]);
   t.deepEqual(statements("import a from 'a';\nimport type { B } from 'b';\nimport {\n  c,\n  type D,\n} from 'c';\n"), [
     [undefined, 'a', 'a'],
@@ -248,19 +248,19 @@ test('the scanner sees every import', (t) => {
   t.true(imports.length >= coarse * 0.98 && coarse > 0, `${imports.length} of about ${coarse}`);
 });
 
-test('circles are found, and only they', (t) => {
+test('the cycle finder returns the nodes of a cycle and no others', (t) => {
   const graph = (edges: Record<string, string>) =>
     new Map(Object.entries(edges).map(([name, others]) => [name, new Set(others)]));
   t.deepEqual(inCircles(graph({ a: 'b', b: 'c', c: '' })), []);
   t.deepEqual(inCircles(graph({ a: 'b', b: 'c', c: 'bd', d: '' })), ['b', 'c']);
 });
 
-test('ROOMS.md lists the folders of the service, each once', (t) => {
+test('ROOMS.md lists each folder of the service exactly once', (t) => {
   const folders = readdirSync(join(ROOT, 'src'), { withFileTypes: true }).filter((entry) => entry.isDirectory());
   t.deepEqual([...ROOMS, ...PROGRAMS].sort(), folders.map(({ name }) => name).sort());
 });
 
-test('a room imports from rooms above it', (t) => {
+test('a room imports only from itself and from the rooms above it', (t) => {
   none(
     t,
     imports
@@ -272,7 +272,7 @@ test('a room imports from rooms above it', (t) => {
   );
 });
 
-test('programs beside the service, the proxy, machines and migrations import nothing of it but types', (t) => {
+test('separate programs, the proxy, machines and migrations import only types from the service', (t) => {
   const apart = new Set([...PROGRAMS, ...Object.keys(OUTSIDE)]);
   none(
     t,
@@ -285,7 +285,7 @@ test('programs beside the service, the proxy, machines and migrations import not
   );
 });
 
-test('a package that is an outside system is known to its room alone', (t) => {
+test('a package of an outside system is imported only in its own rooms', (t) => {
   none(
     t,
     imports
@@ -300,13 +300,13 @@ test('a package that is an outside system is known to its room alone', (t) => {
   );
 });
 
-test('no files import each other in a circle, types included', (t) => {
+test('no files import each other in a cycle, type imports included', (t) => {
   const edges = new Map(SOURCES.map((file) => [file, new Set<string>()]));
   for (const { from, to, ours } of imports) if (ours) edges.get(from)?.add(to);
   none(t, inCircles(edges));
 });
 
-test('folders and files are of a size that is read at once', (t) => {
+test('folders and files stay within their size limits', (t) => {
   const mine = SOURCES.filter((file) => !file.startsWith('test/'));
   const folders = countBy(mine.map((file) => posix.dirname(file)));
   const lines = (file: string) => readFileSync(join(ROOT, file), 'utf8').split('\n').length - 1;
@@ -321,7 +321,7 @@ test('folders and files are of a size that is read at once', (t) => {
   ]);
 });
 
-test('of programs beside it, the service imports the sandbox, in one file', (t) => {
+test('the sandbox is the only separate program that the service imports, and only in one file', (t) => {
   none(
     t,
     imports
@@ -331,7 +331,7 @@ test('of programs beside it, the service imports the sandbox, in one file', (t) 
   );
 });
 
-test('a test lies in the folder of what it tests', (t) => {
+test('each test lies in the folder of a room or in a listed test folder', (t) => {
   const folders = new Set([...ROOMS, ...PROGRAMS, ...Object.keys(OUTSIDE), ...TEST_FOLDERS]);
   const ofTop = (name: string) => OVER_ALL_ROOMS.has(name) || SOURCES.includes(`src/${name.replace('.test', '')}`);
   none(
@@ -343,7 +343,7 @@ test('a test lies in the folder of what it tests', (t) => {
   );
 });
 
-test('each test file runs once: in the suite of its room, or alone', (t) => {
+test('each test file runs exactly once, in the suite of its room or alone', (t) => {
   const suites = readdirSync(join(ROOT, 'test/suites')).map((name) =>
     readFileSync(join(ROOT, 'test/suites', name), 'utf8'),
   );
@@ -354,7 +354,7 @@ test('each test file runs once: in the suite of its room, or alone', (t) => {
   t.deepEqual(shared.toSorted(), all.filter((file) => !runsAlone(file)).toSorted());
 });
 
-test('what runs in production is a dependency of its program, and each dependency is imported', (t) => {
+test('each runtime import is a dependency of its program, and each dependency is imported', (t) => {
   const loaded = imports.filter(
     ({ from, to, ours, typeOnly }) => !from.startsWith('test/') && !ours && !typeOnly && !isBuiltin(to),
   );
@@ -371,7 +371,7 @@ test('what runs in production is a dependency of its program, and each dependenc
   ]);
 });
 
-test('a package is of one version in all lists, so that it is installed once', (t) => {
+test('a package has the same version in every manifest', (t) => {
   const versions = new Map<string, Set<string>>();
   for (const { dependencies, devDependencies } of [...MANIFESTS, 'test/package.json'].map(manifest)) {
     for (const [name, version] of [...Object.entries(dependencies), ...Object.entries(devDependencies)])
@@ -383,7 +383,7 @@ test('a package is of one version in all lists, so that it is installed once', (
   );
 });
 
-test('settings come from the configuration', (t) => {
+test('only the listed files read process.env', (t) => {
   none(
     t,
     SOURCES.filter((file) => !file.startsWith('test/') && !READERS_OF_ENVIRONMENT.includes(file))
@@ -392,7 +392,7 @@ test('settings come from the configuration', (t) => {
   );
 });
 
-test('spans of time and sizes are made of the kernel’s units', (t) => {
+test('durations and sizes use the kernel’s unit constants', (t) => {
   none(
     t,
     SOURCES.filter((file) => ROOMS.includes(roomOf(file)) && file !== UNITS).flatMap((file) =>
@@ -403,7 +403,7 @@ test('spans of time and sizes are made of the kernel’s units', (t) => {
   );
 });
 
-test('constants are written in capitals', (t) => {
+test('module constants are written in capitals', (t) => {
   const found = (text: string) => [...text.matchAll(CONSTANT)].map(([, name]) => name);
   t.deepEqual(found("const a = 1;\nexport const b: string = 'b';\nconst c = {\n  d: 1,\n} as const;\n"), [
     'a',
@@ -422,7 +422,7 @@ test('constants are written in capitals', (t) => {
   );
 });
 
-test('words are those of the trade', (t) => {
+test('sources avoid the listed unclear terms', (t) => {
   none(
     t,
     SOURCES.filter((file) => file !== 'test/architecture.test.ts').flatMap((file) =>
@@ -433,7 +433,7 @@ test('words are those of the trade', (t) => {
   );
 });
 
-test('names say what a thing is for', (t) => {
+test('declarations avoid the listed vague names', (t) => {
   const vague =
     /\b(?:const|let|function|class|interface) (?:told|teller|meant|needless|crowd|standing|outlook|handout)\b/gi;
   none(
@@ -455,7 +455,7 @@ test('comments put the subject first, in common words', (t) => {
   );
 });
 
-test('statements number their parameters in the order in which they appear, as SQLite binds them', (t) => {
+test('statements number their parameters in order of first appearance, as SQLite binds them', (t) => {
   for (const [file, text] of TEXTS) {
     if (file.startsWith('test/')) continue;
     for (const [literal] of text.matchAll(/`[^`]*`|'[^'\n]*'/g)) {
@@ -470,7 +470,7 @@ test('statements number their parameters in the order in which they appear, as S
   }
 });
 
-test('machines ask neither the clock nor chance', (t) => {
+test('machines read neither the clock nor random numbers', (t) => {
   none(
     t,
     SOURCES.filter((file) => file.startsWith('machines/')).flatMap((file) =>
@@ -481,7 +481,7 @@ test('machines ask neither the clock nor chance', (t) => {
   );
 });
 
-test('nothing lies at the top that has no place there', (t) => {
+test('the top level of the repository holds only listed entries', (t) => {
   none(
     t,
     readdirSync(ROOT)

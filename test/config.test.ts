@@ -13,7 +13,7 @@ import { PROPORTIONAL, growth } from './support/cpu.ts';
 
 const none = { envFile: null };
 
-test('config: defaults hold together, and cannot be changed', (t) => {
+test('the default configuration is consistent and immutable', (t) => {
   const config = loadConfig({}, none);
   t.is(config.httpPort, 8080);
   t.is(config.baseUrl, 'http://localhost:8080');
@@ -27,7 +27,7 @@ test('config: defaults hold together, and cannot be changed', (t) => {
   t.throws(() => Object.assign(config, { httpPort: 1 }), { instanceOf: TypeError });
 });
 
-test('config: values are read as their kind; what depends on others follows them', (t) => {
+test('settings are parsed by type, and derived settings follow the ones they depend on', (t) => {
   const config = loadConfig(
     {
       HTTP_PORT: '0',
@@ -91,12 +91,12 @@ test(wrong, { LOG_LEVEL: 'loud' }, 'LOG_LEVEL', 'debug');
 test(wrong, { TRUST_TENANTS: 'toString' }, 'TRUST_TENANTS', 'true or false');
 test(wrong, { CHECKOUT: 'stripe', STRIPE_SECRET_KEY: 'sk' }, 'STRIPE_WEBHOOK_SECRET');
 
-test('config: a secret never appears in an error', (t) => {
+test('a configuration error never contains a secret', (t) => {
   const error = t.throws(() => loadConfig({ DATABASE_URL: 'mysql://admin:hunter2@host/db' }, none));
   t.false(error.message.includes('hunter2'));
 });
 
-test('config: .env fills in what the environment leaves open', (t) => {
+test('.env fills in settings that the environment does not set', (t) => {
   const directory = mkdtempSync(join(tmpdir(), 'config-'));
   t.teardown(() => rmSync(directory, { recursive: true }));
   const envFile = join(directory, '.env');
@@ -109,7 +109,7 @@ test('config: .env fills in what the environment leaves open', (t) => {
   t.true(error.message.includes(directory));
 });
 
-test('config: a secret may stand in a file of its own, and in no two places', (t) => {
+test('a secret can be read from a file of its own, but not set in two places', (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'dormouse-config-'));
   t.teardown(() => rmSync(folder, { recursive: true }));
   const file = join(folder, 'secret');
@@ -124,7 +124,7 @@ test('config: a secret may stand in a file of its own, and in no two places', (t
   t.throws(() => loadConfig({ STRIPE_SECRET_KY_FILE: file }, none), { message: /did you mean STRIPE_SECRET_KEY_FILE/ });
 });
 
-test('config: where backups go off site, and what encrypts them', (t) => {
+test('the off-site backup store and its encryption keys are read from settings and validated', (t) => {
   const key = Buffer.alloc(32, 1);
   const keys = `${key.toString('base64')},${Buffer.alloc(32, 2).toString('base64url')}`;
   const given = { BACKUP_STORE: 's3://worlds/dormouse/', S3_ACCESS_KEY_ID: 'a', S3_SECRET_ACCESS_KEY: 'b' };
@@ -140,14 +140,14 @@ test('config: where backups go off site, and what encrypts them', (t) => {
   t.false(error?.message.includes(short));
 });
 
-test('config: the help names every setting, each variable once, and shows no secret default', (t) => {
+test('the settings help names every variable once, and secrets have no default', (t) => {
   const names = Object.values(settings).map(({ name }) => name);
   t.is(new Set(names).size, names.length);
   for (const name of names) t.regex(helpText(), new RegExp(`^  ${name}(=|$)`, 'm'));
   for (const setting of Object.values(settings)) if (setting.secret) t.is(setting.fallback, '');
 });
 
-test('ids: any name becomes a slug or nothing', (t) => {
+test('any name becomes a valid slug or an empty string', (t) => {
   t.is(slugify('Mia’s Café, No. 7!'), 'mia-s-cafe-no-7');
   t.is(slugify('日本'), '');
   t.is(slugify('API'), 'api-server');
@@ -162,7 +162,7 @@ test('ids: any name becomes a slug or nothing', (t) => {
   for (const good of ['a', '0', 'a-b', 'a--b', 'a'.repeat(40)]) t.true(isSlug(good), good);
 });
 
-test('ids: a token is recognised, and no token with one character changed is', (t) => {
+test('a minted token is recognised, and a token with one changed character is not', (t) => {
   for (const kind of ['key', 'app', 'device'] as const) {
     const token = mintToken(kind);
     t.regex(token, { key: /^dmk_/, app: /^dma_/, device: /^dmd_/ }[kind]);
@@ -182,7 +182,7 @@ test('ids: a token is recognised, and no token with one character changed is', (
   t.is(hashToken('abc'), 'ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad');
 });
 
-test('ids: random characters are of the whole alphabet, evenly, and ids do not repeat', (t) => {
+test('random characters are drawn evenly from the whole alphabet, and ids do not repeat', (t) => {
   const counts = new Map<string, number>();
   for (const character of randomBase62(62_000)) counts.set(character, (counts.get(character) ?? 0) + 1);
   t.is(counts.size, 62);
@@ -192,7 +192,7 @@ test('ids: random characters are of the whole alphabet, evenly, and ids do not r
   t.is(new Set(Array.from({ length: 1_000 }, () => newId('key'))).size, 1_000);
 });
 
-test('log: secrets do not get through, wherever they are; the rest does', (t) => {
+test('the log redacts secrets at any depth and keeps everything else', (t) => {
   const lines: string[] = [];
   const log = createLog({ level: 'debug', destination: { write: (line) => lines.push(line) } });
   const apiKey = mintToken('key');
@@ -239,7 +239,7 @@ test('log: secrets do not get through, wherever they are; the rest does', (t) =>
   );
 });
 
-test('log: URLs and sentences without what is secret in them', (t) => {
+test('the log redacts secrets in URLs and sentences', (t) => {
   const said = (msg: string) => (JSON.parse(redact(JSON.stringify({ msg }))) as { msg: string }).msg;
   t.is(
     said('POST https://discord.com/api/webhooks/123/a-B_c failed'),
@@ -263,7 +263,7 @@ test('log: URLs and sentences without what is secret in them', (t) => {
     t.true(growth((times) => void redact(bit.repeat(times)), 12_500) < PROPORTIONAL, bit);
 });
 
-test('log: a terminal gets one line an entry, and no control characters of others', (t) => {
+test('the pretty log formats entries for a terminal and escapes control characters', (t) => {
   const lines: string[] = [];
   const log = createLog({ level: 'info', pretty: true, destination: { write: (line) => lines.push(line) } });
   log
@@ -293,7 +293,7 @@ test('log: a terminal gets one line an entry, and no control characters of other
   t.is(read(), 'info  players can connect room=proxy\n');
 });
 
-test('config: a setting with two swapped letters is refused with the right name', (t) => {
+test('a setting with two swapped letters is refused with the right name', (t) => {
   for (const [given, meant] of [
     ['HTTP_PROT', 'HTTP_PORT'],
     ['PUBLIC_HOTS', 'PUBLIC_HOST'],
@@ -304,7 +304,7 @@ test('config: a setting with two swapped letters is refused with the right name'
   t.notThrows(() => loadConfig({ HTTP_TROP: '1' }, none));
 });
 
-test('config: .env.example copied as it is starts in ./data', (t) => {
+test('.env.example copied unchanged uses the default data folder', (t) => {
   const config = loadConfig({}, { envFile: join(import.meta.dirname, '../.env.example') });
   t.is(config.dataDir, loadConfig({}, none).dataDir);
 });

@@ -106,7 +106,7 @@ function growth({ regex }: Expression): number | undefined {
   return undefined;
 }
 
-test.runIf(isHere('tools'))('no expression that reads input takes more than linear time', (t) => {
+test.runIf(isHere('tools'))('no regular expression that reads input takes more than linear time', (t) => {
   t.timeout(300_000);
   const slow = expressions().flatMap((each) => {
     const times = growth(each);

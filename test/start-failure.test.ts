@@ -48,7 +48,7 @@ async function taken(t: ExecutionContext): Promise<string> {
 const sentence = (err: string) => err.endsWith('\n') && !/\n./.test(err) && !/^ +at /m.test(err);
 
 for (const name of isThorough ? ['HTTP_PORT', 'PROXY_PORT', 'SFTP_PORT'] : ['PROXY_PORT']) {
-  test(`a port that is taken is named, with the setting that moves it: ${name}`, async (t) => {
+  test(`a taken port is named in the error, with the setting that moves it: ${name}`, async (t) => {
     const port = await taken(t);
     const { code, err } = await said(t, { DATA_DIR: await folder(t), [name]: port });
     t.is(code, 1);
@@ -57,7 +57,7 @@ for (const name of isThorough ? ['HTTP_PORT', 'PROXY_PORT', 'SFTP_PORT'] : ['PRO
   });
 }
 
-test('a data folder that is none, a database that is damaged or out of reach: one sentence each', async (t) => {
+test('an unusable data folder, a damaged or unreachable database, or a wrong setting ends the start with one sentence', async (t) => {
   const dir = await folder(t);
   const file = join(dir, 'file');
   await writeFile(file, '');
@@ -89,7 +89,7 @@ test('a data folder that is none, a database that is damaged or out of reach: on
   }
 });
 
-test('what only another machine shows: read-only, full, of another user, refused by PostgreSQL', (t) => {
+test('startFailure explains a read-only, full or foreign data folder, and a refusal by PostgreSQL', (t) => {
   const config = loadConfig({ DATA_DIR: '/srv/dormouse' }, { envFile: null });
   const postgres = loadConfig({ DATABASE_URL: 'postgres://u:pw@db.example/dorm' }, { envFile: null });
   const failure = (fields: object) => Object.assign(new Error('it failed'), fields);
@@ -108,7 +108,7 @@ test('what only another machine shows: read-only, full, of another user, refused
   t.regex(of({}), /it failed\n +at /, 'what nobody has foreseen keeps its stack');
 });
 
-test('the settings in force can be looked at, without secrets', async (t) => {
+test('--settings prints the settings in force, without secrets', async (t) => {
   const { code, out } = await said(t, { HTTP_PORT: '9000', STRIPE_SECRET_KEY: 'sk_live_1' }, '--settings');
   t.is(code, 0);
   t.regex(out, /^ {2}HTTP_PORT=9000 {3}\(set\)$/m);
@@ -119,12 +119,12 @@ test('the settings in force can be looked at, without secrets', async (t) => {
   t.regex((await said(t, {}, '--nonsense')).err, /--nonsense is not an option/);
 });
 
-test('who has the machine gets a new password for its operator', async (t) => {
+test('--reset-password reports that there is no operator yet', async (t) => {
   const dataDir = await folder(t);
   t.regex((await said(t, { DATA_DIR: dataDir }, '--reset-password')).err, /There is no operator yet/);
 });
 
-test('where nothing was ever installed there is nothing to stop, and nothing is made', async (t) => {
+test('--stop reports that there is no installation yet, and creates no data folder', async (t) => {
   const dataDir = join(await folder(t), 'none');
   const { code, out } = await said(t, { DATA_DIR: dataDir }, '--stop');
   t.is(code, 0);
@@ -132,7 +132,7 @@ test('where nothing was ever installed there is nothing to stop, and nothing is 
   t.false(existsSync(dataDir));
 });
 
-test('without packages, or with a Node that is too old, npm start says what to do', async (t) => {
+test('npm start explains the fix if packages are missing or Node is too old', async (t) => {
   const bare = await folder(t);
   await mkdir(join(bare, 'src'));
   await writeFile(join(bare, 'package.json'), '{"type":"module"}');

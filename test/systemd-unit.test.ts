@@ -30,18 +30,21 @@ const valueOf = (unit: string, name: string) => new RegExp(`^${name}=(.*)$`, 'm'
 
 const AWKWARD = { user: 'daemon', node: process.execPath, home: '/opt/a $b', dataDir: '/srv/100%/"$x"' };
 
-test.runIf(isHere('systemd'))('systemd takes the printed unit as it is, and finds it well kept in', async (t) => {
-  const file = join(await folder(t), 'dormouse.service');
-  for (const unit of [systemdUnit(AWKWARD), await printed(await folder(t))]) {
-    await writeFile(file, unit);
-    const { stdout, stderr } = await run('systemd-analyze', ['verify', '--man=no', file]);
-    t.notRegex(stdout + stderr, /dormouse\.service/);
-  }
-  // Of 100, where 100 is a service that may do anything; fails where it is more.
-  await t.notThrowsAsync(run('systemd-analyze', ['security', '--offline=true', '--threshold=40', file]));
-});
+test.runIf(isHere('systemd'))(
+  'systemd verifies the printed unit without complaints and rates its exposure as low',
+  async (t) => {
+    const file = join(await folder(t), 'dormouse.service');
+    for (const unit of [systemdUnit(AWKWARD), await printed(await folder(t))]) {
+      await writeFile(file, unit);
+      const { stdout, stderr } = await run('systemd-analyze', ['verify', '--man=no', file]);
+      t.notRegex(stdout + stderr, /dormouse\.service/);
+    }
+    // Of 100, where 100 is a service that may do anything; fails where it is more.
+    await t.notThrowsAsync(run('systemd-analyze', ['security', '--offline=true', '--threshold=40', file]));
+  },
+);
 
-test('a stop of the unit leaves games and proxy alone, nothing hides /proc from bubblewrap or denies it namespaces', (t) => {
+test('stopping the unit spares games and proxy, and its options do not restrict bubblewrap', (t) => {
   const unit = systemdUnit({ user: 'daemon', node: '/usr/bin/node', home: '/opt/dormouse', dataDir: '/srv/dormouse' });
   t.is(valueOf(unit, 'KillMode'), 'process');
   t.is(valueOf(unit, 'OOMPolicy'), 'continue');
@@ -52,14 +55,14 @@ test('a stop of the unit leaves games and proxy alone, nothing hides /proc from 
   );
 });
 
-test('folders with spaces, quotes, percent and dollar signs are written as systemd reads them', (t) => {
+test('the unit escapes spaces, quotes, percent and dollar signs the way systemd reads them', (t) => {
   const unit = systemdUnit(AWKWARD);
   t.is(valueOf(unit, 'WorkingDirectory'), '/opt/a $b');
   t.is(valueOf(unit, 'ExecStart'), `${process.execPath} "/opt/a $$b/src/start.js"`);
   t.is(valueOf(unit, 'ReadWritePaths'), String.raw`"/srv/100%%/\"$x\""`);
 });
 
-test('what the unit runs, with what it sets, is the service', async (t) => {
+test('the command and environment in the unit start the service', async (t) => {
   const unit = await printed(await folder(t));
   const [program = '', ...args] = valueOf(unit, 'ExecStart').split(' ');
   const [, dataDir = ''] = valueOf(unit, 'Environment').split('=');

@@ -1,5 +1,6 @@
+import { NO_ROOM } from '../joining/refusals.ts';
 import type { EngineNodes } from '../engines/engine.ts';
-import { type StatusError, quotaExceeded } from '../kernel/status.ts';
+import { type RefusalWords, type StatusError, quotaExceeded } from '../kernel/status.ts';
 import type { AccountLimits, Limits } from './account-limits.ts';
 import type { Capacity } from './capacity.ts';
 import { CEILINGS_A_CORE, type NodeRoom, roomFor } from './node-rooms.ts';
@@ -87,13 +88,40 @@ export function createAdmission({
   }
 }
 
+const LESS_RAM = { mend: ['member', 'settings', 'reduce it'], others: 'ask its owner to reduce it' } as const;
+const STOP_ONE = {
+  mend: ['owner', '/servers', 'stop another one first'],
+  others: 'it can start once another one sleeps',
+} as const;
+const LIMIT_REACHED = "§7Asleep: §fowner's limit reached";
+const TOO_MANY_AWAKE: RefusalWords = {
+  player: "Too many of this owner's servers are running. Try again when one of them sleeps.",
+  list: LIMIT_REACHED,
+  owner: { title: 'Its account’s limit of awake servers is reached', ...STOP_ONE },
+};
+const RAM_IN_USE: RefusalWords = {
+  player: "The owner's other servers use all the memory. Try again when one of them sleeps.",
+  list: LIMIT_REACHED,
+  owner: { title: 'The account’s running servers use all of its RAM', ...STOP_ONE },
+};
+const OVER_ITS_LIMIT: RefusalWords = {
+  player: "This server's memory exceeds its owner's limit. Ask its owner to reduce it.",
+  list: '§7Asleep: §fmemory over its limit',
+  owner: { title: 'Its RAM exceeds the allowed limit', ...LESS_RAM },
+};
+const TOO_LARGE: RefusalWords = {
+  player: "This server's memory exceeds what this host has. Ask its owner to reduce it.",
+  list: '§7Asleep: §fneeds too much memory',
+  owner: { title: 'Its RAM exceeds the available RAM', ...LESS_RAM },
+};
+
 /** Checks the account's limits. `awake`: the reservations of its other servers. */
 function admitToAccount({ row }: Reserving, { maxRamMb, maxServers }: Limits, awake: Load): void {
   const { accountId, ramMb } = row;
   const subject = `account:${accountId}`;
   if (maxServers > 0 && awake.servers >= maxServers) {
     const message = `The account may have ${maxServers} servers, and so many are awake.`;
-    throw quotaExceeded('MAX_SERVERS', subject, message, { limit: String(maxServers) });
+    throw quotaExceeded('MAX_SERVERS', subject, message, { limit: String(maxServers) }, TOO_MANY_AWAKE);
   }
   // Possible if the server's RAM or the limit was changed later.
   if (ramMb > maxRamMb) {
@@ -101,14 +129,14 @@ function admitToAccount({ row }: Reserving, { maxRamMb, maxServers }: Limits, aw
       `The account may use ${maxRamMb} MB of RAM, and this server is set to ${ramMb} MB. Give it less, or ask the ` +
       `operator for more.`;
     const metadata = { limitMb: String(maxRamMb), neededMb: String(ramMb), fits: 'never' };
-    throw quotaExceeded('MAX_RAM', subject, message, metadata);
+    throw quotaExceeded('MAX_RAM', subject, message, metadata, OVER_ITS_LIMIT);
   }
   if (awake.ramMb + ramMb > maxRamMb) {
     const message =
       `The account's awake servers may use ${maxRamMb} MB of RAM together; ${awake.ramMb} MB are in use and this ` +
       `server needs ${ramMb} MB. Stop another server, or give this one less.`;
     const metadata = { limitMb: String(maxRamMb), usedMb: String(awake.ramMb), neededMb: String(ramMb) };
-    throw quotaExceeded('MAX_RAM', subject, message, metadata);
+    throw quotaExceeded('MAX_RAM', subject, message, metadata, RAM_IN_USE);
   }
 }
 
@@ -120,26 +148,23 @@ function noneOf(
   const largestMb = Math.max(...there.map(({ ramUsableMb }) => ramUsableMb));
   if (ramMb > largestMb) {
     const message = `The largest machine of region ${region} has ${largestMb} MB of RAM for games, and this server needs ${ramMb} MB. Give it less.`;
-    return quotaExceeded('NODE_CAPACITY', subject, message, { region, resource: 'RAM', fits: 'never' });
+    return quotaExceeded('NODE_CAPACITY', subject, message, { region, resource: 'RAM', fits: 'never' }, TOO_LARGE);
   }
   const freeMb = Math.max(...open.map(({ ramUsableMb, used }) => ramUsableMb - used.ramMb));
   const resource = ramMb > freeMb ? 'RAM' : 'CPU';
   const found =
     resource === 'RAM' ? `at most ${Math.max(0, freeMb)} MB of RAM are free on one` : 'all CPU time is promised';
   const message = `No machine of region ${region} has room for this server now: ${found}. Try again when another server sleeps.`;
-  return quotaExceeded('NODE_CAPACITY', subject, message, { region, resource });
+  return quotaExceeded('NODE_CAPACITY', subject, message, { region, resource }, NO_ROOM);
 }
 
 function tooLarge(nodeLabel: string, ramMb: number, ramUsableMb: number): StatusError {
   const message = `${nodeLabel} has ${ramUsableMb} MB of RAM for games, and this server needs ${ramMb} MB. Give it less.`;
-  return quotaExceeded('NODE_CAPACITY', `node:${nodeLabel}`, message, {
-    node: nodeLabel,
-    resource: 'RAM',
-    fits: 'never',
-  });
+  const metadata = { node: nodeLabel, resource: 'RAM', fits: 'never' };
+  return quotaExceeded('NODE_CAPACITY', `node:${nodeLabel}`, message, metadata, TOO_LARGE);
 }
 
 function full(nodeLabel: string, resource: string, found: string): StatusError {
   const message = `${nodeLabel} has no room for this server: ${found}. Try again when another server sleeps.`;
-  return quotaExceeded('NODE_CAPACITY', `node:${nodeLabel}`, message, { node: nodeLabel, resource });
+  return quotaExceeded('NODE_CAPACITY', `node:${nodeLabel}`, message, { node: nodeLabel, resource }, NO_ROOM);
 }

@@ -7,7 +7,7 @@ import { StatusError, preconditionFailure } from '../kernel/status.ts';
 import { MINUTE_MS } from '../kernel/units.ts';
 import type { Mailer } from '../people/mail/mail.ts';
 import { listOwners } from '../people/rows.ts';
-import { type LastCalls, createLastCalls } from '../servers/last-call.ts';
+import { type LastCalls, STOP_TEXTS, createLastCalls } from '../servers/last-call.ts';
 import type { LiveServers } from '../servers/live.ts';
 import type { ServerNow } from '../servers/server-now.ts';
 import type { ServerRow } from '../servers/rows.ts';
@@ -212,5 +212,14 @@ function capRefusal(accountId: string, spendCapMicros: number): StatusError {
   return new StatusError('FAILED_PRECONDITION', 'SPEND_CAP_REACHED', message, {
     metadata: { accountId, spendCapMicros: String(spendCapMicros) },
     details: [preconditionFailure('SPEND_CAP', `account:${accountId}`, message)],
+    words: {
+      player: STOP_TEXTS.spend_cap,
+      list: '§7Asleep: §fspend cap reached',
+      owner: {
+        title: 'The monthly spend cap leaves too little to start it',
+        mend: ['owner', '/bill', 'raise it'],
+        others: 'its owner can raise it',
+      },
+    },
   });
 }

@@ -1,3 +1,4 @@
+import { STOP_TEXTS } from '../servers/last-call.ts';
 import { StatusError, preconditionFailure } from '../kernel/status.ts';
 import type { Sql, Tx } from '../store/store.ts';
 import { type LedgerKind, insertEntry } from './ledger-rows.ts';
@@ -60,6 +61,15 @@ export function insufficientFunds(accountId: string, balanceMicros: number, need
   return new StatusError('FAILED_PRECONDITION', 'INSUFFICIENT_FUNDS', message, {
     metadata: { accountId, balanceMicros: String(balanceMicros), neededMicros: String(neededMicros) },
     details: [preconditionFailure('FUNDS', `account:${accountId}`, message)],
+    words: {
+      player: STOP_TEXTS.funds,
+      list: '§7Asleep: §fout of credit',
+      owner: {
+        title: 'The wallet balance is too low to start it',
+        mend: ['owner', '/bill', 'top up'],
+        others: 'ask its owner to top up',
+      },
+    },
   });
 }
 

@@ -1,7 +1,7 @@
 import { HeldBytes } from './reservations.ts';
 import type { Disk, Reservation } from '../jail/space.ts';
 import type { Clock } from '../kernel/clock.ts';
-import { StatusError, preconditionFailure, quotaFailure } from '../kernel/status.ts';
+import { type RefusalWords, StatusError, preconditionFailure, quotaFailure } from '../kernel/status.ts';
 import { withTimeout } from '../kernel/timeout.ts';
 import { MIB } from '../kernel/units.ts';
 import { isOperatorAccount } from '../people/rows.ts';
@@ -207,9 +207,19 @@ export class AccountDisk {
       code === 'RESOURCE_EXHAUSTED'
         ? quotaFailure(subject, message)
         : preconditionFailure('ACCOUNT_DISK', subject, message);
-    return new StatusError(code, 'ACCOUNT_DISK_EXCEEDED', message, { metadata, details: [details] });
+    return new StatusError(code, 'ACCOUNT_DISK_EXCEEDED', message, { metadata, details: [details], words: WORDS });
   }
 }
+
+const WORDS: RefusalWords = {
+  player: "The owner's disk space is used up. Ask the owner to free some.",
+  list: '§7Asleep: §fits disk is full',
+  owner: {
+    title: 'The account’s disk space is used up',
+    mend: ['owner', 'files', 'delete something'],
+    others: 'ask its owner to free some space',
+  },
+};
 
 /** Limits the reservations of a disk to the remaining space of the server's account. */
 export function withinAccount<Kind extends Disk>(disk: Kind, accounts: AccountDisk): Kind {

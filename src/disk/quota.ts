@@ -1,6 +1,7 @@
+import { STOP_TEXTS } from '../servers/last-call.ts';
 import type { Disk } from '../jail/space.ts';
 import type { Clock } from '../kernel/clock.ts';
-import { StatusError, preconditionFailure } from '../kernel/status.ts';
+import { type RefusalWords, StatusError, preconditionFailure } from '../kernel/status.ts';
 import { withTimeout } from '../kernel/timeout.ts';
 import { MIB } from '../kernel/units.ts';
 import { openRowCache } from '../store/row-cache.ts';
@@ -137,5 +138,14 @@ function startRefused(serverId: string, usedBytes: number, quotaMb: number): Sta
   const advice = 'Delete something, then start it.';
   const { subject, message, metadata } = quotaState(serverId, usedBytes, quotaMb, advice);
   const details = [preconditionFailure('DISK_QUOTA', subject, message)];
-  return new StatusError('FAILED_PRECONDITION', 'QUOTA_EXCEEDED', message, { metadata, details });
+  const words: RefusalWords = {
+    player: STOP_TEXTS.quota,
+    list: '§7Asleep: §fits disk is full',
+    owner: {
+      title: 'Its disk is full',
+      mend: ['member', 'files', 'delete something'],
+      others: 'ask its owner to free some space',
+    },
+  };
+  return new StatusError('FAILED_PRECONDITION', 'QUOTA_EXCEEDED', message, { metadata, details, words });
 }

@@ -1,6 +1,6 @@
 import { SANDBOX } from './cores.ts';
 import type { TrustedWithCode } from '../engines/process/confined.ts';
-import { StatusError } from '../kernel/status.ts';
+import { type RefusalWords, StatusError } from '../kernel/status.ts';
 
 /**
  * Rules on which servers can run which cores. Every core but the sandbox runs jars, plugins and mods uploaded by its
@@ -31,7 +31,10 @@ export function createCoreRules({ trusted, isOperatorAccount }: CoreRulesOptions
       const isOperator = await isOperatorAccount(accountId);
       if (trusted === 'operators' && isOperator) return;
       const sentence = trusted === 'operators' ? OPERATORS_ONLY : isOperator ? trusted.refusal : SANDBOX_ONLY;
-      throw new StatusError('PERMISSION_DENIED', 'UPLOADED_CODE_NOT_ALLOWED', sentence, { metadata: { type } });
+      throw new StatusError('PERMISSION_DENIED', 'UPLOADED_CODE_NOT_ALLOWED', sentence, {
+        metadata: { type },
+        words: WORDS,
+      });
     },
     async requireWriter(caller, { accountId }) {
       if (trusted === 'everybody' || caller.accountId === accountId) return;
@@ -42,6 +45,15 @@ export function createCoreRules({ trusted, isOperatorAccount }: CoreRulesOptions
   };
 }
 
+const WORDS: RefusalWords = {
+  player: "This host can't run this type of server. Ask its owner.",
+  list: '§7Asleep: §fnot run here',
+  owner: {
+    title: 'Its software can’t run here',
+    mend: ['member', 'settings/version', 'choose another'],
+    others: 'ask its owner to choose another',
+  },
+};
 const OPERATORS_ONLY =
   'Games are processes of the machine itself here, so only operators may have servers of this type, which run ' +
   'code of their owners. Choose the type sandbox, or ask the operator for the Docker engine.';

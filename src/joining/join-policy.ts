@@ -118,5 +118,14 @@ function banText(sentence: string, { reason, until }: Ban): string {
 function usedUp(server: string, limit: number): StatusError {
   return new StatusError('RESOURCE_EXHAUSTED', 'WAKES_USED_UP', `Players may wake it ${limit} times a day.`, {
     metadata: { server, limit: String(limit) },
+    words: {
+      player: 'This server reached its daily wake limit. Try again tomorrow, or ask its owner.',
+      list: '§7Asleep: §fdaily wake limit reached',
+      owner: {
+        title: 'Daily wake limit reached. Press Start to wake it',
+        mend: ['member', 'settings/joining', 'raise the limit'],
+        others: 'joining works again tomorrow',
+      },
+    },
   });
 }

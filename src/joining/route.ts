@@ -9,7 +9,8 @@ import { stopText } from '../servers/last-call.ts';
 import type { RouteRow } from '../servers/rows.ts';
 import { type ServerNow, waitsForRoom } from '../servers/server-now.ts';
 import { etaSeconds } from '../servers/start-time.ts';
-import { kickOf, roomWords } from './refusals.ts';
+import { roomWords } from './refusals.ts';
+import { NOT_INSTALLED } from '../servers/refusals.ts';
 import type { Translators } from './translators.ts';
 import type { WakePolicy } from './wake-policies.ts';
 
@@ -149,7 +150,7 @@ export function kickText(now: ServerNow): string {
 function refusalText(now: ServerNow, at: number): string {
   const { row, state, context } = now;
   if (state === 'installing') return kickText(now);
-  if (state === 'install_failed') return kickOf('SERVER_INSTALL_FAILED') ?? '';
+  if (state === 'install_failed') return NOT_INSTALLED;
   const { silentSince = null } = context.live;
   if (state !== 'running' || silentSince === null || at - silentSince < SILENT_MS) return '';
   return `${row.name} is not responding.\nIf this continues, it restarts. Try again in a few minutes.`;

@@ -23,7 +23,7 @@ import type { JoinPolicy } from './join-policy.ts';
 import { Line } from './line.ts';
 import type { RouteFeed } from './link/notifier.ts';
 import { queueServers } from './queued-servers.ts';
-import { lostWords, refusalOf } from './refusals.ts';
+import { NO_ROOM, lostWords, refusalOf } from './refusals.ts';
 import { isSame, kickText, onlyProtocol, routeOf, sleepingRoute, withRefusal } from './route.ts';
 import type { Translators } from './translators.ts';
 import { type Wakeability, watchWakeability } from './wakeability.ts';
@@ -261,8 +261,8 @@ class Routing implements Routes, Wake {
     const policy = joinPolicy.policyOf(now.row.id);
     const route = { ...routeOf(now, policy, clock.now()), protocol: onlyProtocol(now.row, translators) };
     if (lostGames?.of(now.row.id) === undefined) return route;
-    const { kick, line } = lostWords(now.row.name);
-    return { ...route, refusal: kick, asleepLine: line };
+    const { player, list } = lostWords(now.row.name);
+    return { ...route, refusal: player, asleepLine: list };
   }
 
   #set(name: string, route: Route | undefined): void {
@@ -287,7 +287,7 @@ class Routing implements Routes, Wake {
 /** Returns the refusal if the engine has just found no room, even if the bookkeeping shows some. */
 function noRoomFor({ id }: Pick<RouteRow, 'id'>): StatusError {
   const message = 'No machine has capacity for this server right now. Try again in a minute.';
-  return quotaExceeded('NODE_CAPACITY', `server:${id}`, message);
+  return quotaExceeded('NODE_CAPACITY', `server:${id}`, message, {}, NO_ROOM);
 }
 
 /** Whether a wake has ended: the game is ready, or will not be. A stop or a job with a queued start continues. */

@@ -28,6 +28,25 @@ export type Code = keyof typeof CODES;
 /** One further google.rpc detail, e.g. `{ '@type': 'type.googleapis.com/google.rpc.QuotaFailure', violations: […] }`. */
 export type Detail = { '@type': string; [field: string]: unknown };
 
+/** Explains a refused wake to players and owners. The message of the error is for API callers. */
+export interface RefusalWords {
+  /** The kick message of a player who joins. */
+  player: string;
+  /** The line in the server list, in place of the hint how to wake the server; `§` codes. */
+  list?: string;
+  /** The obstacle on the server's pages. */
+  owner?: OwnerWords;
+}
+
+/** Why a server cannot start, and how its owner fixes it. */
+export interface OwnerWords {
+  title: string;
+  /** The role that can fix it, the page and the action. A relative page is one of the server's pages. */
+  mend?: readonly [by: 'owner' | 'member', page: string, how: string];
+  /** The action for all other readers. */
+  others: string;
+}
+
 export interface StatusOptions {
   /** Everything dynamic in the message, as strings, for machines (AIP-193). Of what is not there, or is there already, its name is last. */
   metadata?: Record<string, string>;
@@ -36,6 +55,8 @@ export interface StatusOptions {
   httpStatus?: number;
   /** Sent as `Retry-After` and google.rpc.RetryInfo. */
   retryAfterSeconds?: number;
+  /** If a rule refuses a wake. Never sent to callers. */
+  words?: RefusalWords;
   /** For the log only. */
   cause?: unknown;
 }
@@ -89,9 +110,8 @@ export function quotaExceeded(
   subject: string,
   message: string,
   metadata: Record<string, string> = {},
+  words?: RefusalWords,
 ): StatusError {
-  return new StatusError('RESOURCE_EXHAUSTED', reason, message, {
-    metadata,
-    details: [quotaFailure(subject, message)],
-  });
+  const details = [quotaFailure(subject, message)];
+  return new StatusError('RESOURCE_EXHAUSTED', reason, message, { metadata, details, ...(words && { words }) });
 }

@@ -1,7 +1,7 @@
 import { reserves } from '../billing/reservations.ts';
 import type { EngineNodes } from '../engines/engine.ts';
 import { regionState, regionsOf } from '../engines/regions.ts';
-import { StatusError } from '../kernel/status.ts';
+import { type RefusalWords, StatusError } from '../kernel/status.ts';
 import { WAKES_AND_INSTALLS, type WakeCheck, type WakeRule } from '../servers/wake-checks.ts';
 import { deleteMeta, getMeta, setMeta } from '../store/meta.ts';
 import type { Sql, Store, Tx } from '../store/store.ts';
@@ -37,6 +37,16 @@ export interface NodeDrainOptions {
 
 const KEY = 'node-drain';
 const KEY_OF_NODES = 'node-drains';
+const PAUSED: RefusalWords = {
+  player: 'Starts are paused here. Try again later.',
+  list: '§7Asleep: §fstarts are paused',
+  owner: { title: 'Starts are paused here', others: 'ask your administrator' },
+};
+const NO_MACHINE: RefusalWords = {
+  player: 'No machine that can run this server is responding. Try again in a few minutes.',
+  list: '§7Asleep: §fno machine available',
+  owner: { title: 'No machine that can run it is responding', others: 'try again in a few minutes' },
+};
 /** The reason for a drain that was not set through this service. */
 const NO_REASON = 'its machines are drained';
 
@@ -52,7 +62,10 @@ export async function openNodeDrain(options: NodeDrainOptions): Promise<NodeDrai
   const check: WakeCheck = async () => (now) => {
     if (drained === null || reserves(now)) return;
     const message = `${nodeLabel} starts no servers now: ${drained.reason}`;
-    throw new StatusError('FAILED_PRECONDITION', 'NODE_DRAINED', message, { metadata: { node: nodeLabel } });
+    throw new StatusError('FAILED_PRECONDITION', 'NODE_DRAINED', message, {
+      metadata: { node: nodeLabel },
+      words: PAUSED,
+    });
   };
 
   return {
@@ -101,7 +114,7 @@ async function openDrainOfNodes({
     if (state === 'open') return;
     if (state === 'down') throw regionDown(region);
     const message = `Region ${region} starts no servers now: ${reasonIn(region)}`;
-    throw new StatusError('FAILED_PRECONDITION', 'NODE_DRAINED', message, { metadata: { region } });
+    throw new StatusError('FAILED_PRECONDITION', 'NODE_DRAINED', message, { metadata: { region }, words: PAUSED });
   };
 
   return {
@@ -130,5 +143,6 @@ async function openDrainOfNodes({
 
 function regionDown(region: string): StatusError {
   const message = `No machine of region ${region} can take this server now. Try again in a few minutes.`;
-  return new StatusError('UNAVAILABLE', 'REGION_DOWN', message, { metadata: { region }, retryAfterSeconds: 10 });
+  const options = { metadata: { region }, retryAfterSeconds: 10, words: NO_MACHINE };
+  return new StatusError('UNAVAILABLE', 'REGION_DOWN', message, options);
 }

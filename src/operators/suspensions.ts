@@ -77,5 +77,6 @@ function isSuspended({ serverId, reason }: SuspensionRow): StatusError {
   return new StatusError('FAILED_PRECONDITION', 'SERVER_SUSPENDED', message, {
     metadata: { server: serverId, reason },
     details: [preconditionFailure('SUSPENSION', `server:${serverId}`, message)],
+    words: { player: 'This server is suspended by the host. Ask its owner.', list: '§7Suspended by the host' },
   });
 }

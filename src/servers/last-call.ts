@@ -95,12 +95,12 @@ export function createLastCalls(options: LastCallOptions): LastCalls {
 }
 
 /** Kick messages for stops by the service itself, keyed by the id of the cause. */
-export const STOP_TEXTS: Readonly<Record<string, string>> = {
+export const STOP_TEXTS = {
   funds: 'This server is out of credit. Ask its owner.',
   spend_cap: 'This server has reached its spend cap for this month. Ask its owner.',
   quota: "This server's disk is full. Ask its owner.",
   shutdown: 'The host is shutting down. Join again later.',
-};
+} as const;
 
 /** Returns the kick message for players of a server that stops or has stopped, and for those waiting for it. */
 export function stopText({ row: { name }, state, context: { cause, job, queued } }: ServerNow): string {
@@ -109,7 +109,7 @@ export function stopText({ row: { name }, state, context: { cause, job, queued }
   if (job !== null) return `A world of ${name} is being removed. Join again in a few minutes.`;
   if (queued !== null) return `${name} restarts. Join again in a moment.`;
   if (cause.kind === 'operator') return `The host has stopped ${name}. Ask its owner.`;
-  const known = cause.kind === 'system' ? STOP_TEXTS[cause.id] : undefined;
+  const known = cause.kind === 'system' ? (STOP_TEXTS as Readonly<Record<string, string>>)[cause.id] : undefined;
   return known ?? `${name} was put to sleep. Join again to wake it.`;
 }
 

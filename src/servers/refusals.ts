@@ -1,6 +1,6 @@
 import type { ServerCommand, ServerState } from '../../machines/server-types.ts';
 import { inProgress } from '../jail/change-lock.ts';
-import { StatusError, preconditionFailure } from '../kernel/status.ts';
+import { type RefusalWords, StatusError, preconditionFailure } from '../kernel/status.ts';
 import type { ServerNow } from './server-now.ts';
 
 /** Returns the refusal of a command in the server's state, with a suggestion. */
@@ -9,7 +9,9 @@ export function notAllowed({ row, state, context }: ServerNow, command: ServerCo
   const sentence =
     REFUSALS[command.type]?.[state] ?? REFUSALS[command.type]?.other ?? `${command.type} is not possible now.`;
   const metadata = { server: row.id, state, command: command.type };
-  return wrongState(`SERVER_${state.toUpperCase()}`, `${sentence} The server is ${state}.`, metadata);
+  const player = KICKS[state];
+  const words = player === undefined ? undefined : { player };
+  return wrongState(`SERVER_${state.toUpperCase()}`, `${sentence} The server is ${state}.`, metadata, words);
 }
 
 /** Returns a refusal because of a server's state. FAILED_PRECONDITION. */
@@ -17,9 +19,10 @@ export function wrongState(
   reason: string,
   sentence: string,
   metadata: { server: string; state: string; [more: string]: string },
+  words?: RefusalWords,
 ): StatusError {
   const details = [preconditionFailure('SERVER_STATE', `server:${metadata.server}`, sentence)];
-  return new StatusError('FAILED_PRECONDITION', reason, sentence, { metadata, details });
+  return new StatusError('FAILED_PRECONDITION', reason, sentence, { metadata, details, ...(words && { words }) });
 }
 
 /** Returns the refusal of changes that must not happen during a run, such as its settings and price. */
@@ -35,6 +38,16 @@ export function playerNotOnline({ row }: Pick<ServerNow, 'row'>, name: string): 
     metadata: { server: row.id, name },
   });
 }
+
+/** The kick message for a server that was never installed. */
+export const NOT_INSTALLED = 'This server is not set up yet. Ask its owner.';
+
+/** Kick messages by the state that refuses a join. */
+const KICKS: Partial<Record<ServerState, string>> = {
+  installing: 'This server is being set up. Come back in a few minutes.',
+  install_failed: NOT_INSTALLED,
+  start_failed: 'This server has a problem. Ask its owner.',
+};
 
 const REFUSALS: Partial<Record<ServerCommand['type'], Partial<Record<ServerState | 'other', string>>>> = {
   START: {

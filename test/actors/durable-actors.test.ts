@@ -24,7 +24,7 @@ const refuse = async () => {
   throw new Error('no room');
 };
 
-test('an effect begins once its step is stored, and readers wait for that too', async (t) => {
+test('an effect starts only after its step is stored, and readers wait for that as well', async (t) => {
   const { process, tallies, counted } = bench();
   const held = Promise.withResolvers<void>();
   process.hold(held.promise);
@@ -47,7 +47,7 @@ test('an effect begins once its step is stored, and readers wait for that too', 
   t.deepEqual(counted, [1]);
 });
 
-test('what is not stored has not happened: its givers are told, observers are shown what is, and nothing of it begins', async (t) => {
+test('a failed write rejects its senders, returns observers to the stored state and starts no effect', async (t) => {
   const { disk, clock, tallies, counted } = bench();
   const shown: (string | undefined)[] = [];
   tallies.observe((id, now) => void (id === 'a' && shown.push(now?.state)));
@@ -78,7 +78,7 @@ test('what is not stored has not happened: its givers are told, observers are sh
   t.deepEqual(counted, [3]);
 });
 
-test('what could not be stored of a row that is gone by then: observers are shown that', async (t) => {
+test('observers receive undefined if the row of a failed write is gone when it is reloaded', async (t) => {
   const { disk, clock, tallies } = bench();
   const shown: (string | undefined)[] = [];
   tallies.observe((_, now) => void shown.push(now?.state));
@@ -90,7 +90,7 @@ test('what could not be stored of a row that is gone by then: observers are show
   t.deepEqual(shown, ['counting', undefined]);
 });
 
-test('who waits for its own write within `use` is given anew behind a write that failed', async (t) => {
+test('a write awaited inside `use` is retried when the write before it fails', async (t) => {
   const { disk, tallies } = bench();
   disk.fates.push('undone');
   const added = await Promise.allSettled([1, 2, 3].map((n) => add(tallies, 'a', n)));
@@ -102,7 +102,7 @@ test('who waits for its own write within `use` is given anew behind a write that
   t.deepEqual(disk.now('a').counted, [2, 3]);
 });
 
-test('what a step implies is stored with it or not at all, and where nothing changes too', async (t) => {
+test('a step and its implied work are stored together or not at all, even if the step changes no state', async (t) => {
   const { disk, tallies } = bench();
   const give = (type: 'LOOK' | 'ADD', implied: () => Promise<unknown>) =>
     tallies.use('a', (live) => tallies.give(live, type === 'LOOK' ? { type } : { type, n: 1 }, implied));
@@ -114,7 +114,7 @@ test('what a step implies is stored with it or not at all, and where nothing cha
   t.deepEqual(await tallies.get('a').then((now) => now?.waiting.concat(now.counted)), [1]);
 });
 
-test('what waits for the same commit behind a write that fails is not stored either', async (t) => {
+test('a write that shares a commit with a failed write is not stored either', async (t) => {
   const { disk, tallies } = bench({ isChecked: false });
   const given = await tallies.use('a', async (live) => {
     const [first, second] = [
@@ -130,7 +130,7 @@ test('what waits for the same commit behind a write that fails is not stored eit
   t.deepEqual([disk.now('a').waiting, disk.now('a').counted], [[], []]);
 });
 
-test('an actor is in memory while it invokes something, or somebody decides about it', async (t) => {
+test('an actor stays in memory only while it invokes an effect or a `use` call is open', async (t) => {
   const { disk, tallies } = bench();
   const decided = Promise.withResolvers<void>();
   const deciding = tallies.use('a', async () => decided.promise);
@@ -148,7 +148,7 @@ test('an actor is in memory while it invokes something, or somebody decides abou
   t.deepEqual(tallies.live(), []);
 });
 
-test('kinds that are kept: so long after their last use, and so many', async (t) => {
+test('a cached actor is evicted when its keep time has passed or too many are kept', async (t) => {
   const { clock, tallies } = bench({ keep: { ms: 60_000, most: 2 } });
   const look = (id: string) => tallies.use(id, (live) => tallies.give(live, { type: 'LOOK' }));
   await look('a');
@@ -169,7 +169,7 @@ test('kinds that are kept: so long after their last use, and so many', async (t)
   );
 });
 
-test('a row that changes is shown at once, and is not loaded as it was', async (t) => {
+test('a changed row is shown at once, and a load in progress returns the new row', async (t) => {
   const { disk, tallies } = bench();
   const change = async (note: string) => {
     disk.rows.set('a', { ...disk.rows.get('a')!, note });
@@ -190,7 +190,7 @@ test('a row that changes is shown at once, and is not loaded as it was', async (
   t.is(await tallies.changed('unknown', { note: '' }), undefined);
 });
 
-test('a dormant one that is asked for again is not read again before it changes', async (t) => {
+test('the row of a dormant actor is read once and cached until it changes', async (t) => {
   const { disk, tallies } = bench();
   const noteOf = async (id: string) => (await tallies.get(id))?.note;
   t.is(await noteOf('a'), '');
@@ -204,7 +204,7 @@ test('a dormant one that is asked for again is not read again before it changes'
   t.deepEqual((await tallies.get('a'))?.counted, [1]);
 });
 
-test('what is being read of a dormant one while it changes is not remembered', async (t) => {
+test('a read overtaken by a change of a dormant row is not cached', async (t) => {
   const { disk, tallies } = bench();
   const begun = tallies.get('a');
   await turn();
@@ -214,7 +214,7 @@ test('what is being read of a dormant one while it changes is not remembered', a
   t.is((await tallies.get('a'))?.note, 'new');
 });
 
-test('a machine that fails goes on from what is stored', async (t) => {
+test('an actor whose machine throws resumes from its stored state', async (t) => {
   const { clock, disk, tallies } = bench();
   const broken = tallies.use('a', (live) => tallies.give(live, { type: 'BREAK' }, async () => t.fail('stored')));
   await t.throwsAsync(broken, { message: 'broken' });
@@ -236,7 +236,7 @@ test('a machine that fails goes on from what is stored', async (t) => {
   t.deepEqual(await tallies.get('a').then((now) => now?.waiting.concat(now.counted)), [1]);
 });
 
-test('what is closed stores its last change and loads nobody', async (t) => {
+test('closing stores the last change and loads no further actors', async (t) => {
   const { disk, tallies } = bench({ count: () => new Promise(() => {}) });
   const added = add(tallies, 'a', 1);
   await until(() => tallies.live().length === 1);
@@ -339,13 +339,13 @@ async function broken(acts: readonly Act[], isChecked: boolean): Promise<string[
     if (fate === 'refused' && begun.has(added)) wrong.push(`${added} was refused and begun`);
   }
   for (const each of counted) if (!begun.has(each)) wrong.push(`${each} was counted and not begun`);
-  if (process.tallies.live().length > 0) wrong.push('somebody is left in memory');
+  if (process.tallies.live().length > 0) wrong.push('an actor is left in memory');
   return wrong;
 }
 
 for (const isChecked of [true, false]) {
-  const how = isChecked ? 'and writes find out' : 'and writes rely on their order';
-  test(`whatever is killed or fails at whatever point, ${how}: nothing acknowledged is lost, no effect comes too early or twice`, async (t) => {
+  const how = isChecked ? 'with checked writes' : 'with ordered writes';
+  test(`random kills and failures, ${how}: acknowledged events survive, no effect starts early or twice without cause`, async (t) => {
     t.timeout(300_000);
     const {
       failed,

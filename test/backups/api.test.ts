@@ -24,7 +24,7 @@ import {
   sleeping,
 } from './parts.ts';
 
-test('a running game writes down its world and leaves it alone until the archive is made', async (t) => {
+test('a running game saves its world and pauses saving until the archive is complete', async (t) => {
   const it = await running(t);
   const saving = hold(it, 'save-all flush');
   const { id } = await it.ok('POST', '/v1/servers/lobby/backups');
@@ -37,7 +37,7 @@ test('a running game writes down its world and leaves it alone until the archive
   await it.until(async () => (await it.store.query('SELECT * FROM "saving_off"')).length === 0);
 });
 
-test('saving is switched on again when archiving fails, and when the console was away at first', async (t) => {
+test('saving is re-enabled after a failed archive, even if the console is unavailable at first', async (t) => {
   const it = await running(t, { world: { room: { quotaBytes: 100 } } });
   const answer = it.games.run.bind(it.games);
   let refusals = 2;
@@ -52,7 +52,7 @@ test('saving is switched on again when archiving fails, and when the console was
   t.deepEqual(await filesOf(it, 'lobby'), []);
 });
 
-test('a game that cannot be told to save again is tried less and less often, and one line tells of it', async (t) => {
+test('a failing save-on is retried less and less often, and is logged once', async (t) => {
   const logged: string[] = [];
   const log = createLog({ level: 'info', pretty: false, destination: { write: (line) => void logged.push(line) } });
   const it = await running(t, { world: { room: { log } } });
@@ -76,7 +76,7 @@ test('a game that cannot be told to save again is tried less and less often, and
   t.false(told[0]!.includes('stack'));
 });
 
-test('what an owner has switched off stays off; a game that cannot be told is not archived live', async (t) => {
+test('saving disabled by the owner stays disabled, and an unreachable console fails a live backup', async (t) => {
   const it = await running(t);
   const answer = it.games.run.bind(it.games);
   it.games.run = async (address, password, command) => {
@@ -94,7 +94,7 @@ test('what an owner has switched off stays off; a game that cannot be told is no
   t.regex(failed.error, /console/);
 });
 
-test('the log tells that the world is written where the console gave up; silence is a failure', async (t) => {
+test('the game log can confirm a save if the console reply is empty; without confirmation the backup fails', async (t) => {
   const it = await running(t);
   const answer = it.games.run.bind(it.games);
   let prints = true;
@@ -112,7 +112,7 @@ test('the log tells that the world is written where the console gave up; silence
   t.regex((await ended(it, 'lobby', id as string)).error, /did not save/);
 });
 
-test('a core that knows no save commands, or takes none at all, is archived all the same, with a note', async (t) => {
+test('a game without working save commands is still backed up, with a note', async (t) => {
   const it = await running(t);
   t.is((await backUp(it, 'lobby')).note, '');
   await symlink('/nowhere', join(it.dataDir, 'servers/lobby/world_on_another_disk'));
@@ -142,7 +142,7 @@ test('a core that knows no save commands, or takes none at all, is archived all 
   await it.until(async () => (await it.store.query('SELECT * FROM "saving_off"')).length === 0);
 });
 
-test('a backup of every server at the same hour: none is refused for those that wait before it', async (t) => {
+test('a backup is accepted and completes while 101 backups of other servers are queued', async (t) => {
   const it = await running(t);
   const others = Array.from({ length: 101 }, (_, n) => `other-${n}`);
   await Promise.all(others.map((id) => it.create(id)));
@@ -153,7 +153,7 @@ test('a backup of every server at the same hour: none is refused for those that 
   t.is((await backUp(it, 'lobby')).state, 'ready');
 });
 
-test('what waits is queued over a restart, what was made has failed, and games save again', async (t) => {
+test('after a restart the running backup has failed, the queued one completes, and the game saves again', async (t) => {
   const it = await running(t);
   await it.create('other');
   const saving = hold(it, 'save-all flush');
@@ -171,7 +171,7 @@ test('what waits is queued over a restart, what was made has failed, and games s
   saving.go();
 });
 
-test('a backup that finds no room fails cleanly, and nothing half is listed', async (t) => {
+test('a backup that runs out of disk space fails cleanly and leaves no partial file', async (t) => {
   const it = await sleeping(t);
   if (!(await tinyDisk(t, join(it.dataDir, 'backups')))) return;
   const { id } = await it.ok('POST', '/v1/servers/lobby/backups');
@@ -182,7 +182,7 @@ test('a backup that finds no room fails cleanly, and nothing half is listed', as
   t.is((await restore(it, failed.id)).reason, 'BACKUP_NOT_READY');
 });
 
-test('two backups at once, a backup and a restore, a backup and a world’s reset: one after the other', async (t) => {
+test('a second backup, a restore and a world reset are refused while a backup runs', async (t) => {
   const it = await running(t);
   const good = await backUp(it, 'lobby');
   const saving = hold(it, 'save-all flush');
@@ -199,7 +199,7 @@ test('two backups at once, a backup and a restore, a backup and a world’s rese
   t.is((await ended(it, 'lobby', made)).state, 'ready');
 });
 
-test('a start does not wait for a backup, which is begun again', async (t) => {
+test('a start does not wait for a backup, and the backup starts over with the running game', async (t) => {
   let arrived = false;
   const latch = Promise.withResolvers<void>();
   const at = async (step: string) => {
@@ -217,7 +217,7 @@ test('a start does not wait for a backup, which is begun again', async (t) => {
   t.true(it.games.commands.includes('lobby: save-all flush'), 'made of the running game');
 });
 
-test('deleting ends a backup, and a server takes its backups along', async (t) => {
+test('deleting a running backup cancels it, and deleting a server removes its backups', async (t) => {
   const it = await running(t);
   const done = await backUp(it, 'lobby');
   t.deepEqual(await filesOf(it, 'lobby'), [`${done.id}.tar.zst`]);
@@ -237,7 +237,7 @@ test('deleting ends a backup, and a server takes its backups along', async (t) =
   t.deepEqual(await it.store.query('SELECT * FROM "backups" WHERE "id" = $1', [last]), []);
 });
 
-test('a backup whose files cannot be removed goes all the same, and is listed for the operator', async (t) => {
+test('a backup whose files cannot be removed leaves the list and becomes an orphan for the operator', async (t) => {
   const it = await sleeping(t);
   const backup = await backUp(it, 'lobby');
   const path = archiveOf(it, 'lobby', backup.id);
@@ -259,7 +259,7 @@ test('a backup whose files cannot be removed goes all the same, and is listed fo
   t.true((await filesOf(it, 'lobby')).length === 1, 'it is the operator’s to remove');
 });
 
-test('rules remove what they do not keep, never what is locked', async (t) => {
+test('retention rules delete the backups that they do not keep, but never a locked one', async (t) => {
   const it = await sleeping(t);
   t.deepEqual(await it.ok('POST', '/v1/servers/lobby/backups:setRetention', { keepLast: 1, daily: 0, weekly: 0 }), {
     keepLast: 1,
@@ -290,7 +290,7 @@ test('rules remove what they do not keep, never what is locked', async (t) => {
   }
 });
 
-test('one backup at a time on the machine; all of a server’s count against its limit', async (t) => {
+test('backups run one at a time, and all backups of a server together stay within its limit', async (t) => {
   const it = await running(t, { world: { room: { quotaBytes: 1_000 } } });
   await it.create('other');
   await plant(rootOf(it, 'other'), WORLD);
@@ -315,7 +315,7 @@ test('one backup at a time on the machine; all of a server’s count against its
   t.fail('no limit held');
 });
 
-test('a game that takes long to save keeps no other server waiting, and is archived once it has', async (t) => {
+test('a game that is slow to save does not block other servers, and is archived after its save', async (t) => {
   const it = await running(t);
   await it.create('other');
   await plant(rootOf(it, 'other'), WORLD);
@@ -335,7 +335,7 @@ test('a game that takes long to save keeps no other server waiting, and is archi
   t.is(it.games.commands.filter((each) => each === 'lobby: save-on').length, 1);
 });
 
-test('backups: ids of nothing, of other servers, and of no form', async (t) => {
+test('backup operations return 404 for unknown ids, malformed ids and backups of other servers', async (t) => {
   const it = await sleeping(t);
   await it.create('other');
   const backup = await backUp(it, 'lobby');
@@ -353,7 +353,7 @@ test('backups: ids of nothing, of other servers, and of no form', async (t) => {
   t.is((await restore(it, backup.id)).status, 200);
 });
 
-test('backups: the audit log tells who did what, and watchers how it comes along', async (t) => {
+test('backup operations are audited with their user, and event followers receive each state', async (t) => {
   const it = await sleeping(t);
   const told: { type: string; data: object }[] = [];
   const now = (await it.servers.get('lobby'))!;
@@ -377,7 +377,7 @@ test('backups: the audit log tells who did what, and watchers how it comes along
   }
 });
 
-test('how far a backup has come is told by what the server is known to take, if not exactly', async (t) => {
+test('the progress of a backup is estimated from the last measured size of the server', async (t) => {
   const it = await sleeping(t);
   const regions = Array.from({ length: 6 }, (_, n) => [`world/region/r.1.${n}.mca`, randomBytes(4 * MIB)] as const);
   await plant(rootOf(it, 'lobby'), Object.fromEntries(regions));
@@ -405,7 +405,7 @@ test('how far a backup has come is told by what the server is known to take, if 
   t.true(Math.max(...told) < 10);
 });
 
-test('a backup that is ready can be downloaded, whole and in part, with its checksum', async (t) => {
+test('a ready backup can be downloaded in full and in part, with its checksum', async (t) => {
   const it = await sleeping(t);
   const backup = await backUp(it, 'lobby');
   const url = `${it.origin}/v1/servers/lobby/backups/${backup.id}:download`;

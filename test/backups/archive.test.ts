@@ -59,7 +59,7 @@ async function unpacked(
   return into;
 }
 
-test('an archive gives back what went into it: odd names, empty files and folders, modes and times', async (t) => {
+test('an archive preserves unusual names, empty files and folders, modes and times', async (t) => {
   const [from, to] = [await folder(t), await folder(t)];
   const long = 'a'.repeat(200);
   await plant(from, {
@@ -108,7 +108,7 @@ async function bottom(root: string, name: string, levels: number): Promise<strin
 }
 
 test.runIf(isThorough)(
-  'an archive gives back what no path can name: folders below folders, as far as 512',
+  'an archive preserves paths too long to name, and refuses folders more than 512 levels deep',
   async (t) => {
     const [from, to] = [await folder(t), await folder(t)];
     const name = 'd'.repeat(100);
@@ -123,7 +123,7 @@ test.runIf(isThorough)(
   },
 );
 
-test('an archive gives back names that are no text, each its own', async (t) => {
+test('an archive preserves file names that are not valid text, and keeps them distinct', async (t) => {
   const [from, to] = [await folder(t), await folder(t)];
   const named = (byte: number, rest = '') => Buffer.concat([Buffer.from([0x61, byte]), Buffer.from(rest)]);
   const at = (root: string, name: Buffer) => Buffer.concat([Buffer.from(`${root}/`), name]);
@@ -147,7 +147,7 @@ function changing(path: string, sizeBytes: number, content: Buffer): ReadEntry {
   return { path, kind: 'file', sizeBytes, modifiedAt: 0, mode: 0o640, read };
 }
 
-test('a file that grows or shrinks while it is read does not abort, and spoils no other', async (t) => {
+test('a file that grows or shrinks while it is read neither aborts the tar nor damages other files', async (t) => {
   const target = join(await folder(t), 'a.tar');
   const entries = [
     changing('grows.log', 5, Buffer.from('0123456789')),
@@ -175,7 +175,7 @@ function taken(entries: Iterable<ReadEntry>): Buffer {
   );
 }
 
-test('small chunks come as blocks, large ones as they are, and the bytes are the same', async (t) => {
+test('small chunks are joined into blocks, large ones pass unchanged, and the bytes stay the same', async (t) => {
   await fc.assert(
     fc.asyncProperty(fc.array(fc.oneof(fc.nat(2_000), fc.nat(400_000)), { maxLength: 30 }), async (sizes) => {
       const chunks = sizes.map((size, n) => Buffer.alloc(size, n));
@@ -192,7 +192,7 @@ test('small chunks come as blocks, large ones as they are, and the bytes are the
   );
 });
 
-test('memory that is used again for the next block is used no more by the one before, however slow the disk', async (t) => {
+test('buffer reuse does not corrupt an archive on a slow disk', async (t) => {
   const [from, to] = [await folder(t), await folder(t)];
   const sizes = [3 * MIB, 256 * KIB, 256 * KIB + 1, 130 * KIB, 5 * MIB + 7, MIB, 200 * KIB, 4 * MIB];
   await plant(from, Object.fromEntries(sizes.map((size, n) => [`region/r.${n}.mca`, randomBytes(size)])));
@@ -208,7 +208,7 @@ async function openBelow(root: string): Promise<string[]> {
   return paths.filter((path) => path.startsWith(root));
 }
 
-test('an archive that becomes too large, is stopped, or whose source fails, leaves nothing behind', async (t) => {
+test('an archive that grows too large, is stopped or cannot read its source leaves no files or descriptors', async (t) => {
   const [from, to] = [await folder(t), await folder(t)];
   await plant(from, Object.fromEntries(Array.from({ length: 50 }, (_, n) => [`f${n}`, randomBytes(n * 70_000)])));
   const target = join(to, 'a.tar.zst');
@@ -228,7 +228,7 @@ test('an archive that becomes too large, is stopped, or whose source fails, leav
   t.deepEqual([...(await openBelow(from)), ...(await openBelow(to))], []);
 });
 
-test('what is unpacked is put on disk at the end: at once, else file by file', async (t) => {
+test('extraction syncs the complete tree at the end, in one call or file by file', async (t) => {
   const [from, to] = [await folder(t), await folder(t)];
   await plant(from, { 'a/b/file': 'x', 'a/other': 'x', top: 'x' });
   const path = join(to, 'a.tar.zst');
@@ -241,7 +241,7 @@ test('what is unpacked is put on disk at the end: at once, else file by file', a
   }
 });
 
-test('an archive that cannot be read to its end fails with what its store says, one that is stopped with the reason', async (t) => {
+test('extraction fails with the store’s error after a failed read and with the abort reason after a stop', async (t) => {
   const [from, to] = [await folder(t), await folder(t)];
   await plant(from, { large: randomBytes(3 * MIB) });
   const facts = await archive(from, join(to, 'a.tar.zst'));
@@ -266,7 +266,7 @@ test('an archive that cannot be read to its end fails with what its store says, 
   t.deepEqual(await openBelow(to), []);
 });
 
-test('whatever is changed in an archive, it is not taken', async (t) => {
+test('an archive with any change is rejected as corrupt', async (t) => {
   const [from, to] = [await folder(t), await folder(t)];
   await plant(from, {
     'world/level.dat': 'x'.repeat(5_000),
@@ -301,7 +301,7 @@ const NOW = Date.UTC(2026, 10, 20, 12);
 const good = (id: string, createdAt: number, locked = false, note = '', treeBytes = 1) =>
   ({ id, kind: 'manual', state: 'ready', createdAt, locked, note, treeBytes }) as const;
 
-test('retention: never a locked one, never the newest good one, with a note or without, and as many as each rule says', (t) => {
+test('retention keeps locked backups and the newest good ones, and otherwise only as many as its rules allow', (t) => {
   const backup = fc.record({
     id: fc.uuid(),
     kind: fc.constantFrom('manual', 'schedule', 'reset', 'previous'),
@@ -334,7 +334,7 @@ test('retention: never a locked one, never the newest good one, with a note or w
   t.pass();
 });
 
-test('retention: the newest of each hour, day, week and month', (t) => {
+test('retention keeps the newest backup of each hour, day, week and month', (t) => {
   const hourly = Array.from({ length: 24 * 40 }, (_, n) => good(String(n), NOW - n * HOUR));
   const none = { keepLast: 0, hourly: 0, daily: 0, weekly: 0, monthly: 0 };
   const kept = (rules: object) => {
@@ -359,7 +359,7 @@ test('retention: the newest of each hour, day, week and month', (t) => {
   ]);
 });
 
-test('retention: ten empty backups do not push out the newest one with content', (t) => {
+test('retention keeps the newest backup with content behind ten newer empty ones', (t) => {
   const empty = Array.from({ length: 10 }, (_, n) => good(`empty ${n}`, NOW - n, false, '', 0));
   const older = [good('newest', NOW - HOUR), good('oldest', NOW - 2 * HOUR)];
   const rules = { keepLast: 10, hourly: 0, daily: 0, weekly: 0, monthly: 0 };
@@ -370,7 +370,7 @@ test('retention: ten empty backups do not push out the newest one with content',
 });
 
 test.runIf(isThorough)(
-  'a tree deeper than paths are long is removed whole, and what links in it lead to stays',
+  'a tree deeper than the path limit is removed whole, and the targets of its links stay',
   async (t) => {
     const dir = await mkdtemp(join(tmpdir(), 'dormouse-deep-'));
     t.teardown(() => rm(dir, { recursive: true, force: true }));

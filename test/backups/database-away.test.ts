@@ -60,7 +60,7 @@ test('a finished backup keeps its archive if the database is locked right after 
   await backUp(it, 'lobby');
 });
 
-test('a backup that ends while the database is away is ready once the database is back', async (t) => {
+test('a backup that finishes during a database outage is ready after the outage', async (t) => {
   const { it, fault } = await bench(t);
   fault.step = 'archived';
   const { id } = (await it.ok('POST', '/v1/servers/lobby/backups')) as { id: string };
@@ -70,7 +70,7 @@ test('a backup that ends while the database is away is ready once the database i
   await backUp(it, 'lobby');
 });
 
-test('a backup that fails while the database is away is failed once the database is back, and the next one works', async (t) => {
+test('a backup that fails during a database outage is marked failed afterwards, and the next one is accepted', async (t) => {
   const { it, fault } = await bench(t, 100);
   // The quota is read from the database.
   fault.step = 'begun';
@@ -81,7 +81,7 @@ test('a backup that fails while the database is away is failed once the database
   t.is((await it.call('POST', '/v1/servers/lobby/backups')).status, 200);
 });
 
-test('a world’s reset whose backup ends while the database is away goes on once the database is back', async (t) => {
+test('a world reset whose backup finishes during a database outage continues after the outage', async (t) => {
   let lost = 0;
   let folder = '';
   const isArchived = () => existsSync(folder) && readdirSync(folder).some((name) => name.endsWith('.zst'));

@@ -68,7 +68,7 @@ async function tidy(t: ExecutionContext, folder: string, ...siblings: string[]):
 }
 
 for (const step of ['asked', 'extracting', 'extracted', 'staged', 'cleared', 'swapped', 'noted', 'cleaned'])
-  test(`killed at ${step} of a restore: exactly restored by the next start, and what was there is kept`, async (t) => {
+  test(`a restore killed at ${step} is completed by the next start, and the previous files are kept`, async (t) => {
     const { folder, saved, played } = await copy(t);
     await killed(t, folder, 'restore', step);
     const said = await headless(folder, 'look');
@@ -83,7 +83,7 @@ for (const step of ['asked', 'extracting', 'extracted', 'staged', 'cleared', 'sw
   });
 
 for (const step of ['staged', 'cleared', 'swapped', 'noted', 'cleaned'])
-  test(`killed at ${step} of an undo: exactly what was there before the restore`, async (t) => {
+  test(`an undo killed at ${step} brings back exactly the files from before the restore`, async (t) => {
     const { folder, played } = await copy(t, restored);
     await killed(t, folder, 'undo', step);
     const said = await headless(folder, 'look');
@@ -97,7 +97,7 @@ for (const step of ['staged', 'cleared', 'swapped', 'noted', 'cleaned'])
   });
 
 for (const step of ['asked', 'kept', 'removed', 'cleaned'])
-  test(`killed at ${step} of a world's reset: a backup, and the world is gone`, async (t) => {
+  test(`a world reset killed at ${step} ends with a backup and without the world`, async (t) => {
     const { folder } = await copy(t);
     await killed(t, folder, 'reset', step);
     const said = await headless(folder, 'look');
@@ -107,7 +107,7 @@ for (const step of ['asked', 'kept', 'removed', 'cleaned'])
   });
 
 for (const step of ['stopping', 'stopped', 'swapped'])
-  test(`killed at ${step} of a restore for which a running server is stopped: restored by the next start, and awake again`, async (t) => {
+  test(`a restore of a running server killed at ${step} is completed by the next start, and the server runs again`, async (t) => {
     const { folder } = await copy(t);
     await killed(t, folder, 'restore-running', step);
     const said = await headless(folder, 'look');
@@ -117,7 +117,7 @@ for (const step of ['stopping', 'stopped', 'swapped'])
   });
 
 for (const step of ['kept', 'swapped'])
-  test(`killed at ${step} of a second restore: what was changed since the first is a backup, what was put aside stays`, async (t) => {
+  test(`a second restore killed at ${step} backs up the changes since the first and keeps the original files`, async (t) => {
     const { folder, saved, played } = await copy(t, restored);
     await plant(rootOf(folder), { 'world/level.dat': 'mended' });
     await killed(t, folder, 'restore', step);
@@ -133,7 +133,7 @@ for (const step of ['kept', 'swapped'])
   });
 
 for (const step of ['asked', 'removed', 'cleaned'])
-  test(`killed at ${step} of a world's deletion: the world is gone whole, and nothing else is`, async (t) => {
+  test(`a world deletion killed at ${step} removes the whole world and no other files`, async (t) => {
     const { folder } = await copy(t);
     await killed(t, folder, 'delete', step);
     const said = await headless(folder, 'look');
@@ -143,7 +143,7 @@ for (const step of ['asked', 'removed', 'cleaned'])
   });
 
 for (const step of ['begun', 'saved', 'archiving', 'archived'])
-  test(`killed at ${step} of a backup: it has failed and says why, the server is as it was`, async (t) => {
+  test(`a backup killed at ${step} has failed with a reason, and the server’s files are unchanged`, async (t) => {
     const { folder, played } = await copy(t);
     await killed(t, folder, 'backup', step);
     const said = await headless(folder, 'look');
@@ -158,7 +158,7 @@ for (const step of ['begun', 'saved', 'archiving', 'archived'])
     t.is((await readdir(join(folder, 'backups/lobby'))).length, 1, 'nothing is left of the failed one');
   });
 
-test('what kills have left in and beside the folders of servers goes at the next start, also where nobody asks for a file', async (t) => {
+test('the next start removes leftovers of kills in and beside the server folders', async (t) => {
   const { folder, played } = await copy(t, restored);
   const left = { '.dormouse-tmp/0123456789ab-upload': 'half', '.dormouse-tmp/0123456789ab-tree/world/r.mca': 'half' };
   await plant(rootOf(folder), left);

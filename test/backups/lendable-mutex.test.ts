@@ -25,7 +25,7 @@ function bench() {
   return { clock, done, begin };
 }
 
-test('whoever is slow for a moment keeps the mutex, and is followed in the order of asking', async (t) => {
+test('a briefly slow holder keeps the mutex, and waiters follow in order', async (t) => {
   const { clock, done, begin } = bench();
   const slow = Promise.withResolvers<void>();
   const all = ['one', 'two', 'three'].map((name) => begin(name, name === 'one' ? slow.promise : undefined));
@@ -40,7 +40,7 @@ test('whoever is slow for a moment keeps the mutex, and is followed in the order
   );
 });
 
-test('whoever is slow for longer lends it, and has it back before those who have not begun; two never work at once', async (t) => {
+test('a holder that stays slow lends the mutex and regains it before waiters that have not begun', async (t) => {
   const { clock, done, begin } = bench();
   const slow = Promise.withResolvers<void>();
   const long = Promise.withResolvers<void>();
@@ -60,7 +60,7 @@ test('whoever is slow for longer lends it, and has it back before those who have
   t.deepEqual(done, order);
 });
 
-test('whoever gives up while others have it leaves it to them, and slow work that fails fails at once', async (t) => {
+test('a lender that aborts does not disturb the current holder, and failing slow work rejects at once', async (t) => {
   const { clock, done, begin } = bench();
   const gone = new AbortController();
   const slow = Promise.withResolvers<void>();
@@ -85,7 +85,7 @@ test('whoever gives up while others have it leaves it to them, and slow work tha
   t.deepEqual(done, ['four in', 'four works', 'four out']);
 });
 
-test('a key with one piece of work waits for one of another key with many, and no longer', async (t) => {
+test('the mutex alternates between keys, and a single task does not wait for all tasks of another key', async (t) => {
   const { done, begin } = bench();
   const all = ['a1', 'a2', 'a3', 'b1', 'a4'].map((name) => begin(name, undefined, NEVER, name.slice(0, 1)));
   await Promise.all(all);

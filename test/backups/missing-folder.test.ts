@@ -19,7 +19,7 @@ test('a backup of a server that has run fails while its folder is missing', asyn
   );
 });
 
-test('a server that has not run yet is backed up without a folder', async (t) => {
+test('a server that has never run is backed up without a folder', async (t) => {
   const it = await sleeping(t);
   await rm(rootOf(it, 'lobby'), { recursive: true });
   t.is((await backUp(it, 'lobby')).state, 'ready');

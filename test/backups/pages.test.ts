@@ -34,7 +34,7 @@ async function many(it: PanelUnderTest, count: number): Promise<void> {
   });
 }
 
-test('a backup is made, locked, kept from being deleted, unlocked and deleted, without a script', async (t) => {
+test('a backup is created, locked against deletion, unlocked and deleted without scripts', async (t) => {
   const it = await panel(t);
   t.regex(await it.text(), /No backups yet/);
   t.is((await it.form('make')).to, '/servers/lobby/backups?done=asked');
@@ -55,7 +55,7 @@ test('a backup is made, locked, kept from being deleted, unlocked and deleted, w
   t.is((await it.form('make', { csrf: 'forged' })).status, 403);
 });
 
-test('a backup that is still to be brought off site says so', async (t) => {
+test('the backups page marks a backup that still waits for its upload off site', async (t) => {
   const never = Promise.withResolvers<void>();
   const open = () => {
     throw new Error('asked before it was checked');
@@ -67,7 +67,7 @@ test('a backup that is still to be brought off site says so', async (t) => {
   t.regex(await it.text(), /KB unpacked · uploading off site/);
 });
 
-test('a restore says what it does, can be undone, and the page says both', async (t) => {
+test('the backups page explains a restore and offers to undo it', async (t) => {
   const it = await panel(t);
   const { id: backup } = await backUp(it, 'lobby');
   await plant(rootOf(it, 'lobby'), { 'new.txt': 'since then' });
@@ -89,7 +89,7 @@ test('a restore says what it does, can be undone, and the page says both', async
   t.notRegex(await it.text(), /can be undone/);
 });
 
-test('a restore that is given up says why, and later visits say it too', async (t) => {
+test('the backups page shows why a restore failed, also on later visits', async (t) => {
   const it = await panel(t);
   const { id: backup } = await backUp(it, 'lobby');
   const archive = archiveOf(it, 'lobby', backup);
@@ -104,7 +104,7 @@ test('a restore that is given up says why, and later visits say it too', async (
   t.regex(await it.text(), /failed and changed nothing: The backup is damaged/);
 });
 
-test('what is kept is said in words and changed by numbers; what is no number is said and stays as typed', async (t) => {
+test('the backups page describes retention in words, and its form keeps an invalid number as typed', async (t) => {
   const it = await panel(t);
   t.regex(await it.text(), /The 10 newest, and one for each of the last 7 days, 4 weeks and 3 months\./);
   const fields = { keepLast: '5', hourly: '24', daily: '0', weekly: '', monthly: '1' };
@@ -118,7 +118,7 @@ test('what is kept is said in words and changed by numbers; what is no number is
   t.regex(await it.text(), /Every backup is kept until you delete it\./);
 });
 
-test('what keeps fewer of the backups that are there is asked for apart, with how many would go', async (t) => {
+test('retention rules that would delete existing backups need a confirmation of their number', async (t) => {
   const it = await panel(t);
   await many(it, 3);
   const fewer = { keepLast: '1', hourly: '0', daily: '0', weekly: '0', monthly: '0' };
@@ -132,7 +132,7 @@ test('what keeps fewer of the backups that are there is asked for apart, with ho
   t.regex(await it.text(), /The newest\. Older ones are deleted/);
 });
 
-test('many backups are shown a part at a time', async (t) => {
+test('the backups page shows 20 backups at a time', async (t) => {
   const it = await panel(t);
   await many(it, 21);
   const names = (text: string) => text.split('unpacked').length - 1;
@@ -146,7 +146,7 @@ test('many backups are shown a part at a time', async (t) => {
   t.is(names((await it.get('/servers/lobby/backups?from=9e9')).text), 1);
 });
 
-test('who may only play has no backups; a member has', async (t) => {
+test('the limited role has no access to backups, and the member role has', async (t) => {
   const it = await panel(t);
   await it.stranger();
   const other = await it.browser('usr_other');
@@ -158,7 +158,7 @@ test('who may only play has no backups; a member has', async (t) => {
   t.is((await it.submit('/servers/lobby/backups/make', {}, other)).status, 303);
 });
 
-test.runIf(isHere('chromium'))('a backup is watched being made, and restored by keyboard', async (t) => {
+test.runIf(isHere('chromium'))('a backup shows its progress in the browser, and is restored by keyboard', async (t) => {
   const it = await panel(t);
   await it.command('lobby', 'START');
   await it.reach('lobby', 'running');
@@ -182,7 +182,7 @@ test.runIf(isHere('chromium'))('a backup is watched being made, and restored by 
   t.deepEqual(complaints, []);
 });
 
-test.runIf(isHere('chromium'))(`backups, in the dark: nothing keeps anybody out`, async (t) => {
+test.runIf(isHere('chromium'))(`the backups page is accessible on a phone in dark mode`, async (t) => {
   const it = await panel(t);
   const { page } = await it.open('/servers/lobby/backups', { ...PHONE, colorScheme: 'dark' });
   await accessible(t, page);

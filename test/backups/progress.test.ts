@@ -1,7 +1,7 @@
 import test from 'ava';
 import { createProgress } from '../../src/backups/progress.ts';
 
-test('how far a backup has come is known while it is made or restored, and of no other', (t) => {
+test('the progress of a backup is known only while it is created or restored', (t) => {
   const progress = createProgress();
   const percents = () => ['a', 'b'].map((id) => progress.of('lobby', id));
   progress.note('lobby', { id: 'a', state: 'running', percent: 40 });

@@ -65,7 +65,7 @@ const CHANGES: [path: string, body: unknown][] = [
   ['/backups/previous:restore', {}],
 ];
 
-test('from the moment a restore is accepted, whatever would write into the folder is told to wait; reads go on', async (t) => {
+test('a restore refuses every API write to the folder from its acceptance on, and allows reads', async (t) => {
   const told: string[] = [];
   const it = await bench(t, async (step) => {
     if (!STEPS.has(step)) return;
@@ -87,7 +87,7 @@ test('from the moment a restore is accepted, whatever would write into the folde
   t.is((await it.call('POST', `${LOBBY}/file`, { body: { path: 'after', content: '' } })).status, 200);
 });
 
-test('over SFTP as well: a session that is open changes nothing while a restore works, whatever it has open', async (t) => {
+test('an open SFTP session cannot change files during a restore, even through an open handle', async (t) => {
   let sftp: SFTPWrapper | undefined;
   const said: string[] = [];
   const say = (what: string, work: (done: (error?: Error | null) => void) => void) =>
@@ -117,7 +117,7 @@ test('over SFTP as well: a session that is open changes nothing while a restore 
 });
 
 test.runIf(isThorough)(
-  'whatever is said to be written around restores is in a tree: of the server, of what was put aside, or of a backup',
+  'every write acknowledged around restores is in the server’s folder, the previous folder or a backup',
   async (t) => {
     const dice = chance(t);
     const it = await bench(t, () => turns(dice() * 20));
@@ -168,7 +168,7 @@ test.runIf(isThorough)(
   },
 );
 
-test('a change in flight when a restore is accepted is done before it, or refused whole', async (t) => {
+test('a change in flight when a restore is accepted finishes first or is refused whole', async (t) => {
   const it = await bench(t, async () => {});
   await mkdir(join(it.root, 'many'));
   for (let n = 0; n < 300; n++) await writeFile(join(it.root, 'many', String(n)), '');

@@ -27,17 +27,17 @@ const damaged = test.macro<[(path: string) => Promise<void>, string]>({
     await it.reach('lobby', 'running');
     t.is((await it.call('POST', `/v1/servers/lobby/backups/${backup.id}:delete`)).status, 200);
   },
-  title: (what) => `${what}: everything is as it was, the server runs again, and the answer says why`,
+  title: (what) => `${what}: the restore changes nothing, the server runs again, and the answer names the reason`,
 });
 
-test('a file that is gone', damaged, (path) => rm(path), 'BACKUP_FILE_MISSING');
+test('a missing archive file', damaged, (path) => rm(path), 'BACKUP_FILE_MISSING');
 
-test('a file that ends early', damaged, (path) => truncate(path, 300), 'BACKUP_FILE_MISSING');
+test('a truncated archive file', damaged, (path) => truncate(path, 300), 'BACKUP_FILE_MISSING');
 
-test('one bit', damaged, flipBit, 'BACKUP_CORRUPT');
+test('a flipped bit in the archive', damaged, flipBit, 'BACKUP_CORRUPT');
 
 test(
-  'another content of the same length',
+  'an archive with different content of the same length',
   damaged,
   async (path) => {
     await writeFile(path, Buffer.alloc((await readFile(path)).length));
@@ -54,7 +54,7 @@ async function flipBit(path: string): Promise<void> {
   await file.write(byte, 0, 1, Math.floor(size * 0.8));
 }
 
-test('a disk that is full at 80 % of a restore: everything is as it was', async (t) => {
+test('a restore that runs out of disk space leaves the server unchanged', async (t) => {
   const it = await api(t, { world: { room: { free: leaving(0) } } });
   if (!(await tinyDisk(t, join(it.dataDir, 'servers')))) return;
   await it.create('lobby');
@@ -69,7 +69,7 @@ test('a disk that is full at 80 % of a restore: everything is as it was', async 
   t.deepEqual(await readdir(join(it.dataDir, 'servers')), ['lobby']);
 });
 
-test('a restore leaves room on the disk for games to save, beside what is kept of before', async (t) => {
+test('a restore is refused if it would leave games too little disk space to save', async (t) => {
   let least = 0;
   const free: FreeDisk = { hold: (path, bytes) => leaving(least).hold(path, bytes) };
   const it = await sleeping(t, { world: { room: { free } } });
@@ -82,7 +82,7 @@ test('a restore leaves room on the disk for games to save, beside what is kept o
   t.deepEqual(await readdir(join(it.dataDir, 'servers')), ['lobby']);
 });
 
-test('a restore that would pass the disk quota is refused, and everything is as it was', async (t) => {
+test('a restore that would exceed the disk quota is refused and changes no files', async (t) => {
   let free = 0;
   const disk: Disk = {
     async reserve(_, bytes) {
@@ -103,7 +103,7 @@ test('a restore that would pass the disk quota is refused, and everything is as 
   t.is(free, 100_000);
 });
 
-test('an upload that a restore overtakes is not said to be there; whoever comes in meanwhile is sent away again', async (t) => {
+test('an upload overtaken by a restore is refused, and sessions are released before and after the swap', async (t) => {
   const released: boolean[] = [];
   const isIn = async (path: string) => (await readdir(rootOf(it, 'lobby'))).includes(path);
   const it: ApiUnderTest = await sleeping(t, {
@@ -128,7 +128,7 @@ test('an upload that a restore overtakes is not said to be there; whoever comes 
   t.deepEqual(released.slice(2), [false, true]);
 });
 
-test('a failed next boot is undone by restoring `previous`; a boot that succeeds lets it go', async (t) => {
+test('`previous` undoes a restore after a failed boot, and is removed after a successful one', async (t) => {
   const it = await sleeping(t);
   const backup = await backUp(it, 'lobby');
   await plant(rootOf(it, 'lobby'), { 'world/level.dat': 'played on' });
@@ -156,7 +156,7 @@ test('a failed next boot is undone by restoring `previous`; a boot that succeeds
   await it.until(async () => (await readdir(join(it.dataDir, 'servers'))).length === 1);
 });
 
-test('the restore of a running server can be undone after the start it ends with, and what was played since is kept', async (t) => {
+test('a restore of a running server can be undone after its start, and changes since then are backed up', async (t) => {
   const it = await running(t);
   const backup = await backUp(it, 'lobby');
   await plant(rootOf(it, 'lobby'), { 'world/level.dat': 'played on' });
@@ -189,7 +189,7 @@ test('the restore of a running server can be undone after the start it ends with
   await it.until(async () => (await readdir(join(it.dataDir, 'servers'))).length === 1);
 });
 
-test('what is changed between two restores without a start is kept as a backup of its own; what is not, needs none', async (t) => {
+test('a second restore backs up the changes since the first, and creates no backup without changes', async (t) => {
   const it = await sleeping(t);
   const backup = await backUp(it, 'lobby');
   await plant(rootOf(it, 'lobby'), { 'world/level.dat': 'played on' });
@@ -210,7 +210,7 @@ test('what is changed between two restores without a start is kept as a backup o
   t.deepEqual(await treeOf(rootOf(it, 'lobby')), played);
 });
 
-test('what is put aside is never a folder that has been played in, whatever was left undone', async (t) => {
+test('a stale `previous` is replaced by the next restore or removed by the next start of the service', async (t) => {
   const it = await sleeping(t);
   const backup = await backUp(it, 'lobby');
   await plant(rootOf(it, 'lobby'), { 'world/level.dat': 'played on' });
@@ -237,7 +237,7 @@ test('what is put aside is never a folder that has been played in, whatever was 
   );
 });
 
-test('a player who joins during a restore waits for it; a second restore is refused', async (t) => {
+test('a player who joins during a restore waits for its end, and a second restore is refused', async (t) => {
   let arrived = false;
   const latch = Promise.withResolvers<void>();
   const at = async (step: string) => {
@@ -277,7 +277,7 @@ test('a player who joins during a restore waits for it; a second restore is refu
   t.deepEqual(it.engine.boots, ['lobby']);
 });
 
-test('what an owner sets during a restore stays', async (t) => {
+test('a property that the owner sets during a restore is kept', async (t) => {
   const it = await sleeping(t, {
     world: {
       room: {
@@ -293,7 +293,7 @@ test('what an owner sets during a restore stays', async (t) => {
   t.deepEqual((await it.servers.get('lobby'))?.row.properties, { difficulty: 'hard' });
 });
 
-test('after a restore the server says what it is again: core, version, mod pack and world', async (t) => {
+test('a restore brings back the core, version, mod pack and active world of the server', async (t) => {
   const it = await sleeping(t);
   await plant(rootOf(it, 'lobby'), { 'second/level.dat': 'x' });
   await it.servers.patch('lobby', { type: 'fabric', version: '1.20.1', modpackRef: 'pack', modpackVersion: '1.0' });

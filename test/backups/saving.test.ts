@@ -3,7 +3,7 @@ import { createSaving } from '../../src/backups/saving.ts';
 import { fakeClock } from '../fakes/clock.ts';
 import { openEmptyStore } from '../support/empty-store.ts';
 
-test('a game of an engine that gives none a console is backed up as it is, with a note; elsewhere it is tried again', async (t) => {
+test('saving is skipped with a note on an engine without consoles, and fails if a console is unreachable', async (t) => {
   const store = await openEmptyStore();
   t.teardown(() => store.close());
   const never = new AbortController().signal;

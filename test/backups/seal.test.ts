@@ -34,7 +34,7 @@ function open(
   return all(opened({ sizeBytes, read, key }, start ?? 0, end ?? 0));
 }
 
-test('what is encrypted is decrypted, whole and any part of it; its length is known beforehand', async (t) => {
+test('encrypted data is decrypted in full and in part, and its length is known beforehand', async (t) => {
   for (const length of [1, 15, PIECE - 1, PIECE, PIECE + 1, 3 * PIECE, 1_000_000]) {
     const bytes = randomBytes(length);
     for (const chunk of [1_000, PIECE, 400_000]) {
@@ -57,7 +57,7 @@ test('what is encrypted is decrypted, whole and any part of it; its length is kn
   t.false((await seal(Buffer.alloc(100))).equals(await seal(Buffer.alloc(100))), 'twice the same is not the same');
 });
 
-test('whatever is changed, left out, repeated, moved or cut off is noticed', async (t) => {
+test('any change, omission, repetition, reordering or truncation of encrypted data is detected', async (t) => {
   const length = 3 * PIECE + 100;
   const bytes = randomBytes(length);
   const stored = await seal(bytes);
@@ -91,7 +91,7 @@ test('whatever is changed, left out, repeated, moved or cut off is noticed', asy
   await t.throwsAsync(open(stored, length, undefined, sealKeyOf(randomBytes(32))), { instanceOf: ArchiveCorrupt });
 });
 
-test('the id of a key is what the docs say, and nothing of the key', (t) => {
+test('the id of a key is the documented hash of the key', (t) => {
   const bytes = Buffer.alloc(32, 7);
   const expected = createHash('sha256')
     .update(Buffer.from('dormouse key id\0'))

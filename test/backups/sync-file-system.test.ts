@@ -2,7 +2,7 @@ import { tmpdir } from 'node:os';
 import test from 'ava';
 import { syncFileSystem } from '../../src/backups/extract.ts';
 
-test('a file system is synced by a path on it; where there is nothing it says that it was not', async (t) => {
+test('a file system is synced by a path on it, and a missing path returns false', async (t) => {
   t.true(await syncFileSystem(tmpdir()));
   t.false(await syncFileSystem('/nowhere/at/all'));
 });

@@ -67,7 +67,7 @@ const anEntry = fc.record({
   sizeBytes: fc.oneof(fc.nat(2_000), fc.constantFrom(0, 511, 512, 513, MIB - 512, MIB - 511, MIB, 2 * MIB + 3)),
 });
 
-test('a tar has the bytes that tar-stream writes, whatever its entries are called and however long they are', async (t) => {
+test('a tar is byte-identical to the output of tar-stream for any entry names and sizes', async (t) => {
   const bytes = randomBytes(3 * MIB);
   await fc.assert(
     fc.asyncProperty(fc.array(anEntry, { maxLength: 12 }), async (given) => {
@@ -86,7 +86,7 @@ test('a tar has the bytes that tar-stream writes, whatever its entries are calle
   );
 });
 
-test('GNU tar and tar-stream read it: long names, many small files, times before 1970, after 2038 and of far years', async (t) => {
+test('GNU tar reads long names, many small files, and times before 1970, after 2038 and in far years', async (t) => {
   const folder = await mkdtemp(join(tmpdir(), 'dormouse-tar-'));
   t.teardown(() => rm(folder, { recursive: true, force: true }));
   const long = 'n'.repeat(90);
@@ -116,7 +116,7 @@ test('GNU tar and tar-stream read it: long names, many small files, times before
   for (const n of [0, 1, 299, 2_999]) t.is(await readFile(join(out, `s${n}`), 'utf8'), `${n}`.repeat(n % 300));
 });
 
-test('a file beyond 8 GiB says how long it is', async (t) => {
+test('a tar header states the size of a file larger than 8 GiB', async (t) => {
   const sizeBytes = 9 * 2 ** 30 + 7;
   // Its head is enough: nobody makes the rest.
   const [block] = tarOf([entry('huge', { sizeBytes })], () => {});

@@ -77,7 +77,7 @@ async function running(it: AdmissionUnderTest, id: string): Promise<void> {
   await it.reach(id, 'running');
 }
 
-test('50 starts and joins at once for the last slot of the machine give exactly one', async (t) => {
+test('50 concurrent starts and joins for the last slot of the machine admit exactly one', async (t) => {
   const it = await admitting(t);
   const ids = Array.from({ length: 50 }, (_, nth) => `s${nth}`);
   for (const id of [...ids, 'one', 'two']) await it.create(id);
@@ -100,7 +100,7 @@ test('50 starts and joins at once for the last slot of the machine give exactly 
   await it.until(() => new Set(it.engine.boots).size === 3);
 });
 
-test('the account and its own limits, of RAM and of servers, also at once', async (t) => {
+test('default and per-account limits on RAM and servers hold for concurrent starts', async (t) => {
   const it = await admitting(t, { machine: PLENTY, maxRamMb: 1_024 });
   await it.store.write((tx) => insertAccount(tx, { id: 'acc_other', name: 'other', createdAt: 0 }));
   for (const id of ['a', 'b', 'c', 'd', 'e']) await it.create(id);
@@ -133,7 +133,7 @@ test('the account and its own limits, of RAM and of servers, also at once', asyn
   t.deepEqual(await it.store.query('SELECT * FROM "account_limits"'), []);
 });
 
-test('what was reserved is given back on every way out: stop, kill, failed boot, refused engine, crash, deletion', async (t) => {
+test('a reservation is released on every way out: stop, kill, failed boot, refused engine, crash, deletion', async (t) => {
   const it = await admitting(t, { machine: PLENTY, maxServers: 1 });
   await it.create('waits');
   const ways: Record<string, (id: string) => Promise<unknown>> = {
@@ -186,7 +186,7 @@ test('what was reserved is given back on every way out: stop, kill, failed boot,
   await t.notThrowsAsync(it.command('waits', 'START'));
 });
 
-test('a failed start keeps its place until the game that hangs has been ended', async (t) => {
+test('a failed start keeps its reservation until its hanging game has ended', async (t) => {
   const it = await admitting(t, { machine: PLENTY, maxServers: 1 });
   await it.create('waits');
   await it.create('hangs');
@@ -203,7 +203,7 @@ test('a failed start keeps its place until the game that hangs has been ended', 
   await t.notThrowsAsync(it.command('waits', 'START'));
 });
 
-test('a server keeps its place through a restart of this process', async (t) => {
+test('a server keeps its reservation through a restart of the service', async (t) => {
   const it = await admitting(t, { machine: PLENTY, maxServers: 1 });
   await it.create('awake');
   await it.create('asleep');
@@ -216,7 +216,7 @@ test('a server keeps its place through a restart of this process', async (t) => 
   t.is((await refusal(t, it.command('asleep', 'START'))).reason, 'MAX_SERVERS');
 });
 
-test('CPU time is promised several times over, and not without end; a full disk starts nothing', async (t) => {
+test('CPU cores are overcommitted up to a limit, and a full disk refuses every start', async (t) => {
   const it = await admitting(t, { machine: { ...PLENTY, cores: 2 } });
   for (let nth = 0; nth < 9; nth++) await it.create(`s${nth}`);
   const starts = Array.from({ length: 9 }, (_, nth) => it.command(`s${nth}`, 'START'));
@@ -233,7 +233,7 @@ test('CPU time is promised several times over, and not without end; a full disk 
   await t.notThrowsAsync(full.command('any', 'START'));
 });
 
-test('a player who comes while there is no room reads why', async (t) => {
+test('a player who joins without free capacity sees the reason', async (t) => {
   const it = await admitting(t, { machine: PLENTY, maxServers: 1 });
   await it.create('one');
   await it.create('two');
@@ -244,7 +244,7 @@ test('a player who comes while there is no room reads why', async (t) => {
   t.is(it.engine.boots.includes('two'), false);
 });
 
-test('a server that was given more RAM than its account may have by now does not start, and a player reads why', async (t) => {
+test('a server larger than its account’s RAM limit does not start, and a joining player sees the reason', async (t) => {
   const it = await admitting(t, { machine: PLENTY, maxRamMb: 4_096 });
   await it.create('large', { ramMb: 2_048 });
   await it.limits.set('acc_test', { maxRamMb: 1_024, maxServers: null });
@@ -260,7 +260,7 @@ test('a server that was given more RAM than its account may have by now does not
   await t.notThrowsAsync(it.command('large', 'START'));
 });
 
-test('who can be shown it waits in line for room: nothing of the server is touched until then', async (t) => {
+test('a client that can show its place waits in line for capacity, and the server stays untouched', async (t) => {
   const it = await admitting(t);
   for (const id of ['one', 'two', 'three', 'four']) await it.create(id);
   for (const id of ['one', 'two', 'three']) await it.command(id, 'START');
@@ -295,7 +295,7 @@ test('who can be shown it waits in line for room: nothing of the server is touch
   t.is((await woken).host, 'four.game');
 });
 
-test('fifty mod packs to be installed at once in three places: three are, no trace of the others, and each place comes back', async (t) => {
+test('three slots admit three of 50 concurrent mod pack installs, keep no row of the rest and are freed again', async (t) => {
   const it = await admitting(t);
   const pack = { type: 'fabric', modpackPlatform: 'modrinth', modpackRef: 'AANobbMI', modpackVersion: 'abcdefgh' };
   const ids = Array.from({ length: 50 }, (_, index) => `pack${index}`);

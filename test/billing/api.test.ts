@@ -4,7 +4,7 @@ import { api } from '../support/api-harness.ts';
 import { STEVE } from '../support/world.ts';
 import { AT, scene } from './scene.ts';
 
-test('wallet and ledger: int64 as text, newest first, hours of a server as one entry each', async (t) => {
+test('the wallet and ledger APIs return int64 as text, newest entries first, one entry per server hour', async (t) => {
   const it = await api(t);
   t.deepEqual(await it.ok('GET', '/v1/accounts/acc_test/wallet'), { accountId: 'acc_test', balanceMicros: '0' });
   await scene(it);
@@ -36,7 +36,7 @@ test('wallet and ledger: int64 as text, newest first, hours of a server as one e
     t.is((await it.call('GET', `/v1/accounts/${id}/wallet`)).reason, 'ACCOUNT_MISMATCH');
 });
 
-test('usage: who woke it, for how long, and what that cost; only for its owner', async (t) => {
+test('server usage returns the cause, duration and cost of each session, and only to the owner', async (t) => {
   const it = await api(t);
   await scene(it);
   const usage = await it.ok('GET', '/v1/servers/abc/usage');
@@ -75,7 +75,7 @@ test('usage: who woke it, for how long, and what that cost; only for its owner',
   t.is((await it.call('GET', '/v1/servers/abc/usage', { key })).reason, 'ROLE_TOO_LOW');
 });
 
-test('spend cap: read, set, recorded; what runs shows as burn and runway', async (t) => {
+test('the spend cap API reads, sets and audits the cap, and returns burn rate and runway', async (t) => {
   const it = await api(t);
   const path = '/v1/accounts/acc_test/spend-cap';
   const none = {
@@ -116,7 +116,7 @@ test('spend cap: read, set, recorded; what runs shows as burn and runway', async
   });
 });
 
-test('operators hold the wallets against the ledger', async (t) => {
+test('operators can reconcile the wallets with the ledger', async (t) => {
   const it = await api(t);
   await it.store.write(async (tx) => void (await tx.run('UPDATE "users" SET "operator" = TRUE')));
   const { key } = await it.mint(['operator']);

@@ -13,7 +13,7 @@ function server(state: Reserving['state'], more: Partial<Reserving['context']> =
   return { row: { id: state, accountId: 'acc', ramMb }, state, context: { queued: null, wokenAt: null, ...more } };
 }
 
-test('the machine as it is: cores, RAM, and the disk under the data, 0 where that cannot be asked', async (t) => {
+test('the machine probe reports cores, RAM and disk, and 0 for a disk that it cannot read', async (t) => {
   const dataDir = await mkdtemp(join(tmpdir(), 'dormouse-probe-'));
   t.teardown(() => rm(dataDir, { recursive: true }));
   for (const ownLimits of [true, false]) {
@@ -26,7 +26,7 @@ test('the machine as it is: cores, RAM, and the disk under the data, 0 where tha
   t.deepEqual([nowhere.diskFreeMb, nowhere.diskTotalMb], [0, 0]);
 });
 
-test('awake servers reserve, sleeping ones do not', (t) => {
+test('awake servers reserve capacity, and sleeping ones do not', (t) => {
   const cause = { kind: 'key', id: 'k', note: '' } as const;
   for (const state of ['starting', 'running', 'stopping', 'installing'] as const)
     t.true(reserves(server(state)), state);
@@ -37,7 +37,7 @@ test('awake servers reserve, sleeping ones do not', (t) => {
   t.true(reserves(server('deleting', { wokenAt: 1 })));
 });
 
-test('what games may have, what they get by their RAM, and what is taken', async (t) => {
+test('capacity reports usable RAM, CPU tiers and reserved resources', async (t) => {
   const clock = fakeClock();
   let machine = MACHINE;
   const live = [server('running', {}, 2_048), server('starting', {}, 8_192), server('hibernated')];

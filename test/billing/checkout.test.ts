@@ -79,7 +79,7 @@ async function topups(store: Store): Promise<[accountId: string, amountMicros: n
   return rows.map(({ accountId, amountMicros }) => [accountId, amountMicros]);
 }
 
-test('a session is really opened at Stripe, for the amount of the order, and paid it is credited', async (t) => {
+test('a checkout opens a Stripe session for its amount, and the payment credits the wallet', async (t) => {
   const { stripe, store, open, deliver } = await stripeDesk(t);
   const url = await open('acc_test', 25);
   const [asked] = stripe.asked;
@@ -114,7 +114,7 @@ test('a session is really opened at Stripe, for the amount of the order, and pai
   );
 });
 
-test('Stripe failing for a moment is asked again without a second session; failing for good, nothing was charged', async (t) => {
+test('a failing Stripe request is retried without a second session, and a lasting failure returns UNAVAILABLE', async (t) => {
   const { stripe, store, open } = await stripeDesk(t);
   stripe.failures.push(500);
   t.regex(await open(), /^https:\/\/checkout\.stripe\.com\//);
@@ -127,7 +127,7 @@ test('Stripe failing for a moment is asked again without a second session; faili
   t.deepEqual(await topups(store), []);
 });
 
-test('events twice, late, in any order, all at once or about another session give one credit or none', async (t) => {
+test('duplicate, late, reordered, concurrent or mismatched Stripe events credit a payment at most once', async (t) => {
   const { stripe, store, clock, open, deliver, logged } = await stripeDesk(t);
   await addPerson(store, 'other');
   await open('acc_test', 10);
@@ -166,7 +166,7 @@ test('events twice, late, in any order, all at once or about another session giv
   t.deepEqual(await listUnbalanced(store), []);
 });
 
-test('refunds and disputes at Stripe take from the wallet what went back, once, in any order of the events', async (t) => {
+test('Stripe refunds and disputes adjust the wallet exactly once, in any order of events', async (t) => {
   const order = fc.shuffledSubarray(
     [
       ['completed', 'paid'],
@@ -232,7 +232,7 @@ test('refunds and disputes at Stripe take from the wallet what went back, once, 
   ]);
 });
 
-test('a refund of something else is of no concern; while Stripe cannot be asked, it is to tell again', async (t) => {
+test('an unrelated refund is ignored, and a refund event fails for redelivery while Stripe is unavailable', async (t) => {
   const { stripe, store, open, deliver } = await stripeDesk(t);
   await open('acc_test', 10);
   const session = stripe.sessions[0]!;
@@ -257,7 +257,7 @@ test('a refund of something else is of no concern; while Stripe cannot be asked,
   );
 });
 
-test('what Stripe did not sign just now is refused, and tells nothing', async (t) => {
+test('an event without a fresh and valid Stripe signature is refused and credits no wallet', async (t) => {
   const { stripe, store, clock, open, deliver, checkouts } = await stripeDesk(t);
   await open();
   const session = stripe.sessions[0]!;
@@ -289,7 +289,7 @@ test('what Stripe did not sign just now is refused, and tells nothing', async (t
   t.deepEqual(await topups(store), []);
 });
 
-test('the built-in checkout: paid once, however often and from wherever the button is pressed', async (t) => {
+test('a test checkout is paid at most once, and never after it is cancelled or expired', async (t) => {
   const { store, clock, checkouts, open } = await desk(t, createTestCheckout());
   const url = await open('acc_test', 3);
   const id = url.split('/').at(-1)!;
@@ -311,7 +311,7 @@ test('the built-in checkout: paid once, however often and from wherever the butt
   t.deepEqual(await topups(store), [['acc_test', 3_000_000]]);
 });
 
-test('the buttons of the test page do nothing to a checkout of a real provider', async (t) => {
+test('the test page cannot settle a checkout of a real provider', async (t) => {
   const { store, open, checkouts } = await stripeDesk(t);
   await open();
   const [row] = await store.query<{ id: string }>('SELECT "id" FROM "checkouts"');
@@ -319,7 +319,7 @@ test('the buttons of the test page do nothing to a checkout of a real provider',
   t.deepEqual(await topups(store), []);
 });
 
-test('orders that Stripe turns down count for nothing; those of which nobody knows do', async (t) => {
+test('orders refused by Stripe do not count against the checkout limit, and orders of unknown outcome do', async (t) => {
   const { stripe, store, open } = await stripeDesk(t);
   for (let nth = 0; nth < 35; nth++) {
     stripe.failures.push(nth % 2 === 0 ? 401 : 400);
@@ -335,7 +335,7 @@ test('orders that Stripe turns down count for nothing; those of which nobody kno
   t.is(error.reason, 'CHECKOUT_LIMIT');
 });
 
-test('no checkout at all, and too many of them', async (t) => {
+test('checkouts are refused if they are disabled, and beyond 30 per hour', async (t) => {
   const off = await t.throwsAsync((await desk(t, undefined)).open(), { instanceOf: StatusError });
   t.deepEqual([off.code, off.reason], ['UNIMPLEMENTED', 'CHECKOUT_OFF']);
   const { open, clock, store } = await desk(t, createTestCheckout());
@@ -348,7 +348,7 @@ test('no checkout at all, and too many of them', async (t) => {
   await t.notThrowsAsync(open());
 });
 
-test('test payments are a warning once players from elsewhere can join', async (t) => {
+test('test payments log a warning if the public host is not local', async (t) => {
   const warnings: string[] = [];
   const log = createLog({ level: 'warn', pretty: false, destination: { write: (line) => void warnings.push(line) } });
   const settings = { checkout: 'test' as const, stripeSecretKey: '', stripeWebhookSecret: '', stripeApiUrl: '' };

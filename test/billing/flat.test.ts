@@ -36,7 +36,7 @@ const periods = async (it: Metered) => (await it.ledger()).filter(({ kind }) => 
 const warnings = (it: Metered) => it.games.commands.filter((command) => command.startsWith('abc: say '));
 const state = async (it: Metered) => (await it.servers.get('abc'))?.state;
 
-test('a flat server pays once for 30 days, at its first start, and more for more RAM', async (t) => {
+test('a flat server pays for 30 days once, at its first start, and extra for more RAM', async (t) => {
   const credit = 5_000_000;
   const it = await metered(t);
   await it.create('abc', FLAT);
@@ -58,7 +58,7 @@ test('a flat server pays once for 30 days, at its first start, and more for more
   t.deepEqual(await listUnbalanced(it.store), []);
 });
 
-test('a clock set back behind the creation of a flat server charges its month once, and hides no session', async (t) => {
+test('a clock set back before the creation of a flat server charges its month once and hides no session', async (t) => {
   const it = await metered(t);
   const { row } = await it.create('abc', FLAT);
   await it.setClock(-7_200_000);
@@ -75,7 +75,7 @@ test('a clock set back behind the creation of a flat server charges its month on
   t.is(await lastFlatEntry(it.store, reborn), undefined);
 });
 
-test('a flat server that never sleeps begins its next period within a minute, once', async (t) => {
+test('a flat server that never sleeps is charged for its next period once, within a minute', async (t) => {
   const it = await awake(t, 3 * MONTH);
   await it.restart(PERIOD_MS - 180_000);
   await it.minutes(1);
@@ -88,7 +88,7 @@ test('a flat server that never sleeps begins its next period within a minute, on
   t.deepEqual(await listUnbalanced(it.store), []);
 });
 
-test('a flat server whose next period cannot be paid is warned of, saved and stopped, and nothing is charged', async (t) => {
+test('a flat server that cannot pay its next period is warned, saved and stopped without a charge', async (t) => {
   const it = await awake(t, 2 * MONTH - 1);
   await it.restart(PERIOD_MS);
   await it.until(() => warnings(it).length === 1);
@@ -103,7 +103,7 @@ test('a flat server whose next period cannot be paid is warned of, saved and sto
   }
 });
 
-test('a top-up within the grace pays the period that has begun, and the flat server stays', async (t) => {
+test('a top-up within the grace period pays the period that has begun, and the flat server keeps running', async (t) => {
   const it = await awake(t, MONTH);
   await it.restart(PERIOD_MS);
   await it.until(() => warnings(it).length === 1);
@@ -115,7 +115,7 @@ test('a top-up within the grace pays the period that has begun, and the flat ser
   t.is(await it.balance(), 0);
 });
 
-test('a flat server stopped by its owner within the grace is not charged by a top-up', async (t) => {
+test('a flat server stopped by its owner within the grace period is not charged after a top-up', async (t) => {
   const it = await awake(t, MONTH);
   await it.restart(PERIOD_MS);
   await it.until(() => warnings(it).length === 1);
@@ -126,7 +126,7 @@ test('a flat server stopped by its owner within the grace is not charged by a to
   t.is(await it.balance(), MONTH);
 });
 
-test('a flat server that is paid for goes on, and starts, with nothing left in the wallet', async (t) => {
+test('a paid flat server keeps running, and can start, with an empty wallet', async (t) => {
   const it = await awake(t, MONTH);
   await it.minutes(3);
   t.is(await state(it), 'running');
@@ -137,7 +137,7 @@ test('a flat server that is paid for goes on, and starts, with nothing left in t
   t.is(await it.balance(), 0);
 });
 
-test('with an empty wallet the metered server stops, the flat one that is paid for goes on', async (t) => {
+test('an empty wallet stops the metered server, but not the paid flat one', async (t) => {
   const it = await awake(t, MONTH + 100);
   await it.create('minutes', { ramMb: 512 });
   await it.wake('minutes');
@@ -150,7 +150,7 @@ test('with an empty wallet the metered server stops, the flat one that is paid f
   t.deepEqual(warnings(it), []);
 });
 
-test('a spend cap with stop refuses a flat start that would go beyond it', async (t) => {
+test('a spend cap with stop refuses a flat start that would exceed it', async (t) => {
   const it = await metered(t, { creditMicros: 10 * MONTH });
   await it.create('abc', FLAT);
   await cap(it, MONTH - 1, 'stop');
@@ -161,7 +161,7 @@ test('a spend cap with stop refuses a flat start that would go beyond it', async
   t.deepEqual(starts.map(({ status }) => status).toSorted(), ['fulfilled', 'rejected'], 'two at once');
 });
 
-test('a spend cap with stop stops a flat server before a period that would go beyond it, and says so', async (t) => {
+test('a spend cap with stop warns and stops a flat server before a period that would exceed it', async (t) => {
   const it = await awake(t, 10 * MONTH);
   await cap(it, MONTH - 1, 'stop');
   await it.minutes(2);
@@ -175,7 +175,7 @@ test('a spend cap with stop stops a flat server before a period that would go be
   t.is(it.caps.length, 2, 'once in each month');
 });
 
-test('a spend cap with notify is told of where only flat servers are awake', async (t) => {
+test('a spend cap with notify sends its notification even if only flat servers are awake', async (t) => {
   const it = await metered(t);
   await it.store.write((tx) => setSpendCap(tx, ACCOUNT, MONTH, 'notify'));
   await it.create('abc', FLAT);
@@ -188,7 +188,7 @@ test('a spend cap with notify is told of where only flat servers are awake', asy
   t.is(await state(it), 'running');
 });
 
-test('a false wake of a flat server is free; who comes in after all begins its period', async (t) => {
+test('a false wake of a flat server is free, and its period begins when the player joins', async (t) => {
   const it = await metered(t);
   await it.create('abc', FLAT);
   await it.wake('abc', STEVE);
@@ -207,7 +207,7 @@ test('a false wake of a flat server is free; who comes in after all begins its p
   t.is(await periods(it), 1);
 });
 
-test('a flat server whose money has gone before the player came in is stopped, and the wallet stays above zero', async (t) => {
+test('a flat server that can no longer pay when its player joins is stopped without a charge', async (t) => {
   const it = await metered(t);
   await it.create('abc', FLAT);
   await it.wake('abc', STEVE);
@@ -221,7 +221,7 @@ test('a flat server whose money has gone before the player came in is stopped, a
   t.is(await it.balance(), 1_000_000);
 });
 
-test('one wallet admits one flat start, also while the charge of the first is not stored yet', async (t) => {
+test('a wallet that covers one period admits one flat start, even before the first charge is stored', async (t) => {
   const it = await metered(t, { creditMicros: 2 * MONTH - 1 });
   for (const id of ['abc', 'second']) await it.create(id, FLAT);
   await it.command('abc', 'START');
@@ -248,7 +248,7 @@ test('one wallet admits one flat start, also while the charge of the first is no
   t.is(await it.balance(), MONTH - 1);
 });
 
-test('what a flat server on its way has to pay is not for a metered one; one that is paid for reserves nothing', async (t) => {
+test('funds for a starting flat server are reserved against a metered start, and a paid one reserves no funds', async (t) => {
   const it = await metered(t, { creditMicros: MONTH });
   await it.create('abc', FLAT);
   await it.create('minutes', { ramMb: 512 });
@@ -263,7 +263,7 @@ test('what a flat server on its way has to pay is not for a metered one; one tha
   await t.notThrowsAsync(() => it.command('minutes', 'START'));
 });
 
-test('what is burnt and how long it lasts, with metered, flat and unpaid flat servers', async (t) => {
+test('burn rate and runway include metered, paid flat and unpaid flat servers', async (t) => {
   const DAY = 1_440;
   const it = await awake(t, MONTH + 2_400_000);
   const spending = () => {

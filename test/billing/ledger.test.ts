@@ -51,7 +51,7 @@ const Happening = fc.oneof(
   fc.record({ what: fc.constant('topUp' as const), micros: fc.integer({ min: 1, max: 1_000_000_000 }) }),
 );
 
-test('whatever happens, the wallet is opening plus ledger, and every session costs what its full minutes cost', async (t) => {
+test('after any sequence of events the wallet matches its ledger, and each session costs its full minutes', async (t) => {
   const property = fc.asyncProperty(
     fc.array(Happening, { minLength: 4, maxLength: 14 }),
     fc.integer({ min: 1, max: 1_000_000 }),
@@ -126,7 +126,7 @@ async function anAwakeSession(store: Store, fields: Partial<AwakeSessionRow>): P
 
 for (const dialect of ['sqlite', 'postgres'] as const) {
   test.runIf(dialect === 'sqlite' || isHere('postgres'))(
-    `${dialect}: ticks, entries, wallets, caps and purges`,
+    `ticks, ledger entries, wallets, spend caps, refunds and purges work on ${dialect}`,
     async (t) => {
       const url = dialect === 'postgres' ? await postgresUrl(t) : 'sqlite::memory:';
       const store = await freshStore(t, url);
@@ -184,7 +184,7 @@ for (const dialect of ['sqlite', 'postgres'] as const) {
 
 for (const dialect of ['sqlite', 'postgres'] as const) {
   test.runIf(dialect === 'sqlite' || isHere('postgres'))(
-    `${dialect}: a server that is awake for more than 24 days without a stop goes on being charged`,
+    `a server awake for more than 24 days without a stop is still charged on ${dialect}`,
     async (t) => {
       const url = dialect === 'postgres' ? await postgresUrl(t) : 'sqlite::memory:';
       const store = await freshStore(t, url);
@@ -199,7 +199,7 @@ for (const dialect of ['sqlite', 'postgres'] as const) {
   );
 }
 
-test('a wallet that ends among several servers due at once falls below zero by one tick at most', async (t) => {
+test('a wallet that runs out with several servers due falls below zero by at most one tick', async (t) => {
   const store = await freshStore(t);
   const tick = chargeOf(1, 60_000, 1_024);
   await store.write((tx) => openWallet(tx, 'acc_test', START, tick * 2 + 1));
@@ -219,7 +219,7 @@ test('a wallet that ends among several servers due at once falls below zero by o
   t.is(await charge(), 2, 'the minutes that waited');
 });
 
-test('a spend cap that stops is passed by one tick at most, though several servers are due at once', async (t) => {
+test('a spend cap with stop is exceeded by at most one tick, even with several servers due', async (t) => {
   const store = await freshStore(t);
   const tick = chargeOf(1, 60_000, 1_024);
   await store.write(async (tx) => {
@@ -241,7 +241,7 @@ test('a spend cap that stops is passed by one tick at most, though several serve
   t.is(await charge(), 2, 'a cap that only notifies holds nothing back');
 });
 
-test('the runway is right for metered, flat and mixed plans', (t) => {
+test('the runway is correct for metered, flat and mixed plans', (t) => {
   const DAY = 1_440;
   const at = START;
   const runway = (

@@ -11,7 +11,7 @@ async function writtenOff({ store }: Metered): Promise<string[][]> {
   return rows.map(({ serverId, detail }) => [serverId, detail]);
 }
 
-test('minutes in which the meter was dead are charged for games that lasted, and for no others', async (t) => {
+test('downtime of the meter is charged only for the time that a game is known to have run', async (t) => {
   const it = await metered(t);
   for (const id of ['lasted', 'ended', 'anew']) await awake(it, id);
   for (const id of ['lasted', 'ended', 'anew']) it.games.players.set(id, 1);
@@ -42,7 +42,7 @@ test('minutes in which the meter was dead are charged for games that lasted, and
   t.deepEqual(await writtenOff(it), [['anew', 'system; 20 minutes in which nobody saw whether it ran; not charged']]);
 });
 
-test('a meter that hangs, or fails each time, is late after three minutes, and timely once it charges again', async (t) => {
+test('a meter that hangs or keeps failing is late after three minutes, until it charges again', async (t) => {
   const it = await metered(t);
   await awake(it);
   await it.minutes(2);
@@ -71,7 +71,7 @@ test('a meter that hangs, or fails each time, is late after three minutes, and t
   t.notThrows(() => requireTimely(it.meter), 'somebody sets the clock');
 });
 
-test('while the engine is away nothing is charged, and all of it once it is back', async (t) => {
+test('minutes of an engine outage are charged in full, but only once the engine is back', async (t) => {
   const it = await metered(t);
   await awake(it);
   it.games.players.set('abc', 1);
@@ -85,7 +85,7 @@ test('while the engine is away nothing is charged, and all of it once it is back
   t.deepEqual(await writtenOff(it), []);
 });
 
-test('a stop after the engine was away for long leaves a word of the minutes that are not charged', async (t) => {
+test('a stop during a long engine outage records the uncharged minutes in the audit log', async (t) => {
   const it = await metered(t);
   await awake(it);
   it.games.players.set('abc', 1);
@@ -97,7 +97,7 @@ test('a stop after the engine was away for long leaves a word of the minutes tha
   t.deepEqual(await writtenOff(it), [['abc', 'system; 20 minutes in which nobody saw whether it ran; not charged']]);
 });
 
-test('a stop while the engine is away is charged until it went, not for what nobody saw', async (t) => {
+test('a stop during an engine outage is charged only up to the start of the outage', async (t) => {
   const it = await metered(t);
   await it.clock.advance(30_000);
   await awake(it);
@@ -116,7 +116,7 @@ test('a stop while the engine is away is charged until it went, not for what nob
   t.is(await it.balance(), CREDIT - cost(1));
 });
 
-test('a stop of a game that has ended without anybody telling is not charged for the time since', async (t) => {
+test('a stop of a game that ended unnoticed is not charged for the time since its end', async (t) => {
   const it = await metered(t);
   await awake(it);
   await it.minutes(2);
@@ -135,7 +135,7 @@ test('a stop of a game that has ended without anybody telling is not charged for
   t.like((await it.sessions())[1], { ticks: 1 }, 'the next run is in sight from its beginning');
 });
 
-test('a crash ends the session at the instant of its end, and the next start is a session of its own', async (t) => {
+test('a crash ends the session at the time of the crash, and the next start opens a new session', async (t) => {
   const it = await metered(t);
   await awake(it);
   await it.minutes(2);

@@ -5,7 +5,7 @@ import { STEVE } from '../support/world.ts';
 import { metered } from './metered.ts';
 import { CREDIT, RAM, awake, cost } from './meter-parts.ts';
 
-test('deleted just before a tick, all full minutes are settled and the ledger stays', async (t) => {
+test('a server deleted just before a tick is charged for its full minutes, and its ledger is kept', async (t) => {
   const it = await metered(t);
   await awake(it);
   await it.clock.advance(50_000);
@@ -18,7 +18,7 @@ test('deleted just before a tick, all full minutes are settled and the ledger st
   t.like((await it.ledger())[0], { serverId: 'abc', amountMicros: -cost(1) });
 });
 
-test('failed starts, endless ones and false wakes are free, and shown as such', async (t) => {
+test('failed starts, starts that never finish and false wakes are free and recorded as such', async (t) => {
   const it = await metered(t);
   await it.create('abc');
   it.engine.script('abc', { print: ['x'], exitCode: 1 });
@@ -44,7 +44,7 @@ test('failed starts, endless ones and false wakes are free, and shown as such', 
   t.is(JSON.parse((await it.sessions()).at(-1)?.cause ?? '').id, 'Steve');
 });
 
-test('a server whose owner wants it up is charged, though a stranger woke it', async (t) => {
+test('a server that its owner starts is charged even if a stranger woke it', async (t) => {
   const it = await metered(t);
   await it.create('abc');
   await it.command('abc', 'JOIN', STEVE);
@@ -55,7 +55,7 @@ test('a server whose owner wants it up is charged, though a stranger woke it', a
   t.is(await it.balance(), CREDIT - cost(5));
 });
 
-test('a wake of a game that does not say who is in it is charged from its first minute', async (t) => {
+test('a woken game that does not report its players is charged from its first minute', async (t) => {
   const it = await metered(t);
   it.games.status = async () => Promise.reject(new Error('no answer'));
   await it.create('abc');
@@ -67,7 +67,7 @@ test('a wake of a game that does not say who is in it is charged from its first 
   t.is(await it.balance(), CREDIT - cost(10));
 });
 
-test('a crash loop ends, and so does what it costs', async (t) => {
+test('a crash loop stops, and its charges stop with it', async (t) => {
   const it = await metered(t);
   await it.create('abc');
   await it.wake('abc');
@@ -86,7 +86,7 @@ test('a crash loop ends, and so does what it costs', async (t) => {
   t.is(it.engine.boots.length, 3);
 });
 
-test('a game that crashes before the player who woke it came in is a false wake: free, and not started again', async (t) => {
+test('a game that crashes before its waking player joins is free and is not restarted', async (t) => {
   const it = await metered(t);
   await it.create('abc');
   await it.wake('abc', STEVE);
@@ -104,7 +104,7 @@ test('a game that crashes before the player who woke it came in is a false wake:
 const lostSince = (since: number) =>
   ({ whereIs: () => ({ name: 'node-2', waitsSince: since }) }) as unknown as FakeNodes;
 
-test('while the node of a game does not answer, its minutes are free; once it is back they are charged again', async (t) => {
+test('a game’s minutes are free while its node does not answer, and are charged again afterwards', async (t) => {
   const it = await metered(t);
   await awake(it);
   await it.minutes(3);
@@ -120,7 +120,7 @@ test('while the node of a game does not answer, its minutes are free; once it is
   t.regex(entry?.detail ?? '', /; [56] minutes in which its game ran but did not answer; not charged$/);
 });
 
-test('a game that ends as its node is said to be off has cost nothing since the node fell silent', async (t) => {
+test('a game that ends with its lost node is not charged for the time since the node stopped answering', async (t) => {
   const it = await metered(t);
   await awake(it);
   await it.minutes(3);
@@ -139,7 +139,7 @@ test('a game that ends as its node is said to be off has cost nothing since the 
   t.is(writtenOff.length, 1);
 });
 
-test('a session is charged with the RAM and the price of its start', async (t) => {
+test('a session is charged for the RAM that it started with', async (t) => {
   const it = await metered(t);
   await awake(it);
   await it.minutes(2);
@@ -153,7 +153,7 @@ test('a session is charged with the RAM and the price of its start', async (t) =
   t.is(await it.balance(), CREDIT - cost(3) - cost(1, 4_096));
 });
 
-test('RAM changed in the very turns of a start: session, game and row agree, and a failing change holds up nothing', async (t) => {
+test('a RAM change racing a start keeps session, game and row consistent, and a failing change blocks no start', async (t) => {
   const it = await metered(t);
   const outcomes = new Set<boolean>();
   // In the last two rounds one waits for the other, so that both ends of the race are seen however the others went.

@@ -20,7 +20,7 @@ test('a server that is created and never started costs nothing', async (t) => {
   t.is(await it.balance(), CREDIT);
 });
 
-test('minutes in which a game does not answer are free, whether it comes back or is ended for it', async (t) => {
+test('minutes without an answer from a game are free, whether it recovers or is stopped as hung', async (t) => {
   const it = await metered(t);
   await awake(it);
   await it.minutes(3);
@@ -41,7 +41,7 @@ test('minutes in which a game does not answer are free, whether it comes back or
   t.true(audit.some(({ action, detail }) => action === 'usage.writeOff' && detail.includes('did not answer')));
 });
 
-test('a game whose console hangs delays neither the charges of others nor its own stop on an empty wallet', async (t) => {
+test('a hanging console does not delay the stop of a server with an empty wallet', async (t) => {
   const it = await metered(t, { creditMicros: cost(3) });
   t.timeout(60_000);
   await awake(it);
@@ -57,7 +57,7 @@ test('a game whose console hangs delays neither the charges of others nor its ow
   t.is((await it.servers.get('abc'))?.state, 'hibernated');
 });
 
-test('a game that is silent when the service stops costs nothing for the time until the service is back', async (t) => {
+test('a game that is silent when the service stops is not charged for the downtime', async (t) => {
   const it = await metered(t);
   await awake(it);
   await it.minutes(3);
@@ -70,7 +70,7 @@ test('a game that is silent when the service stops costs nothing for the time un
   t.is(after?.awakeMs, seen?.awakeMs);
 });
 
-test('old ticks are removed also in an hour in which the wallets cannot be held against the ledger', async (t) => {
+test('old ticks are purged even while the reconciliation of wallets fails', async (t) => {
   const it = await metered(t);
   await awake(it);
   await it.minutes(3);
@@ -87,7 +87,7 @@ test('old ticks are removed also in an hour in which the wallets cannot be held 
   t.pass();
 });
 
-test('each minute is charged once, whatever restarts and however the clock is set', async (t) => {
+test('each minute is charged once across restarts and clock changes', async (t) => {
   const it = await metered(t);
   await awake(it);
   await it.minutes(3);
@@ -108,7 +108,7 @@ test('each minute is charged once, whatever restarts and however the clock is se
   t.deepEqual(await listUnbalanced(it.store), []);
 });
 
-test('what a long outage left to charge holds up no other write: it is charged in several, each minute once', async (t) => {
+test('the backlog of a long outage is charged in several short writes, each minute once', async (t) => {
   const it = await metered(t, { atOnceMs: 0 });
   await awake(it);
   await it.minutes(3);
@@ -131,7 +131,7 @@ test('what a long outage left to charge holds up no other write: it is charged i
 });
 
 for (const boot of ['this boot', '']) {
-  test(`two steps of the clock backwards lose no minute, with restarts between them too (${boot || 'a boot without a name'})`, async (t) => {
+  test(`setting the clock back twice loses no minute, with and without restarts (${boot || 'a boot without a name'})`, async (t) => {
     const it = await metered(t, { boot });
     await awake(it);
     let minutes = 2;
@@ -151,7 +151,7 @@ for (const boot of ['this boot', '']) {
   });
 }
 
-test('an hour by which the clock was set ahead is not charged when another machine takes over', async (t) => {
+test('an hour that the clock was set ahead is not charged when another machine takes over', async (t) => {
   const it = await metered(t);
   await awake(it);
   await it.minutes(3);
@@ -172,7 +172,7 @@ test('an hour by which the clock was set ahead is not charged when another machi
 });
 
 for (const seed of isThorough ? [1, 2, 7, 8] : [8]) {
-  test(`whatever happens while the clock is set back again and again, what ran is charged (seed ${seed})`, async (t) => {
+  test(`sessions match the real running time under random backward clock changes (seed ${seed})`, async (t) => {
     const it = await metered(t);
     await awake(it);
     const did: string[] = [];
@@ -206,7 +206,7 @@ for (const seed of isThorough ? [1, 2, 7, 8] : [8]) {
   });
 }
 
-test('only full minutes cost: the same in usage, ledger and wallet', async (t) => {
+test('usage, ledger and wallet count only full minutes', async (t) => {
   const it = await metered(t);
   await awake(it);
   await it.clock.advance(10_000);
@@ -229,7 +229,7 @@ test('only full minutes cost: the same in usage, ledger and wallet', async (t) =
   t.is(await it.balance(), CREDIT - cost(2));
 });
 
-test('the wallet is the sum of the ledger at every moment, in entries of an hour that close', async (t) => {
+test('the wallet equals the sum of the ledger after every minute, and a usage entry closes after an hour', async (t) => {
   const it = await metered(t);
   await awake(it, 'abc', { ramMb: 1_536 });
   for (let minute = 1; minute <= 62; minute++) {
@@ -248,7 +248,7 @@ test('the wallet is the sum of the ledger at every moment, in entries of an hour
   t.deepEqual(await listUnbalanced(it.store), []);
 });
 
-test('the highest price and the largest server there can be are charged to the micro, on either plan', async (t) => {
+test('the highest price and the largest server are charged exactly, on both plans', async (t) => {
   const [highest, largest] = [500_000_000_000, 16_777_216];
   const prices = { perGbHourMicros: highest, perGbMonthMicros: highest };
   const it = await metered(t, { creditMicros: Number.MAX_SAFE_INTEGER, prices });
@@ -265,7 +265,7 @@ test('the highest price and the largest server there can be are charged to the m
   t.deepEqual(await listUnbalanced(it.store), []);
 });
 
-test('what is told twice, at once or late, is credited once', async (t) => {
+test('a payment reported repeatedly or concurrently is credited once', async (t) => {
   const it = await metered(t);
   const told = () =>
     it.store.write((tx) =>

@@ -19,7 +19,7 @@ async function operatorKey({ api }: MoneyUnderTest): Promise<string> {
   return (await api.mint(KEY_SCOPES)).key;
 }
 
-test('capacity and regions say what the machine has, and what awake servers hold of it', async (t) => {
+test('capacity and regions report the resources of the machine and the share that awake servers hold', async (t) => {
   const it = await moneySite(t);
   const { api } = it;
   const idle = {
@@ -76,7 +76,7 @@ test('capacity and regions say what the machine has, and what awake servers hold
   t.deepEqual((await it.call('GET', '/v1/regions')).json, { regions: [region] });
 });
 
-test('the limits of an account are for itself, and its own', async (t) => {
+test('an account reads only its own limits, and its starts obey them', async (t) => {
   const it = await moneySite(t);
   t.deepEqual((await it.call('GET', '/v1/accounts/acc_test/limits')).json, { maxRamMb: 65_536 });
   const other = await it.call('GET', '/v1/accounts/acc_other/limits');
@@ -91,7 +91,7 @@ test('the limits of an account are for itself, and its own', async (t) => {
   t.deepEqual([refused.status, refused.json['code'], refused.reason], [429, 8, 'MAX_RAM']);
 });
 
-test('a checkout is for a whole amount within bounds, and for the own account', async (t) => {
+test('a checkout link needs a whole amount within bounds and the caller’s own account', async (t) => {
   const it = await moneySite(t);
   const refused = [0, -5, 1_001, 2_147_483_647, 1.5, '1.5', 'ten', null, {}, true];
   for (const amountUsd of refused) {
@@ -129,7 +129,7 @@ test('a checkout is for a whole amount within bounds, and for the own account', 
   ]);
 });
 
-test("Stripe's webhook over HTTP: the raw body decides, and providers that are not in use have none", async (t) => {
+test("Stripe's webhook verifies the raw body, and webhooks of unused providers return 404", async (t) => {
   const stripe = await stripeStandIn(t);
   const options = { secretKey: STRIPE_SECRET, webhookSecret: WEBHOOK_SECRET, apiUrl: stripe.url };
   const it = await moneySite(t, createStripeCheckout(options));
@@ -163,14 +163,14 @@ test("Stripe's webhook over HTTP: the raw body decides, and providers that are n
   t.deepEqual(await listUnbalanced(store), []);
 });
 
-test('with checkout off no link is made, and nobody may report payments', async (t) => {
+test('with checkout off, a checkout link returns 501 and the payment webhook returns 404', async (t) => {
   const it = await moneySite(t, 'off');
   const answer = await it.call('POST', LINK, { body: { amountUsd: 5 } });
   t.deepEqual([answer.status, answer.json['code'], answer.reason], [501, 12, 'CHECKOUT_OFF']);
   t.is((await it.call('POST', '/v1/public/checkout/test', { key: null, raw: '{}' })).status, 404);
 });
 
-test('operators see all accounts and their balances, a page at a time', async (t) => {
+test('operators list and search all accounts with their balances, page by page', async (t) => {
   const it = await moneySite(t);
   const { api } = it;
   await api.stranger();
@@ -234,7 +234,7 @@ test('operators see all accounts and their balances, a page at a time', async (t
   t.is((await it.call('GET', '/v1/operator/accounts/acc_none', { key })).reason, 'ACCOUNT_NOT_FOUND');
 });
 
-test('operators credit, refund and adjust with a note, once for a reference, and the account reads it in its audit log', async (t) => {
+test('operators credit, refund and adjust wallets with a note, once per reference, with an audit entry', async (t) => {
   const it = await moneySite(t);
   const { store } = it.api;
   await it.api.stranger();
@@ -291,7 +291,7 @@ test('operators credit, refund and adjust with a note, once for a reference, and
   t.deepEqual(await listUnbalanced(store), []);
 });
 
-test("operators set an account's limits, in force at once, field by field", async (t) => {
+test("operators set an account's limits field by field, effective at once", async (t) => {
   const it = await moneySite(t);
   const { api } = it;
   const key = await operatorKey(it);
@@ -317,7 +317,7 @@ test("operators set an account's limits, in force at once, field by field", asyn
   t.regex(audit[1]?.detail ?? '', /RAM 512 MB, servers 2$/);
 });
 
-test('a server that could never wake is not made, and none grows to that size; the limit of servers is the own one', async (t) => {
+test('a server too large to ever wake is refused on creation and update, and the server limit applies', async (t) => {
   const it = await moneySite(t);
   const { api } = it;
   const create = (name: string, ramMb: number) => api.call('POST', '/v1/servers', { body: { name, ramMb } });

@@ -41,7 +41,7 @@ const Happening = fc.oneof(
 );
 type Happening = typeof Happening extends fc.Arbitrary<infer Value> ? Value : never;
 
-test('however small the wallet, it falls below zero by one tick at most, no period is paid twice, and nothing closed changes', async (t) => {
+test('a wallet falls at most one tick below zero, pays no flat period twice and never changes a closed entry', async (t) => {
   t.timeout(300_000);
   const property = fc.asyncProperty(
     fc.array(Happening, { minLength: 12, maxLength: 30 }),

@@ -9,7 +9,7 @@ import { KEY, STEVE } from '../support/world.ts';
 import { ACCOUNT, type Metered, metered } from './metered.ts';
 import { CREDIT, awake, cost, topUp } from './meter-parts.ts';
 
-test('an empty wallet warns in chat, waits a minute, saves and stops; no more than one tick below zero', async (t) => {
+test('an empty wallet warns in chat, then saves and stops the server after a minute, at most one tick below zero', async (t) => {
   const it = await metered(t, { creditMicros: cost(3) - 1 });
   await awake(it);
   it.games.players.set('abc', 3);
@@ -29,7 +29,7 @@ test('an empty wallet warns in chat, waits a minute, saves and stops; no more th
   }
 });
 
-test('at a price of 0 an empty wallet stops nobody, on either plan', async (t) => {
+test('an empty wallet stops no server at a price of 0, on either plan', async (t) => {
   const it = await metered(t, { creditMicros: 0, prices: { perGbHourMicros: 0, perGbMonthMicros: 0 } });
   await awake(it, 'abc');
   await awake(it, 'flat', { plan: 'flat' });
@@ -38,7 +38,7 @@ test('at a price of 0 an empty wallet stops nobody, on either plan', async (t) =
   t.deepEqual(await it.ledger(), []);
 });
 
-test('a top-up unblocks at once, within the grace too, and what follows is charged', async (t) => {
+test('a top-up unblocks servers at once, even during the grace minute, and later minutes are charged', async (t) => {
   const it = await metered(t, { creditMicros: cost(2) });
   await awake(it);
   await it.minutes(2);
@@ -58,7 +58,7 @@ test('a top-up unblocks at once, within the grace too, and what follows is charg
   t.is(await it.balance(), before + CREDIT - cost(1));
 });
 
-test('of many wakes at once a nearly empty wallet lets in what it can pay for', async (t) => {
+test('a nearly empty wallet allows only as many simultaneous starts as it can pay for', async (t) => {
   const it = await metered(t, { creditMicros: 250 });
   const ids = Array.from({ length: 12 }, (_, index) => `s${index}`);
   for (const id of ids) await it.create(id);
@@ -69,7 +69,7 @@ test('of many wakes at once a nearly empty wallet lets in what it can pay for', 
   }
 });
 
-test('who joins a server without money reads a kind sentence, and nothing of the wallet', async (t) => {
+test('a player who joins a server without credit sees a friendly message that does not mention the wallet', async (t) => {
   const it = await metered(t, { creditMicros: 0 });
   await it.create('abc');
   const log = createLog({ level: 'silent' });
@@ -106,7 +106,7 @@ async function capped(it: Metered, micros: number, action: SpendCapAction): Prom
 const said = async (it: Metered) =>
   (await listAccountAudit(it.store, ACCOUNT, 10)).filter(({ action }) => action === 'account.spendCapReached').length;
 
-test('a spend cap with notify writes once a month, and lets everything run on', async (t) => {
+test('a spend cap set to notify sends one e-mail a month and keeps servers running', async (t) => {
   const it = await metered(t);
   await capped(it, cost(2), 'notify');
   await awake(it);
@@ -121,7 +121,7 @@ test('a spend cap with notify writes once a month, and lets everything run on', 
   t.is(await it.balance(), CREDIT - cost(6));
 });
 
-test('a spend cap with stop warns, stops after a minute, and refuses starts until it is raised', async (t) => {
+test('a spend cap set to stop warns, stops the server after a minute, and refuses starts until it is raised', async (t) => {
   const it = await metered(t);
   await capped(it, cost(2), 'stop');
   await awake(it);
@@ -137,7 +137,7 @@ test('a spend cap with stop warns, stops after a minute, and refuses starts unti
   t.is((await it.servers.get('abc'))?.state, 'running');
 });
 
-test('a month costs at most one tick more than a cap that stops, and players read of it a minute before', async (t) => {
+test('a spend cap set to stop is exceeded by at most one tick, and players are warned a minute before the stop', async (t) => {
   const it = await metered(t);
   await capped(it, cost(2) - 1, 'stop');
   await awake(it);

@@ -33,7 +33,7 @@ async function compared(it: Metered, id: string, cuts: number[]) {
   return { sum, charged, gbHours: (minutes * server.ramMb) / 61_440 };
 }
 
-test('spans that follow one another add up to the ledger, however sessions lie across their ends, on both plans', async (t) => {
+test('usage of consecutive time spans adds up to the ledger on both plans, even if sessions cross their boundaries', async (t) => {
   t.timeout(300_000);
   const it = await metered(t, { creditMicros: 50_000_000 });
   const began = it.clock.now();
@@ -73,7 +73,7 @@ test('spans that follow one another add up to the ledger, however sessions lie a
 
 for (const dialect of ['sqlite', 'postgres'] as const) {
   test.runIf(dialect === 'sqlite' || isHere('postgres'))(
-    `the sums are of all sessions of a span, however many; those of an earlier server of that name are none of them (${dialect})`,
+    `usage sums all sessions of a span and excludes those of an earlier server of the same name (${dialect})`,
     async (t) => {
       t.timeout(300_000);
       const url = dialect === 'postgres' ? await postgresUrl(t) : 'sqlite::memory:';

@@ -4,7 +4,7 @@ import test from 'ava';
 import { FULL_SCOPES } from '../../src/http/scopes.ts';
 import { commandsAt } from './in-process.ts';
 
-test('settings: shown, set, put back; who may wake; another version that its core really takes', async (t) => {
+test('the settings, wake and software commands show, change and reset settings, and refuse an unlisted version', async (t) => {
   const { says, refuses, run, ok, create } = await commandsAt(t);
   await create('castle');
   await says(['settings', 'castle'], /^name +.*\nsoftware +sandbox [\d.]+\nmemory +/);
@@ -72,7 +72,7 @@ test('settings: shown, set, put back; who may wake; another version that its cor
   t.is(JSON.parse((await run(['why', 'castle', '--json'])).out).entries.length, 0);
 });
 
-test('money: the wallet, its ledger and cap, a page to pay on, the bill of a server', async (t) => {
+test('the wallet and usage commands show the balance, ledger, spend cap, payment page and cost of a server', async (t) => {
   const { says, refuses, create } = await commandsAt(t);
   await create('castle');
   await says(
@@ -90,7 +90,7 @@ test('money: the wallet, its ledger and cap, a page to pay on, the bill of a ser
   await says(['audit'], /./);
 });
 
-test('operators: invitations, accounts, nodes, machines; any operation by its address', async (t) => {
+test('operator commands manage invitations, accounts, nodes and orphans, and the api command calls any operation', async (t) => {
   const it = await commandsAt(t);
   const { key } = await it.mint([...FULL_SCOPES, 'operator']);
   await it.store.write((tx) => tx.run('UPDATE "users" SET "operator" = TRUE WHERE "id" = $1', ['usr_test']));

@@ -9,7 +9,7 @@ import { newProgram } from './program.ts';
 const ROOT = join(import.meta.dirname, '../..');
 const BIN = join(ROOT, 'src/cli/dormouse.js');
 
-test('the hints of each way to start the program', (t) => {
+test('hints name the command that started the program', (t) => {
   const linked = '/srv/dormouse/node_modules/.bin/dormouse';
   const ways: [Start, string][] = [
     [{ cwd: '/srv' }, 'npx dormouse'],
@@ -28,7 +28,7 @@ test('the hints of each way to start the program', (t) => {
   for (const [start, expected] of ways) t.is(callOf(start), expected, JSON.stringify(start));
 });
 
-test('whoever follows a hint starts this program again, whatever folder they are in', async (t) => {
+test('a command from a hint starts the same program from any folder', async (t) => {
   const { home } = await newProgram(t);
   await symlink(BIN, join(home, 'dormouse'));
   const said = async (command: string, cwd: string, env = {}) => {

@@ -21,7 +21,7 @@ function stand(t: Parameters<typeof startStandIn>[0]) {
   });
 }
 
-test('the console: the log above a line that stays, start while it sleeps, history, and Ctrl-C that only leaves', async (t) => {
+test('the console keeps its input line below the log, starts the server, remembers commands, and exits on Ctrl-C', async (t) => {
   const service = await stand(t);
   const { home } = await newProgram(t);
   const env = { HOME: home, XDG_CONFIG_HOME: join(home, 'config'), DORMOUSE_URL: service.url, DORMOUSE_KEY: 'dmk_x' };
@@ -70,7 +70,7 @@ test('the console: the log above a line that stays, start while it sleeps, histo
   t.is((await again?.ended)?.code, 0);
 });
 
-test('without a terminal the console runs what it is given, until something is refused; say tells what it said', async (t) => {
+test('without a terminal the console runs its input until a command is refused, and say prints the reply', async (t) => {
   const service = await stand(t);
   const program = await newProgram(t, service.url);
   const run = (words: string[], input = '') => program.run(words, { input, env: { DORMOUSE_KEY: 'dmk_x' } });

@@ -18,7 +18,7 @@ function callsIn(source: string): string[] {
   });
 }
 
-test('each operation of the reference has a command', (t) => {
+test('every operation of the API reference has a command', (t) => {
   const sources = readdirSync(CLI, { recursive: true, encoding: 'utf8' }).filter((file) => file.endsWith('.ts'));
   const made = new Set(sources.flatMap((file) => callsIn(readFileSync(join(CLI, file), 'utf8'))));
   const called = new Set(REFERENCE.filter(({ method, path }) => made.has(`${method} ${path}`)).map(({ id }) => id));

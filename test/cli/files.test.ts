@@ -7,7 +7,7 @@ import { plant, treeOf } from '../support/tree.ts';
 import { commandsAt } from './in-process.ts';
 import { newProgram, startStandIn } from './program.ts';
 
-test('files: sent, listed, printed, moved, packed, unpacked, saved and deleted', async (t) => {
+test('the files commands upload, list, print, move, pack, unpack, download and delete files', async (t) => {
   const { says, refuses, run, create, dataDir, home } = await commandsAt(t);
   await create('castle');
   const root = join(dataDir, 'servers/castle');
@@ -59,7 +59,7 @@ test('files: sent, listed, printed, moved, packed, unpacked, saved and deleted',
   t.false(existsSync(at('more/link')));
 });
 
-test('logs of earlier runs: listed, printed whole, packed or not', async (t) => {
+test('the logs command lists earlier runs and prints the log of one, compressed or not', async (t) => {
   const { says, refuses, create, dataDir } = await commandsAt(t);
   await create('castle');
   await says(['logs', 'castle', '--runs'], /^castle has no logs of earlier runs\.\n$/);
@@ -79,7 +79,7 @@ test('logs of earlier runs: listed, printed whole, packed or not', async (t) => 
   await refuses(['logs', 'castle', '--run', 'broken'], /broken\.log\.gz/);
 });
 
-test('a download goes on where its connection was lost, and keeps nothing of another sum', async (t) => {
+test('a download resumes after a lost connection, and a wrong checksum saves nothing', async (t) => {
   // More than waits in between: some of it has been read when the connection ends.
   const content = Buffer.alloc(24 * 1024 * 1024, 'castle ');
   const ranges: (string | undefined)[] = [];
@@ -120,7 +120,7 @@ test('a download goes on where its connection was lost, and keeps nothing of ano
   t.true(content.equals(await readFile(file)), 'what was there before stays');
 });
 
-test('a folder of strange names leads nowhere else', async (t) => {
+test('a folder download refuses a file name that escapes the target folder', async (t) => {
   const service = await startStandIn(t, ({ path }) =>
     path.includes('/file:download')
       ? [200, 'x', { 'content-type': 'application/octet-stream' }]

@@ -49,7 +49,7 @@ function pollsOf({ asked }: StandIn): Asked[] {
   return asked.filter(({ path }) => path === POLL);
 }
 
-test('sign-in by device grant: polls on through errors, slows down when told, keeps the key, shows it never', async (t) => {
+test('login by device grant polls through errors, slows down on request, stores the key and never prints it', async (t) => {
   const key = mintToken('key');
   const polls: Reply[] = [
     PENDING,
@@ -93,7 +93,7 @@ test('sign-in by device grant: polls on through errors, slows down when told, ke
   t.deepEqual(other.asked, []);
 });
 
-test('sign-in for programs: the code on standard error, who it is as the document', async (t) => {
+test('login --json writes the code to standard error and the account to standard output', async (t) => {
   const key = mintToken('key');
   const service = await deviceService(t, key, [granted(key)]);
   const program = await newProgram(t, service.url);
@@ -117,16 +117,10 @@ const refusedSignIn = test.macro({
 });
 test('declined', refusedSignIn, [PENDING, [400, { error: 'access_denied' }]], {}, /declined/);
 test('expired', refusedSignIn, [[400, { error: 'expired_token' }]], {}, /not confirmed in time.*dormouse login/);
-test('nobody confirms', refusedSignIn, [PENDING], { expires_in: 2 }, /not confirmed in time/);
-test(
-  'an answer that is none of the known',
-  refusedSignIn,
-  [[400, { error: 'invalid_request' }]],
-  {},
-  /invalid_request/,
-);
+test('no confirmation before the code expires', refusedSignIn, [PENDING], { expires_in: 2 }, /not confirmed in time/);
+test('an unknown error', refusedSignIn, [[400, { error: 'invalid_request' }]], {}, /invalid_request/);
 
-test('sign-in that cannot begin: too many, none on offer', async (t) => {
+test('login reports a rate limit, and suggests login --key if the service offers no device grant', async (t) => {
   const many = await startStandIn(t, () => [429, { error: 'rate_limited' }, { 'retry-after': '1800' }]);
   const none = await startStandIn(t, () => [404, { code: 5, message: 'nothing here', details: [] }]);
   const program = await newProgram(t);
@@ -147,7 +141,7 @@ test('Ctrl-C ends the wait for a confirmation', async (t) => {
   t.like(await login.ended, { code: 130 });
 });
 
-test('a key of one’s own: tried before it is kept, several services side by side', async (t) => {
+test('login --key checks a key before storing it, and keeps keys of several services side by side', async (t) => {
   const [mine, yours] = [mintToken('key'), mintToken('key')];
   const [here, there] = [await deviceService(t, mine, []), await deviceService(t, yours, [])];
   const program = await newProgram(t);
@@ -188,7 +182,7 @@ test('a key of one’s own: tried before it is kept, several services side by si
   t.false(shown.err.includes(mine));
 });
 
-test('a damaged file of keys is as none, and is replaced by the next sign-in', async (t) => {
+test('a damaged credentials file counts as empty and is replaced by the next login', async (t) => {
   const key = mintToken('key');
   const service = await deviceService(t, key, []);
   const program = await newProgram(t, service.url);
@@ -203,7 +197,7 @@ test('a damaged file of keys is as none, and is replaced by the next sign-in', a
   t.is((await program.run(['whoami'])).code, 0);
 });
 
-test('sign-in at the service itself, confirmed on its pages', async (t) => {
+test('a login can be approved and declined on the pages of the service', async (t) => {
   t.timeout(300_000);
   const service = await startService(t);
   const program = await newProgram(t, service.baseUrl);
@@ -229,7 +223,7 @@ test('sign-in at the service itself, confirmed on its pages', async (t) => {
   t.regex(why, /declined/);
 });
 
-test('where no key can be kept, none is asked for', async (t) => {
+test('login requests no key if it cannot store one', async (t) => {
   const service = await deviceService(t, '', [PENDING]);
   const program = await newProgram(t, service.url);
   // A file where a folder should be: that stops even a user who may do everything.

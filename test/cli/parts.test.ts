@@ -32,7 +32,7 @@ import { cut, logLine, printable, width } from '../../src/cli/text.ts';
 
 const run = promisify(execFile);
 
-test('instants as people say them', (t) => {
+test('relative times, durations and memory sizes are formatted for people', (t) => {
   const now = Date.parse('2026-11-20T12:00:00Z');
   const at = (seconds: number) => relative(new Date(now + seconds * 1000).toISOString(), now);
   t.is(at(0), 'just now');
@@ -49,14 +49,14 @@ test('instants as people say them', (t) => {
   t.deepEqual([memory(512), memory(1024), memory(1536), memory(20_000)], ['512 MB', '1 GB', '1.5 GB', '19.5 GB']);
 });
 
-test('a user without a name and a home folder reads no keys, and the command goes on', async (t) => {
+test('loading keys without a home folder returns no keys instead of failing', async (t) => {
   const file = credentialsFile({}, () => {
     throw new Error('uv_os_homedir returned ENOENT');
   });
   t.deepEqual(await loadCredentials(file), { current: '', keys: {} });
 });
 
-test('the command line finds the service whose port the .env of the folder sets', async (t) => {
+test('the command line derives the service URL from the .env of the current folder', async (t) => {
   const folder = await mkdtemp(join(tmpdir(), 'cli-env-'));
   t.teardown(() => rm(folder, { recursive: true }));
   t.is(localUrl(folder, {}), 'http://localhost:8080');
@@ -74,7 +74,7 @@ test('the command line finds the service whose port the .env of the folder sets'
   }
 });
 
-test('a key as an argument of login explains how to pass it, and does not repeat it', (t) => {
+test('login with a key as an argument explains how to pass it, and does not repeat it', (t) => {
   const login = commands.find(({ name }) => name === 'login')!;
   for (const words of [['--key', 'dmk_secret'], ['--key=dmk_secret']]) {
     const error = t.throws(() => parseCommand(login, words));
@@ -83,7 +83,7 @@ test('a key as an argument of login explains how to pass it, and does not repeat
   }
 });
 
-test('columns line up whatever the letters and colours, and empty ones are left out', (t) => {
+test('table columns align for wide characters and colours, and empty columns are left out', (t) => {
   const rows = [
     ['日本', '', 'x'],
     ['🦔', '', 'y'],
@@ -109,7 +109,7 @@ test('columns line up whatever the letters and colours, and empty ones are left 
   );
 });
 
-test('no text of others steers the terminal', (t) => {
+test('untrusted text is stripped of terminal control characters', (t) => {
   const hostile = array(
     oneof(
       string({ unit: 'binary' }),
@@ -127,7 +127,7 @@ test('no text of others steers the terminal', (t) => {
   t.is(logLine('\u001b[31mred\u001b[0m', false), 'red');
 });
 
-test('a reply of any shape reads as the record it should be', (t) => {
+test('a reply of any shape is read into a complete record', (t) => {
   const server: Messages['Server'] = JSON.parse(JSON.stringify({ ...SERVER, id: 'lobby', bakedAt: null }));
   t.is(read(SERVER, server).id, 'lobby');
   t.deepEqual(read({ list: [{ n: 0 }] }, { list: [{ n: 1 }, null, { n: '2' }] } as never), {
@@ -142,7 +142,7 @@ test('a reply of any shape reads as the record it should be', (t) => {
   );
 });
 
-test('events come whole however the stream is cut', async (t) => {
+test('server-sent events are parsed whole, however the stream is split', async (t) => {
   const text =
     ': hello\n\ndata: one\n\ndata:two\r\n\r\n: ping\n\nevent: x\nid: 3\ndata: thrée\rdata: 🦔\r\rdata\n\ndata: cut off';
   const bytes = Buffer.from(text);
@@ -157,7 +157,7 @@ test('events come whole however the stream is cut', async (t) => {
   await t.throwsAsync(all(eventData(from(endless))), { instanceOf: RangeError });
 });
 
-test('of a replay, only what is new is shown', async (t) => {
+test('only the new lines of a replayed log are shown', async (t) => {
   await assert(
     asyncProperty(nat(80), nat(80), nat(80), async (given, overlap, more) => {
       // By one line alone, one that comes again and again, no place can be known.
@@ -173,7 +173,7 @@ test('of a replay, only what is new is shown', async (t) => {
   );
 });
 
-test('completions name every command and option', async (t) => {
+test('shell completions include every command and option', async (t) => {
   const [bash, zsh, fish] = ['bash', 'zsh', 'fish'].map((shell) => scriptFor(shell));
   const complete = async (...words: string[]) => {
     const line = `COMP_WORDS=(${words.map((word) => `'${word}'`).join(' ')}); COMP_CWORD=${words.length - 1}`;
@@ -194,7 +194,7 @@ test('completions name every command and option', async (t) => {
   }
 });
 
-test('a secret is asked for only once the terminal shows nothing any more', async (t) => {
+test('a secret is requested only after the terminal echo is off', async (t) => {
   const happened: string[] = [];
   const input = Object.assign(new PassThrough(), {
     isTTY: true,
@@ -208,7 +208,7 @@ test('a secret is asked for only once the terminal shows nothing any more', asyn
   t.deepEqual(happened, ['hidden', 'asked', 'shown']);
 });
 
-test('every command line is either understood or wrong usage', (t) => {
+test('every command line either parses or is refused with exit code 2', (t) => {
   const word = oneof(string(), constantFrom('--', '-', '--json', '--url', '--url=', '-f', '--tail', 'lobby', '-h'));
   assert(
     property(constantFrom(...commands), array(word, { maxLength: 6 }), (command, words) => {

@@ -14,7 +14,7 @@ async function signedIn(t: ExecutionContext, env: Record<string, string> = {}): 
   return [service, program];
 }
 
-test("a server's life in the hands of a person", async (t) => {
+test("the commands cover a server's life from creation to deletion, with output for people", async (t) => {
   const [service, program] = await signedIn(t);
   const says = async (args: string[], pattern: RegExp, input = '') => {
     const { code, out, err } = await program.run(args, { input });
@@ -65,7 +65,7 @@ test("a server's life in the hands of a person", async (t) => {
   t.like(await program.run(['servers']), { code: 3 });
 });
 
-test('the same in the hands of a program: one JSON document each', async (t) => {
+test('the commands cover a server’s life with --json, one document each', async (t) => {
   const [service, program] = await signedIn(t, { SANDBOX_FAULTS: 'START_MS=2000' });
   const json: Program['json'] = (...args) => program.json(...args);
   t.deepEqual(await json('whoami'), await service.call('GET', '/v1/whoami'));
@@ -88,7 +88,7 @@ test('the same in the hands of a program: one JSON document each', async (t) => 
   t.deepEqual(await json('logout'), { url: service.baseUrl, forgotten: true });
 });
 
-test('refusals say what is wrong, and end with 1', async (t) => {
+test('a refused command explains the reason and exits with 1', async (t) => {
   const [service, program] = await signedIn(t);
   const refused = async (args: string[], pattern: RegExp, input = '') => {
     const human = await program.run(args, { input });
@@ -130,7 +130,7 @@ test('refusals say what is wrong, and end with 1', async (t) => {
   t.like(await service.call('GET', '/v1/servers/asleep'), { state: 'hibernated' });
 });
 
-test('a start that fails: the cause, what to do about it, and 1', async (t) => {
+test('a failed start reports its cause and a suggestion, and exits with 1', async (t) => {
   const [service, program] = await signedIn(t, { SANDBOX_FAULTS: 'OUT_OF_MEMORY=report,START_MS=1000' });
   await service.create('broken', '1.20.4');
   const { code, out, err } = await program.run(['start', 'broken', '--wait']);
@@ -142,7 +142,7 @@ test('a start that fails: the cause, what to do about it, and 1', async (t) => {
   t.regex((await program.run(['servers'])).out, /start failed[^]*\nbroken: .+\n$/);
 });
 
-test('a start shows how far it is, and neither Ctrl-C nor an outage of the service ends it', async (t) => {
+test('start --wait shows the progress, and neither Ctrl-C nor a service outage interrupts the start', async (t) => {
   const [service, program] = await signedIn(t, SLOW_START);
   await service.create('slow', '1.20.4');
   const starting = program.start(['start', 'slow', '--wait']);
@@ -162,7 +162,7 @@ test('a start shows how far it is, and neither Ctrl-C nor an outage of the servi
   t.like(await outlasting.ended, { code: 0 });
 });
 
-test('a log is followed through sleep', async (t) => {
+test('logs --follow continues from a sleeping server to a running one', async (t) => {
   const [service, program] = await signedIn(t);
   await service.create('lobby', '1.20.4');
   const human = program.start(['logs', 'lobby', '--follow']);

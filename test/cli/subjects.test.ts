@@ -12,7 +12,7 @@ import { plant } from '../support/tree.ts';
 import { commandsAt } from './in-process.ts';
 import { newProgram } from './program.ts';
 
-test('backups: made, listed, locked, restored after a question, undone, saved with their sum, deleted', async (t) => {
+test('the backups commands create, list, lock, restore after confirmation, undo, download and delete backups', async (t) => {
   const { says, refuses, run, ok, create, home } = await commandsAt(t);
   await create('castle');
   const write = (content: string) =>
@@ -61,7 +61,7 @@ test('backups: made, listed, locked, restored after a question, undone, saved wi
   await says(['backups', 'delete', 'castle', 'latest'], /^Deleted\./, 'y\n');
 });
 
-test('worlds: sizes, the one of the next start, another deleted, the active one made anew after a backup', async (t) => {
+test('the worlds commands list sizes, choose the next world, delete one, and reset the active one after a backup', async (t) => {
   const { says, refuses, create, dataDir } = await commandsAt(t);
   await create('castle');
   await says(['worlds', 'castle'], /^WORLD +SIZE\nworld +0 bytes +created at the next start\n$/);
@@ -74,7 +74,7 @@ test('worlds: sizes, the one of the next start, another deleted, the active one 
   await says(['backups', 'castle'], /reset +.*ready/);
 });
 
-test('players: whitelist, operators, bans with an end and of addresses', async (t) => {
+test('the players commands manage the whitelist, operators and bans of names and addresses', async (t) => {
   const { url: apiUrl } = await accounts(t, ['Steve', 'Alex']);
   const profiles = createMojangProfiles({ apiUrl, clock: fakeClock() });
   const { says, refuses, create } = await commandsAt(t, { profiles });
@@ -103,7 +103,7 @@ test('players: whitelist, operators, bans with an end and of addresses', async (
   await refuses(['players', 'kick', 'castle', 'Steve'], /./);
 });
 
-test('mods: searched for a server, added with what they need, updated after a look, removed', async (t) => {
+test('the mods commands search, add with dependencies, preview and apply updates, and remove', async (t) => {
   const { registry, options } = await modService(t);
   const { says, refuses, create } = await commandsAt(t, options);
   await create('castle', { type: 'fabric', version: '1.21.1' });
@@ -125,7 +125,7 @@ test('mods: searched for a server, added with what they need, updated after a lo
   await says(['mods', 'castle'], /^No mods yet/);
 });
 
-test('around a server: SFTP, ports, a database, members, schedules, templates', async (t) => {
+test('the sftp, ports, database, members, schedules and templates commands work end to end', async (t) => {
   const { says, refuses, create, clock } = await commandsAt(t);
   await create('castle');
 
@@ -187,7 +187,7 @@ test('around a server: SFTP, ports, a database, members, schedules, templates', 
   await says(['templates', 'delete', id], /Deleted the template/);
 });
 
-test('figures of a server, now and by the minute; the regions', async (t) => {
+test('metrics shows current and per-minute readings of a server, and regions lists the regions', async (t) => {
   const it = await commandsAt(t);
   const { says, refuses, create, store, clock } = it;
   await says(['regions'], /^REGION +NAME +STATE +AWAKE +MEMORY +DISK FREE\n\w+ +.* available +0 +/);
@@ -213,7 +213,7 @@ test('figures of a server, now and by the minute; the regions', async (t) => {
   );
 });
 
-test('a failed install says which command tries it again', async (t) => {
+test('a failed modpack install names the command that retries it', async (t) => {
   const { says, refuses, ok, engine, reach } = await commandsAt(t);
   engine.script('pack', { exitCode: 1 });
   await says(
@@ -231,7 +231,7 @@ test('a failed install says which command tries it again', async (t) => {
   await refuses(['install-retry', 'pack'], /./);
 });
 
-test('events are followed as they come', async (t) => {
+test('the events command prints a server’s events as they happen', async (t) => {
   const service = await commandsAt(t);
   await service.create('castle');
   const program = await newProgram(t, service.origin);

@@ -29,7 +29,7 @@ test('a key typed at a terminal is not shown', async (t) => {
   t.true((await readFile(credentials, 'utf8')).includes(key));
 });
 
-test('who makes a server of Mojang’s software is asked for their consent at a terminal', async (t) => {
+test('creating a server with Mojang software asks for EULA consent at a terminal', async (t) => {
   const replies: Record<string, object> = {
     '/v1/whoami': { accountId: 'acc_1' },
     '/v1/servers': { id: 'castle', accountId: 'acc_1', state: 'hibernated', type: 'paper', version: '1.21.8' },
@@ -61,7 +61,7 @@ test('who makes a server of Mojang’s software is asked for their consent at a 
   t.deepEqual([await said('theirs'), await said('sandbox')], ['', '']);
 });
 
-test('Ctrl-C at the key', async (t) => {
+test('Ctrl-C at the key prompt exits with 130', async (t) => {
   const { home } = await newProgram(t);
   const login = await onTerminal(t, { HOME: home }, 'login', '--key');
   if (!login) return;
@@ -71,7 +71,7 @@ test('Ctrl-C at the key', async (t) => {
   t.is(code, 130);
 });
 
-test('colours and one redrawn line on a terminal; no colours with NO_COLOR', async (t) => {
+test('a terminal gets colours and one redrawn progress line, and NO_COLOR disables colours', async (t) => {
   let turn = 0;
   const states = [10, 40, 70].map((startupPercent) => ({
     state: 'starting',

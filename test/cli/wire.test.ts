@@ -9,7 +9,7 @@ import { newProgram, startStandIn } from './program.ts';
 const SIGNED_IN = { DORMOUSE_KEY: 'dmk_secret' };
 const ROOT = join(import.meta.dirname, '../..');
 
-test('no command, an unknown one, bad options: 2, and where to look', async (t) => {
+test('a missing or unknown command or a bad option exits with 2 and explains the usage', async (t) => {
   const program = await newProgram(t, 'http://127.0.0.1:9');
   const lines: [string[], RegExp][] = [
     [[], /Usage: npx dormouse <command>/],
@@ -44,7 +44,7 @@ test('no command, an unknown one, bad options: 2, and where to look', async (t) 
   t.like(JSON.parse(err), { code: 3 });
 });
 
-test('help for the whole and for each command; the version', async (t) => {
+test('help covers the program and every command, and --version prints the version', async (t) => {
   const program = await newProgram(t);
   const whole = await program.run(['--help']);
   t.like(whole, { code: 0, err: '' });
@@ -62,7 +62,7 @@ test('help for the whole and for each command; the version', async (t) => {
   t.regex((await program.run(['--version'])).out, /^\d+\.\d+\.\d+\n$/);
 });
 
-test('nobody there, or not one of ours: 3, and what to do', async (t) => {
+test('an unreachable service, one that is not Dormouse, or an invalid key exits with 3 and advice', async (t) => {
   const program = await newProgram(t);
   const asked = async (url: string, pattern: RegExp) => {
     const { code, out, err } = await program.run(['servers', '--url', url], { env: SIGNED_IN });
@@ -90,7 +90,7 @@ test('nobody there, or not one of ours: 3, and what to do', async (t) => {
   t.like(JSON.parse(err), { code: 14 });
 });
 
-test('what the service sends does not steer the terminal', async (t) => {
+test('text from the service cannot control the terminal', async (t) => {
   const evil = 'a\u001b]0;title\u0007\u001b[2Jb\rc\u202ed\u009b5n';
   const service = await startStandIn(t, ({ path }) => {
     if (path.startsWith('/v1/servers/x/logs')) return [200, { lines: [evil, '\u001b[31mred\u001b[0m'], cursor: 'c' }];
@@ -107,7 +107,7 @@ test('what the service sends does not steer the terminal', async (t) => {
   t.regex((await program.run(['command', 'x', 'list'], { env: SIGNED_IN })).out, /^red bold/);
 });
 
-test('a refusal with a delay, and a fault of the service with its request id', async (t) => {
+test('a refusal shows its retry delay, and a service error shows its request id', async (t) => {
   const type = 'type.googleapis.com/google.rpc.';
   const service = await startStandIn(t, ({ path }) =>
     path === '/v1/whoami'
@@ -125,7 +125,7 @@ test('a refusal with a delay, and a fault of the service with its request id', a
   );
 });
 
-test('a console command goes out as it is written; our options among it do not', async (t) => {
+test('a console command is sent as written, without the program’s own options', async (t) => {
   const service = await startStandIn(t, () => [200, { output: '' }]);
   const program = await newProgram(t, service.url);
   const lines: [string[], string][] = [
@@ -141,7 +141,7 @@ test('a console command goes out as it is written; our options among it do not',
   }
 });
 
-test('who plays, and whose servers one was let into', async (t) => {
+test('the servers command shows player counts and servers shared with the user', async (t) => {
   const server = { name: 'Lobby', state: 'running', type: 'paper', version: '1.21.8', addr: 'lobby.example.org' };
   const service = await startStandIn(t, ({ path }) =>
     path === '/v1/servers'
@@ -176,7 +176,7 @@ quiet: No memory
   );
 });
 
-test('the event stream: replayed lines are shown once, comments never; it is opened again when it breaks or ends', async (t) => {
+test('logs --follow shows replayed lines once, hides comments, and reconnects when the stream breaks or ends', async (t) => {
   const lines = (...all: string[]) => `${all.map((line) => `data: ${line}\n\n`).join('')}: ping\n\n`;
   const streams: ((response: ServerResponse) => void)[] = [
     (response) => void response.end(lines('one', 'two')),
@@ -210,7 +210,7 @@ test('the event stream: replayed lines are shown once, comments never; it is ope
   t.true(service.asked.every(({ key }) => key === SIGNED_IN.DORMOUSE_KEY));
 });
 
-test('what happens to a server: after a break it goes on where it was', async (t) => {
+test('the events command resumes from the last event id after a lost connection', async (t) => {
   const frames = (...all: [number, object][]) =>
     all.map(([id, data]) => `id: ${id}\nevent: players\ndata: ${JSON.stringify(data)}\n\n`).join('');
   const service = await startStandIn(t, (_, response) => {
@@ -232,7 +232,7 @@ test('what happens to a server: after a break it goes on where it was', async (t
   );
 });
 
-test('the event stream of a server that goes to sleep: waited for; one that is deleted: the end', async (t) => {
+test('logs --follow waits while a server sleeps and ends when it is deleted', async (t) => {
   let state = 'hibernated';
   const service = await startStandIn(t, ({ path }, response) => {
     if (path.includes('/logs/stream')) {
@@ -253,7 +253,7 @@ test('the event stream of a server that goes to sleep: waited for; one that is d
   t.regex(err, /no such server/);
 });
 
-test('without the stream: the cursor is followed, and an outage borne', async (t) => {
+test('logs --follow falls back to cursor polling without a stream, and survives an outage', async (t) => {
   let turn = 0;
   const service = await startStandIn(t, ({ path }) => {
     if (path.includes('/stream')) return [404, { code: 5, message: 'Nothing at this address.', details: [] }];
@@ -272,7 +272,7 @@ test('without the stream: the cursor is followed, and an outage borne', async (t
   t.deepEqual(paths.slice(1, 5), ['?tail=5', '?cursor=c1&tail=1000', '?cursor=c1&tail=1000', '?cursor=c3&tail=1000']);
 });
 
-test('the program as npx starts it: any Node finds the right one, signals and exit codes pass', async (t) => {
+test('the npx entry point finds a suitable Node, and passes on signals and exit codes', async (t) => {
   const bin = join(ROOT, 'src/cli/dormouse.js');
   // Makes this Node say that it is an old one.
   const old = `data:text/javascript,Object.defineProperty(process,'versions',{value:{...process.versions,node:'20.11.0'}})`;

@@ -16,7 +16,7 @@ const TOOLS = join(HERE, '../../node_modules/.cache/client-tools/bin');
 const NOT_TRIED = ['StreamServerLogs', 'StreamServerEvents', 'StreamMachines'];
 
 test.serial.runIf(isHere('client-tools'))(
-  'a client of Python is generated without a warning, and makes a server',
+  'a Python client is generated without a warning and creates a server',
   async (t) => {
     const { origin, key, ok } = await api(t);
     const { folder, file } = await documentFile(t, origin);
@@ -41,7 +41,7 @@ test.serial.runIf(isHere('client-tools'))(
   },
 );
 
-test.serial.runIf(isHere('client-tools'))('a client of Go is generated, compiles, and makes a server', async (t) => {
+test.serial.runIf(isHere('client-tools'))('a generated Go client compiles and creates a server', async (t) => {
   const { origin, key, ok } = await api(t);
   const { folder, file } = await documentFile(t, origin);
   await cp(join(HERE, 'go'), folder, { recursive: true });
@@ -53,7 +53,7 @@ test.serial.runIf(isHere('client-tools'))('a client of Go is generated, compiles
 });
 
 test.serial.runIf(isHere('client-tools'))(
-  'what schemathesis makes of the document finds no fault with the service',
+  'schemathesis finds no fault with the service by its OpenAPI document',
   async (t) => {
     const telemetry = { expose: async () => '', contentType: 'text/plain', answered: () => {} };
     const registries = [fakeRegistry('modrinth'), fakeRegistry('curseforge')];

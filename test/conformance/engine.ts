@@ -68,7 +68,7 @@ export function engineConformance(test: TestFn, name: string, makeBench: MakeBen
     });
   };
 
-  holds('boot makes a game run, and leaves a running one alone', async (t, { engine, spec, listens }) => {
+  holds('boot starts a game and leaves a running one alone', async (t, { engine, spec, listens }) => {
     const first = await engine.boot(spec('alpha', { print: ['one run'] }), never);
     t.like(first, { serverId: 'alpha', up: true, installer: false, exit: null });
     t.truthy(first.startedAt);
@@ -105,7 +105,7 @@ export function engineConformance(test: TestFn, name: string, makeBench: MakeBen
     await engine.halt('beta', 1_000);
   });
 
-  holds('it is known by which addresses games see this machine', async (t, { engine, spec, listens }) => {
+  holds('the engine reports the addresses from which games see this machine', async (t, { engine, spec, listens }) => {
     const addresses = await engine.proxyAddresses();
     t.deepEqual(addresses.map(canonical), addresses);
     if (!listens) return;
@@ -117,7 +117,7 @@ export function engineConformance(test: TestFn, name: string, makeBench: MakeBen
     socket.destroy();
   });
 
-  holds('a game reaches no other from its first moment on', async (t, { engine, spec, keepsApart }) => {
+  holds('a game can never reach another game, from its first moment', async (t, { engine, spec, keepsApart }) => {
     if (!keepsApart) {
       t.pass();
       return;
@@ -134,7 +134,7 @@ export function engineConformance(test: TestFn, name: string, makeBench: MakeBen
     await answers((await engine.inspect('beta'))!.game!);
   });
 
-  holds('where games share addresses it is known who listens there', async (t, { engine, spec }) => {
+  holds('an engine whose games share addresses knows who listens on them', async (t, { engine, spec }) => {
     t.pass();
     if (!engine.listeners) return;
     const [echo, foreign] = await Promise.all([freePort(), freePort()]);
@@ -156,7 +156,7 @@ export function engineConformance(test: TestFn, name: string, makeBench: MakeBen
     t.is(await engine.listeners('beta'), undefined);
   });
 
-  holds('boots at once give one game', async (t, { engine, again, spec }) => {
+  holds('concurrent boots start one game', async (t, { engine, again, spec }) => {
     const other = again();
     const boots = [engine, engine, engine, other].map((each) => each.boot(spec('alpha', { print: ['once'] }), never));
     const games = await Promise.all(boots);
@@ -165,7 +165,7 @@ export function engineConformance(test: TestFn, name: string, makeBench: MakeBen
     await printed(t, engine, 'alpha', ['once']);
   });
 
-  holds('games of several servers run beside each other', async (t, { engine, spec, listens }) => {
+  holds('games of several servers run side by side', async (t, { engine, spec, listens }) => {
     const games = await Promise.all(['alpha', 'beta'].map((id) => engine.boot(spec(id), never)));
     t.deepEqual((await engine.list()).map((game) => game.serverId).sort(), ['alpha', 'beta']);
     if (listens) t.notDeepEqual(games[0]!.game, games[1]!.game);
@@ -173,7 +173,7 @@ export function engineConformance(test: TestFn, name: string, makeBench: MakeBen
     t.true((await engine.inspect('beta'))?.up);
   });
 
-  holds('halt lets a game end by itself, and is content where none is', async (t, { engine, spec }) => {
+  holds('halt lets a game end by itself, and does nothing without one', async (t, { engine, spec }) => {
     await engine.halt('alpha', 1_000);
     await engine.boot(spec('alpha', { print: ['hello'], farewell: 'saved' }), never);
     await printed(t, engine, 'alpha', ['hello']);
@@ -185,7 +185,7 @@ export function engineConformance(test: TestFn, name: string, makeBench: MakeBen
     await engine.kill('alpha');
   });
 
-  holds('a game that ignores its stop is killed when its grace is over', async (t, { engine, spec }) => {
+  holds('a game that ignores its stop is killed after its grace period', async (t, { engine, spec }) => {
     await engine.boot(spec('alpha', { ignoreStop: true, print: ['deaf'] }), never);
     await printed(t, engine, 'alpha', ['deaf']);
     const began = Date.now();
@@ -206,7 +206,7 @@ export function engineConformance(test: TestFn, name: string, makeBench: MakeBen
     t.is(await engine.inspect('alpha'), undefined);
   });
 
-  holds('a halt that is called off ends nothing', async (t, { engine, spec }) => {
+  holds('an aborted halt leaves the game running', async (t, { engine, spec }) => {
     await engine.boot(spec('alpha', { ignoreStop: true, print: ['deaf'] }), never);
     await printed(t, engine, 'alpha', ['deaf']);
     const stop = new AbortController();
@@ -220,7 +220,7 @@ export function engineConformance(test: TestFn, name: string, makeBench: MakeBen
     await t.throwsAsync(engine.halt('alpha', 1_000, AbortSignal.abort()), { name: 'AbortError' });
   });
 
-  holds('a crash shows its code until the next boot, which begins anew', async (t, { engine, spec }) => {
+  holds('a crash keeps its exit code until the next boot', async (t, { engine, spec }) => {
     const began = Date.now();
     await engine.boot(spec('alpha', { exitCode: 3, print: ['boom'] }), never);
     const game = await until(async () => ended(await engine.inspect('alpha')));
@@ -235,7 +235,7 @@ export function engineConformance(test: TestFn, name: string, makeBench: MakeBen
     t.is(await engine.inspect('alpha'), undefined);
   });
 
-  holds('a game beyond its memory is ended and says why', async (t, { engine, spec, enforcesMemory }) => {
+  holds('a game that exceeds its memory is killed with the reason', async (t, { engine, spec, enforcesMemory }) => {
     t.pass();
     if (!enforcesMemory) return;
     // With twenty such kills at once, Docker 20.10 announced one in twenty never or after the exit.
@@ -251,7 +251,7 @@ export function engineConformance(test: TestFn, name: string, makeBench: MakeBen
     t.like(await engine.inspect('alpha'), { up: false, exit: { code: 137, oomKilled: true } });
   });
 
-  holds('another instance adopts what runs', async (t, { engine, again, spec }) => {
+  holds('another instance adopts running games', async (t, { engine, again, spec }) => {
     const alpha = spec('alpha', { print: ['hello'], farewell: 'bye' });
     const game = await engine.boot(alpha, never);
     await printed(t, engine, 'alpha', ['hello']);
@@ -266,7 +266,7 @@ export function engineConformance(test: TestFn, name: string, makeBench: MakeBen
     await until(() => events.some((event) => event.type === 'down' && event.game.serverId === 'alpha'));
   });
 
-  holds('what was printed is kept exactly, over boots and from any position', async (t, { engine, again, spec }) => {
+  holds('output is kept exactly, across boots and from any position', async (t, { engine, again, spec }) => {
     const first = Array.from({ length: 120 }, (_, n) => `first ${n} ${'é'.repeat(n)}`);
     const second = ['', 'second', ' with  blanks ', 'x'.repeat(40_000), 'last'];
     await engine.boot(spec('alpha', { print: first, farewell: 'bye 1' }), never);
@@ -290,7 +290,7 @@ export function engineConformance(test: TestFn, name: string, makeBench: MakeBen
     t.deepEqual(await texts(engine, 'alpha', { after: lines[121]!.position }), [...all.slice(122), 'bye 2']);
   });
 
-  holds('a follower gets each line once and ends with the game', async (t, { engine, spec }) => {
+  holds('a follower receives each line once and ends with the game', async (t, { engine, spec }) => {
     await engine.boot(spec('alpha', { print: ['old'], farewell: 'gone' }), never);
     await printed(t, engine, 'alpha', ['old']);
     await engine.halt('alpha', 20_000);
@@ -312,25 +312,28 @@ export function engineConformance(test: TestFn, name: string, makeBench: MakeBen
     t.deepEqual(await texts(engine, 'alpha', { follow: true, tail: 1 }), ['bye'], 'nothing runs: it ends at once');
   });
 
-  holds('a follower behind an earlier run gets the next one as it is printed', async (t, { engine, spec }) => {
-    await engine.boot(spec('alpha', { print: ['old'], farewell: 'bye' }), never);
-    await printed(t, engine, 'alpha', ['old']);
-    const [{ position }] = (await collect(engine.logs('alpha', { tail: 1 }))) as [LogLine];
-    await engine.halt('alpha', 20_000);
-    await engine.boot(spec('alpha', { print: ['new'] }), never);
-    const stop = new AbortController();
-    const { got, done } = follower(engine, 'alpha', { after: position, signal: stop.signal });
-    // Although nothing more is printed that would push them out.
-    await until(async () => got.length === 2);
-    stop.abort();
-    await done;
-    t.deepEqual(
-      got.map((line) => line.text),
-      ['bye', 'new'],
-    );
-  });
+  holds(
+    'a follower that starts in an earlier run receives the next run as it is printed',
+    async (t, { engine, spec }) => {
+      await engine.boot(spec('alpha', { print: ['old'], farewell: 'bye' }), never);
+      await printed(t, engine, 'alpha', ['old']);
+      const [{ position }] = (await collect(engine.logs('alpha', { tail: 1 }))) as [LogLine];
+      await engine.halt('alpha', 20_000);
+      await engine.boot(spec('alpha', { print: ['new'] }), never);
+      const stop = new AbortController();
+      const { got, done } = follower(engine, 'alpha', { after: position, signal: stop.signal });
+      // Although nothing more is printed that would push them out.
+      await until(async () => got.length === 2);
+      stop.abort();
+      await done;
+      t.deepEqual(
+        got.map((line) => line.text),
+        ['bye', 'new'],
+      );
+    },
+  );
 
-  holds('a follower can be called off', async (t, { engine, spec }) => {
+  holds('a follower can be aborted', async (t, { engine, spec }) => {
     await engine.boot(spec('alpha', { print: ['one'] }), never);
     const stop = new AbortController();
     const { got, done } = follower(engine, 'alpha', { signal: stop.signal });
@@ -344,7 +347,7 @@ export function engineConformance(test: TestFn, name: string, makeBench: MakeBen
     t.deepEqual(await texts(engine, 'alpha', { follow: true, signal: stop.signal }), []);
   });
 
-  holds('watchers hear of games that come and go', async (t, { engine, spec }) => {
+  holds('watchers are notified of games that start and end', async (t, { engine, spec }) => {
     const { events, stop } = await watched(t, engine);
     await engine.boot(spec('alpha', { print: ['up'] }), never);
     await until(async () => events.length === 1);
@@ -379,7 +382,7 @@ export function engineConformance(test: TestFn, name: string, makeBench: MakeBen
     t.like(await engine.inspect('alpha'), { up: true, installer: false });
   });
 
-  holds('an installer can be called off, or waited for by another instance', async (t, { engine, again, spec }) => {
+  holds('an installer can be aborted, or awaited by another instance', async (t, { engine, again, spec }) => {
     const stop = new AbortController();
     const installing = engine.install(spec('alpha', { print: ['downloading'], ignoreStop: true }), stop.signal);
     const seen = t.throwsAsync(installing, { name: 'AbortError' });
@@ -398,13 +401,13 @@ export function engineConformance(test: TestFn, name: string, makeBench: MakeBen
     await t.throwsAsync(engine.install(spec('alpha'), AbortSignal.abort()), { name: 'AbortError' });
   });
 
-  holds('a boot that is called off before it began leaves nothing', async (t, { engine, spec, traces }) => {
+  holds('a boot that is aborted before it begins leaves no trace', async (t, { engine, spec, traces }) => {
     await t.throwsAsync(engine.boot(spec('alpha'), AbortSignal.abort()), { name: 'AbortError' });
     t.deepEqual(await engine.list(), []);
     t.deepEqual(await traces('alpha'), []);
   });
 
-  holds('erase leaves nothing', async (t, { engine, spec, traces }) => {
+  holds('erase leaves no trace', async (t, { engine, spec, traces }) => {
     await engine.boot(spec('alpha', { print: ['first'] }), never);
     await printed(t, engine, 'alpha', ['first']);
     await engine.halt('alpha', 20_000);
@@ -417,7 +420,7 @@ export function engineConformance(test: TestFn, name: string, makeBench: MakeBen
     await engine.erase('alpha');
   });
 
-  holds('of an unknown server there is nothing to tell', async (t, { engine }) => {
+  holds('an unknown server has no game, figures or output', async (t, { engine }) => {
     t.is(await engine.inspect('nobody'), undefined);
     t.is(await engine.stats('nobody'), undefined);
     t.deepEqual(await texts(engine, 'nobody', { follow: true }), []);
@@ -426,7 +429,7 @@ export function engineConformance(test: TestFn, name: string, makeBench: MakeBen
     t.deepEqual(await engine.list(), []);
   });
 
-  holds('a running game has figures', async (t, { engine, spec }) => {
+  holds('a running game reports memory and CPU', async (t, { engine, spec }) => {
     const { ramMb } = await engine.boot(spec('alpha'), never).then(() => spec('alpha'));
     const stats = await until(async () => await engine.stats('alpha'));
     t.is(stats.memLimitMb, ramMb);

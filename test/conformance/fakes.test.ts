@@ -18,7 +18,7 @@ const spec = {
 };
 const never = new AbortController().signal;
 
-test('a fake clock fires in order of time, those set on the way too, and cancels', async (t) => {
+test('the fake clock fires timers in order of time, including nested ones, and cancels them', async (t) => {
   const clock = fakeClock(1_000);
   const fired: string[] = [];
   const note = (name: string) => () => void fired.push(`${name} ${clock.now()}`);
@@ -46,7 +46,7 @@ test('a fake clock fires in order of time, those set on the way too, and cancels
   t.is(clock.pending(), 0);
 });
 
-test('a fake engine can be away, refuse, hold and crash, on its own clock', async (t) => {
+test('the fake engine can be away, refuse, hold and crash, on its own clock', async (t) => {
   const clock = fakeClock();
   const engine = fakeEngine({ clock });
   const events: EngineEvent[] = [];
@@ -79,7 +79,7 @@ test('a fake engine can be away, refuse, hold and crash, on its own clock', asyn
   t.is(await engine.inspect('alpha'), undefined);
 });
 
-test('nodes of a fake engine are as those of a real one', async (t) => {
+test('the fake engine’s nodes behave like those of a real one', async (t) => {
   const clock = fakeClock(1_000);
   await nodesHold(t, onNodes(fakeEngine({ clock }), [{ id: 'n1' }], clock), spec);
 });

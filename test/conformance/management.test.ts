@@ -46,7 +46,7 @@ function management(t: ExecutionContext) {
   return made;
 }
 
-test('a game says that it has started, who is in it, and when somebody comes and leaves', async (t) => {
+test('the management port of a game reports its start, its players, and when they join and leave', async (t) => {
   const { game, engine } = await play(t, '1.21.11');
   const at = game.management!;
   const asked = management(t);
@@ -83,12 +83,12 @@ test('a game says that it has started, who is in it, and when somebody comes and
   await t.throwsAsync(asked.started(at, secret), error);
 });
 
-test('a game from before 1.21.9 has no such port', async (t) => {
+test('a game older than 1.21.9 has no management port', async (t) => {
   const { game } = await play(t, '1.21.4');
   await t.throwsAsync(management(t).started(game.management!, secret), { name: 'ManagementError' });
 });
 
-test('another client of the protocol is understood too, and hung up on where it speaks no JSON-RPC', async (t) => {
+test('the management port serves other JSON-RPC clients, and disconnects one that sends oversized or binary frames', async (t) => {
   const { game, engine } = await play(t, '26.1');
   const asked = management(t);
   await until(() => asked.started(game.management!, secret));

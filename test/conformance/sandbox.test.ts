@@ -142,7 +142,7 @@ const fails = test.macro({
     await engine.boot(faulty({ SANDBOX_OUT_OF_MEMORY: 'allocate' }), never);
     t.true((await until(async () => ended(await engine.inspect('alpha')))).exit?.oomKilled);
   },
-  title: (name) => `${name}: a sandbox that crashes, ignores its stop or eats its memory shows as such`,
+  title: (name) => `${name}: the engine reports a sandbox that crashes, ignores its stop or exceeds its memory`,
 });
 
 test.serial('process', fails, asProcess);

@@ -25,7 +25,7 @@ engineConformance(test.runIf(isHere('swarm')), `swarm of ${NODES} without an ove
 if (NODES === 1) {
   test
     .runIf(isHere('swarm'))
-    .serial('swarm of 1: a node is listed, drained and resumed, and nobody is believed that it is off', async (t) => {
+    .serial('swarm of 1: a node is listed, drained and resumed, and cannot be fenced while it answers', async (t) => {
       t.timeout(300_000);
       const bench = await benches.make(t);
       const { engine, spec } = bench;

@@ -64,26 +64,23 @@ const newName = () => `dm_test_${randomBytes(5).toString('hex')}`;
 const FIRST = 'first-password-1234';
 const SECOND = 'second-password-1234';
 
-bothWays(
-  'a database is provided, with one password at a time, and removed; each may be said twice',
-  async (t, bench) => {
-    const { databases, signsIn } = bench;
-    const name = newName();
-    await databases.provide(name, FIRST);
-    await databases.provide(name, FIRST);
-    t.true(await signsIn(name, FIRST));
-    t.false(await signsIn(name, SECOND));
-    await databases.provide(name, SECOND);
-    t.false(await signsIn(name, FIRST));
-    t.true(await signsIn(name, SECOND));
-    await databases.remove(name);
-    await databases.remove(name);
-    t.false(await signsIn(name, SECOND));
-  },
-);
+bothWays('a database is created, rotated and removed; each call is idempotent', async (t, bench) => {
+  const { databases, signsIn } = bench;
+  const name = newName();
+  await databases.provide(name, FIRST);
+  await databases.provide(name, FIRST);
+  t.true(await signsIn(name, FIRST));
+  t.false(await signsIn(name, SECOND));
+  await databases.provide(name, SECOND);
+  t.false(await signsIn(name, FIRST));
+  t.true(await signsIn(name, SECOND));
+  await databases.remove(name);
+  await databases.remove(name);
+  t.false(await signsIn(name, SECOND));
+});
 
 test.runIf(isHere('mariadb'))(
-  'MariaDB: a user reaches its own database alone, and its sessions end with its password',
+  'MariaDB: a user reaches only its own database, and a new password ends its sessions',
   async (t) => {
     const { adminUrl, port } = await (mariadb ??= startMariadb());
     const databases = createMysqlDatabases(adminUrl, LOCAL);
@@ -134,7 +131,7 @@ async function kept(t: ExecutionContext): Promise<Kept> {
 
 const nothing = async () => {};
 
-test('a database goes with its server though the database server is away, later, and the operator sees it', async (t) => {
+test('deleting a server while the database server is away removes its database later and lists it as an orphan', async (t) => {
   const { clock, port, open } = await kept(t);
   const databases = open();
   const { name } = await databases.create('abc', nothing);
@@ -154,7 +151,7 @@ test('a database goes with its server though the database server is away, later,
   await databases.close();
 });
 
-test('a create that the database server fails half-way leaves nothing behind', async (t) => {
+test('a create that fails half-way on the database server leaves no database behind', async (t) => {
   const { clock, port, store, open } = await kept(t);
   const databases = open();
   const provide = port.provide.bind(port);
@@ -175,7 +172,7 @@ test('a create that the database server fails half-way leaves nothing behind', a
   await databases.close();
 });
 
-test('a create that fails late leaves the database alone that the server got meanwhile', async (t) => {
+test('a create that fails late does not remove the database that the server got meanwhile', async (t) => {
   const { port, store, open } = await kept(t);
   const databases = open();
   const reached = Promise.withResolvers<void>();
@@ -202,7 +199,7 @@ test('a create that fails late leaves the database alone that the server got mea
 });
 
 for (const moment of ['before', 'after'] as const) {
-  test(`killed ${moment} the database server does it, the next run brings both sides together`, async (t) => {
+  test(`a service killed ${moment} a call to the database server is consistent again after the next start`, async (t) => {
     const { port, clock, open } = await kept(t);
     const provide = port.provide.bind(port);
     const remove = port.remove.bind(port);
@@ -244,7 +241,7 @@ for (const moment of ['before', 'after'] as const) {
   });
 }
 
-test('the API: a database is shown to its owner, its password to nobody else, and each password is a new one', async (t) => {
+test('the database API shows the password only to the owner, and every rotation sets a new one', async (t) => {
   const it = await api(t);
   const { ok, call, share, stranger, store } = it;
   await it.create('abc');
@@ -273,7 +270,7 @@ test('the API: a database is shown to its owner, its password to nobody else, an
   t.is((await call('POST', `${path}:drop`, { body: {} })).reason, 'DATABASE_NOT_FOUND');
 });
 
-test('of 50 that create the database at once, one does', async (t) => {
+test('only one of 50 simultaneous database creations succeeds', async (t) => {
   const it = await api(t);
   const { call } = it;
   await it.create('abc');
@@ -284,7 +281,7 @@ test('of 50 that create the database at once, one does', async (t) => {
   t.true(answers.every(({ status, reason }) => status === 200 || reason === 'DATABASE_EXISTS'));
 });
 
-test('without a database server there is none to read, and none is made', async (t) => {
+test('without a database server the API reports no database and refuses to create one', async (t) => {
   const it = await api(t, { databases: null });
   await it.create('abc');
   t.like(await it.ok('GET', '/v1/servers/abc/database'), { serverId: 'abc', present: false });
@@ -292,49 +289,52 @@ test('without a database server there is none to read, and none is made', async 
   t.deepEqual([answer.status, answer.reason], [501, 'NOT_SUPPORTED']);
 });
 
-test.runIf(isHere('mariadb'))('MariaDB: users sign in from where games are, and from nowhere else', async (t) => {
-  const { adminUrl, port } = await (mariadb ??= startMariadb());
-  const databases = createMysqlDatabases(adminUrl, {
-    hosts: ['127.0.0.3', '10.%', '172.16.0.0/255.240.0.0'],
-    tls: 'auto',
-  });
-  t.teardown(() => databases.close());
-  const admin = await createConnection(adminUrl);
-  t.teardown(() => admin.end());
-  const hostsOf = async (name: string) => {
-    const [rows] = await admin.query<RowDataPacket[]>('SELECT Host FROM mysql.user WHERE User = ? ORDER BY Host', [
-      name,
-    ]);
-    return rows.map((row) => String(row['Host']));
-  };
-  const name = newName();
-  // An account for any host, as earlier settings made it.
-  await admin.query(`CREATE USER '${name}'@'%' IDENTIFIED BY '${FIRST}'`);
-  await databases.provide(name, FIRST);
-  t.deepEqual(
-    await hostsOf(name),
-    ['10.%', '127.0.0.1', '127.0.0.3', '172.16.0.0/255.240.0.0'],
-    'and this service’s own',
-  );
-  for (const address of ['127.0.0.1', '127.0.0.3']) await (await signInFrom(address, port, name, FIRST)).end();
-  const limits = 'SELECT DISTINCT max_user_connections, max_statement_time FROM mysql.user WHERE User = ?';
-  const [bounds] = await admin.query<RowDataPacket[]>(limits, [name]);
-  t.deepEqual(bounds.map(Object.values), [[30, '600.000000']], 'and no statement of theirs takes for ever');
-  const refusal = await t.throwsAsync(signInFrom('127.0.0.2', port, name, FIRST));
-  t.is((refusal as QueryError).code, 'ER_ACCESS_DENIED_ERROR');
-  const narrower = createMysqlDatabases(adminUrl, LOCAL);
-  t.teardown(() => narrower.close());
-  await narrower.provide(name, SECOND);
-  t.deepEqual(await hostsOf(name), ['127.0.0.1'], 'where games are no more, nobody signs in');
-  await narrower.remove(name);
-  t.deepEqual(await hostsOf(name), []);
-  const odd = createMysqlDatabases(adminUrl, { hosts: [`x' OR '1`], tls: 'auto' });
-  t.teardown(() => odd.close());
-  await t.throwsAsync(odd.provide(name, FIRST), { instanceOf: TypeError });
-});
+test.runIf(isHere('mariadb'))(
+  'MariaDB: users can sign in only from the hosts of games and of the service',
+  async (t) => {
+    const { adminUrl, port } = await (mariadb ??= startMariadb());
+    const databases = createMysqlDatabases(adminUrl, {
+      hosts: ['127.0.0.3', '10.%', '172.16.0.0/255.240.0.0'],
+      tls: 'auto',
+    });
+    t.teardown(() => databases.close());
+    const admin = await createConnection(adminUrl);
+    t.teardown(() => admin.end());
+    const hostsOf = async (name: string) => {
+      const [rows] = await admin.query<RowDataPacket[]>('SELECT Host FROM mysql.user WHERE User = ? ORDER BY Host', [
+        name,
+      ]);
+      return rows.map((row) => String(row['Host']));
+    };
+    const name = newName();
+    // An account for any host, as earlier settings made it.
+    await admin.query(`CREATE USER '${name}'@'%' IDENTIFIED BY '${FIRST}'`);
+    await databases.provide(name, FIRST);
+    t.deepEqual(
+      await hostsOf(name),
+      ['10.%', '127.0.0.1', '127.0.0.3', '172.16.0.0/255.240.0.0'],
+      'and this service’s own',
+    );
+    for (const address of ['127.0.0.1', '127.0.0.3']) await (await signInFrom(address, port, name, FIRST)).end();
+    const limits = 'SELECT DISTINCT max_user_connections, max_statement_time FROM mysql.user WHERE User = ?';
+    const [bounds] = await admin.query<RowDataPacket[]>(limits, [name]);
+    t.deepEqual(bounds.map(Object.values), [[30, '600.000000']], 'and no statement of theirs takes for ever');
+    const refusal = await t.throwsAsync(signInFrom('127.0.0.2', port, name, FIRST));
+    t.is((refusal as QueryError).code, 'ER_ACCESS_DENIED_ERROR');
+    const narrower = createMysqlDatabases(adminUrl, LOCAL);
+    t.teardown(() => narrower.close());
+    await narrower.provide(name, SECOND);
+    t.deepEqual(await hostsOf(name), ['127.0.0.1'], 'where games are no more, nobody signs in');
+    await narrower.remove(name);
+    t.deepEqual(await hostsOf(name), []);
+    const odd = createMysqlDatabases(adminUrl, { hosts: [`x' OR '1`], tls: 'auto' });
+    t.teardown(() => odd.close());
+    await t.throwsAsync(odd.provide(name, FIRST), { instanceOf: TypeError });
+  },
+);
 
 test.runIf(isHere('mariadb'))(
-  'MariaDB: it is spoken to encrypted where it can be, and to none that only pretends to be it where that is checked',
+  'MariaDB: connections are encrypted if possible, and tls=verify refuses an untrusted or unencrypted server',
   async (t) => {
     const tls = join(import.meta.dirname, '../fixtures/tls');
     const own = await startMariadb([`--ssl-cert=${join(tls, 'cert.pem')}`, `--ssl-key=${join(tls, 'key.pem')}`]);
@@ -362,7 +362,7 @@ test.runIf(isHere('mariadb'))(
 );
 
 test.runIf(isHere('mariadb'))(
-  'MariaDB: out of reach it is UNAVAILABLE, in time, and no password is in the error',
+  'MariaDB: an unreachable server fails with UNAVAILABLE, without a password in the error',
   async (t) => {
     const own = await startMariadb();
     t.teardown(() => own.remove());

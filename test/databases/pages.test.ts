@@ -7,7 +7,7 @@ test.after.always(closeBrowser);
 
 const PAGE = '/servers/castle/database';
 
-test('a database is made, its password shown only when asked for, changed, and all of it deleted', async (t) => {
+test('the database page creates and deletes a database, and reveals its password only to the owner on request', async (t) => {
   const it = await openPanel(t);
   await it.create('castle');
   const database = () => it.ok('GET', '/v1/servers/castle/database');
@@ -35,7 +35,7 @@ test('a database is made, its password shown only when asked for, changed, and a
   t.is((await database())['present'], false);
 });
 
-test('where there is no MySQL the page says so, and offers none', async (t) => {
+test('without MySQL the database page says so and offers no database', async (t) => {
   const it = await openPanel(t, { databases: null });
   await it.create('castle');
   const page = await it.get(PAGE);
@@ -45,7 +45,7 @@ test('where there is no MySQL the page says so, and offers none', async (t) => {
 });
 
 test.runIf(isHere('chromium'))(
-  `the page of a database, in the dark: a person makes and deletes one, nothing keeps anybody out`,
+  `the database page is accessible in dark mode on a phone, with and without a database`,
   async (t) => {
     const it = await openPanel(t);
     await it.create('castle');

@@ -27,7 +27,7 @@ async function bench(t: ExecutionContext) {
   return { ...it, upload, remove, backUp };
 }
 
-test('what all servers of an account take with their backups has an end, however many they are', async (t) => {
+test('an account’s disk limit covers all its servers and their backups', async (t) => {
   const it = await bench(t);
   t.is(await it.upload('one', 'a', 1.2 * MIB), 'done');
   t.is(await it.upload('two', 'b', 1.2 * MIB), 'done');
@@ -44,14 +44,14 @@ test('what all servers of an account take with their backups has an end, however
   t.is(await it.upload('two', 'c', MIB / 2), 'done');
 });
 
-test('what is written side by side counts before it has landed', async (t) => {
+test('concurrent uploads count against the account’s disk limit before they finish', async (t) => {
   const it = await bench(t);
   const all = Array.from({ length: 6 }, (_, n) => it.upload(n % 2 === 0 ? 'one' : 'two', `${n}`, 1.2 * MIB));
   const answers = (await Promise.all(all)).toSorted();
   t.deepEqual(answers, [...Array<string>(4).fill('429 ACCOUNT_DISK_EXCEEDED'), 'done', 'done']);
 });
 
-test('no server of an account beyond its limit starts, until something is deleted', async (t) => {
+test('an account over its disk limit cannot start a server until something is deleted', async (t) => {
   const it = await bench(t);
   t.is(await it.upload('two', 'b', MIB), 'done');
   // As a game does, which asks nobody.
@@ -69,14 +69,14 @@ test('no server of an account beyond its limit starts, until something is delete
   await it.reach('two', 'running');
 });
 
-test('operators have no limit of their own', async (t) => {
+test('operators have no account disk limit', async (t) => {
   const it = await bench(t);
   await it.store.write((tx) => tx.run('UPDATE "users" SET "operator" = $1', [1]));
   t.is(await it.upload('one', 'a', 4 * MIB), 'done');
   t.is((await it.call('POST', '/v1/servers/one:start')).status, 200);
 });
 
-test('a game that grows beyond what its account may take is stopped, one that writes next to nothing plays on, and both say why', async (t) => {
+test('a game that exceeds its account’s disk limit is stopped, while one that writes little plays on', async (t) => {
   let usedBytes = 0;
   const it: ApiUnderTest = await api(t, { accountDiskMb: 4, usedBytes: async () => usedBytes });
   const { clock, games } = it;

@@ -77,7 +77,7 @@ async function fill(root: string, name: string, bytes: number): Promise<void> {
   await writeFile(join(root, name), Buffer.alloc(bytes, 1));
 }
 
-test('a folder is measured as du does, once for each file, and without following links', async (t) => {
+test('a folder is measured like du: hard links count once, and symlinks are not followed', async (t) => {
   const dir = await folder(t);
   const outside = await folder(t);
   await fill(outside, 'secret', 5 * MIB);
@@ -97,7 +97,7 @@ test('a folder is measured as du does, once for each file, and without following
   t.deepEqual(nothing, { realBytes: 0, logicalBytes: 0, entries: 0, unread: 0 });
 });
 
-test('a file with holes has its length, and takes next to nothing', async (t) => {
+test('a sparse file counts with its full length against the quota, although it uses little disk space', async (t) => {
   const { root, usage, quota } = await disks(t);
   await fill(root, 'sparse', 0);
   await truncate(join(root, 'sparse'), 800 * 1_024 * MIB);
@@ -114,7 +114,7 @@ test('a file with holes has its length, and takes next to nothing', async (t) =>
   );
 });
 
-test('what lies deeper than any path reaches is measured as well', async (t) => {
+test('files deeper than the maximum path length are measured too', async (t) => {
   const dir = await folder(t);
   // As a game can make it: one step at a time, from within. What Node compiles must not be kept there.
   const program = `for (let i = 0; i < 30; i++) { fs.mkdirSync('d'.repeat(200)); process.chdir('d'.repeat(200)); }
@@ -124,7 +124,7 @@ test('what lies deeper than any path reaches is measured as well', async (t) => 
   t.deepEqual({ logicalBytes, entries, unread }, { logicalBytes: 2 * MIB, entries: 31, unread: 0 });
 });
 
-test('a folder is measured level by level, however it branches, and with few descriptors', async (t) => {
+test('a deep branching folder is measured with few open descriptors', async (t) => {
   const dir = await folder(t);
   const depth = 150;
   let here = dir;
@@ -148,7 +148,7 @@ test('a folder is measured level by level, however it branches, and with few des
   );
 });
 
-test('a directory swapped for a link while it is measured lends nothing of the outside', async (t) => {
+test('a directory swapped for a symlink during a measurement adds no files from outside', async (t) => {
   const dir = await folder(t);
   const outside = await folder(t);
   await fill(join(dir, 'dir', 'sub'), 'own', 1);
@@ -174,7 +174,7 @@ test('a directory swapped for a link while it is measured lends nothing of the o
   );
 });
 
-test('a service that ends while a tree is measured again ends in peace', async (t) => {
+test('closing the disk usage during a repeated measurement raises no error', async (t) => {
   const dataDir = await folder(t);
   const store = await freshStore(t);
   const log = createLog({ level: 'silent' });
@@ -194,7 +194,7 @@ test('a service that ends while a tree is measured again ends in peace', async (
   await t.notThrowsAsync(closed);
 });
 
-test('one tenant’s huge trees hold up nobody else’s measurements', async (t) => {
+test('one tenant’s huge folders do not delay another tenant’s measurements', async (t) => {
   const dataDir = await folder(t);
   const store = await freshStore(t);
   const log = createLog({ level: 'silent' });
@@ -215,7 +215,7 @@ test('one tenant’s huge trees hold up nobody else’s measurements', async (t)
   t.is(done.length, 5);
 });
 
-test('a walk that is called off stops, and lets others work meanwhile', async (t) => {
+test('a folder walk lets other work run meanwhile, and stops when it is aborted', async (t) => {
   const dir = await folder(t);
   await mkdir(join(dir, 'many'));
   await Promise.all(Array.from({ length: 3_000 }, (_, nth) => writeFile(join(dir, 'many', `${nth}`), '')));
@@ -233,7 +233,7 @@ test('a walk that is called off stops, and lets others work meanwhile', async (t
   await t.throwsAsync(walk, { message: 'enough' });
 });
 
-test('who asks while a measurement waits shares it; who asks while it walks gets the next', async (t) => {
+test('callers share a queued measurement, and a call during a running one gets the next', async (t) => {
   const { root, usage, store, again } = await disks(t);
   await fill(root, 'one', MIB);
   const seen: (number | undefined)[] = [];
@@ -257,7 +257,7 @@ test('who asks while a measurement waits shares it; who asks while it walks gets
   t.is(next.of('abc'), undefined);
 });
 
-test('what was never measured is not nothing: it is shown as unknown, and measured before anything is granted', async (t) => {
+test('unmeasured disk usage is shown as unknown, and is measured before a write is granted', async (t) => {
   const { root, quota, usage } = await disks(t);
   await fill(root, 'world', 9 * MIB);
   t.like(quota.view(ABC), { diskUsageMb: 0, diskUsageKnown: false, diskQuotaEffectiveMb: 10, quotaExceeded: false });
@@ -271,7 +271,7 @@ test('what was never measured is not nothing: it is shown as unknown, and measur
   t.like(quota.view(ABC), { diskUsageMb: 12, quotaExceeded: true });
 });
 
-test('writes are held against the quota before they begin, together with those in flight', async (t) => {
+test('writes are checked against the quota in advance, together with those in progress', async (t) => {
   const { root, clock, quota } = await disks(t);
   await fill(root, 'world', 4 * MIB - 8_192);
   const results = await Promise.allSettled(Array.from({ length: 50 }, () => quota.reserve('abc', 2 * MIB)));
@@ -299,14 +299,14 @@ test('writes are held against the quota before they begin, together with those i
   t.is(missing.reason, 'SERVER_NOT_FOUND');
 });
 
-test('files in which nothing is take room, too, so that there is an end to them', async (t) => {
+test('empty files count against the quota too', async (t) => {
   const { root, quota } = await disks(t);
   await Promise.all(Array.from({ length: 3_000 }, (_, index) => fill(root, `empty-${index}`, 0)));
   await refused(t, quota.reserve('abc', 1));
   t.is(quota.view(ABC).diskUsageMb, 12);
 });
 
-test('a file that is deleted while it is open makes room when it is closed, whoever deletes it', async (t) => {
+test('a file deleted while open frees its quota only when the last handle is closed', async (t) => {
   const { root, quota, dataDir, openFiles } = await disks(t);
   await fill(root, 'big', 6 * MIB);
   const files = createFiles({ dataDir, disk: quota, lock: NO_JOBS, openFiles });
@@ -323,7 +323,7 @@ test('a file that is deleted while it is open makes room when it is closed, whoe
   t.is(quota.view(ABC).diskUsageMb, 1);
 });
 
-test('deleting makes room at once: a write right after it waits for the new measurement', async (t) => {
+test('a write right after a deletion waits for the new measurement', async (t) => {
   const { root, quota } = await disks(t);
   await fill(root, 'world', 9 * MIB);
   await refused(t, quota.reserve('abc', 2 * MIB));
@@ -333,7 +333,7 @@ test('deleting makes room at once: a write right after it waits for the new meas
   t.pass();
 });
 
-test('the quota in force: an operator’s, else by RAM, else none; it survives', async (t) => {
+test('the effective quota is the operator’s, else the one by RAM, else none, and survives a restart', async (t) => {
   const tiers = [
     { ramMb: 1_024, quotaMb: 10 },
     { ramMb: 4_096, quotaMb: 40 },
@@ -351,7 +351,7 @@ test('the quota in force: an operator’s, else by RAM, else none; it survives',
   (await none.reserve('abc', 1e15)).settle(0);
 });
 
-test('a server that writes fast is found out within a look or two; one that rests is seldom looked at', async (t) => {
+test('a server that writes fast is soon noticed over its quota, and an idle one is rarely measured', async (t) => {
   const clock = fakeClock();
   const [rate, quota] = [200e6, 10e9];
   let written = 0;
@@ -389,7 +389,7 @@ test('a server that writes fast is found out within a look or two; one that rest
   t.is(clock.pending(), 0);
 });
 
-test('the less a server may still write, the sooner it is looked at: 60 MB at 6 MB/s are noticed within 2 MB', async (t) => {
+test('the disk watch measures more often near the quota, and notices 6 MB/s within 2 MB of the limit', async (t) => {
   const clock = fakeClock();
   let [written, known, beats] = [0, 0, 0];
   const measure = async () => {
@@ -416,7 +416,7 @@ test('the less a server may still write, the sooner it is looked at: 60 MB at 6 
   t.true(beats <= 32, `${beats} beats in a minute of rest`);
 });
 
-test('nothing is set aside that the machine has no room for; one look holds for what is granted soon after', async (t) => {
+test('a reservation beyond the free disk space is refused, and successive grants share one probe', async (t) => {
   const quota = fakeDisk(1_000);
   let [free, looks] = [100, 0];
   const probe = async () => {
@@ -439,7 +439,7 @@ test('nothing is set aside that the machine has no room for; one look holds for 
   (await disk.reserve('a', 0)).settle(0);
 });
 
-test('a disk that fills up is seen although the clock was set back', async (t) => {
+test('a disk that fills up is noticed even after the clock was set back', async (t) => {
   const clock = fakeClock();
   const disk = { device: 1, freeBytes: 1_000 };
   const free = createFreeDisk({ clock, leastFreeBytes: 0, probe: async () => ({ ...disk }) });
@@ -449,7 +449,7 @@ test('a disk that fills up is seen although the clock was set back', async (t) =
   await t.throwsAsync(free.hold('/servers', 100), { instanceOf: StatusError });
 });
 
-test('whatever is written at the same time, however slowly, never takes what is left for games', async (t) => {
+test('concurrent writes never use the disk space that is kept free for games', async (t) => {
   const clock = fakeClock();
   const dice = chance(t);
   // Two folders on one disk, one on another.

@@ -7,7 +7,7 @@ import { DOCS, GENERATED } from './generated.ts';
 const unpadded = (text: string) => text.replaceAll(/ +/g, ' ').replaceAll(/-{3,}/g, '---');
 
 for (const [name, page] of Object.entries(GENERATED)) {
-  test(`docs/${name} says what the code says: npm run docs writes it anew`, async (t) => {
+  test(`docs/${name} matches the code (npm run docs regenerates it)`, async (t) => {
     t.is(unpadded(await readFile(join(DOCS, name), 'utf8')), unpadded(page()));
   });
 }

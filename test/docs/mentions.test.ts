@@ -17,7 +17,7 @@ function anchorsOf(text: string): string[] {
   );
 }
 
-test('links within the pages lead somewhere', (t) => {
+test('links in the docs lead to existing files and headings', (t) => {
   for (const page of PAGES) {
     for (const [, path = '', anchor] of readPage(page).matchAll(/\]\((?!https?:)([^)#]*)(?:#([^)]*))?\)/g)) {
       const target = path === '' ? join(ROOT, page) : join(ROOT, dirname(page), path);
@@ -28,7 +28,7 @@ test('links within the pages lead somewhere', (t) => {
   }
 });
 
-test('each script and each setting that a page sets is there', (t) => {
+test('every npm script and setting in the text of the docs exists', (t) => {
   const names = new Set(Object.values(settings).map(({ name }) => name));
   for (const page of PAGES) {
     const text = readPage(page);
@@ -41,7 +41,7 @@ test('each script and each setting that a page sets is there', (t) => {
   }
 });
 
-test('each line of settings in a page names one that is there', (t) => {
+test('every settings line in the docs names an existing setting', (t) => {
   const names = new Set(Object.values(settings).map(({ name }) => name));
   const lines = PAGES.flatMap((page) =>
     partsOf(readPage(page))

@@ -57,7 +57,7 @@ for (const page of PAGES) {
   const parts = partsOf(readPage(page));
   const runs = parts.some((part) => isShell(part) || part.kind === 'run');
   if (!runs) continue;
-  test.runIf(!WITHIN[page] || isHere('mounts'))(`${page}: every command, in order, in a fresh folder`, async (t) => {
+  test.runIf(!WITHIN[page] || isHere('mounts'))(`${page}: every command runs in order in a fresh folder`, async (t) => {
     t.timeout(600_000);
     await takePlace(t);
     t.timeout(600_000);
@@ -97,7 +97,7 @@ function keysMissing(sample: string, output: string): string[] {
   return [...sample.matchAll(/"([^"]+)":/g)].map(([key]) => key).filter((key) => !output.includes(key));
 }
 
-test('every block of every page is sound: shell that parses, JSON, YAML; and what is not run is there', (t) => {
+test('every code block in the docs is valid shell, JSON or YAML, and every skipped block exists', (t) => {
   for (const page of PAGES) {
     for (const { kind, language, text, line } of partsOf(readPage(page))) {
       if (kind !== 'fence') continue;

@@ -37,20 +37,41 @@ function logInto(lines: string[]) {
 
 const NOWHERE = '/nowhere/docker.sock';
 const CASES: [string, EngineSetting, string, string | undefined, 'docker' | 'process', RegExp | undefined][] = [
-  ['Docker, when asked for', 'docker', 'missing', undefined, 'docker', undefined],
+  ['a requested Docker engine is chosen', 'docker', 'missing', undefined, 'docker', undefined],
   [
-    'Docker that does not answer, when asked for, and what to do',
+    'a requested Docker engine that does not answer is chosen, with advice',
     'docker',
     'present',
     NOWHERE,
     'docker',
     /start Docker, or/,
   ],
-  ['child processes, when asked for', 'process', 'present', undefined, 'process', undefined],
-  ['Docker, where it has the image', 'auto', 'present', undefined, 'docker', /Docker Engine answers and has/],
-  ['Docker, where the image can be made', 'auto', 'buildable', undefined, 'docker', /has buildable/],
-  ['child processes, where the image cannot be had', 'auto', 'missing', undefined, 'process', /cannot be pulled/],
-  ['child processes, where no engine answers', 'auto', 'present', NOWHERE, 'process', /no Docker Engine answers/],
+  ['requested child processes are chosen', 'process', 'present', undefined, 'process', undefined],
+  [
+    'auto chooses a Docker engine that has the image',
+    'auto',
+    'present',
+    undefined,
+    'docker',
+    /Docker Engine answers and has/,
+  ],
+  ['auto chooses a Docker engine that can build the image', 'auto', 'buildable', undefined, 'docker', /has buildable/],
+  [
+    'auto chooses child processes if the image is not available',
+    'auto',
+    'missing',
+    undefined,
+    'process',
+    /cannot be pulled/,
+  ],
+  [
+    'auto chooses child processes if no engine answers',
+    'auto',
+    'present',
+    NOWHERE,
+    'process',
+    /no Docker Engine answers/,
+  ],
 ];
 
 for (const [title, setting, image, socket, expected, why] of CASES) {
@@ -64,7 +85,7 @@ for (const [title, setting, image, socket, expected, why] of CASES) {
   });
 }
 
-test('auto waits for Docker rather than run as processes what were containers', async (t) => {
+test('auto waits for Docker instead of running former containers as processes', async (t) => {
   for (const [docker, image] of [
     [{ socketPath: NOWHERE }, 'present'],
     [await fakeDocker(t), 'missing'],
@@ -77,7 +98,7 @@ test('auto waits for Docker rather than run as processes what were containers', 
   }
 });
 
-test('auto waits for Docker only after a game ran in a container, not after a start that merely found Docker', async (t) => {
+test('auto waits for Docker only after a game ran in a container, not after Docker was merely found', async (t) => {
   const [store, dataDir] = [await emptyStore(t), await directory(t)];
   const secret = await openSecret(store, dataDir);
   const { socketPath } = await fakeDocker(t);
@@ -101,10 +122,10 @@ test('auto waits for Docker only after a game ran in a container, not after a st
 });
 
 const RENEWALS: [string, string, boolean, string | undefined, number, RegExp | undefined][] = [
-  ['an image of another version is built anew', 'present', true, undefined, 1, /"level":30.*building it anew/],
-  ['an image of this version is left alone', 'present', false, undefined, 0, undefined],
-  ['an image that is not there yet is not built at the start', 'missing', true, undefined, 0, undefined],
-  ['no engine at the start keeps nothing from starting', 'present', true, NOWHERE, 0, /"level":40.*an older one/],
+  ['an image of another version is rebuilt', 'present', true, undefined, 1, /"level":30.*building it anew/],
+  ['an image of this version is kept', 'present', false, undefined, 0, undefined],
+  ['a missing image is not built at the start', 'missing', true, undefined, 0, undefined],
+  ['an unreachable engine does not block the start', 'present', true, NOWHERE, 0, /"level":40.*an older one/],
 ];
 
 for (const [title, image, outdated, socket, builds, says] of RENEWALS) {
@@ -124,7 +145,7 @@ for (const [title, image, outdated, socket, builds, says] of RENEWALS) {
   });
 }
 
-test('an image that cannot be built anew is used as it is', async (t) => {
+test('an outdated image that cannot be rebuilt is used unchanged', async (t) => {
   const lines: string[] = [];
   const provide = () => Promise.reject(new Error('no space left on device'));
   const own = { image: 'present', isOutdated: async () => true, provide, log: logInto(lines) };

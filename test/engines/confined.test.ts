@@ -26,7 +26,7 @@ async function dataDirectory(t: ExecutionContext): Promise<{ above: string; data
 
 const around = (dataDir: string, trustTenants = false) => ({ dataDir, trustTenants, installation: 7, log });
 
-test('without bubblewrap, root gives games a user who comes to their folders and reads nothing else', async (t) => {
+test('without bubblewrap, root runs games as a user that can access only their own folders', async (t) => {
   if (!isRoot) {
     t.pass('only root may change users');
     return;
@@ -54,7 +54,7 @@ test('without bubblewrap, root gives games a user who comes to their folders and
   t.false(await asGame('ls', join(dataDir, 'servers')));
 });
 
-test('a folder that keeps the games’ user out is named in the log and in the refusal, with the command that opens it', async (t) => {
+test('a folder that blocks the games’ user is named in the log and in the refusal, with a command that opens it', async (t) => {
   if (!isRoot) {
     t.pass('only root may change users');
     return;
@@ -75,7 +75,7 @@ test('a folder that keeps the games’ user out is named in the log and in the r
   t.is((await open(false)).trusted, 'operators');
 });
 
-test('a folder is handed over with all in it, but for what may be somebody else’s, and only once', async (t) => {
+test('handing over a folder changes the owner of its contents once, and never of linked files outside', async (t) => {
   if (!isRoot) {
     t.pass('only root may give files away');
     return;
@@ -98,13 +98,16 @@ test('a folder is handed over with all in it, but for what may be somebody else�
   t.deepEqual(await uids('later'), [0]);
 });
 
-test.runIf(isHere('bubblewrap'))('a confined program has no capability, nor a way to one', async (t) => {
-  const user = isRoot ? { uid: 70_000, gid: 70_000 } : undefined;
-  const bubblewrap = await openBubblewrap(user);
-  const script = 'grep -c "^Cap.*:.*[1-9a-f]" /proc/self/status; unshare --user true 2>/dev/null && echo again';
-  const view = { home: '/usr', readable: [], writable: [] };
-  const { file, args } = await bubblewrap.wrap({ file: '/bin/sh', args: ['-c', `${script}; true`] }, view);
-  const { stdout } = await run(file, args);
-  // Whom root becomes may make a namespace of users, where the machine lets them: bubblewrap can forbid that only within one.
-  t.is(stdout, isRoot && stdout.includes('again') ? '0\nagain\n' : '0\n');
-});
+test.runIf(isHere('bubblewrap'))(
+  'a confined program has no capabilities, and cannot create a user namespace unless root started it',
+  async (t) => {
+    const user = isRoot ? { uid: 70_000, gid: 70_000 } : undefined;
+    const bubblewrap = await openBubblewrap(user);
+    const script = 'grep -c "^Cap.*:.*[1-9a-f]" /proc/self/status; unshare --user true 2>/dev/null && echo again';
+    const view = { home: '/usr', readable: [], writable: [] };
+    const { file, args } = await bubblewrap.wrap({ file: '/bin/sh', args: ['-c', `${script}; true`] }, view);
+    const { stdout } = await run(file, args);
+    // Whom root becomes may make a namespace of users, where the machine lets them: bubblewrap can forbid that only within one.
+    t.is(stdout, isRoot && stdout.includes('again') ? '0\nagain\n' : '0\n');
+  },
+);

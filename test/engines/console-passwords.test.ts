@@ -5,7 +5,7 @@ import { world } from '../support/world.ts';
 
 const secret: Secret = { derive: (purpose, id) => `${purpose}(${id})` };
 
-test('each start has its own password, and the next service knows it', async (t) => {
+test('each start gets its own console password, and a restarted service knows it', async (t) => {
   const it = await world(t);
   const { store } = it;
   await it.create('castle');

@@ -17,7 +17,7 @@ function framed(ms: number, text: string): Buffer {
   return Buffer.concat([head, payload]);
 }
 
-test('a game that prints without end gets its budget; who follows is taken to its end and told so', async (t) => {
+test('a follower of a container that prints without end is throttled, then moved to the end with a notice', async (t) => {
   t.timeout(300_000);
   let sent = 0;
   function* endless() {
@@ -65,7 +65,7 @@ test('a game that prints without end gets its budget; who follows is taken to it
   t.deepEqual(opened.slice(-2), ['all follow', '100 follow']);
 });
 
-test('a log that an engine opens and never ends is kept as far as it came, and keeps nobody waiting', async (t) => {
+test('a Docker log stream that never ends is closed after 30 seconds, and its lines are kept', async (t) => {
   const clock = fakeClock();
   const silent = new PassThrough();
   silent.write(framed(0, 'the last line'));
@@ -95,7 +95,7 @@ function logsOf(stream: () => Readable) {
   return serverLogs(archive as unknown as Parameters<typeof serverLogs>[0], present);
 }
 
-test('an engine that begins an answer and says no more keeps nobody longer than they wait', async (t) => {
+test('a stalled Docker log stream is closed when its reader leaves', async (t) => {
   const begun: PassThrough[] = [];
   const logs = logsOf(() => {
     const stream = new PassThrough();
@@ -117,7 +117,7 @@ test('an engine that begins an answer and says no more keeps nobody longer than 
   );
 });
 
-test('of long lines as much is gathered as is wanted', async (t) => {
+test('long log lines from Docker are cut to the requested length', async (t) => {
   const logs = logsOf(() => Readable.from([framed(0, 'x'.repeat(20_000)), framed(1, 'short')]));
   const lines = await collect(logs.read('alpha', { tail: 2, lineChars: 100 }));
   t.deepEqual(

@@ -74,7 +74,7 @@ async function games(t: ExecutionContext, settings: object = {}) {
 }
 
 test.runIf(isHere('dockerd'))(
-  'a game reaches the internet and its database, and neither its machine, private networks nor a cloud’s metadata',
+  'a game reaches the internet and its database, but not its machine, private networks or cloud metadata',
   async (t) => {
     const { own, options, spec } = await games(t);
     await link(t, own);
@@ -144,7 +144,7 @@ test.runIf(isHere('dockerd'))(
   },
 );
 
-test.runIf(isHere('dockerd'))('where Docker may not use iptables, our own rules keep games apart', async (t) => {
+test.runIf(isHere('dockerd'))('our own rules keep games apart if Docker may not use iptables', async (t) => {
   const { own, options, spec } = await games(t, { iptables: false, ip6tables: false });
   const engine = createDockerEngine({ ...options, reach: 'internet' });
   const { game: alpha } = await engine.boot(await spec('alpha'), never);
@@ -159,7 +159,7 @@ test.runIf(isHere('dockerd'))('where Docker may not use iptables, our own rules 
 });
 
 test.runIf(isHere('dockerd'))(
-  'uploaded code does not run where games cannot be kept apart, and the sandbox does',
+  'uploaded code is refused if games cannot be kept apart, unless they may reach everything',
   async (t) => {
     const { own, options, spec } = await games(t);
     const engine = createDockerEngine({ ...options, reach: 'internet' });

@@ -14,7 +14,7 @@ import { until } from '../support/until.ts';
 
 const never = new AbortController().signal;
 
-test.runIf(isHere('dockerd'))('games are found again after the Docker Engine was restarted, or killed', async (t) => {
+test.runIf(isHere('dockerd'))('games are found again after the Docker Engine restarts or is killed', async (t) => {
   t.timeout(300_000);
   const own = await privateEngine(t);
   const { docker, socketPath } = own;

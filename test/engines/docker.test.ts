@@ -33,7 +33,7 @@ function holds(title: string, body: (t: ExecutionContext, bench: DockerBench) =>
   });
 }
 
-holds('a container has no rights it does not need', async (t, { engine, docker, installation, spec }) => {
+holds('a container has only the rights it needs', async (t, { engine, docker, installation, spec }) => {
   const alpha = spec('alpha');
   await engine.boot(alpha, never);
   const info = await docker.getContainer(containerName(installation, 'alpha')).inspect();
@@ -72,7 +72,7 @@ holds('a container has no rights it does not need', async (t, { engine, docker, 
 });
 
 holds(
-  'games cannot reach one another, and this machine can reach each',
+  'games cannot reach one another, and this machine can reach each of them',
   async (t, { engine, docker, installation, spec }) => {
     const alpha = await engine.boot(spec('alpha'), never);
     const beta = await engine.boot(spec('beta'), never);
@@ -95,7 +95,7 @@ holds(
   },
 );
 
-test('a Docker that maps users is refused in one sentence; one that maps none, or says nothing, is used', async (t) => {
+test('a Docker that maps users is refused with a reason, and one that maps none or does not say is accepted', async (t) => {
   const refused = async (options: unknown) => {
     const error = await refuseMappedUsers(async () => ({ SecurityOptions: options })).catch((thrown: Error) => thrown);
     return error?.message ?? '';
@@ -119,62 +119,56 @@ async function shell({ docker, installation }: DockerBench, id: string, line: st
 }
 
 for (const core of ['sandbox', 'paper', 'forge']) {
-  holds(
-    `a plugin of ${core} writes to its server's folder and else to bounded memory, never to the disk`,
-    async (t, bench) => {
-      await bench.engine.boot({ ...bench.spec('alpha'), core, ramMb: 256 }, never);
-      const run = (line: string) => shell(bench, 'alpha', line);
-      for (const dir of ['/', '/bin', '/etc', '/opt', '/srv', '/var', '/home', '/usr', '/root', '/sys', '/proc']) {
-        t.regex(
-          await run(`(busybox dd if=/dev/zero of=${dir}/fill bs=1k count=1 && echo written) 2>&1`),
-          /Read-only|denied|nonexistent|No such|not permitted/,
-          dir,
-        );
-      }
-      t.is(await run('echo x > /data/level.dat && busybox cat /data/level.dat'), 'x');
-      // Whatever can be written to is the folder, or memory that is soon full.
-      const mounts = await run('while read -r mount; do set -- $mount; test -w $2 && echo $mount; done < /proc/mounts');
-      for (const [, path = '', kind = '', options = ''] of mounts.split('\n').map((each) => each.split(' '))) {
-        if (
-          path === '/data' ||
-          options.startsWith('ro') ||
-          ['mqueue', 'devtmpfs'].includes(kind) ||
-          path.startsWith('/proc/')
-        )
-          continue;
-        t.is(kind, 'tmpfs', path);
-        t.regex(options, /size=\d+k/, path);
-      }
+  holds(`a plugin of ${core} can write only to its server's folder and to bounded memory`, async (t, bench) => {
+    await bench.engine.boot({ ...bench.spec('alpha'), core, ramMb: 256 }, never);
+    const run = (line: string) => shell(bench, 'alpha', line);
+    for (const dir of ['/', '/bin', '/etc', '/opt', '/srv', '/var', '/home', '/usr', '/root', '/sys', '/proc']) {
       t.regex(
-        await run('busybox dd if=/dev/zero of=/tmp/fill bs=1M count=100 2>&1; busybox rm /tmp/fill'),
-        /No space left/,
+        await run(`(busybox dd if=/dev/zero of=${dir}/fill bs=1k count=1 && echo written) 2>&1`),
+        /Read-only|denied|nonexistent|No such|not permitted/,
+        dir,
       );
-      if (core === 'sandbox') return;
-      // Native libraries of plugins are unpacked there.
-      t.is(await run('busybox cp /bin/busybox /tmp/busybox && /tmp/busybox echo loaded'), 'loaded');
-      t.is(await run('echo x > /home/minecraft/x && echo x > /run/x && echo x > /var/tmp/x && echo ok'), 'ok');
-    },
-  );
+    }
+    t.is(await run('echo x > /data/level.dat && busybox cat /data/level.dat'), 'x');
+    // Whatever can be written to is the folder, or memory that is soon full.
+    const mounts = await run('while read -r mount; do set -- $mount; test -w $2 && echo $mount; done < /proc/mounts');
+    for (const [, path = '', kind = '', options = ''] of mounts.split('\n').map((each) => each.split(' '))) {
+      if (
+        path === '/data' ||
+        options.startsWith('ro') ||
+        ['mqueue', 'devtmpfs'].includes(kind) ||
+        path.startsWith('/proc/')
+      )
+        continue;
+      t.is(kind, 'tmpfs', path);
+      t.regex(options, /size=\d+k/, path);
+    }
+    t.regex(
+      await run('busybox dd if=/dev/zero of=/tmp/fill bs=1M count=100 2>&1; busybox rm /tmp/fill'),
+      /No space left/,
+    );
+    if (core === 'sandbox') return;
+    // Native libraries of plugins are unpacked there.
+    t.is(await run('busybox cp /bin/busybox /tmp/busybox && /tmp/busybox echo loaded'), 'loaded');
+    t.is(await run('echo x > /home/minecraft/x && echo x > /run/x && echo x > /var/tmp/x && echo ok'), 'ok');
+  });
 }
 
-holds(
-  'a game that somebody has paused ends all the same, by itself',
-  async (t, { engine, docker, installation, spec }) => {
-    const container = () => docker.getContainer(containerName(installation, 'alpha'));
-    for (const end of ['halt', 'kill', 'erase'] as const) {
-      await engine.boot(spec('alpha', { farewell: 'saved', print: [end] }), never);
-      await until(async () => (await collect(engine.logs('alpha'))).at(-1)?.text === end);
-      await paused(container());
-      const began = Date.now();
-      await (end === 'halt' ? engine.halt('alpha', 240_000) : engine[end]('alpha'));
-      t.true(Date.now() - began < 200_000, end);
-      t.is(await engine.inspect('alpha'), undefined, end);
-      if (end === 'halt') t.is((await collect(engine.logs('alpha'))).at(-1)?.text, 'saved');
-    }
-  },
-);
+holds('a paused game still ends by itself', async (t, { engine, docker, installation, spec }) => {
+  const container = () => docker.getContainer(containerName(installation, 'alpha'));
+  for (const end of ['halt', 'kill', 'erase'] as const) {
+    await engine.boot(spec('alpha', { farewell: 'saved', print: [end] }), never);
+    await until(async () => (await collect(engine.logs('alpha'))).at(-1)?.text === end);
+    await paused(container());
+    const began = Date.now();
+    await (end === 'halt' ? engine.halt('alpha', 240_000) : engine[end]('alpha'));
+    t.true(Date.now() - began < 200_000, end);
+    t.is(await engine.inspect('alpha'), undefined, end);
+    if (end === 'halt') t.is((await collect(engine.logs('alpha'))).at(-1)?.text, 'saved');
+  }
+});
 
-holds('a boot that was cut off is finished, one made for other settings replaced', async (t, bench) => {
+holds('an interrupted boot is finished, and one with other settings is replaced', async (t, bench) => {
   const { engine, docker, installation, spec } = bench;
   const alpha = spec('alpha', { print: ['hello'] });
   await engine.boot(alpha, never);
@@ -199,13 +193,16 @@ holds('a boot that was cut off is finished, one made for other settings replaced
   t.true((await engine.boot(alpha, never)).up);
 });
 
-holds('a network of our name that lets games talk is not used', async (t, { engine, docker, installation, spec }) => {
-  await docker.createNetwork({ Name: `dormouse-${installation}`, Driver: 'bridge' });
-  await t.throwsAsync(engine.boot(spec('alpha'), never), { name: 'EngineError', message: /reach one another/ });
-  t.deepEqual(await engine.list(), []);
-});
+holds(
+  'an existing network that lets games talk to each other is refused',
+  async (t, { engine, docker, installation, spec }) => {
+    await docker.createNetwork({ Name: `dormouse-${installation}`, Driver: 'bridge' });
+    await t.throwsAsync(engine.boot(spec('alpha'), never), { name: 'EngineError', message: /reach one another/ });
+    t.deepEqual(await engine.list(), []);
+  },
+);
 
-holds('an image that is nowhere fails with its name; a provider is asked first', async (t, bench) => {
+holds('a missing image is first requested from its provider, then reported by name', async (t, bench) => {
   const { engine, installation, logDir, spec } = bench;
   const missing = { ...spec('alpha'), image: 'localhost:1/dormouse/missing:1' };
   const error = await t.throwsAsync(engine.boot(missing, never), { name: 'EngineError', message: /localhost:1/ });
@@ -227,7 +224,7 @@ holds('an image that is nowhere fails with its name; a provider is asked first',
   t.deepEqual(asked, [image]);
 });
 
-holds('what an installer leaves in the folder tells what it has made of a pack', async (t, { engine, spec }) => {
+holds("the installer's result file names the installed version and core", async (t, { engine, spec }) => {
   const installer = spec('alpha', { exitCode: 0 });
   const env = { ...installer.env, GAME_LEAVE: 'VERSION="1.20.1"\nTYPE="NEOFORGE"' };
   await engine.install({ ...installer, env }, never);
@@ -235,7 +232,7 @@ holds('what an installer leaves in the folder tells what it has made of a pack',
   t.deepEqual(made, { type: 'neoforge', version: '1.20.1' });
 });
 
-holds('an archive written twice, and a long log, lose and double nothing', async (t, bench) => {
+holds('log archives written twice, and long logs, neither lose nor repeat lines', async (t, bench) => {
   const { engine, docker, installation, logDir, spec } = bench;
   const lines = Array.from({ length: 5_000 }, (_, n) => `line ${n}`);
   await engine.boot(spec('alpha', { print: lines, farewell: 'bye' }), never);
@@ -265,7 +262,7 @@ holds('an archive written twice, and a long log, lose and double nothing', async
   t.deepEqual(await collect(engine.logs('alpha', { after: all[10]!.position })), kept);
 });
 
-holds('names that are no ids are refused', async (t, { engine, spec }) => {
+holds('an invalid server id is refused', async (t, { engine, spec }) => {
   for (const id of ['', '../x', 'A', 'a/b', 'a b', '-a', 'a'.repeat(64)]) {
     await t.throwsAsync(engine.boot({ ...spec('alpha'), serverId: id }, never), { instanceOf: TypeError });
     await t.throwsAsync(engine.erase(id), { instanceOf: TypeError });
@@ -273,7 +270,7 @@ holds('names that are no ids are refused', async (t, { engine, spec }) => {
   }
 });
 
-test('an engine that is away says so in every method, and a watcher waits for it', async (t) => {
+test('every method reports an unavailable Docker Engine', async (t) => {
   const logDir = await mkdtemp(join(tmpdir(), 'dormouse-away-'));
   t.teardown(() => rm(logDir, { recursive: true }));
   const engine = createDockerEngine({
@@ -309,7 +306,7 @@ test('an engine that is away says so in every method, and a watcher waits for it
   }
 });
 
-test('a watcher finds an engine that comes, breaks off and comes back, and says resync each time', async (t) => {
+test('a watcher reconnects to a Docker Engine that breaks off, and emits resync each time', async (t) => {
   const dir = await mkdtemp(join(tmpdir(), 'dormouse-watch-'));
   t.teardown(() => rm(dir, { recursive: true }));
   const socketPath = join(dir, 'docker.sock');
@@ -380,7 +377,7 @@ async function* pieces(whole: Buffer, cuts: number[]): AsyncGenerator<Buffer> {
   yield whole.subarray(from);
 }
 
-test('output is read the same however it is cut, equal stamps stay apart, long lines are joined', async (t) => {
+test('Docker output is parsed the same however it is split, with unique positions and joined line fragments', async (t) => {
   const line = record({
     source: constantFrom(1, 2),
     text: string({ unit: 'grapheme', maxLength: 20 }),
@@ -420,7 +417,7 @@ test('output is read the same however it is cut, equal stamps stay apart, long l
   });
 });
 
-test('lines after a position come in the order of the stream, and after a lost one by their stamps', async (t) => {
+test('lines after a position follow the stream order, or their timestamps if the position is lost', async (t) => {
   async function* lines(...numbers: number[]): AsyncGenerator<LogLine> {
     for (const n of numbers) yield { position: stamp(n), text: String(n) };
   }
@@ -430,7 +427,7 @@ test('lines after a position come in the order of the stream, and after a lost o
   t.deepEqual(await texts(linesAfter(lines(1, 2), undefined)), ['1', '2']);
 });
 
-test('figures are those of docker stats, with either generation of control groups', (t) => {
+test('game stats match docker stats for both cgroup versions', (t) => {
   const MIB = 1024 * 1024;
   const raw = (stats: Record<string, number>) =>
     ({

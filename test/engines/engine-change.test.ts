@@ -12,7 +12,7 @@ async function ranBy(t: ExecutionContext, before?: EngineChange['chosen']) {
     engineAfter({ store, setting, chosen, awake: async () => count, accepted, log: createLog({ level: 'silent' }) });
 }
 
-test('another engine does not begin while servers are awake, which the one before may still run', async (t) => {
+test('another engine is refused while servers are awake on the previous one', async (t) => {
   const next = await ranBy(t, 'docker');
   const refused = await t.throwsAsync(next('swarm', 'swarm', 2));
   t.like(refused, { reason: 'ENGINE_CHANGED' });
@@ -22,7 +22,7 @@ test('another engine does not begin while servers are awake, which the one befor
   t.is(await next('swarm', 'swarm', 2, true), 'swarm', 'somebody answers for it');
 });
 
-test('where no engine is named, the one before is kept as long as servers are awake by it', async (t) => {
+test('without a named engine the previous one is kept while its servers are awake', async (t) => {
   const next = await ranBy(t, 'process');
   t.is(await next('auto', 'docker', 1), 'process');
   t.is(await next('auto', 'docker', 0), 'docker');

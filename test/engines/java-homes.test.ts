@@ -27,7 +27,7 @@ async function home(root: string, name: string, { release, says }: { release?: s
   return path;
 }
 
-test('each version and core gets the oldest Java that runs it, and the error names what is missing and what is there', async (t) => {
+test('each version and core gets the oldest Java that runs it, or an error with the required and installed ones', async (t) => {
   const root = await folder(t);
   const eight = await home(root, 'jdk8', { release: '1.8.0_392' });
   await home(root, 'jdk17', { says: 'openjdk version "17.0.15" 2025-04-15' });
@@ -67,7 +67,7 @@ test('each version and core gets the oldest Java that runs it, and the error nam
   t.is((await t.throwsAsync<EngineError>(createJavas({}).choose({ least: 8, most: 8 }, 'x'))).code, 'core_unavailable');
 });
 
-test('of two Javas of the same version the first that was named is taken, and one that tells nothing is the last resort', async (t) => {
+test('the first named Java of a version is chosen, and one of unknown version is the last resort', async (t) => {
   const root = await folder(t);
   const homes = [
     await home(root, 'b', { release: '21.0.1' }),
@@ -84,7 +84,7 @@ test('of two Javas of the same version the first that was named is taken, and on
   t.is((await bySearch.choose({ least: 17, most: Infinity }, 'x')).major, 21);
 });
 
-test('Mojang’s version data says which Java; without it, or for what it does not know, the table does', async (t) => {
+test('the Java version comes from Mojang’s version data, and is undefined if that is missing or unreachable', async (t) => {
   let asked = 0;
   let isUp = true;
   const base = 'https://meta.example';

@@ -39,7 +39,7 @@ async function server(t: ExecutionContext, files: Record<string, string>) {
 
 const args = (library: string, build: string) => `libraries/net/${library}/${build}/unix_args.txt`;
 
-test('Forge starts by the arguments of its run.sh, behind the owner’s own, and the memory is the service’s', async (t) => {
+test('Forge starts with the arguments of its run.sh after the owner’s own, or else with the newest matching build', async (t) => {
   const older = args('minecraftforge/forge', '1.20.1-47.2.0');
   const newer = args('minecraftforge/forge', '1.20.1-47.10.0');
   const it = await server(t, {
@@ -64,7 +64,7 @@ test('Forge starts by the arguments of its run.sh, behind the owner’s own, and
   t.deepEqual([code, message], ['core_unavailable', 'The forge that is installed is 1.19.2-43.3.0, not for 1.20.4.']);
 });
 
-test('the service’s own memory comes behind what the owner has written, so that it is what holds', async (t) => {
+test('the service’s memory flags come after the owner’s and therefore win', async (t) => {
   const file = args('neoforged/neoforge', '20.4.237');
   const it = await server(t, { [file]: '', 'user_jvm_args.txt': '-Xmx64G' });
   const programs = { sandboxEntry: '', javas: createJavas({ homes: [join(it.data, '../java')] }), coresDir: '/none' };
@@ -73,7 +73,7 @@ test('the service’s own memory comes behind what the owner has written, so tha
   t.deepEqual(all, ['@user_jvm_args.txt', '-Xms384M', '-Xmx1536M', '-XX:+ExitOnOutOfMemoryError', `@${file}`, 'nogui']);
 });
 
-test('NeoForge’s builds are told apart by the version of the game in their names', async (t) => {
+test('the NeoForge build is chosen by the game version in its name', async (t) => {
   const builds = ['20.4.237', '20.4.80-beta', '20.6.119', '21.0.167'];
   const it = await server(t, {
     ...Object.fromEntries(builds.map((build) => [args('neoforged/neoforge', build), ''])),
@@ -85,7 +85,7 @@ test('NeoForge’s builds are told apart by the version of the game in their nam
   t.is((await it.refusal('neoforge', '1.21')).code, 'wrong_java_version');
 });
 
-test('launchers that installers have made come before Mojang’s server beside them, and an older Forge is its jar', async (t) => {
+test('installed launchers take precedence over Mojang’s server.jar, and an older Forge starts from its own jar', async (t) => {
   const it = await server(t, {
     'server.jar': 'of Mojang',
     'quilt-server-launch.jar': '',
@@ -101,7 +101,7 @@ test('launchers that installers have made come before Mojang’s server beside t
   t.regex((await old.refusal('quilt', '1.18.2')).suggestion, /quilt-server-launch\.jar/);
 });
 
-test('a custom server runs the uploaded jar and nothing else', async (t) => {
+test('a custom server runs only the uploaded server.jar', async (t) => {
   const it = await server(t, { 'custom-1.20.1.jar': 'not this' });
   const { code, message, suggestion } = await it.refusal('custom', '1.20.1');
   t.is(code, 'core_unavailable');

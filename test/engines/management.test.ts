@@ -81,23 +81,23 @@ function management(t: ExecutionContext, clock = fakeClock()) {
 
 /** Games that end a question by the deadline alone. */
 const SILENT: Record<string, Act> = {
-  'says nothing': () => {},
-  'never ends its answer': (socket, id) => void socket.write(frame(answer(id, [steve])).subarray(0, 20)),
+  'sends nothing': () => {},
+  'never finishes its answer': (socket, id) => void socket.write(frame(answer(id, [steve])).subarray(0, 20)),
 };
 
 const BAD: Record<string, Act> = {
   'hangs up': (socket) => socket.destroy(),
-  'breaks off in the middle of its answer': (socket, id) => socket.end(frame(answer(id, [steve])).subarray(0, 20)),
+  'disconnects in the middle of its answer': (socket, id) => socket.end(frame(answer(id, [steve])).subarray(0, 20)),
   closes: (socket) => void socket.write(Buffer.from([0x88, 0])),
-  'is no JSON': (socket) => void socket.write(frame('hello')),
-  'is no JSON-RPC': (socket) => void socket.write(frame('[1]')),
+  'does not send JSON': (socket) => void socket.write(frame('hello')),
+  'does not send JSON-RPC': (socket) => void socket.write(frame('[1]')),
   'answers with bytes': (socket, id) => void socket.write(frame(answer(id, [steve]), 0x82)),
   'masks its frames': (socket) => void socket.write(Buffer.from([0x81, 0x81, 0, 0, 0, 0, 0])),
   'uses an extension': (socket, id) => void socket.write(frame(answer(id, []), 0xc1)),
   'announces gigabytes': (socket) => void socket.write(Buffer.from([0x81, 127, 0, 0, 0, 1, 0, 0, 0, 0])),
-  'announces more than a number holds': (socket) => void socket.write(Buffer.alloc(10, 0xff).fill(0x81, 0, 1)),
+  'announces more bytes than a number can hold': (socket) => void socket.write(Buffer.alloc(10, 0xff).fill(0x81, 0, 1)),
   'sends too large an answer': (socket, id) => void socket.write(frame(answer(id, 'x'.repeat(300_000)))),
-  'sends fragments without end': (socket) => {
+  'sends endless fragments': (socket) => {
     socket.write(frame('', 0x01));
     for (let nth = 0; nth < 1_000; nth++) socket.write(frame('', 0x00));
   },
@@ -110,7 +110,7 @@ const BAD: Record<string, Act> = {
 };
 
 for (const [what, act] of Object.entries({ ...SILENT, ...BAD })) {
-  test(`a game that ${what} is hung up on, and asked anew the next time`, async (t) => {
+  test(`a game that ${what} is disconnected, and the next request reconnects`, async (t) => {
     let isBad = true;
     const wasAsked = Promise.withResolvers<void>();
     const fake = await port(t, (socket, id) => {
@@ -134,7 +134,7 @@ for (const [what, act] of Object.entries({ ...SILENT, ...BAD })) {
   });
 }
 
-test('what is no management port at all says so', async (t) => {
+test('a port that does not speak the management protocol returns an error', async (t) => {
   const asked = management(t);
   const error = { name: 'ManagementError' };
   await t.throwsAsync(asked.started({ host: '127.0.0.1', port: 1 }, 'x'), error);
@@ -150,7 +150,7 @@ test('what is no management port at all says so', async (t) => {
   );
 });
 
-test('an error, or an answer of another shape, concerns its question alone', async (t) => {
+test('an error or a malformed answer fails only its own management request', async (t) => {
   const replies: ((id: number) => string)[] = [
     (id) => JSON.stringify({ jsonrpc: '2.0', id, error: { code: -32_601, message: 'Method not found' } }),
     (id) => answer(id, [{ name: 'Steve' }]),
@@ -170,7 +170,7 @@ test('an error, or an answer of another shape, concerns its question alone', asy
   t.is(fake.connections, 1);
 });
 
-test('answers may come in pieces and out of order, between notifications; pings are answered', async (t) => {
+test('management answers may arrive in pieces, out of order and between notifications, and pings are answered', async (t) => {
   const waiting: number[] = [];
   let changes = 0;
   const ponged = Promise.withResolvers<void>();
@@ -201,7 +201,7 @@ test('answers may come in pieces and out of order, between notifications; pings 
   t.is(fake.connections, 1);
 });
 
-test('no more than 16 questions wait at a time', async (t) => {
+test('at most 16 management requests wait at a time', async (t) => {
   const fake = await port(t, () => {});
   const clock = fakeClock();
   const asked = management(t, clock);

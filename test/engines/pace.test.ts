@@ -2,7 +2,7 @@ import test from 'ava';
 import { Pace } from '../../src/engines/docker/pace.ts';
 import { fakeClock } from '../fakes/clock.ts';
 
-test('what one window gives is taken, then there is a rest until the next', async (t) => {
+test('the log pace requests a rest once the amount of a window is used up', async (t) => {
   const pace = new Pace({ amount: 100, windowMs: 200, clock: fakeClock() });
   t.deepEqual([pace.take(60), pace.take(39), pace.take(1)], [false, false, true]);
   t.is(pace.fullWindows, 0);
@@ -14,7 +14,7 @@ test('what one window gives is taken, then there is a rest until the next', asyn
   t.true(pace.take(1), 'the window goes on');
 });
 
-test('a rest ends with the window, and windows are counted until one is not used up', async (t) => {
+test('a rest ends with its window, and full windows are counted until one is not used up', async (t) => {
   const clock = fakeClock();
   const pace = new Pace({ amount: 10, windowMs: 200, clock });
   for (let full = 1; full <= 3; full++) {

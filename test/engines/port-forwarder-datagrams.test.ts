@@ -16,7 +16,7 @@ dgram.createSocket = (options: SocketOptions | dgram.SocketType) => {
 };
 syncBuiltinESMExports();
 
-test('a datagram that cannot be answered harms nobody', async (t) => {
+test('a datagram that cannot be answered is dropped without affecting others', async (t) => {
   const [hostPort, containerPort] = [await freePort(), await freePort()];
   let asked = 0;
   const game = createSocket('udp4').bind(containerPort, '127.0.0.1');

@@ -19,7 +19,7 @@ dgram.createSocket = (options: SocketOptions | dgram.SocketType) => {
 };
 syncBuiltinESMExports();
 
-test('where IPv6 is off, ports for datagrams are given out by IPv4', async (t) => {
+test('UDP ports are allocated over IPv4 if IPv6 is off', async (t) => {
   const port = await freePort();
   t.true(await isPortFree(port, 'udp'));
   const taken = await forwardPorts([{ hostPort: port, containerPort: port, proto: 'udp' }], async () => false);

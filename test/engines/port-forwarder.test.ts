@@ -34,7 +34,7 @@ async function published(containerPort: number) {
   return { ports, tcp, udp };
 }
 
-test('a published port does not lead into a service of this machine', async (t) => {
+test('a published port does not lead to another service of the machine', async (t) => {
   const { engine, spec } = await processBench(t);
   const { ports, tcp, udp } = await published(await loopbackService(t));
   await engine.boot({ ...spec('alpha'), ports }, never);
@@ -54,7 +54,7 @@ test("a published port does not lead into another server's game", async (t) => {
   t.false(await echoesUdp(others.udp));
 });
 
-test('a published port leads to what a game has started', async (t) => {
+test('a published port reaches a helper process that the game started', async (t) => {
   const { engine, spec } = await processBench(t);
   const echo = await freePort();
   const { ports, tcp, udp } = await published(echo);
@@ -64,7 +64,7 @@ test('a published port leads to what a game has started', async (t) => {
   t.true(await until(() => echoesUdp(udp)));
 });
 
-test('a published port does not lead past the proxy, nor to the console or the management port', async (t) => {
+test('a published port cannot bypass the proxy or reach the console or the management port', async (t) => {
   const { dir, spec } = await processBench(t);
   const portRange = await threeInARow();
   const sandboxEntry = join(dir, 'entry.ts');

@@ -14,7 +14,7 @@ import { until } from '../support/until.ts';
 
 const run = promisify(execFile);
 
-test('a log that grows large is moved aside while its game writes, and no line is lost or doubled', async (t) => {
+test('a log is rotated while its game writes, without lost or duplicate lines', async (t) => {
   t.timeout(300_000);
   const dir = await mkdtemp(join(tmpdir(), 'dormouse-log-'));
   t.teardown(() => rm(dir, { recursive: true }));
@@ -77,7 +77,7 @@ test('a log that grows large is moved aside while its game writes, and no line i
   t.deepEqual(await collect(readLog(files, 'alpha', { tail: middle }, () => false)), kept.slice(-middle));
 });
 
-test('a follower that has read half of a line goes on with the whole of it where a rotation has moved it', async (t) => {
+test('a follower reads a line whole even if a rotation moves its first half', async (t) => {
   const dir = await mkdtemp(join(tmpdir(), 'dormouse-log-'));
   t.teardown(() => rm(dir, { recursive: true }));
   const files = new ProcessLogFiles(dir, 8);
@@ -113,7 +113,7 @@ test('a follower that has read half of a line goes on with the whole of it where
   t.is(again.map(({ text }) => text).join(''), `${long.slice(65_536)}end`, 'nor is it told again from the beginning');
 });
 
-test('a game that floods its log leaves the end of it, and whoever follows is taken there and told so', async (t) => {
+test('a game that floods its log keeps only the end, and a follower skips there with a notice', async (t) => {
   const dir = await mkdtemp(join(tmpdir(), 'dormouse-log-'));
   t.teardown(() => rm(dir, { recursive: true }));
   const files = new ProcessLogFiles(dir, 64 * 1024, 256 * 1024);
@@ -150,7 +150,7 @@ test('a game that floods its log leaves the end of it, and whoever follows is ta
   );
 });
 
-test('a rotation that was cut off is finished, and a line without end stays one line', async (t) => {
+test('an interrupted log rotation is completed, and an unfinished line stays one line', async (t) => {
   const dir = await mkdtemp(join(tmpdir(), 'dormouse-log-'));
   t.teardown(() => rm(dir, { recursive: true }));
   const files = new ProcessLogFiles(dir);
@@ -187,7 +187,7 @@ test('a rotation that was cut off is finished, and a line without end stays one 
   t.deepEqual(await readdir(dir), []);
 });
 
-test('the newest lines are looked for in the newest 16 MiB, and of long ones as much is gathered as is wanted', async (t) => {
+test('a tail searches only the newest 16 MiB of a log, and long lines are cut to the requested length', async (t) => {
   const dir = await mkdtemp(join(tmpdir(), 'dormouse-log-'));
   t.teardown(() => rm(dir, { recursive: true }));
   const files = new ProcessLogFiles(dir);

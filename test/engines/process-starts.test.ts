@@ -10,7 +10,7 @@ import { runFiles } from '../../src/engines/process/runs.ts';
 import { gameSpec } from '../conformance/game-spec.ts';
 import { freePort } from '../support/service.ts';
 
-test('a start that fails gives back its ports', async (t) => {
+test('a failed start releases its ports', async (t) => {
   const dir = await mkdtemp(join(tmpdir(), 'dormouse-process-'));
   t.teardown(() => rm(dir, { recursive: true, force: true }));
   const runDir = join(dir, 'run');

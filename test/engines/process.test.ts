@@ -47,7 +47,7 @@ function service(t: ExecutionContext, bench: ProcessBench) {
 }
 
 test.runIf(isThorough)(
-  'a service killed at any moment of a boot leaves one game or none, which the next one finds',
+  'a service killed during a boot leaves at most one game, and the next service finds it',
   async (t) => {
     t.timeout(300_000);
     const found = { none: 0, one: 0 };
@@ -77,7 +77,7 @@ test.runIf(isThorough)(
   },
 );
 
-test('a game outlives its service; the next one adopts it, hears of its end, and may stop it', async (t) => {
+test('a game outlives its service, and the next one adopts it, sees its end and can stop it', async (t) => {
   const bench = await processBench(t);
   const started = service(t, bench);
   for await (const text of started.stdout) if (String(text).includes('booted')) break;
@@ -102,7 +102,7 @@ test('a game outlives its service; the next one adopts it, hears of its end, and
   );
 });
 
-test('a game that ends while its start is being noted has ended with its code', async (t) => {
+test('a game that ends while its start is being recorded keeps its exit code', async (t) => {
   const dir = await mkdtemp(join(tmpdir(), 'dormouse-noting-'));
   t.teardown(() => rm(dir, { recursive: true }));
   const runs = runFiles(dir);
@@ -124,7 +124,7 @@ test('a game that ends while its start is being noted has ended with its code', 
   t.like(await runs.read('alpha'), { exit: { code: 3 } });
 });
 
-test('the run file of one game is damaged: the others are found, and its next start ends what still ran of it', async (t) => {
+test('a damaged run file hides no other game, and the next start ends the old process of its own', async (t) => {
   const bench = await processBench(t);
   const file = join(bench.dir, 'run', 'alpha.json');
   const beta = await bench.engine.boot(bench.spec('beta'), never);
@@ -161,7 +161,7 @@ test('the run file of one game is damaged: the others are found, and its next st
 });
 
 for (const end of ['halt', 'kill', 'erase'] as const) {
-  test(`a game whose service was killed while it started it is ended by ${end}, though its process shows a moment later`, async (t) => {
+  test(`${end} ends a game whose service was killed during the start, even if its process appears later`, async (t) => {
     const bench = await processBench(t);
     const spec = bench.spec('alpha');
     const place = { gamePort: 1, rconPort: 2, managementPort: 3 };
@@ -182,14 +182,14 @@ for (const end of ['halt', 'kill', 'erase'] as const) {
   });
 }
 
-test('an intent that nothing came of goes, although the clock was set back behind it', async (t) => {
+test('a boot succeeds after an abandoned start, even if the clock was set back', async (t) => {
   const bench = await processBench(t);
   const place = { gamePort: 1, rconPort: 2, managementPort: 3 };
   await runFiles(join(bench.dir, 'run')).claim(newRun(bench.spec('alpha'), false, place, Date.now() + 3_600_000));
   t.true((await bench.engine.boot(bench.spec('alpha'), AbortSignal.timeout(60_000))).up);
 });
 
-test('drafts of run files go whose writers are dead; those of a living one stay', async (t) => {
+test('run file drafts of dead writers are deleted, and those of living ones are kept', async (t) => {
   const dir = await mkdtemp(join(tmpdir(), 'dormouse-drafts-'));
   t.teardown(() => rm(dir, { recursive: true }));
   const dead = spawn(process.execPath, ['-e', '0']);
@@ -202,7 +202,7 @@ test('drafts of run files go whose writers are dead; those of a living one stay'
   t.deepEqual((await readdir(dir)).toSorted(), kept.toSorted());
 });
 
-test('the end of a game that the disk does not take is known all the same, and noted once it can be', async (t) => {
+test('a game’s end is known even if the disk is full, and is recorded once there is space', async (t) => {
   const dir = await mkdtemp(join(tmpdir(), 'dormouse-noting-'));
   t.teardown(() => rm(dir, { recursive: true }));
   const runs = runFiles(dir);
@@ -232,7 +232,7 @@ test('the end of a game that the disk does not take is known all the same, and n
   t.like(await runs.read('alpha'), { exit: { code: 137 } });
 });
 
-test('who looks at a game while its end is being noted sees the code it ended with', async (t) => {
+test('a lookup while a game’s end is being recorded returns its exit code', async (t) => {
   const dir = await mkdtemp(join(tmpdir(), 'dormouse-looking-'));
   t.teardown(() => rm(dir, { recursive: true }));
   const runs = runFiles(dir);
@@ -263,7 +263,7 @@ test('who looks at a game while its end is being noted sees the code it ended wi
   t.like(await runs.read('alpha'), { exit: { code: 3 } });
 });
 
-test('an end that is noted stays as it is, whoever comes later and knows less', async (t) => {
+test('a recorded end is not overwritten by a later, less complete one', async (t) => {
   const dir = await mkdtemp(join(tmpdir(), 'dormouse-ends-'));
   t.teardown(() => rm(dir, { recursive: true }));
   const runs = runFiles(dir);
@@ -276,7 +276,7 @@ test('an end that is noted stays as it is, whoever comes later and knows less', 
   t.like(await runs.read('alpha'), { exit: { code: 3 } });
 });
 
-test('a pid that now belongs to somebody else is not taken for the game', async (t) => {
+test('a reused pid is not mistaken for the game', async (t) => {
   const bench = await processBench(t);
   const runs = runFiles(join(bench.dir, 'run'));
   const other = spawn('sleep', ['600'], { detached: true, stdio: 'ignore' });
@@ -305,7 +305,7 @@ test('a pid that now belongs to somebody else is not taken for the game', async 
   t.truthy(await processTable.startOf(other.pid!));
 });
 
-test('a game sees nothing of the environment of its service, and what it left behind ends with it', async (t) => {
+test('a game does not see its service’s environment, and processes it leaves behind end with it', async (t) => {
   const bench = await processBench(t);
   process.env.DORMOUSE_TEST_SECRET = 'must not be seen';
   t.teardown(() => delete process.env.DORMOUSE_TEST_SECRET);
@@ -343,7 +343,7 @@ test('a game sees nothing of the environment of its service, and what it left be
   await engine.erase('alpha');
 });
 
-test('a Java core runs from a jar that is there, with its address in server.properties; else the error says what is missing', async (t) => {
+test('a Java core runs from its jar with its address in server.properties, or fails with the cause', async (t) => {
   t.timeout(300_000);
   const bench = await processBench(t);
   const spec = { ...bench.spec('alpha'), core: 'paper', version: '1.21.4', ramMb: 512 };
@@ -388,7 +388,7 @@ test('a Java core runs from a jar that is there, with its address in server.prop
   await engine.install(spec, never);
 });
 
-test('a core without RCON has a console by its standard input, of the next service too', async (t) => {
+test('a core without RCON has a console over standard input, even after a service restart', async (t) => {
   const bench = await processBench(t);
   const spec = { ...bench.spec('alpha'), core: 'custom', version: '1.21.4', ramMb: 512 };
   const java = join(bench.dir, 'java');
@@ -418,7 +418,7 @@ test('a core without RCON has a console by its standard input, of the next servi
   t.deepEqual(await bench.traces('alpha'), []);
 });
 
-test('ports are free and not given twice; none left is an error', async (t) => {
+test('allocated ports are free and distinct, and an exhausted range is an error', async (t) => {
   const from = await freePort(5);
   const [noted, port, other, to] = [from + 1, from + 2, from + 3, from + 4] as const;
   const taken = createServer().listen(port, '127.0.0.1');
@@ -432,7 +432,7 @@ test('ports are free and not given twice; none left is an error', async (t) => {
 });
 
 test.serial(
-  'two services of one machine never choose the same ports, although a game listens long after it was started',
+  'two services on one machine never choose the same ports, even if a game does not listen yet',
   async (t) => {
     const { dir, spec } = await processBench(t);
     const from = await freePort(3);

@@ -94,7 +94,7 @@ function console(t: ExecutionContext, clock = fakeClock()) {
   return rcon;
 }
 
-test('replies come whole, whatever their length, over one connection', async (t) => {
+test('RCON replies of any length arrive whole over one connection', async (t) => {
   const fake = await fakeConsole(t, (command) => 'é§x'.repeat(Number(command)).slice(0, Number(command)));
   const rcon = console(t);
   for (const length of [0, 1, 4095, 4096, 4097, 8192, 50_000]) {
@@ -104,7 +104,7 @@ test('replies come whole, whatever their length, over one connection', async (t)
   t.is(fake.connections, 1);
 });
 
-test('commands given at once are answered in turn', async (t) => {
+test('concurrent RCON commands are answered in order', async (t) => {
   const dice = chance(t);
   const fake = await fakeConsole(t, async (command) => {
     await turns(dice() * 5);
@@ -121,7 +121,7 @@ test('commands given at once are answered in turn', async (t) => {
   t.is(fake.connections, 1);
 });
 
-test('a wrong password is refused, and the right one is taken afterwards', async (t) => {
+test('a wrong RCON password is refused, and the right one works afterwards', async (t) => {
   const fake = await fakeConsole(t, () => 'ok');
   const rcon = console(t);
   await t.throwsAsync(rcon.run(fake.address, 'wrong', 'list'), { name: 'ConsoleError', message: /password/ });
@@ -129,7 +129,7 @@ test('a wrong password is refused, and the right one is taken afterwards', async
   t.is(await rcon.run(fake.address, 'secret', 'list'), 'ok');
 });
 
-test('what is no single line of at most 1446 bytes never leaves', async (t) => {
+test('an RCON command of several lines or more than 1446 bytes is never sent', async (t) => {
   const rcon = console(t);
   const nowhere = { host: '127.0.0.1', port: 1 };
   for (const command of ['a\nb', 'a\rb', 'a\0b', 'é'.repeat(724)]) {
@@ -139,7 +139,7 @@ test('what is no single line of at most 1446 bytes never leaves', async (t) => {
   t.is(await rcon.run(fake.address, 'secret', 'x'.repeat(1446)), '1446');
 });
 
-test('a game that is not there, hangs up or answers nothing gives an error, and the next command tries again', async (t) => {
+test('RCON reports an absent, broken or silent game, and the next command reconnects', async (t) => {
   const fake = await fakeConsole(t, (command, socket, id) => {
     if (command === 'die') socket.write(encode(id, 0, 'half').subarray(0, 10), () => socket.destroy());
     if (command === 'garbage') socket.write(Buffer.from('HTTP/1.1 400 Bad Request\r\n'));
@@ -164,7 +164,7 @@ test('a game that is not there, hangs up or answers nothing gives an error, and 
   t.is(fake.connections, 5);
 });
 
-test('commands behind one that a game leaves unanswered share its end: none is given late', async (t) => {
+test('RCON commands behind an unanswered one time out with it and are not sent later', async (t) => {
   const fake = await fakeConsole(t, (command) => (command === 'list' ? 'none' : undefined));
   const clock = fakeClock();
   const rcon = console(t, clock);
@@ -179,7 +179,7 @@ test('commands behind one that a game leaves unanswered share its end: none is g
   t.is(fake.connections, 2);
 });
 
-test('a queue has an end, a released connection is made anew, a closed console says so', async (t) => {
+test('the RCON queue is limited, a released connection is reopened, and a closed console returns an error', async (t) => {
   let free: (() => void) | undefined;
   const latch = new Promise<void>((resolve) => (free = resolve));
   const fake = await fakeConsole(t, async () => {
@@ -198,7 +198,7 @@ test('a queue has an end, a released connection is made anew, a closed console s
   t.like(await t.throwsAsync(rcon.run(fake.address, 'secret', 'list')), { reason: 'unavailable' });
 });
 
-test('a game that hangs up on packets it does not know, or leaves them, answers all the same (Pumpkin)', async (t) => {
+test('RCON works with a game that ignores unknown packets or disconnects on them (Pumpkin)', async (t) => {
   for (const unknown of ['hangs up', 'ignores'] as const) {
     const fake = await fakeConsole(t, (command) => 'x'.repeat(Number(command)), unknown);
     const clock = fakeClock();
@@ -214,7 +214,7 @@ test('a game that hangs up on packets it does not know, or leaves them, answers 
   }
 });
 
-test.serial('a game that sends packets nobody asked for is hung up on, and nothing of them is kept', async (t) => {
+test.serial('RCON disconnects a game that sends unsolicited packets', async (t) => {
   const fake = await fakeConsole(t, () => 'ok');
   const cut = Promise.withResolvers<number>();
   fake.server.on('connection', (socket) => {
@@ -232,7 +232,7 @@ test.serial('a game that sends packets nobody asked for is hung up on, and nothi
   t.pass();
 });
 
-test.serial('empty packets have an end too', async (t) => {
+test.serial('an endless stream of empty RCON packets fails the command', async (t) => {
   const fake = await fakeConsole(t, (_, socket, id) => {
     const empty = Buffer.concat(Array.from({ length: 1_000 }, () => encode(id + 1, 0, '')));
     const pump = () => {

@@ -3,7 +3,7 @@ import type { Game } from '../../src/engines/engine.ts';
 import { createReachability } from '../../src/engines/reachability.ts';
 import { fakeClock } from '../fakes/clock.ts';
 
-test('whether the engine answers is asked once in a while, and one that hangs does not', async (t) => {
+test('engine reachability is cached for a few seconds, and a hanging engine counts as unreachable', async (t) => {
   const clock = fakeClock();
   let answer: () => Promise<Game[]> = async () => [];
   let asked = 0;

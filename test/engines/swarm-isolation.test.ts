@@ -29,13 +29,13 @@ function nodeThat(answers: (Error | undefined)[], state = 'running') {
   return { asked, parts };
 }
 
-test('a game is kept apart once the agent of its node can: an older one is not believed', async (t) => {
+test('isolating a game is retried until the agent of its node succeeds', async (t) => {
   const { asked, parts } = nodeThat([missing, undefined]);
   await isolateTask(parts, taskIn('running'));
   t.deepEqual(asked, ['c1 on n1', 'c1 on n1']);
 });
 
-test('a node that cannot keep a game apart is named, with what is to be done', async (t) => {
+test('a node that cannot isolate a game is named in the error, with a suggestion', async (t) => {
   const { asked, parts } = nodeThat([new NotIsolatedError('sh: iptables-restore: not found')]);
   const error = await t.throwsAsync(isolateTask(parts, taskIn('running')));
   t.like(error, {
@@ -46,20 +46,20 @@ test('a node that cannot keep a game apart is named, with what is to be done', a
   t.is(asked.length, 1);
 });
 
-test('nor does a game run where no agent answers', async (t) => {
+test('isolating a game fails if no agent answers on its node', async (t) => {
   const { parts } = nodeThat([missing]);
   const message = 'one could not keep the game apart from other games: what the service runs there does not answer.';
   await t.throwsAsync(isolateTask({ ...parts, agentMs: 0 }, taskIn('running')), { message });
 });
 
-test('of a game that has ended nothing has to be kept apart', async (t) => {
+test('a game that has ended needs no isolation', async (t) => {
   const { asked, parts } = nodeThat([missing], 'complete');
   await isolateTask(parts, taskIn('running'));
   await isolateTask(parts, taskIn('failed'));
   t.is(asked.length, 1);
 });
 
-test('the rules are for the network that a game’s address is in', (t) => {
+test('isolation rules use the network of the game’s address', (t) => {
   const isolation = {
     network: 'n',
     image: 'i',
@@ -76,7 +76,7 @@ test('the rules are for the network that a game’s address is in', (t) => {
   t.true(rulesFor({ ...isolation, databasePort: 3_306 }, '10.20.21.7', 20).includes('! --sport 3306 --dport 3306'));
 });
 
-test('on other networks a game answers, asks name servers and its database, and reaches neither nodes nor private networks', (t) => {
+test('isolation rules allow replies, DNS and the database before they block nodes and private networks', (t) => {
   const isolation = { network: 'n', image: 'i', answers: [25_565], dataPathPort: 4_789 };
   const open = rulesFor(
     { ...isolation, databasePort: 3_306, databaseHost: '10.9.9.9', nodes: undefined },

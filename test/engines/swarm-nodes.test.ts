@@ -55,7 +55,7 @@ async function opened(
   });
 }
 
-test('a node that has come back while its fencing command ran says itself what runs there', async (t) => {
+test('a node that returns while its fencing command runs does not count as off', async (t) => {
   const swarm = standIn();
   const stored: NodeNotes[] = [{}];
   const command = Promise.withResolvers<boolean>();
@@ -77,7 +77,7 @@ test('a node that has come back while its fencing command ran says itself what r
   t.deepEqual(stored.at(-1)?.['n1']?.off, []);
 });
 
-test('strangers reach a node at its own address, or where its label says', async (t) => {
+test('a node’s public address is its own, or the one in its label', async (t) => {
   const swarm = standIn();
   const nodes = await opened(swarm);
   await nodes.refresh();
@@ -87,7 +87,7 @@ test('strangers reach a node at its own address, or where its label says', async
   t.like(nodes.list()[0], { address: '192.0.2.1', publicHost: 'eu1.example.org' });
 });
 
-test('a fence is about the tasks that were there, by nobody’s clock', async (t) => {
+test('a fence covers only the tasks seen at that time, regardless of the clocks', async (t) => {
   const swarm = standIn();
   const hour = 3_600_000;
   // The manager's clock is an hour ahead of the service's.
@@ -104,7 +104,7 @@ test('a fence is about the tasks that were there, by nobody’s clock', async (t
   t.is(nodes.list()[0]?.games, 1);
 });
 
-test('a node that is silent for seconds does not count as off because a clock was set ahead', async (t) => {
+test('a clock set ahead does not make a briefly silent node count as off', async (t) => {
   const swarm = standIn();
   let passedMs = 0;
   const nodes = await opened({ ...swarm, lostAfterMs: 1, countMs: () => passedMs });
@@ -119,7 +119,7 @@ test('a node that is silent for seconds does not count as off because a clock wa
   t.not(nodes.offAt(swarm.tasks[0]!), undefined);
 });
 
-test('what still runs on a node that comes back from a fence is a stray, and never taken to be off', async (t) => {
+test('a task that still runs on a node back from a fence is a stray and does not count as off', async (t) => {
   const swarm = standIn();
   const stored: NodeNotes[] = [{}];
   const nodes = await opened(swarm, stored);
@@ -143,7 +143,7 @@ test('what still runs on a node that comes back from a fence is a stray, and nev
   t.like(stored.at(-1)?.['n1'], { off: [], fencedAt: null });
 });
 
-test('a node that is no part of the swarm any more is fenced by its name, also after a restart', async (t) => {
+test('a node that left the swarm is fenced by its name, even after a restart', async (t) => {
   const swarm = standIn();
   const stored: NodeNotes[] = [{}];
   swarm.state = 'ready';
@@ -164,7 +164,7 @@ test('a node that is no part of the swarm any more is fenced by its name, also a
   t.is(blind.offAt(swarm.tasks[0]!), undefined);
 });
 
-test('no power is cut, and nothing counts as off, where the database takes no write of this service', async (t) => {
+test('a fence that the database does not record cuts no power and marks no task off', async (t) => {
   const swarm = standIn();
   const notes = { read: async () => ({}), write: () => Promise.reject(new Error('another process has taken over')) };
   let asked = 0;
@@ -176,7 +176,7 @@ test('no power is cut, and nothing counts as off, where the database takes no wr
   t.is(asked, 0);
 });
 
-test('nothing of the swarm is changed where another service may have taken over', async (t) => {
+test('a service that may have been replaced changes nothing in the swarm', async (t) => {
   const swarm = standIn();
   swarm.state = 'ready';
   swarm.labels = {};
@@ -188,7 +188,7 @@ test('nothing of the swarm is changed where another service may have taken over'
   t.is(swarm.changed, 0);
 });
 
-test('a start waits for no node of which an earlier one has found that it shares the folder', async (t) => {
+test('a start does not recheck nodes that are known to share the servers’ folder', async (t) => {
   const swarm = standIn();
   swarm.state = 'ready';
   const asked: (readonly string[])[] = [];
@@ -210,7 +210,7 @@ test('a start waits for no node of which an earlier one has found that it shares
   });
 });
 
-test('a node that is kept free of games has an agent as long as games are there', async (t) => {
+test('a node closed to games keeps its agent until its last game is gone', async (t) => {
   const swarm = standIn();
   swarm.state = 'ready';
   const nodes = await opened(swarm);
@@ -228,7 +228,7 @@ test('a node that is kept free of games has an agent as long as games are there'
   t.is(swarm.labels[agentLabel('i1')], undefined);
 });
 
-test('a fencing command that fails is told of without its words, which may hold a password', async (t) => {
+test('a failed fencing command is reported without its text and output, which may contain a password', async (t) => {
   const node = { id: 'n1', name: 'one', address: '192.0.2.1' };
   t.true(await fenceBy('test "$NODE_NAME $NODE_ADDRESS $NODE_ID" = "one 192.0.2.1 n1"')(node, never));
   const failed = await t.throwsAsync(fenceBy('echo hush >&2; : hush; exit 3')(node, never));
@@ -236,7 +236,7 @@ test('a fencing command that fails is told of without its words, which may hold 
   t.notRegex(JSON.stringify(failed), /hush/);
 });
 
-test('a fencing command that hangs, or whose node is back, ends with all that it has begun', async (t) => {
+test('a fencing command that hangs or whose node returns is killed with all its child processes', async (t) => {
   const node = { id: 'n1', name: 'one', address: '' };
   const folder = await mkdtemp(join(tmpdir(), 'dormouse-fence-'));
   t.teardown(() => rm(folder, { recursive: true }));

@@ -9,7 +9,7 @@ import { gameSpec } from '../conformance/game-spec.ts';
 
 const never = new AbortController().signal;
 
-test('no game begins beside one whose service is gone and whose node has come back with it', async (t) => {
+test('a leftover container on a returned node is killed before the server’s new game is created', async (t) => {
   const dataDir = await mkdtemp(`${tmpdir()}/dormouse-stray-`);
   t.teardown(() => rm(dataDir, { recursive: true }));
   const done: string[] = [];

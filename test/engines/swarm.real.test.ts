@@ -47,7 +47,7 @@ async function isEven({ swarm }: SwarmBench): Promise<boolean> {
   return counts.size === swarm.nodes.length && new Set(counts.values()).size === 1;
 }
 
-holds('a container on a node has no rights it does not need', async (t, bench) => {
+holds('a container on a node has only the rights it needs', async (t, bench) => {
   for (const core of ['sandbox', 'paper']) {
     await bench.engine.boot({ ...bench.spec('alpha'), core, ramMb: 256, cpus: 0.5 }, never);
     const { container } = await containerOf(bench, 'alpha');
@@ -101,105 +101,96 @@ async function listens(t: ExecutionContext, port = 0): Promise<number> {
   return (server.address() as AddressInfo).port;
 }
 
-holds(
-  'a game reaches nothing on the overlay, nor its node and private networks, but the internet',
-  async (t, bench) => {
-    const { engine, spec, swarm } = bench;
-    const heard: string[] = [];
-    t.teardown(engine.watch((event) => heard.push(event.type === 'down' ? event.game.serverId : event.type)));
-    // Alpha and beta share a node; gamma is on another, and has something at the port of the databases.
-    const started = performance.now();
-    await engine.boot(spec('alpha', { echo: RCON_PORT }), never);
-    t.log(`a boot took ${Math.round(performance.now() - started)} ms`);
-    const alpha = await containerOf(bench, 'alpha');
-    const others = engine.nodes!.list().filter(({ id }) => id !== alpha.nodeId);
-    for (const { id } of others) await engine.nodes!.setStarts(id, false);
-    const resume = async () => {
-      for (const { id } of others) await engine.nodes!.setStarts(id, true);
-    };
-    t.teardown(resume);
-    await engine.boot(spec('beta', { echo: RCON_PORT }), never);
-    await resume();
-    await mkdir(spec('gamma').dataDir);
-    await engine.boot(spec('gamma', { echo: DATABASE_PORT }), never);
-    const beta = await containerOf(bench, 'beta');
-    const gamma = await containerOf(bench, 'gamma');
-    t.is(beta.nodeId, alpha.nodeId);
-    t.not(gamma.nodeId, alpha.nodeId);
+holds('a game reaches the internet, but not the overlay, its node or private networks', async (t, bench) => {
+  const { engine, spec, swarm } = bench;
+  const heard: string[] = [];
+  t.teardown(engine.watch((event) => heard.push(event.type === 'down' ? event.game.serverId : event.type)));
+  // Alpha and beta share a node; gamma is on another, and has something at the port of the databases.
+  const started = performance.now();
+  await engine.boot(spec('alpha', { echo: RCON_PORT }), never);
+  t.log(`a boot took ${Math.round(performance.now() - started)} ms`);
+  const alpha = await containerOf(bench, 'alpha');
+  const others = engine.nodes!.list().filter(({ id }) => id !== alpha.nodeId);
+  for (const { id } of others) await engine.nodes!.setStarts(id, false);
+  const resume = async () => {
+    for (const { id } of others) await engine.nodes!.setStarts(id, true);
+  };
+  t.teardown(resume);
+  await engine.boot(spec('beta', { echo: RCON_PORT }), never);
+  await resume();
+  await mkdir(spec('gamma').dataDir);
+  await engine.boot(spec('gamma', { echo: DATABASE_PORT }), never);
+  const beta = await containerOf(bench, 'beta');
+  const gamma = await containerOf(bench, 'gamma');
+  t.is(beta.nodeId, alpha.nodeId);
+  t.not(gamma.nodeId, alpha.nodeId);
 
-    const hosts = await Promise.all(['beta', 'gamma'].map(async (id) => (await engine.inspect(id))!.game!.host));
-    const [onBeta, onGamma] = [
-      { host: hosts[0]!, port: GAME_PORT },
-      { host: hosts[1]!, port: GAME_PORT },
-    ];
-    const consoleOfBeta = { host: hosts[0]!, port: RCON_PORT };
-    const databaseOfGamma = { host: hosts[1]!, port: DATABASE_PORT };
-    const [port] = [await listens(t), await listens(t, DATABASE_PORT)];
-    const subnet = onBeta.host.replace(/\d+$/, '');
-    const service = (await engine.proxyAddresses()).find((address) => address.startsWith(subnet))!;
-    const targets = [onBeta, onGamma, consoleOfBeta, { host: service, port }];
+  const hosts = await Promise.all(['beta', 'gamma'].map(async (id) => (await engine.inspect(id))!.game!.host));
+  const [onBeta, onGamma] = [
+    { host: hosts[0]!, port: GAME_PORT },
+    { host: hosts[1]!, port: GAME_PORT },
+  ];
+  const consoleOfBeta = { host: hosts[0]!, port: RCON_PORT };
+  const databaseOfGamma = { host: hosts[1]!, port: DATABASE_PORT };
+  const [port] = [await listens(t), await listens(t, DATABASE_PORT)];
+  const subnet = onBeta.host.replace(/\d+$/, '');
+  const service = (await engine.proxyAddresses()).find((address) => address.startsWith(subnet))!;
+  const targets = [onBeta, onGamma, consoleOfBeta, { host: service, port }];
 
-    // Whoever is no game reaches all of them, in the way of a proxy.
-    const place = await swarm.place(alpha.node, [bench.network!], []);
-    for (const target of targets) await until(async () => (await reaches(place.command, target)) === 'connected');
-    for (const target of targets) t.true(await connects(target), `the service reaches ${target.host}:${target.port}`);
+  // Whoever is no game reaches all of them, in the way of a proxy.
+  const place = await swarm.place(alpha.node, [bench.network!], []);
+  for (const target of targets) await until(async () => (await reaches(place.command, target)) === 'connected');
+  for (const target of targets) t.true(await connects(target), `the service reaches ${target.host}:${target.port}`);
 
-    const inside = await inGame(bench, 'alpha');
-    t.is(await reaches(await inGame(bench, 'gamma'), { host: '127.0.0.1', port: DATABASE_PORT }), 'connected');
-    const answers = await Promise.all([...targets, databaseOfGamma].map((target) => reaches(inside, target)));
-    t.deepEqual(new Set(answers), new Set(['silence']));
-    // They share a second network with their node, which leads outside.
-    const { stdout: cards } = await run('nsenter', [
-      ...(await inGame(bench, 'beta')).slice(1),
-      'ip',
-      '-o',
-      '-4',
-      'addr',
-    ]);
-    const besides = [...cards.matchAll(/inet ([\d.]+)/g)].map(([, address]) => address!);
-    const byNode = besides.filter((address) => address !== onBeta.host && address !== '127.0.0.1');
-    t.true(byNode.length > 0);
-    for (const host of byNode) t.is(await reaches(inside, { host, port: GAME_PORT }), 'ECONNREFUSED', host);
-    const gateway = alpha.node.address.replace(/\d+$/, '1');
-    // An address of the internet (RFC 5737), at which this machine stands in for it.
-    const internet = '203.0.113.9';
-    await run('ip', ['addr', 'add', `${internet}/32`, 'dev', 'lo']).catch(() => undefined);
-    t.teardown(() => run('ip', ['addr', 'del', `${internet}/32`, 'dev', 'lo']));
-    const onNode = (...args: string[]) => run('nsenter', [`--net=/proc/${alpha.node.networkPid}/ns/net`, ...args]);
-    await onNode('ip', 'route', 'replace', internet, 'via', gateway);
-    const multicast = { host: '224.0.2.60', port: 4_445 };
-    const overlayPackets = { host: gamma.node.address, port: 4_789 };
-    for (const target of [onBeta, onGamma, { host: service, port }, overlayPackets])
-      t.is(await reaches(inside, target, 'udp'), 'EPERM', `no datagrams to ${target.host}:${target.port}`);
-    t.is(await reaches(place.command, onGamma, 'udp'), 'sent');
+  const inside = await inGame(bench, 'alpha');
+  t.is(await reaches(await inGame(bench, 'gamma'), { host: '127.0.0.1', port: DATABASE_PORT }), 'connected');
+  const answers = await Promise.all([...targets, databaseOfGamma].map((target) => reaches(inside, target)));
+  t.deepEqual(new Set(answers), new Set(['silence']));
+  // They share a second network with their node, which leads outside.
+  const { stdout: cards } = await run('nsenter', [...(await inGame(bench, 'beta')).slice(1), 'ip', '-o', '-4', 'addr']);
+  const besides = [...cards.matchAll(/inet ([\d.]+)/g)].map(([, address]) => address!);
+  const byNode = besides.filter((address) => address !== onBeta.host && address !== '127.0.0.1');
+  t.true(byNode.length > 0);
+  for (const host of byNode) t.is(await reaches(inside, { host, port: GAME_PORT }), 'ECONNREFUSED', host);
+  const gateway = alpha.node.address.replace(/\d+$/, '1');
+  // An address of the internet (RFC 5737), at which this machine stands in for it.
+  const internet = '203.0.113.9';
+  await run('ip', ['addr', 'add', `${internet}/32`, 'dev', 'lo']).catch(() => undefined);
+  t.teardown(() => run('ip', ['addr', 'del', `${internet}/32`, 'dev', 'lo']));
+  const onNode = (...args: string[]) => run('nsenter', [`--net=/proc/${alpha.node.networkPid}/ns/net`, ...args]);
+  await onNode('ip', 'route', 'replace', internet, 'via', gateway);
+  const multicast = { host: '224.0.2.60', port: 4_445 };
+  const overlayPackets = { host: gamma.node.address, port: 4_789 };
+  for (const target of [onBeta, onGamma, { host: service, port }, overlayPackets])
+    t.is(await reaches(inside, target, 'udp'), 'EPERM', `no datagrams to ${target.host}:${target.port}`);
+  t.is(await reaches(place.command, onGamma, 'udp'), 'sent');
 
-    t.is(await reaches(inside, { host: '127.0.0.1', port: RCON_PORT }), 'connected', 'itself');
-    t.is(await reaches(inside, { host: internet, port }), 'connected');
-    t.is(await reaches(inside, { host: internet, port }, 'udp'), 'sent');
-    for (const host of [gateway, alpha.node.address]) t.is(await reaches(inside, { host, port }), 'ECONNREFUSED', host);
-    t.is(await reaches(inside, multicast, 'udp'), 'EPERM');
-    t.is(await reaches(inside, { host: service, port: DATABASE_PORT }), 'connected', 'the databases');
+  t.is(await reaches(inside, { host: '127.0.0.1', port: RCON_PORT }), 'connected', 'itself');
+  t.is(await reaches(inside, { host: internet, port }), 'connected');
+  t.is(await reaches(inside, { host: internet, port }, 'udp'), 'sent');
+  for (const host of [gateway, alpha.node.address]) t.is(await reaches(inside, { host, port }), 'ECONNREFUSED', host);
+  t.is(await reaches(inside, multicast, 'udp'), 'EPERM');
+  t.is(await reaches(inside, { host: service, port: DATABASE_PORT }), 'connected', 'the databases');
 
-    // A node's agent that begins anew looks after the games that are there.
-    const rules = (...args: string[]) => run(inside[0]!, [...inside.slice(1), 'iptables', '-w', ...args]);
-    await rules('-F', 'OUTPUT');
-    t.is(await reaches(inside, onBeta), 'connected');
-    const filters = { label: [`dormouse.agent=${bench.installation}`] };
-    const [agent] = await alpha.node.docker.listContainers({ filters });
-    heard.length = 0;
-    await alpha.node.docker.getContainer(agent!.Id).kill();
-    await until(async () => (await reaches(inside, onBeta)) === 'silence');
-    await until(async () => heard.includes('resync'));
-    await engine.halt('alpha', 1_000);
-    await until(async () => heard.includes('alpha'));
-    for (const each of [alpha, gamma]) {
-      const left = await each.node.docker.listContainers({ all: true, filters: { label: ['dormouse.isolates'] } });
-      t.deepEqual(left, []);
-    }
-  },
-);
+  // A node's agent that begins anew looks after the games that are there.
+  const rules = (...args: string[]) => run(inside[0]!, [...inside.slice(1), 'iptables', '-w', ...args]);
+  await rules('-F', 'OUTPUT');
+  t.is(await reaches(inside, onBeta), 'connected');
+  const filters = { label: [`dormouse.agent=${bench.installation}`] };
+  const [agent] = await alpha.node.docker.listContainers({ filters });
+  heard.length = 0;
+  await alpha.node.docker.getContainer(agent!.Id).kill();
+  await until(async () => (await reaches(inside, onBeta)) === 'silence');
+  await until(async () => heard.includes('resync'));
+  await engine.halt('alpha', 1_000);
+  await until(async () => heard.includes('alpha'));
+  for (const each of [alpha, gamma]) {
+    const left = await each.node.docker.listContainers({ all: true, filters: { label: ['dormouse.isolates'] } });
+    t.deepEqual(left, []);
+  }
+});
 
-holds('where a node cannot keep a game apart it does not run, and the node is named', async (t, bench) => {
+holds('a node that cannot isolate games runs none, and the error names it', async (t, bench) => {
   const { engine, spec, swarm, installation } = bench;
   t.teardown(engine.watch(() => {}));
   const [odd, ...others] = engine.nodes!.list();
@@ -219,36 +210,33 @@ holds('where a node cannot keep a game apart it does not run, and the node is na
   t.deepEqual(await node.docker.listContainers({ filters: { label: [`dormouse.installation=${installation}`] } }), []);
 });
 
-holds(
-  'games spread over the nodes, and nobody starts one on a node that is drained, or of another region',
-  async (t, bench) => {
-    const { engine, spec } = bench;
-    const stop = engine.watch(() => {});
-    t.teardown(stop);
-    await until(() => isEven(bench));
-    await Promise.all(['alpha', 'beta'].map((id) => engine.boot(spec(id), never)));
-    const [alpha, beta] = [await containerOf(bench, 'alpha'), await containerOf(bench, 'beta')];
-    t.not(alpha.nodeId, beta.nodeId);
-    const third = engine.nodes!.list().find(({ id }) => id !== alpha.nodeId && id !== beta.nodeId)!;
-    await engine.nodes!.setStarts(third.id, false);
-    t.teardown(() => engine.nodes!.setStarts(third.id, true));
-    await engine.nodes!.setRegion(alpha.nodeId, 'eu');
-    t.teardown(() => engine.nodes!.setRegion(alpha.nodeId, 'na'));
-    t.true((await engine.inspect('alpha'))?.up, 'what runs there goes on');
-    for (const id of ['alpha', 'beta']) await engine.halt(id, 1_000);
-    await engine.boot(spec('alpha'), never);
-    t.is((await containerOf(bench, 'alpha')).nodeId, beta.nodeId);
-    await engine.boot({ ...spec('beta'), region: 'eu' }, never);
-    t.is((await containerOf(bench, 'beta')).nodeId, alpha.nodeId);
-    const views = engine.nodes!.list();
-    t.is(views.find(({ id }) => id === alpha.nodeId)?.region, 'eu');
-    t.false(views.find(({ id }) => id === third.id)?.takesStarts);
-    const nowhere = engine.boot({ ...spec('alpha'), region: 'ap', serverId: 'gamma' }, never);
-    await t.throwsAsync(nowhere, { message: /No node of the swarm has room/ });
-  },
-);
+holds('games spread over the nodes; drained nodes and other regions are skipped', async (t, bench) => {
+  const { engine, spec } = bench;
+  const stop = engine.watch(() => {});
+  t.teardown(stop);
+  await until(() => isEven(bench));
+  await Promise.all(['alpha', 'beta'].map((id) => engine.boot(spec(id), never)));
+  const [alpha, beta] = [await containerOf(bench, 'alpha'), await containerOf(bench, 'beta')];
+  t.not(alpha.nodeId, beta.nodeId);
+  const third = engine.nodes!.list().find(({ id }) => id !== alpha.nodeId && id !== beta.nodeId)!;
+  await engine.nodes!.setStarts(third.id, false);
+  t.teardown(() => engine.nodes!.setStarts(third.id, true));
+  await engine.nodes!.setRegion(alpha.nodeId, 'eu');
+  t.teardown(() => engine.nodes!.setRegion(alpha.nodeId, 'na'));
+  t.true((await engine.inspect('alpha'))?.up, 'what runs there goes on');
+  for (const id of ['alpha', 'beta']) await engine.halt(id, 1_000);
+  await engine.boot(spec('alpha'), never);
+  t.is((await containerOf(bench, 'alpha')).nodeId, beta.nodeId);
+  await engine.boot({ ...spec('beta'), region: 'eu' }, never);
+  t.is((await containerOf(bench, 'beta')).nodeId, alpha.nodeId);
+  const views = engine.nodes!.list();
+  t.is(views.find(({ id }) => id === alpha.nodeId)?.region, 'eu');
+  t.false(views.find(({ id }) => id === third.id)?.takesStarts);
+  const nowhere = engine.boot({ ...spec('alpha'), region: 'ap', serverId: 'gamma' }, never);
+  await t.throwsAsync(nowhere, { message: /No node of the swarm has room/ });
+});
 
-holds('where somebody has Swarm itself drain a node, its games end at once, and start elsewhere', async (t, bench) => {
+holds('a node that Swarm itself drains loses its games, which start elsewhere', async (t, bench) => {
   const { engine, spec, swarm } = bench;
   t.teardown(engine.watch(() => {}));
   await engine.boot(spec('alpha'), never);
@@ -268,7 +256,7 @@ holds('where somebody has Swarm itself drain a node, its games end at once, and 
 });
 
 test.serial.runIf(isHere('swarm'))(
-  'without an overlay a game is at a port of its node, and neither its console nor its agent is open',
+  'without an overlay network a game publishes only its player port, and agents reject other secrets',
   async (t) => {
     t.timeout(300_000);
     const bench = await benches.make(t, { overlay: false });
@@ -328,7 +316,7 @@ test.serial.runIf(isHere('swarm'))(
   },
 );
 
-holds('a node without the servers’ folder takes no games, and is named', async (t, bench) => {
+holds('a node without the servers’ folder runs no games, and the error names it', async (t, bench) => {
   const { swarm } = bench;
   const { dir, troubles } = await bench.checkFiles();
   t.true(
@@ -344,7 +332,7 @@ holds('a node without the servers’ folder takes no games, and is named', async
   t.regex(found[0]![1]!, /not mounted there/);
 });
 
-holds('a node that was said to be off, and was only unplugged, comes back without its games', async (t, bench) => {
+holds('a node that was marked as off but only unplugged returns without its games', async (t, bench) => {
   const { engine, spec, swarm } = bench;
   const heard: string[] = [];
   t.teardown(engine.watch(({ type }) => heard.push(type)));

@@ -5,7 +5,7 @@ import test from 'ava';
 import { StatusError } from '../../src/kernel/status.ts';
 import { filesApi, base64 } from './files-api.ts';
 
-test('a path whose bytes are not UTF-8 is refused rather than read as another one', async (t) => {
+test('a file path with invalid UTF-8 bytes is refused rather than misread as another path', async (t) => {
   const it = await filesApi(t);
   it.put('\u{FFFD}', 'another file');
   it.put('Größe', 'it');
@@ -18,7 +18,7 @@ test('a path whose bytes are not UTF-8 is refused rather than read as another on
   t.is((await it.call('GET', '/v1/servers/abc/file?path=100%')).reason, 'PATH_NOT_FOUND');
 });
 
-test('files of a sleeping server are listed, read, written, copied, renamed and deleted', async (t) => {
+test('files of a sleeping server can be listed, read, written, copied, renamed and deleted', async (t) => {
   const { ok, post, see, disk, put, root } = await filesApi(t);
   t.deepEqual(await ok('GET', '/v1/servers/abc/files'), { entries: [], total: 0 });
   t.deepEqual(
@@ -68,7 +68,7 @@ test('files of a sleeping server are listed, read, written, copied, renamed and 
   );
 });
 
-test('a file is written only while it is as it was read, where its writer wants that', async (t) => {
+test('a write with ifVersion returns 409 if the file has changed since it was read', async (t) => {
   const { ok, post, put, see } = await filesApi(t);
   const write = (text: string, ifVersion: unknown) => post('', { path: 'a.yml', content: base64(text), ifVersion });
   const versionNow = async () => (await ok('GET', '/v1/servers/abc/file?path=a.yml'))['version'];
@@ -87,7 +87,7 @@ test('a file is written only while it is as it was read, where its writer wants 
   t.is((await write('whatever is there', '')).status, 200);
 });
 
-test('bad paths are refused by every operation, with the field that is wrong', async (t) => {
+test('every file operation refuses bad paths with INVALID_FIELD', async (t) => {
   const { call, post, upload, tree, put } = await filesApi(t);
   put('there');
   const bad = [
@@ -155,7 +155,7 @@ test('bad paths are refused by every operation, with the field that is wrong', a
   t.is((await post('', { path: 'url-safe', content: '_-8' })).status, 200, 'base64 of the other alphabet, unpadded');
 });
 
-test('content that is no whole base64 is refused, and the file stays as it was', async (t) => {
+test('malformed base64 content is refused and leaves the file unchanged', async (t) => {
   const { post, put, see } = await filesApi(t);
   put('keep.txt', 'before');
   const refused = [
@@ -184,7 +184,7 @@ test('content that is no whole base64 is refused, and the file stays as it was',
   }
 });
 
-test('a log of two gigabytes is read in part, and binary content survives', async (t) => {
+test('a 2 GB log is returned truncated, and binary content survives a write and a read', async (t) => {
   const { ok, put, root, post } = await filesApi(t);
   put('latest.log', 'first line\n');
   truncateSync(join(root, 'latest.log'), 2 * 1024 ** 3);
@@ -201,7 +201,7 @@ test('a log of two gigabytes is read in part, and binary content survives', asyn
   t.is((await post('', { path: 'more', content: randomBytes(4 * 1024 * 1024 + 1).toString('base64') })).status, 400);
 });
 
-test('downloads, uploads and work on trees have a limit each', async (t) => {
+test('copies and downloads are refused while all transfer slots of the account are in use', async (t) => {
   const { services, put, post, fetch, until } = await filesApi(t);
   put('a');
   const taken = Array.from({ length: 8 }, () =>
@@ -218,7 +218,7 @@ test('downloads, uploads and work on trees have a limit each', async (t) => {
   await until(() => services.transferSlots.taken() === 0);
 });
 
-test('a change that was made and could not be written down says that it was made, and is not to be repeated', async (t) => {
+test('a change that could not be recorded returns 500 CHANGE_NOT_RECORDED without Retry-After', async (t) => {
   const { put, post, see, tree, store, ok } = await filesApi(t);
   put('here', 'x');
   const write = store.write.bind(store);
@@ -240,7 +240,7 @@ test('a change that was made and could not be written down says that it was made
   t.like(await ok('GET', '/v1/servers/abc/files'), { entries: [{ name: 'new' }, { name: 'there' }] });
 });
 
-test('a call that ends because its caller has left is no error of the service', async (t) => {
+test('a file operation whose caller disconnects is not logged as a failed request', async (t) => {
   const { services, post, logged, put } = await filesApi(t);
   put('here', 'x');
   services.files.copy = async () => {

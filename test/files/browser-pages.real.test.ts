@@ -21,7 +21,7 @@ async function castle(t: ExecutionContext): Promise<PanelUnderTest & { root: str
 }
 
 test.runIf(isHere('chromium'))(
-  'files are uploaded by choosing and by dropping; what is there already is replaced once that is asked for',
+  'choosing or dropping files uploads them; an existing file is replaced only after confirmation',
   async (t) => {
     const it = await castle(t);
     writeFileSync(join(it.root, 'plugins/old.txt'), 'old');
@@ -75,7 +75,7 @@ test.runIf(isHere('chromium'))(
 );
 
 test.runIf(isHere('chromium'))(
-  'of what is dropped, one file that cannot be read and an empty folder are told, and the others are uploaded',
+  'dropping a folder uploads its readable files and reports an unreadable file and an empty folder',
   async (t) => {
     const it = await castle(t);
     const { page, complaints } = await it.open(`${AT}?path=plugins`);
@@ -113,7 +113,7 @@ async function dropFolder(page: Page, folder: string): Promise<void> {
   }
 }
 
-test.runIf(isHere('chromium'))('by the keyboard alone: an entry is ticked and deleted, in its place', async (t) => {
+test.runIf(isHere('chromium'))('a file can be selected and deleted in place by keyboard alone', async (t) => {
   const it = await castle(t);
   const { page } = await it.open(`${AT}?path=plugins`);
   await page.getByLabel('Select config.yml').focus();
@@ -129,8 +129,8 @@ test.runIf(isHere('chromium'))('by the keyboard alone: an entry is ticked and de
 });
 
 for (const javaScriptEnabled of [true, false]) {
-  const title = javaScriptEnabled ? 'presses the button beside it' : 'presses none without a script';
-  test.runIf(isHere('chromium'))(`Enter in a field of what is done with ticked entries ${title}`, async (t) => {
+  const title = javaScriptEnabled ? 'presses the button next to it' : 'presses no button without JavaScript';
+  test.runIf(isHere('chromium'))(`Enter in an action field for selected entries ${title}`, async (t) => {
     const it = await castle(t);
     const { page } = await it.open(`${AT}?path=plugins`, { javaScriptEnabled });
     await page.getByLabel('Select config.yml').focus();
@@ -154,7 +154,7 @@ for (const javaScriptEnabled of [true, false]) {
 }
 
 test.runIf(isHere('chromium'))(
-  'a text in its colours: saved without leaving, the tabulator goes on; a conflict keeps both texts',
+  'the highlighting editor saves in place, lets Tab move on, and shows both texts on a conflict',
   async (t) => {
     const it = await castle(t);
     const path = join(it.root, 'plugins/config.yml');
@@ -193,7 +193,7 @@ test.runIf(isHere('chromium'))(
   },
 );
 
-test.runIf(isHere('chromium'))(`the pages of files, in the dark: nothing keeps anybody out`, async (t) => {
+test.runIf(isHere('chromium'))(`the file pages are accessible in dark mode on a phone`, async (t) => {
   const it = await castle(t);
   writeFileSync(join(it.root, `${'long-name-'.repeat(12)}.zip`), 'x');
   for (const [name, text] of [

@@ -11,7 +11,7 @@ import { filesApi, tar, zip } from './files-api.ts';
 import { isThorough } from '../support/needs.ts';
 
 for (const ending of ['zip', 'tar', 'tar.gz', 'tgz', 'tar.zst'])
-  test(`what is packed into .${ending} comes out of it the same`, async (t) => {
+  test(`files packed into .${ending} are extracted unchanged`, async (t) => {
     const { put, post, root, see, tree } = await filesApi(t);
     const content = randomBytes(700_000);
     put('world/region/r.0.0.mca', content);
@@ -93,17 +93,17 @@ const HOSTILE: Record<string, () => Promise<Buffer>> = {
     bytes.writeUInt16LE(99, bytes.indexOf('PK\x01\x02', 0, 'latin1') + 10);
     return bytes;
   },
-  'a zip that says one byte and holds more': async () => {
+  'a zip entry larger than it declares': async () => {
     const bytes = await zip(['x', 'y'.repeat(5_000)]);
     bytes.writeUInt32LE(1, bytes.indexOf('PK\x01\x02', 0, 'latin1') + 24);
     return bytes;
   },
-  'no archive': async () => randomBytes(2_000),
-  nothing: async () => Buffer.alloc(0),
+  'random bytes': async () => randomBytes(2_000),
+  'an empty file': async () => Buffer.alloc(0),
 };
 
 for (const [title, make] of Object.entries(HOSTILE))
-  test(`${title} changes nothing`, async (t) => {
+  test(`extracting a bad archive is refused and changes nothing: ${title}`, async (t) => {
     const { put, post, tree, root, disk, see } = await filesApi(t);
     put('there', 'x');
     put('archive', await make());
@@ -116,7 +116,7 @@ for (const [title, make] of Object.entries(HOSTILE))
     t.deepEqual([disk.usedBytes, disk.openBytes], [0, 0]);
   });
 
-test('an archive that another program made is unpacked: backslashes, folders by attribute, ./ before each name', async (t) => {
+test('extraction handles backslashes, folders marked only by attribute, and ./ prefixes from other programs', async (t) => {
   const { put, post, see, tree } = await filesApi(t);
   put('windows.zip', await zipNamed(String.raw`plugins\Essentials\config.yml`));
   t.is((await post(':extract', { path: 'windows.zip', to: 'a' })).status, 200);
@@ -153,7 +153,7 @@ for (const [hex, name] of [
   ['a4c42e747874', undefined],
   ['9c2e747874', undefined],
 ] as const)
-  test(`a zip’s name in bytes ${hex} is read as ${name ?? 'none: its encoding is unknown'}`, async (t) => {
+  test(`the zip entry name bytes ${hex} are decoded as ${name ?? 'none: its encoding is unknown'}`, async (t) => {
     const { put, post, see, tree } = await filesApi(t);
     put('a.zip', await zipOfCodePage(hex));
     const { status, reason, text } = await post(':extract', { path: 'a.zip', to: 'out' });
@@ -194,7 +194,7 @@ test('a zip’s Unicode path replaces a name only if its checksum matches', asyn
   t.true(tree().includes('wrong/Ø.txt'), tree().join(' '));
 });
 
-test('an archive that cannot be read names its compression', async (t) => {
+test('the refusal of an unsupported archive names its format or compression method', async (t) => {
   const { put, post } = await filesApi(t);
   for (const [method, name] of [
     [9, 'Deflate64'],
@@ -223,7 +223,7 @@ test('an archive that cannot be read names its compression', async (t) => {
   }
 });
 
-test('zeros without end stop at what an archive may hold, or at the quota', async (t) => {
+test('a decompression bomb stops at the archive size limit or the disk quota', async (t) => {
   const { put, post, tree, disk, root } = await filesApi(t, 8 * 1024 ** 3);
   const pack = tarPack();
   const gzip = createGzip();
@@ -243,30 +243,33 @@ test('zeros without end stop at what an archive may hold, or at the quota', asyn
   t.deepEqual(readdirSync(join(root, '.dormouse-tmp')), []);
 });
 
-test.runIf(isThorough)('more than 100 000 entries are refused, and a zip that says so for nothing', async (t) => {
-  const { put, post, tree, services } = await filesApi(t);
-  const header = (await tar([{ name: 'd/', type: 'directory' }])).subarray(0, 512);
-  put('many.tar', Buffer.concat([...Array.from({ length: 100_001 }, () => header), Buffer.alloc(1_024)]));
-  await using jail = await services.files.jail('abc');
-  await using archive = await jail.open('many.tar');
-  const workers = createWorkerPool();
-  t.teardown(() => workers.close());
-  let count = 0;
-  const unpacked = async () => {
-    for await (const _ of unpack(archive, { workers, tenant: 'abc' })) count += 1;
-  };
-  await t.throwsAsync(unpacked, { message: /more than 100000 entries/ });
-  t.is(count, 100_000);
-  const bytes = await zip(['x', 'y']);
-  const end = bytes.indexOf('PK\x05\x06', 0, 'latin1');
-  bytes.writeUInt16LE(0xffff, end + 8);
-  bytes.writeUInt16LE(0xffff, end + 10);
-  put('lying.zip', bytes);
-  t.is((await post(':extract', { path: 'lying.zip', to: 'x' })).status, 400);
-  t.deepEqual(tree(), ['lying.zip', 'many.tar']);
-});
+test.runIf(isThorough)(
+  'an archive with over 100 000 entries is refused, as is a zip that lies about its entry count',
+  async (t) => {
+    const { put, post, tree, services } = await filesApi(t);
+    const header = (await tar([{ name: 'd/', type: 'directory' }])).subarray(0, 512);
+    put('many.tar', Buffer.concat([...Array.from({ length: 100_001 }, () => header), Buffer.alloc(1_024)]));
+    await using jail = await services.files.jail('abc');
+    await using archive = await jail.open('many.tar');
+    const workers = createWorkerPool();
+    t.teardown(() => workers.close());
+    let count = 0;
+    const unpacked = async () => {
+      for await (const _ of unpack(archive, { workers, tenant: 'abc' })) count += 1;
+    };
+    await t.throwsAsync(unpacked, { message: /more than 100000 entries/ });
+    t.is(count, 100_000);
+    const bytes = await zip(['x', 'y']);
+    const end = bytes.indexOf('PK\x05\x06', 0, 'latin1');
+    bytes.writeUInt16LE(0xffff, end + 8);
+    bytes.writeUInt16LE(0xffff, end + 10);
+    put('lying.zip', bytes);
+    t.is((await post(':extract', { path: 'lying.zip', to: 'x' })).status, 400);
+    t.deepEqual(tree(), ['lying.zip', 'many.tar']);
+  },
+);
 
-test('where files may not be replaced, one that is there keeps all of the archive out', async (t) => {
+test('extracting with overwrite: false writes no files if one of them already exists', async (t) => {
   const { put, post, see, tree } = await filesApi(t);
   put('a.tar', await tar([{ name: 'fine' }, 'x'], [{ name: 'world/level.dat' }, 'old']));
   put('out/world/level.dat', 'new');
@@ -281,7 +284,7 @@ test('where files may not be replaced, one that is there keeps all of the archiv
   t.is(see('out/world/level.dat'), 'old');
 });
 
-test('of equal names the last wins; set-uid bits are dropped; what is protected stays', async (t) => {
+test('extraction keeps the last of duplicate names, drops set-uid bits and refuses protected names', async (t) => {
   const { put, post, see, root, tree } = await filesApi(t);
   put('a.tar', await tar([{ name: 'x' }, 'one'], [{ name: 'X' }, 'two'], [{ name: 'x', mode: 0o4755 }, 'three']));
   t.is((await post(':extract', { path: 'a.tar', to: 'out' })).status, 200);

@@ -6,7 +6,7 @@ import test from 'ava';
 import { type Answer } from '../support/api-harness.ts';
 import { filesApi } from './files-api.ts';
 
-test('what holds next to nothing takes room, too: tiny and empty files, directories, each by every way in', async (t) => {
+test('tiny files, empty files and directories count against the quota, whichever operation creates them', async (t) => {
   const { post, upload, put, disk, tree } = await filesApi(t, 1_000_000);
   const many = Array.from({ length: 20 }, (_, index) => `tiny/${index}`);
   for (const path of many) put(path, '1');
@@ -34,7 +34,7 @@ test('what holds next to nothing takes room, too: tiny and empty files, director
   }
 });
 
-test('every way in asks the quota before bytes land', async (t) => {
+test('every operation that stores bytes checks the quota before it changes the tree', async (t) => {
   const { post, upload, put, disk, root, tree } = await filesApi(t, 2_000_000);
   put('kept', randomBytes(1_000_000));
   await post(':archive', { paths: ['kept'], to: 'kept.tar' });
@@ -79,7 +79,7 @@ test('every way in asks the quota before bytes land', async (t) => {
   t.is(await used(() => post(':archive', { paths: ['kept'], to: 'again.tar' })), blocks(size));
 });
 
-test('a copy ends when its caller goes away, and leaves nothing', async (t) => {
+test('a copy stops when its caller disconnects, and leaves no files behind', async (t) => {
   const { put, root, port, key, until, disk, logged } = await filesApi(t, 1024 ** 4);
   put('huge', '');
   truncateSync(join(root, 'huge'), 64 * 1024 ** 3);

@@ -34,12 +34,12 @@ async function refusal(t: ExecutionContext, bytes: Buffer): Promise<StatusError>
   return await t.throwsAsync(unpacked(t, bytes), { instanceOf: StatusError });
 }
 
-test('a tar whose global header would be copied for each header that follows is refused at once', async (t) => {
+test('a tar whose global header would be copied for every following header is refused at once', async (t) => {
   const bytes = gzipSync(globalHeaderTar(400_000, 200));
   t.like(await refusal(t, bytes), { reason: 'ARCHIVE_TOO_LARGE' });
 });
 
-test('a global header, as git archive writes one, changes nothing, and costs little for each that follows', async (t) => {
+test('a global tar header, as written by git archive, changes no entries and costs little per following header', async (t) => {
   const commit = tarBlock(
     'pax_global_header',
     'g',
@@ -54,7 +54,7 @@ test('a global header, as git archive writes one, changes nothing, and costs lit
   t.deepEqual(await unpacked(t, many), { 'config/a.toml': 3 });
 });
 
-test('a header that says more of an entry has at most 64 KiB', async (t) => {
+test('a tar extension header is limited to 64 KiB', async (t) => {
   const file = tarBlock('file', '0', Buffer.from('x'));
   const fits = tarBlock('p', 'x', paxRecords(5_000));
   t.deepEqual(await unpacked(t, Buffer.concat([fits, file, TAR_END])), { file: 1 });
@@ -64,7 +64,7 @@ test('a header that says more of an entry has at most 64 KiB', async (t) => {
   }
 });
 
-test('headers without an entry count as entries', async (t) => {
+test('tar headers without an entry count towards the entry limit', async (t) => {
   const header = tarBlock('p', 'x', Buffer.from('7 a=bc\n'));
   // With so much that cannot be compressed, it is not its size that is refused.
   const first = tarBlock('first', '0', randomBytes(2 ** 20));
@@ -72,14 +72,14 @@ test('headers without an entry count as entries', async (t) => {
   t.regex((await refusal(t, many)).message, /more than 100000 entries/);
 });
 
-test('an archive that makes its reader hold a large window is refused, one of 8 MiB is taken', async (t) => {
+test('a zstd archive with an 8 MiB window is accepted, and one with a larger window is refused', async (t) => {
   const content = Buffer.concat([randomBytes(2 ** 20), Buffer.alloc(40 * 2 ** 20)]);
   const tar = Buffer.concat([tarBlock('big', '0', content), TAR_END]);
   t.deepEqual(await unpacked(t, wideWindow(tar, 23)), { big: content.length });
   t.regex((await refusal(t, wideWindow(tar, 24))).message, /without --long and --ultra/);
 });
 
-test('what a worker may not do for an archive is said of the archive', async (t) => {
+test('the error for work beyond a worker’s limits blames the archive', async (t) => {
   const root = await mkdtemp(join(tmpdir(), 'dormouse-test-'));
   t.teardown(() => rm(root, { recursive: true, force: true }));
   await writeFile(join(root, 'archive'), 'x');
@@ -94,7 +94,7 @@ test('what a worker may not do for an archive is said of the archive', async (t)
   });
 });
 
-test('files of an archive that nobody wants are passed over', async (t) => {
+test('unread archive entries and entries outside the requested folder are skipped', async (t) => {
   const large = Buffer.alloc(2 * 2 ** 20, 1);
   const [one, two, three] = [tarBlock('a/unread', '0', large), tarBlock('b/two', '0', large), tarBlock('a/three', '0')];
   const tar = Buffer.concat([one, two, three, TAR_END]);
@@ -105,7 +105,7 @@ test('files of an archive that nobody wants are passed over', async (t) => {
 const FILE = { kind: 'file', mode: 0o644, modifiedAt: 0 } as const;
 
 for (const format of ['zip', 'tar'] as const)
-  test(`a file that vanishes while a ${format} is made is passed over`, async (t) => {
+  test(`packing a ${format} skips a file that vanishes meanwhile`, async (t) => {
     const root = await mkdtemp(join(tmpdir(), 'dormouse-test-'));
     t.teardown(() => rm(root, { recursive: true, force: true }));
     await writeFile(join(root, 'kept'), 'content');
@@ -118,7 +118,7 @@ for (const format of ['zip', 'tar'] as const)
   });
 
 for (const format of ['zip', 'tar'] as const)
-  test(`what a ${format} is made of stays open until nothing reads it any more`, async (t) => {
+  test(`a destroyed ${format} stream settles only after its entry generator has finished`, async (t) => {
     const told: string[] = [];
     const { promise: mayEnd, resolve: end } = Promise.withResolvers<void>();
     const { promise: settled, resolve: settle } = Promise.withResolvers<void>();

@@ -10,7 +10,7 @@ import { createWorkerPool } from '../../src/kernel/workers/pool.ts';
 import { filesApi } from './files-api.ts';
 import { isThorough } from '../support/needs.ts';
 
-test('a large directory is listed as a small one is, without what is the service’s', async (t) => {
+test('a large directory is listed like a small one, without the service’s own files', async (t) => {
   const { ok, put, root } = await filesApi(t);
   const names = [
     'a',
@@ -49,7 +49,7 @@ test('a large directory is listed as a small one is, without what is the service
   );
 });
 
-test('a file longer than any disk, or of a year that no date has, is listed with the others, and packed', async (t) => {
+test('files with extreme sizes or dates are listed with the others, and such dates do not prevent packing', async (t) => {
   const { ok, put, root, post, fetch } = await filesApi(t);
   const years = { '+052005': 1_579_000_000_000, '-001199': -99_999_999_999, '+275760': 8_640_000_000_000 };
   for (const [name, seconds] of Object.entries(years)) {
@@ -78,7 +78,7 @@ test('a file longer than any disk, or of a year that no date has, is listed with
   for (const to of ['all.zip', 'all.tar.gz']) t.is((await post(':archive', { paths: names, to })).status, 200, to);
 });
 
-test('a part of a directory: some of it, directories first, by what names hold; of a large one as of a small one', async (t) => {
+test('a directory listing of any size can be limited, offset, filtered by name and sorted directories first', async (t) => {
   const { ok, put } = await filesApi(t);
   for (const name of ['b.txt', 'a.TXT', 'c.jar', 'zoo/x', 'maps.txt/x']) put(name);
   const part = async (query: string) => {
@@ -96,7 +96,7 @@ test('a part of a directory: some of it, directories first, by what names hold; 
   }
 });
 
-test('large listings of one account wait for each other, and end with their caller', async (t) => {
+test('large listings of one account wait for each other, and stop waiting when their caller disconnects', async (t) => {
   const root = mkdtempSync(join(tmpdir(), 'dormouse-test-'));
   t.teardown(() => rm(root, { recursive: true, force: true }));
   for (let index = 0; index < 1_200; index++) writeFileSync(join(root, `${index}`), '');
@@ -121,7 +121,7 @@ test('large listings of one account wait for each other, and end with their call
   t.regex(errors[0] ?? '', /The caller went away\./);
 });
 
-test.runIf(isThorough)('200 000 entries are listed while others are served', async (t) => {
+test.runIf(isThorough)('other requests are served while 200 000 entries are listed', async (t) => {
   const { ok, call, root } = await filesApi(t);
   t.timeout(300_000);
   mkdirSync(join(root, 'many'), { recursive: true });

@@ -45,7 +45,7 @@ function shown(text: string): string[] {
   return [...text.matchAll(/name="name"\s+value="([^"]*)"/g)].map(([, name = '']) => name);
 }
 
-test('folders first, and where each entry leads; names are no markup', async (t) => {
+test('the file page lists folders first, links each entry and escapes names', async (t) => {
   const it = await castle(t);
   t.regex((await it.get(AT)).text, /Empty\. Files are created at the first start\./);
   for (const path of ['b.yml', 'a & "b" <i>.txt', 'maps.jar', 'zoo/x', 'world/level.dat']) it.put(path, 'x');
@@ -63,7 +63,7 @@ test('folders first, and where each entry leads; names are no markup', async (t)
   t.is((await it.get(AT, await it.browser('usr_other'))).status, 403);
 });
 
-test('a folder of 10 000 entries is shown in parts', async (t) => {
+test('the file page shows a folder of 10 000 entries in pages of 60', async (t) => {
   const it = await castle(t);
   mkdirSync(join(it.dataDir, 'servers/castle/many'));
   for (let nth = 0; nth < 10_000; nth += 1) writeFileSync(join(it.dataDir, `servers/castle/many/f${10_000 + nth}`), '');
@@ -77,7 +77,7 @@ test('a folder of 10 000 entries is shown in parts', async (t) => {
   t.deepEqual(shown((await it.get(`${AT}?path=many&from=-5`)).text)[0], 'f10000');
 });
 
-test('new folders and files; what is ticked is moved, packed and deleted', async (t) => {
+test('the file page creates folders and files, and packs, moves and deletes the selected entries', async (t) => {
   const it = await castle(t);
   t.is((await it.send('folder', { name: 'plugins/Maps' })).headers.get('location'), `${AT}?done=made`);
   const again = await it.send('folder', { name: 'plugins/Maps' });
@@ -112,7 +112,7 @@ test('new folders and files; what is ticked is moved, packed and deleted', async
   t.regex(wrong, /value="c\.txt"[^>]*\schecked/);
 });
 
-test('one entry is renamed, copied, unpacked and deleted', async (t) => {
+test('the item page renames, copies, extracts and deletes an entry', async (t) => {
   const it = await castle(t);
   it.put('maps/a.txt', 'a');
   await it.send('pack', [
@@ -152,7 +152,7 @@ function formOf(text: string): Record<string, string> {
   return Object.fromEntries(['version', 'ends', 'encoding'].map((name) => [name, field(text, name)]));
 }
 
-test('a text is edited: its line ends are kept, and what is no text or too long is only to be downloaded', async (t) => {
+test('the editor keeps line ends, and refuses to open binary and oversized files', async (t) => {
   const it = await castle(t);
   it.put('unix.yml', '\na: <b>\n');
   it.put('windows.txt', 'one\r\ntwo\r\n');
@@ -180,7 +180,7 @@ test('a text is edited: its line ends are kept, and what is no text or too long 
   t.is(it.see('unix.yml'), whole);
 });
 
-test('a text keeps its encoding: ISO 8859-1, UTF-16, and a byte order mark of UTF-8', async (t) => {
+test('the editor keeps a file’s encoding: ISO 8859-1, UTF-16, or UTF-8 with a byte order mark', async (t) => {
   const it = await castle(t);
   const files: Record<string, [before: Buffer, shown: string, after: Buffer]> = {
     'latin.txt': [Buffer.from('Caf\u00e9 \u0099', 'latin1'), 'Café \u0099', Buffer.from('é!', 'latin1')],
@@ -210,7 +210,7 @@ test('a text keeps its encoding: ISO 8859-1, UTF-16, and a byte order mark of UT
   t.regex((await it.get(`${AT}/edit?path=odd.txt`)).text, /This is not a text file/);
 });
 
-test('who saves what somebody else changed meanwhile sees both texts, and then decides', async (t) => {
+test('saving over someone else’s change shows both texts, and a second save overwrites it', async (t) => {
   const it = await castle(t);
   it.put('a.yml', 'first');
   const seen = field((await it.get(`${AT}/edit?path=a.yml`)).text, 'version');
@@ -232,7 +232,7 @@ test('who saves what somebody else changed meanwhile sees both texts, and then d
   t.regex(gone, /\nmine<\/textarea/);
 });
 
-test('SFTP is the owner’s: switched on with a password shown once, a new one, off', async (t) => {
+test('the owner turns SFTP on and off and renews its password; a member cannot turn it on', async (t) => {
   const it = await castle(t);
   t.regex((await it.get(AT)).text, /Turn SFTP on/);
   const password = async (form: string) => /class="password">([^<]+)</.exec(await (await it.send(form)).text())?.[1];
@@ -253,7 +253,7 @@ test('SFTP is the owner’s: switched on with a password shown once, a new one, 
   t.is((await it.submit(`${AT}/sftp-on`, {}, member)).status, 403);
 });
 
-test('what cannot be done with files says what to do instead', async (t) => {
+test('errors on the file pages explain how to proceed', async (t) => {
   const it = await castle(t);
   await it.submit(`${AT}/folder`, { name: 'docs' });
   const said = async (path: string, fields: Record<string, string>, words: RegExp) => {

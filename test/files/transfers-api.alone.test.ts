@@ -23,7 +23,7 @@ import { tinyDisk } from '../support/tiny-disk.ts';
 import { turns } from '../support/turns.ts';
 import { filesApi } from './files-api.ts';
 
-test('an upload that breaks off, is refused or meets another leaves what was there', async (t) => {
+test('an aborted or refused upload keeps the old file, and concurrent uploads leave one whole file', async (t) => {
   const { upload, put, see, root, port, key, disk, until } = await filesApi(t, 1024 * 1024);
   put('world.zip', 'old');
   const temps = () => readdirSync(join(root, '.dormouse-tmp'));
@@ -76,7 +76,7 @@ test('an upload that breaks off, is refused or meets another leaves what was the
 });
 
 for (const known of [true, false])
-  test(`slow uploads side by side${known ? '' : ', of lengths that nobody knows,'} leave games the room to save`, async (t) => {
+  test(`concurrent slow uploads${known ? '' : ' of unknown length'} leave games enough disk space to save`, async (t) => {
     const it = await api(t);
     const servers = join(it.dataDir, 'servers');
     if (!(await tinyDisk(t, servers, 300))) return;
@@ -110,7 +110,7 @@ for (const known of [true, false])
     else t.true(answers.includes(429), String(answers));
   });
 
-test('an upload that stands still is given up', async (t) => {
+test('a stalled upload fails with BODY_TIMEOUT', async (t) => {
   const given = Promise.withResolvers<unknown>();
   const server = createServer((incoming) => {
     const reading = (async () => {
@@ -160,7 +160,7 @@ test(range, 'bytes=0-1,3-4', 200, 'abcdefghij');
 test(range, 'bytes=-', 200, 'abcdefghij');
 test(range, 'lines=1-2', 200, 'abcdefghij');
 
-test('a download can be resumed as long as the file is the same', async (t) => {
+test('a download can be resumed until the file changes', async (t) => {
   const { fetch, put, call, key } = await filesApi(t);
   put('file', 'abcdefghij');
   const { answer } = await fetch('file');
@@ -183,7 +183,7 @@ test('a download can be resumed as long as the file is the same', async (t) => {
   t.is((await call('GET', '/v1/servers/abc/file:download?path=none', { key })).reason, 'PATH_NOT_FOUND');
 });
 
-test('a file’s name cannot be a header', async (t) => {
+test('a file name cannot inject a header into the download’s response', async (t) => {
   const { fetch, put } = await filesApi(t);
   for (const name of [
     'a"b.txt',
@@ -203,32 +203,35 @@ test('a file’s name cannot be a header', async (t) => {
   }
 });
 
-test.serial('a download as large as you like is held in no memory, and let go when its caller goes', async (t) => {
-  const { put, root, port, key, until } = await filesApi(t);
-  put('large', '');
-  truncateSync(join(root, 'large'), 1024 ** 3);
-  const open = () =>
-    readdirSync('/proc/self/fd').filter((fd) => {
-      try {
-        return readlinkSync(`/proc/self/fd/${fd}`).startsWith(root);
-      } catch {
-        return false;
-      }
-    }).length;
-  const before = process.memoryUsage().arrayBuffers;
-  const path = '/v1/servers/abc/file:download?path=large';
-  const asked = request({ port, path, headers: { 'x-api-key': key } }).end();
-  const answer = await new Promise<NodeJS.ReadableStream>((resolve) => asked.on('response', resolve));
-  await new Promise((resolve) => answer.once('readable', resolve));
-  t.true(open() > 0);
-  // Nothing is read of it for a while.
-  await turns(200);
-  t.true(process.memoryUsage().arrayBuffers - before < 64 * 1024 ** 2);
-  asked.destroy();
-  await until(() => open() === 0);
-});
+test.serial(
+  'a large download is not buffered in memory, and its file is closed when the caller disconnects',
+  async (t) => {
+    const { put, root, port, key, until } = await filesApi(t);
+    put('large', '');
+    truncateSync(join(root, 'large'), 1024 ** 3);
+    const open = () =>
+      readdirSync('/proc/self/fd').filter((fd) => {
+        try {
+          return readlinkSync(`/proc/self/fd/${fd}`).startsWith(root);
+        } catch {
+          return false;
+        }
+      }).length;
+    const before = process.memoryUsage().arrayBuffers;
+    const path = '/v1/servers/abc/file:download?path=large';
+    const asked = request({ port, path, headers: { 'x-api-key': key } }).end();
+    const answer = await new Promise<NodeJS.ReadableStream>((resolve) => asked.on('response', resolve));
+    await new Promise((resolve) => answer.once('readable', resolve));
+    t.true(open() > 0);
+    // Nothing is read of it for a while.
+    await turns(200);
+    t.true(process.memoryUsage().arrayBuffers - before < 64 * 1024 ** 2);
+    asked.destroy();
+    await until(() => open() === 0);
+  },
+);
 
-test('a directory comes as a zip, without links and without secrets', async (t) => {
+test('a directory is downloaded as a zip without links or secrets', async (t) => {
   const { fetch, put, root, post, see } = await filesApi(t);
   put('world/level.dat', 'level');
   put('world/region/r.0.0.mca', randomBytes(300_000));

@@ -45,7 +45,7 @@ async function castle(t: ExecutionContext): Promise<Uploads> {
   };
 }
 
-test('a form without a script uploads files of any length, as they are', async (t) => {
+test('the upload form without JavaScript keeps large, empty and oddly named files unchanged', async (t) => {
   const it = await castle(t);
   const large = Buffer.alloc(3 * 1_048_576, '\r\n--x');
   const answer = await it.send(it.form({ 'map.zip': large, 'a & ü.txt': 'text', 'empty.txt': '' }));
@@ -56,7 +56,7 @@ test('a form without a script uploads files of any length, as they are', async (
   t.regex((await it.get('/servers/castle/audit')).text, /plugins\/map\.zip/);
 });
 
-test('what is there already stays unless the form says so, and does not keep the others out', async (t) => {
+test('the upload form keeps an existing file unless overwrite is set, and still uploads the others', async (t) => {
   const it = await castle(t);
   writeFileSync(join(it.root, 'plugins/old.txt'), 'old');
   const refused = await it.send(it.form({ 'old.txt': 'new'.repeat(100_000), 'other.txt': 'other' }));
@@ -71,7 +71,7 @@ test('what is there already stays unless the form says so, and does not keep the
   t.regex(await (await it.send(it.form({ '': '' }))).text(), /Choose a file first/);
 });
 
-test('nothing is written for forged forms, for who may not, for names that lead elsewhere, or for too many files', async (t) => {
+test('the upload form refuses forged tokens, missing rights, escaping paths and too many files', async (t) => {
   const it = await castle(t);
   t.is((await it.send(it.form({ 'a.txt': 'a' }, { csrf: 'x' }))).status, 403);
   const late = new FormData();
@@ -96,7 +96,7 @@ test('nothing is written for forged forms, for who may not, for names that lead 
   t.false(it.names().includes('b.txt'));
 });
 
-test('an upload that breaks off changes nothing, and a form that ends early is told so', async (t) => {
+test('an aborted form upload changes nothing, and a truncated form gets 400', async (t) => {
   const it = await castle(t);
   const body = [
     '--b',
@@ -137,7 +137,7 @@ test('an upload that breaks off changes nothing, and a form that ends early is t
   t.deepEqual(it.names(), []);
 });
 
-test.runIf(isHere('chromium'))('on a phone without a script, files are chosen and uploaded', async (t) => {
+test.runIf(isHere('chromium'))('files can be uploaded and replaced on a phone without JavaScript', async (t) => {
   const it = await castle(t);
   const { page } = await it.open(`${AT}?path=plugins`, { ...PHONE, javaScriptEnabled: false });
   await page.getByLabel('Files', { exact: true }).setInputFiles([
@@ -157,7 +157,7 @@ test.runIf(isHere('chromium'))('on a phone without a script, files are chosen an
   t.is(readFileSync(join(it.root, 'plugins/one.yml'), 'utf8'), 'one: 2');
 });
 
-test.runIf(isHere('chromium'))('the form for uploads keeps nobody out', async (t) => {
+test.runIf(isHere('chromium'))('the plain upload form is accessible', async (t) => {
   const it = await castle(t);
   const { page } = await it.open(AT, PHONE);
   await page.evaluate("document.querySelectorAll('[data-plain]').forEach((each) => { each.hidden = false; })");

@@ -41,7 +41,7 @@ async function running(t: Parameters<typeof startService>[0]): Promise<Service> 
   return service;
 }
 
-test('a running game is backed up with what happened a moment ago; a restore brings it back and starts it', async (t) => {
+test('a backup of a running game includes its latest changes, and a restore brings them back and restarts it', async (t) => {
   const service = await running(t);
   t.regex(await say(service, 'setblock 1 10 1 stone'), /^Changed the block/);
   const backup = await backUp(service);
@@ -77,7 +77,7 @@ test('a running game is backed up with what happened a moment ago; a restore bri
   t.is((await list(service)).length, 2, 'and a backup of the old one');
 });
 
-test('the service is killed while it backs a running game up: the game saves again, and is played on', async (t) => {
+test('a service kill during a backup fails that backup, and the game’s automatic saving is enabled again', async (t) => {
   const service = await running(t);
   // What takes long to read and no room.
   const big = join(service.dataDir, 'servers/lobby/big');
@@ -102,7 +102,7 @@ test('the service is killed while it backs a running game up: the game saves aga
   if (listed) t.true(listed.stdout.split('\n').includes('world/level.dat'));
 });
 
-test('killed again and again during a restore: all that was said to be written is in a tree, before, during and after', async (t) => {
+test('repeated kills during a restore lose no acknowledged file write', async (t) => {
   const service = await startService(t);
   await service.create('lobby', '1.20.4');
   const root = join(service.dataDir, 'servers/lobby');

@@ -36,7 +36,7 @@ function version(folder: string): { said: string; isBundle: boolean } {
   return { said: stdout.replace(FROM_BUNDLE, '').trim() + stderr, isBundle: stdout.includes(FROM_BUNDLE) };
 }
 
-test('the bundle runs while no file has changed, and the files themselves otherwise', async (t) => {
+test('the bundle runs only while its source files and packages are unchanged', async (t) => {
   const folder = await copy(t);
   const { said } = version(folder);
   t.regex(said, /^\d+\.\d+\.\d+$/);
@@ -50,7 +50,7 @@ test('the bundle runs while no file has changed, and the files themselves otherw
   t.deepEqual(version(folder), { said, isBundle: false }, 'packages have changed');
 });
 
-test('the end of npm ci removes only the parts of packages that no program reads', async (t) => {
+test('the postinstall step removes only the parts of packages that no program reads', async (t) => {
   const folder = await mkdtemp(join(tmpdir(), 'dormouse-installed-'));
   t.teardown(() => rm(folder, { recursive: true }));
   const DATA = 'minecraft-data/minecraft-data/data';

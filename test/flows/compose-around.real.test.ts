@@ -40,7 +40,7 @@ async function inNetworkOf(t: ExecutionContext, docker: Docker, id: string, prog
 }
 
 test.runIf(isHere('docker', 'mariadb'))(
-  'a game in a container signs in to the database that compose.yaml’s MariaDB gives it',
+  'a game container can sign in to its database on the MariaDB of compose.yaml',
   async (t) => {
     t.is(mariadb?.network_mode, 'host');
     // Debian's MariaDB for the image's, on another port than 3306, as this machine may have one.
@@ -70,7 +70,7 @@ test.runIf(isHere('docker', 'mariadb'))(
 );
 
 test.runIf(isHere('docker', 'caddy'))(
-  'through compose.yaml’s Caddy: TLS, events as they come, and uploads that are large',
+  'compose.yaml’s Caddy serves TLS, streams events without buffering and passes large uploads',
   async (t) => {
     t.timeout(600_000);
     const docker = new Docker({ socketPath: SOCKET });

@@ -51,7 +51,7 @@ async function run(docker: Docker, name: string, service: ComposeService, extra:
 }
 
 test.runIf(isHere('docker'))(
-  'the proxy of compose.yaml is a container of its own: its players play on while the service’s is replaced',
+  'players stay connected through compose.yaml’s separate proxy container while the service is replaced',
   async (t) => {
     t.timeout(900_000);
     const docker = new Docker({ socketPath: SOCKET });

@@ -30,7 +30,7 @@ const SECRETS = [
 ];
 
 test.runIf(isHere('bubblewrap'))(
-  'uploaded code reads nothing of the service and of other servers, and is nobody on this machine',
+  'uploaded server code cannot read files of the service or other servers, and runs without privileges',
   async (t) => {
     const bin = await mkdtemp(join(tmpdir(), 'dormouse-java-'));
     t.teardown(() => rm(bin, { recursive: true }));

@@ -90,7 +90,7 @@ async function settle(t: ExecutionContext, service: Service): Promise<void> {
   t.deepEqual((await runningGames(service)).map(({ serverId }) => serverId).toSorted(), running.toSorted());
 }
 
-test(`killed ${KILLS} times while servers start, stop, crash, come and go, minutes are charged and money comes in: nothing is lost or doubled`, async (t) => {
+test(`${KILLS} kills amid starts, stops, crashes, deletions, charges and payments neither lose nor double anything`, async (t) => {
   const program = [join(import.meta.dirname, 'hurried-main.ts'), String(Date.now()), '60'];
   const service = await startService(t, SETTINGS, program);
   const { accountId } = await service.call<{ accountId: string }>('GET', '/v1/whoami');

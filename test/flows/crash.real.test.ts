@@ -19,7 +19,7 @@ async function keepLog({ log }: Service): Promise<string> {
   return path;
 }
 
-test('killed at any instant of anything that customers do: nothing acknowledged is lost, doubled, or left behind', async (t) => {
+test('kills during arbitrary customer actions neither lose nor duplicate acknowledged work, and leave no leftovers', async (t) => {
   const registry = await modrinth(t);
   for (const name of PROJECTS)
     registry.project(name, [{ id: `${name}1`, loaders: ['fabric'], gameVersions: ['1.21.4'] }]);

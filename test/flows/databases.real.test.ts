@@ -45,7 +45,7 @@ async function hosting(t: ExecutionContext) {
 }
 
 test.runIf(isHere('mariadb'))(
-  'a server is deleted while MariaDB is down: it is gone at once, its database when MariaDB is back',
+  'a server deleted while MariaDB is down disappears at once, and its database is dropped once MariaDB is back',
   async (t) => {
     const { mariadb, service, kept, signIn } = await hosting(t);
     const first = await service.call<Database>('POST', PATH, {});
@@ -76,7 +76,7 @@ test.runIf(isHere('mariadb'))(
 );
 
 test.runIf(isHere('mariadb'))(
-  'what fails while it is made leaves nothing; what a crash cut off is there afterwards, and whole',
+  'a failed database creation leaves no database, and one interrupted by a crash is completed afterwards',
   async (t) => {
     const { mariadb, service, admin, kept, signIn } = await hosting(t);
     await mariadb.stop();

@@ -15,7 +15,7 @@ interface Usage {
   sessions: { ending: string; minutes: number }[];
 }
 
-test('a wallet that comes to its end while somebody plays: a warning in chat, a save, a stop; a credit opens the way in again', async (t) => {
+test('a game whose wallet runs empty warns its players, saves and stops, and a credit lets it wake again', async (t) => {
   const program = [join(import.meta.dirname, 'hurried-main.ts'), String(Date.now()), String(TIMES)];
   const settings = {
     SIGNUP_CREDIT_MICROS: '8000',

@@ -92,7 +92,7 @@ async function twoRunning(t: ExecutionContext, way: Way): Promise<Service> {
 
 for (const how of ['cut', 'hang'] as const) {
   test.runIf(isHere('docker'))(
-    `an engine that is away for 12 s (${how}): a stop is done once it is back, what was awake is the same container`,
+    `a stop during a 12 s engine outage (${how}) completes afterwards, and the awake container keeps running`,
     async (t) => {
       const way = await wayToEngine(t);
       t.teardown(() => way.mend());
@@ -117,7 +117,7 @@ for (const how of ['cut', 'hang'] as const) {
   );
 }
 
-test.runIf(isHere('docker'))('a server whose container somebody has paused can be stopped, and saves', async (t) => {
+test.runIf(isHere('docker'))('a server whose container was paused from outside still stops cleanly', async (t) => {
   const way = await wayToEngine(t);
   const service = await twoRunning(t, way);
   const { id } = await containerOf(service, 'asleep');

@@ -1,7 +1,7 @@
 import test from 'ava';
 import { startService } from '../support/service.ts';
 
-test('with another engine the service does not start beside awake servers; with the one before they play on', async (t) => {
+test('the service refuses to start with another engine beside awake servers, and adopts them with the old one', async (t) => {
   const service = await startService(t, { ENGINE: 'process' });
   const { id } = await service.create('Castle', '1.20.4');
   await service.call('POST', `/v1/servers/${id}:start`, {});

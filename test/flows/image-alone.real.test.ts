@@ -15,7 +15,7 @@ const PATIENCE_MS = 180_000;
 const VERSION = '1.20.4';
 
 test.runIf(isHere('docker'))(
-  'the image runs by itself: healthy, joined, and started again on its volume with all that was built',
+  'the image runs standalone, becomes healthy and keeps its worlds on the volume across containers',
   async (t) => {
     t.timeout(900_000);
     const docker = new Docker({ socketPath: SOCKET });

@@ -47,7 +47,7 @@ function copiesOf(steps: readonly Step[]): Copy[] {
     });
 }
 
-test('everything that the image is made of is there, and is sent to the engine', (t) => {
+test('every file that the Dockerfile copies exists and is part of the build context', (t) => {
   const ignored = read('.dockerignore').split('\n');
   const sent = new Set(ignored.flatMap((line) => (line.startsWith('!') ? [line.slice(1)] : [])));
   const all = [...copies(0), ...copies(1)].flatMap(({ from }) => from);
@@ -65,7 +65,7 @@ function withImports(program: string): string[] {
   return [program, ...imported.flatMap(([, name = '']) => withImports(join(dirname(program), name)))];
 }
 
-test('all that npm reads and runs is copied before it installs', async (t) => {
+test('the Dockerfile runs npm ci only after copying every file that npm reads or runs', async (t) => {
   const steps = STAGES[0] ?? [];
   const install = steps.findIndex(({ rest }) => rest.includes('npm ci'));
   t.true(install > 0);
@@ -86,7 +86,7 @@ test('all that npm reads and runs is copied before it installs', async (t) => {
   );
 });
 
-test('the service starts from what the image has, and from nothing else', async (t) => {
+test('the service starts from the files of the image alone', async (t) => {
   t.timeout(300_000);
   const image = await mkdtemp(join(tmpdir(), 'dormouse-image-'));
   t.teardown(() => rm(image, { recursive: true }));
@@ -104,7 +104,7 @@ test('the service starts from what the image has, and from nothing else', async 
   t.false(existsSync(join(image, 'test')));
 });
 
-test('the deployment sets what is a setting, by variables that its example names', async (t) => {
+test('compose.yaml sets only known settings, from variables that .env.example names', async (t) => {
   const compose = read('compose.yaml');
   const example = await readFile(join(ROOT, '.env.example'), 'utf8');
   const known = new Set(Object.values(settings).map(({ name }) => name));
@@ -122,7 +122,7 @@ test('the deployment sets what is a setting, by variables that its example names
   );
 });
 
-test('the stack sets what are settings, by variables that its page sets or that have a default', (t) => {
+test('stack.yaml sets only known settings, from variables that docs/swarm.md names or that have a default', (t) => {
   const stack = read('stack.yaml');
   const { services } = parse(stack, { merge: true }) as {
     services: Record<'one' | 'two' | 'proxy', { environment: Record<string, string> }>;

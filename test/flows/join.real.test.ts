@@ -13,7 +13,7 @@ const SHORT_HOLD_MS = 4_000;
 
 // One after the other: each is several games and clients at once, and a machine too busy misses deadlines meant for strangers.
 test.serial(
-  '1.16.5 to 26.1: players wake sleeping processes, are held 45 s, play, and find it all again',
+  'players of 1.16.5 to 26.1 wake sleeping processes, are held for 45 s and find their builds again',
   async (t) => {
     const service = await startService(t, { ...PROCESSES, SANDBOX_FAULTS: `START_MS=${LONG_HOLD_MS}` });
     const versions = ['1.16.5', '1.20.4', '1.21.11', '26.1'];
@@ -21,7 +21,10 @@ test.serial(
   },
 );
 
-test.serial('1.8.8 and 1.12.2: the same, held 4 s', async (t) => {
-  const service = await startService(t, { ...PROCESSES, SANDBOX_FAULTS: `START_MS=${SHORT_HOLD_MS}` });
-  await wakeAndPlay(t, service, { versions: ['1.8.8', '1.12.2'], holdMs: SHORT_HOLD_MS, afterwards: PROCESSES });
-});
+test.serial(
+  'players of 1.8.8 and 1.12.2 wake sleeping processes, are held for 4 s and find their builds again',
+  async (t) => {
+    const service = await startService(t, { ...PROCESSES, SANDBOX_FAULTS: `START_MS=${SHORT_HOLD_MS}` });
+    await wakeAndPlay(t, service, { versions: ['1.8.8', '1.12.2'], holdMs: SHORT_HOLD_MS, afterwards: PROCESSES });
+  },
+);

@@ -6,12 +6,12 @@ import { wakeAndPlay } from '../support/wake-and-play.ts';
 
 const PLAYERS = isThorough ? 50 : 15;
 
-test('players of 1.21.11 wake a sleeping server, play, and find what they built after a restart of the service', async (t) => {
+test('players of 1.21.11 wake a sleeping server and find their builds again after the service restarts', async (t) => {
   const service = await startService(t);
   await wakeAndPlay(t, service, { versions: ['1.21.11'], holdMs: 0, afterwards: {} });
 });
 
-test('many players at once are one start, and all of them get in', async (t) => {
+test('many simultaneous joins trigger one start, and all of them succeed', async (t) => {
   const service = await startService(t);
   await service.create('rush', '1.20.4', { properties: { 'max-players': '60' } });
   const address = { port: service.playersPort, version: '1.20.4', fakeHost: 'rush.localhost' };

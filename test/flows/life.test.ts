@@ -29,7 +29,7 @@ test('an empty server goes to sleep by itself', async (t) => {
   t.is(transitions.find(({ to }) => to === 'stopping')?.cause.id, 'idle');
 });
 
-test.runIf(isThorough)('a game that hangs is ended and started again, and its player is let in again', async (t) => {
+test.runIf(isThorough)('a hung game is killed and restarted, and its player can join again', async (t) => {
   const hurried = [join(import.meta.dirname, 'hurried-main.ts'), String(Date.now()), '6'];
   const service = await startService(t, { HUNG_AFTER_SECONDS: '60', START_TIMEOUT_SECONDS: '7200' }, hurried);
   await service.create('stuck', '1.20.4');
@@ -48,7 +48,7 @@ test.runIf(isThorough)('a game that hangs is ended and started again, and its pl
   t.is(entries[0]?.code, 'hung');
 });
 
-test('a start that fails kicks the waiting player at once, with the cause', async (t) => {
+test('a failed start kicks the waiting player at once and shows the cause', async (t) => {
   const service = await startService(t, { SANDBOX_FAULTS: 'OUT_OF_MEMORY=report,START_MS=1000' });
   await service.create('broken', '1.20.4');
   const address = { port: service.playersPort, version: '1.20.4', fakeHost: 'broken.localhost' };
@@ -69,7 +69,7 @@ test('a start that fails kicks the waiting player at once, with the cause', asyn
     t.true(figures.split('\n').includes(line), line);
 });
 
-test('names: one server is found by any, of several the oldest by localhost, or the one that is set; others are told', async (t) => {
+test('an unknown address reaches the only server or DEFAULT_SERVER, and localhost defaults to the oldest server', async (t) => {
   const service = await startService(t);
   const at = (fakeHost: string) => pingStatus({ port: service.playersPort, fakeHost }).then(words);
   await service.create('first', '1.20.4', { motd: 'the first' });

@@ -7,7 +7,7 @@ import { until } from '../support/until.ts';
 /** On a busy machine the first try may fail, and the next one comes a minute later. */
 const ROUNDS = 12;
 
-test('who comes and goes shows before the next reading where the game has a management port', async (t) => {
+test('a game with a management port shows joins and leaves before the next sample', async (t) => {
   const service = await startService(t);
   await service.create('live', '1.21.11');
   const shows = async (count: number) => {

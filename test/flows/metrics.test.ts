@@ -10,7 +10,7 @@ interface Figures {
   live: boolean;
 }
 
-test('a real game is read each minute, over the one console connection that is kept', async (t) => {
+test('a real game’s metrics are sampled over one persistent console connection', async (t) => {
   const hurried = [join(import.meta.dirname, 'hurried-main.ts'), String(Date.now()), '5'];
   const service = await startService(t, { START_TIMEOUT_SECONDS: '7200' }, hurried);
   await service.create('pace', '1.20.4');

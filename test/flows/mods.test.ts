@@ -5,7 +5,7 @@ import { modrinth, mrpack, sum } from '../support/modrinth.ts';
 import { startService } from '../support/service.ts';
 import { until } from '../support/until.ts';
 
-test('without Java or Docker a Fabric server gets its mods and its pack; killed in the middle of an install, it is mended', async (t) => {
+test('a Fabric server gets its mods and modpack without Java or Docker, and a killed install is completed', async (t) => {
   const registry = await modrinth(t);
   const service = await startService(t, { MODRINTH_URL: registry.url, MINECRAFT_EULA: 'accept' });
   const dir = async (id: string) =>

@@ -34,11 +34,11 @@ interface Answer {
 
 const DESCRIBED = new Map(describe().map((operation) => [operation.id, operation]));
 
-test('every operation of the reference has its row, and each row an operation', (t) => {
+test('every operation in the reference has a test row, and every row an operation', (t) => {
   t.deepEqual(ROWS.map(({ id }) => id).toSorted(), REFERENCE.map(({ id }) => id).toSorted());
 });
 
-test('every control operation, once with bad input and once well, on the whole service', async (t) => {
+test('every control operation rejects bad input and returns the documented fields for good input', async (t) => {
   const databases = isHere('mariadb') ? { MYSQL_ADMIN_URL: await mariadbUrl(t) } : undefined;
   const mods = await modrinth(t);
   mods.project('lithium', [{ id: 'lithium1', loaders: ['fabric'], gameVersions: ['1.21.4'] }]);

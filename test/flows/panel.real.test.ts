@@ -17,7 +17,7 @@ const PATIENCE_MS = 120_000;
 const MOST_TABS = 200;
 
 test.serial.runIf(isHere('chromium'))(
-  'a newcomer gets from the first start to a first join and a first backup in the browser, by keyboard alone',
+  'a newcomer reaches a first join and a first backup in the browser by keyboard alone',
   async (t) => {
     const service = await startService(t);
     const tab = await openNewcomer(t, service, { permissions: ['clipboard-read', 'clipboard-write'] });
@@ -80,42 +80,45 @@ test.serial.runIf(isHere('chromium'))(
   },
 );
 
-test.serial.runIf(isHere('chromium'))('the same on a phone, without a script', async (t) => {
-  const service = await startService(t);
-  const tab = await openNewcomer(t, service, { ...PHONE, javaScriptEnabled: false });
-  const { page } = tab;
+test.serial.runIf(isHere('chromium'))(
+  'a newcomer reaches a first join and a first backup on a phone without JavaScript',
+  async (t) => {
+    const service = await startService(t);
+    const tab = await openNewcomer(t, service, { ...PHONE, javaScriptEnabled: false });
+    const { page } = tab;
 
-  await page.goto('/');
-  await page.getByRole('main').getByRole('link', { name: 'Sign in' }).tap();
-  const { email, password } = await firstCredentials(service);
-  await page.getByLabel('E-mail address').fill(email);
-  await page.getByLabel('Password').fill(password);
-  await page.getByRole('main').getByRole('button', { name: 'Sign in' }).tap();
-  await page.waitForURL('/servers');
-  await page.getByLabel('Name', { exact: true }).fill('Pocket castle');
-  await page.getByRole('button', { name: 'Create server' }).tap();
-  await page.waitForURL('/servers/pocket-castle');
+    await page.goto('/');
+    await page.getByRole('main').getByRole('link', { name: 'Sign in' }).tap();
+    const { email, password } = await firstCredentials(service);
+    await page.getByLabel('E-mail address').fill(email);
+    await page.getByLabel('Password').fill(password);
+    await page.getByRole('main').getByRole('button', { name: 'Sign in' }).tap();
+    await page.waitForURL('/servers');
+    await page.getByLabel('Name', { exact: true }).fill('Pocket castle');
+    await page.getByRole('button', { name: 'Create server' }).tap();
+    await page.waitForURL('/servers/pocket-castle');
 
-  const steve = await joins(t, service, page, await page.locator('.where code').innerText());
-  await page.reload();
-  await page.getByRole('heading', { level: 1 }).getByText('awake').waitFor();
-  await page.getByText('Steve', { exact: true }).first().waitFor();
+    const steve = await joins(t, service, page, await page.locator('.where code').innerText());
+    await page.reload();
+    await page.getByRole('heading', { level: 1 }).getByText('awake').waitFor();
+    await page.getByText('Steve', { exact: true }).first().waitFor();
 
-  await open(page, 'Console', byTouch);
-  await page.getByLabel('Command').fill('list');
-  await page.getByRole('button', { name: 'Run' }).tap();
-  await page.getByText('Steve').first().waitFor();
+    await open(page, 'Console', byTouch);
+    await page.getByLabel('Command').fill('list');
+    await page.getByRole('button', { name: 'Run' }).tap();
+    await page.getByText('Steve').first().waitFor();
 
-  await open(page, 'Backups', byTouch);
-  await page.getByRole('button', { name: 'Back up now' }).tap();
-  await page.getByText('Backup started.').waitFor();
-  await downloads(t, page, byTouch);
-  await stops(page, steve, byTouch);
-  t.deepEqual(
-    tab.asked.filter((url) => new URL(url).origin !== originOf(service)),
-    [],
-  );
-});
+    await open(page, 'Backups', byTouch);
+    await page.getByRole('button', { name: 'Back up now' }).tap();
+    await page.getByText('Backup started.').waitFor();
+    await downloads(t, page, byTouch);
+    await stops(page, steve, byTouch);
+    t.deepEqual(
+      tab.asked.filter((url) => new URL(url).origin !== originOf(service)),
+      [],
+    );
+  },
+);
 
 /** A browser that has never been here, on the service's own address. */
 async function openNewcomer(

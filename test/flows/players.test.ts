@@ -125,7 +125,7 @@ const bothWays = test.macro({
 test(bothWays, 'asleep');
 test(bothWays, 'awake');
 
-test('an address is banned by the name of a player: who comes from there stays out, everybody else plays on', async (t) => {
+test('an IP ban by player name keeps that address out and leaves other players connected', async (t) => {
   const service = await startService(t);
   await service.create('castle', VERSION);
   const path = '/v1/servers/castle';

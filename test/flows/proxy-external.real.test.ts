@@ -42,7 +42,7 @@ function startProxy(t: ExecutionContext, service: Service, env: Record<string, s
   return { child, said };
 }
 
-test('several proxies of one service: one list of players, one wake, and each loses its own alone', async (t) => {
+test('several proxies share one player list and one wake, and a killed proxy loses only its own players', async (t) => {
   t.timeout(300_000);
   const service = await startService(t, { PROXY: 'external' }, PROGRAM);
   const views = async () => (await service.call<{ proxies: View[] }>('GET', '/v1/operator/proxies')).proxies;
@@ -110,7 +110,7 @@ test('several proxies of one service: one list of players, one wake, and each lo
   t.deepEqual(await ended, [0, null], 'it ends with its last player');
 });
 
-test('who is banned is thrown out of every proxy, and let in by none', async (t) => {
+test('an IP ban disconnects a connected player, and the proxy enforces it even while the service is down', async (t) => {
   t.timeout(300_000);
   const service = await startService(t, { PROXY: 'child' }, PROGRAM);
   await service.create('echo', '1.20.4');

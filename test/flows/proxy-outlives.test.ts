@@ -75,7 +75,7 @@ async function unharmed(t: ExecutionContext, players: EchoPlayer[]): Promise<voi
   t.true(worstMs <= MOST_MS, `a packet has come back after ${worstMs} ms`);
 }
 
-test.serial('players play on while the service is killed again and again, and lose no byte', async (t) => {
+test.serial('players stay connected and lose no bytes while the service is killed repeatedly', async (t) => {
   t.timeout(120_000 + KILLS * 60_000);
   const service = await startEcho(t);
   const players = await enter(t, service, named(PLAYERS));
@@ -92,7 +92,7 @@ test.serial('players play on while the service is killed again and again, and lo
 });
 
 test.serial(
-  'while the service is away, running games are joined, and those who have to wait get in when it is back',
+  'while the service is down, players join running games, and held players join once it is back',
   async (t) => {
     t.timeout(300_000);
     const service = await startEcho(t);
@@ -115,39 +115,36 @@ test.serial(
   },
 );
 
-test.serial(
-  'a newer release takes over without a cut: newcomers play through it, the others stay where they are',
-  async (t) => {
-    t.timeout(300_000);
-    const service = await startEcho(t);
-    const before = await enter(t, service, named(PLAYERS));
-    for (const player of before) player.play();
-    const [old] = await runningProxies(service);
+test.serial('a newer release takes over without disconnecting players, and newcomers use its proxy', async (t) => {
+  t.timeout(300_000);
+  const service = await startEcho(t);
+  const before = await enter(t, service, named(PLAYERS));
+  for (const player of before) player.play();
+  const [old] = await runningProxies(service);
 
-    const release = await otherRelease(t);
-    await service.kill();
-    await service.start(CHILD, programIn(release));
-    const noted = JSON.parse(await readFile(join(service.dataDir, 'proxy/proxy.json'), 'utf8')) as { pid: number };
-    t.not(noted.pid, old, 'players connect to the new one');
-    // A connection that the old one has not accepted when it stops listening is reset by the kernel.
-    await until('the old one accepts no more players', async () => {
-      const { proxies } = await service.call<{ proxies: { draining: boolean }[] }>('GET', '/v1/operator/proxies');
-      return proxies.some(({ draining }) => draining);
-    });
-    const after = await enter(t, service, named(PLAYERS, 'Newcomer'));
-    for (const player of after) player.play();
-    await plays(service, [...named(PLAYERS), ...named(PLAYERS, 'Newcomer')]);
-    await unharmed(t, [...before, ...after]);
+  const release = await otherRelease(t);
+  await service.kill();
+  await service.start(CHILD, programIn(release));
+  const noted = JSON.parse(await readFile(join(service.dataDir, 'proxy/proxy.json'), 'utf8')) as { pid: number };
+  t.not(noted.pid, old, 'players connect to the new one');
+  // A connection that the old one has not accepted when it stops listening is reset by the kernel.
+  await until('the old one accepts no more players', async () => {
+    const { proxies } = await service.call<{ proxies: { draining: boolean }[] }>('GET', '/v1/operator/proxies');
+    return proxies.some(({ draining }) => draining);
+  });
+  const after = await enter(t, service, named(PLAYERS, 'Newcomer'));
+  for (const player of after) player.play();
+  await plays(service, [...named(PLAYERS), ...named(PLAYERS, 'Newcomer')]);
+  await unharmed(t, [...before, ...after]);
 
-    for (const player of before) player.leave();
-    await until('the old one ends with its last player', async () => (await runningProxies(service)).length === 1);
-    t.deepEqual(await runningProxies(service), [noted.pid]);
-    await plays(service, named(PLAYERS, 'Newcomer'));
-    await unharmed(t, after);
-  },
-);
+  for (const player of before) player.leave();
+  await until('the old one ends with its last player', async () => (await runningProxies(service)).length === 1);
+  t.deepEqual(await runningProxies(service), [noted.pid]);
+  await plays(service, named(PLAYERS, 'Newcomer'));
+  await unharmed(t, after);
+});
 
-test.serial('a proxy that is killed loses its own players alone, and is there again', async (t) => {
+test.serial('a killed proxy loses only its own players and is restarted', async (t) => {
   t.timeout(300_000);
   const service = await startEcho(t);
   const players = await enter(t, service, named(5));
@@ -168,25 +165,28 @@ test.serial('a proxy that is killed loses its own players alone, and is there ag
   t.is((await service.call('GET', '/v1/servers/echo')).state, 'running', 'the game runs on');
 });
 
-test.serial('after Ctrl-C the proxy ends with its last player; SIGTERM leaves it to the next service', async (t) => {
-  t.timeout(300_000);
-  const service = await startEcho(t);
-  const [pid] = await runningProxies(service);
-  t.is(await service.stop('SIGTERM'), 0);
-  t.deepEqual(await runningProxies(service), [pid], 'as for a restart');
-  await service.start();
-  t.deepEqual(await runningProxies(service), [pid], 'it is found again');
+test.serial(
+  'the proxy survives SIGTERM for the next service, and ends with its last player after Ctrl-C',
+  async (t) => {
+    t.timeout(300_000);
+    const service = await startEcho(t);
+    const [pid] = await runningProxies(service);
+    t.is(await service.stop('SIGTERM'), 0);
+    t.deepEqual(await runningProxies(service), [pid], 'as for a restart');
+    await service.start();
+    t.deepEqual(await runningProxies(service), [pid], 'it is found again');
 
-  const players = await enter(t, service, ['Steve']);
-  for (const player of players) player.play();
-  t.is(await service.stop('SIGINT'), 0);
-  await unharmed(t, players);
-  t.deepEqual(await runningProxies(service), [pid], 'Steve plays on');
-  for (const player of players) player.leave();
-  await until('it ends', async () => (await runningProxies(service)).length === 0);
-});
+    const players = await enter(t, service, ['Steve']);
+    for (const player of players) player.play();
+    t.is(await service.stop('SIGINT'), 0);
+    await unharmed(t, players);
+    t.deepEqual(await runningProxies(service), [pid], 'Steve plays on');
+    for (const player of players) player.leave();
+    await until('it ends', async () => (await runningProxies(service)).length === 0);
+  },
+);
 
-test.serial('a proxy whose service and data folder are gone ends', async (t) => {
+test.serial('a proxy ends once its service and data folder are gone', async (t) => {
   t.timeout(300_000);
   const service = await startService(t, CHILD, programIn(ROOT));
   t.is((await runningProxies(service)).length, 1);

@@ -19,7 +19,7 @@ const FILLED_MB = 70;
 /** What it writes each second. The stop of a game that writes this is not cut off, even on a busy machine. */
 const GROW_MB = 2;
 
-test('a game that writes without end is stopped with its world saved, and wakes again once there is room', async (t) => {
+test('a game that fills its disk is stopped with its world saved, and wakes again once there is room', async (t) => {
   const faults = { SANDBOX_FAULTS: `GROW_MB=${GROW_MB}` };
   const service = await startService(t, { DISK_QUOTA_MB: String(QUOTA_MB), ...faults });
   await service.create('greedy', '1.20.4');
@@ -60,7 +60,7 @@ test('a game that writes without end is stopped with its world saved, and wakes 
   await service.reach('greedy', 'hibernated');
 });
 
-test('a suspension and a drain hold across a crash; orphans of a lost game are cleared by an operator', async (t) => {
+test('a suspension and a drain survive a crash, and an operator removes the orphaned files of a lost server', async (t) => {
   const service = await startService(t);
   const { id } = await service.create('bad', '1.20.4');
   await service.call('POST', `/v1/servers/${id}:start`);

@@ -88,7 +88,7 @@ for (const engine of ['process', 'docker'] as const) {
   });
 }
 
-test('a game that died while nobody watched is started again', async (t) => {
+test('a game that died while the service was down is started again', async (t) => {
   const service = await startService(t);
   await service.create('lobby', '1.20.4');
   await service.call('POST', '/v1/servers/lobby:start');
@@ -100,7 +100,7 @@ test('a game that died while nobody watched is started again', async (t) => {
   t.is((await games(service)).length, 1);
 });
 
-test('each start has a console password of its own, by which the next service still talks to the game that runs', async (t) => {
+test('each start gets its own console password, and a restarted service still reaches the running game', async (t) => {
   const service = await startService(t);
   const { id } = await service.create('castle', '1.21.4');
   const passwordOf = async () => {
@@ -129,36 +129,33 @@ test('each start has a console password of its own, by which the next service st
   t.not(second, first);
 });
 
-test.runIf(isThorough)(
-  'killed at random, again and again: nothing that was acknowledged is lost, the database stays whole',
-  async (t) => {
-    const dice = chance(t);
-    const service = await startService(t);
-    const ids = ['a1', 'a2', 'a3'];
-    for (const id of ids) await service.create(id, '1.20.4');
-    for (let round = 0; round < 6; round++) {
-      const wishes = new Map<string, string>();
-      const busy = ids.map(async (id, n) => {
-        const verb = (round + n) % 2 === 0 ? 'start' : 'stop';
-        await service.call('POST', `/v1/servers/${id}:${verb}`);
-        wishes.set(id, verb === 'start' ? 'running' : 'hibernated');
-      });
-      const settled = Promise.allSettled(busy);
-      await delay(dice() * 400);
-      await service.kill();
-      await settled;
-      await service.start();
-      for (const [id, state] of wishes) await service.reach(id, state);
-      t.is((await games(service)).length <= ids.length, true);
-    }
-    t.is(await service.stop(), 0);
-    const store = await openStore(`sqlite:${service.dataDir}/dormouse.db`, TABLES);
-    t.deepEqual(await store.query('PRAGMA integrity_check'), [{ integrity_check: 'ok' }]);
-    await store.close();
-  },
-);
+test.runIf(isThorough)('random kills lose no acknowledged start or stop and leave the database intact', async (t) => {
+  const dice = chance(t);
+  const service = await startService(t);
+  const ids = ['a1', 'a2', 'a3'];
+  for (const id of ids) await service.create(id, '1.20.4');
+  for (let round = 0; round < 6; round++) {
+    const wishes = new Map<string, string>();
+    const busy = ids.map(async (id, n) => {
+      const verb = (round + n) % 2 === 0 ? 'start' : 'stop';
+      await service.call('POST', `/v1/servers/${id}:${verb}`);
+      wishes.set(id, verb === 'start' ? 'running' : 'hibernated');
+    });
+    const settled = Promise.allSettled(busy);
+    await delay(dice() * 400);
+    await service.kill();
+    await settled;
+    await service.start();
+    for (const [id, state] of wishes) await service.reach(id, state);
+    t.is((await games(service)).length <= ids.length, true);
+  }
+  t.is(await service.stop(), 0);
+  const store = await openStore(`sqlite:${service.dataDir}/dormouse.db`, TABLES);
+  t.deepEqual(await store.query('PRAGMA integrity_check'), [{ integrity_check: 'ok' }]);
+  await store.close();
+});
 
-test('a second service on the same data is refused in a sentence', async (t) => {
+test('a second service on the same data folder exits with a one-line message', async (t) => {
   const service = await startService(t);
   const second = run(process.execPath, ['src/start.js'], {
     env: { PATH: process.env['PATH'], DATA_DIR: service.dataDir, HTTP_PORT: '0', PROXY_PORT: '0', SFTP_PORT: '0' },
@@ -167,7 +164,7 @@ test('a second service on the same data is refused in a sentence', async (t) => 
   t.regex(error?.stderr ?? '', /^Another Dormouse .*stop that one first\.\n$/);
 });
 
-test('a service that is stopped for longer than its lease runs on afterwards, and a second one on its ports is refused', async (t) => {
+test('a service frozen past its lease keeps running afterwards, and a second one on its ports is refused', async (t) => {
   const service = await startService(t);
   const store = await openStore(`sqlite:${service.dataDir}/dormouse.db`, TABLES);
   t.teardown(() => store.close());
@@ -199,7 +196,7 @@ test('a service that is stopped for longer than its lease runs on afterwards, an
 });
 
 test.runIf(isHere('dockerd'))(
-  'the Docker engine ends and is killed, and comes back: what should be awake is awake, what should sleep sleeps',
+  'servers return to their intended state after the Docker engine ends or is killed',
   async (t) => {
     const own = await privateEngine(t);
     await own.start();

@@ -21,7 +21,7 @@ const MAIN = join(import.meta.dirname, '../../src/start.js');
 test.after.always(async () => await (await s3)?.remove());
 
 test.runIf(isHere('s3'))(
-  'on an empty machine backups off site are found again, and restored with the files of their server',
+  'a service restored on an empty machine finds its off-site backups and restores files from them',
   async (t) => {
     const { options } = await (s3 = startS3());
     const folder = await mkdtemp(join(tmpdir(), 'service-backup-'));
@@ -64,7 +64,7 @@ test.runIf(isHere('s3'))(
   },
 );
 
-test('a service is backed up while it runs, and its servers, keys and people are there on another machine', async (t) => {
+test('a running service can be backed up and restored on another machine with its servers and keys', async (t) => {
   const folder = await mkdtemp(join(tmpdir(), 'service-backup-'));
   t.teardown(() => rm(folder, { recursive: true, force: true }));
   const dormouse = async (dataDir: string, ...args: string[]) => {
@@ -91,7 +91,7 @@ test('a service is backed up while it runs, and its servers, keys and people are
   );
 });
 
-test('a restore beside games that still run is refused, names them and what ends them, and then does its work', async (t) => {
+test('a service restore is refused while games of the installation run, and succeeds after they are stopped', async (t) => {
   const service = await startService(t);
   const { dataDir } = service;
   for (const name of ['castle', 'village']) await service.create(name, '1.20.4');
@@ -115,7 +115,7 @@ test('a restore beside games that still run is refused, names them and what ends
 });
 
 test.runIf(isHere('postgres'))(
-  'a service moves from SQLite to PostgreSQL in its folder, with all that it has, beside a game that runs',
+  'a service moves from SQLite to PostgreSQL with all its data while a game runs',
   async (t) => {
     const url = await postgresUrl(t);
     const service = await startService(t);

@@ -8,7 +8,7 @@ import { until } from '../support/until.ts';
 
 const VERSION = '1.20.4';
 
-test('a real game shows what its owner set, and real players wake it only where they may', async (t) => {
+test('a real game uses its owner’s settings, and only permitted players can wake it', async (t) => {
   const service = await startService(t);
   await service.create('castle', VERSION);
   const set = (verb: string, body: object) =>

@@ -10,7 +10,7 @@ import { until } from '../support/until.ts';
 
 type Credential = { port: number; username: string; password: string };
 
-test('files are reached while the server sleeps and runs, and no longer once it is deleted', async (t) => {
+test('files are reachable over SFTP while the server sleeps and runs, but not after its deletion', async (t) => {
   const service = await startService(t);
   await service.create('Castle', '1.21.4');
   const login = await service.call<Credential>('POST', '/v1/servers/castle/sftp:enable', {});

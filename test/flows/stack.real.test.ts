@@ -19,7 +19,7 @@ const VERSION = '1.20.4';
 const ADDRESS = /192\.168\.7\.(\d)/g;
 
 test.runIf(isHere('swarm', 'postgres', 'mariadb', 'haproxy'))(
-  'from one machine to three, as the page has it: players stay while services die and get a new release',
+  'on a three-machine stack set up as documented, players stay through a service failure and an update',
   async (t) => {
     t.timeout(1_800_000);
     // In place of the official images, which come from a registry.

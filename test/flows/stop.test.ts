@@ -28,7 +28,7 @@ async function hasStopped(service: Service): Promise<string[]> {
 
 const STOPPED = ['0 games', 'hibernated', 'the operator stopped the service and its servers'];
 
-test('a service is told to put its servers to sleep: it ends, and the proxy with it, once its player has been sent away', async (t) => {
+test('--stop puts servers to sleep, disconnects their players, and ends the service and the proxy', async (t) => {
   const service = await awake(t, { PROXY: 'child' });
   const address = { port: service.playersPort, version: '1.20.4', fakeHost: 'lobby.localhost' };
   const steve = await joinRaw({ ...address, name: 'Steve' });
@@ -41,7 +41,7 @@ test('a service is told to put its servers to sleep: it ends, and the proxy with
   t.deepEqual(await hasStopped(service), STOPPED);
 });
 
-test('games whose service was killed are put to sleep all the same, and once more is no error', async (t) => {
+test('--stop also puts the games of a killed service to sleep, and can be repeated', async (t) => {
   const service = await awake(t);
   await service.kill();
   const { code, said } = await service.run(['--stop']);
@@ -51,7 +51,7 @@ test('games whose service was killed are put to sleep all the same, and once mor
   t.deepEqual(await hasStopped(service), STOPPED);
 });
 
-test('Ctrl-C says which servers run on, and what puts them to sleep', async (t) => {
+test('Ctrl-C reports how many servers are still awake and how to put them to sleep', async (t) => {
   const service = await awake(t);
   await service.stop('SIGINT');
   t.is(service.said.at(-1), 'Servers still awake: 1. npm run stop puts them to sleep.');

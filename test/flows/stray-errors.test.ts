@@ -19,7 +19,7 @@ const STRAY = `
 const STRAYS = ['--import', `data:text/javascript,${encodeURIComponent(STRAY)}`];
 const PROGRAM = [...STRAYS, '--import', join(ROOT, 'test/fixtures/echo-core/replace.ts'), join(ROOT, 'src/main.ts')];
 
-test('an error that nobody took throws no player out; the service says what it means, and ends only where it must', async (t) => {
+test('uncaught errors disconnect no players; the service survives a stray rejection and ends on a stray throw', async (t) => {
   const service = await startService(t, { PROXY: 'external' }, PROGRAM);
   await service.create('echo', '1.20.4');
   const proxy = spawn(process.execPath, [...STRAYS, 'proxy/main.ts'], {

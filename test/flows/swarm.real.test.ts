@@ -164,7 +164,7 @@ async function playOn(players: Map<string, RawBot>, word: string): Promise<void>
   );
 }
 
-holds('players wake servers through each of two proxies, play, and find it all again', async (t, its) => {
+holds('players wake servers through each of two proxies, play, and find their world again', async (t, its) => {
   const { service, proxies } = its;
   await Promise.all(
     proxies.map(async (proxy, n) => {
@@ -192,7 +192,7 @@ holds('players wake servers through each of two proxies, play, and find it all a
   );
 });
 
-holds(`${SERVERS} servers spread over the nodes, and their consoles and logs are there`, async (t, its) => {
+holds(`${SERVERS} servers spread over the nodes with working consoles and logs`, async (t, its) => {
   const { service } = its;
   for (const id of IDS.slice(2)) await service.create(id, VERSION, { properties: { gamemode: 'creative' } });
   const asked = performance.now();
@@ -219,7 +219,7 @@ holds(`${SERVERS} servers spread over the nodes, and their consoles and logs are
   }
 });
 
-holds('on a node that is drained nothing starts, and what runs there runs on until it sleeps', async (t, its) => {
+holds('a drained node starts no servers; running ones stay until they sleep', async (t, its) => {
   const { manager, service } = its;
   const here = (await spread(its)).get(manager)!;
   const players = await party(its, here);
@@ -244,7 +244,7 @@ holds('on a node that is drained nothing starts, and what runs there runs on unt
   t.deepEqual((await spread(its)).get(manager), []);
 });
 
-holds('the manager’s engine is restarted: nothing stops, and nobody is cut off', async (t, its) => {
+holds('a restart of the manager’s engine stops no server and cuts off no player', async (t, its) => {
   const { manager, service } = its;
   const players = await party(its, IDS);
   const before = await spread(its);
@@ -272,7 +272,7 @@ holds('the manager’s engine is restarted: nothing stops, and nobody is cut off
   await again.end();
 });
 
-holds('a node is lost: its servers wait while it may run on, and are elsewhere once it is off', async (t, its) => {
+holds('servers of a lost node wait while it may still run, and move once it is off', async (t, its) => {
   const { service, manager, second, third, power } = its;
   // Two nodes have room for all.
   await operate(its, 'nodes:resume', { node: manager.name, reason: 'they are in' });
@@ -339,7 +339,7 @@ holds('a node is lost: its servers wait while it may run on, and are elsewhere o
   for (const player of players.values()) await player.end();
 });
 
-holds('each minute of a server is on its bill, and has its figures, on whichever node', async (t, { service }) => {
+holds('every minute of a server is billed and measured, on every node', async (t, { service }) => {
   interface Usage {
     amountMicros: number | string;
     sessions: { minutes: number; ending: string }[];
@@ -358,37 +358,34 @@ holds('each minute of a server is on its bill, and has its figures, on whichever
   }
 });
 
-holds(
-  'two nodes have the room that is asked for, but none has it all: a player stands in line until one has',
-  async (t, its) => {
-    const { service } = its;
-    for (const id of IDS) await sleeps(its, id);
-    const { ramPerServerMb } = await service.call<{ ramPerServerMb: string }>('GET', '/v1/capacity');
-    // More than the scheduler would take of what is kept for the system.
-    const rest = 1_000;
-    for (const id of ['large', 'larger']) {
-      await service.create(id, VERSION, { ramMb: Number(ramPerServerMb) - rest });
-      await service.call('POST', `/v1/servers/${id}:start`);
-      await service.reach(id, 'running');
-    }
-    t.not(await its.nodeOf('large'), await its.nodeOf('larger'));
-    await service.create('next', ROOM_VERSION, { ramMb: 1.6 * rest });
-    await service.call('POST', '/v1/servers/next:update', { waitingRoom: true });
-    const player = { ...at(its.proxy, 'next'), version: ROOM_VERSION, name: 'Alex' };
-    await until({ despiteErrors: true }, async () => isKnown(await pingStatus(player)));
-    const waiting = joinRoom(player);
-    await until(() => waiting.dialogs.at(-1)?.includes('You are 1st in line'));
-    t.is(
-      (await service.call('GET', '/v1/servers/next')).state,
-      'hibernated',
-      'what is left on the two is on none of them',
-    );
+holds('a player waits in line until a single node has enough room for the server', async (t, its) => {
+  const { service } = its;
+  for (const id of IDS) await sleeps(its, id);
+  const { ramPerServerMb } = await service.call<{ ramPerServerMb: string }>('GET', '/v1/capacity');
+  // More than the scheduler would take of what is kept for the system.
+  const rest = 1_000;
+  for (const id of ['large', 'larger']) {
+    await service.create(id, VERSION, { ramMb: Number(ramPerServerMb) - rest });
+    await service.call('POST', `/v1/servers/${id}:start`);
+    await service.reach(id, 'running');
+  }
+  t.not(await its.nodeOf('large'), await its.nodeOf('larger'));
+  await service.create('next', ROOM_VERSION, { ramMb: 1.6 * rest });
+  await service.call('POST', '/v1/servers/next:update', { waitingRoom: true });
+  const player = { ...at(its.proxy, 'next'), version: ROOM_VERSION, name: 'Alex' };
+  await until({ despiteErrors: true }, async () => isKnown(await pingStatus(player)));
+  const waiting = joinRoom(player);
+  await until(() => waiting.dialogs.at(-1)?.includes('You are 1st in line'));
+  t.is(
+    (await service.call('GET', '/v1/servers/next')).state,
+    'hibernated',
+    'what is left on the two is on none of them',
+  );
 
-    const freed = await its.nodeOf('larger');
-    await sleeps(its, 'larger');
-    await waiting.sentOn;
-    t.is(await its.nodeOf('next'), freed);
-    const inside = await joinRaw({ ...player, transferred: true });
-    await inside.end();
-  },
-);
+  const freed = await its.nodeOf('larger');
+  await sleeps(its, 'larger');
+  await waiting.sentOn;
+  t.is(await its.nodeOf('next'), freed);
+  const inside = await joinRaw({ ...player, transferred: true });
+  await inside.end();
+});

@@ -3,7 +3,7 @@ import { STRIPE_SECRET, WEBHOOK_SECRET, paid, sign, stripeEvent, stripeStandIn }
 import { pay } from '../support/payment-page.ts';
 import { startService } from '../support/service.ts';
 
-test('an empty wallet refuses a start; a top-up on the payment page, or by an operator, lets it through at once', async (t) => {
+test('an empty wallet refuses a start until a top-up on the payment page or an operator’s credit', async (t) => {
   const service = await startService(t, { SIGNUP_CREDIT_MICROS: '0' });
   const { accountId } = await service.call<{ accountId: string }>('GET', '/v1/whoami');
   const first = await service.create('first', '1.21.4');
@@ -32,7 +32,7 @@ test('an empty wallet refuses a start; a top-up on the payment page, or by an op
   await t.notThrowsAsync(start());
 });
 
-test('with Stripe the session is opened there, and what it signs is credited once, also across a crash', async (t) => {
+test('a Stripe payment is credited once, even with repeated webhooks and a crash', async (t) => {
   const stripe = await stripeStandIn(t);
   const service = await startService(t, {
     CHECKOUT: 'stripe',

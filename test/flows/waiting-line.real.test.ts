@@ -25,7 +25,7 @@ async function anotherProxy(t: ExecutionContext, service: Service): Promise<numb
   return port;
 }
 
-test('players in line come in as places become free, first come first served, over two proxies and a restart', async (t) => {
+test('players in line join first come, first served, across two proxies and a service restart', async (t) => {
   const service = await startService(t, { PROXY: 'child', PROXY_TOKEN, MAX_RAM_MB: '16777216' });
   const other = await anotherProxy(t, service);
   const { ramUsableMb } = await service.call<{ ramUsableMb: string }>('GET', '/v1/capacity');

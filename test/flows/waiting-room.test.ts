@@ -3,7 +3,7 @@ import { joinRaw, joinRoom, pingStatus } from '../support/bot.ts';
 import { startService } from '../support/service.ts';
 import { until } from '../support/until.ts';
 
-test('a player sees the start in the waiting room, is sent on, and plays', async (t) => {
+test('a player in the waiting room sees the start’s progress, is transferred to the game and plays', async (t) => {
   const service = await startService(t, { SANDBOX_FAULTS: 'START_MS=10000', PROXY: 'child' });
   const address = { port: service.playersPort, version: '1.21.11', fakeHost: 'lobby.localhost' };
   await service.create('lobby', '1.21.11');

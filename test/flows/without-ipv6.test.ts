@@ -12,7 +12,7 @@ net.Server.prototype.listen = function (options, ...rest) {
   return this;
 };`;
 
-test('on a machine without IPv6 the service starts, lets players and SFTP clients in, and says so once', async (t) => {
+test('on a machine without IPv6 the service starts, accepts players and SFTP clients, and logs it once', async (t) => {
   const program = ['--import', `data:text/javascript,${encodeURIComponent(NO_IPV6)}`, 'src/start.js'];
   const service = await startService(t, { HTTP_HOST: '::', PROXY_HOST: '', SFTP_HOST: '' }, program);
   t.is((await fetch(`${service.baseUrl}/readyz`)).status, 200);

@@ -70,7 +70,7 @@ const STARTS: Record<string, { core: string; rcon: boolean; steps: string[] }> =
 };
 
 for (const [name, { core, rcon, steps }] of Object.entries(STARTS))
-  test(`${name}: phases and percent`, (t) => {
+  test(`replaying ${name} shows the expected phases and percentages`, (t) => {
     const replayed = replay(name, core);
     t.deepEqual(shown(replayed.steps), steps);
     t.true(replayed.log.ready);
@@ -78,14 +78,14 @@ for (const [name, { core, rcon, steps }] of Object.entries(STARTS))
     t.true(replayed.steps.every(({ phase, etaSeconds }) => etaSeconds === (phase === 'ready' ? 0 : null)));
   });
 
-test('every recorded start is in the table', (t) => {
+test('every recorded start log is in the table of starts', (t) => {
   t.deepEqual(
     readdirSync(LOGS).filter((name) => name.startsWith('start-')),
     Object.keys(STARTS).sort(),
   );
 });
 
-test('no failed start is ready before its Done line', (t) => {
+test('a failed start is never ready before its Done line', (t) => {
   for (const name of readdirSync(LOGS).filter((name) => /^(fail|install)-/.test(name))) {
     const { log, steps } = replay(name, 'paper');
     const says = /\]: Done \(/.test(readFileSync(new URL(name, LOGS), 'utf8'));
@@ -94,7 +94,7 @@ test('no failed start is ready before its Done line', (t) => {
   }
 });
 
-test('earlier cold starts fill the silence, up to 95', (t) => {
+test('while the log is silent, the percentage follows the expected start time, up to 95', (t) => {
   const log = createBootLog({ core: 'vanilla', expectedMs: 20_000, startedAt: STARTED_AT });
   t.deepEqual(log.progress(STARTED_AT), { phase: 'starting', percent: 0, etaSeconds: 20 });
   t.deepEqual(log.progress(STARTED_AT + 5_000), { phase: 'starting', percent: 25, etaSeconds: 15 });
@@ -111,7 +111,7 @@ test('earlier cold starts fill the silence, up to 95', (t) => {
   });
 });
 
-test('a clock that jumps back does not take percent back', (t) => {
+test('a clock that jumps back does not lower the percentage', (t) => {
   const log = createBootLog({ core: 'vanilla', expectedMs: 10_000, startedAt: STARTED_AT });
   t.is(log.progress(STARTED_AT + 6_000).percent, 60);
   t.deepEqual(log.progress(STARTED_AT - 3_600_000), { phase: 'starting', percent: 60, etaSeconds: 10 });
@@ -141,7 +141,7 @@ const SPOKEN = [
   (text: string) => text,
 ];
 
-test('nothing said in the game moves a start', (t) => {
+test('chat, commands and plugin output do not advance a start’s progress', (t) => {
   for (const say of SPOKEN)
     for (const text of PRETENDED) {
       const log = createBootLog({ core: 'paper', expectedMs: null, startedAt: 0 });
@@ -160,7 +160,7 @@ const anyLine = fc.oneof(
     .map((start) => start.repeat(200)),
 );
 
-test('no line makes it throw, and nothing but Done from the game makes it ready', (t) => {
+test('arbitrary log lines never throw, lower the percentage or mark a start as ready', (t) => {
   fc.assert(
     fc.property(fc.array(anyLine, { maxLength: 30 }), fc.option(fc.nat()), (lines, expectedMs) => {
       const log = createBootLog({ core: 'paper', expectedMs, startedAt: 0 });
@@ -177,7 +177,7 @@ test('no line makes it throw, and nothing but Done from the game makes it ready'
   t.pass();
 });
 
-test('lines of a megabyte cost no more than short ones', (t) => {
+test('the boot log reads megabyte-long lines without quadratic cost', (t) => {
   // A quadratic pattern would need hours for these, and the test runner's patience ends long before.
   for (const piece of ['\u001b[1;', '[', '[a] ', ' ', '\u001b]0;', '[00:00:00] [', '§', 'Done (1'])
     for (const head of ['', '[00:00:00] [Server thread/INFO]: ', '[00:00:00] [Server thread/INFO] [']) {

@@ -31,7 +31,7 @@ function setUp(answer: () => Response | Promise<Response>) {
   };
 }
 
-test('releases only, newest first, asked once an hour and once at a time', async (t) => {
+test('the catalogue lists releases newest first and fetches the manifest at most once an hour', async (t) => {
   const { clock, asked, catalogue } = setUp(() => Response.json(manifest));
   const answers = await Promise.all([catalogue.versions(), catalogue.versions(), catalogue.versions()]);
   for (const answer of answers) t.deepEqual(answer, published);
@@ -43,13 +43,13 @@ test('releases only, newest first, asked once an hour and once at a time', async
   t.is(asked.length, 2);
 });
 
-test('a caller cannot change what the next one gets', async (t) => {
+test('a caller cannot change the version list that the next caller gets', async (t) => {
   const { catalogue } = setUp(() => Response.json(manifest));
   (await catalogue.versions()).versions.length = 0;
   t.deepEqual(await catalogue.versions(), published);
 });
 
-test('what was once known outlives a failure, which is remembered for a while', async (t) => {
+test('a known version list survives a failed fetch, which is retried only after a while', async (t) => {
   let answer = () => Response.json(manifest);
   const { clock, asked, catalogue } = setUp(() => answer());
   await catalogue.versions();
@@ -63,7 +63,7 @@ test('what was once known outlives a failure, which is remembered for a while', 
   t.is(asked.length, 3);
 });
 
-test('nobody waits for a list that is asked for again while there is one', async (t) => {
+test('callers get the old version list without waiting while a new one is fetched', async (t) => {
   let answer: () => Response | Promise<Response> = () => Response.json(manifest);
   const { clock, asked, catalogue } = setUp(() => answer());
   await catalogue.versions();
@@ -84,22 +84,22 @@ const unusable = test.macro({
   },
   title: (name) => `the embedded list answers for ${name}`,
 });
-test('a host out of reach', unusable, () => Promise.reject(new TypeError('fetch failed')));
+test('an unreachable host', unusable, () => Promise.reject(new TypeError('fetch failed')));
 test('an error page', unusable, () => new Response('<html>', { status: 200 }));
-test('other JSON', unusable, () => Response.json({ versions: [{}] }));
-test('no releases', unusable, () => Response.json({ ...manifest, versions: [] }));
-test('a manifest without end', unusable, () => {
+test('unexpected JSON', unusable, () => Response.json({ versions: [{}] }));
+test('a manifest without releases', unusable, () => Response.json({ ...manifest, versions: [] }));
+test('an endless manifest', unusable, () => {
   const chunk = new Uint8Array(1024 * 1024);
   return new Response(new ReadableStream({ pull: (controller) => controller.enqueue(chunk) }));
 });
 
-test('without an address nobody is asked', async (t) => {
+test('without a manifest URL the catalogue returns the embedded list and sends no request', async (t) => {
   const fetch = () => t.fail();
   const catalogue = createCatalogue({ manifestUrl: '', embedded: EMBEDDED, clock: fakeClock(), fetch });
   t.deepEqual(await catalogue.versions(), { versions: ['1.2', '1.1'], latest: '1.2' });
 });
 
-test('the embedded list names each release once, and all that the sandbox can be', (t) => {
+test('the embedded list names each release once and includes every sandbox version', (t) => {
   t.is(new Set(EMBEDDED_VERSIONS).size, EMBEDDED_VERSIONS.length);
   for (const version of sandboxVersions()) t.true(EMBEDDED_VERSIONS.includes(version), version);
   for (const version of EMBEDDED_VERSIONS) t.regex(version, /^\d+\.\d+(\.\d+)?$/);

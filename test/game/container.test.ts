@@ -65,7 +65,7 @@ for (const [version, core, tag] of [
   test(`${core} ${version || '(no version)'} runs on ${tag}`, (t) => t.is(javaTag(version, core), tag));
 }
 
-test('an image without a tag gets the one of its Java; releases are prefixed; digests and Java tags are final', (t) => {
+test('a game image gets the tag of its Java version, unless it has a digest or a Java tag', (t) => {
   const image = (gameImage: string) => gameSpec(row(), { ...settings, gameImage }).image;
   t.is(image('itzg/minecraft-server'), 'itzg/minecraft-server:java21');
   t.is(image('itzg/minecraft-server:latest'), 'itzg/minecraft-server:java21');
@@ -75,7 +75,7 @@ test('an image without a tag gets the one of its Java; releases are prefixed; di
   t.is(image('games@sha256:00'), 'games@sha256:00');
 });
 
-test('the environment holds the image contract, a heap that fits, and no text of the owner', (t) => {
+test('the container environment has the image’s variables, a fitting heap size and no text from the owner', (t) => {
   const { env, ...spec } = gameSpec(row(), settings);
   t.deepEqual(spec, {
     serverId: 'alpha',
@@ -117,7 +117,7 @@ test('the sandbox has its own image and needs no version', (t) => {
   t.is(gameSpec(row({ type: 'sandbox' }), { ...settings, sandboxImage: 'mine:1' }).image, 'mine:1');
 });
 
-test('a custom server is the uploaded jar, and Arclight gets the loader it is made on for the version', (t) => {
+test('a custom server runs the uploaded jar, and Arclight gets the loader for its version', (t) => {
   const env = (type: string, version = '1.21.1') => gameSpec(row({ type, version }), settings).env;
   t.like(env('custom'), { TYPE: 'CUSTOM', CUSTOM_SERVER: '/data/server.jar' });
   t.is(env('arclight').ARCLIGHT_TYPE, 'NEOFORGE');
@@ -125,7 +125,7 @@ test('a custom server is the uploaded jar, and Arclight gets the loader it is ma
   t.false('ARCLIGHT_TYPE' in env('paper') || 'CUSTOM_SERVER' in env('paper'));
 });
 
-test('what is no core, no version or an ever-moving version is refused', (t) => {
+test('an unknown core, an invalid version and a moving version such as LATEST are refused', (t) => {
   for (const fields of [{ type: 'nonsense' }, { version: '1.21; rm -rf /' }, { version: '' }, { version: 'LATEST' }]) {
     t.throws(() => gameSpec(row(fields), settings), { name: 'EngineError', code: 'core_unavailable' });
   }
@@ -133,7 +133,7 @@ test('what is no core, no version or an ever-moving version is refused', (t) => 
   for (const type of CORES) t.is(gameSpec(row({ type }), settings).core, type);
 });
 
-test('a mod pack is named by ids alone, and a pinned one brings its own Minecraft version', (t) => {
+test('a modpack is identified by ids alone, and a pinned one brings its own Minecraft version', (t) => {
   const pack = (modpackPlatform: string, modpackRef: string, modpackVersion = '') =>
     gameSpec(row({ type: 'fabric', modpackPlatform, modpackRef, modpackVersion }), settings).env;
   t.like(pack('modrinth', 'fabulously-optimized', 'aBcD1234'), {
@@ -151,7 +151,7 @@ test('a mod pack is named by ids alone, and a pinned one brings its own Minecraf
   t.throws(() => pack('other', 'slug'), { code: 'install_failed' });
 });
 
-test('a pinned build reaches the installer of its core, never a pack’s, and nothing else does', (t) => {
+test('a pinned build reaches only the installer of its own core, and never a modpack’s', (t) => {
   const env = (fields: Partial<ServerRow>, build?: string) => gameSpec(row(fields), { ...settings, build }).env;
   for (const [type, variable, build] of [
     ['paper', 'PAPER_BUILD', '60'],

@@ -348,14 +348,14 @@ for (const [name, { code = 1, shows, summary }] of Object.entries(CASES))
     );
   });
 
-test('every recorded failure is in the table', (t) => {
+test('every recorded failure log is in the table of cases', (t) => {
   t.deepEqual(
     readdirSync(LOGS).filter((name) => !name.startsWith('start-')),
     Object.keys(CASES).sort(),
   );
 });
 
-test('a log of a good start shows nothing', (t) => {
+test('the log of a successful start shows no cause of failure', (t) => {
   for (const name of readdirSync(LOGS).filter((each) => each.startsWith('start-'))) {
     const diagnosis = diagnose(linesOf(name), exit(0), { ...CONTEXT, phase: 'run' });
     t.is(diagnosis.code, 'unknown', name);
@@ -363,7 +363,7 @@ test('a log of a good start shows nothing', (t) => {
   }
 });
 
-test('the way it ended counts where the log is silent, and an OOM kill before all', (t) => {
+test('the exit decides the diagnosis if the log names no cause, and an OOM kill always wins', (t) => {
   const quiet = ['[11:02:00] [Server thread/INFO]: Preparing level "world"'];
   const mods = linesOf('fail-missing-fabric.log');
   const code = (lines: string[], end: Exit | null, phase: DiagnosisContext['phase'] = 'start') =>
@@ -389,7 +389,7 @@ test('the way it ended counts where the log is silent, and an OOM kill before al
   t.is(diagnose([], null, CONTEXT).summary, 'Not ready: The game did not finish and its log names no cause.');
 });
 
-test('a warning decides only where nothing worse is found', (t) => {
+test('a warning decides the diagnosis only without a worse finding', (t) => {
   const plugin = linesOf('fail-plugin-paper.log');
   const both = diagnose([...plugin, ...linesOf('fail-memory-heap.log')], exit(3), CONTEXT);
   t.deepEqual(
@@ -399,7 +399,7 @@ test('a warning decides only where nothing worse is found', (t) => {
   t.is(diagnose(plugin, exit(255), CONTEXT).code, 'out_of_memory');
 });
 
-test('what players say is no evidence', (t) => {
+test('chat messages are not evidence for a diagnosis', (t) => {
   const said = [
     'java.lang.OutOfMemoryError: Java heap space',
     'You need to agree to the EULA in order to run the server',
@@ -421,7 +421,7 @@ test('what players say is no evidence', (t) => {
   t.is(diagnose(lines, exit(1), { ...CONTEXT, phase: 'run' }).code, 'unknown');
 });
 
-test('only the newest 2 000 lines are read, and raw shows the place in at most 4 KB', (t) => {
+test('a diagnosis reads only the newest 2 000 lines, and its raw excerpt is at most 4 KB', (t) => {
   const [eula = ''] = linesOf('fail-eula-vanilla.log').slice(-1);
   const filler = Array.from({ length: 1_999 }, (_, n) => `[10:00:01] [Server thread/INFO]: ${n} ${'ä'.repeat(300)}`);
   const near = diagnose([eula, ...filler], exit(1), CONTEXT);
@@ -439,7 +439,7 @@ test('only the newest 2 000 lines are read, and raw shows the place in at most 4
   t.is(colours.raw, '[10:00:00 ERROR]: No space left on device');
 });
 
-test('insights are bounded whatever the log holds', (t) => {
+test('a diagnosis has at most 20 insights with at most 5 lines of evidence each', (t) => {
   const lines = Array.from(
     { length: 2_000 },
     (_, n) => `	 - Mod 'A' (a) 1.0 requires any version of lib${n % 500}, which is missing!`,
@@ -453,7 +453,7 @@ const pieces = fc.oneof(
   fc.string({ unit: 'binary', maxLength: 200 }),
   fc.constantFrom(...Object.keys(CASES)).chain((name) => fc.constantFrom(...linesOf(name))),
 );
-test('never throws, always answers', (t) => {
+test('any log and exit get a complete diagnosis without an exception', (t) => {
   const ends = fc.option(fc.record({ code: fc.option(fc.nat(255)), oomKilled: fc.boolean(), at: fc.constant(null) }));
   const contexts = fc.record({
     phase: fc.constantFrom('install' as const, 'start' as const, 'run' as const),
@@ -478,7 +478,7 @@ test('never throws, always answers', (t) => {
   t.pass();
 });
 
-test('hostile lines cost no more than others', (t) => {
+test('the diagnosis of very long hostile lines has no quadratic cost', (t) => {
   // Each would take a quadratic pattern hours; the runner gives a test ten seconds without news.
   const hostile = [
     " - Mod '",
@@ -511,7 +511,7 @@ test('hostile lines cost no more than others', (t) => {
   }
 });
 
-test('a log that was written to be slow costs time in proportion to its lines, whichever rule it is for', (t) => {
+test('a log crafted against a single rule is diagnosed in linear time', (t) => {
   const repeat =
     (unit: string, last = '') =>
     (length: number) =>

@@ -81,7 +81,7 @@ for (const [what, type, files, build] of [
   ['the library of Forge', 'forge', names('libraries/net/minecraftforge/forge/1.21.8-58.1.0/'), '58.1.0'],
   ['the library of NeoForge', 'neoforge', names('libraries/net/neoforged/neoforge/21.8.52/'), '21.8.52'],
 ] as const) {
-  test(`a build is told by ${what}, and kept for this type and version alone`, async (t) => {
+  test(`the build is read from ${what} and noted for that type and version only`, async (t) => {
     const root = await folder(t, files);
     const row = { ...PAPER, type };
     t.is(await notedBuild(root, row), undefined);
@@ -132,18 +132,18 @@ for (const [what, type, files] of [
     { '.papermc-manifest.json': { project: 'paper', minecraftVersion: '1.21.4', build: 6 } },
   ],
   ['a manifest that lies', 'purpur', { '.purpur-manifest.json': { minecraftVersion: '1.21.8', build: '1; reboot' } }],
-  ['a manifest that is none', 'purpur', { '.purpur-manifest.json': '{' }],
-  ['a core whose version says all', 'vanilla', names('minecraft_server.1.21.8.jar')],
+  ['an invalid manifest', 'purpur', { '.purpur-manifest.json': '{' }],
+  ['a core whose version is its build', 'vanilla', names('minecraft_server.1.21.8.jar')],
   ['an empty folder', 'forge', {}],
 ] as const) {
-  test(`nothing is noted of ${what}`, async (t) => {
+  test(`no build is noted from ${what}`, async (t) => {
     const root = await folder(t, files);
     await noteBuild(root, { ...PAPER, type }, OWN);
     t.false((await readdir(root)).includes(NOTE));
   });
 }
 
-test('a long manifest is read by a worker, and one that no worker can read is none', async (t) => {
+test('a long manifest is parsed in a worker, and an unparsable one is ignored', async (t) => {
   t.timeout(120_000);
   const pool = createWorkerPool();
   t.teardown(() => pool.close());
@@ -170,7 +170,7 @@ test('a long manifest is read by a worker, and one that no worker can read is no
   t.is(jobs, 3);
 });
 
-test('a note that a game wrote is read as strictly, links are not followed, and no folder is no note', async (t) => {
+test('a forged build note is validated, links are not followed, and a missing folder has no note', async (t) => {
   const said = (build: unknown) => folder(t, { [NOTE]: { ...PAPER, build } });
   t.is(await notedBuild(await said('60'), PAPER), '60');
   for (const bad of ['60; reboot', 'latest', '', '6'.repeat(70), 60, null]) {

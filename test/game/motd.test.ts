@@ -41,13 +41,13 @@ const motds = array(
   { maxLength: 30 },
 ).map((parts) => parts.join('').toWellFormed().slice(0, 1_000));
 
-test('a description copied from a server.properties shows its codes, not their escapes', (t) => {
+test('a description copied from a server.properties has its escapes decoded', (t) => {
   const spans = parseMotd(String.raw`\u00a7aHello\n\u00A7bW\u00f6rld`);
   t.is(motdText(spans), 'Hello\nWörld');
   t.is(checkMotd(String.raw`\u00a7aHello\nWorld`), undefined);
 });
 
-test('plain text, § codes and MiniMessage, and all of it mixed', (t) => {
+test('a description can mix plain text, § codes and MiniMessage', (t) => {
   const reads = (motd: string, ...spans: MotdSpan[]) => t.deepEqual(parseMotd(motd), spans, motd);
   reads('A Minecraft Server', { text: 'A Minecraft Server' });
   reads('I <3 <You>', { text: 'I <3 <You>' });
@@ -85,7 +85,7 @@ test('plain text, § codes and MiniMessage, and all of it mixed', (t) => {
   reads('</red>§z§', { text: '</red>' });
 });
 
-test('what is too long, or no description, is refused with a reason', (t) => {
+test('an invalid or too long description is refused with a reason', (t) => {
   t.is(checkMotd(''), undefined);
   t.is(checkMotd('<gradient:red:blue>' + 'x'.repeat(128) + '</gradient>\n' + 'y'.repeat(128)), undefined);
   t.regex(checkMotd('x'.repeat(129)) ?? '', /128 characters a line/);
@@ -95,7 +95,7 @@ test('what is too long, or no description, is refused with a reason', (t) => {
   t.regex(checkMotd('<red>'.repeat(300)) ?? '', /1024/);
 });
 
-test('§ codes for games: the nearest of sixteen colours, and any colour where it is known', (t) => {
+test('§ codes use the nearest of sixteen colours, or the exact colour if any colour is supported', (t) => {
   const spans = parseMotd('<#ff8800>Hi <red><b>you</b></red><reset> there');
   t.is(motdCodes(spans, { anyColor: false }), '§6Hi §c§lyou§r there');
   t.is(motdCodes(spans, { anyColor: true }), '§6§x§f§f§8§8§0§0Hi §c§lyou§r there');
@@ -105,7 +105,7 @@ test('§ codes for games: the nearest of sixteen colours, and any colour where i
   }
 });
 
-test('property: § codes are read back as what was written, by us and by the proxy', (t) => {
+test('property: the proxy decodes § codes to the original description', (t) => {
   assert(
     property(motds, (motd) => {
       const spans = parseMotd(motd);
@@ -122,7 +122,7 @@ test('property: § codes are read back as what was written, by us and by the pro
   );
 });
 
-test('property: the codes of codes are the same codes', (t) => {
+test('property: encoding a description as § codes is idempotent', (t) => {
   const words = string({ unit: 'grapheme-ascii', maxLength: 8 }).map((text) => text.replaceAll(/[<\\§]/g, ''));
   assert(
     property(array(oneof(words, constantFrom('§a', '§l', '§r', '<#123456>', '<b>', '</b>', '<rainbow>'))), (parts) => {
@@ -132,7 +132,7 @@ test('property: the codes of codes are the same codes', (t) => {
   );
 });
 
-test('property: no description becomes HTML of its own', (t) => {
+test('property: a description cannot inject HTML', (t) => {
   assert(
     property(motds, (motd) => {
       const html = motdHtml(motd).toString();
@@ -146,7 +146,7 @@ test('property: no description becomes HTML of its own', (t) => {
   );
 });
 
-test('hostile text takes time in proportion to its length', (t) => {
+test('hostile descriptions are parsed in linear time', (t) => {
   for (const part of ["<a:'':'", '<hover:', '<', '§x', '<gradient:red', "<c:'", '</', '<b>'] as const)
     t.true(growth((times) => parseMotd(part.repeat(times)), 1_000) < PROPORTIONAL, part);
 });

@@ -33,7 +33,7 @@ async function dataRoot(t: ExecutionContext): Promise<string> {
   return dir;
 }
 
-test('what is formatted is read back the same, one line an entry, in ASCII', (t) => {
+test('formatted properties are parsed back unchanged, with one ASCII line per entry', (t) => {
   assert(
     property(entries, (properties) => {
       const text = formatProperties(properties);
@@ -45,13 +45,13 @@ test('what is formatted is read back the same, one line an entry, in ASCII', (t)
   );
 });
 
-test('any text can be read', (t) => {
+test('any text can be parsed as properties', (t) => {
   assert(property(nasty, (garbage) => parseProperties(garbage) instanceof Map));
   const long = (size: number) => void parseProperties(`${'\\'.repeat(size + 1)}x\n${' '.repeat(size)}y`);
   t.true(growth(long, 125_000) < PROPORTIONAL);
 });
 
-test('lines that go on and on are read in time in proportion to their number', (t) => {
+test('endless continuation lines are parsed and masked in linear time', (t) => {
   const read = parseProperties(`level-name=${'a\\\n'.repeat(350_000)}`);
   t.is(read.get('level-name'), 'a'.repeat(350_000));
   t.is(maskProperties(Buffer.from(`rcon.password=${'a\\\n'.repeat(250_000)}`)).indexOf('a', 14), -1);
@@ -61,7 +61,7 @@ test('lines that go on and on are read in time in proportion to their number', (
   t.true(growth(mask, 31_000) < PROPORTIONAL);
 });
 
-test('a file that is all escapes is shown as soon as one without', (t) => {
+test('masking a properties file full of escapes takes less than eight times as long as a plain one', (t) => {
   const shown = (file: Buffer) => leastCpuMs(() => void maskProperties(file));
   const escapes = shown(Buffer.from(`password${'\\a'.repeat(500_000)}`));
   const plain = shown(Buffer.from(`password${'aa'.repeat(500_000)}`));
@@ -69,7 +69,7 @@ test('a file that is all escapes is shown as soon as one without', (t) => {
   t.true(escapes < 8 * plain, `${escapes} ms, not ${plain} ms`);
 });
 
-test('a file that is no server.properties by its size is not read as one', async (t) => {
+test('an oversized server.properties is not read', async (t) => {
   const dir = await dataRoot(t);
   await mkdir(join(dir, 'servers/abc'), { recursive: true });
   const file = join(dir, 'servers/abc/server.properties');
@@ -81,7 +81,7 @@ test('a file that is no server.properties by its size is not read as one', async
   await t.throwsAsync(readProperties(dirname(file)), { message: /too large/ });
 });
 
-test('a file of a game is read as Java reads it', (t) => {
+test('a game’s properties file is parsed as Java parses it', (t) => {
   const file =
     '#Mon\n! note\n\n  motd = \\u00a7aHi\\\n   there \nlevel-seed:\nkey\\ with\\=all : v\\\\\na=1\r\na=2\\t\nlast\\';
   t.deepEqual(
@@ -101,7 +101,7 @@ function asTheGameReads(bytes: Buffer, name: string, encoding: 'latin1' | 'utf8'
   return parseProperties(bytes.toString(encoding)).get(name);
 }
 
-test('a value keeps its accents over three starts, whatever editor or game wrote the file', async (t) => {
+test('a property value keeps its accents over three starts, whatever the file’s encoding', async (t) => {
   const rows = [
     ['1.18.2', 'latin1', Buffer.from('resource-pack-prompt=Caf\xe9\r\n', 'latin1'), 'Café'],
     ['1.18.2', 'latin1', Buffer.from('resource-pack-prompt=Café\n'), 'Café'],
@@ -122,14 +122,14 @@ test('a value keeps its accents over three starts, whatever editor or game wrote
   }
 });
 
-test('escapes that an owner copied from a server.properties are the characters they stand for', (t) => {
+test('a property value copied from a server.properties has its escapes decoded', (t) => {
   t.is(pastedValue('Caf\\u00e9 \\u00a7a'), 'Café §a');
   t.is(pastedValue('https\\://example.org/?a\\=b'), 'https://example.org/?a=b');
   const json = '{"text":"\\u0022\\u000a\\\\u00e9\\n"}';
   t.is(pastedValue(json), json);
 });
 
-test('a byte order mark hides no secret and no acceptance of the EULA', async (t) => {
+test('a byte order mark hides neither a secret nor the EULA answer', async (t) => {
   const dir = await dataRoot(t);
   await writeFile(join(dir, 'eula.txt'), '\uFEFFeula=true\r\n');
   await acceptEula(dir);
@@ -140,7 +140,7 @@ test('a byte order mark hides no secret and no acceptance of the EULA', async (t
   t.false(maskProperties(Buffer.from('\uFEFFrcon.password=hunter2\n')).includes('hunter2'));
 });
 
-test('an owner beats the file, Dormouse beats the owner, and what is taken back returns to the default', (t) => {
+test('owner values override the file, Dormouse’s override both, and removed values return to the default', (t) => {
   const merge = (file: Record<string, string>, before: Record<string, string>, properties: Record<string, string>) =>
     Object.fromEntries(
       mergeProperties(
@@ -166,7 +166,7 @@ test('an owner beats the file, Dormouse beats the owner, and what is taken back 
   t.false(OWNED_PROPERTIES.has('accepts-transfers'));
 });
 
-test('a server.properties is written for the next boot and survives being written again', async (t) => {
+test('writing server.properties twice keeps its values, and a removed property disappears', async (t) => {
   const dir = await dataRoot(t);
   const row = {
     motd: 'Hallo §a\nWörld %RCON_PASSWORD%',
@@ -188,7 +188,7 @@ test('a server.properties is written for the next boot and survives being writte
   t.deepEqual((await readdir(dir)).sort(), ['.dormouse-properties', 'eula.txt', 'server.properties']);
 });
 
-test('the EULA is accepted where nothing was said, and an owner who does not accept it is not overruled', async (t) => {
+test('the EULA is accepted automatically only if eula.txt has no answer yet', async (t) => {
   const dir = await mkdtemp(join(tmpdir(), 'dormouse-eula-'));
   t.teardown(() => rm(dir, { recursive: true }));
   const file = join(dir, 'eula.txt');
@@ -202,7 +202,7 @@ test('the EULA is accepted where nothing was said, and an owner who does not acc
   for (const nothing of ['', '# comment\n', 'eula=\n']) t.is(await after(nothing), 'eula=true\n');
 });
 
-test('the management port is open where the version has one, behind a secret of its own', (t) => {
+test('the management port is enabled for versions that support it, with its own secret', (t) => {
   const owned = (type: string, version: string) =>
     Object.fromEntries(
       [...ownedProperties({ motd: '', type, version }, 'hunter2')].filter(([name]) => name.startsWith('management-')),
@@ -239,7 +239,7 @@ test('the management port is open where the version has one, behind a secret of 
   });
 });
 
-test('a link, a pipe or a huge file in its place is refused and left alone', async (t) => {
+test('a link, a pipe or a huge file in place of server.properties is refused and left alone', async (t) => {
   const dir = await dataRoot(t);
   const row = { motd: '', type: 'sandbox', version: '1.21.4', properties: {} };
   const target = join(dir, 'server.properties');

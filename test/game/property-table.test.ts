@@ -9,7 +9,7 @@ import { parseProperties } from '../../src/game/properties/format.ts';
 import { OWNED_PROPERTIES, isOwnedProperty, writeProperties } from '../../src/game/properties/properties.ts';
 import { checkProperty } from '../../src/game/properties/table.ts';
 
-test('versions go by their numbers', (t) => {
+test('Minecraft versions are compared by their numbers', (t) => {
   const order = ['1.8', '1.9', '1.9.4', '1.21', '1.21.4', '1.21.10', '26.1', '26.1.2'];
   for (const [nth, version] of order.entries()) {
     t.true((compareVersions(version, order[nth + 1] ?? '99.0') ?? 0) < 0, version);
@@ -20,7 +20,7 @@ test('versions go by their numbers', (t) => {
   t.is(compareVersions('', '1.21'), undefined);
 });
 
-test('a property must be one of the version, and a value of its kind', (t) => {
+test('a property must exist in the version and have a valid value', (t) => {
   const wrong = (name: string, value: string, version = '1.21.4') => checkProperty(name, value, version) ?? '';
   t.is(wrong('difficulty', 'hard'), '');
   t.is(wrong('difficulty', 'impossible'), 'must be peaceful, easy, normal, hard, 0, 1, 2 or 3');
@@ -40,7 +40,7 @@ test('a property must be one of the version, and a value of its kind', (t) => {
   for (const folder of ['world', 'Neue Welt', 'мир_2', 'v1.2']) t.is(wrong('level-name', folder), '', folder);
 });
 
-test('what is in a description or a property stays what it is: nothing is expanded, and no line begins', async (t) => {
+test('descriptions and properties are written literally, without expansion or extra lines', async (t) => {
   const dir = await mkdtemp(join(tmpdir(), 'dormouse-literal-'));
   t.teardown(() => rm(dir, { recursive: true }));
   const nasty = '%RCON_PASSWORD% %env:CF_API_KEY% %date:yyyy% ${jndi:x}';
@@ -58,7 +58,7 @@ test('what is in a description or a property stays what it is: nothing is expand
   t.is(text.split('\n').filter((line) => line.includes('hunter2')).length, 1);
 });
 
-test('property: what passes as a value is one line of the file, whatever it is', (t) => {
+test('property: an accepted property value has no control characters', (t) => {
   const values = oneof(
     string({ unit: 'binary', maxLength: 50 }),
     constantFrom('a\\nb', '%env:HOME%', '\u0085', '\r\n'),
@@ -71,7 +71,7 @@ test('property: what passes as a value is one line of the file, whatever it is',
   );
 });
 
-test('behind the proxy: what would turn players away for its address is refused, or switched off', async (t) => {
+test('Dormouse owns the properties that would break the proxy, and switches Bukkit’s connection throttle off', async (t) => {
   for (const name of [...OWNED_PROPERTIES, 'management-server-port', 'query.port', 'text-filtering-config', 'rcon.x'])
     t.true(isOwnedProperty(name), name);
   t.true(OWNED_PROPERTIES.has('prevent-proxy-connections'));

@@ -2,7 +2,7 @@ import test from 'ava';
 import { removeWorld, worldBytes, worldsIn } from '../../src/game/worlds.ts';
 import { cage } from '../jail/cage.ts';
 
-test('a folder that goes while its world is measured takes nothing', async (t) => {
+test('a removed world folder counts as zero bytes', async (t) => {
   const { jail, put } = await cage(t);
   put('world/level.dat', '12345');
   put('world_nether/level.dat', '12');

@@ -7,7 +7,7 @@ import { onceEnded } from '../../src/http/ended.ts';
 import { filesApi } from '../files/files-api.ts';
 import { until } from '../support/until.ts';
 
-test('who asks for an answer’s end is told once, in their order; who asks later at once', async (t) => {
+test('end listeners of a response run once and in order, and a late one still runs', async (t) => {
   const told: string[] = [];
   const responses: ServerResponse[] = [];
   const server = createServer((_request, response) => {
@@ -26,7 +26,7 @@ test('who asks for an answer’s end is told once, in their order; who asks late
   t.deepEqual(told, ['first', 'second', 'late']);
 });
 
-test('neither a stream nor a download brings a warning of Node’s', async (t) => {
+test('streams and downloads cause no Node warnings', async (t) => {
   const { put, call, origin, key } = await filesApi(t);
   put('world.dat', 'x'.repeat(100_000));
   const warnings: Error[] = [];

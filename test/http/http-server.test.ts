@@ -55,7 +55,7 @@ async function serve(t: ExecutionContext, options: HttpServerOptions) {
   };
 }
 
-test('silent connections of one address leave the others their places', async (t) => {
+test('idle connections from one address leave room for other addresses', async (t) => {
   const it = await serve(t, { mostConnections: 50, mostOfAddress: 10 });
   const silent = [];
   for (let n = 0; n < 30; n++) silent.push(await it.dial('127.0.0.1'));
@@ -66,7 +66,7 @@ test('silent connections of one address leave the others their places', async (t
   t.pass('and one again when one of its own has gone');
 });
 
-test('silent connections of many addresses make room for whoever comes, and work in progress goes on', async (t) => {
+test('idle connections from many addresses make room for new ones, and work in progress goes on', async (t) => {
   const it = await serve(t, { mostConnections: 40, mostOfAddress: 10 });
   const slow = it.ask('127.0.9.9', '/slow');
   await it.asked;
@@ -76,7 +76,7 @@ test('silent connections of many addresses make room for whoever comes, and work
   t.is(await slow, 'done');
 });
 
-test('a reverse proxy is not one client', async (t) => {
+test('connections through a trusted reverse proxy do not count as one client', async (t) => {
   const trusted = new BlockList();
   trusted.addAddress('127.0.0.1');
   const it = await serve(t, { trusted, mostConnections: 50, mostOfAddress: 10 });
@@ -84,14 +84,14 @@ test('a reverse proxy is not one client', async (t) => {
   t.is(await it.ask('127.0.0.1'), 'done');
 });
 
-test('one network has its share of the connections, however many addresses it uses', async (t) => {
+test('the connections of one network are limited, however many addresses it uses', async (t) => {
   const it = await serve(t, { mostConnections: 50, mostOfAddress: 10, mostOfNetwork: 20 });
   for (let n = 0; n < 30; n++) await it.dial(`127.0.0.${n + 1}`);
   t.is(await it.ask('127.0.0.99'), 'closed');
   t.is(await it.ask('127.0.1.1'), 'done');
 });
 
-test('bodies that one network sends by half leave the others their places', async (t) => {
+test('unfinished request bodies from one network leave room for other networks', async (t) => {
   const it = await serve(t, { mostConnections: 40, mostOfAddress: 10 });
   for (let n = 0; n < 60; n++) {
     const socket = await it.dial(`127.0.0.${(n % 50) + 1}`);
@@ -103,7 +103,7 @@ test('bodies that one network sends by half leave the others their places', asyn
 
 const ASKED_SLOWLY = 'GET /slow HTTP/1.1\r\nHost: a\r\n\r\n';
 
-test('requests sent without waiting for answers are worked on four at a time, and all are answered', async (t) => {
+test('pipelined requests are handled at most four at a time, and all are answered', async (t) => {
   const it = await serve(t, {});
   const socket = await it.dial('127.0.0.1');
   let answers = '';
@@ -115,7 +115,7 @@ test('requests sent without waiting for answers are worked on four at a time, an
   t.is(it.atWork.most, 4);
 });
 
-test('a connection with hundreds of requests before their answers is closed', async (t) => {
+test('a connection with hundreds of pipelined requests is closed', async (t) => {
   const it = await serve(t, {});
   const socket = await it.dial('127.0.0.1');
   socket.write(ASKED_SLOWLY.repeat(200));
@@ -123,7 +123,7 @@ test('a connection with hundreds of requests before their answers is closed', as
   t.is(it.atWork.most, 4);
 });
 
-test('a client that does not read its answer is cut off, and one that waits for its answer is not', async (t) => {
+test('a client that does not read its answer is disconnected, but a client waiting for its answer is not', async (t) => {
   const it = await serve(t, { stalledMs: 200 });
   const slow = it.ask('127.0.0.2', '/slow');
   await it.asked;

@@ -12,7 +12,7 @@ const MOST = 600;
 const OF_ADDRESS = 200;
 const PATIENCE_MS = 30_000;
 
-test('an account with 600 unanswered calls gets 429 for the next one; other accounts go on, and ended calls free their places', async (t) => {
+test('an account with 600 unanswered calls gets 429 until one ends, and other accounts are not affected', async (t) => {
   const it = await api(t);
   const other = await it.stranger();
   const { key: secondKey } = await it.mint(['servers:read', 'servers:write']);

@@ -31,7 +31,7 @@ const SECRETS = {
   userCode: MARK,
 };
 
-test('no secret of a request shows in the log, whatever route it takes', async (t) => {
+test('no secret of a request appears in the log, whatever its route', async (t) => {
   const site = await openSite(t);
   await site.create('abc');
   const browser = await site.browser('usr_test');

@@ -155,7 +155,7 @@ async function untouched(t: ExecutionContext, { servers, store, ok }: ApiUnderTe
   );
 }
 
-test('every operation, with everything that is no credential or no longer one', async (t) => {
+test('every operation rejects missing, malformed, unknown, revoked and expired credentials', async (t) => {
   const it = await api(t);
   await addServer(it, 'abc');
   const { mint, clock, key, browser } = it;
@@ -203,7 +203,7 @@ test('every operation, with everything that is no credential or no longer one', 
   t.is((await it.call('GET', query, { key: null })).status, 401, 'never in a query');
 });
 
-test('every operation, with each scope alone, all and none', async (t) => {
+test('every operation requires its scope, tested with each scope alone, all and none', async (t) => {
   const it = await api(t);
   await addServer(it, 'abc');
   const sets: [string, readonly Scope[]][] = [
@@ -218,7 +218,7 @@ test('every operation, with each scope alone, all and none', async (t) => {
   await untouched(t, it);
 });
 
-test('every operation, with an app token', async (t) => {
+test('an app token works only for the operations that allow it, and not after it is revoked', async (t) => {
   const it = await api(t);
   await addServer(it, 'abc');
   const token = await it.connect('usr_test', 'app_1');
@@ -244,7 +244,7 @@ test('every operation, with an app token', async (t) => {
   await untouched(t, it);
 });
 
-test('the scope of operators is of use only to who is one still', async (t) => {
+test('the operator scope has an effect only if the user is an operator', async (t) => {
   const { mint, store, clock } = await api(t);
   const authorize = createAuthorize(
     (key) => authenticate(store, clock, key),
@@ -258,7 +258,7 @@ test('the scope of operators is of use only to who is one still', async (t) => {
   t.true((await ask()).operator);
 });
 
-test('every operation, by who is somebody else, or a member', async (t) => {
+test('every operation hides servers from other accounts and enforces the roles of members', async (t) => {
   const it = await api(t);
   await addServer(it, 'abc');
   const headers = { 'x-api-key': await it.stranger() };
@@ -283,7 +283,7 @@ test('every operation, by who is somebody else, or a member', async (t) => {
   await untouched(t, it);
 });
 
-test('every operation, with a key for certain servers only', async (t) => {
+test('a key limited to certain servers cannot reach other servers or account-wide operations', async (t) => {
   const it = await api(t);
   await addServer(it, 'abc');
   const { key } = await it.mint(FULL_SCOPES, { serverIds: ['def'] });
@@ -314,7 +314,7 @@ test('every operation, with a key for certain servers only', async (t) => {
   await untouched(t, it);
 });
 
-test('the server of another account is not there, to the byte', async (t) => {
+test('another account’s server gets byte for byte the same answer as a missing one', async (t) => {
   const it = await api(t);
   await addServer(it, 'abc');
   const headers = { 'x-api-key': await it.stranger() };
@@ -328,7 +328,7 @@ test('the server of another account is not there, to the byte', async (t) => {
   t.deepEqual((await it.call('GET', '/v1/servers', { headers, key: null })).json, { servers: [] });
 });
 
-test('every operation on a server says what one must be there, as the reference has it', (t) => {
+test('every server operation has a minimum role, and limited members can only read, start and stop', (t) => {
   const roles: Record<Role, string[]> = { limited: [], member: [], owner: [] };
   for (const operation of operations) {
     t.is(operation.role !== undefined, ofServer(operation), operation.id);
@@ -343,7 +343,7 @@ test('every operation on a server says what one must be there, as the reference 
   }
 });
 
-test('what needs a server that is awake is refused on one that sleeps, and nothing else says so', (t) => {
+test('every operation that requires an awake server is refused on a sleeping one', (t) => {
   for (const { id, precondition = '' } of operations) {
     if (!/the server must (?:be awake|run)\b|`state` must be/.test(precondition)) continue;
     t.is(ON_A_SLEEPING_SERVER[id]?.[0], 'FAILED_PRECONDITION', id);

@@ -11,7 +11,7 @@ import { isHere } from '../support/needs.ts';
 const ROOT = join(import.meta.dirname, '../..');
 const run = promisify(execFile);
 
-test.runIf(isHere('tools'))('a linter finds no fault in the document', async (t) => {
+test.runIf(isHere('tools'))('the OpenAPI document passes the linter', async (t) => {
   const folder = await mkdtemp(join(tmpdir(), 'dormouse-openapi-'));
   t.teardown(() => rm(folder, { recursive: true }));
   const file = join(folder, 'openapi.json');

@@ -30,7 +30,7 @@ function lineOf(parts: readonly (string | false | undefined)[]): string {
   return parts.filter(Boolean).join(' ');
 }
 
-test('the control API is the reference’s 96 operations: each in the document, none besides, in its order', (t) => {
+test('the document’s control operations match the 96 operations of the reference, in the same order', (t) => {
   t.is(REFERENCE.length, 96);
   const wanted = REFERENCE.map(({ method, path, id, scope, section, appScope, keyOnly = false }) => ({
     path,
@@ -61,7 +61,7 @@ test('the control API is the reference’s 96 operations: each in the document, 
   t.deepEqual(found, expected, 'the order is not the reference’s');
 });
 
-test('every operation has one tag and one name of its own', (t) => {
+test('every operation in the document has one tag and a unique name', (t) => {
   const names = described.map(({ operationId }) => operationId);
   t.deepEqual(
     names.filter((name, at) => names.indexOf(name) !== at),
@@ -74,7 +74,7 @@ test('every operation has one tag and one name of its own', (t) => {
   }
 });
 
-test('the document holds every route of the API, and no other', async (t) => {
+test('the OpenAPI document lists every API route and no others', async (t) => {
   const { app } = await api(t);
   const routers = app.middleware.flatMap((each) => ('router' in each ? [each.router as Router] : []));
   const written = (path: string) => path.replaceAll(/(?<!\\):(\w+)/g, '{$1}').replaceAll('\\', '');
@@ -92,7 +92,7 @@ test('the document holds every route of the API, and no other', async (t) => {
   for (const route of ofPages) t.is(listed.includes(route), !forPagesAlone.includes(route), route);
 });
 
-test('patterns are such as every language’s expressions read, and keep their meaning', (t) => {
+test('patterns in the OpenAPI document are portable regular expressions with unchanged meaning', (t) => {
   const all: string[] = [];
   JSON.stringify(document, (key, value: unknown) => {
     if (key === 'pattern' && typeof value === 'string') all.push(value);

@@ -11,7 +11,7 @@ function heapBytes(): number {
   return process.memoryUsage().heapUsed;
 }
 
-test('frames of long lines keep no more in memory than they show', (t) => {
+test('frames of long lines do not keep the whole lines in memory', (t) => {
   const before = heapBytes();
   // Of two bytes a character in memory, for the first one; the rest are bytes.
   const frames = Array.from({ length: 400 }, (_, n) => dataFrame(Buffer.from(`─${n}${'x'.repeat(65_000)}`).toString()));
@@ -22,7 +22,7 @@ test('frames of long lines keep no more in memory than they show', (t) => {
   t.is(frames.length, 400);
 });
 
-test('a line is cut between characters', (t) => {
+test('a long line is never cut within a character', (t) => {
   for (const character of ['─', 'é', '😀']) {
     const [, shown = ''] = /^data: (.*)\n\n$/.exec(dataFrame(character.repeat(10_000))) ?? [];
     t.is(shown, character.repeat(Math.floor(8_192 / Buffer.byteLength(character))));

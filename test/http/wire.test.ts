@@ -40,7 +40,7 @@ function assertStatusBody(answer: Answer): string | undefined {
   return undefined;
 }
 
-test('addresses with verbs, and what looks like them', async (t) => {
+test('URLs with verbs and their lookalikes return the expected status', async (t) => {
   const { ok, call, reach } = await api(t);
   await ok('POST', '/v1/servers', SMALL);
   const expected: [method: string, path: string, status: number, code?: number][] = [
@@ -90,7 +90,7 @@ test('addresses with verbs, and what looks like them', async (t) => {
   await reach('abc', 'running');
 });
 
-test('`Allow` names the methods that are served at an address, and no others', async (t) => {
+test('`Allow` names exactly the methods that a URL serves', async (t) => {
   const { ok, call, port } = await api(t);
   await ok('POST', '/v1/servers', SMALL);
   const allow = async (method: string, path: string) => {
@@ -116,7 +116,7 @@ test('`Allow` names the methods that are served at an address, and no others', a
   }
 });
 
-test('whatever the document names is allowed at its address, and nothing beside it', async (t) => {
+test('each documented URL allows exactly its documented methods', async (t) => {
   const { call } = await api(t);
   const all = [...operations, ...sessionOperations, ...publicOperations];
   const at = Map.groupBy(all, ({ path }) => path.replaceAll(/\{\w+\}/g, 'x1'));
@@ -127,7 +127,7 @@ test('whatever the document names is allowed at its address, and nothing beside 
   }
 });
 
-test('a method override is no method', async (t) => {
+test('a method override header is ignored', async (t) => {
   const { ok, call } = await api(t);
   await ok('POST', '/v1/servers', SMALL);
   await call('GET', '/v1/servers/abc', { headers: { 'x-http-method-override': 'DELETE' } });
@@ -156,40 +156,46 @@ const gzip = { 'content-encoding': 'gzip' };
 const CREATE = '{"name":"abc","ramMb":256}';
 test('two values', bodies, '{"a":1}{"b":2}', 400, 'INVALID_JSON');
 test('a list', bodies, '[]', 400, 'INVALID_JSON');
-test('a text', bodies, '"x"', 400, 'INVALID_JSON');
+test('a string', bodies, '"x"', 400, 'INVALID_JSON');
 test('null', bodies, 'null', 400, 'INVALID_JSON');
-test('broken off', bodies, '{"name":', 400, 'INVALID_JSON');
+test('truncated JSON', bodies, '{"name":', 400, 'INVALID_JSON');
 test(
-  'nested deeply',
+  'nested too deeply',
   bodies,
   `{"name":"abc","ramMb":256,"x":${'['.repeat(1500)}${']'.repeat(1500)}}`,
   400,
   'INVALID_JSON',
 );
-test('nested as deep as allowed', bodies, `{"name":"abc","ramMb":256,"x":${'['.repeat(99)}${']'.repeat(99)}}`, 200, '');
+test(
+  'nested as deeply as allowed',
+  bodies,
+  `{"name":"abc","ramMb":256,"x":${'['.repeat(99)}${']'.repeat(99)}}`,
+  200,
+  '',
+);
 test('a fraction', bodies, '{"name":"abc","ramMb":1.5}', 400, 'INVALID_FIELD');
-test('beyond 32 bits', bodies, '{"name":"abc","ramMb":2147483648}', 400, 'INVALID_FIELD');
+test('a number beyond 32 bits', bodies, '{"name":"abc","ramMb":2147483648}', 400, 'INVALID_FIELD');
 test('a number as text', bodies, '{"name":"abc","ramMb":"2048"}', 200, '');
 test('a number as text with an exponent', bodies, '{"name":"abc","ramMb":"2.56e2"}', 200, '');
-test('null is unset', bodies, '{"name":"abc","ramMb":null}', 400, 'INVALID_FIELD');
+test('null for a required field', bodies, '{"name":"abc","ramMb":null}', 400, 'INVALID_FIELD');
 test('invalid UTF-8', bodies, Buffer.from('7b226e616d65223a22ff227d', 'hex'), 400, 'INVALID_JSON');
 test('a lone surrogate', bodies, '{"name":"a\\ud800","ramMb":256}', 400, 'INVALID_FIELD');
 test('an infinite number', bodies, '{"name":"abc","ramMb":1e999}', 400, 'INVALID_FIELD');
-test('empty where something is needed', bodies, '', 400, 'INVALID_FIELD');
+test('empty despite required fields', bodies, '', 400, 'INVALID_FIELD');
 test('unknown fields', bodies, '{"name":"abc","ramMb":256,"nonsense":{"a":[1]}}', 200, '');
 test('both spellings of a field', bodies, '{"name":"abc","ram_mb":1,"ramMb":256}', 200, '');
 test('as text/plain', bodies, CREATE, 200, '', { 'content-type': 'text/plain' });
 test('as a form', bodies, CREATE, 200, '', { 'content-type': 'application/x-www-form-urlencoded' });
 test('gzip', bodies, gzipSync(CREATE), 200, '', gzip);
-test('not gzip', bodies, CREATE, 400, 'INVALID_BODY', gzip);
-test('gzip broken off', bodies, gzipSync(CREATE).subarray(0, 20), 400, 'INVALID_BODY', gzip);
+test('invalid gzip', bodies, CREATE, 400, 'INVALID_BODY', gzip);
+test('truncated gzip', bodies, gzipSync(CREATE).subarray(0, 20), 400, 'INVALID_BODY', gzip);
 test('brotli', bodies, CREATE, 415, 'UNSUPPORTED_ENCODING', { 'content-encoding': 'br' });
 const SMALL_BODY = '/v1/servers/abc:command';
 test('too long', bodies, ' '.repeat(70_000), 413, 'BODY_TOO_LARGE', {}, SMALL_BODY);
 test('far too long', bodies, ' '.repeat(3_000_000), 413, 'BODY_TOO_LARGE', {}, SMALL_BODY);
 test('a gzip bomb', bodies, gzipSync(Buffer.alloc(50_000_000)), 413, 'BODY_TOO_LARGE', gzip, SMALL_BODY);
 
-test('as many paths and properties as the document allows, as long as it allows, are no body too large', async (t) => {
+test('the largest documented lists of paths and properties fit the body limit', async (t) => {
   const it = await api(t);
   await it.create('abc');
   const deep = Array.from({ length: 16 }, () => 'n'.repeat(250)).join('/');
@@ -204,7 +210,7 @@ test('as many paths and properties as the document allows, as long as it allows,
   t.is(made.reason, 'INVALID_FIELD', made.text.slice(0, 200));
 });
 
-test('names that reach for a prototype reach nothing', async (t) => {
+test('names such as __proto__ and constructor in a body do not pollute prototypes', async (t) => {
   const { call } = await api(t);
   for (const raw of [
     '{"name":"abc","ramMb":256,"__proto__":{"polluted":1},"properties":{"__proto__":"x"}}',
@@ -221,7 +227,7 @@ test('names that reach for a prototype reach nothing', async (t) => {
   t.is(known.reason, 'INVALID_FIELD');
 });
 
-test('no body of any kind is the service’s fault', async (t) => {
+test('arbitrary request bodies never cause a server error', async (t) => {
   const { call } = await api(t);
   const anything = fc.oneof(
     fc.json(),
@@ -241,7 +247,7 @@ test('no body of any kind is the service’s fault', async (t) => {
   t.pass();
 });
 
-test('no host a caller claims comes back', async (t) => {
+test('forwarded host headers are not reflected in responses', async (t) => {
   const { ok, call } = await api(t);
   await ok('POST', '/v1/servers', SMALL);
   const headers = { 'x-forwarded-host': 'evil.example', 'x-forwarded-proto': 'evil', forwarded: 'host=evil.example' };
@@ -251,7 +257,7 @@ test('no host a caller claims comes back', async (t) => {
   }
 });
 
-test('the rate of a key holds whatever address is claimed, and comes back with time', async (t) => {
+test('a key’s rate limit ignores forwarded addresses and recovers with time', async (t) => {
   const { call, clock, mint } = await api(t, { rate: { perSecond: 2, burst: 5 } });
   const from = (n: number) => call('GET', '/v1/servers', { headers: { 'x-forwarded-for': `10.0.0.${n}` } });
   for (let n = 0; n < 5; n++) t.is((await from(n)).status, 200);
@@ -264,7 +270,7 @@ test('the rate of a key holds whatever address is claimed, and comes back with t
   t.deepEqual([(await from(7)).status, (await from(8)).status, (await from(9)).status], [200, 200, 429]);
 });
 
-test('many keys of one account together may call twice as often as one, and another account is not slowed', async (t) => {
+test('the keys of an account share twice the rate of one key, and other accounts are not slowed', async (t) => {
   const it = await api(t, { rate: { perSecond: 2, burst: 10 } });
   const keys = await Promise.all(Array.from({ length: 5 }, async () => (await it.mint(['servers:read'])).key));
   const statuses: number[] = [];
@@ -277,7 +283,7 @@ test('many keys of one account together may call twice as often as one, and anot
   t.is((await it.call('GET', '/v1/servers', { key: await it.stranger() })).status, 200);
 });
 
-test('lists of players, worlds and audit entries may be read less often than the rest', async (t) => {
+test('lists of worlds and audit entries have a lower rate limit than other calls', async (t) => {
   const it = await api(t, { rate: { perSecond: 2, burst: 10 } });
   await it.create('castle');
   for (let n = 0; n < 4; n++) t.is((await it.call('GET', '/v1/servers/castle/worlds')).status, 200);
@@ -285,7 +291,7 @@ test('lists of players, worlds and audit entries may be read less often than the
   t.is((await it.call('GET', '/v1/servers/castle')).status, 200);
 });
 
-test('of thousands of calls without a credential the log has some a minute, and says how many it left out', async (t) => {
+test('at most 60 unauthenticated calls a minute are logged, with a count of the omitted ones', async (t) => {
   const it = await api(t);
   const refusals = () =>
     it.logged.map((line) => JSON.parse(line) as Record<string, unknown>).filter(({ status }) => status === 401);
@@ -296,7 +302,7 @@ test('of thousands of calls without a credential the log has some a minute, and 
   t.is(refusals().at(-1)?.['unlogged'], 10);
 });
 
-test('a key sent twice is none', async (t) => {
+test('a key header sent twice gets 401', async (t) => {
   const { port, key } = await api(t);
   const answer = await rawHttp(
     port,
@@ -305,7 +311,7 @@ test('a key sent twice is none', async (t) => {
   t.regex(answer, /^HTTP\/1\.1 401 /);
 });
 
-test('what is not HTTP is answered in the same form and cut off', async (t) => {
+test('malformed HTTP gets a 4xx answer, and a smuggled second request is not answered', async (t) => {
   const { port, key } = await api(t);
   const smuggled = await rawHttp(
     port,
@@ -318,7 +324,7 @@ test('what is not HTTP is answered in the same form and cut off', async (t) => {
   t.regex(await rawHttp(port, 'nonsense\r\n\r\n'), /^HTTP\/1\.1 400 /);
 });
 
-test('the order of checks: address, credential, scope, body, server, state', async (t) => {
+test('a request is checked in order: address, credential, scope, body, server, state', async (t) => {
   const { ok, call, mint } = await api(t);
   const reader = (await mint(['servers:read'])).key;
   await ok('POST', '/v1/servers', SMALL);
@@ -335,7 +341,7 @@ test('the order of checks: address, credential, scope, body, server, state', asy
   t.is(await ask('/v1/servers/abc:command', '', '{"command":"list"}'), 'SERVER_NOT_RUNNING');
 });
 
-test('what fails inside is shown as a request id and nothing else, and logged', async (t) => {
+test('an internal error returns only a request id, and its cause is logged', async (t) => {
   const { call, logged } = await api(t, {
     world: { store: (store) => withoutUsers(store, new Error('SELECT secret FROM stack')) },
   });
@@ -350,7 +356,7 @@ test('what fails inside is shown as a request id and nothing else, and logged', 
   t.true(logged.some((line) => line.includes('SELECT secret') && line.includes('my-request.1')));
 });
 
-test('the store being away is worth another try', async (t) => {
+test('an unavailable store returns 503 with Retry-After', async (t) => {
   const away = new StatusError('UNAVAILABLE', 'STORE_UNAVAILABLE', 'Try again.');
   const { call } = await api(t, { world: { store: (store) => withoutUsers(store, away) } });
   const answer = await call('GET', '/v1/whoami');
@@ -358,7 +364,7 @@ test('the store being away is worth another try', async (t) => {
   t.like((answer.json['details'] as unknown[])[1], { retryDelay: '1s' });
 });
 
-test('every answer says how not to be treated, and bears a request id of sane form', async (t) => {
+test('every response has security headers and a valid request id', async (t) => {
   const { call } = await api(t);
   const ids = new Set<string>();
   for (const path of ['/v1/whoami', '/nowhere', '/readyz', '/healthz']) {
@@ -373,7 +379,7 @@ test('every answer says how not to be treated, and bears a request id of sane fo
   for (const id of ids) t.regex(id, /^[\w-]{36}$/);
 });
 
-test('the document is bytes that are made once, and whoever has them is told so', async (t) => {
+test('the OpenAPI document has an ETag, and a request with a matching one gets 304', async (t) => {
   const { call } = await api(t);
   const path = '/openapi.json';
   const first = await call('GET', path, { key: null });
@@ -393,7 +399,7 @@ test('the document is bytes that are made once, and whoever has them is told so'
   t.is(head.headers.get('content-length'), String(Buffer.byteLength(first.text)));
 });
 
-test('requests are logged by template; keys, ids and queries are not', async (t) => {
+test('requests are logged by path template, without keys, ids or queries', async (t) => {
   const { call, ok, logged, key } = await api(t);
   await ok('POST', '/v1/servers', { ...SMALL, name: 'secretname' });
   await call('GET', '/v1/servers/secretname/logs?cursor=secretcursor');
@@ -403,7 +409,7 @@ test('requests are logged by template; keys, ids and queries are not', async (t)
   t.notRegex(text, /secret(cursor|path)|dmk_/);
 });
 
-test('health asks for no credential; readiness names what is not', async (t) => {
+test('health needs no credential, and readiness names the unavailable part', async (t) => {
   let engine: () => Promise<void> = async () => {};
   const readiness = { store: async () => {}, engine: () => engine(), proxy: async () => {} };
   const { call, clock } = await api(t, { readiness });
@@ -429,7 +435,7 @@ test('health asks for no credential; readiness names what is not', async (t) => 
   t.is((await late).status, 503, 'a part that never answers');
 });
 
-test('every operation says what it is, and stands in the document', async (t) => {
+test('every operation is described and appears in the OpenAPI document', async (t) => {
   const document = openapiDocument({ baseUrl: 'http://panel.example' }, describeApi()) as unknown as {
     openapi: string;
     paths: Record<string, Record<string, Record<string, unknown>>>;
@@ -476,7 +482,7 @@ test('every operation says what it is, and stands in the document', async (t) =>
   t.deepEqual(served.json as unknown, document);
 });
 
-test('a caller who goes away in the middle of a body is nobody’s alarm', async (t) => {
+test('a caller that disconnects in the middle of a body causes no error in the log', async (t) => {
   const { port, key, call, logged } = await api(t);
   const socket = connect(port, '127.0.0.1');
   await once(socket, 'connect');
@@ -493,7 +499,7 @@ test('a caller who goes away in the middle of a body is nobody’s alarm', async
   );
 });
 
-test('a body that does not come in time is not waited for', async (t) => {
+test('a request body that arrives too slowly fails with BODY_TIMEOUT', async (t) => {
   const refusal = Promise.withResolvers<unknown>();
   const server = createServer((request, response) => {
     readBody(request, 1_000, 20).catch((error: unknown) => {
@@ -521,7 +527,7 @@ async function rawHttp(port: number, request: string): Promise<string> {
   return Buffer.concat(chunks).toString();
 }
 
-test('a long list in a reply is the same as from the schema at once, and others get their turn meanwhile', async (t) => {
+test('a long list in a reply is validated like the whole schema, without blocking other work', async (t) => {
   const schema = z.object({
     entries: z.array(z.object({ name: z.string() })).default([]),
     total: z.number().default(1),

@@ -9,7 +9,7 @@ test.after.always(closeBrowser);
 const PAGE = '/servers/castle/settings/alerts';
 const HOOK = 'https://discord.com/api/webhooks/1/secret';
 
-test('a webhook is set, tried and taken away; what is none is refused with what was typed', async (t) => {
+test('the alerts page saves, tests and removes a webhook, and refuses a bad URL with the typed value kept', async (t) => {
   const it = await openPanel(t);
   await it.create('castle');
   const hook = async () => (await it.ok('GET', '/v1/servers/castle'))['alertWebhookUrl'];
@@ -29,7 +29,7 @@ test('a webhook is set, tried and taken away; what is none is refused with what 
   t.is(entries.filter(({ detail }) => detail.endsWith('set, test alert')).length, 1);
 });
 
-test('who sets a webhook for a game that cannot tell its pace reads that no alert of it will come', async (t) => {
+test('the alerts page warns when the server version does not report its tick rate', async (t) => {
   const it = await openPanel(t);
   await it.create('castle', { type: 'fabric', version: '1.19.2' });
   t.regex((await it.get(PAGE)).text, /can’t be detected on this server: Fabric 1\.19\.2 doesn’t report its tick rate/);
@@ -37,7 +37,7 @@ test('who sets a webhook for a game that cannot tell its pace reads that no aler
   t.notRegex((await it.get(PAGE)).text, /doesn’t report its tick rate/);
 });
 
-test('a test alert names its server, and is told from a true one', (t) => {
+test('a test alert names its server and is marked as a test', (t) => {
   const message = { id: 'dlv_1', serverId: 'castle', serverName: 'Castle', notice: { event: 'test', at: 0 } } as const;
   t.like(webhookBody(HOOK, message), {
     content: 'A test alert of Castle',
@@ -48,7 +48,7 @@ test('a test alert names its server, and is told from a true one', (t) => {
   });
 });
 
-test.runIf(isHere('chromium'))('the page of alerts keeps nobody out', async (t) => {
+test.runIf(isHere('chromium'))('the alerts page is accessible, and its button sends a test alert', async (t) => {
   const it = await openPanel(t);
   await it.create('castle');
   await it.ok('POST', '/v1/servers/castle:setAlertWebhook', { url: HOOK });

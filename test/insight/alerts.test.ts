@@ -22,7 +22,7 @@ const pace = (...values: (number | [tps: number, players: number])[]) =>
     return { at: n * MINUTE, tps, players };
   });
 
-test('an incident opens after three slow minutes, ends after two good ones, and nothing else moves it', (t) => {
+test('an incident opens after three slow minutes with players online and closes after two good minutes', (t) => {
   const step = (openedAt: number | null, ...values: Parameters<typeof pace>) =>
     incidentStep(pace(...values), { openedAt, readyAt: 0 });
   t.is(step(null, 14.9, 10, 2), 'open');
@@ -38,7 +38,7 @@ test('an incident opens after three slow minutes, ends after two good ones, and 
   t.is(incidentStep(pace(20, 20), { openedAt: 5, readyAt: 6 }), 'forget');
 });
 
-test('an incident is opened and closed in turn, whatever the pace', (t) => {
+test('incidents open and close in turn for any series of tick rates', (t) => {
   const tps = fc.oneof(fc.constantFrom(0, 14.9, 15, 17.9, 18, 20), fc.double({ min: 0, max: 20, noNaN: true }));
   fc.assert(
     fc.property(fc.array(tps, { maxLength: 60 }), (values) => {
@@ -62,7 +62,7 @@ test('an incident is opened and closed in turn, whatever the pace', (t) => {
 
 const message = (serverName: string, notice: Notice = LOW) => ({ id: 'dlv_1', serverId: 'abc', serverName, notice });
 
-test('the body for Discord, and for receivers of one own', (t) => {
+test('a webhook body for Discord also carries the fields for custom receivers', (t) => {
   t.deepEqual(webhookBody(HOOK, message('Castle')), {
     username: 'Dormouse',
     content: 'Castle is slow: 9.5 of 20 ticks per second',
@@ -86,7 +86,7 @@ test('the body for Discord, and for receivers of one own', (t) => {
   });
 });
 
-test('the body for Slack, of a recovery and of a spend cap', (t) => {
+test('a Slack webhook body describes a recovery, an ended incident and a reached spend cap', (t) => {
   const slack = 'https://hooks.slack.com/services/T/B/x';
   const good: Notice = {
     event: 'tps.recovered',
@@ -121,7 +121,7 @@ test('the body for Slack, of a recovery and of a spend cap', (t) => {
   );
 });
 
-test('text of users mentions nobody, formats nothing and is evaluated by nobody', (t) => {
+test('user text in an alert is escaped against mentions, formatting and template injection', (t) => {
   const content = (name: string, url = HOOK) => {
     const body = webhookBody(url, message(name)) as { content?: string; text?: string };
     return (body.content ?? body.text ?? '').split(' is slow')[0];
@@ -143,7 +143,7 @@ test('text of users mentions nobody, formats nothing and is evaluated by nobody'
   );
 });
 
-test('a call limit counts each key in the span that ends now, and forgets', async (t) => {
+test('a sliding log limits calls per key and forgets calls older than its window', async (t) => {
   const clock = fakeClock();
   const limiter = createSlidingLog(atMost(2, 1_000), clock);
   const take = (key: string) => limiter.take(key).waitMs === 0;
@@ -203,7 +203,7 @@ async function sending(t: ExecutionContext) {
   return it;
 }
 
-test('outbox: a message is sent once, and not kept; without a webhook there is none', async (t) => {
+test('the outbox sends a message once and deletes it, and queues no message without a webhook', async (t) => {
   const it = await sending(t);
   await it.create('abc', { alertWebhookUrl: HOOK });
   await it.create('off');
@@ -220,7 +220,7 @@ test('outbox: a message is sent once, and not kept; without a webhook there is n
   t.is(it.calls.length, 1);
 });
 
-test('outbox: a write that fails tells nobody', async (t) => {
+test('the outbox sends no message if its transaction fails', async (t) => {
   const it = await sending(t);
   await it.create('abc', { alertWebhookUrl: HOOK });
   const failing = it.store.write(async (tx) => {
@@ -232,7 +232,7 @@ test('outbox: a write that fails tells nobody', async (t) => {
   t.is(it.calls.length, 0);
 });
 
-test('outbox: tries again with the same id, longer apart, also by the next process, then gives up and says so', async (t) => {
+test('the outbox retries with the same id and growing delays across a restart, then gives up and records it', async (t) => {
   const it = await sending(t);
   await it.create('abc', { alertWebhookUrl: HOOK });
   it.answer = async () => ({ status: 503, retryAfterSeconds: null });
@@ -253,7 +253,7 @@ test('outbox: tries again with the same id, longer apart, also by the next proce
   t.false(it.logged.join('').includes('s3cr3t'), 'the URL is a secret');
 });
 
-test('outbox: a receiver that wants none gets none; one that wants to wait is left alone', async (t) => {
+test('the outbox drops a message after a 404 and waits for the Retry-After of a 429', async (t) => {
   const it = await sending(t);
   await it.create('abc', { alertWebhookUrl: HOOK });
   it.answer = async () => ({ status: 404, retryAfterSeconds: null });
@@ -271,7 +271,7 @@ test('outbox: a receiver that wants none gets none; one that wants to wait is le
   t.is(await it.outbox.waiting(it.store), 0);
 });
 
-test('outbox: those of a server come in order, few a minute, the newest twenty; others do not wait for them', async (t) => {
+test('the outbox sends a server’s messages in order, a few per minute, keeps the newest 20, and does not delay other servers', async (t) => {
   const it = await sending(t);
   await it.create('abc', { alertWebhookUrl: HOOK });
   await it.create('other', { alertWebhookUrl: `${HOOK}2` });
@@ -291,7 +291,7 @@ test('outbox: those of a server come in order, few a minute, the newest twenty; 
   );
 });
 
-test('outbox: the URL of the moment counts: changed, taken away, or one that is not called any more', async (t) => {
+test('the outbox sends to the current webhook URL, and not to a removed or refused one', async (t) => {
   const it = await sending(t);
   await it.create('abc', { alertWebhookUrl: HOOK });
   it.answer = async () => ({ status: 500, retryAfterSeconds: null });
@@ -312,7 +312,7 @@ test('outbox: the URL of the moment counts: changed, taken away, or one that is 
   t.is(it.entries[0]?.detail, 'tps.low: not a URL that is called');
 });
 
-test('alerts: one slow spell of a running server is one alert and one recovery note, across a restart', async (t) => {
+test('a slow spell sends one alert and one recovery or end message, even across a metrics restart', async (t) => {
   const it = await sending(t);
   const { engine, games, store, clock, log } = it;
   let tps = 20;
@@ -393,7 +393,7 @@ test('alerts: one slow spell of a running server is one alert and one recovery n
   t.like(told.at(-1)?.data, { alert: 'tps.ended' });
 });
 
-test('alerts: a spend cap is told to each webhook of the account once', async (t) => {
+test('a reached spend cap is sent once to each distinct webhook of the account', async (t) => {
   const it = await sending(t);
   const { outbox, log, store } = it;
   const alerts = createAlerts({ outbox, serverEvents: { publish: () => {} }, log });

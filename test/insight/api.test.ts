@@ -26,7 +26,7 @@ const reads = test.macro({
 
 test('Paper', reads, [PAPER_TPS, PAPER_MSPT], { tps: 20, mspt: 4.2 });
 test(
-  'Paper that lags, without colours, with a comma',
+  'lagging Paper, without colours and with decimal commas',
   reads,
   [
     'TPS from last 1m, 5m, 15m: 17,1, 17,4, 19,2',
@@ -34,9 +34,9 @@ test(
   ],
   { tps: 17.1, mspt: 58.4 },
 );
-test('Paper of which one half is missing', reads, [PAPER_TPS, 'Unknown command'], undefined);
+test('Paper with only one of its two replies', reads, [PAPER_TPS, 'Unknown command'], undefined);
 test('vanilla', reads, [TICK_QUERY], { tps: 20, mspt: 2.2 });
-test('vanilla that lags', reads, [TICK_QUERY.replace('2.2ms', '80.0ms')], { tps: 12.5, mspt: 80 });
+test('lagging vanilla', reads, [TICK_QUERY.replace('2.2ms', '80.0ms')], { tps: 12.5, mspt: 80 });
 test(
   'Forge',
   reads,
@@ -47,10 +47,10 @@ test('NeoForge', reads, ['minecraft:overworld: 20.000 TPS (0.812 ms/tick)\nOvera
   tps: 18.5,
   mspt: 54.05,
 });
-test('nothing', reads, [], undefined);
-test('what an unknown command says', reads, ['Unknown or incomplete command, see below for error'], undefined);
+test('no reply', reads, [], undefined);
+test('the reply to an unknown command', reads, ['Unknown or incomplete command, see below for error'], undefined);
 
-test('tick figures: which commands, and that no reply takes long or throws', (t) => {
+test('tick commands depend on core and version, and parsing any reply is linear and never throws', (t) => {
   const asked = (core: string, version: string) => tickCommands({ core, version }).join(', ');
   t.is(asked('paper', '1.19.4'), 'tps, mspt');
   t.is(asked('forge', '1.12.2'), 'forge tps');
@@ -63,7 +63,7 @@ test('tick figures: which commands, and that no reply takes long or throws', (t)
     t.true(growth((times) => void readTickStats([bit.repeat(times)]), 25_000) < PROPORTIONAL, bit);
 });
 
-test('metrics: nothing is known of a sleeping server; a running one is read each minute, also by the next process', async (t) => {
+test('metrics are empty for a sleeping server, sampled each minute for a running one, and survive a restart', async (t) => {
   const it = await api(t);
   const path = '/v1/servers/abc/metrics';
   await it.create('abc');
@@ -130,7 +130,7 @@ test('metrics: nothing is known of a sleeping server; a running one is read each
   t.is((asleep['series'] as unknown[]).length, before + 3);
 });
 
-test('a game that claims more players than an int32 holds, or fewer than none, breaks no list and no metrics', async (t) => {
+test('an absurd or negative player count from a game is clamped in the server list and metrics', async (t) => {
   const it = await api(t);
   await it.create('abc');
   const claims = async (online: number, counted: number) => {
@@ -149,7 +149,7 @@ test('a game that claims more players than an int32 holds, or fewer than none, b
   await claims(-5, 0);
 });
 
-test('metrics: a game that cannot be asked for its pace is told from one that does not answer', async (t) => {
+test('metrics report ticksAvailable as false for a version without a tick command', async (t) => {
   const it = await api(t);
   const available = async (id: string, type: string, version: string) => {
     await it.create(id, { type, version });
@@ -161,7 +161,7 @@ test('metrics: a game that cannot be asked for its pace is told from one that do
   t.is(await available('sandbox', 'sandbox', '1.8.8'), true);
 });
 
-test('metrics: nobody waits for a game that hangs; a beat that is left out is said', async (t) => {
+test('metrics of other servers do not wait for a hanging game, and a skipped minute is logged', async (t) => {
   const it = await api(t);
   const { servers, engine, games, clock, store, serverEvents } = it;
   const ids = ['hangs', 'abc'];
@@ -202,7 +202,7 @@ test('metrics: nobody waits for a game that hangs; a beat that is left out is sa
   t.regex(logged.join(''), /skipped a minute/);
 });
 
-test('metrics: what an earlier run needed is not said of the present one', async (t) => {
+test('metrics of an earlier run are not shown as those of the current run', async (t) => {
   const it = await api(t);
   const path = '/v1/servers/abc/metrics';
   it.games.run = async () => TICK_QUERY;
@@ -227,7 +227,7 @@ test('metrics: what an earlier run needed is not said of the present one', async
   await it.until(isLive);
 });
 
-test('metrics: 24 hours are kept, and what is gone with its server is gone', async (t) => {
+test('metrics keep 24 hours of samples and delete those of deleted servers', async (t) => {
   const it = await api(t);
   await it.create('abc');
   const now = it.clock.now();
@@ -246,7 +246,7 @@ test('metrics: 24 hours are kept, and what is gone with its server is gone', asy
   await it.until(async () => (await count()) === 0);
 });
 
-test('past failures: of two missing mods both are named, each with the line that shows it', async (t) => {
+test('past failures name both missing mods, each with its log line as evidence', async (t) => {
   const it = await api(t);
   await it.create('abc');
   it.games.silent.add('abc');
@@ -276,7 +276,7 @@ test('past failures: of two missing mods both are named, each with the line that
   t.false('insights' in (crashed?.context.startFailure ?? {}));
 });
 
-test('past failures: a start, a crash, an install, each with its cause and evidence; the newest 50', async (t) => {
+test('past failures list starts, crashes and installs with cause and evidence, and keep the newest 50', async (t) => {
   const it = await api(t);
   const entries = async (id: string) =>
     (await it.ok('GET', `/v1/servers/${id}/diagnostics`))['entries'] as Record<string, unknown>[];

@@ -24,7 +24,7 @@ async function castle(t: ExecutionContext, { awake = false, says = 'All is well.
   return it;
 }
 
-test('the log as it is now: in its colours, warnings marked, nothing of it markup; some lines of it are found', async (t) => {
+test('the console page shows the log in colours with warnings marked and markup escaped, and can search it', async (t) => {
   const it = await castle(t);
   const { text } = await it.get(AT);
   t.regex(text, /Asleep\. Log of the last run/);
@@ -39,7 +39,7 @@ test('the log as it is now: in its colours, warnings marked, nothing of it marku
   t.regex((await it.get(AT)).text, /The log cannot be read now/);
 });
 
-test('a command is run, and its answer shown; one that cannot be run is kept', async (t) => {
+test('the console page runs a command and shows its reply, or keeps a command that cannot run', async (t) => {
   const it = await castle(t, { says: 'There are <0> players\n§aline two' });
   const send = (command: string, browser?: typeof it.owner) => it.submit(`${AT}/command`, { command }, browser);
   const asleep = await send('say <hello>');
@@ -64,7 +64,7 @@ test('a command is run, and its answer shown; one that cannot be run is kept', a
   t.is((await send('list', limited)).status, 403);
 });
 
-test('the whole log, and what the game kept of earlier runs, are to be had', async (t) => {
+test('the console page lists earlier logs newest first and lets the owner download the current one', async (t) => {
   const it = await castle(t);
   const folder = join(it.dataDir, 'servers/castle/logs');
   await mkdir(folder, { recursive: true });
@@ -86,7 +86,7 @@ test('the whole log, and what the game kept of earlier runs, are to be had', asy
 });
 
 test.runIf(isHere('chromium'))(
-  'the log goes on by itself, thousands of lines at once too; it is sifted, held, and gone on with',
+  'the console follows bursts of thousands of lines, and can filter, pause and resume',
   async (t) => {
     const it = await castle(t, { awake: true });
     const { page, complaints } = await it.open(AT);
@@ -129,7 +129,7 @@ test.runIf(isHere('chromium'))(
 );
 
 test.runIf(isHere('chromium'))(
-  'commands by the keyboard alone: the answer, and those before by the arrow keys',
+  'console commands work by keyboard alone, with replies and arrow-key history',
   async (t) => {
     const it = await castle(t, { awake: true });
     const { page } = await it.open(AT);
@@ -157,7 +157,7 @@ test.runIf(isHere('chromium'))(
   },
 );
 
-test.runIf(isHere('chromium'))('an earlier log is read in place of the live one, and back', async (t) => {
+test.runIf(isHere('chromium'))('the console opens an earlier log and returns to the live one', async (t) => {
   const it = await castle(t);
   const folder = join(it.dataDir, 'servers/castle/logs');
   await mkdir(folder, { recursive: true });
@@ -170,7 +170,7 @@ test.runIf(isHere('chromium'))('an earlier log is read in place of the live one,
   await page.locator('#log').getByText('slow').waitFor();
 });
 
-test.runIf(isHere('chromium'))(`the console, in the dark: nothing keeps anybody out`, async (t) => {
+test.runIf(isHere('chromium'))(`the console is accessible in dark mode on a phone`, async (t) => {
   const it = await castle(t, { awake: true });
   it.engine.print('castle', ...Array.from({ length: 16 }, (_, nth) => `\u001B[38;5;${nth}mcolour ${nth}`));
   it.engine.print('castle', '[12:00:00] [main/ERROR]: broken');

@@ -31,7 +31,7 @@ async function local(t: ExecutionContext, options: Partial<WebhookOptions> = {})
   return { it, webhook, post, fails };
 }
 
-test('a webhook is called with an id and a fixed user agent, without cookies, and its status is the answer', async (t) => {
+test('a webhook call sends an id and a fixed user agent but no cookies, and returns the response status', async (t) => {
   const { it, post } = await local(t);
   t.deepEqual(await post(), { status: 204, retryAfterSeconds: null });
   const [call] = it.calls;
@@ -48,7 +48,7 @@ test('a webhook is called with an id and a fixed user agent, without cookies, an
   t.is(it.calls.at(-1)?.headers.cookie, undefined, 'nothing is kept between calls');
 });
 
-test('what is no public https URL is not called', async (t) => {
+test('a webhook URL that is not a plain public https URL is refused', async (t) => {
   const { it, fails } = await local(t, { isAllowed: isPublicAddress });
   for (const url of [
     'http://hooks.example/',
@@ -64,7 +64,7 @@ test('what is no public https URL is not called', async (t) => {
   t.is(it.calls.length, 0);
 });
 
-test('a name that flips to 127.0.0.1 is refused at connect, as is one that leads there too', async (t) => {
+test('a webhook host is resolved for each call and refused if any resolved address is not public', async (t) => {
   const answers: LookupAddress[][] = [[HERE], [V4('203.0.113.1'), HERE], [HERE, { address: '::1', family: 6 }], []];
   const { it, fails } = await local(t, {
     isAllowed: isPublicAddress,
@@ -75,14 +75,14 @@ test('a name that flips to 127.0.0.1 is refused at connect, as is one that leads
   t.is(answers.length, 0, 'each call looks anew');
 });
 
-test('a redirect is an answer and not followed', async (t) => {
+test('a webhook call returns a redirect status without following it', async (t) => {
   const { it, post } = await local(t);
   it.answer = (response) => void response.writeHead(302, { Location: `https://127.0.0.1:${it.port}/inside` }).end();
   t.is((await post()).status, 302);
   t.is(it.calls.length, 1);
 });
 
-test('a never-ending response is cut after 4 KiB, and after the time where it says nothing', async (t) => {
+test('an endless webhook response is cut off, and a stalled one ends at the timeout', async (t) => {
   const { it, post, fails } = await local(t, { timeoutMs: 8_000 });
   const closed = Promise.withResolvers<number>();
   it.answer = (response) => {
@@ -106,7 +106,7 @@ test('a never-ending response is cut after 4 KiB, and after the time where it sa
   await fails('timeout');
 });
 
-test('headers without end, bytes that are no TLS, a wrong certificate, an unknown name: unreachable', async (t) => {
+test('oversized headers, a bad certificate, missing TLS and an unknown host all make a webhook unreachable', async (t) => {
   const { it, fails } = await local(t);
   it.answer = (response) => void response.writeHead(200, { 'x-long': 'x'.repeat(16_000) }).end();
   await fails('unreachable');
@@ -125,12 +125,12 @@ test('headers without end, bytes that are no TLS, a wrong certificate, an unknow
   await unknown.fails('unreachable');
 });
 
-test('a name that is never found is given up in time', async (t) => {
+test('a webhook call times out if its DNS lookup never answers', async (t) => {
   const { fails } = await local(t, { timeoutMs: 200, resolve: () => {} });
   await fails('timeout');
 });
 
-test('as it is built into the service, this machine cannot be called', async (t) => {
+test('with the production address check, webhooks cannot call localhost or link-local addresses', async (t) => {
   const webhook = createWebhook({ isAllowed: isPublicAddress });
   for (const url of ['https://localhost/', 'https://127.0.0.1/', 'https://169.254.169.254/'])
     await t.throwsAsync(webhook.post({ url, id: 'dlv_1', body: {} }), { instanceOf: WebhookError, message: /public/ });

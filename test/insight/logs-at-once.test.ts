@@ -31,7 +31,7 @@ function bench(log: (query: LogQuery) => AsyncIterable<LogLine>) {
   return { reading, read };
 }
 
-test('two logs of an account are read at once; others do not wait for them, and who has gone waits no more', async (t) => {
+test('an account reads two logs at once without delaying other accounts, and an aborted read leaves the queue', async (t) => {
   const gate = Promise.withResolvers<void>();
   const { reading, read } = bench(async function* () {
     await gate.promise;
@@ -53,7 +53,7 @@ test('two logs of an account are read at once; others do not wait for them, and 
   t.is(reading.most, 3);
 });
 
-test('lines are shown without line ends within, and cut where they are long', async (t) => {
+test('log lines are returned without inner line breaks, and long lines are cut', async (t) => {
   const asked: LogQuery[] = [];
   const { read } = bench(async function* (query) {
     asked.push(query);

@@ -80,7 +80,7 @@ const LOGS = '/v1/servers/abc/logs/stream';
 const idle = (it: ApiUnderTest) =>
   it.until(() => it.services.streamSlots.taken() === 0 && it.services.logStreams.tailers() === 0);
 
-test('a log stream: exact headers and frames; the backlog, then what comes; ends with the game', async (t) => {
+test('a log stream sends the backlog and new lines in exact SSE frames, and ends with the game', async (t) => {
   const it = await running(t);
   it.engine.print('abc', 'one', '  two', '', 'three');
   const stream = await open(t, it, `${LOGS}?tail=3`);
@@ -99,7 +99,7 @@ test('a log stream: exact headers and frames; the backlog, then what comes; ends
   await idle(it);
 });
 
-test('a server that does not run: the backlog, then the end; the tail is clamped', async (t) => {
+test('a log stream of a stopped server sends the backlog, clamped to the allowed tail, and ends', async (t) => {
   const it = await api(t);
   await it.create('abc');
   it.engine.print('abc', ...Array.from({ length: 1_200 }, (_, n) => `line ${n}`));
@@ -126,7 +126,7 @@ test('a server that does not run: the backlog, then the end; the tail is clamped
   await idle(it);
 });
 
-test('no line can pass for anything but a line', async (t) => {
+test('a log line cannot break out of its SSE data field', async (t) => {
   t.is(dataFrame('hi\revent: spoof\rdata: x\n\nid: 1\r\n'), 'data: hievent: spoofdata: xid: 1\n\n');
   t.is(dataFrame('\u001B[31mred\u001B[0m'), 'data: \u001B[31mred\u001B[0m\n\n');
   for (const long of ['x'.repeat(9_000), '€'.repeat(9_000), '😀'.repeat(9_000)]) {
@@ -151,7 +151,7 @@ async function* chunks(bytes: Buffer): AsyncGenerator<Uint8Array> {
   yield bytes;
 }
 
-test('no Bearer opens a log stream, and a member needs no more than to be one', async (t) => {
+test('log streams reject Bearer tokens and need an API key', async (t) => {
   const it = await running(t);
   const token = await it.connect('usr_test', 'app_1');
   for (const authorization of [`Bearer ${token}`, `Bearer ${it.key}`, 'Basic eDp5', 'Bearer'])
@@ -166,7 +166,7 @@ test('no Bearer opens a log stream, and a member needs no more than to be one', 
   t.is(beside.status, 200, 'a key beside it decides');
 });
 
-test('three streams a key, ten an account; what is closed or refused holds no place', async (t) => {
+test('log streams are limited to three per key and ten per account, and closed or refused ones free their slots', async (t) => {
   const it = await running(t);
   const keys = await Promise.all([1, 2, 3, 4].map(async () => (await it.mint(['servers:read'])).key));
   const streams: Stream[] = [];
@@ -191,7 +191,7 @@ test('three streams a key, ten an account; what is closed or refused holds no pl
   await idle(it);
 });
 
-test('hundreds of streams opened and dropped at once leave nothing behind', async (t) => {
+test('hundreds of log streams opened and dropped at once leave no slots or tailers behind', async (t) => {
   const it = await running(t);
   for (let batch = 0; batch < fc.runs(20); batch++) {
     await Promise.all(
@@ -210,7 +210,7 @@ test('hundreds of streams opened and dropped at once leave nothing behind', asyn
   t.is((await open(t, it, LOGS)).status, 200);
 });
 
-test('a client that never reads: told what it missed, others keep up, cut off in the end', async (t) => {
+test('a slow log client gets a missing-lines notice, a stuck one is cut off, and other readers keep up', async (t) => {
   const it = await running(t);
   const request = `GET ${LOGS}?tail=0 HTTP/1.1\r\nHost: x\r\nx-api-key: ${it.key}\r\n\r\n`;
   const [late, never] = [connect(it.port, '127.0.0.1'), connect(it.port, '127.0.0.1')];
@@ -243,7 +243,7 @@ test('a client that never reads: told what it missed, others keep up, cut off in
   await idle(it);
 });
 
-test('frames that nobody takes: the oldest give way, with one notice, or the stream ends', async (t) => {
+test('a full frame stream drops the oldest frames with one notice, or ends', async (t) => {
   const frames = new FrameStream((leftOut) => `[${leftOut}]`);
   const backlog = Array.from({ length: 1_000 }, (_, n) => `b${n} ${'y'.repeat(2_000)}\n`);
   frames.replay(backlog);
@@ -264,7 +264,7 @@ test('frames that nobody takes: the oldest give way, with one notice, or the str
   t.is(rest, 0);
 });
 
-test('pings every 15 s, and the end after 30 min', async (t) => {
+test('a log stream pings every 15 s and ends after 30 min', async (t) => {
   const it = await running(t);
   // Or the server would go to sleep, and the stream end with it.
   it.games.players.set('abc', 1);
@@ -280,7 +280,7 @@ test('pings every 15 s, and the end after 30 min', async (t) => {
   await idle(it);
 });
 
-test('who may no longer is cut off: key revoked, expired, role taken, server deleted', async (t) => {
+test('log streams end when their key is revoked or expires, the role is removed or the server is deleted', async (t) => {
   const it = await running(t);
   const who = { kind: 'session', userId: 'usr_test', accountId: 'acc_test' } as never;
   const { key, row } = await it.mint(['servers:read']);
@@ -327,7 +327,7 @@ function eventsIn(text: string): SeenEvent[] {
 
 const EVENTS = '/v1/servers/abc/events/stream';
 
-test('the events of a server: its state first, then each change, and behind the last one seen for who comes back', async (t) => {
+test('an event stream sends the state first, then each change, and resumes after the last event id', async (t) => {
   const it = await api(t);
   await it.create('abc');
   const said = ['Preparing level "world"', 'Preparing spawn area: 42%'];
@@ -384,7 +384,7 @@ test('the events of a server: its state first, then each change, and behind the 
   await it.until(() => it.services.streamSlots.taken() === 0);
 });
 
-test('the figures of each minute are an event, of which the newest is kept', async (t) => {
+test('each minute’s figures are sent as a tick event, and a resumed stream gets only the newest', async (t) => {
   const it = await running(t);
   it.games.players.set('abc', 2);
   it.games.run = async () => 'Target tick rate: 20.0 per second.\nAverage time per tick: 80.0ms (Target: 50.0ms)';
@@ -406,7 +406,7 @@ test('the figures of each minute are an event, of which the newest is kept', asy
   t.deepEqual(ticks(again.text()), ticks(stream.text()).slice(-1));
 });
 
-test('who comes without an event learns all that is: players, quota, and the alert that is open', async (t) => {
+test('a new event stream starts with the players, the quota and the open alert', async (t) => {
   const it = await running(t);
   it.games.players.set('abc', 2);
   await it.passUntil(async () => (await it.servers.get('abc'))?.context.live.players === 2, 1_000);
@@ -429,7 +429,7 @@ test('who comes without an event learns all that is: players, quota, and the ale
   t.like((await fresh()).data, { state: 'hibernated', players: null });
 });
 
-test('a server whose machine does not answer: that it waits, for which one and since when, and that it goes on', async (t) => {
+test('an event stream reports that a server waits for its unreachable node, since when, and its return', async (t) => {
   const nodes = [
     { id: 'n1', name: 'one' },
     { id: 'n2', name: 'two' },
@@ -457,7 +457,7 @@ test('a server whose machine does not answer: that it waits, for which one and s
   t.like(eventsIn(stream.text()).at(-1), { event: 'state', data: { state: 'running', waits: null } });
 });
 
-test('a sleeping server that an operator suspends: that it is, why and since when, and that it is not any more', async (t) => {
+test('an event stream reports the suspension of a sleeping server with reason and time, and its end', async (t) => {
   const it = await api(t);
   await it.create('abc');
   const stream = await open(t, it, EVENTS);
@@ -475,7 +475,7 @@ test('a sleeping server that an operator suspends: that it is, why and since whe
   t.like(eventsIn(stream.text()).at(-1), { event: 'state', data: { state: 'hibernated', suspended: null } });
 });
 
-test('a quota that is exceeded, and a backup on its way, are told', async (t) => {
+test('an event stream reports an exceeded quota and the progress of a backup', async (t) => {
   const it = await api(t, { diskQuota: [{ ramMb: Infinity, quotaMb: 2 }] });
   await it.create('abc');
   const stream = await open(t, it, EVENTS);
@@ -503,7 +503,7 @@ test('a quota that is exceeded, and a backup on its way, are told', async (t) =>
   t.deepEqual(eventsIn(await late.until('\n\n'))[0]?.data['quota'], figures);
 });
 
-test('events are forgotten in the end, and a failure is told with what to do', async (t) => {
+test('event streams keep only the newest events for resuming, and report a crash with its error code', async (t) => {
   const it = await running(t);
   const stream = await open(t, it, EVENTS);
   const [first] = eventsIn(await stream.until('\n\n'));

@@ -54,7 +54,7 @@ async function exposed(telemetry: ReturnType<typeof createTelemetry>): Promise<M
   return samplesOf(await telemetry.expose());
 }
 
-test('two who ask at the same time both read what there is', async (t) => {
+test('concurrent telemetry scrapes all return the full figures', async (t) => {
   const telemetry = createTelemetry();
   telemetry.watch(SOURCES);
   const alone = await exposed(telemetry);
@@ -64,7 +64,7 @@ test('two who ask at the same time both read what there is', async (t) => {
     for (const name of figures) t.is(seen.get(name), alone.get(name), name);
 });
 
-test('what is read when somebody asks, asked twice', async (t) => {
+test('a repeated telemetry scrape returns the figures of every source, not doubled', async (t) => {
   const telemetry = createTelemetry();
   telemetry.watch(SOURCES);
   await telemetry.expose();
@@ -99,7 +99,7 @@ test('what is read when somebody asks, asked twice', async (t) => {
   t.true(samples.has('nodejs_eventloop_lag_p99_seconds'));
 });
 
-test('a source that fails is missing, and the rest is there', async (t) => {
+test('a failing telemetry source is omitted, and the other figures remain', async (t) => {
   const telemetry = createTelemetry();
   const away = () => Promise.reject(new Error('away'));
   telemetry.watch({ ...SOURCES, serversByState: away, webhookMessages: away, charged: away });
@@ -112,7 +112,7 @@ test('a source that fails is missing, and the rest is there', async (t) => {
     );
 });
 
-test('starts, refusals and crashes as the machine makes them', async (t) => {
+test('telemetry counts starts, refused wakes and crashes of the state machine', async (t) => {
   const telemetry = createTelemetry();
   const it = await world(t, {
     onStep: async (_, now, step) => {
@@ -151,7 +151,7 @@ test('starts, refusals and crashes as the machine makes them', async (t) => {
   t.is([...samples.keys()].filter((name) => name.startsWith('dormouse_wake_refusals_total')).length, 1);
 });
 
-test('ticks are counted once each, however often and at once somebody asks', async (t) => {
+test('telemetry counts each billing tick once, however often and concurrently it is read', async (t) => {
   const store = await openEmptyStore();
   t.teardown(() => store.close());
   const clock = fakeClock();
@@ -180,7 +180,7 @@ test('ticks are counted once each, however often and at once somebody asks', asy
   t.deepEqual(await charged(), { ticks: 3, micros: 20 });
 });
 
-test('GET /metrics: for operators, by key or as Prometheus sends it', async (t) => {
+test('GET /metrics needs an operator key, sent as x-api-key or as a Bearer token', async (t) => {
   const telemetry = createTelemetry();
   const it = await api(t, { telemetry });
   telemetry.watch({ ...SOURCES, serversByState: () => countServersByState(it.store) });
@@ -208,7 +208,7 @@ test('GET /metrics: for operators, by key or as Prometheus sends it', async (t) 
   t.is((await get({ 'x-api-key': (await it.mint(['operator'])).key })).reason, 'NOT_OPERATOR');
 });
 
-test('calls are counted by declared route: nobody outside decides how many series there are', async (t) => {
+test('HTTP calls are counted by declared route, with a bounded number of series', async (t) => {
   const telemetry = createTelemetry();
   const it = await api(t, { telemetry });
   for (let n = 0; n < 20; n++) {
@@ -238,7 +238,7 @@ interface Dashboard {
   templating: { list: { name: string; query: string }[] };
 }
 
-test('every query of the Grafana dashboard asks for figures and labels that there are', async (t) => {
+test('the Grafana dashboard queries only existing metrics and labels, and shows every Dormouse metric', async (t) => {
   const telemetry = createTelemetry();
   telemetry.watch(SOURCES);
   telemetry.answered({ route: '/healthz', method: 'GET', status: 200, ms: 1 });
@@ -274,7 +274,7 @@ test('every query of the Grafana dashboard asks for figures and labels that ther
   t.true(names.has(/\((\w+),/.exec(templating.list.find(({ name }) => name === 'instance')?.query ?? '')?.[1] ?? ''));
 });
 
-test.serial.runIf(isHere('promtool'))('promtool finds no fault with the figures', async (t) => {
+test.serial.runIf(isHere('promtool'))('promtool accepts the exposed metrics', async (t) => {
   const telemetry = createTelemetry();
   telemetry.watch(SOURCES);
   telemetry.answered({ route: '/v1/servers', method: 'GET', status: 200, ms: 3 });

@@ -8,7 +8,7 @@ function told(code: string): StatusError {
   return fileError(error, 'world/level.dat') as StatusError;
 }
 
-test('what the service may not do is told as no lack of its caller, and is there all the same', (t) => {
+test('host-side file errors have their own reasons, and a permission error does not count as a missing file', (t) => {
   for (const code of ['EACCES', 'EPERM']) {
     t.like(told(code), { code: 'FAILED_PRECONDITION', reason: 'PATH_NOT_ACCESSIBLE' });
     t.false(isNone(told(code)), 'nobody is to take its place');

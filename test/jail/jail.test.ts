@@ -22,7 +22,7 @@ import { swappedUnderCalls } from './swap-race.ts';
 /** Where a link can stand in a path, and what may then be said. */
 const LINKED = ['PATH_IS_LINK', 'NOT_A_DIRECTORY', 'PATH_EXISTS', 'PATH_NOT_FOUND', 'NOT_A_FILE'];
 
-test('links are followed by nothing, wherever they point', async (t) => {
+test('file operations never follow links, wherever they point', async (t) => {
   const { jail, root, outside, put } = await cage(t);
   put('there', 'x');
   put('inner/secret', 'INSIDE');
@@ -46,7 +46,7 @@ test('links are followed by nothing, wherever they point', async (t) => {
   t.deepEqual(readdirSync(outside), ['secret']);
 });
 
-test('a directory is removed by itself only where nothing is in it', async (t) => {
+test('rmdir removes only empty directories', async (t) => {
   const { jail, root, put } = await cage(t);
   put('full/file');
   mkdirSync(join(root, 'empty'));
@@ -60,7 +60,7 @@ test('a directory is removed by itself only where nothing is in it', async (t) =
   t.deepEqual(readdirSync(root).toSorted(), ['full', 'link']);
 });
 
-test('removing a directory removes the links in it, never what they point to', async (t) => {
+test('removing a directory removes the links in it but not their targets', async (t) => {
   const { jail, root, outside, put } = await cage(t);
   put('world/region/a');
   symlinkSync(outside, join(root, 'world/region/link'));
@@ -70,12 +70,12 @@ test('removing a directory removes the links in it, never what they point to', a
   t.deepEqual(readdirSync(outside), ['secret']);
 });
 
-test('a directory swapped for a link under thousands of calls gives nothing away', async (t) => {
+test('swapping a directory for a link during thousands of calls does not escape the jail', async (t) => {
   const it = await cage(t);
   await swappedUnderCalls(t, it, { seen: it.root, calls: runs(10_000) });
 });
 
-test('a hard link to a foreign inode is not written to', async (t) => {
+test('writes to a hard link of an outside file are refused', async (t) => {
   const { jail, root, outside } = await cage(t);
   linkSync(join(outside, 'secret'), join(root, 'linked'));
   for (const name of ['open', 'replace', 'setAttributes'])
@@ -86,7 +86,7 @@ test('a hard link to a foreign inode is not written to', async (t) => {
   t.true(existsSync(join(outside, 'secret')));
 });
 
-test('pipes, devices and sockets are refused, without a hang', async (t) => {
+test('pipes, devices and sockets are refused without hanging', async (t) => {
   const { jail, root, put } = await cage(t);
   put('there', 'x');
   const paths = ['pipe', 'socket'];
@@ -116,7 +116,7 @@ test('pipes, devices and sockets are refused, without a hang', async (t) => {
   );
 });
 
-test.runIf(process.getuid?.() === 0)('what is made belongs to the game at once', async (t) => {
+test.runIf(process.getuid?.() === 0)('new files and directories belong to the game’s user at once', async (t) => {
   const owner = { uid: 1_000, gid: 1_000 };
   const { jail, root } = await cage(t, { owner });
   await write(jail, 'a/b/c', 'x');
@@ -132,7 +132,7 @@ test.runIf(process.getuid?.() === 0)('what is made belongs to the game at once',
   }
 });
 
-test('where there is no /proc to walk by, files are refused, in words', (t) => {
+test('the jail reports a clear error on a platform without /proc', (t) => {
   for (const [platform, descriptors] of [
     ['darwin', '/proc/self/fd'],
     ['linux', '/proc/none'],

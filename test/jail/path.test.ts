@@ -6,12 +6,12 @@ import { joinNames, parsePath } from '../../src/jail/path.ts';
 import { StatusError } from '../../src/kernel/status.ts';
 import { cage, read, write, names, EVERY, refused, refusedEverywhere } from './cage.ts';
 
-test('what leaves the root is refused, whatever is done with it', async (t) => {
+test('every operation refuses a path that leaves the root', async (t) => {
   const paths = ['../../etc/passwd', '..', 'a/../..', '../root-sibling/secret', '/../root-sibling', 'there/../../x'];
   await refusedEverywhere(t, paths, ['INVALID_PATH']);
 });
 
-test('NUL, long names, long and deep paths are refused, whatever is done with them', async (t) => {
+test('every operation refuses NUL bytes, lone surrogates, long names, and long or deep paths', async (t) => {
   const deep = `${'d/'.repeat(64)}d`;
   await refusedEverywhere(
     t,
@@ -36,11 +36,15 @@ const plainName = test.macro({
 
 test('a backslash is a plain character', plainName, [String.raw`..\..\windows\win.ini`, String.raw`a\b`]);
 test('percent signs are not decoded', plainName, ['%2e%2e%2f', '%2e%2e/x', '%00']);
-test('more than two dots are a name', plainName, ['....//....//x'.replaceAll('//', '/'), '...', '..a', 'a..']);
-test('names that only Windows knows are allowed', plainName, ['CON', 'NUL', 'AUX', 'COM1', 'dot.', 'space ']);
-test('drives, shares and streams are names', plainName, [String.raw`C:\x`, String.raw`\\host\share`, 'x:ads']);
+test('names may contain consecutive dots', plainName, ['....//....//x'.replaceAll('//', '/'), '...', '..a', 'a..']);
+test('names reserved on Windows are allowed', plainName, ['CON', 'NUL', 'AUX', 'COM1', 'dot.', 'space ']);
+test('Windows drives, shares and streams are plain names', plainName, [
+  String.raw`C:\x`,
+  String.raw`\\host\share`,
+  'x:ads',
+]);
 
-test('an absolute path is taken relative to the root', async (t) => {
+test('an absolute path is relative to the root', async (t) => {
   const { jail, see } = await cage(t);
   await refused(t, () => read(jail, '/etc/passwd'), ['PATH_NOT_FOUND'], 'read');
   await write(jail, '/etc/passwd', 'mine');
@@ -49,7 +53,7 @@ test('an absolute path is taken relative to the root', async (t) => {
 
 /** Where a link can stand in a path, and what may then be said. */
 
-test('the root itself is not moved, removed, written or changed', async (t) => {
+test('the root itself cannot be moved, removed, written or changed', async (t) => {
   const { jail, root, put } = await cage(t);
   put('there', 'x');
   for (const path of ['', '.', '/', 'there/..', '../hosting/'])
@@ -59,7 +63,7 @@ test('the root itself is not moved, removed, written or changed', async (t) => {
   t.is((await jail.stat('/')).kind, 'directory');
 });
 
-test('a directory goes neither into itself nor below', async (t) => {
+test('a directory cannot be moved or copied into itself or below itself', async (t) => {
   const { jail, put } = await cage(t);
   put('a/b/c', 'x');
   for (const to of ['a/x', 'a/b/x', 'a/b/c/x']) {
@@ -74,7 +78,7 @@ test('a directory goes neither into itself nor below', async (t) => {
   t.is(await read(jail, 'ab/b/c'), 'x');
 });
 
-test('composed and decomposed names are two, each as it is stored', async (t) => {
+test('composed and decomposed Unicode names are separate files', async (t) => {
   const { jail } = await cage(t);
   const [composed, decomposed] = ['é'.normalize('NFC'), 'é'.normalize('NFD')];
   await write(jail, composed, 'one');
@@ -84,7 +88,7 @@ test('composed and decomposed names are two, each as it is stored', async (t) =>
   t.deepEqual((await names(jail, '')).length, 2);
 });
 
-test('any text is either refused or stays within the root', (t) => {
+test('any path text is either refused or stays within the root', (t) => {
   const piece = fc.constantFrom('..', '.', '', '/', '\\', 'a', '%2e', '\0', ' ', '…', 'world', '\ud800');
   const path = fc.oneof(
     fc.string({ unit: 'binary' }),

@@ -22,40 +22,37 @@ function contentOf({ sizeBytes, read }: ReadEntry): string {
 
 const namesOf = (entries: Iterable<ReadEntry>) => Array.from(entries, ({ path }) => path).sort();
 
-test.runIf(isThorough)(
-  'a tree that is read is the one that is walked: names, kinds, sizes, modes, times, content',
-  async (t) => {
-    const it = await cage(t);
-    const name = fc.string({ unit: fc.constantFrom('a', 'B', ' ', '.', 'ü', '漢', '\n'), minLength: 1, maxLength: 6 });
-    const path = fc.array(
-      name.filter((each) => !['.', '..'].includes(each)),
-      { minLength: 1, maxLength: 4 },
-    );
-    await fc.assert(
-      fc.asyncProperty(fc.array(fc.tuple(path, fc.string()), { maxLength: 12 }), async (files) => {
-        for (const left of readdirSync(it.root)) rmSync(join(it.root, left), { recursive: true });
-        for (const [names, content] of files) {
-          try {
-            it.put(names.join('/'), content);
-          } catch {
-            // A file has the name of another's folder.
-          }
+test.runIf(isThorough)('readTree returns the same entries and content as the jail’s tree walk', async (t) => {
+  const it = await cage(t);
+  const name = fc.string({ unit: fc.constantFrom('a', 'B', ' ', '.', 'ü', '漢', '\n'), minLength: 1, maxLength: 6 });
+  const path = fc.array(
+    name.filter((each) => !['.', '..'].includes(each)),
+    { minLength: 1, maxLength: 4 },
+  );
+  await fc.assert(
+    fc.asyncProperty(fc.array(fc.tuple(path, fc.string()), { maxLength: 12 }), async (files) => {
+      for (const left of readdirSync(it.root)) rmSync(join(it.root, left), { recursive: true });
+      for (const [names, content] of files) {
+        try {
+          it.put(names.join('/'), content);
+        } catch {
+          // A file has the name of another's folder.
         }
-        await using dir = await it.jail.directory('');
-        const read = Array.from(readTree(dir.descriptor), (entry) => ({
-          ...pick(entry),
-          content: entry.kind === 'file' ? contentOf(entry) : '',
-        }));
-        const walked: typeof read = [];
-        for (const entry of await each(it.jail.tree(''))) {
-          walked.push({ ...pick(entry), content: entry.kind === 'file' ? it.see(entry.path) : '' });
-        }
-        t.deepEqual(read, walked);
-      }),
-      { numRuns: 40 },
-    );
-  },
-);
+      }
+      await using dir = await it.jail.directory('');
+      const read = Array.from(readTree(dir.descriptor), (entry) => ({
+        ...pick(entry),
+        content: entry.kind === 'file' ? contentOf(entry) : '',
+      }));
+      const walked: typeof read = [];
+      for (const entry of await each(it.jail.tree(''))) {
+        walked.push({ ...pick(entry), content: entry.kind === 'file' ? it.see(entry.path) : '' });
+      }
+      t.deepEqual(read, walked);
+    }),
+    { numRuns: 40 },
+  );
+});
 
 function pick({
   path,
@@ -67,7 +64,7 @@ function pick({
   return { path, kind, sizeBytes, mode, modifiedAt };
 }
 
-test('what only the service reads is left out, but for its lists; secrets are starred out; both only at the top', async (t) => {
+test('readTree omits service files except the lists and masks secrets, at the top level only', async (t) => {
   const it = await cage(t);
   const secret = 'motd=x\nrcon.password=hunter2\n';
   const hidden = ['.rcon-cli.env', '.dormouse-tmp/upload', '.dormouse-other'];
@@ -86,7 +83,7 @@ test('what only the service reads is left out, but for its lists; secrets are st
   });
 });
 
-test('links, pipes and sockets are passed over, and so is what has been put in the place of something else meanwhile', async (t) => {
+test('readTree skips links, pipes, sockets and entries replaced during the walk', async (t) => {
   const it = await cage(t);
   for (const path of ['a/there', 'dir/inside', 'file']) it.put(path, 'x');
   symlinkSync(it.outside, join(it.root, 'to-dir'));
@@ -117,7 +114,7 @@ test('links, pipes and sockets are passed over, and so is what has been put in t
 });
 
 test.runIf(isThorough)(
-  'every descriptor of a tree is closed, also where its reader stops or a part of it is too deep',
+  'readTree closes every descriptor, even if its reader stops early or the tree is too deep',
   async (t) => {
     const it = await cage(t);
     const root = await rootOf(t, it);
@@ -140,7 +137,7 @@ test.runIf(isThorough)(
   },
 );
 
-test('names that are no text come as they are', async (t) => {
+test('readTree keeps the raw bytes of names that are not UTF-8', async (t) => {
   const it = await cage(t);
   const name = Buffer.from([0x61, 0xff, 0x62]);
   mkdirSync(join(it.root, 'd'));

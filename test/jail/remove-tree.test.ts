@@ -32,7 +32,7 @@ function openBelow(dir: string): number {
   }).length;
 }
 
-test('a folder goes with all that is in it, a link alone, and nothing is no error', async (t) => {
+test('removeTree deletes a folder with its contents, a link without its target, and ignores a missing path', async (t) => {
   const dir = folder(t);
   mkdirSync(join(dir, 'outside'));
   writeFileSync(join(dir, 'outside/kept'), 'x');
@@ -47,7 +47,7 @@ test('a folder goes with all that is in it, a link alone, and nothing is no erro
   t.true(existsSync(join(dir, 'outside/kept')));
 });
 
-test('however deep and wide a folder is, few descriptors are open, and nothing is left beside it', async (t) => {
+test('removeTree deletes deep and wide folders with few open descriptors and no leftovers', async (t) => {
   const dir = folder(t);
   const deep = 'for i in $(seq 300); do mkdir dddddddddd && cd dddddddddd && : > f || exit 1; done';
   const wide = 'for i in $(seq 60); do mkdir -p wide/$i/a wide/$i/b; : > wide/$i/a/f; done';

@@ -5,7 +5,7 @@ import { openJail } from '../../src/jail/jail.ts';
 import type { StatusError } from '../../src/kernel/status.ts';
 import { cage, write, refused } from './cage.ts';
 
-test('a file is replaced whole, or stays as it was', async (t) => {
+test('the jail replaces a file as a whole or leaves it unchanged', async (t) => {
   const { jail, root, put, see } = await cage(t);
   put('run.sh', 'old');
   chmodSync(join(root, 'run.sh'), 0o750);
@@ -30,7 +30,7 @@ test('a file is replaced whole, or stays as it was', async (t) => {
   await refused(t, () => late.commit(), ['PATH_EXISTS'], 'exclusive at the end too');
 });
 
-test('of two that come to one free name, one gets it and the other is told; nothing is lost', async (t) => {
+test('when two operations race for a free name, one wins, the other gets PATH_EXISTS, and no file is lost', async (t) => {
   const { jail, root, put, see } = await cage(t);
   const outcomes = async (...works: Promise<unknown>[]) => {
     const ended = await Promise.allSettled(works);
@@ -67,7 +67,7 @@ test('of two that come to one free name, one gets it and the other is told; noth
   t.deepEqual(readdirSync(join(root, '.dormouse-tmp')), []);
 });
 
-test('what a killed process left is removed at the next use; what is in progress is not', async (t) => {
+test('leftovers of a killed process are removed at the next open, and an upload in progress is kept', async (t) => {
   const { jail, root, put } = await cage(t);
   put('.dormouse-tmp/0123456789ab-0123456789ab/world/level.dat', 'x');
   put('.dormouse-tmp/0123456789ab-aaaaaaaaaaaa', 'x');
@@ -79,7 +79,7 @@ test('what a killed process left is removed at the next use; what is in progress
   t.deepEqual(readdirSync(root).sort(), ['.dormouse-tmp', 'a']);
 });
 
-test('the place for temporary files may be a link of a plugin’s, and is not followed', async (t) => {
+test('a link planted at .dormouse-tmp is replaced, not followed', async (t) => {
   const { jail, root, outside } = await cage(t);
   symlinkSync(outside, join(root, '.dormouse-tmp'));
   await (await openJail(root)).close();
@@ -88,7 +88,7 @@ test('the place for temporary files may be a link of a plugin’s, and is not fo
   t.false(lstatSync(join(root, '.dormouse-tmp')).isSymbolicLink());
 });
 
-test('a stage is joined with what is there, or not at all', async (t) => {
+test('a stage merges into existing files completely or not at all', async (t) => {
   const { jail, root, put, see } = await cage(t);
   put('world/level.dat', 'old');
   put('world/keep', 'kept');

@@ -5,7 +5,7 @@ import { openJail } from '../../src/jail/jail.ts';
 import { maskProperties } from '../../src/jail/secrets.ts';
 import { cage, read, write, names, each, EVERY, refused } from './cage.ts';
 
-test('a secret property is starred out however it is spelled, and nothing else is', (t) => {
+test('a secret property is masked however it is spelled, and other properties stay unchanged', (t) => {
   const key = fc.constantFrom('rcon.password', 'management-server-secret', 'motd', 'rcon.port', 'a b', 'rcon');
   const entry = fc.tuple(key, fc.string({ unit: fc.constantFrom('a', '\\', '=', ' ', '\n', 'é', '#', 'S') }));
   fc.assert(
@@ -41,7 +41,7 @@ test('a secret property is starred out however it is spelled, and nothing else i
   }
 });
 
-test('server.properties is shown without its secrets, by every way out', async (t) => {
+test('every way to read server.properties through the jail masks its secrets', async (t) => {
   const { jail, put, see, root } = await cage(t);
   const file = 'motd=Castle\nrcon.password=hunter2\nview-distance=10\n';
   const shown = 'motd=Castle\nrcon.password=*******\nview-distance=10\n';
@@ -82,7 +82,7 @@ test('server.properties is shown without its secrets, by every way out', async (
   t.is(await read(service, 'server.properties.old'), file, 'the service itself sees it');
 });
 
-test('what only the service reads is not there', async (t) => {
+test('files reserved for the service are invisible and protected', async (t) => {
   for (const path of ['.rcon-cli.env', '.rcon-cli.yaml', '.dormouse-properties', '.dormouse-tmp']) {
     const { jail, put, see } = await cage(t);
     if (path !== '.dormouse-tmp') put(path, 'password=hunter2');
@@ -99,7 +99,7 @@ test('what only the service reads is not there', async (t) => {
   }
 });
 
-test('what the image runs as shell may be read and removed, not written', async (t) => {
+test('env files that the image runs as shell can be read and removed but not written', async (t) => {
   for (const path of [
     '.install-modrinth.env',
     '.install-fabric.env',
@@ -129,7 +129,7 @@ test('what the image runs as shell may be read and removed, not written', async 
   }
 });
 
-test('eula.txt and the lists are their owner’s', async (t) => {
+test('owners can write and rename eula.txt and the player lists', async (t) => {
   const { jail, see } = await cage(t);
   for (const path of ['eula.txt', 'ops.json', 'whitelist.json', 'banned-players.json', 'sub/.rcon-cli.env']) {
     await write(jail, path, 'mine');

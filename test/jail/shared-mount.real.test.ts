@@ -32,7 +32,7 @@ async function shared(t: ExecutionContext): Promise<Cage & { there: string }> {
 }
 
 test.runIf(isHere('swarm'))(
-  'a folder that a node mounts too: what is swapped there gives nothing away here',
+  'swapping a directory from a node’s mount during calls does not escape the jail',
   async (t) => {
     const it = await shared(t);
     if (it) await swappedUnderCalls(t, it, { seen: it.there, calls: 2_000 });
@@ -40,7 +40,7 @@ test.runIf(isHere('swarm'))(
 );
 
 test.runIf(isHere('swarm'))(
-  'links that a game has made on its node are followed by nothing, and files are whole on both',
+  'links created through a node’s mount are not followed, and both mounts see the same whole files',
   async (t) => {
     const it = await shared(t);
     const { jail, outside, there, put } = it;

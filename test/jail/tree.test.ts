@@ -15,7 +15,7 @@ import type { JailFile } from '../../src/jail/jail.ts';
 import { until } from '../support/until.ts';
 import { cage, write, names, EVERY, refused } from './cage.ts';
 
-test('however deep a tree is, it can be removed', async (t) => {
+test('a tree too deep to copy can still be removed', async (t) => {
   const { jail, root } = await cage(t);
   const script = 'for i in $(seq 300); do mkdir dddddddddd && cd dddddddddd && : > f || exit 1; done';
   execFileSync('sh', ['-c', script], { cwd: root });
@@ -25,7 +25,7 @@ test('however deep a tree is, it can be removed', async (t) => {
   t.deepEqual(readdirSync(join(root, '.dormouse-tmp')), []);
 });
 
-test('what a path can name is carried: a folder at the deepest level, and nothing is moved or copied below it', async (t) => {
+test('a folder at the depth limit can be created and walked, and moves or copies below it are refused', async (t) => {
   const { jail, root } = await cage(t);
   const path = (name: string, levels: number) => Array.from({ length: levels }, () => name).join('/');
   await jail.mkdir(path('d', 64));
@@ -47,24 +47,21 @@ test('what a path can name is carried: a folder at the deepest level, and nothin
 
 const asRoot = test.runIf(process.getuid?.() === 0);
 
-asRoot(
-  'folders that a plugin has locked are removed as well; what cannot be removed keeps nobody from the files',
-  async (t) => {
-    const { root, put } = await cage(t);
-    put('.dormouse-tmp/0123456789ab-aaaaaaaaaaaa/file', 'root’s');
-    const nobody = 65_534;
-    for (const path of ['', '.dormouse-tmp']) chownSync(join(root, path), nobody, nobody);
-    chmodSync(join(root, '..'), 0o755);
-    const script = join(import.meta.dirname, 'unprivileged.ts');
-    const said = execFileSync(process.execPath, [script, root, String(nobody)], { encoding: 'utf8' });
-    t.deepEqual(JSON.parse(said), {
-      left: [['.dormouse-tmp', 'uploaded'], ['0123456789ab-aaaaaaaaaaaa']],
-      warnings: ['what an earlier run left in a server’s files could not be removed'],
-    });
-  },
-);
+asRoot('folders that a plugin locked are removed too; leftovers do not block the files', async (t) => {
+  const { root, put } = await cage(t);
+  put('.dormouse-tmp/0123456789ab-aaaaaaaaaaaa/file', 'root’s');
+  const nobody = 65_534;
+  for (const path of ['', '.dormouse-tmp']) chownSync(join(root, path), nobody, nobody);
+  chmodSync(join(root, '..'), 0o755);
+  const script = join(import.meta.dirname, 'unprivileged.ts');
+  const said = execFileSync(process.execPath, [script, root, String(nobody)], { encoding: 'utf8' });
+  t.deepEqual(JSON.parse(said), {
+    left: [['.dormouse-tmp', 'uploaded'], ['0123456789ab-aaaaaaaaaaaa']],
+    warnings: ['what an earlier run left in a server’s files could not be removed'],
+  });
+});
 
-test('names that are no text are listed, copied and removed', async (t) => {
+test('names that are not UTF-8 can be listed, copied and removed', async (t) => {
   const { jail, root } = await cage(t);
   const name = Buffer.concat([Buffer.from(`${root}/d/`), Buffer.from([0x61, 0xff, 0x62])]);
   mkdirSync(join(root, 'd'));
@@ -75,7 +72,7 @@ test('names that are no text are listed, copied and removed', async (t) => {
   t.false(existsSync(join(root, 'd')));
 });
 
-test('what a walk meets may be opened while it goes on, also out of directories that it is leaving', async (t) => {
+test('files found by a tree walk can be opened while the walk moves on to other directories', async (t) => {
   const { jail, put } = await cage(t);
   const paths = Array.from({ length: 600 }, (_, n) => (n < 300 ? `many/${n}` : `d${n}/inside/${n}`));
   for (const path of paths) put(path, path);
@@ -90,7 +87,7 @@ test('what a walk meets may be opened while it goes on, also out of directories 
   t.is(files.length, paths.length);
 });
 
-test('every descriptor is closed, whatever happens', async (t) => {
+test('every jail operation closes its descriptors, even on errors', async (t) => {
   const { jail, root, put } = await cage(t);
   put('there', 'x');
   put('dir/a', 'x');

@@ -7,7 +7,7 @@ import { listRoutes } from '../../src/servers/rows.ts';
 import { OPEN_POLICY } from '../support/join-policy.ts';
 import { world } from '../support/world.ts';
 
-test('a server that is set and is not there: said at once, with the nearest, and when it is deleted', async (t) => {
+test('an unknown DEFAULT_SERVER is logged with the nearest id, at start and when the server is deleted', async (t) => {
   const w = await world(t);
   const { servers } = w;
   await w.create('castle');
@@ -33,7 +33,7 @@ test('a server that is set and is not there: said at once, with the nearest, and
   t.is(logged.length, 3);
 });
 
-test('the deletion of the server at localhost changes the address of no other server', async (t) => {
+test('deleting the server at localhost does not change the address of other servers', async (t) => {
   const w = await world(t);
   const { servers, clock } = w;
   const log = createLog({ level: 'silent' });

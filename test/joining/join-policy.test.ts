@@ -76,7 +76,7 @@ async function settles(promise: Promise<unknown>): Promise<boolean> {
   return (await Promise.race([promise, new Promise((resolve) => setImmediate(resolve, pending))])) !== pending;
 }
 
-test('a player who has played is known in both layouts of a world, wherever the world is', async (t) => {
+test('a returning player is recognized in both layouts of player data, in any world folder of the server', async (t) => {
   const it = await joinPolicy(t);
   await it.policy({ mode: 'known' });
   const worlds = [
@@ -102,7 +102,7 @@ test('a player who has played is known in both layouts of a world, wherever the 
   t.not(await it.knock(), '', 'a path that leaves the server');
 });
 
-test('anyone wakes by default; nobody where the owner says so, or works on it', async (t) => {
+test('anyone wakes a server by default, but not in mode nobody or during maintenance', async (t) => {
   const it = await joinPolicy(t);
   t.is(await it.knock(), '');
   await it.policy({ mode: 'nobody' });
@@ -117,7 +117,7 @@ test('anyone wakes by default; nobody where the owner says so, or works on it', 
   t.is(it.engine.boots.length, 1);
 });
 
-test('who is not listed, or is banned, does not wake; a change takes effect at once', async (t) => {
+test('unlisted and banned players cannot wake a server, and list changes apply at once', async (t) => {
   const it = await joinPolicy(t);
   await it.policy({ mode: 'whitelist' });
   t.regex(await it.knock(), /Only whitelisted players can wake it/);
@@ -139,7 +139,7 @@ test('who is not listed, or is banned, does not wake; a change takes effect at o
   t.is(await it.knock(), '', 'the ban is over');
 });
 
-test('a ban with an end says when, wherever its end stands, and is over by itself', async (t) => {
+test('a temporary ban states its end, whether from the expiry field or the reason, and then expires', async (t) => {
   const it = await joinPolicy(t);
   const end = new Date(it.clock.now() + 60_000).toISOString();
   const date = `${end.slice(0, 19).replace('T', ' ')} +0000`;
@@ -163,7 +163,7 @@ test('a ban with an end says when, wherever its end stands, and is over by itsel
   t.is(await it.knock(), '');
 });
 
-test('a whitelist the game has switched on keeps strangers from waking it', async (t) => {
+test('a whitelist enabled in server.properties keeps strangers from waking the server', async (t) => {
   const it = await joinPolicy(t);
   await writeFile(join(it.root, 'server.properties'), 'white-list=true\n');
   t.regex(await it.knock(), /whitelist/);
@@ -171,7 +171,7 @@ test('a whitelist the game has switched on keeps strangers from waking it', asyn
   t.is(await it.knock(), '', 'the owner’s setting is that of the next boot');
 });
 
-test('known: on a list, remembered by the game, or with something left behind in it', async (t) => {
+test('known mode allows players from the game’s user cache or with saved player data', async (t) => {
   const it = await joinPolicy(t);
   await it.policy({ mode: 'known' });
   t.regex(await it.knock(), /Only players who have played here before/);
@@ -185,7 +185,7 @@ test('known: on a list, remembered by the game, or with something left behind in
   t.regex(await it.knock({ uuid: '../../../etc/passwd' }), /played/);
 });
 
-test('lists that are no lists keep nobody in and nobody out', async (t) => {
+test('a malformed or linked whitelist.json counts as empty', async (t) => {
   const it = await joinPolicy(t);
   await it.policy({ mode: 'whitelist' });
   for (const content of ['', '{', '{}', '[null,1,"x",{"name":7}]']) {
@@ -198,7 +198,7 @@ test('lists that are no lists keep nobody in and nobody out', async (t) => {
   t.regex(await it.knock(), /whitelist/, 'a link is not followed');
 });
 
-test('the proxy learns the name of a server, and whether its players wait in a waiting room: never for mods of Forge', async (t) => {
+test('a route carries the server name and the waiting-room flag, which stays off for Forge-based cores', async (t) => {
   const it = await joinPolicy(t);
   t.like(it.route(), { name: 'Castle', waitingRoom: false });
   await it.servers.patch('abc', { waitingRoom: true });
@@ -220,7 +220,7 @@ test('the proxy learns the name of a server, and whether its players wait in a w
   }
 });
 
-test('verified: only who has proved an account', async (t) => {
+test('verified mode wakes a server only for players with a verified account', async (t) => {
   const it = await joinPolicy(t);
   await it.policy({ mode: 'verified' });
   t.true(it.route().verifies);
@@ -228,7 +228,7 @@ test('verified: only who has proved an account', async (t) => {
   t.is(await it.knock({ verified: true }), '');
 });
 
-test('maxWakesPerDay counts the wakes of players, not the owner’s starts, until midnight', async (t) => {
+test('maxWakesPerDay counts wakes by players, not the owner’s starts, and resets at midnight', async (t) => {
   const it = await joinPolicy(t);
   await it.policy({ maxWakesPerDay: 2 });
   t.is(await it.knock(), '');
@@ -245,7 +245,7 @@ test('maxWakesPerDay counts the wakes of players, not the owner’s starts, unti
   t.is(await it.knock(), '');
 });
 
-test('a banned address stays out, of an awake server too; players behind the same proxy do not', async (t) => {
+test('a banned IP address can neither wake nor join a server, and other addresses can', async (t) => {
   const it = await joinPolicy(t);
   const ban = { created: '', source: '', expires: 'forever', reason: '' };
   await it.list('banned-ips.json', [{ ...ban, ip: '203.0.113.7' }]);

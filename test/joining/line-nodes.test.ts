@@ -22,7 +22,7 @@ async function sleeps(it: Site, id: string): Promise<void> {
   await it.reach(id, 'hibernated');
 }
 
-test('room on one node that is enough for the second in line alone is the second’s; the first stays first', async (t) => {
+test('room that fits only the second server in line goes to it, and the first keeps its place', async (t) => {
   const it = await fullNodes(t, { one: 2_560, two: 3_072, three: 1_024 });
   t.deepEqual(
     ['one', 'two', 'three'].map((id) => it.nodes.whereIs(id)?.id),
@@ -73,7 +73,7 @@ test('room on one node that is enough for the second in line alone is the second
   );
 });
 
-test('of two alike the one who came first goes first, whichever node has become free; a node that comes back lets the next in', async (t) => {
+test('two equal servers start in arrival order on any free node, but not on a drained one', async (t) => {
   const it = await fullNodes(t, { one: 3_072, two: 3_072 });
   for (const id of ['first', 'second']) await it.create(id, { ramMb: 3_072 });
   const first = it.comes('first', 'Ann');
@@ -102,7 +102,7 @@ test('of two alike the one who came first goes first, whichever node has become 
   );
 });
 
-test('a region has room of its own: who waits for another is not before anybody there', async (t) => {
+test('each region has its own room, and a wait for one region does not block another', async (t) => {
   const it = await nodesSite(t, [
     { id: 'n1', name: 'one', ramMb: 4_096 },
     { id: 'n2', name: 'far', ramMb: 4_096, region: 'eu' },
@@ -130,7 +130,7 @@ test('a region has room of its own: who waits for another is not before anybody 
   t.deepEqual(there.places, [1, null]);
 });
 
-test('who was let in where the nodes have no room all the same is in line again, at the same place, and comes in with the server', async (t) => {
+test('a player whose server finds no room at start returns to the same place and joins once it runs', async (t) => {
   const it = await fullNodes(t, { one: 3_072 });
   await it.create('unlucky', { ramMb: 1_024 });
   it.engine.script('unlucky', { refuse: 'no_room' });

@@ -71,7 +71,7 @@ function node(ramMb: number) {
   return { clock, line, set, come, settle, woken, tried, refusals, used };
 }
 
-test('who has come first goes first, with all who wait for the same server; the others move up', async (t) => {
+test('the first player in line goes first with all players of the same server, and the others move up', async (t) => {
   const it = node(1);
   for (const id of ['busy', 'a', 'b', 'c']) it.set(id, id === 'busy' ? 'running' : 'hibernated');
   const players = [];
@@ -113,7 +113,7 @@ test('who has come first goes first, with all who wait for the same server; the 
   t.is(it.clock.pending(), 0);
 });
 
-test('with room there is no line', async (t) => {
+test('a player skips the line when there is room', async (t) => {
   const it = node(1);
   it.set('a', 'hibernated');
   const player = it.come('a');
@@ -121,7 +121,7 @@ test('with room there is no line', async (t) => {
   t.deepEqual([player.outcome, player.places], ['in', [null]]);
 });
 
-test('who leaves frees the place, and who has come earlier, as one asked for again, stands before others', async (t) => {
+test('a leaving player frees a place in line, and a player with an earlier arrival time stands ahead', async (t) => {
   const it = node(1);
   for (const id of ['busy', 'a', 'b', 'c']) it.set(id, id === 'busy' ? 'running' : 'hibernated');
   const late = it.come('a');
@@ -138,7 +138,7 @@ test('who leaves frees the place, and who has come earlier, as one asked for aga
   t.deepEqual(it.woken, ['c']);
 });
 
-test('the wait ends after ten minutes, counted from when the player came', async (t) => {
+test('the wait in line ends ten minutes after the player’s arrival', async (t) => {
   const it = node(1);
   for (const id of ['busy', 'a', 'b']) it.set(id, id === 'busy' ? 'running' : 'hibernated');
   const [first, second] = [it.come('a'), it.come('b', it.clock.now() - 4 * MINUTE_MS)];
@@ -151,7 +151,7 @@ test('the wait ends after ten minutes, counted from when the player came', async
   t.is(it.clock.pending(), 0);
 });
 
-test('room that is too little for the first is taken by the next whom it is enough for', async (t) => {
+test('room too small for the first server in line goes to the next one that fits', async (t) => {
   const it = node(4);
   it.set('busy', 'running', 3);
   it.set('small', 'running', 1);
@@ -173,7 +173,7 @@ test('room that is too little for the first is taken by the next whom it is enou
   );
 });
 
-test('a place that becomes free is looked for by few, however many are in line', async (t) => {
+test('a freed place causes only a few wake attempts, however long the line is', async (t) => {
   const it = node(1);
   it.set('busy', 'running');
   for (let n = 0; n < 200; n++) it.set(`s${n}`, 'hibernated');
@@ -192,7 +192,7 @@ test('a place that becomes free is looked for by few, however many are in line',
   t.true(it.tried.length <= 4, 'and now and then, as disks become free without a word');
 });
 
-test('what else refuses a server ends the wait for it, and the next has its turn', async (t) => {
+test('any other refusal of a server ends the wait for it, and the next in line gets a turn', async (t) => {
   const it = node(1);
   for (const id of ['busy', 'poor', 'deleted', 'a']) it.set(id, id === 'busy' ? 'running' : 'hibernated');
   const poor = it.come('poor');
@@ -211,7 +211,7 @@ test('what else refuses a server ends the wait for it, and the next has its turn
   t.is(another.outcome, 'INSUFFICIENT_FUNDS', 'nobody stands in line for nothing');
 });
 
-test('a server that never fits is refused at once, and one that somebody else has woken lets its players in', async (t) => {
+test('a server too large for the node is refused at once, and one already woken admits its waiting players', async (t) => {
   const it = node(2);
   it.set('busy', 'running', 2);
   it.set('huge', 'hibernated', 3);
@@ -225,7 +225,7 @@ test('a server that never fits is refused at once, and one that somebody else ha
   t.deepEqual(it.woken, []);
 });
 
-test('nobody slips in before those who wait, and a place that becomes free meanwhile is not missed', async (t) => {
+test('a new player does not overtake the line, and a place freed meanwhile is not missed', async (t) => {
   const it = node(1);
   for (const id of ['busy', 'a', 'b']) it.set(id, id === 'busy' ? 'running' : 'hibernated');
   const first = it.come('a');
@@ -240,7 +240,7 @@ test('nobody slips in before those who wait, and a place that becomes free meanw
   t.deepEqual([second.outcome, third.outcome, it.woken], ['in', 'in', ['a', 'b']]);
 });
 
-test('only so many stand in line', async (t) => {
+test('the line holds at most 1000 players', async (t) => {
   const it = node(1);
   for (const id of ['busy', 'a', 'b']) it.set(id, id === 'busy' ? 'running' : 'hibernated');
   const players = Array.from({ length: 1_001 }, () => it.come('a'));

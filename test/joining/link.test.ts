@@ -333,7 +333,7 @@ class Run {
   }
 }
 
-test('who has left before it could be told is told of all the same, also to a service that was away', async (t) => {
+test('a player who leaves before the join is sent is still reported, even to a restarted service', async (t) => {
   const run = new Run();
   await run.settle();
   const [one] = run.proxies;
@@ -355,7 +355,7 @@ test('who has left before it could be told is told of all the same, also to a se
   t.deepEqual(run.service.presence.get('c'), wasInside);
 });
 
-test('an account that one proxy has checked is known to the others, also to one that comes later', async (t) => {
+test('an account verified by one proxy is sent to the others and to a reconnecting one', async (t) => {
   const run = new Run();
   await run.settle();
   const [one, two] = run.proxies;
@@ -373,7 +373,7 @@ test('an account that one proxy has checked is known to the others, also to one 
   );
 });
 
-test('whatever breaks, and whatever is lost with it: in the end both sides know the same', async (t) => {
+test('the service and its proxies agree again after any sequence of lost messages and restarts', async (t) => {
   await fc.assert(
     fc.asyncProperty(fc.array(step, { maxLength: 60 }), async (steps) => {
       const run = new Run();

@@ -19,7 +19,7 @@ async function get(site: Site, path: string) {
   return { status: response.status, headers: response.headers, text: await response.text() };
 }
 
-test('a server as strangers see it: asleep, awake, at work on', async (t) => {
+test('the status page shows a server as asleep, online or under maintenance', async (t) => {
   const site = await openSite(t);
   await site.create('castle', {
     name: 'Castle',
@@ -62,7 +62,7 @@ test('a server as strangers see it: asleep, awake, at work on', async (t) => {
   t.regex((await get(site, path)).text, /Maintenance[^]*Back at 8/);
 });
 
-test('what strangers read is what they would meet: who wakes it, and what is against that', async (t) => {
+test('the status page explains wake policy, suspension, a lost node and a wait for room without private details', async (t) => {
   const site = await openSite(t, { world: { nodes: [{ id: 'n1', name: 'secret-node' }] } });
   await site.create('castle');
   const path = await show(site, 'castle');
@@ -91,7 +91,7 @@ test('what strangers read is what they would meet: who wakes it, and what is aga
   await says(/Waits for room[^]*It starts automatically when there is\./);
 });
 
-test('names and descriptions as payloads stay text, on the page and in the badge', async (t) => {
+test('malicious names and descriptions are escaped on the status page and in the badge', async (t) => {
   const site = await openSite(t);
   await site.create('evil', { name: EVIL, motd: EVIL, version: EVIL, lastStatus: JSON.stringify({ favicon: EVIL }) });
   const path = await show(site, 'evil', true);
@@ -104,7 +104,7 @@ test('names and descriptions as payloads stay text, on the page and in the badge
   t.is((await get(site, `${path}/icon.png`)).status, 404);
 });
 
-test('the badge is a picture for any site; the icon is the server’s own', async (t) => {
+test('the status badge can be embedded on any site, and the icon is the server’s own', async (t) => {
   const site = await openSite(t);
   const favicon = `data:image/png;base64,${ICON.toString('base64')}`;
   await site.create('castle', { name: 'Castle', lastStatus: JSON.stringify({ favicon }) });
@@ -120,7 +120,7 @@ test('the badge is a picture for any site; the icon is the server’s own', asyn
   t.regex((await get(site, path)).text, /src="[^"]*\/icon\.png"/);
 });
 
-test('unknown and switched-off pages are the same nothing', async (t) => {
+test('an unknown status page and a disabled one return the same 404', async (t) => {
   const site = await openSite(t);
   await site.create('castle', { name: 'Castle' });
   const path = await show(site, 'castle');
@@ -134,7 +134,7 @@ test('unknown and switched-off pages are the same nothing', async (t) => {
 });
 
 test.runIf(isHere('chromium'))(
-  'the page works on a phone and without scripts, and breaks no rule of its own',
+  'the status page fits a phone, works without scripts and causes no browser errors',
   async (t: ExecutionContext) => {
     const site = await openSite(t);
     const motd = `<rainbow>${'Wide '.repeat(25)}</rainbow>\n§k§nsecret`;

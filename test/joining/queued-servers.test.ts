@@ -36,7 +36,7 @@ async function lost(it: Awaited<ReturnType<typeof lossSite>>) {
 
 const stateOf = async (it: Awaited<ReturnType<typeof lossSite>>, id: string) => (await it.servers.get(id))?.state;
 
-test('a lost game without room elsewhere stands in line, and starts by itself when another server sleeps', async (t) => {
+test('a server from a lost node without room elsewhere is queued and starts once another server sleeps', async (t) => {
   const it = await lossSite(t);
   await lost(it);
   t.like(await it.ok('GET', '/v1/servers/small'), {
@@ -63,7 +63,7 @@ test('a lost game without room elsewhere stands in line, and starts by itself wh
   t.is(it.route('small')?.state, 'running');
 });
 
-test('it starts when a node comes back, or is added; not after somebody has stopped it, or an hour', async (t) => {
+test('a queued server starts when its node returns, but not after a stop or an hour of waiting', async (t) => {
   const it = await lossSite(t);
   await lost(it);
   it.nodes.back('n1');
@@ -92,7 +92,7 @@ test('it starts when a node comes back, or is added; not after somebody has stop
   t.is(await stateOf(it, 'small'), 'start_failed');
 });
 
-test('it stands before players who came later and behind those who came sooner; its own players come in with it', async (t) => {
+test('a queued server stands between earlier and later players, and its own players join with it', async (t) => {
   const it = await lossSite(t);
   for (const id of ['sooner', 'later']) await it.create(id, { ramMb: 3_072 });
   it.nodes.cut('n1');
@@ -118,7 +118,7 @@ test('it stands before players who came later and behind those who came sooner; 
   t.is(later.outcome, 'waits');
 });
 
-test('who is suspended stands in no line, and does not come back to it', async (t) => {
+test('a suspended server leaves the queue and does not return to it', async (t) => {
   const it = await lossSite(t);
   await lost(it);
   t.like((await it.operate('servers/small:suspend', { reason: 'too loud' })).json, { startErrorCode: 'suspended' });
@@ -130,7 +130,7 @@ test('who is suspended stands in no line, and does not come back to it', async (
   t.is((await it.ok('GET', '/v1/servers/small'))['startErrorCode'], 'no_room_found');
 });
 
-test('what waiting does not mend ends the wait, with the reason', async (t) => {
+test('a queued server that becomes too large for every node leaves the queue with the reason', async (t) => {
   const it = await lossSite(t);
   await lost(it);
   await it.servers.patchAtRest('small', { ramMb: 8_192 });
@@ -143,7 +143,7 @@ test('what waiting does not mend ends the wait, with the reason', async (t) => {
   });
 });
 
-test('it stands in line again at its place when the service begins anew', async (t) => {
+test('a queued server keeps its place in line across a service restart', async (t) => {
   const w = await world(t, {
     nodes: [
       { id: 'n1', ramMb: 1_024 },

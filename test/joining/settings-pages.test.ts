@@ -7,7 +7,7 @@ test.after.always(closeBrowser);
 
 const TOP = '/servers/castle/settings';
 
-test('who wakes the server, the texts that players meet and the waiting room are each saved by themselves', async (t) => {
+test('the joining page saves the wake policy, the player texts and the waiting room by separate forms', async (t) => {
   const it = await openPanel(t);
   await it.create('castle');
   const save = async (form: string, fields: Record<string, string>) =>
@@ -35,7 +35,7 @@ test('who wakes the server, the texts that players meet and the waiting room are
   t.regex(page, /Joining doesn’t wake the server/);
 });
 
-test('the public page is shown and hidden, with its link and badge; with limited access it is not to be set', async (t) => {
+test('the settings show and hide the public page with its link and badge, and limited access gets 403', async (t) => {
   const it = await openPanel(t);
   await it.create('castle');
   t.notRegex((await it.get(`${TOP}/public`)).text, /badge\.svg/);
@@ -55,7 +55,7 @@ test('the public page is shown and hidden, with its link and badge; with limited
 });
 
 test.runIf(isHere('chromium'))(
-  `the settings of joining and of the public page, in the dark, by keyboard on a phone`,
+  `the joining and public page settings work by keyboard in dark mode on a phone`,
   async (t) => {
     const it = await openPanel(t);
     await it.create('castle');

@@ -12,7 +12,7 @@ import { world } from '../support/world.ts';
 const PROTOCOL = 767;
 const VERSION = '1.21.1';
 
-test('a sleeping server of mods or plugins is not woken in vain, unless it has what translates', async (t) => {
+test('a sleeping Fabric or Paper server allows only its own protocol unless a translator is installed', async (t) => {
   const w = await world(t);
   const { servers, clock, dataDir } = w;
   await w.create('fabric', { type: 'fabric', version: VERSION });

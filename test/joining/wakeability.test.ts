@@ -8,7 +8,7 @@ import { world } from '../support/world.ts';
 
 const HOST = 'lobby.play.example';
 
-test('a player who waits for a server reads that it was deleted, or why it stopped', async (t) => {
+test('a player waiting for a server sees that it was deleted or why it stopped', async (t) => {
   const it = await world(t);
   const { servers, clock } = it;
   const log = createLog({ level: 'silent' });
@@ -44,11 +44,13 @@ test('a player who waits for a server reads that it was deleted, or why it stopp
   t.is(await refused(() => it.command('lobby', 'DELETE')), 'This server was deleted.');
 });
 
-test('the list says why a sleeping server cannot be woken, as long as that is so', async (t) => {
+test('the server list shows why a sleeping server cannot wake, as long as the reason holds', async (t) => {
   const it = await world(t);
   let reason = '';
   it.servers.checkWakes(async () => () => {
-    if (reason !== '') throw new StatusError('FAILED_PRECONDITION', reason, 'No.');
+    if (reason === '') return;
+    const words = reason === 'unknown' ? {} : { words: { player: `Refused: ${reason}`, list: `§7${reason}` } };
+    throw new StatusError('FAILED_PRECONDITION', 'BLOCKED', 'No.', words);
   });
   await it.create('lobby', { motd: 'The Lobby' });
   const { servers, clock } = it;
@@ -75,30 +77,32 @@ test('the list says why a sleeping server cannot be woken, as long as that is so
   };
   const usual = shown();
   t.is(usual.asleepLine, '');
-  reason = 'INSUFFICIENT_FUNDS';
-  await becomes(/out of credit$/);
-  reason = 'SERVER_SUSPENDED';
-  await becomes(/Suspended by the host$/);
+  reason = 'unknown';
+  await becomes(/^§7Not available right now$/);
+  reason = 'out of credit';
+  await becomes(/^§7out of credit$/);
+  reason = 'suspended';
+  await becomes(/^§7suspended$/);
   policy.asleepMotd = 'Asleep. Friends may wake me.';
   await servers.patch('lobby', {});
-  t.deepEqual(shown(), { motd: 'Asleep. Friends may wake me.', asleepMotd: '', asleepLine: '§7Suspended by the host' });
+  t.deepEqual(shown(), { motd: 'Asleep. Friends may wake me.', asleepMotd: '', asleepLine: '§7suspended' });
   reason = '';
   await becomes(/^$/);
   t.is(shown().asleepMotd, 'Asleep. Friends may wake me.');
   t.deepEqual(it.engine.boots, [], 'asking wakes nothing');
 
-  // Whoever comes before it was asked about finds it out.
-  reason = 'NODE_DRAINED';
+  // A join before the next check discovers the new reason.
+  reason = 'starts are paused';
   const steve = { name: 'Steve', uuid: null, ip: '127.0.0.1', protocol: 769 };
   const refused = await t.throwsAsync(routing.wake('lobby', steve, new AbortController().signal));
-  t.is(refused.message, 'Starts are paused here. Try again later.');
+  t.is(refused.message, 'Refused: starts are paused');
   t.regex(shown().asleepLine, /starts are paused$/);
   reason = '';
   await routing.wake('lobby', steve, new AbortController().signal).catch(() => {});
   t.is(shown().asleepLine, '', 'awake, nothing is said of it');
 
   policy.maintenanceText = 'We move';
-  reason = 'NODE_DRAINED';
+  reason = 'starts are paused';
   await it.command('lobby', 'KILL');
   await it.reach('lobby', 'hibernated');
   await clock.advance(30_000);

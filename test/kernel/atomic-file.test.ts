@@ -10,7 +10,7 @@ async function folder(t: ExecutionContext): Promise<string> {
   return path;
 }
 
-test('a file is replaced whole, with the mode asked for, whether its content comes at once or in pieces', async (t) => {
+test('writeAtomic replaces a file as a whole with the given mode, from one buffer or from pieces', async (t) => {
   const dir = await folder(t);
   const path = join(dir, 'file');
   t.is(await readIfThere(path), undefined);
@@ -22,7 +22,7 @@ test('a file is replaced whole, with the mode asked for, whether its content com
   t.deepEqual(await readdir(dir), ['file']);
 });
 
-test('content that breaks off leaves the old file and no draft', async (t) => {
+test('writeAtomic keeps the old file and leaves no draft if its content fails', async (t) => {
   const dir = await folder(t);
   const path = join(dir, 'file');
   await writeFile(path, 'old');
@@ -35,7 +35,7 @@ test('content that breaks off leaves the old file and no draft', async (t) => {
   t.deepEqual(await readdir(dir), ['file']);
 });
 
-test('a link is replaced, not followed; a draft that is there already is nobodyâ€™s to overwrite', async (t) => {
+test('writeAtomic replaces a link without following it and refuses an existing draft', async (t) => {
   const dir = await folder(t);
   const [path, target, draft] = [join(dir, 'file'), join(dir, 'target'), join(dir, 'draft')];
   await writeFile(target, 'target');
@@ -49,14 +49,14 @@ test('a link is replaced, not followed; a draft that is there already is nobodyâ
   t.true((await lstat(draft)).isSymbolicLink());
 });
 
-test('a durable write makes missing directories, another one rejects', async (t) => {
+test('a durable writeAtomic creates missing directories, and a plain one rejects', async (t) => {
   const path = join(await folder(t), 'a', 'b', 'file');
   await t.throwsAsync(writeAtomic(path, 'new'), { code: 'ENOENT' });
   await writeAtomic(path, Buffer.from('new'), { durable: true });
   t.is(await readFile(path, 'utf8'), 'new');
 });
 
-test('what is no readable file is an error, not a file that is not there', async (t) => {
+test('readIfThere rejects for a directory instead of reporting a missing file', async (t) => {
   const path = join(await folder(t), 'folder');
   await mkdir(path);
   await t.throwsAsync(readIfThere(path), { code: 'EISDIR' });

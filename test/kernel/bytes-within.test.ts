@@ -1,7 +1,7 @@
 import test from 'ava';
 import { bytesWithin } from '../../src/kernel/registry/http.ts';
 
-test('as many bytes as are allowed come in one piece; one more ends what they come from', async (t) => {
+test('bytesWithin returns all bytes up to its limit, and beyond it throws and closes the source', async (t) => {
   let ended = 0;
   async function* chunks() {
     try {

@@ -7,7 +7,7 @@ function reader<T>() {
   return read;
 }
 
-test('what was read is remembered for as long as it says itself, whichever way the clock goes', async (t) => {
+test('a cached value lives for its own TTL and is read again if the clock goes back', async (t) => {
   const cache = createCache<number>({ most: 10, ttlMs: (value) => value });
   const read = reader<number>();
   t.is(await cache.get('a', 0, read.of(100)), 100);
@@ -18,7 +18,7 @@ test('what was read is remembered for as long as it says itself, whichever way t
   t.is(read.count, 4);
 });
 
-test('one key is read once at a time, and a failure is told to all and not remembered', async (t) => {
+test('concurrent reads of a cache key share one load, and a failure reaches all of them and is not cached', async (t) => {
   const cache = createCache<string>({ most: 10, ttlMs: () => 1_000 });
   const held = Promise.withResolvers<string>();
   const never = () => Promise.reject(new Error('asked twice'));
@@ -31,14 +31,14 @@ test('one key is read once at a time, and a failure is told to all and not remem
   t.is(await cache.get('a', 0, async () => 'again'), 'again');
 });
 
-test('no more keys than meant are kept; the one asked for longest ago goes first', async (t) => {
+test('the cache evicts the least recently used key beyond its limit', async (t) => {
   const cache = createCache<string>({ most: 2, ttlMs: () => Infinity });
   const read = reader<string>();
   for (const key of ['a', 'b', 'a', 'c', 'a', 'b']) await cache.get(key, 0, read.of(key));
   t.is(read.count, 4, 'b was forgotten for c, a never');
 });
 
-test('another version is read anew, also beside one that is being read', async (t) => {
+test('another version of a cache key is read anew, even while the old version is loading', async (t) => {
   const cache = createCache<string>({ most: 2, ttlMs: () => Infinity });
   const old = Promise.withResolvers<string>();
   const first = cache.get('a', 0, () => old.promise, '1');
@@ -48,7 +48,7 @@ test('another version is read anew, also beside one that is being read', async (
   t.is(await cache.get('a', 0, async () => 'newer', '2'), 'new', 'the older one took nobody’s place');
 });
 
-test('what a change is about is forgotten, also where it is being read', async (t) => {
+test('forget removes matching cached values and repeats loads in progress', async (t) => {
   const cache = createCache<string>({ most: 10, ttlMs: () => Infinity });
   await cache.get('a', 0, async () => 'kept');
   await cache.get('b', 0, async () => 'gone');
@@ -63,7 +63,7 @@ test('what a change is about is forgotten, also where it is being read', async (
   t.is(await cache.get('b', 0, async () => 'read'), 'read');
 });
 
-test('a key that is dropped while it is read is not remembered', async (t) => {
+test('a cache key dropped during its load is not cached', async (t) => {
   const cache = createCache<string>({ most: 10, ttlMs: () => Infinity });
   const held = Promise.withResolvers<string>();
   const reading = cache.get('a', 0, () => held.promise);

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import test from 'ava';
 import { sweepDrafts } from '../../src/kernel/drafts.ts';
 
-test('drafts of dead processes go; what is whole, of others, or being written stays', async (t) => {
+test('sweepDrafts removes only old drafts of the given files', async (t) => {
   const dir = await mkdtemp(join(tmpdir(), 'dormouse-drafts-'));
   t.teardown(() => rm(dir, { recursive: true }));
   const names = {

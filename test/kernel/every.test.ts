@@ -2,7 +2,7 @@ import test from 'ava';
 import { every } from '../../src/kernel/every.ts';
 import { fakeClock } from '../fakes/clock.ts';
 
-test('what is to be done every so often is done so, until it is called off, and leaves no timer', async (t) => {
+test('every() repeats its work at the interval until it is cancelled, and leaves no timer', async (t) => {
   const clock = fakeClock();
   let fired = 0;
   const cancel = every(clock, 1_000, () => {

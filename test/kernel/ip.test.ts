@@ -2,7 +2,7 @@ import { BlockList } from 'node:net';
 import test from 'ava';
 import { addressKey, canonical, isListed, isLoopback, networkOf } from '../../src/kernel/ip.ts';
 
-test('an address has one form, however it is written', (t) => {
+test('an IP address has one canonical form, however it is written', (t) => {
   for (const [text, form] of [
     ['198.51.100.7', '198.51.100.7'],
     ['::ffff:198.51.100.7', '198.51.100.7'],
@@ -22,13 +22,13 @@ test('an address has one form, however it is written', (t) => {
   }
 });
 
-test('an address is this machine’s own, or it is not', (t) => {
+test('isLoopback matches only addresses of this machine', (t) => {
   for (const own of ['127.0.0.1', '127.8.9.1', '::1', '::ffff:127.0.0.1']) t.true(isLoopback(own), own);
   for (const other of ['192.168.1.7', '10.0.0.1', '203.0.113.7', 'fe80::1', '2001:db8::1', '0.0.0.0', 'localhost', ''])
     t.false(isLoopback(other), other);
 });
 
-test('networks: /24 and /48, however an address is written', (t) => {
+test('networkOf returns /24 and /48 networks by default, however the address is written', (t) => {
   t.is(networkOf('198.51.100.7'), '198.51.100.0/24');
   t.is(networkOf('::ffff:198.51.100.7'), '198.51.100.0/24');
   t.is(networkOf('2001:db8:1:2:3:4:5:6'), '2001:db8:1::/48');
@@ -39,7 +39,7 @@ test('networks: /24 and /48, however an address is written', (t) => {
   t.is(networkOf(''), '');
 });
 
-test('a list of networks holds addresses of both kinds', (t) => {
+test('a list of networks matches both IPv4 and IPv6 addresses', (t) => {
   const list = new BlockList();
   list.addSubnet('10.0.0.0', 8);
   list.addSubnet('2001:db8::', 32, 'ipv6');
@@ -49,7 +49,7 @@ test('a list of networks holds addresses of both kinds', (t) => {
   );
 });
 
-test('a limit by address counts an IPv6 one by its /64, written in full', (t) => {
+test('addressKey groups IPv6 addresses by /64 and keeps an IPv4 address', (t) => {
   t.is(addressKey('2001:db8::1%eth0'), '2001:db8:0:0::/64');
   t.is(addressKey('198.51.100.7'), '198.51.100.7');
 });

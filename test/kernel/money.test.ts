@@ -1,7 +1,7 @@
 import test from 'ava';
 import { usdText } from '../../src/kernel/money.ts';
 
-test('amounts are written in one way: cents, below a dollar to a hundredth of one, and nothing that is something', (t) => {
+test('usdText shows cents, finer digits for small amounts, and never shows a nonzero amount as zero', (t) => {
   for (const [micros, text] of [
     [0, '0.00 USD'],
     [12_000_000, '12.00 USD'],

@@ -3,7 +3,7 @@ import { runInNewContext } from 'node:vm';
 import test from 'ava';
 import { createKeyedMutex, createMutex } from '../../src/kernel/mutex.ts';
 
-test('work under a mutex goes on one by one, in the order in which it was asked for, whatever fails', async (t) => {
+test('a mutex runs work one at a time in the requested order, even after a failure', async (t) => {
   const withLock = createMutex();
   const order: string[] = [];
   const held = Promise.withResolvers<void>();
@@ -22,7 +22,7 @@ test('work under a mutex goes on one by one, in the order in which it was asked 
   t.is(await third, 'third');
 });
 
-test('keys don’t wait for each other, and work waits for all earlier work of its own key', async (t) => {
+test('a keyed mutex runs different keys in parallel and the work of one key in order', async (t) => {
   const withLock = createKeyedMutex();
   const order: string[] = [];
   const held = Promise.withResolvers<void>();
@@ -40,7 +40,7 @@ test('keys don’t wait for each other, and work waits for all earlier work of i
   t.is(await withLock('a', async () => 'free'), 'free');
 });
 
-test('who gives up waiting is told at once, its work never begins, and the others keep their order', async (t) => {
+test('an aborted wait for a mutex rejects at once, its work never runs, and the others keep their order', async (t) => {
   const withLock = createMutex();
   const order: string[] = [];
   const held = Promise.withResolvers<void>();
@@ -58,7 +58,7 @@ test('who gives up waiting is told at once, its work never begins, and the other
   t.is(await withLock(async () => (late.abort(), 'to its end'), late.signal), 'to its end');
 });
 
-test('what work came to is kept for nobody who comes later, however many there were', async (t) => {
+test('a mutex does not retain the results of earlier work', async (t) => {
   setFlagsFromString('--expose-gc');
   const gc = runInNewContext('gc') as () => void;
   const withLock = createMutex();

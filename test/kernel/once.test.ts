@@ -1,7 +1,7 @@
 import test from 'ava';
 import { once } from '../../src/kernel/once.ts';
 
-test('it is made once, however many ask; a failure is told to those who waited for it, and then tried again', async (t) => {
+test('once() runs its work once for concurrent callers, and retries after a failure', async (t) => {
   let calls = 0;
   const made = once(async () => {
     calls += 1;

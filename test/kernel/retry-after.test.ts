@@ -3,7 +3,7 @@ import { retryAfterMs } from '../../src/kernel/registry/ask.ts';
 
 const after = (headers: Record<string, string>) => retryAfterMs({ headers: new Headers(headers) });
 
-test('seconds, a date by the sender’s own clock, or Modrinth’s header; never more than ten minutes', (t) => {
+test('retryAfterMs reads seconds, a date by the sender’s clock or Modrinth’s header, up to ten minutes', (t) => {
   const date = 'Wed, 21 Oct 2015 07:28:00 GMT';
   t.is(after({ 'retry-after': '30' }), 30_000);
   t.is(after({ 'retry-after': '0' }), 0);
@@ -15,7 +15,7 @@ test('seconds, a date by the sender’s own clock, or Modrinth’s header; never
   t.is(after({ 'retry-after': 'Fri, 21 Oct 2039 07:28:00 GMT', date }), 600_000);
 });
 
-test('what is no such header counts as none', (t) => {
+test('retryAfterMs returns 0 for missing or invalid headers', (t) => {
   for (const text of ['', 'soon', '-5', '1e9', '9999999', 'Wed, 21 Oct 2015 07:29:30 GMT'])
     t.is(after({ 'retry-after': text }), 0, text);
   t.is(after({}), 0);

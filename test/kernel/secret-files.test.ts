@@ -12,7 +12,7 @@ function tempDir(t: ExecutionContext): string {
   return path;
 }
 
-test('a secret comes from the file that is named, without its end of line', (t) => {
+test('a secret is read from the named file without its trailing newline', (t) => {
   const file = join(tempDir(t), 'key');
   writeFileSync(file, 's3cret\n');
   t.like(withSecretFiles({ KEY_FILE: ` ${file} `, HOST: 'h' }, SECRETS), {
@@ -23,7 +23,7 @@ test('a secret comes from the file that is named, without its end of line', (t) 
   t.like(withSecretFiles({ KEY: 'plain', KEY_FILE: '', HOST_FILE: file }, SECRETS), { KEY: 'plain', HOST: undefined });
 });
 
-test('one that is not there, empty, endless or given twice is an error that names the variable and no secret', (t) => {
+test('a missing, empty, oversized or duplicate secret is an error that names the variable, not the secret', (t) => {
   const directory = tempDir(t);
   const file = (name: string, content: string) => {
     const path = join(directory, name);

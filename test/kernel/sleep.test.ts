@@ -2,7 +2,7 @@ import test from 'ava';
 import { sleep } from '../../src/kernel/sleep.ts';
 import { fakeClock } from '../fakes/clock.ts';
 
-test('it ends by the clock, or with its signal’s reason, and leaves no timer', async (t) => {
+test('sleep ends after its time or rejects with its signal’s reason, and leaves no timer', async (t) => {
   const clock = fakeClock();
   const stop = new AbortController();
   let isOver = false;

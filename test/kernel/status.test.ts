@@ -1,7 +1,7 @@
 import test from 'ava';
 import { preconditionFailure, quotaExceeded } from '../../src/kernel/status.ts';
 
-test('a used-up quota says whose it is, in the details and in what machines read', (t) => {
+test('quotaExceeded names the account in a QuotaFailure detail and keeps the metadata', (t) => {
   const error = quotaExceeded('MAX_SERVERS', 'account:acc_1', 'An account may have 3 servers.', { limit: '3' });
   t.deepEqual([error.code, error.reason], ['RESOURCE_EXHAUSTED', 'MAX_SERVERS']);
   t.deepEqual(error.options, {
@@ -15,7 +15,7 @@ test('a used-up quota says whose it is, in the details and in what machines read
   });
 });
 
-test('a state in the way is told with its kind', (t) => {
+test('preconditionFailure returns a violation with its type, subject and description', (t) => {
   t.deepEqual(preconditionFailure('FUNDS', 'account:acc_1', 'Add money.'), {
     '@type': 'type.googleapis.com/google.rpc.PreconditionFailure',
     violations: [{ type: 'FUNDS', subject: 'account:acc_1', description: 'Add money.' }],

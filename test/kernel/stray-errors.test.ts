@@ -10,19 +10,19 @@ function run(what: string) {
   return { status, stdout, stderr };
 }
 
-test('a rejection that nobody takes is logged, and the process goes on', (t) => {
+test('an unhandled rejection is logged, and the process keeps running', (t) => {
   const { status, stdout } = run('rejects');
   t.is(status, 0);
   t.regex(stdout, /"level":"error".*nobody awaits this.*the service goes on.*\ngoes on\n$/);
 });
 
-test('a throw that nobody catches is logged, and ends the process once all is closed', (t) => {
+test('an uncaught exception is logged, and the process exits once everything is closed', (t) => {
   const { status, stdout } = run('throws');
   t.is(status, 1);
   t.regex(stdout, /"level":"error".*out of a callback.*the service ends.*\nclosed\n$/);
 });
 
-test('it ends, too, where it cannot close', (t) => {
+test('an uncaught exception ends the process even if closing hangs or fails', (t) => {
   for (const what of ['closesNever', 'closesWrongly']) {
     const { status, stdout } = run(what);
     t.is(status, 1, what);

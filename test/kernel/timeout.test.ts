@@ -4,14 +4,14 @@ import { fakeClock } from '../fakes/clock.ts';
 
 const never = () => new Promise<never>(() => {});
 
-test('what ends in time gives its result or its failure, and leaves no timer', async (t) => {
+test('withTimeout returns the result or error of a promise that settles in time, and leaves no timer', async (t) => {
   const clock = fakeClock();
   t.is(await withTimeout(Promise.resolve('done'), 1_000, { clock }), 'done');
   await t.throwsAsync(withTimeout(Promise.reject(new Error('failed')), 1_000, { clock }), { message: 'failed' });
   t.is(clock.pending(), 0);
 });
 
-test('what takes longer is waited for no longer, and its later failure is nobody’s', async (t) => {
+test('withTimeout stops waiting at its limit, calls the late handler if it has one, and ignores a later rejection', async (t) => {
   const clock = fakeClock();
   const { promise, reject } = Promise.withResolvers<string>();
   const waited = withTimeout(promise, 1_000, { clock, late: () => 'late' });
@@ -29,7 +29,7 @@ test('what takes longer is waited for no longer, and its later failure is nobody
   await t.throwsAsync(withTimeout(never(), 0, { late }), { message: 'mine' }, 'in real time too');
 });
 
-test('a signal ends the wait at once, and is listened to no longer than that', async (t) => {
+test('an abort signal ends abortable and withTimeout at once, and leaves no timer', async (t) => {
   const clock = fakeClock();
   const call = new AbortController();
   const waits = [abortable(never(), call.signal), withTimeout(never(), 1_000, { clock, signal: call.signal })];

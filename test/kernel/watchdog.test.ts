@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import test from 'ava';
 
-test('a loop that is stuck is told of while it is, with what it does and where', async (t) => {
+test('a stuck event loop is reported once while it is stuck, with its activity and its stack', async (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'dormouse-test-'));
   t.teardown(() => rmSync(folder, { recursive: true, force: true }));
   const path = join(folder, 'told');

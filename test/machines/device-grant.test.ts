@@ -54,14 +54,14 @@ function answerTo(event: GrantEvent & { type: 'POLL' }, before: GrantSnapshot, a
   return isSpent ? 'expired_token' : grantAnswer(after);
 }
 
-test('the first poll is never too fast, later ones are when they come before the interval', (t) => {
+test('the first poll of a device grant never gets slow_down; later polls do if they come too early', (t) => {
   t.deepEqual(answers(poll(0)), ['authorization_pending']);
   t.deepEqual(answers(poll(0), poll(5), poll(10)), Array(3).fill('authorization_pending'));
   t.deepEqual(answers(poll(0), poll(4.5)), ['authorization_pending', 'authorization_pending']);
   t.deepEqual(answers(poll(0), poll(4.4)), ['authorization_pending', 'slow_down']);
 });
 
-test('each slow_down adds five seconds for good', (t) => {
+test('each slow_down permanently adds five seconds to the polling interval', (t) => {
   t.deepEqual(answers(poll(0), poll(1), poll(6), poll(21), poll(36)), [
     'authorization_pending',
     'slow_down',
@@ -83,7 +83,7 @@ test('an approved grant is redeemed once, however fast it is polled', (t) => {
   t.is(grantState(grantAnswer(run(approve(1), poll(2), poll(2), poll(700)))), 'redeemed', 'and stays so for operators');
 });
 
-test('a token that nobody received may be asked for again for a minute, and then no more', (t) => {
+test('a token lost on its way can be requested again for one minute', (t) => {
   t.deepEqual(answers(approve(1), poll(2), pollAgain(2.1), pollAgain(61.9), pollAgain(62), pollAgain(63)), [
     ...Array(3).fill('redeemed'),
     ...Array(2).fill('expired_token'),
@@ -96,7 +96,7 @@ test('a token that nobody received may be asked for again for a minute, and then
   t.deepEqual(answers(pollAgain(1), deny(2), pollAgain(3)), ['authorization_pending', 'access_denied']);
 });
 
-test('a denied grant says so until it expires, and is never approved', (t) => {
+test('a denied grant answers access_denied until it expires, and cannot be approved', (t) => {
   t.deepEqual(answers(deny(1), poll(2), approve(3), poll(3), poll(601)), [
     'access_denied',
     'access_denied',
@@ -104,7 +104,7 @@ test('a denied grant says so until it expires, and is never approved', (t) => {
   ]);
 });
 
-test('time runs out at 600 s for both codes', (t) => {
+test('the device code and the user code expire after 600 seconds', (t) => {
   t.deepEqual(answers(poll(599)), ['authorization_pending']);
   t.deepEqual(answers(poll(600)), ['expired_token']);
   t.deepEqual(answers(approve(599), poll(600)), ['expired_token']);
@@ -113,7 +113,7 @@ test('time runs out at 600 s for both codes', (t) => {
   t.false(run(approve(1)).can(deny(2)));
 });
 
-test('it ends by itself where nobody polls, not before its time, and not what has been decided otherwise', (t) => {
+test('an unpolled grant expires on its own, but not early, and not once it is redeemed or denied', (t) => {
   t.is(grantAnswer(run(expire(600))), 'expired_token');
   t.is(grantAnswer(run(approve(1), expire(600))), 'expired_token');
   t.false(run().can(expire(599)));
@@ -121,7 +121,7 @@ test('it ends by itself where nobody polls, not before its time, and not what ha
   t.false(run(deny(1)).can(expire(600)));
 });
 
-test('a client that is shut out gets no approval, and no token for an earlier one', (t) => {
+test('a disabled client gets no approval, and no token for an earlier approval', (t) => {
   t.false(run().can(approve(1, false)));
   t.deepEqual(answers(approve(1), poll(2, false), poll(3), poll(600)), [
     'access_denied',
@@ -149,7 +149,7 @@ const ways = shortestWays({
 });
 
 for (const answer of GRANT_ANSWERS) {
-  test(`on every way to ${answer} there is one answer at a time, and one token for who was approved`, (t) => {
+  test(`every path to ${answer} has one answer per step, and redeems at most one token, only after an approval`, (t) => {
     const there = ways.filter(({ state }) => grantAnswer(state) === answer);
     t.true(there.length > 0, 'there is a way');
     for (const { steps } of there) {

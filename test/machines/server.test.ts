@@ -170,7 +170,7 @@ function canCome(snapshot: ServerSnapshot, { type }: Step): boolean {
 
 // Every step of a way ends one: each state stands at the end of a way of its own.
 for (const state of SERVER_STATES) {
-  test(`every step of every way to ${state} keeps the invariants`, (t) => {
+  test(`every step of every path to ${state} keeps the invariants`, (t) => {
     const there = ways.filter((way) => serverState(way.state) === state);
     t.true(there.length > 0, 'there is a way');
     for (const { state: reached, steps } of there) {
@@ -180,7 +180,7 @@ for (const state of SERVER_STATES) {
   });
 }
 
-test('a stored snapshot restores to the same state, and a renamed state is noticed at once', (t) => {
+test('a stored server snapshot restores to the same state, and an unknown state name throws', (t) => {
   for (const { state } of ways) {
     const { value, context } = JSON.parse(JSON.stringify(state)) as ServerSnapshot;
     const restored = serverMachine.resolveState({ value, context });
@@ -263,7 +263,7 @@ test(reaches, [command('START'), failed('boot'), done('halt'), maintain(), resto
 test(reaches, [command('REINSTALL'), failed('install'), done('halt'), maintain(), restored], 'hibernated');
 test(reaches, [command('REINSTALL'), failed('install'), done('halt'), maintain(), notRestored], 'install_failed');
 
-test('one job at a time, and how it ended is kept', (t) => {
+test('a server runs one maintenance job at a time and keeps its outcome', (t) => {
   t.false(can(run(maintain()), maintain('world.reset')));
   t.false(can(run(command('START'), booted(), maintain()), maintain('world.reset')));
   t.false(can(run(command('REINSTALL')), maintain()));
@@ -275,7 +275,7 @@ test('one job at a time, and how it ended is kept', (t) => {
   t.is(after.context.queued?.kind, 'player');
 });
 
-test('a start that is asked for while it stops follows the stop, as a join does; a stop takes it back', (t) => {
+test('a start requested during a stop follows the stop, and another stop cancels it', (t) => {
   const asked = run(command('START'), booted(), command('STOP'), command('START'));
   t.is(serverState(asked), 'stopping');
   t.is(asked.context.queued?.kind, 'key');
@@ -283,7 +283,7 @@ test('a start that is asked for while it stops follows the stop, as a join does;
   t.is(serverState(next(next(asked, command('STOP')), done('halt'))), 'hibernated');
 });
 
-test('a start whose machine was lost begins anew, for whoever asked for it, with all the time that a start has', (t) => {
+test('a start that loses its machine begins anew with its first cause and the full start time', (t) => {
   const { context } = run(command('JOIN'), command('START', 2_000), down(400_000, 'lost'));
   t.deepEqual(context.cause, STEVE);
   t.like(context, { wokenAt: 400_000, deadlineAt: 1_000_000, played: true });
@@ -291,7 +291,7 @@ test('a start whose machine was lost begins anew, for whoever asked for it, with
   t.deepEqual(run(command('START'), down(400_000, 'lost')).context.crashes, []);
 });
 
-test('a start that finds no room stands in line from then on, for an hour; nobody counts it as a failed one', (t) => {
+test('a start that finds no room waits in line for an hour and does not count as a failed start', (t) => {
   const now = run(command('START'), booted(10_000), down(20_000, 'lost'), noRoom(30_000));
   t.deepEqual(now.value, { startFailed: 'inLine' });
   t.like(now.context, {
@@ -331,7 +331,7 @@ test('a start that finds no room stands in line from then on, for an hour; nobod
   }
 });
 
-test('what a player woke and nobody has entered stands in line no longer than players do', (t) => {
+test('a start requested only by a player waits in line for a shorter time', (t) => {
   const woken = run(command('JOIN'), noRoom(30_000));
   t.is(woken.context.deadlineAt, 30_000 + UNCLAIMED_ROOM_MS);
   const wanted = run(command('JOIN'), command('START', 10_000), noRoom(30_000));
@@ -351,14 +351,14 @@ test('commands that a state does not allow are refused', (t) => {
     for (const type of types) t.false(can(snapshot, command(type)), `${type} in ${JSON.stringify(snapshot.value)}`);
 });
 
-test('commands that change nothing are taken', (t) => {
+test('commands that change nothing are accepted', (t) => {
   t.true(can(run(), command('STOP')));
   t.true(can(run(command('START')), command('START')));
   t.true(can(run(command('START'), booted()), command('START')));
   t.true(can(run(command('START'), booted(), command('STOP')), command('STOP')));
 });
 
-test('players retry a failed start at most twice an hour, owners as often as they like', (t) => {
+test('players can retry a failed start twice an hour, owners without limit', (t) => {
   const fail = [failed('boot'), done('halt')];
   const twice = [command('JOIN'), ...fail, command('JOIN', 2_000), ...fail, command('JOIN', 3_000), ...fail];
   t.false(can(run(...twice), command('JOIN', 4_000)));
@@ -372,7 +372,7 @@ const endsAfter = (readyAt: number, ranMs: number, how: Ending = 'crashed'): Ste
   down(readyAt + ranMs, how),
 ];
 
-test('a game that crashes again and again is started again twice within an hour', (t) => {
+test('a crashing game is restarted at most twice within an hour', (t) => {
   const twice = [command('START'), ...endsAfter(0, 300_000), ...endsAfter(301_000, 300_000)];
   t.is(serverState(run(...twice)), 'starting');
   const loop = run(...twice, ...endsAfter(602_000, 300_000));
@@ -389,7 +389,7 @@ test('a game that crashes again and again is started again twice within an hour'
   t.is(later.context.crashes.length, 2);
 });
 
-test('so is one that ends in good order though nobody told it to; an engine that goes away counts for nothing', (t) => {
+test('an unrequested clean exit counts as a crash, but a lost engine does not', (t) => {
   const three = (how: Ending) => [0, 10_000, 20_000].flatMap((at) => endsAfter(at, 5_000, how));
   t.like(run(command('START'), ...three('ended')).context.startFailure, { code: 'crash_loop' });
   const lost = run(command('START'), ...three('lost'));
@@ -397,14 +397,14 @@ test('so is one that ends in good order though nobody told it to; an engine that
   t.deepEqual(lost.context.crashes, []);
 });
 
-test('a crash soon after the start fails it with its own cause, however many there were', (t) => {
+test('a crash soon after the start fails with its own cause, not as a crash loop', (t) => {
   const crashes = [0, 300_000].flatMap((at) => endsAfter(at, 200_000));
   const now = run(command('START'), ...crashes, ...endsAfter(600_000, 1_000));
   t.is(now.context.startFailure?.code, FAILURE.code);
   t.false(can(next(now, done('halt')), command('JOIN', 700_000)));
 });
 
-test('a game that answers no more is ended and started again once; then it has failed', (t) => {
+test('a game that stops answering is killed and restarted once within an hour, then it fails', (t) => {
   const answers = [command('START'), booted(10_000), silent(20_000, null)];
   t.is(serverState(run(...answers, silent(200_000, 179_999))), 'running');
   t.is(run(...answers, silent(100_000, 79_000)).context.live.silentSince, 21_000);
@@ -426,7 +426,7 @@ test('a game that answers no more is ended and started again once; then it has f
   t.is(run(...woken, silent(200_000, 180_000)).context.queued, null, 'nobody had come in');
 });
 
-test('a game that has never answered is not one that hangs, and where nobody can tell, nothing is concluded', (t) => {
+test('a game that has never answered, or cannot be checked, does not count as hung', (t) => {
   t.is(serverState(run(command('START'), booted(10_000), silent(9_999_999, 9_000_000))), 'running');
   const never = { ...silent(9_999_999, 9_000_000), hungAfterMs: 0 };
   t.is(serverState(run(command('START'), booted(10_000), silent(20_000, null), never)), 'running');
@@ -434,7 +434,7 @@ test('a game that has never answered is not one that hangs, and where nobody can
   t.is(serverState(unknown), 'running');
 });
 
-test('what a player woke and nobody has entered is not started again, and nobody else becomes its cause', (t) => {
+test('a server woken by a player but never joined is not restarted when its game ends', (t) => {
   for (const [how, id] of [
     ['crashed', 'crash'],
     ['ended', 'lost'],
@@ -470,7 +470,7 @@ const joined = (inside: number, knocking: number, insideAt: number | null) => ({
   joined: { inside, knocking, insideAt },
 });
 
-test('whoever is joined to the game keeps it awake, whatever the game itself counts', (t) => {
+test('a player joined through the proxy keeps a server awake, even if the game counts no players', (t) => {
   const running = [command('START'), booted(10_000)];
   const reading = (at: number, who: object) => ({ ...sample(at, 0), ...who });
   t.is(
@@ -486,7 +486,7 @@ test('whoever is joined to the game keeps it awake, whatever the game itself cou
   t.is(serverState(run(...running, reading(610_000 + KNOCK_MS, knocking))), 'stopping', 'but nobody knocks for ever');
 });
 
-test('a visit that no reading of the game has caught is no false wake', (t) => {
+test('a visit that only the proxy has seen prevents a false wake', (t) => {
   const woken = [command('JOIN'), booted(10_000)];
   const visited = { ...sample(25_000, 0), ...joined(0, 0, 20_000) };
   t.true(run(...woken, visited).context.played);
@@ -495,7 +495,7 @@ test('a visit that no reading of the game has caught is no false wake', (t) => {
   t.is(run(...woken, refused, sample(10_000 + FALSE_WAKE_MS, 0)).context.cause.id, 'false_wake');
 });
 
-test('a wake after which nobody came in is a false one', (t) => {
+test('a player’s wake counts as false if no player joins in time', (t) => {
   const woken = [command('JOIN'), booted(10_000)];
   t.is(serverState(run(...woken, sample(10_000 + FALSE_WAKE_MS - 1, 0))), 'running');
   const slept = run(...woken, sample(10_000 + FALSE_WAKE_MS, 0));
@@ -515,7 +515,7 @@ test('a wake after which nobody came in is a false one', (t) => {
   );
 });
 
-test('a wake is no false one where nobody can be counted, as then it would neither end nor be charged', (t) => {
+test('a wake does not count as false if the players cannot be counted', (t) => {
   const woken = [command('JOIN'), booted(10_000)];
   const played = (...steps: Step[]) => run(...woken, ...steps).context.played;
   t.false(played(sample(10_000 + FALSE_WAKE_MS - 1, null)));
@@ -525,7 +525,7 @@ test('a wake is no false one where nobody can be counted, as then it would neith
   t.is(run(...woken, ...missed, sample(11_000 + FALSE_WAKE_MS, 0)).context.cause.id, 'false_wake');
 });
 
-test('causes and instants are kept', (t) => {
+test('a server keeps the causes and times of its starts', (t) => {
   const { context } = run(command('JOIN', 1_234));
   t.deepEqual(context.cause, STEVE);
   t.is(context.wokenAt, 1_234);
@@ -544,7 +544,7 @@ test('causes and instants are kept', (t) => {
   t.is(queued.context.wokenAt, 50_000);
 });
 
-test('what a state has in common with others can be asked of its name, as rows hold it', (t) => {
+test('isTagged finds the states that share a tag, and agrees with the machine’s own tags', (t) => {
   const of = (tag: ServerTag) => SERVER_STATES.filter((state) => isTagged(state, tag));
   t.deepEqual(of('awake'), ['starting', 'running']);
   t.deepEqual(of('billed'), ['running']);
@@ -556,7 +556,7 @@ test('what a state has in common with others can be asked of its name, as rows h
   for (const { state } of ways) for (const tag of state.tags) t.true(isTagged(serverState(state), tag as ServerTag));
 });
 
-test('tags are of this version: none is stored', (t) => {
+test('a persisted server snapshot contains no tags', (t) => {
   const actor = createActor(serverMachine, { input });
   t.true(actor.getSnapshot().hasTag('at-rest'));
   t.notRegex(JSON.stringify(actor.getPersistedSnapshot()), /tags|at-rest/);
@@ -567,7 +567,7 @@ async function stored(): Promise<{ wire: ServerState; snapshot: Snapshot<unknown
   return JSON.parse(await readFile(url, 'utf8')) as { wire: ServerState; snapshot: Snapshot<unknown> }[];
 }
 
-test('snapshots that version 0.1 stores are understood', async (t) => {
+test('snapshots stored by version 0.1 can be restored', async (t) => {
   const never = () => new Promise<never>(() => {});
   const idle = serverMachine.provide({
     actors: {
@@ -587,7 +587,7 @@ test('snapshots that version 0.1 stores are understood', async (t) => {
   }
 });
 
-test('the fixture holds every state', async (t) => {
+test('the snapshot fixture of version 0.1 holds every server state', async (t) => {
   const all = await stored();
   t.deepEqual([...new Set(all.map(({ wire }) => wire))].sort(), [...SERVER_STATES].sort());
   t.true(all.some(({ snapshot }) => JSON.stringify(snapshot).includes('"maintaining":"waiting"')));

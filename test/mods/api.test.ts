@@ -5,7 +5,7 @@ import test from 'ava';
 import { type VersionShape } from '../support/modrinth.ts';
 import { bench, listed, status } from './bench.ts';
 
-test('a mod comes with what it needs, checked, into the folder of its core; it goes with what only it needed', async (t) => {
+test('adding a mod installs its dependencies, and removing it removes those that only it needed', async (t) => {
   const it = await bench(t);
   it.registry.project('FabricApi', [{ id: 'fa1' }]);
   it.registry.project('Base', [{ id: 'b1', requires: [{ project_id: null, version_id: 'fa1' }] }]);
@@ -33,7 +33,7 @@ test('a mod comes with what it needs, checked, into the folder of its core; it g
   t.deepEqual(entries.map(({ action }) => action).slice(0, 3), ['mod.remove', 'mod.add', 'mod.add']);
 });
 
-test('adding a mod answers the empty object, and a dry run the changes that it would make', async (t) => {
+test('adding a mod returns an empty object, and a dry run returns the changes it would make', async (t) => {
   const it = await bench(t);
   it.registry.project('FabricApi', [{ id: 'fa1' }]);
   it.registry.project('Lithium', [{ id: 'l1', requires: [{ project_id: 'FabricApi' }] }]);
@@ -49,7 +49,7 @@ test('adding a mod answers the empty object, and a dry run the changes that it w
   t.deepEqual(await add(true), { changes: [] });
 });
 
-test('an update tells what would change, changes it, leaves pinned versions alone, and follows the server’s version', async (t) => {
+test('an update lists its changes in a dry run, applies them, and leaves pinned versions alone', async (t) => {
   const it = await bench(t);
   it.registry.project('Lithium', [{ id: 'l1' }]);
   it.registry.project('Pinned', [{ id: 'p1', number: '1.0' }]);
@@ -71,7 +71,7 @@ test('an update tells what would change, changes it, leaves pinned versions alon
   t.regex(await it.refused('/mods:update', { projectIds: ['Other'] }), /^MOD_NOT_INSTALLED/);
 });
 
-test('what cannot be had leaves everything as it was, with a sentence that says why', async (t) => {
+test('a mod that cannot be installed is refused with a reason and leaves the server unchanged', async (t) => {
   const it = await bench(t);
   const cases: [string, VersionShape[], RegExp][] = [
     ['Forgy', [{ id: 'x1', loaders: ['forge'] }], /^MOD_WRONG_LOADER: Forgy is not made for fabric, but for forge\.$/],
@@ -107,7 +107,7 @@ test('what cannot be had leaves everything as it was, with a sentence that says 
   t.deepEqual([await listed(it), await it.dir('mods')], [[], []]);
 });
 
-test('a registry that is asked too often, or stumbles, is asked again; one that is away is told of', async (t) => {
+test('a registry that limits or fails a request is retried, and a lasting failure returns REGISTRY_UNAVAILABLE', async (t) => {
   const it = await bench(t);
   it.registry.project('Lithium', [{ id: 'l1' }]);
   it.registry.disturb('/v2/project/Lithium', status(429, { 'retry-after': '3' }), status(502));
@@ -127,7 +127,7 @@ test('a registry that is asked too often, or stumbles, is asked again; one that 
   t.regex(await it.refused('/mods', { projectId: 'Lithium' }), /^REGISTRY_UNAVAILABLE: .*not understood/);
 });
 
-test('redirects lead only to where the registry’s files lie', async (t) => {
+test('mod downloads refuse redirects to foreign addresses and too many redirects', async (t) => {
   const it = await bench(t);
   it.registry.project('Moved', [{ id: 'm1' }]);
   const to = (location: string) => status(302, { location });
@@ -145,7 +145,7 @@ test('redirects lead only to where the registry’s files lie', async (t) => {
   t.regex(await it.refused('/mods', { projectId: 'Moved' }), /redirects too often/);
 });
 
-test('plugins go where Paper looks for them; cores that take nothing say so; a file of another’s is not touched', async (t) => {
+test('plugins go into Paper’s folder, the sandbox refuses mods, and an existing file is not overwritten', async (t) => {
   const it = await bench(t, { type: 'paper', version: '1.21.1' });
   await it.create('sand', { type: 'sandbox' });
   it.registry.project('LuckPerms', [
@@ -161,7 +161,7 @@ test('plugins go where Paper looks for them; cores that take nothing say so; a f
   t.is(await readFile(it.file('plugins/own-1.jar'), 'utf8'), 'mine');
 });
 
-test('what was cut short, or taken away by hand, is put right by the next start', async (t) => {
+test('the next start repairs damaged and half-removed mods, and keeps jars added by hand', async (t) => {
   const it = await bench(t);
   it.registry.project('Lithium', [{ id: 'l1' }]);
   it.registry.project('Other', [{ id: 'o1' }]);
@@ -187,7 +187,7 @@ test('what was cut short, or taken away by hand, is put right by the next start'
   t.true((await it.dir('mods')).includes('late-l9.jar'));
 });
 
-test('a restore brings back the mods that went with the files, its undoing those of before, and the next start adds none', async (t) => {
+test('a restore brings back the mods of its backup, and undoing it brings back the later ones', async (t) => {
   const it = await bench(t);
   const state = async () => [await listed(it), await it.dir('mods')];
   const restore = (id: string) => it.ok('POST', `/v1/servers/abc/backups/${id}:restore`);
@@ -222,7 +222,7 @@ test('a restore brings back the mods that went with the files, its undoing those
   await it.ok('POST', '/v1/servers/abc/file:extract', { path: 'in/a.tar.zst', to: '' });
 });
 
-test('a change of mods into whose downloads a restore comes is refused, and changes nothing', async (t) => {
+test('adding a mod is refused if a restore replaces the files during its download', async (t) => {
   const it = await bench(t);
   const { id } = (await it.ok('POST', '/v1/servers/abc/backups')) as { id: string };
   await it.services.backups.finished({ serverId: 'abc', id }, new AbortController().signal);
@@ -238,7 +238,7 @@ test('a change of mods into whose downloads a restore comes is refused, and chan
   t.deepEqual([await listed(it), await it.dir('mods')], [[], []]);
 });
 
-test('a search asks for what runs on servers, and shows what the registry says', async (t) => {
+test('a mod search returns projects that run on servers, and refuses invalid filters', async (t) => {
   const it = await bench(t);
   it.registry.project('Lithium', [{ id: 'l1' }]);
   const path = '/v1/mods/search?query=lith&kind=plugin&version=1.21.1&limit=5';
@@ -276,7 +276,7 @@ test('a search asks for what runs on servers, and shows what the registry says',
     t.is((await it.call('GET', `/v1/mods/search?${bad}`)).reason, 'INVALID_FIELD', bad);
 });
 
-test('a folder of mods that is a link leads nowhere, and keeps no start from happening', async (t) => {
+test('a mods folder that is a link receives no mods and does not prevent a start', async (t) => {
   const it = await bench(t);
   it.registry.project('Lithium', [{ id: 'l1' }]);
   const elsewhere = join(it.dataDir, 'elsewhere');
@@ -289,7 +289,7 @@ test('a folder of mods that is a link leads nowhere, and keeps no start from hap
   await it.reach('abc', 'running');
 });
 
-test('an account that asks the registries without end is slowed down, and another account still searches', async (t) => {
+test('an account with too many mod searches is rate-limited, while another can still search', async (t) => {
   const it = await bench(t);
   const search = (n: number, key = it.key) => it.call('GET', `/v1/mods/search?query=m${n % 3}`, { key });
   for (let n = 0; n < 60; n++) await search(n);

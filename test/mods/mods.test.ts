@@ -35,7 +35,7 @@ const hostile = fc
   )
   .chain((words) => fc.constantFrom('', '/', '\\').map((separator) => words.join(separator)));
 
-test('a pack’s path stays below the server’s folder, whoever reads it, or is refused', (t) => {
+test('a pack’s path stays below the server’s folder on every platform, or is refused', (t) => {
   fc.assert(
     fc.property(fc.oneof(hostile, fc.string({ unit: 'binary' })), (path) => {
       const safe = packPath(path);
@@ -76,7 +76,7 @@ test('a pack’s path stays below the server’s folder, whoever reads it, or is
     t.is(packPath(path), undefined, JSON.stringify(path));
 });
 
-test('an index is read whole or refused, never anything else', (t) => {
+test('a pack index is read completely or refused with FAILED_PRECONDITION', (t) => {
   const sums = { sha512: 'a'.repeat(128), sha1: 'b'.repeat(40) };
   const file = { path: 'mods/a.jar', hashes: sums, downloads: ['https://cdn.modrinth.com/a'], fileSize: 1 };
   const index = {
@@ -107,7 +107,7 @@ test('an index is read whole or refused, never anything else', (t) => {
   );
 });
 
-test('only a jar directly in a folder for mods is a place for one', (t) => {
+test('only a jar directly in the mods or plugins folder has a valid mod path', (t) => {
   fc.assert(
     fc.property(
       fc.oneof(
@@ -133,7 +133,7 @@ test('only a jar directly in a folder for mods is a place for one', (t) => {
     t.false(isModPath(path), path);
 });
 
-test('every core takes mods from somewhere, or says that it takes none', (t) => {
+test('every core either has a folder for its mods or returns MODS_NOT_SUPPORTED', (t) => {
   for (const type of CORES) {
     if (type === 'vanilla' || type === 'sandbox' || type === 'custom') {
       t.is(t.throws<StatusError>(() => foldersOf({ type })).reason, 'MODS_NOT_SUPPORTED');
@@ -144,7 +144,7 @@ test('every core takes mods from somewhere, or says that it takes none', (t) => 
   }
 });
 
-test('of versions the steadiest of the newest is chosen, unless one is named', (t) => {
+test('the newest version of the most stable channel is chosen, unless another is named', (t) => {
   const make = (versionId: string, channel: ModVersion['channel'], number = versionId) =>
     ({ versionId, channel, number }) as ModVersion;
   const all = [make('a', 'alpha', '3'), make('b', 'beta', '2'), make('r2', 'release', '2'), make('r1', 'release', '1')];
@@ -160,7 +160,7 @@ test('of versions the steadiest of the newest is chosen, unless one is named', (
   );
 });
 
-test('the mods of a server are a quota, which says whose it is', async (t) => {
+test('more than 256 mods fail with TOO_MANY_MODS and the limit', async (t) => {
   const server = { id: 'abc', type: 'fabric', version: '1.21.4' };
   const kept = Array.from({ length: 257 }, (_, n) => ({
     source: 'modrinth',

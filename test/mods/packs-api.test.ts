@@ -31,7 +31,7 @@ const PACK = { project_type: 'modpack' };
 
 const DEPENDENCIES = { minecraft: '1.20.1', 'fabric-loader': '0.16.9' };
 
-test('a pack brings its files for servers, its overrides, its loader and its version; the next one takes them along', async (t) => {
+test('a pack installs its server files, overrides, loader and version, and the next version replaces them', async (t) => {
   const it = await bench(t, { type: 'vanilla', version: '1.21.1' });
   const first = await mrpack(
     {
@@ -81,7 +81,7 @@ test('a pack brings its files for servers, its overrides, its loader and its ver
   t.deepEqual([again.row.version, await it.dir('mods')], ['1.21', ['both.jar']]);
 });
 
-test('a pack that was exported on Windows is installed: backslashes in its index and its zip, and a byte order mark', async (t) => {
+test('a pack exported on Windows installs despite backslashes in its paths and a byte order mark', async (t) => {
   const it = await bench(t);
   const index = { formatVersion: 1, game: 'minecraft', versionId: '1', name: 'P', dependencies: DEPENDENCIES };
   const text = `\uFEFF${JSON.stringify({ ...index, files: [inPack(it, 'mods\\one.jar')] })}`;
@@ -95,7 +95,7 @@ test('a pack that was exported on Windows is installed: backslashes in its index
   t.deepEqual([await it.dir('mods'), await it.dir('config')], [['one.jar'], ['a.toml']]);
 });
 
-test('what a pack lays over the folder gives way to the next one, but for what has changed since and for worlds', async (t) => {
+test('a new pack version removes the old one’s files, except changed files and world data', async (t) => {
   const it = await bench(t);
   const first = await mrpack(
     { dependencies: DEPENDENCIES },
@@ -126,7 +126,7 @@ test('what a pack lays over the folder gives way to the next one, but for what h
   t.deepEqual([await it.dir('world/region'), await it.dir('world/datapacks')], [['r.0.0.mca'], []]);
 });
 
-test('SetModpack makes a backup first where there is a world, and refuses what it cannot install', async (t) => {
+test('SetModpack backs up an existing world first, and refuses packs that it cannot install', async (t) => {
   const it = await bench(t);
   it.registry.project(
     'Pack',
@@ -156,7 +156,7 @@ test('SetModpack makes a backup first where there is a world, and refuses what i
   );
 });
 
-test('a pack that cannot be installed says why, leaves the server as it was, and RetryInstall mends it', async (t) => {
+test('a failed pack install reports its reason and adds no mods, and RetryInstall installs the pack later', async (t) => {
   const it = await bench(t);
   const good = await mrpack({ dependencies: DEPENDENCIES, files: [inPack(it, 'mods/a.jar')] });
   const file = { ...inPack(it, 'mods/a.jar') } as Record<string, unknown>;
@@ -200,7 +200,7 @@ test('a pack that cannot be installed says why, leaves the server as it was, and
   t.true(entries.length >= 5 && entries.every(({ kind }) => kind === 'install'));
 });
 
-test('which version of a pack it is to be is settled before the image installs it, and stays at later starts', async (t) => {
+test('a pack’s version is chosen before the image installs it, and stays at later starts', async (t) => {
   const it = await bench(t, undefined, undefined, true);
   const version = { gameVersions: ['1.16.4', '1.16.5'], loaders: ['forge'] };
   it.registry.project('Pack', [{ id: 'pk1', ...version, gameVersions: ['1.12.2'] }], PACK);
@@ -259,7 +259,7 @@ const LEFT_BY_THE_IMAGE: [string, object, Record<string, string>, object, object
 ];
 
 for (const [title, fields, files, made, env] of LEFT_BY_THE_IMAGE) {
-  test(`what the image has chosen of a pack is read from what it leaves behind, and kept: ${title}`, async (t) => {
+  test(`the pack version chosen by the image is read from its files and kept: ${title}`, async (t) => {
     const it = await bench(t, undefined, undefined, true);
     it.engine.script('packed', {});
     await it.create('packed', { version: '', ...fields });
@@ -274,7 +274,7 @@ for (const [title, fields, files, made, env] of LEFT_BY_THE_IMAGE) {
   });
 }
 
-test('STOP calls an install off; one that is killed in the middle goes on by itself', async (t) => {
+test('STOP cancels a pack install, and an install interrupted by a kill of the service resumes on its own', async (t) => {
   const it = await bench(t);
   const content = await mrpack({ dependencies: DEPENDENCIES, files: [inPack(it, 'mods/a.jar')] });
   it.registry.project('Pack', [{ id: 'pk1', content, filename: 'p.mrpack' }], PACK);
@@ -295,7 +295,7 @@ test('STOP calls an install off; one that is killed in the middle goes on by its
   t.deepEqual(await it.dir('mods'), ['a.jar']);
 });
 
-test('an installation that ends long after it was stopped removes nothing of the next one', async (t) => {
+test('an install that ends long after its stop removes no files of the next install', async (t) => {
   const it = await bench(t);
   const content = await mrpack({ dependencies: DEPENDENCIES, files: [inPack(it, 'mods/a.jar')] });
   it.registry.project('Pack', [{ id: 'pk1', content, filename: 'p.mrpack' }], PACK);
@@ -327,7 +327,7 @@ test('an installation that ends long after it was stopped removes nothing of the
   t.deepEqual(await it.dir('mods'), ['a.jar']);
 });
 
-test('neither mods nor a pack take more of the disk than the quota leaves; what goes is given back', async (t) => {
+test('mods and packs that exceed the disk quota are refused, and removed files free their space', async (t) => {
   const disk = fakeDisk(1_000);
   const it = await bench(t, undefined, disk);
   it.registry.project('Big', [{ id: 'b1', content: Buffer.alloc(1_001) }]);

@@ -32,7 +32,7 @@ async function panel(t: Parameters<typeof openPanel>[0], fields: object = { type
   };
 }
 
-test('a mod is found, added with what comes along, updated after a look, and removed, without a script', async (t) => {
+test('a mod can be found, added with its dependencies, updated and removed without scripts', async (t) => {
   const it = await panel(t);
   it.registry.project('FabricApi', [{ id: 'fa1' }]);
   it.registry.project('Lithium', [{ id: 'l1', requires: [{ project_id: 'FabricApi' }] }], { title: 'Lithium <b>' });
@@ -62,7 +62,7 @@ test('a mod is found, added with what comes along, updated after a look, and rem
   t.is((await it.form('add', { ...LITHIUM, csrf: 'forged' })).status, 403);
 });
 
-test('a version may be named; one that does not exist is said, with what was typed', async (t) => {
+test('the mods page plans and adds a named mod version, and shows an error for an unknown one', async (t) => {
   const it = await panel(t);
   it.registry.project('Lithium', [
     { id: 'l1', number: '1.0' },
@@ -76,7 +76,7 @@ test('a version may be named; one that does not exist is said, with what was typ
   t.regex(await it.text(), /1\.0 · Modrinth · <code>mods\/lithium-1\.0\.jar<\/code> · stays at this version/);
 });
 
-test('while a registry is out of reach the page says so, and shows what is there', async (t) => {
+test('while a registry is down, a search on the mods page shows an error and the installed mods', async (t) => {
   const it = await panel(t);
   it.registry.project('Lithium', [{ id: 'l1' }]);
   await it.form('add', LITHIUM);
@@ -93,7 +93,7 @@ test('while a registry is out of reach the page says so, and shows what is there
   t.regex(refused.text, /value="sodium"/);
 });
 
-test('a pack says before what it does, and is installed; the page then tells how to be rid of it', async (t) => {
+test('the mods page announces a pack’s backup and new core, installs it, and links to the backup afterwards', async (t) => {
   const it = await panel(t, { type: 'vanilla', version: '1.21.1' });
   t.regex(await it.text(), /Vanilla doesn’t support mods or plugins/);
   const content = await mrpack({ dependencies: { minecraft: '1.20.1', 'fabric-loader': '0.16.9' } });
@@ -109,7 +109,7 @@ test('a pack says before what it does, and is installed; the page then tells how
   t.regex(page, /restore the <a href="\/servers\/abc\/backups">backup<\/a>/);
 });
 
-test('the newest version of a pack is of where the pack is from, also where that is not searched', async (t) => {
+test('the newest version of a pack comes from the pack’s own platform, even if that is not searchable', async (t) => {
   const { options } = await modService(t, undefined, true);
   const it = await openPanel(t, options);
   await it.create('abc', { type: 'fabric', version: '', modpackPlatform: 'ftb', modpackRef: '126' });
@@ -126,7 +126,7 @@ test('the newest version of a pack is of where the pack is from, also where that
   t.like((await it.servers.get('abc'))?.row, { modpackPlatform: 'ftb', modpackRef: '126' });
 });
 
-test('who may only play sees what is there, and changes nothing', async (t) => {
+test('a member with limited rights sees the mods, but cannot change them', async (t) => {
   const it = await panel(t);
   it.registry.project('Lithium', [{ id: 'l1' }]);
   await it.form('add', LITHIUM);
@@ -140,7 +140,7 @@ test('who may only play sees what is there, and changes nothing', async (t) => {
     t.is((await it.submit(`${PATH}/${form}`, LITHIUM, other)).status, 403, form);
 });
 
-test.runIf(isHere('chromium'))('on a phone, by keyboard: search, look what comes along, add', async (t) => {
+test.runIf(isHere('chromium'))('a mod can be searched by keyboard, reviewed and added on a phone', async (t) => {
   const it = await panel(t);
   it.registry.project('FabricApi', [{ id: 'fa1' }]);
   it.registry.project('Lithium', [{ id: 'l1', requires: [{ project_id: 'FabricApi' }] }]);
@@ -156,7 +156,7 @@ test.runIf(isHere('chromium'))('on a phone, by keyboard: search, look what comes
   t.deepEqual(complaints, []);
 });
 
-test.runIf(isHere('chromium'))(`mods, in the dark: nothing keeps anybody out`, async (t) => {
+test.runIf(isHere('chromium'))(`the mods page is accessible in dark mode`, async (t) => {
   const it = await panel(t);
   it.registry.project('FabricApi', [{ id: 'fa1' }]);
   it.registry.project('Lithium', [{ id: 'l1', requires: [{ project_id: 'FabricApi' }] }]);

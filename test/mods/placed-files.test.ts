@@ -34,7 +34,7 @@ function textOf(list: ReadonlyMap<string, string>): string {
   return JSON.stringify({ files: Object.fromEntries(list) });
 }
 
-test('a list of mods is read back as it was written, the longest too', async (t) => {
+test('the longest list of placed mods is read back as it was written', async (t) => {
   const { jail, file } = await bench(t);
   const name = (n: number) => `mods/${String(n).padStart(250, 'x')}`;
   const longest = new Map(Array.from({ length: 2 * 256 }, (_, n) => [name(n), SUM]));
@@ -44,7 +44,7 @@ test('a list of mods is read back as it was written, the longest too', async (t)
   await t.throwsAsync(readFile(file('.dormouse-mods.json')), { code: 'ENOENT' });
 });
 
-test('what a game has written in place of a list of mods is none, and takes no time', async (t) => {
+test('an invalid mod list written by the game is read as empty', async (t) => {
   const { jail, file } = await bench(t);
   for (const text of [
     textOf(listOf(100_000, '')),
@@ -61,7 +61,7 @@ test('what a game has written in place of a list of mods is none, and takes no t
   }
 });
 
-test('the list of the two largest packs is read whole, in pieces that another process has read', async (t) => {
+test('the file list of the two largest packs is read completely by a worker', async (t) => {
   const { jail, reading } = await bench(t);
   t.deepEqual(await readPackList(jail, reading), new Map(), 'there is none yet');
   const packs = listOf(MOST_OF_PACKS, SUM);
@@ -69,7 +69,7 @@ test('the list of the two largest packs is read whole, in pieces that another pr
   t.deepEqual(await readPackList(jail, reading), packs);
 });
 
-test('what a game has written in place of a list of a pack is none', async (t) => {
+test('an invalid pack list written by the game is read as empty', async (t) => {
   const { jail, file, reading } = await bench(t);
   for (const text of [
     textOf(listOf(MOST_OF_PACKS + 1, '')),
@@ -82,7 +82,7 @@ test('what a game has written in place of a list of a pack is none', async (t) =
   }
 });
 
-test('a list that could not be read back is not written, and the one before stays', async (t) => {
+test('a pack list too large to read back is not written, and the previous one stays', async (t) => {
   const { jail, reading } = await bench(t);
   const before = new Map([['mods/a.jar', SUM]]);
   await writePlaced(jail, '.dormouse-pack.json', before);

@@ -51,7 +51,7 @@ async function bytesOf(chunks: AsyncIterable<Uint8Array>): Promise<Buffer> {
   return Buffer.concat(all);
 }
 
-test('a file is what its registry vouches for, or an error at its end: too short, too long, another', async (t) => {
+test('a download with a wrong size or checksum fails with CHECKSUM_MISMATCH', async (t) => {
   const registry = await modrinth(t);
   const content = Buffer.alloc(200_000, 7);
   registry.project('A', [{ id: 'a1', content }]);
@@ -77,7 +77,7 @@ test('a file is what its registry vouches for, or an error at its end: too short
   t.is(huge.reason, 'DOWNLOAD_REFUSED');
 });
 
-test('no answer without end is read, and no name of a project leads anywhere else', async (t) => {
+test('an endless registry response is cut off, and a project id cannot change the request path', async (t) => {
   let sent = 0;
   const endless = (reply: ServerResponse) => {
     const more = () => {
@@ -96,7 +96,7 @@ test('no answer without end is read, and no name of a project leads anywhere els
   t.is(asked.at(-1)?.url, '/v2/project/..%2F..%2Fadmin%3Fx%3D1%23');
 });
 
-test('CurseForge: versions by loader, sums, and the plain word where authors disallow distribution', async (t) => {
+test('CurseForge filters versions by loader, checks file hashes, and reports disallowed distribution', async (t) => {
   const content = Buffer.from('jar');
   const file = (id: number, fields: object = {}) => ({
     id,
@@ -160,7 +160,7 @@ test('CurseForge: versions by loader, sums, and the plain word where authors dis
   );
 });
 
-test('what was searched for a moment ago is not asked again, whoever asks', async (t) => {
+test('identical mod searches share one request for a minute', async (t) => {
   const registry = await modrinth(t);
   registry.project('Lithium', [{ id: 'l1' }]);
   const clock = fakeClock();
@@ -181,7 +181,7 @@ test('what was searched for a moment ago is not asked again, whoever asks', asyn
   t.is(registry.asked.length, 3);
 });
 
-test('a registry that wants to be left alone is left alone by all', async (t) => {
+test('a registry’s Retry-After delays or refuses all requests to it until it is over', async (t) => {
   const registry = await modrinth(t);
   for (const id of ['A', 'B', 'C']) registry.project(id, [{ id: `${id}1` }]);
   const clock = fakeClock();
@@ -210,7 +210,7 @@ test('a registry that wants to be left alone is left alone by all', async (t) =>
   t.is((await adapter.project('C')).slug, 'c');
 });
 
-test('however many ask, a registry has so many questions to answer at once', async (t) => {
+test('a registry receives at most 16 requests at once', async (t) => {
   const held: (() => void)[] = [];
   let most = 0;
   const hold = (reply: ServerResponse) => {
@@ -238,7 +238,7 @@ test('however many ask, a registry has so many questions to answer at once', asy
   t.deepEqual([most, asked.filter((each) => each.url.startsWith('/v2/')).length], [16, 39]);
 });
 
-test('what a registry still takes is kept for what needs it, and no search has it', async (t) => {
+test('a registry’s last allowed requests are reserved for project lookups, and searches are refused', async (t) => {
   const headers = { 'x-ratelimit-limit': '300', 'x-ratelimit-remaining': '99', 'x-ratelimit-reset': '20' };
   const none = (reply: ServerResponse) => void reply.writeHead(404, headers).end();
   const found = { hits: [], offset: 0, limit: 5, total_hits: 0 };
@@ -297,7 +297,7 @@ function manyFiles(count: number): Record<string, unknown> {
   };
 }
 
-test('CurseForge: all versions are found, not the first fifty, and a pack though a mod is called the same', async (t) => {
+test('CurseForge returns all pages of versions, and finds a pack despite a mod of the same name', async (t) => {
   const { url, asked } = await serve(t, manyFiles(120));
   const adapter = createCurseForge({ baseUrl: url, apiKey: 'geheim', clock: systemClock });
   const pack = (modpackVersion: string) =>
@@ -325,7 +325,7 @@ test('CurseForge: all versions are found, not the first fifty, and a pack though
   t.is((await adapter.search({ ...query, limit: 60 })).length, 60);
 });
 
-test('Fabric’s launcher is fetched once, its newest stable one, and starts on Mojang’s checked server', async (t) => {
+test('Fabric’s newest stable launcher is downloaded once and starts on Mojang’s server jar', async (t) => {
   const folder = await mkdtemp(join(tmpdir(), 'dormouse-cores-'));
   t.teardown(() => rm(folder, { recursive: true, force: true }));
   const jar = Buffer.concat([Buffer.from('PK\u0003\u0004'), Buffer.alloc(1_000, 5)]);
@@ -389,7 +389,7 @@ test('Fabric’s launcher is fetched once, its newest stable one, and starts on 
   t.false((await commandFor(spec, programs, never)).args.includes(told));
 });
 
-test('the launcher of a pack is the one of its loader, and another loader or version brings another launcher', async (t) => {
+test('the Fabric launcher matches the pack’s loader version, and changes with the loader or game version', async (t) => {
   const folder = await mkdtemp(join(tmpdir(), 'dormouse-cores-'));
   t.teardown(() => rm(folder, { recursive: true, force: true }));
   const jarOf = (loader: string) => Buffer.from(`PK\u0003\u0004 ${loader}`);
@@ -449,7 +449,7 @@ test('the launcher of a pack is the one of its loader, and another loader or ver
   t.regex((await t.throwsAsync(started('1.21.1'))).message, /no Fabric 0\.1\.0 for Minecraft 1\.21\.1/);
 });
 
-test('Mojang’s server is fetched once, checked, and whole or not there', async (t) => {
+test('Mojang’s server jar is downloaded once and checked, and a failed download leaves no file', async (t) => {
   const folder = await mkdtemp(join(tmpdir(), 'dormouse-cores-'));
   t.teardown(() => rm(folder, { recursive: true, force: true }));
   const jar = Buffer.alloc(300_000, 3);

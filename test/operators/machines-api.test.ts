@@ -65,7 +65,7 @@ async function follow(t: ExecutionContext, it: ApiUnderTest, headers: Record<str
   return { status: response.statusCode, steps, text: () => text, ended, close: () => request.destroy() };
 }
 
-test('the list: on their way first, then failed, running, waiting grants, sleeping; paged without gap or double', async (t) => {
+test('the operator list sorts machines by state, and its pages have no gaps or duplicates', async (t) => {
   const it = await operated(t);
   for (const id of ['a-sleeper', 'b-sleeper', 'runner', 'failer', 'starter']) await it.create(id);
   await it.command('runner', 'START');
@@ -127,7 +127,7 @@ test('the list: on their way first, then failed, running, waiting grants, sleepi
     t.is((await it.call('GET', `/v1/operator/machines${query}`, { key: it.operatorKey })).status, 400, query);
 });
 
-test('a server whose engine never answers the halt: found, understood, and freed by an alarm', async (t) => {
+test('a server with a stuck engine halt is found, explained and freed by an operator’s ALARM', async (t) => {
   const it = await operated(t);
   await it.create('lobby');
   await it.command('lobby', 'START');
@@ -166,7 +166,7 @@ test('a server whose engine never answers the halt: found, understood, and freed
   t.is(entry?.['detail'], `operator ${it.keyRow.id}; Docker was restarted`);
 });
 
-test('what hangs without a deadline of its own can be tried again: clearing up and erasing', async (t) => {
+test('an operator’s ALARM retries a stuck clear-up and a stuck erase', async (t) => {
   const it = await operated(t);
   await it.create('lobby');
   it.games.silent.add('lobby');
@@ -197,7 +197,7 @@ test('what hangs without a deadline of its own can be tried again: clearing up a
   );
 });
 
-test('the stream tells every transition of servers and grants, to who is an operator and only as long', async (t) => {
+test('the operator stream sends every transition, and ends with the operator’s session or role', async (t) => {
   const it = await operated(t);
   const all = await follow(t, it, { 'x-api-key': it.operatorKey });
   const browser = await it.browser('usr_test');
@@ -238,7 +238,7 @@ test('the stream tells every transition of servers and grants, to who is an oper
   await all.ended;
 });
 
-test('an operator who is signed in: reads by the cookie, changes with the token; nobody else', async (t) => {
+test('the operator API needs an operator’s session, and a CSRF token for changes', async (t) => {
   const it = await operated(t);
   await it.create('lobby');
   const browser = await it.browser('usr_test');
@@ -266,7 +266,7 @@ test('an operator who is signed in: reads by the cookie, changes with the token;
   t.is((await it.call('GET', '/v1/operator/machines', { key: it.operatorKey })).reason, 'NOT_OPERATOR');
 });
 
-test('a grant: its history with causes; an operator may deny it, never approve it', async (t) => {
+test('a grant’s history shows its causes, and an operator can deny it but not approve it', async (t) => {
   const it = await operated(t);
   const id = await startGrant(it);
   t.deepEqual((await it.look(id)).legalEvents, ['DENY']);
@@ -288,7 +288,7 @@ test('a grant: its history with causes; an operator may deny it, never approve i
   t.false(text.includes(row!.deviceHash) || text.includes(row!.userHmac));
 });
 
-test('what could be secret is in no snapshot', (t) => {
+test('redacted removes secrets from a snapshot by field name and by content', (t) => {
   const mixed = {
     rconPassword: 'x',
     deviceHash: 'x',

@@ -67,7 +67,7 @@ async function node(t: ExecutionContext, options: ApiTestOptions = {}): Promise<
   };
 }
 
-test('a running server that outgrows its quota warns, saves and stops; it sleeps until room is made, and then wakes', async (t) => {
+test('a running server over its disk quota warns, saves and sleeps until space is freed', async (t) => {
   const it = await node(t, { diskQuota: [{ ramMb: Infinity, quotaMb: 40 }] });
   const { clock, servers, games } = it;
   await it.create('full');
@@ -124,7 +124,7 @@ test('a running server that outgrows its quota warns, saves and stops; it sleeps
   ]);
 });
 
-test('freeing space through the service shows at once; an operator’s quota lets it wake as well', async (t) => {
+test('freed disk space counts at once, and an operator’s larger quota allows a start', async (t) => {
   const it = await node(t, { diskQuota: [{ ramMb: Infinity, quotaMb: 4 }] });
   await it.create('full');
   await it.fill('full', 'a', 3 * MIB);
@@ -163,7 +163,7 @@ test('freeing space through the service shows at once; an operator’s quota let
   t.is((await it.operate('servers/none:setDiskQuota', { quotaMb: 1, reason: 'x' })).reason, 'SERVER_NOT_FOUND');
 });
 
-test('a quota below what a sleeping server holds shows at once, also where nobody had measured it', async (t) => {
+test('a quota below a sleeping server’s disk usage applies at once, even if that was never measured', async (t) => {
   const it = await node(t, {});
   await it.create('full');
   await it.fill('full', 'world', 3 * MIB);
@@ -174,7 +174,7 @@ test('a quota below what a sleeping server holds shows at once, also where nobod
   t.deepEqual(actions, ['server.quotaExceeded: system quota; 3 MB of 1 MB']);
 });
 
-test('one that grows fast beyond its quota has no grace, and one that grows on while it stops is killed', async (t) => {
+test('a server far over its disk quota stops without grace, and is killed if it keeps growing', async (t) => {
   const it = await node(t, { diskQuota: [{ ramMb: Infinity, quotaMb: 4 }] });
   await it.create('fast');
   it.engine.script('fast', { ignoreStop: true });
@@ -193,7 +193,7 @@ test('one that grows fast beyond its quota has no grace, and one that grows on w
   t.deepEqual(actions, ['server.kill: system quota']);
 });
 
-test('50 creates at once for the last server of an account give exactly one', async (t) => {
+test('50 parallel creates for an account’s last server create exactly one', async (t) => {
   const it = await node(t, { config: { maxServersPerAccount: 3 } });
   await it.create('one');
   await it.create('two');
@@ -204,7 +204,7 @@ test('50 creates at once for the last server of an account give exactly one', as
   t.is((await it.servers.listByAccount('acc_test')).length, 3);
 });
 
-test('a suspended server stops, says why to its owner, and wakes for nobody until that is over', async (t) => {
+test('a suspended server stops, shows the reason to its owner, and cannot start until it is unsuspended', async (t) => {
   const it = await node(t);
   await it.create('bad');
   await it.command('bad', 'JOIN', STEVE);
@@ -238,7 +238,7 @@ test('a suspended server stops, says why to its owner, and wakes for nobody unti
   t.is((await it.operate('servers/none:suspend', { reason: 'x' })).reason, 'SERVER_NOT_FOUND');
 });
 
-test('behind the stop of a suspended server no start is queued, by whatever command', async (t) => {
+test('suspending a stopping server cancels its queued restart and refuses a new one', async (t) => {
   const it = await node(t);
   await it.create('slow');
   it.engine.script('slow', { ignoreStop: true });
@@ -255,7 +255,7 @@ test('behind the stop of a suspended server no start is queued, by whatever comm
   t.is(it.engine.boots.length, 1);
 });
 
-test('what is suspended or over its quota is not installed again either', async (t) => {
+test('a suspended server, or one over its quota, cannot retry its install', async (t) => {
   const it = await node(t, { diskQuota: [{ ramMb: Infinity, quotaMb: 4 }] });
   it.engine.script('pack', { refuse: 'install_failed' });
   await it.create('pack', { type: 'fabric', modpackPlatform: 'modrinth', modpackRef: 'a-pack' });
@@ -270,7 +270,7 @@ test('what is suspended or over its quota is not installed again either', async 
   t.is(await retry(), '');
 });
 
-test('a suspension survives, also a death between the decision and the stop', async (t) => {
+test('a suspension survives a restart, even if the service died before the server’s stop', async (t) => {
   const it = await node(t);
   await it.create('bad');
   await it.create('asleep');
@@ -292,7 +292,7 @@ test('a suspension survives, also a death between the decision and the stop', as
   t.pass();
 });
 
-test('a drained node starts nothing and takes nothing new; what is awake stays, and may be restarted', async (t) => {
+test('a drained node refuses starts and new servers, while awake servers stay and can restart', async (t) => {
   const it = await node(t);
   await it.create('awake');
   await it.create('asleep');
@@ -326,7 +326,7 @@ test('a drained node starts nothing and takes nothing new; what is awake stays, 
   t.regex(actions[0] ?? '', /^node\.drain: key key_\w+; node-1: new disks$/);
 });
 
-test('what belongs to no server is listed, and goes only when an operator says why', async (t) => {
+test('an operator can list and remove orphans, but not the files of an existing server', async (t) => {
   const it = await node(t);
   await it.create('mine');
   await it.fill('mine', 'world', 10);
@@ -387,7 +387,7 @@ test('what belongs to no server is listed, and goes only when an operator says w
   t.is(await remove('backups', 'lost'), 'NODE_UNREACHABLE');
 });
 
-test('what is put aside for a server is nobody’s orphan for as long as there is the server', async (t) => {
+test('the previous and staged folders of an existing server are not orphans', async (t) => {
   const it = await node(t);
   await it.create('lobby');
   for (const name of ['lobby', 'lobby.previous', 'lobby.staged', 'lost.previous']) await it.fill(name, 'world', 10);
@@ -406,7 +406,7 @@ test('what is put aside for a server is nobody’s orphan for as long as there i
   t.deepEqual(kept, ['lobby', 'lobby.previous', 'lobby.staged', 'lost.previous']);
 });
 
-test('a folder is an orphan’s no more once a server of its name is made, and a removal cut off is ended by the next start', async (t) => {
+test('a folder is no orphan once a server has its name, and a restart finishes an interrupted removal', async (t) => {
   const it = await node(t);
   await it.fill('lost', 'world', 10);
   await it.fill('.removing-old-aaaa', 'world', 10);
@@ -419,7 +419,7 @@ test('a folder is an orphan’s no more once a server of its name is made, and a
   t.pass();
 });
 
-test('while the engine is out of reach a running server is not said to sleep, starts are refused, and all heals by itself', async (t) => {
+test('while the engine is unreachable, running servers keep their state, and starts fail until it returns', async (t) => {
   const it = await node(t);
   await it.create('awake');
   await it.create('asleep');
@@ -453,7 +453,7 @@ test('while the engine is out of reach a running server is not said to sleep, st
   t.deepEqual([...it.engine.boots], ['awake', 'asleep']);
 });
 
-test('a machine that cannot confine games refuses uploaded code, and only operators read which folder to open', async (t) => {
+test('a node that cannot confine games refuses uploaded code, and only operators see the fix', async (t) => {
   const it = await node(t, { trusted: { refusal: 'Games run as root: run chmod o+x /root.' } });
   const body = { name: 'Mine', ramMb: 2_048, type: 'paper', version: '1.21.8' };
   const own = await it.call('POST', '/v1/servers', { body });
@@ -464,7 +464,7 @@ test('a machine that cannot confine games refuses uploaded code, and only operat
   t.regex(String(others.json['message']), /^Only the type sandbox is offered here\. The operator finds the fix/);
 });
 
-test('where games are processes, code that is uploaded is run for operators alone', async (t) => {
+test('on a process engine, only operators can run uploaded code', async (t) => {
   const it = await node(t, { trusted: 'operators' });
   const stranger = await it.stranger();
   const create = (key: string, fields: object) =>
@@ -493,7 +493,7 @@ test('where games are processes, code that is uploaded is run for operators alon
   t.false(it.engine.boots.includes('old'));
 });
 
-test("where games are processes, a member of an operator's server cannot put code into its files", async (t) => {
+test('on a process engine, a member of an operator’s server cannot put code into its files', async (t) => {
   const it = await node(t, { trusted: 'operators' });
   const stranger = await it.stranger();
   await it.create('ours', { type: 'paper', version: '1.21.8', ramMb: 2_048 });

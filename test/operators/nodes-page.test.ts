@@ -34,7 +34,7 @@ async function office(t: ExecutionContext) {
   };
 }
 
-test('each node is drained, resumed, and said to be off, without a script and with a reason', async (t) => {
+test('an operator can resume, move and mark nodes as off without scripts, and a missing reason shows an error', async (t) => {
   const it = await office(t);
   const { text } = await it.get('/operator/nodes');
   t.regex(text, /attic[^]*not responding[^]*One of its games waits[^]*Mark as off…[^]*cellar[^]*shed[^]*unavailable/);
@@ -51,7 +51,7 @@ test('each node is drained, resumed, and said to be off, without a script and wi
 });
 
 test.runIf(isHere('chromium'))(
-  `nodes of all states, and a server whose node does not answer, in the dark: nothing keeps anybody out`,
+  `the nodes page and the page of a server on a lost node are accessible in dark mode`,
   async (t) => {
     const it = await office(t);
     const { page } = await it.open('/servers/castle', { ...PHONE, colorScheme: 'dark' });

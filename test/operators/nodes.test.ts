@@ -6,7 +6,7 @@ import { STEVE } from '../support/world.ts';
 
 const listed = (json: Record<string, unknown>) => json['nodes'] as Record<string, unknown>[];
 
-test('each node is listed with what it has, and what games reserve of it', async (t) => {
+test('nodes are listed with their capacity and the memory reserved by games', async (t) => {
   const it = await site(t);
   await it.create('castle', { ramMb: 1_024 });
   await it.command('castle', 'START');
@@ -40,7 +40,7 @@ test('each node is listed with what it has, and what games reserve of it', async
   ]);
 });
 
-test('a server needs one node of its region with room for all of it, not the sum of what is free', async (t) => {
+test('a server needs one node of its region with enough free memory, not the sum of several nodes', async (t) => {
   const it = await site(t);
   for (const [id, ramMb] of [
     ['a', 4_096],
@@ -72,7 +72,7 @@ test('a server needs one node of its region with room for all of it, not the sum
   t.is((await create('Wide', { ramMb: 7_681 })).reason, 'NODE_CAPACITY');
 });
 
-test('starts at once for the last room of a node are as many as it has room for', async (t) => {
+test('parallel starts succeed up to the free memory of the nodes, and the rest fail with NODE_CAPACITY', async (t) => {
   const it = await site(t);
   const ids = ['a', 'b', 'c', 'd', 'e'];
   for (const id of ids) await it.create(id, { ramMb: 3_584 });
@@ -82,7 +82,7 @@ test('starts at once for the last room of a node are as many as it has room for'
   await it.until(() => it.engine.boots.length === 3);
 });
 
-test('a drained node starts nothing new: others do, until all of a region are drained', async (t) => {
+test('a drained node starts no new games, and other nodes do until the whole region is drained', async (t) => {
   const it = await site(t);
   for (const id of ['a', 'b', 'asleep']) await it.create(id, { ramMb: 512 });
   await it.create('far', { region: 'eu' });
@@ -126,7 +126,7 @@ test('a drained node starts nothing new: others do, until all of a region are dr
   ]);
 });
 
-test('two nodes that are drained in the same instant each keep their own reason', async (t) => {
+test('two nodes drained at the same time keep their own reasons', async (t) => {
   const it = await site(t);
   const drains = [
     it.operate('nodes:drain', { node: 'one', reason: 'new disks' }),
@@ -141,7 +141,7 @@ test('two nodes that are drained in the same instant each keep their own reason'
   ]);
 });
 
-test('an operator says in which region a node stands: servers of it start there from then on', async (t) => {
+test('an operator sets a node’s region, and that region’s servers can start there', async (t) => {
   const it = await site(t);
   await it.create('far', { region: 'eu' });
   await it.create('near', { ramMb: 512 });
@@ -161,7 +161,7 @@ test('an operator says in which region a node stands: servers of it start there 
   t.deepEqual(await it.actions(), ['node.region: far: none: a manager', 'node.region: one: eu: moved']);
 });
 
-test('a lost game waits until an operator says that its node is off: all read what it waits for, and then it goes on', async (t) => {
+test('a lost game waits until an operator marks its node as off, then starts on another node', async (t) => {
   const it = await site(t);
   for (const id of ['castle', 'other']) await it.create(id, { ramMb: 512 });
   for (const id of ['castle', 'other']) {
@@ -211,7 +211,7 @@ test('a lost game waits until an operator says that its node is off: all read wh
   t.deepEqual(await it.actions(), ['node.fence: one: power pulled']);
 });
 
-test('while a node that is not drained does not respond, starts are not called paused', async (t) => {
+test('starts return REGION_DOWN, not NODE_DRAINED, while an undrained node is unreachable', async (t) => {
   const it = await site(t);
   await it.create('near', { ramMb: 512 });
   await it.operate('nodes:drain', { node: 'one', reason: 'new disks' });
@@ -221,7 +221,7 @@ test('while a node that is not drained does not respond, starts are not called p
   t.is(await it.start('near'), 'NODE_DRAINED');
 });
 
-test('where no node of a region answers, a wake says so; nobody else is kept from theirs', async (t) => {
+test('a start in a region without reachable nodes returns REGION_DOWN, and other regions still start servers', async (t) => {
   const it = await site(t);
   await it.create('far', { region: 'eu', ramMb: 512 });
   await it.create('near', { ramMb: 512 });
@@ -241,7 +241,7 @@ test('where no node of a region answers, a wake says so; nobody else is kept fro
   t.is(await it.start('far'), '');
 });
 
-test('on this machine alone nobody’s word is taken that it is off', async (t) => {
+test('an installation with a single node cannot fence it or change its region', async (t) => {
   const it = await api(t);
   await it.store.write((tx) => tx.run('UPDATE "users" SET "operator" = $1 WHERE "id" = $2', [1, 'usr_test']));
   const { key } = await it.mint(KEY_SCOPES);

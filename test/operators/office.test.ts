@@ -28,7 +28,7 @@ async function sent(it: PanelUnderTest, path: string, fields: Record<string, str
   return answer.status === 303 ? (await it.get(answer.headers.get('location') ?? '')).text : answer.text();
 }
 
-test('for who is no operator there are no such pages, and their forms do nothing', async (t) => {
+test('the operator pages return 404 to other users, and forged or foreign forms change nothing', async (t) => {
   const it = await office(t);
   const other = await it.browser('usr_other');
   for (const path of ['nodes', 'accounts', 'accounts/acc_other', 'orphans', 'proxies', 'apps'].map(
@@ -48,7 +48,7 @@ test('for who is no operator there are no such pages, and their forms do nothing
   t.is(await balance(it.store, 'acc_other'), 0);
 });
 
-test('a node is drained and resumed, with a reason that owners read', async (t) => {
+test('a node is drained and resumed on the operator page, and its reason is shown escaped', async (t) => {
   const it = await office(t);
   const drain = { node: 'node-1', reason: '' };
   t.regex(await sent(it, '/operator/nodes/drain', drain), /id="drain-reason-wrong">is required/);
@@ -60,7 +60,7 @@ test('a node is drained and resumed, with a reason that owners read', async (t) 
   t.is((await it.call('POST', '/v1/servers/castle:start')).status, 200);
 });
 
-test('an account is found, credited with a note, and given limits of its own', async (t) => {
+test('an operator finds an account, credits it with a note, and sets its limits', async (t) => {
   const it = await office(t);
   t.regex((await it.get('/operator/accounts')).text, /acc_other[^]*acc_test/);
   const found = (await it.get('/operator/accounts?q=OWNER%40example')).text;
@@ -111,7 +111,7 @@ test('an account is found, credited with a note, and given limits of its own', a
   t.regex(await sent(it, '/operator/accounts/reconcile', {}), /1 wallet is not equal[^]*acc_other/);
 });
 
-test('a server is suspended and let wake again, each with a reason', async (t) => {
+test('an operator suspends and unsuspends a server on the account page, with a reason', async (t) => {
   const it = await office(t);
   await it.create('castle', { name: 'The Castle' });
   await it.create('lobby');
@@ -126,7 +126,7 @@ test('a server is suspended and let wake again, each with a reason', async (t) =
   t.is((await it.call('POST', '/v1/servers/castle:start')).status, 200);
 });
 
-test('a server is given a disk quota of its own, with a reason, and loses it again', async (t) => {
+test('an operator sets and removes a server’s own disk quota on the account page, with a reason', async (t) => {
   const it = await office(t);
   await it.create('castle');
   await it.create('lobby');
@@ -146,7 +146,7 @@ test('a server is given a disk quota of its own, with a reason, and loses it aga
   t.is((await it.submit(`${page}/quota`, quota, await it.browser('usr_other'))).status, 404);
 });
 
-test('orphans are removed one by one; somebody is let in by a link that is shown once; the proxy is listed', async (t) => {
+test('an operator removes an orphan, invites someone, cancels the invitation, and sees the proxy', async (t) => {
   const it = await office(t);
   const folder = join(it.dataDir, 'servers', 'old-lobby');
   await mkdir(folder, { recursive: true });
@@ -179,7 +179,7 @@ test('orphans are removed one by one; somebody is let in by a link that is shown
   t.regex((await it.get('/operator/proxies')).text, /edge[^]*0\.0\.0\.0:25565[^]*linked[^]*1\.0\.0\+abc/);
 });
 
-test('another operator is made and unmade, and somebody helped to another password, each with a reason and the own password', async (t) => {
+test('granting the operator role or a reset link needs a reason and a recent password', async (t) => {
   const it = await office(t);
   const access = (what: string, more: object = {}) =>
     sent(it, `${ACCOUNT}/access`, { do: what, reason: 'Helps me', ...more });
@@ -204,33 +204,36 @@ test('another operator is made and unmade, and somebody helped to another passwo
   t.regex(await access('make-operator', { password: 'correct horse' }), /This account is now an operator/);
 });
 
-test.runIf(isHere('chromium'))('by keyboard: an app is registered, disabled and enabled again', async (t) => {
-  const it = await office(t);
-  const { page, complaints } = await it.open('/operator');
-  await page.getByRole('link', { name: 'Apps' }).focus();
-  await page.keyboard.press('Enter');
-  await page.getByLabel('Name').fill('My <launcher>');
-  await page.keyboard.press('Tab');
-  await page.keyboard.type('https://launcher.example/about');
-  await page.keyboard.press('Enter');
-  await page.getByText('App registered.').waitFor();
-  t.regex(await page.innerText('.list'), /My <launcher>\s+client_id app_\w+[^]*launcher\.example/);
-  await page.getByText('Disable…').click();
-  await page.getByLabel('Reason').fill('It asks for passwords');
-  await page.getByRole('button', { name: 'Yes, disable this app' }).click();
-  await page.getByText('its tokens are refused').waitFor();
-  const [told] = await it.store.query<{ detail: string }>(LAST_AUDIT, ['client.disable']);
-  t.regex(told?.detail ?? '', /^session; app_\w+ My <launcher>: It asks for passwords$/);
-  t.is(Number((await it.store.query<{ n: number }>(DISABLED))[0]?.n), 1);
-  await page.getByText('Enable…').click();
-  await page.getByLabel('Reason').fill('A newer version does not');
-  await page.getByRole('button', { name: 'Enable this app' }).click();
-  await page.getByText('App enabled.').waitFor();
-  t.deepEqual(complaints, []);
-  t.is(Number((await it.store.query<{ n: number }>(DISABLED))[0]?.n), 0);
-});
+test.runIf(isHere('chromium'))(
+  'an app is registered, disabled and enabled on the operator page in a browser',
+  async (t) => {
+    const it = await office(t);
+    const { page, complaints } = await it.open('/operator');
+    await page.getByRole('link', { name: 'Apps' }).focus();
+    await page.keyboard.press('Enter');
+    await page.getByLabel('Name').fill('My <launcher>');
+    await page.keyboard.press('Tab');
+    await page.keyboard.type('https://launcher.example/about');
+    await page.keyboard.press('Enter');
+    await page.getByText('App registered.').waitFor();
+    t.regex(await page.innerText('.list'), /My <launcher>\s+client_id app_\w+[^]*launcher\.example/);
+    await page.getByText('Disable…').click();
+    await page.getByLabel('Reason').fill('It asks for passwords');
+    await page.getByRole('button', { name: 'Yes, disable this app' }).click();
+    await page.getByText('its tokens are refused').waitFor();
+    const [told] = await it.store.query<{ detail: string }>(LAST_AUDIT, ['client.disable']);
+    t.regex(told?.detail ?? '', /^session; app_\w+ My <launcher>: It asks for passwords$/);
+    t.is(Number((await it.store.query<{ n: number }>(DISABLED))[0]?.n), 1);
+    await page.getByText('Enable…').click();
+    await page.getByLabel('Reason').fill('A newer version does not');
+    await page.getByRole('button', { name: 'Enable this app' }).click();
+    await page.getByText('App enabled.').waitFor();
+    t.deepEqual(complaints, []);
+    t.is(Number((await it.store.query<{ n: number }>(DISABLED))[0]?.n), 0);
+  },
+);
 
-test('what is wrong with the settings stands above the machines: no such default server, letters that reach nobody', async (t) => {
+test('the operator page warns about wrong settings and an undeliverable operator address', async (t) => {
   let trouble: string | undefined;
   const it = await openPanel(t, { entrance: { trouble: () => trouble } });
   await it.store.write((tx) => tx.run('UPDATE "users" SET "operator" = $1 WHERE "id" = $2', [1, 'usr_test']));

@@ -6,7 +6,7 @@ import { insertServer } from '../../src/servers/rows.ts';
 import { api } from '../support/api-harness.ts';
 import { serverRow } from '../support/world.ts';
 
-test('a server that is created while orphans are listed is none', async (t) => {
+test('a server created while orphans are being listed is not an orphan', async (t) => {
   const it = await api(t);
   const { store, engine, dataDir } = it;
   const create = async () => {

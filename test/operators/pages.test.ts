@@ -54,7 +54,7 @@ async function stuck(it: OperatorSite, id: string): Promise<() => void> {
 }
 
 test.runIf(isHere('chromium'))(
-  'the table follows what happens, without a reload and without a complaint of the browser',
+  'the operator’s machine table updates live without a reload or browser errors',
   async (t) => {
     const it = await openOperatorSite(t);
     const { page, complaints, asked } = await operatorsTab(t, it);
@@ -89,7 +89,7 @@ test.runIf(isHere('chromium'))(
 );
 
 test.runIf(isHere('chromium'))(
-  'a server whose engine never answers the halt is found, understood and freed by the page alone',
+  'a server with a stuck engine halt is found, explained and freed on the operator page',
   async (t) => {
     const it = await openOperatorSite(t);
     await it.create('asleep');
@@ -129,31 +129,34 @@ test.runIf(isHere('chromium'))(
   },
 );
 
-test.runIf(isHere('chromium'))('the lit state moves with the machine, and the way it went is shown', async (t) => {
-  const it = await openOperatorSite(t);
-  await it.create('lobby');
-  const { page } = await operatorsTab(t, it);
-  await page.goto(`${it.origin}/operator/machines/lobby`);
-  await live(page);
-  await page.fill('#send-reason', 'half a reason');
-  t.deepEqual(await litStates(page), ['hibernated']);
-  const release = it.engine.hold('lobby');
-  await it.command('lobby', 'START');
-  await page.locator('.broad [data-state=starting].lit').waitFor();
-  await page.locator('.broad .taken[data-from=hibernated][data-to=starting]').waitFor();
-  await page.locator('[data-live=now]', { hasText: 'the game to be ready for players' }).waitFor();
-  release();
-  await it.reach('lobby', 'running');
-  await page.locator('.broad [data-state=running].lit').waitFor();
-  t.deepEqual(await litStates(page), ['running']);
-  await page.getByText('Kill…').waitFor();
-  t.is(await page.inputValue('#send-reason'), 'half a reason', 'what is being written is left alone');
-  await it.ok('DELETE', '/v1/servers/lobby');
-  await page.getByText('There is no such machine').waitFor();
-});
+test.runIf(isHere('chromium'))(
+  'the machine page highlights the current state live, marks the transition, and keeps a half-typed reason',
+  async (t) => {
+    const it = await openOperatorSite(t);
+    await it.create('lobby');
+    const { page } = await operatorsTab(t, it);
+    await page.goto(`${it.origin}/operator/machines/lobby`);
+    await live(page);
+    await page.fill('#send-reason', 'half a reason');
+    t.deepEqual(await litStates(page), ['hibernated']);
+    const release = it.engine.hold('lobby');
+    await it.command('lobby', 'START');
+    await page.locator('.broad [data-state=starting].lit').waitFor();
+    await page.locator('.broad .taken[data-from=hibernated][data-to=starting]').waitFor();
+    await page.locator('[data-live=now]', { hasText: 'the game to be ready for players' }).waitFor();
+    release();
+    await it.reach('lobby', 'running');
+    await page.locator('.broad [data-state=running].lit').waitFor();
+    t.deepEqual(await litStates(page), ['running']);
+    await page.getByText('Kill…').waitFor();
+    t.is(await page.inputValue('#send-reason'), 'half a reason', 'what is being written is left alone');
+    await it.ok('DELETE', '/v1/servers/lobby');
+    await page.getByText('There is no such machine').waitFor();
+  },
+);
 
 test.runIf(isHere('chromium'))(
-  'what cannot be undone is asked for apart, and the enter key sends nothing',
+  'kill and delete need a separate confirmation, and the Enter key sends no event',
   async (t) => {
     const it = await openOperatorSite(t);
     await it.create('lobby');
@@ -181,7 +184,7 @@ test.runIf(isHere('chromium'))(
 );
 
 test.runIf(isHere('chromium'))(
-  'times are the reader’s own, and what is counted on goes on from each renewal',
+  'the operator pages show times in the reader’s time zone, and durations continue from each update',
   async (t) => {
     const it = await openOperatorSite(t);
     await it.create('asleep');
@@ -204,27 +207,30 @@ test.runIf(isHere('chromium'))(
   },
 );
 
-test.runIf(isHere('chromium'))('without a script: found, opened, freed by forms and reloads', async (t) => {
-  const it = await openOperatorSite(t);
-  const heal = await stuck(it, 'castle');
-  heal();
-  const { page } = await operatorsTab(t, it, { ...PHONE, javaScriptEnabled: false });
-  await page.goto(`${it.origin}/operator?stuck=300`);
-  await page.getByRole('link', { name: 'The Castle' }).click();
-  await page.fill('#send-reason', 'x'.repeat(200));
-  await page.getByRole('button', { name: 'ALARM' }).click();
-  await it.reach('castle', 'hibernated');
-  await page.getByRole('link', { name: 'Reload' }).click();
-  t.is(await page.locator('.slim [data-state=hibernated].lit').count(), 1);
-  await page.getByText('Delete…').click();
-  await page.fill('#send-reason', 'asked by its owner');
-  await page.getByRole('button', { name: 'Yes, delete this server' }).click();
-  await it.reach('castle', 'gone');
-  const { state } = (await it.store.query<{ state: string }>(`SELECT COUNT(*) AS "state" FROM "servers"`))[0]!;
-  t.is(Number(state), 0);
-});
+test.runIf(isHere('chromium'))(
+  'an operator finds, frees and deletes a stuck server on a phone without scripts',
+  async (t) => {
+    const it = await openOperatorSite(t);
+    const heal = await stuck(it, 'castle');
+    heal();
+    const { page } = await operatorsTab(t, it, { ...PHONE, javaScriptEnabled: false });
+    await page.goto(`${it.origin}/operator?stuck=300`);
+    await page.getByRole('link', { name: 'The Castle' }).click();
+    await page.fill('#send-reason', 'x'.repeat(200));
+    await page.getByRole('button', { name: 'ALARM' }).click();
+    await it.reach('castle', 'hibernated');
+    await page.getByRole('link', { name: 'Reload' }).click();
+    t.is(await page.locator('.slim [data-state=hibernated].lit').count(), 1);
+    await page.getByText('Delete…').click();
+    await page.fill('#send-reason', 'asked by its owner');
+    await page.getByRole('button', { name: 'Yes, delete this server' }).click();
+    await it.reach('castle', 'gone');
+    const { state } = (await it.store.query<{ state: string }>(`SELECT COUNT(*) AS "state" FROM "servers"`))[0]!;
+    t.is(Number(state), 0);
+  },
+);
 
-test('what a form sends is checked: illegal events, missing and long reasons, and a foreign token', async (t) => {
+test('the machine form refuses illegal events, missing and overlong reasons, and a forged token', async (t) => {
   const it = await openOperatorSite(t);
   await it.create('lobby');
   const browser = await it.browser('usr_test');
@@ -250,34 +256,37 @@ test('what a form sends is checked: illegal events, missing and long reasons, an
   t.is((await post({ event: 'START', reason: 'x' })).status, 303);
 });
 
-test.runIf(isHere('chromium'))('names, causes and reasons from outside are shown as the text they are', async (t) => {
-  const it = await openOperatorSite(t);
-  const { page, complaints } = await operatorsTab(t, it);
-  page.on('dialog', () => t.fail('a script ran'));
-  const nasty = '"><img src=x onerror=alert(1)><script>alert(2)</script>';
-  await it.create('lobby', { name: nasty });
-  await it.command('lobby', 'START', { kind: 'player', id: `'${nasty}`, note: `</small>${nasty}` });
-  await page.goto(
-    `${it.origin}/operator?q=${encodeURIComponent('"><script>')}&state=${encodeURIComponent(nasty.slice(0, 20))}`,
-  );
-  await live(page);
-  await page.goto(`${it.origin}/operator`);
-  await live(page);
-  t.true((await page.innerText('[data-machine=lobby] a')).startsWith('"><img src=x onerror=alert(1)>'));
-  // And the same put in place by the script.
-  await it.reach('lobby', 'running');
-  await page.locator('[data-machine=lobby]').getByText('running', { exact: true }).waitFor();
-  await page.goto(`${it.origin}/operator/machines/lobby`);
-  await live(page);
-  await it.command('lobby', 'STOP', { kind: 'operator', id: nasty, note: nasty });
-  await it.reach('lobby', 'hibernated');
-  await page.locator('.broad [data-state=hibernated].lit').waitFor();
-  await page.locator('[data-live=history]', { hasText: 'HALT_DONE' }).waitFor();
-  t.is(await page.locator('main img, main script').count(), 0);
-  t.deepEqual(complaints, []);
-});
+test.runIf(isHere('chromium'))(
+  'names, causes and reasons from outside are shown as plain text on the operator pages',
+  async (t) => {
+    const it = await openOperatorSite(t);
+    const { page, complaints } = await operatorsTab(t, it);
+    page.on('dialog', () => t.fail('a script ran'));
+    const nasty = '"><img src=x onerror=alert(1)><script>alert(2)</script>';
+    await it.create('lobby', { name: nasty });
+    await it.command('lobby', 'START', { kind: 'player', id: `'${nasty}`, note: `</small>${nasty}` });
+    await page.goto(
+      `${it.origin}/operator?q=${encodeURIComponent('"><script>')}&state=${encodeURIComponent(nasty.slice(0, 20))}`,
+    );
+    await live(page);
+    await page.goto(`${it.origin}/operator`);
+    await live(page);
+    t.true((await page.innerText('[data-machine=lobby] a')).startsWith('"><img src=x onerror=alert(1)>'));
+    // And the same put in place by the script.
+    await it.reach('lobby', 'running');
+    await page.locator('[data-machine=lobby]').getByText('running', { exact: true }).waitFor();
+    await page.goto(`${it.origin}/operator/machines/lobby`);
+    await live(page);
+    await it.command('lobby', 'STOP', { kind: 'operator', id: nasty, note: nasty });
+    await it.reach('lobby', 'hibernated');
+    await page.locator('.broad [data-state=hibernated].lit').waitFor();
+    await page.locator('[data-live=history]', { hasText: 'HALT_DONE' }).waitFor();
+    t.is(await page.locator('main img, main script').count(), 0);
+    t.deepEqual(complaints, []);
+  },
+);
 
-test('for who is no operator there are no such pages; nobody may frame them, and they run our own files only', async (t) => {
+test('the machine pages return 404 to other users, forbid framing, and load only the service’s own files', async (t) => {
   const it = await openOperatorSite(t);
   await it.create('lobby');
   await it.stranger();
@@ -309,31 +318,34 @@ test('for who is no operator there are no such pages; nobody may frame them, and
   t.is((await it.call('GET', stream)).status, 401, 'no key opens it');
 });
 
-test.runIf(isHere('chromium'))('with 500 machines a page shows fifty, and leads to the rest', async (t) => {
-  const it = await openOperatorSite(t);
-  for (let n = 0; n < 500; n++) await it.create(`server-${String(n).padStart(3, '0')}`);
-  const { page } = await operatorsTab(t, it);
-  const { cookie } = await it.browser('usr_test');
-  const text = await (await fetch(`${it.origin}/operator`, { headers: { cookie } })).text();
-  t.is(text.match(/data-machine=/g)?.length, 50);
-  await page.goto(`${it.origin}/operator`);
-  t.is(await page.locator('[data-machine]').count(), 50);
-  const seen = new Set<string>();
-  for (let pages = 1; ; pages++) {
-    for (const row of await page
-      .locator('[data-machine]')
-      .evaluateAll((all) => all.map((each) => each.getAttribute('data-machine'))))
-      seen.add(row ?? '');
-    const next = page.getByRole('link', { name: 'Next 50' });
-    if ((await next.count()) === 0) {
-      t.is(pages, 10);
-      break;
+test.runIf(isHere('chromium'))(
+  'with 500 machines, the operator page lists 50 at a time and links to the rest',
+  async (t) => {
+    const it = await openOperatorSite(t);
+    for (let n = 0; n < 500; n++) await it.create(`server-${String(n).padStart(3, '0')}`);
+    const { page } = await operatorsTab(t, it);
+    const { cookie } = await it.browser('usr_test');
+    const text = await (await fetch(`${it.origin}/operator`, { headers: { cookie } })).text();
+    t.is(text.match(/data-machine=/g)?.length, 50);
+    await page.goto(`${it.origin}/operator`);
+    t.is(await page.locator('[data-machine]').count(), 50);
+    const seen = new Set<string>();
+    for (let pages = 1; ; pages++) {
+      for (const row of await page
+        .locator('[data-machine]')
+        .evaluateAll((all) => all.map((each) => each.getAttribute('data-machine'))))
+        seen.add(row ?? '');
+      const next = page.getByRole('link', { name: 'Next 50' });
+      if ((await next.count()) === 0) {
+        t.is(pages, 10);
+        break;
+      }
+      const here = page.url();
+      await Promise.all([page.waitForURL(({ href }) => href !== here), next.click()]);
     }
-    const here = page.url();
-    await Promise.all([page.waitForURL(({ href }) => href !== here), next.click()]);
-  }
-  t.is(seen.size, 500);
-});
+    t.is(seen.size, 500);
+  },
+);
 
 for (const colorScheme of ['light', 'dark'] as const) {
   for (const [name, options] of [
@@ -341,7 +353,7 @@ for (const colorScheme of ['light', 'dark'] as const) {
     ['on a desk', { viewport: { width: 1280, height: 900 } }],
   ] as const) {
     test.runIf(isHere('chromium'))(
-      `the pages ${name}, ${colorScheme}: fit, are labelled, and are big enough to touch`,
+      `the operator pages ${name}, ${colorScheme}: they fit, are labelled, and have large enough touch targets`,
       async (t) => {
         const it = await openOperatorSite(t);
         const heal = await stuck(it, 'castle');
@@ -383,7 +395,7 @@ for (const colorScheme of ['light', 'dark'] as const) {
   }
 }
 
-test('a drawing holds every state and every way between two, with no box over another and no text outside its box', (t) => {
+test('a state diagram contains every transition, and its boxes and texts do not overlap or overflow', (t) => {
   for (const machine of [serverMachine, deviceGrantMachine]) {
     const root = readChart(JSON.parse(JSON.stringify(machine.definition)));
     for (const columns of [1, 2] as const) {

@@ -1,7 +1,7 @@
 import test from 'ava';
 import { api } from '../support/api-harness.ts';
 
-test('operators read which proxies there are, and how they do', async (t) => {
+test('the operator API lists the proxies with their state', async (t) => {
   const it = await api(t);
   await it.store.write((tx) => tx.run('UPDATE "users" SET "operator" = $1 WHERE "id" = $2', [1, 'usr_test']));
   const { key } = await it.mint(['operator']);

@@ -84,7 +84,7 @@ const reasonOf = async (work: Promise<unknown>) =>
     (error: unknown) => (error instanceof StatusError ? error.reason : String(error)),
   );
 
-test('e-mail: one writing of each address, and nothing that breaks a letter’s header', (t) => {
+test('normalizeEmail returns one form per address and refuses anything that could break a mail header', (t) => {
   t.is(normalizeEmail('  Steve@Example.COM '), 'steve@example.com');
   t.is(normalizeEmail('operator@localhost'), 'operator@localhost');
   t.is(normalizeEmail('a+b@bücher.example'), 'a+b@xn--bcher-kva.example');
@@ -108,7 +108,7 @@ test('e-mail: one writing of each address, and nothing that breaks a letter’s 
   );
 });
 
-test('tries: free at first, then after growing waits, and never a lock', async (t) => {
+test('sign-in attempts are free at first, then wait increasingly long, but are never locked out', async (t) => {
   const clock = fakeClock(0);
   const limit = createAttemptLimit(
     createSlidingLog(backoff({ free: 3, firstWaitMs: 1_000, longestWaitMs: 8_000, windowMs: MINUTE_MS }), clock),
@@ -135,7 +135,7 @@ test('tries: free at first, then after growing waits, and never a lock', async (
   t.is(wait(), 0, 'old ones are forgotten');
 });
 
-test('tries: as many in a quarter of an hour as meant', async (t) => {
+test('the login limits allow the intended number of attempts in 15 minutes', async (t) => {
   const tries = async (name: 'network' | 'address') => {
     const clock = fakeClock(0);
     const limit = createLoginLimits(clock)[name];
@@ -157,7 +157,7 @@ test('tries: as many in a quarter of an hour as meant', async (t) => {
   t.true(address >= 40 && address <= 60, String(address));
 });
 
-test('signing up makes user, account and session at once, sends the letter, and tells no secret to the log', async (t) => {
+test('sign-up creates a user, an account and a session, sends one e-mail, and stores no secrets in plain text', async (t) => {
   const it = await people(t);
   const { user, token } = await signUp(it, { email: 'steve@example.com', password: PASSWORD }, HOME);
   t.like(await findBrowserSession(it.store, it.clock, token), {
@@ -183,7 +183,7 @@ test('signing up makes user, account and session at once, sends the letter, and 
   for (const secret of [PASSWORD, token, linked]) t.false(stored.includes(secret));
 });
 
-test('signing up can be closed, and a mail server that fails does not matter', async (t) => {
+test('sign-up can be closed or require an e-mail link, and ignores a failing mail server', async (t) => {
   const closed = await people(t, { config: { baseUrl: 'https://panel.example', signup: 'closed', mail: true } });
   const steve = { email: 'steve@example.com', password: PASSWORD };
   t.is(await reasonOf(signUp(closed, steve, HOME)), 'SIGNUP_CLOSED');
@@ -220,7 +220,7 @@ test('signing up can be closed, and a mail server that fails does not matter', a
   t.is(await reasonOf(signUp(open, steve, HOME)), 'done');
 });
 
-test('a wrong password and an unknown address are told alike and take alike', async (t) => {
+test('a wrong password and an unknown address return the same error and take similarly long', async (t) => {
   const it = await people(t);
   await signUp(it, { email: 'steve@example.com', password: PASSWORD }, HOME);
   const failing = async (email: string) => {
@@ -244,7 +244,7 @@ test('a wrong password and an unknown address are told alike and take alike', as
   t.truthy(await findBrowserSession(it.store, it.clock, token));
 });
 
-test('guessing is slowed down, many at once gain nothing, and who is at home gets in all the same', async (t) => {
+test('password guessing is slowed down, parallel guesses gain no extra tries, and the owner’s network can sign in', async (t) => {
   const it = await people(t);
   const steve = { email: 'steve@example.com', password: PASSWORD };
   await signUp(it, steve, HOME);
@@ -258,7 +258,7 @@ test('guessing is slowed down, many at once gain nothing, and who is at home get
   t.is(await reasonOf(signIn(it, steve, AWAY)), 'done', 'no lock');
 });
 
-test('whoever polls a known address keeps its owner out of nothing but the poller’s own network', async (t) => {
+test('an attacker who polls a known address locks out only their own network', async (t) => {
   const it = await people(t);
   const steve = { email: 'steve@example.com', password: PASSWORD };
   await signUp(it, steve, HOME);
@@ -275,7 +275,7 @@ test('whoever polls a known address keeps its owner out of nothing but the polle
   t.deepEqual(new Set(outcomes), new Set(['done']), `${outcomes.length} right passwords`);
 });
 
-test('a device that has signed in before gets in past a poller in its own network, and a made-up one does not', async (t) => {
+test('a known device can sign in despite an attacker in its network, and a forged device token cannot', async (t) => {
   const it = await people(t);
   const steve = { email: 'steve@example.com', password: PASSWORD };
   const { device } = await signUp(it, steve, HOME);
@@ -294,7 +294,7 @@ test('a device that has signed in before gets in past a poller in its own networ
   t.deepEqual([...guesses], ['SIGN_IN_FAILED', 'TOO_MANY_ATTEMPTS'], 'a stolen one is slowed down too');
 });
 
-test('a sign-in from where somebody never was is told to them, and one from where they were is not', async (t) => {
+test('a sign-in from a new network or browser sends an e-mail to a confirmed address, a familiar one does not', async (t) => {
   const it = await people(t);
   const steve = { email: 'steve@example.com', password: PASSWORD };
   const { user, device } = await signUp(it, steve, HOME);
@@ -317,14 +317,14 @@ test('a sign-in from where somebody never was is told to them, and one from wher
   t.deepEqual(told(), [], 'nobody has come in');
 });
 
-test('tries that are refused count against their address', async (t) => {
+test('failed sign-ins count against their network address across accounts', async (t) => {
   const it = await people(t);
   const guess = (email: string) => reasonOf(signIn(it, { email, password: 'wrong password' }, AWAY));
   for (let n = 0; n < LOGIN_RULES.address.burst; n++) await guess('steve@example.com');
   t.is(await guess('alex@example.com'), 'TOO_MANY_ATTEMPTS', 'of any account');
 });
 
-test('guessing from many networks is slowed down together, and where the owner was before they get in', async (t) => {
+test('guessing from many networks shares one limit, and the owner can still sign in from a known network', async (t) => {
   const it = await people(t);
   const steve = { email: 'steve@example.com', password: PASSWORD };
   await signUp(it, steve, HOME);
@@ -339,7 +339,7 @@ test('guessing from many networks is slowed down together, and where the owner w
 
 // Alone, as all tests of a file share the queue.
 test.serial(
-  'a full queue is no wrong password, and who fills it does not keep others waiting behind them',
+  'a full password queue returns BUSY without counting an attempt, and a flood does not delay others',
   async (t) => {
     const it = await people(t);
     const rule = { burst: 200, perSecond: 1e-9 };
@@ -361,7 +361,7 @@ test.serial(
   },
 );
 
-test('an old hash is made anew at sign-in, and a password changed meanwhile lets nobody in', async (t) => {
+test('an outdated password hash is renewed at sign-in, and a password changed meanwhile fails the sign-in', async (t) => {
   const it = await people(t);
   const { user } = await signUp(it, { email: 'steve@example.com', password: PASSWORD }, HOME);
   const weak = await hash(PASSWORD, { memoryCost: 8_192, timeCost: 1, parallelism: 1 });
@@ -379,7 +379,7 @@ test('an old hash is made anew at sign-in, and a password changed meanwhile lets
   t.is(await reasonOf(late), 'SIGN_IN_FAILED');
 });
 
-test('changing the password ends the other sessions and nothing else', async (t) => {
+test('changing the password ends the other sessions and keeps the current one', async (t) => {
   const it = await people(t);
   const steve = { email: 'steve@example.com', password: PASSWORD };
   const here = (await signUp(it, steve, HOME)).token;
@@ -397,7 +397,7 @@ test('changing the password ends the other sessions and nothing else', async (t)
   t.deepEqual(it.changes, [{ userId: principal.userId }]);
 });
 
-test('a session ends unused, and at its age whatever is done, and is noted as seen once a minute', async (t) => {
+test('a session ends when idle or at its maximum age, and records its use once a minute', async (t) => {
   const { store, clock, accessChanges, changes } = await people(t);
   const open = () => store.write((tx) => openBrowserSession(tx, 'usr_test', HOME, clock.now()));
   const unused = await open();
@@ -435,7 +435,7 @@ test('a session ends unused, and at its age whatever is done, and is noted as se
   t.is((await store.query('SELECT * FROM "sessions"')).length, 50);
 });
 
-test('the cookie is Secure and of this host alone over https, and can still be kept over http', (t) => {
+test('the session cookie is Secure with the __Host- prefix over HTTPS, and plain over HTTP', (t) => {
   const secure = sessionCookie('https://panel.example', 'abc');
   t.regex(secure, /^__Host-sid=abc; Path=\/; Max-Age=\d+; HttpOnly; SameSite=Lax; Secure$/);
   t.regex(sessionCookie('http://localhost:8080', 'abc'), /^sid=abc; Path=\/; Max-Age=\d+; HttpOnly; SameSite=Lax$/);
@@ -447,7 +447,7 @@ test('the cookie is Secure and of this host alone over https, and can still be k
   }
 });
 
-test('changes are taken from our own pages only', (t) => {
+test('changes are accepted only from the service’s own pages, with the session’s CSRF token', (t) => {
   const base = 'https://panel.example';
   const passes = (headers: Record<string, string>, method = 'POST', baseUrl = base) => {
     try {
@@ -482,7 +482,7 @@ test('changes are taken from our own pages only', (t) => {
   }
 });
 
-test('the audit log is in the order of time and of writing, and takes no other shape from what players send', async (t) => {
+test('the audit log keeps the order of time and writing, and sanitizes text from players', async (t) => {
   const { store } = await people(t);
   const server = { id: 'abc', accountId: 'acc_test' };
   const cause = { kind: 'player', id: 'Steve\n\u0000; key key_1', note: '' } as const;
@@ -500,7 +500,7 @@ test('the audit log is in the order of time and of writing, and takes no other s
   t.is(woken?.detail, 'player Steve  ; key key_1; hibernated → starting');
 });
 
-test('an audit entry that cannot be written takes what it is about with it', async (t) => {
+test('an audit entry that cannot be written rolls back its change', async (t) => {
   const { store } = await people(t);
   const entry = { action: 'a', accountId: 'acc_test', at: Number.NaN };
   const work = store.write(async (tx) => {

@@ -20,7 +20,7 @@ const entriesOf = async (it: ApiUnderTest, path: string, key?: string) => {
 const SERVER = '/v1/servers/abc/audit';
 const ACCOUNT = '/v1/accounts/acc_test/audit';
 
-test('who did what with a server, newest first', async (t) => {
+test('a server’s audit log lists changes with their actors, newest first, without secrets', async (t) => {
   const it = await api(t);
   const { key, row } = await it.mint(FULL_SCOPES);
   const call = async (method: string, path: string, body?: object) =>
@@ -54,7 +54,7 @@ test('who did what with a server, newest first', async (t) => {
   t.deepEqual(Object.keys(entries[0] ?? {}), ['accountId', 'userId', 'action', 'detail', 'createdAt']);
 });
 
-test('players wake, and the service itself stops, restarts and fails', async (t) => {
+test('the audit log records a player’s wake and the service’s own stops, restarts and failures', async (t) => {
   const it = await api(t);
   await it.create('abc');
   await it.command('abc', 'JOIN', STEVE);
@@ -82,7 +82,7 @@ test('players wake, and the service itself stops, restarts and fails', async (t)
   );
 });
 
-test('a start asked for behind a stop is whose it is', async (t) => {
+test('a start queued behind a stop is recorded with its own cause', async (t) => {
   const it = await api(t);
   await it.create('abc');
   await it.command('abc', 'START');
@@ -95,7 +95,7 @@ test('a start asked for behind a stop is whose it is', async (t) => {
   t.like(stopped, { action: 'server.stop', detail: 'key key_test; running → stopping' });
 });
 
-test('an entry is stored with its transition, or neither is', async (t) => {
+test('an audit entry and its transition are stored together or not at all', async (t) => {
   const it = await api(t);
   await it.create('abc');
   await it.store.write((tx) => tx.run('ALTER TABLE "audit" RENAME TO "gone"'));
@@ -111,7 +111,7 @@ test('an entry is stored with its transition, or neither is', async (t) => {
   );
 });
 
-test('the account’s log: people and keys; of servers only that they came and went', async (t) => {
+test('the account’s audit log has people and keys, but only creation and deletion of servers', async (t) => {
   const it = await api(t);
   const browser = await it.browser('usr_test');
   const { key } = (await browser.ok('POST', '/v1/session/keys', { name: 'x', scopes: ['servers:read'] })) as {
@@ -143,7 +143,7 @@ test('the account’s log: people and keys; of servers only that they came and w
   t.is((await it.call('GET', '/v1/accounts/acc_other/audit')).reason, 'ACCOUNT_MISMATCH');
 });
 
-test('members see what was done with the server, but not who was let in', async (t) => {
+test('members see a server’s audit entries, but not its invitations', async (t) => {
   const it = await api(t);
   const friend = await it.stranger();
   await it.create('abc');
@@ -157,7 +157,7 @@ test('members see what was done with the server, but not who was let in', async 
   t.like(started, { accountId: 'acc_test', userId: 'usr_other' }, 'in the owner’s log, by the member');
 });
 
-test('a server does not inherit the log of an earlier one of its name', async (t) => {
+test('a new server does not inherit the audit log of an earlier server with its name', async (t) => {
   const it = await api(t);
   const friend = await it.stranger();
   const create = async (key: string) =>
@@ -181,7 +181,7 @@ test('a server does not inherit the log of an earlier one of its name', async (t
   );
 });
 
-test('a flood of one action leaves the newest of it, and all entries of other actions', async (t) => {
+test('pruning the audit log keeps the newest entries of a frequent action and recent entries of other actions', async (t) => {
   const it = await api(t);
   const entry = (n: number, action: string, createdAt = n) => ({
     id: `aud_test_${String(n).padStart(3, '0')}`,

@@ -30,7 +30,7 @@ async function asked(t: ExecutionContext): Promise<ApiUnderTest & { join: (id: s
 
 const eulaFile = ({ dataDir }: { dataDir: string }, id: string) => join(dataDir, 'servers', id, 'eula.txt');
 
-test('without consent nothing of Mojang’s starts or is installed, and every refusal says what to do', async (t) => {
+test('without EULA consent, Minecraft servers do not start or install, and each refusal explains how to accept', async (t) => {
   const it = await asked(t);
   const made = await it.call('POST', '/v1/servers', {
     body: { name: 'Tower', ramMb: 1_024, type: 'vanilla', version: '1.21.8' },
@@ -52,7 +52,7 @@ test('without consent nothing of Mojang’s starts or is installed, and every re
   t.deepEqual([it.engine.specs, existsSync(eulaFile(it, 'castle'))], [[], false]);
 });
 
-test('the sandbox is never asked about, and its folder says nothing of a licence', async (t) => {
+test('the sandbox needs no EULA, and its folder has no eula.txt', async (t) => {
   const it = await asked(t);
   await it.create('flat', { type: 'sandbox' });
   t.is((await it.call('POST', '/v1/servers/flat:start')).status, 200);
@@ -60,7 +60,7 @@ test('the sandbox is never asked about, and its folder says nothing of a licence
   t.deepEqual(['EULA' in it.engine.specs[0]!.env, existsSync(eulaFile(it, 'flat'))], [false, false]);
 });
 
-test('an account agrees once for all its servers: then whoever joins gets in', async (t) => {
+test('an account accepts the EULA once for all its servers, and players can then join', async (t) => {
   const it = await asked(t);
   const nobody = { accepted: false, byOperator: false, acceptedAt: null, userId: '', url: URL_OF_IT };
   t.deepEqual(await it.ok('GET', EULA), nobody);
@@ -86,7 +86,7 @@ test('an account agrees once for all its servers: then whoever joins gets in', a
   t.is(readFileSync(eulaFile(it, 'castle'), 'utf8'), 'eula=true\n');
 });
 
-test('nobody agrees for another account: neither a member of its server, nor a key that is limited to one, nor an app', async (t) => {
+test('members, limited keys and apps cannot accept the EULA for a server’s owner', async (t) => {
   const it = await asked(t);
   const key = await it.stranger();
   await it.share('castle', 'member');
@@ -104,7 +104,7 @@ test('nobody agrees for another account: neither a member of its server, nor a k
   );
 });
 
-test('an operator who agrees for the installation leaves nothing to be asked', async (t) => {
+test('an operator’s consent for the installation covers every account', async (t) => {
   const it = await api(t, { config: { minecraftEula: 'accept' } });
   await it.create('castle', { type: 'paper' });
   t.like(await it.ok('GET', EULA), { accepted: true, byOperator: true, acceptedAt: null, userId: '' });
@@ -113,7 +113,7 @@ test('an operator who agrees for the installation leaves nothing to be asked', a
   t.is(it.engine.specs[0]?.env['EULA'], 'TRUE');
 });
 
-test('an owner’s eula=false stays, whoever has agreed', async (t) => {
+test('an owner’s eula=false stays after the account has accepted', async (t) => {
   const it = await asked(t);
   await it.ok('POST', EULA, AGREED.body);
   await mkdir(join(it.dataDir, 'servers/castle'), { recursive: true });
@@ -123,7 +123,7 @@ test('an owner’s eula=false stays, whoever has agreed', async (t) => {
   t.is(readFileSync(eulaFile(it, 'castle'), 'utf8'), 'eula=false\n');
 });
 
-test('a consent outlives a kill; a start that began without one goes no further', async (t) => {
+test('EULA consent survives a kill, and a start begun without consent fails after the restart', async (t) => {
   const it = await world(t, { minecraftEula: 'ask' });
   const check = () => it.servers.checkWakes(readFirst((row) => it.eula.require(row)));
   await it.create('castle', { type: 'paper' });

@@ -11,7 +11,7 @@ import { fakeClock } from '../fakes/clock.ts';
 import { log, directory, emptyStore } from '../store/support.ts';
 import { until } from '../support/until.ts';
 
-test('first run: an operator who can sign in and whose key opens everything; later starts say it again until they have signed in', async (t) => {
+test('the first run creates an operator with a password and a full key, and repeats them until the first sign-in', async (t) => {
   const dataDir = join(await directory(t), 'data');
   const store = await emptyStore(t);
   const clock = fakeClock();
@@ -36,7 +36,7 @@ async function works(t: ExecutionContext, store: Store, made: FirstRun | undefin
   t.deepEqual([...(principal?.scopes ?? [])], [...KEY_SCOPES]);
 }
 
-test('first run: the password leaves the file when its account signs in, the API key a week later', async (t) => {
+test('the first-run file loses its password at its account’s sign-in, and is deleted a week later', async (t) => {
   const dataDir = await directory(t);
   const store = await emptyStore(t);
   const clock = fakeClock();
@@ -69,7 +69,7 @@ test('first run: the password leaves the file when its account signs in, the API
   await until(async () => (await there()).length === 0);
 });
 
-test('first run: the API key leaves with the banner that its operator dismisses', async (t) => {
+test('the first-run file is deleted when its operator dismisses the banner', async (t) => {
   const dataDir = await directory(t);
   const store = await emptyStore(t);
   const clock = fakeClock();
@@ -82,7 +82,7 @@ test('first run: the API key leaves with the banner that its operator dismisses'
   t.deepEqual(await readdir(dataDir), []);
 });
 
-test('first run: killed between file and commit, the next start leaves a file that fits', async (t) => {
+test('a first run killed between file and commit leaves a matching file after the next start', async (t) => {
   const dataDir = await directory(t);
   const store = await emptyStore(t);
   const options = { clock: fakeClock(), dataDir, baseUrl: '' };
@@ -103,7 +103,7 @@ test('first run: killed between file and commit, the next start leaves a file th
   await works(t, store, await file());
 });
 
-test('first run: two at once make one operator', async (t) => {
+test('two parallel first runs create one operator', async (t) => {
   const dataDir = await directory(t);
   const store = await emptyStore(t);
   const options = { clock: fakeClock(), dataDir, baseUrl: '' };
@@ -112,7 +112,7 @@ test('first run: two at once make one operator', async (t) => {
   t.deepEqual(JSON.parse(await readFile(join(dataDir, 'first-run.json'), 'utf8')), made[0]);
 });
 
-test('first run: a file of another installation is nobody’s, and is left alone', async (t) => {
+test('a first-run file from another installation is ignored and left unchanged', async (t) => {
   const dataDir = await directory(t);
   const store = await emptyStore(t);
   const options = { clock: fakeClock(), dataDir, baseUrl: '' };

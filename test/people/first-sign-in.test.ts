@@ -4,7 +4,7 @@ import test from 'ava';
 import type { FirstRun } from '../../src/people/first-run.ts';
 import { startService } from '../support/service.ts';
 
-test('until somebody has signed in, the page says where the first password lies, the path to who is on this machine, and never the password', async (t) => {
+test('the sign-in page names the first-run file until the first sign-in, with its path only for local visitors', async (t) => {
   const service = await startService(t, { TRUSTED_PROXIES: '127.0.0.1' });
   const file = join(service.dataDir, 'first-run.json');
   const { email, password, baseUrl: origin } = JSON.parse(await readFile(file, 'utf8')) as FirstRun;

@@ -20,7 +20,7 @@ async function scene(it: ApiUnderTest) {
   return { friend, heard, invite, asFriend };
 }
 
-test('an invitation lets nobody in before it is accepted by the address it went to', async (t) => {
+test('an invitation grants access only after the invited address accepts it', async (t) => {
   const it = await api(t);
   const { invite, asFriend, heard } = await scene(it);
   const browser = await it.browser('usr_other');
@@ -59,7 +59,7 @@ test('an invitation lets nobody in before it is accepted by the address it went 
   t.deepEqual(heard[0], { serverId: 'abc', userId: 'usr_other' });
 });
 
-test('an address that is not verified is nobody’s yet', async (t) => {
+test('an invitation cannot be accepted before the e-mail address is verified', async (t) => {
   const it = await api(t);
   const { invite } = await scene(it);
   const steve = { email: 'steve@example.com', password: 'correct horse' };
@@ -75,7 +75,7 @@ test('an address that is not verified is nobody’s yet', async (t) => {
   t.is((await answer('accept')).status, 200);
 });
 
-test('a role takes effect at the next call, and is told to who keeps something open', async (t) => {
+test('a role change takes effect at the next call and notifies the listeners for access changes', async (t) => {
   const it = await api(t);
   const { invite, asFriend, heard } = await scene(it);
   await it.share('abc', 'limited');
@@ -100,7 +100,7 @@ test('a role takes effect at the next call, and is told to who keeps something o
   for (const change of heard) t.deepEqual(change, { serverId: 'abc', userId: 'usr_other' });
 });
 
-test('a key with few scopes stays that on shared servers, and one for certain servers reaches no other', async (t) => {
+test('an API key’s scopes and server list also apply to shared servers', async (t) => {
   const it = await api(t);
   await scene(it);
   await it.share('abc', 'member');
@@ -113,7 +113,7 @@ test('a key with few scopes stays that on shared servers, and one for certain se
   t.deepEqual((await it.call('GET', '/v1/me/servers', { key: elsewhere })).json, { my: [], shared: [] });
 });
 
-test('my servers and shared ones, without their owner and without a reading that is not live', async (t) => {
+test('the account’s server list has own and shared servers, without owners and without stale player counts', async (t) => {
   const it = await api(t);
   const { friend } = await scene(it);
   await it.share('abc', 'limited');
@@ -153,7 +153,7 @@ test('my servers and shared ones, without their owner and without a reading that
   t.deepEqual((await list())['shared'], []);
 });
 
-test('a shared server shows what woke it without the id of its owner', async (t) => {
+test('a shared server shows what woke it, but not the id of its owner', async (t) => {
   const it = await api(t);
   const { friend } = await scene(it);
   await it.share('abc', 'limited');
@@ -181,7 +181,7 @@ test('a shared server shows what woke it without the id of its owner', async (t)
   for (const cause of named) t.deepEqual(await wake(cause), cause, cause.kind);
 });
 
-test('my servers show at once who joins and who leaves', async (t) => {
+test('the account’s server list shows at once that players join or leave', async (t) => {
   const it = await api(t);
   await it.create('abc');
   await it.command('abc', 'START');
@@ -197,7 +197,7 @@ test('my servers show at once who joins and who leaves', async (t) => {
   t.is(await online(), 0);
 });
 
-test('nobody is invited twice, nor the owner, and there is an end to members', async (t) => {
+test('duplicate invitations, the owner’s address and more than 100 members are refused', async (t) => {
   const it = await api(t);
   const { invite } = await scene(it);
   t.is((await invite({ email: FRIEND, role: 'member' })).status, 200);
@@ -217,7 +217,7 @@ test('nobody is invited twice, nor the owner, and there is an end to members', a
   t.deepEqual([last.status, last.reason], [429, 'MAX_MEMBERS']);
 });
 
-test('a member can leave, and an invitation be declined', async (t) => {
+test('a member can leave, and an invitation can be declined', async (t) => {
   const it = await api(t);
   const { invite, asFriend, heard } = await scene(it);
   const browser = await it.browser('usr_other');
@@ -232,7 +232,7 @@ test('a member can leave, and an invitation be declined', async (t) => {
   t.is(heard.length, 2);
 });
 
-test('members of one server are none of another, whoever owns them', async (t) => {
+test('a member cannot be changed through another server, even one with the same owner', async (t) => {
   const it = await api(t);
   const { invite } = await scene(it);
   await it.create('def');

@@ -1,7 +1,7 @@
 import test from 'ava';
 import { hashPassword, verifyPassword } from '../../src/people/passwords.ts';
 
-test('passwords: argon2id with the recommended cost; no user takes as long and never matches', async (t) => {
+test('passwords are hashed with argon2id at the recommended cost, and a missing hash never matches', async (t) => {
   const hash = await hashPassword('correct horse');
   t.regex(hash, /^\$argon2id\$v=19\$m=19456,t=2,p=1\$/);
   const tries = await Promise.all([

@@ -7,7 +7,7 @@ import { verifyPassword } from '../../src/people/passwords.ts';
 import { fakeClock } from '../fakes/clock.ts';
 import { directory, emptyStore } from '../store/support.ts';
 
-test('the operator’s password is replaced by one that is said once, and all their browsers are signed out', async (t) => {
+test('a password reset returns a new password for the operator and signs out all of their browsers', async (t) => {
   const store = await emptyStore(t);
   const clock = fakeClock();
   await t.throwsAsync(resetPassword(store, clock), { message: /There is no operator yet/ });

@@ -1,7 +1,7 @@
 import test from 'ava';
 import { openSealedText, sealText } from '../../src/people/sealed-text.ts';
 
-test('a sealed text is read with its secret for its purpose, and by nobody else', (t) => {
+test('a sealed text opens only with its own secret and purpose', (t) => {
   for (const text of ['', 'token', 'ü'.repeat(1_000)]) {
     const sealed = sealText('secret', 'a', text);
     t.regex(sealed, /^[\w-]+$/);
@@ -12,7 +12,7 @@ test('a sealed text is read with its secret for its purpose, and by nobody else'
   }
 });
 
-test('a sealed text that is damaged is none', (t) => {
+test('a damaged or truncated sealed text does not open', (t) => {
   const sealed = Buffer.from(sealText('secret', 'a', 'token'), 'base64url');
   for (let at = 0; at < sealed.length; at++) {
     const damaged = Buffer.from(sealed);

@@ -12,7 +12,7 @@ const STEVE = { email: 'Steve@Example.com', password: 'correct horse' };
 
 const tokenOf = ({ letters }: ApiUnderTest) => /token=([\w-]+)/.exec(letters.at(-1)?.text ?? '')?.[1] ?? '';
 
-test('from the first visit to a verified address, out and in again', async (t) => {
+test('a user can sign up, verify the e-mail address, sign out and sign in again', async (t) => {
   const it = await api(t);
   const browser = await it.browser();
   const me = await browser.ok('POST', '/v1/session/me:signUp', STEVE);
@@ -41,7 +41,7 @@ test('from the first visit to a verified address, out and in again', async (t) =
   t.not(browser.cookie, cookie);
 });
 
-test('a link works for a day, the letter can be had again, and any of the letters will do', async (t) => {
+test('a verification link expires after a day, and an earlier link still works after a newer one is sent', async (t) => {
   const it = await api(t);
   const browser = await it.browser();
   await browser.ok('POST', '/v1/session/me:signUp', STEVE);
@@ -56,7 +56,7 @@ test('a link works for a day, the letter can be had again, and any of the letter
   t.is(it.letters.length, 3);
 });
 
-test('letters, like tries, are not to be had without end', async (t) => {
+test('requests for verification e-mails are rate-limited', async (t) => {
   const { browser } = await api(t);
   const visitor = await browser();
   await visitor.ok('POST', '/v1/session/me:signUp', STEVE);
@@ -66,7 +66,7 @@ test('letters, like tries, are not to be had without end', async (t) => {
   t.truthy(refused.headers.get('retry-after'));
 });
 
-test('what cannot be an address or a password is said field by field', async (t) => {
+test('sign-up lists the fields with an invalid e-mail address or password', async (t) => {
   const { browser, call } = await api(t);
   const visitor = await browser();
   const reasons = async (body: object) => {
@@ -85,7 +85,7 @@ test('what cannot be an address or a password is said field by field', async (t)
   t.is((await call('GET', '/v1/session/me:signUp', { key: null })).status, 405);
 });
 
-test('every operation of the dashboard asks for a session, its token and our own page; a key is no way in', async (t) => {
+test('session operations require a session, writes also a CSRF token and our origin, and API keys are rejected', async (t) => {
   const it = await api(t);
   const expired = await it.browser('usr_test');
   await it.clock.jump(it.clock.now() + 14 * 86_400_000);
@@ -132,7 +132,7 @@ test('every operation of the dashboard asks for a session, its token and our own
   t.is((await signedIn.call('GET', '/v1/session/me')).status, 200, 'nothing of it ended the session');
 });
 
-test('sessions can be looked at and ended, one or all others', async (t) => {
+test('sessions can be listed and ended, one at a time or all others at once', async (t) => {
   const it = await api(t);
   const [here, there, third] = [
     await it.browser('usr_test'),
@@ -159,7 +159,7 @@ test('sessions can be looked at and ended, one or all others', async (t) => {
   t.is((await list()).length, 1);
 });
 
-test('keys: shown once, no more than their maker may, and gone at once', async (t) => {
+test('a new API key is shown once, has only its own scopes, and stops working when revoked', async (t) => {
   const it = await api(t);
   const browser = await it.browser('usr_test');
   const wanted = { name: 'backup script', scopes: ['servers:read', 'servers:read', 'backups'] };
@@ -201,7 +201,7 @@ test('keys: shown once, no more than their maker may, and gone at once', async (
   t.false(JSON.stringify(await browser.ok('GET', '/v1/session/keys')).includes(keyId));
 });
 
-test('keys: what is asked for is checked, and there are not more than fifty', async (t) => {
+test('requests for API keys are validated, and an account can have at most fifty unexpired keys', async (t) => {
   const it = await api(t);
   const browser = await it.browser('usr_test');
   const foreign = await it.stranger();
@@ -235,7 +235,7 @@ test('keys: what is asked for is checked, and there are not more than fifty', as
   t.is(await mint({}), 'MAX_KEYS', 'expired ones not counted');
 });
 
-test('keys and full access are given away only by who has given the password lately, and a letter tells of them', async (t) => {
+test('new keys and full-access grants need a recent password and are reported by e-mail', async (t) => {
   const it = await api(t);
   const browser = await it.browser();
   await browser.ok('POST', '/v1/session/me:signUp', STEVE);
@@ -272,7 +272,7 @@ test('keys and full access are given away only by who has given the password lat
   t.deepEqual([...guesses], ['WRONG_PASSWORD', 'TOO_MANY_ATTEMPTS']);
 });
 
-test('an operator can give the scope of operators away, as long as they are one', async (t) => {
+test('an operator can create a key with the operator scope', async (t) => {
   const it = await api(t);
   await it.store.write((tx) => tx.run('UPDATE "users" SET "operator" = $1 WHERE "id" = $2', [1, 'usr_test']));
   const browser = await it.browser('usr_test');
@@ -280,7 +280,7 @@ test('an operator can give the scope of operators away, as long as they are one'
   await browser.ok('POST', '/v1/session/keys', { name: 'x', scopes: ['operator'] });
 });
 
-test('a password is changed by who knows it; keys and apps live on', async (t) => {
+test('a password change needs the current password, ends other sessions, and keeps keys and apps', async (t) => {
   const it = await api(t);
   const browser = await it.browser();
   const { userId } = await browser.ok('POST', '/v1/session/me:signUp', STEVE);
@@ -299,7 +299,7 @@ test('a password is changed by who knows it; keys and apps live on', async (t) =
   t.is((await it.call('GET', '/v1/me/servers', { key: null, headers })).status, 200);
 });
 
-test('connected apps are listed, and one is put out at once', async (t) => {
+test('connected apps are listed, and revoking one ends its access at once', async (t) => {
   const it = await api(t);
   const browser = await it.browser('usr_test');
   const one = await it.connect('usr_test', 'app_1');
@@ -317,7 +317,7 @@ test('connected apps are listed, and one is put out at once', async (t) => {
   t.is(again.reason, 'APP_NOT_FOUND');
 });
 
-test('over https the cookie is of this host alone, and none over http is taken for it', async (t) => {
+test('over HTTPS the session cookie has the __Host- prefix, and a cookie without it is rejected', async (t) => {
   const it = await api(t, { config: { baseUrl: 'https://panel.example' } });
   const browser = await it.browser();
   const { headers } = await browser.call('POST', '/v1/session/me:signUp', { body: STEVE });

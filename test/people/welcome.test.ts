@@ -12,7 +12,7 @@ import { COMPILE_CACHE } from '../support/compile-cache.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 
-test('a first start whose output is no terminal says where the credentials are, and none of them', async (t) => {
+test('on a first start without a terminal, the output names the credentials file but no credentials', async (t) => {
   const dataDir = await mkdtemp(join(tmpdir(), 'dormouse-first-'));
   t.teardown(() => rm(dataDir, { recursive: true, force: true, maxRetries: 5 }));
   const { PATH, HOME } = process.env;
@@ -44,7 +44,7 @@ test('a first start whose output is no terminal says where the credentials are, 
   for (const secret of [apiKey, email, password]) t.false(said.includes(secret), secret);
 });
 
-test('at a terminal a first start shows the welcome and at most three short lines before it', async (t) => {
+test('on a first start at a terminal, at most three short lines precede the welcome', async (t) => {
   const dataDir = await mkdtemp(join(tmpdir(), 'dormouse-first-'));
   t.teardown(() => rm(dataDir, { recursive: true, force: true, maxRetries: 5 }));
   const running = await nodeOnTerminal(
@@ -71,7 +71,7 @@ test('at a terminal a first start shows the welcome and at most three short line
   t.true(after.includes('password'), out);
 });
 
-test('at a terminal a start shows the credentials, ready to be used, and the addresses as they are set', (t) => {
+test('the welcome at a terminal shows the credentials, commands that use them and the configured addresses', (t) => {
   const firstRun = { email: 'operator@localhost', password: 'pw', accountId: 'acc_1', apiKey: 'dmk_1', baseUrl: '' };
   const file = '/data/first-run.json';
   const inContainer = false;
@@ -104,7 +104,7 @@ test('at a terminal a start shows the credentials, ready to be used, and the add
   t.regex(named, /"name":"Lobby"[^]*then join lobby\.play\.example:25570 with Minecraft/);
 });
 
-test('a container says how its file is read from outside', (t) => {
+test('in a container the welcome explains how to read the credentials file from outside', (t) => {
   const firstRun = { email: 'operator@localhost', password: 'pw', accountId: 'acc_1', apiKey: 'dmk_1', baseUrl: '' };
   const where = {
     baseUrl: 'http://localhost:8080',

@@ -63,7 +63,7 @@ async function players(
   };
 }
 
-test('a ban of the address that all players come from is lifted before the next start, others stay', async (t) => {
+test('a start removes an IP ban of the proxy’s address and keeps all other entries', async (t) => {
   const it = await players(t);
   const ban = { created: '', source: 'Steve', expires: 'forever', reason: 'all of you' };
   const entries = [{ ...ban, ip: PROXY_ADDRESS }, { ...ban, ip: '203.0.113.7', unknown: 1 }, 'nonsense'];
@@ -82,7 +82,7 @@ test('a ban of the address that all players come from is lifted before the next 
   await it.run();
 });
 
-test('a server that has never run has no lists, and gets them in the form the game knows', async (t) => {
+test('a new server has empty player lists, and changes write them in the game’s format', async (t) => {
   const it = await players(t);
   t.deepEqual(await it.lists(), {
     online: [],
@@ -132,7 +132,7 @@ test('a server that has never run has no lists, and gets them in the form the ga
   t.true(entries.some(({ action, detail }) => action === 'players.ban' && detail.includes('Alex')));
 });
 
-test('what else is in the files stays, and what is no list is not written over', async (t) => {
+test('player list changes keep unknown entries, and malformed list files are not overwritten', async (t) => {
   const it = await players(t);
   const old = { uuid: accountUuid('Old'), name: 'Old', level: 2, bypassesPlayerLimit: true, since: { a: 1 } };
   // What players write there is data.
@@ -158,7 +158,7 @@ test('what else is in the files stays, and what is no list is not written over',
   );
 });
 
-test('the whitelist is switched where the next start finds it, whoever has said something of it before', async (t) => {
+test('enforcing the whitelist applies at the next start, even if the owner’s properties say otherwise', async (t) => {
   const it = await players(t);
   t.like(await it.set('setWhitelistEnforced', { enforced: true }), { whitelistEnforced: true });
   await it.run();
@@ -183,7 +183,7 @@ test('the whitelist is switched where the next start finds it, whoever has said 
   t.is(await it.property('white-list'), 'true');
 });
 
-test('the whitelist and other properties, set at once, are both set', async (t) => {
+test('whitelist enforcement and properties set concurrently are both stored', async (t) => {
   const held = heldWrites();
   const it = await players(t, { world: { store: held.around } });
   await it.ok('POST', '/v1/servers/abc:setProperties', { properties: { 'white-list': 'false' } });
@@ -198,7 +198,7 @@ test('the whitelist and other properties, set at once, are both set', async (t) 
   t.deepEqual((await it.servers.get('abc'))?.row.properties, { 'white-list': 'true', difficulty: 'hard' });
 });
 
-test('an unknown account is not found, and with accounts out of reach nothing changes', async (t) => {
+test('an unknown account returns PLAYER_NOT_FOUND, and a failing account service leaves the lists unchanged', async (t) => {
   const there = await accounts(t, ['Steve']);
   const profiles = createMojangProfiles({ apiUrl: there.url, clock: fakeClock() });
   const it = await players(t, { profiles });
@@ -223,7 +223,7 @@ test('an unknown account is not found, and with accounts out of reach nothing ch
   t.like(await it.set('setOp', { name: 'Bob', op: true }), { ops: [{ name: 'Bob', uuid: offlineUuid('Bob') }] });
 });
 
-test('a change and a start at once: the game finds the change, or the change finds the game', async (t) => {
+test('a list change during a start is either written before the game starts or refused', async (t) => {
   const it = await players(t, { type: 'sandbox' });
   const go = it.engine.hold('abc');
   const names = Array.from({ length: 12 }, (_, at) => `Player${at}`);
@@ -247,7 +247,7 @@ test('a change and a start at once: the game finds the change, or the change fin
   await it.reach('abc', 'running');
 });
 
-test('while it runs the game is told, once, and its files say whether it did it', async (t) => {
+test('in a running server each list change is sent to the game once and confirmed from its files', async (t) => {
   const it = await players(t, { type: 'sandbox' });
   await it.run();
   const told = () =>
@@ -270,7 +270,7 @@ test('while it runs the game is told, once, and its files say whether it did it'
   t.is((await it.servers.get('abc'))?.state, 'running');
 });
 
-test('a running game without a console: who is online is known of the proxy, lists change in its files, and both are said', async (t) => {
+test('for a running game without a console, the proxy reports its players and lists change in its files', async (t) => {
   const find: Profiles['find'] = async (name) => ({ name, uuid: accountUuid(name) });
   const it = await players(t, { profiles: { find } });
   it.games.run = async () => {

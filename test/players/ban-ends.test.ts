@@ -51,7 +51,7 @@ async function running(t: ExecutionContext) {
   };
 }
 
-test('players of a banned address read the ban and its reason before they are cut off', async (t) => {
+test('players at a newly banned address are kicked with the reason of the ban', async (t) => {
   const it = await running(t);
   it.joined.set('abc', [
     { name: 'Steve', ip: '::ffff:203.0.113.7' },
@@ -64,7 +64,7 @@ test('players of a banned address read the ban and its reason before they are cu
   t.is(kicks().length, 1);
 });
 
-test('a ban with an end lifts itself in a running game, and is none from its end on', async (t) => {
+test('a temporary ban is lifted in a running game at its end and is not listed from then on', async (t) => {
   const it = await running(t);
   const expires = it.inAMinute();
   const date = `${expires.slice(0, 19).replace('T', ' ')} +0000`;
@@ -94,7 +94,7 @@ test('a ban with an end lifts itself in a running game, and is none from its end
   t.true(it.addressBans.length > 1, 'proxies are told at its end too');
 });
 
-test('who is banned anew in the moment in which the game still bans them is banned', async (t) => {
+test('banning a player whose ended ban the game still holds pardons and bans them again', async (t) => {
   const it = await running(t);
   await it.put('banned-players.json', [
     { name: 'Steve', uuid: '', expires: 'forever', reason: 'loud (until 2020-01-01 00:00:00 +0000)' },
@@ -104,7 +104,7 @@ test('who is banned anew in the moment in which the game still bans them is bann
   t.like(await it.lists(), { banned: [{ name: 'Steve', reason: 'again', expires: 'forever' }] });
 });
 
-test('a game that does not lift a ban is told again a minute later, whatever it said', async (t) => {
+test('a pardon that the game ignores is sent again a minute later', async (t) => {
   const it = await running(t);
   const reason = 'loud (until 2020-01-01 00:00:00 +0000)';
   await it.put('banned-players.json', [
@@ -126,7 +126,7 @@ test('a game that does not lift a ban is told again a minute later, whatever it 
   await it.passUntil(() => asked === 2, 100);
 });
 
-test('the next start gives the game the ends that it was told of, and leaves all else as it is', async (t) => {
+test('the next start writes the ends of bans into the game’s list and keeps all other entries', async (t) => {
   const it = await running(t);
   const root = join(it.dataDir, 'servers', 'abc');
   const ban = { name: 'Steve', uuid: '', created: '', source: 'Rcon', expires: 'forever', note: 7 };
@@ -149,7 +149,7 @@ test('the next start gives the game the ends that it was told of, and leaves all
   t.is(await readFile(join(root, 'banned-ips.json'), 'utf8'), '[{');
 });
 
-test('lists that a Windows program saved count in the panel, for players who join and in the game', async (t) => {
+test('player lists saved with a BOM, in UTF-16 or with CRLF still count, and a start makes them readable for the game', async (t) => {
   const it = await running(t);
   const root = join(it.dataDir, 'servers', 'abc');
   const steve = { uuid: '11112222-3333-4444-5555-666677778888', name: 'Steve' };
@@ -166,7 +166,7 @@ test('lists that a Windows program saved count in the panel, for players who joi
   }
 });
 
-test('the next start lifts the bans of the proxies, which are bans of everybody, and of nobody else', async (t) => {
+test('the next start lifts bans of proxy addresses only, and an unchanged list is not rewritten', async (t) => {
   const it = await running(t);
   const root = join(it.dataDir, 'servers', 'abc');
   const ban = { created: '', source: 'Rcon', expires: 'forever', reason: 'loud (until 2099-01-01 00:00:00 +0000)' };
@@ -183,7 +183,7 @@ test('the next start lifts the bans of the proxies, which are bans of everybody,
   t.is((await stat(join(root, 'banned-ips.json'))).ino, ino, 'nothing is written where nothing changes');
 });
 
-test('an end that cannot be is refused', async (t) => {
+test('a ban with a past, malformed or too distant end is refused', async (t) => {
   const it = await running(t);
   const ban = { name: 'Steve', banned: true };
   t.regex(

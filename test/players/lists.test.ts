@@ -30,7 +30,7 @@ const given = fc.oneof(
   fc.constant('x'.repeat(1_500)),
 );
 
-test('a name that is taken is one word of a command, and no other character gets in', (t) => {
+test('a player name is a single word of a command and contains no special characters', (t) => {
   fc.assert(
     fc.property(fc.oneof(name, fc.string({ unit: 'binary' })), (text) => {
       const isName = PLAYER_NAME.test(text);
@@ -42,7 +42,7 @@ test('a name that is taken is one word of a command, and no other character gets
     t.false(PLAYER_NAME.test(text), text);
 });
 
-test('whatever reason the API takes, each change is one line that the console takes', (t) => {
+test('every ban and kick with an accepted reason is one valid line for the console', (t) => {
   const body = bodyOf('SetBanEntry');
   let taken = 0;
   fc.assert(
@@ -72,7 +72,7 @@ test('whatever reason the API takes, each change is one line that the console ta
   t.like(kept, { reason: '"§cbad" \'luck\'' });
 });
 
-test('addresses are written in one way, and nothing else is one', (t) => {
+test('an IP ban accepts only valid addresses and puts them into canonical form', (t) => {
   const ipOf = (ip: string) => {
     const parsed = bodyOf('SetIpBanEntry').safeParse({ ip, banned: true });
     return parsed.success ? (parsed.data as { ip: string }).ip : undefined;
@@ -84,7 +84,7 @@ test('addresses are written in one way, and nothing else is one', (t) => {
     t.is(ipOf(ip), undefined, ip);
 });
 
-test('a change keeps everything else: other entries, unknown fields, expiry, source, reason', (t) => {
+test('a list change keeps other entries, unknown fields, expiry, source and reason', (t) => {
   const old = {
     uuid: accountUuid('Old'),
     name: 'Old',
@@ -123,7 +123,7 @@ test('a change keeps everything else: other entries, unknown fields, expiry, sou
     t.throws(() => parseList('ops.json', text), { message: /ops\.json is not a list/ });
 });
 
-test('who has another name by now is the same entry, under the new name', (t) => {
+test('a renamed account keeps its entry and shows the new name', (t) => {
   const uuid = accountUuid('Anyone');
   const list = [{ uuid, name: 'Before', level: 2, bypassesPlayerLimit: true }];
   const op: PlayerChange = { list: 'ops', who: { name: 'After', uuid }, listed: true, level: 4 };
@@ -131,7 +131,7 @@ test('who has another name by now is the same entry, under the new name', (t) =>
   t.deepEqual(withChange(list, { ...op, listed: false }, AT), []);
 });
 
-test('offline players have the UUID that the game gives them; Bedrock players that of the last join', async (t) => {
+test('offline players get the game’s offline UUID, and Bedrock players the UUID of their last join', async (t) => {
   const offline = { onlineMode: false, remembered: [], at: AT };
   t.is(offlineUuid('Notch'), 'b50ad385-829d-3141-a216-7e7d7539ba7f');
   for (const who of ['Steve', 'a', 'X_1'])
@@ -146,7 +146,7 @@ test('offline players have the UUID that the game gives them; Bedrock players th
   });
 });
 
-test('accounts are asked for once, remembered, and left alone when they ask for it', async (t) => {
+test('account lookups are shared and cached, and pause for the Retry-After of a 429', async (t) => {
   const clock = fakeClock(AT);
   const there = await accounts(t, ['Steve']);
   const profiles = createMojangProfiles({ apiUrl: `${there.url}/`, clock });
@@ -179,7 +179,7 @@ test('accounts are asked for once, remembered, and left alone when they ask for 
   t.is(await profiles.find('Alex'), undefined);
 });
 
-test('accounts that hang are waited for within bounds, by few at once', async (t) => {
+test('hanging account lookups are limited to 16 at once, each with an abort signal', async (t) => {
   const there = await accounts(t, []);
   there.answer(() => {});
   const bounds: AbortSignal[] = [];
@@ -212,7 +212,7 @@ async function online(answer: string, others: Partial<Pick<OtherNames, 'joined' 
   });
 }
 
-test('who is online is read from what cores and plugins say', async (t) => {
+test('online players are read from the list replies of different cores and plugins', async (t) => {
   const of = async (answer: string, ...names: string[]) => t.deepEqual(await online(answer), names, answer);
   await of('There are 2 of a max of 20 players online: Alex, .Steve', 'Alex', '.Steve');
   await of('There are 0 of a max of 20 players online:');
@@ -230,7 +230,7 @@ test('who is online is read from what cores and plugins say', async (t) => {
   await of('Unknown or incomplete command, see below for error\nlist<--[HERE]');
 });
 
-test('nicknames and titles are no names: the proxy and the status know who is in', async (t) => {
+test('names from the proxy or the status override nicknames and titles in the list reply', async (t) => {
   const reworded = 'There are 2 out of maximum 20 players online.\nadmins: ~Steve The Great, *Nicky';
   const id = '00000000-0000-4000-8000-000000000001';
   const status = (players: object) => JSON.stringify({ players });

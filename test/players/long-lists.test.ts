@@ -33,7 +33,7 @@ async function bench(t: ExecutionContext) {
   return { dataDir, files, list };
 }
 
-test('the longest list that a game may have written counts to its last entry', async (t) => {
+test('a list of 6,000 bans counts to its last entry', async (t) => {
   const { files, list } = await bench(t);
   await list(
     'banned-ips.json',
@@ -42,7 +42,7 @@ test('the longest list that a game may have written counts to its last entry', a
   t.deepEqual(await files.ipBanOf('abc', '2001:db8::176f', AT), { reason: 'Banned by an operator.', until: null });
 });
 
-test('of a list that a game has written to keep everybody waiting, as much counts as a long one has', async (t) => {
+test('at most 10,000 entries of an oversized ban list count', async (t) => {
   const { files, list } = await bench(t);
   await list(
     'banned-ips.json',
@@ -51,7 +51,7 @@ test('of a list that a game has written to keep everybody waiting, as much count
   t.is((await files.ipBans('abc', AT)).length, 10_000);
 });
 
-test('addresses in force are gathered once, and anew when the file changes or one of them ends', async (t) => {
+test('banned addresses are cached until the list file changes or a ban ends', async (t) => {
   const { dataDir, files, list } = await bench(t);
   const clock = fakeClock(AT);
   const policies = { of: () => ({}) } as never;
@@ -66,7 +66,7 @@ test('addresses in force are gathered once, and anew when the file changes or on
   t.deepEqual(await policy.bannedAddresses('abc'), []);
 });
 
-test('the API refuses a list that nobody reads any more, and says what to do', async (t) => {
+test('the API refuses to read or write a player list with more than 10,000 entries', async (t) => {
   const { dataDir, list } = await bench(t);
   const entries = Array.from({ length: 10_001 }, (_, n) => ({ ip: `::${n.toString(16)}` }));
   const content = Buffer.from(JSON.stringify(entries));
@@ -80,7 +80,7 @@ test('the API refuses a list that nobody reads any more, and says what to do', a
   t.is(full.reason, 'LIST_FULL');
 });
 
-test('an address is found however the list spells it', (t) => {
+test('an IP ban is found in any spelling of its address', (t) => {
   const change = { list: 'bannedIps', ip: '192.0.2.1', listed: true, reason: '', until: null } as const;
   for (const ip of ['192.0.2.1', '::ffff:192.0.2.1', '0:0:0:0:0:FFFF:C000:201'])
     t.true(isAsWanted([{ ip }], change, AT), ip);

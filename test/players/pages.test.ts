@@ -23,7 +23,7 @@ async function players(t: ExecutionContext, run?: (command: string) => Promise<s
   };
 }
 
-test('each list is changed by a form without a script, and read again from the game’s own files', async (t) => {
+test('each player list can be changed by a form without a script, in the game’s own files', async (t) => {
   const it = await players(t);
   const send = async (name: string, fields: Record<string, string>) => {
     const answer = await it.submit(`${PAGE}/${name}`, fields);
@@ -49,14 +49,14 @@ test('each list is changed by a form without a script, and read again from the g
   t.deepEqual(await it.json('banned-ips.json'), []);
 });
 
-test('where the game does not check accounts, the page says so, and what to switch on', async (t) => {
+test('the players page warns if the game does not check Minecraft accounts', async (t) => {
   const it = await players(t);
   t.false((await it.page()).includes('doesn’t check Minecraft accounts'));
   await it.ok('POST', '/v1/servers/castle:setProperties', { properties: { 'online-mode': 'false' } });
   t.true((await it.page()).includes('This server doesn’t check Minecraft accounts: anyone can join'));
 });
 
-test('a ban with an end says when; one that has ended is not shown', async (t) => {
+test('the players page shows when a ban ends, and hides bans that have ended', async (t) => {
   const it = await players(t);
   const ban = { uuid: '', created: '2026-01-01 10:00:00 +0000', source: 'Alex', reason: 'Loud' };
   await it.put('banned-players.json', [
@@ -68,7 +68,7 @@ test('a ban with an end says when; one that has ended is not shown', async (t) =
   t.notRegex(page, /Past/);
 });
 
-test('a ban is for ever, for a while or until a date, as its form says', async (t) => {
+test('the ban forms ban permanently, for a set time or until a date, and reject invalid dates', async (t) => {
   const it = await players(t);
   const endOf = async (fields: Record<string, string>) => {
     const sent = { on: 'true', name: 'Steve', reason: '', ip: '203.0.113.7', ...fields };
@@ -97,7 +97,7 @@ test('a ban is for ever, for a while or until a date, as its form says', async (
   }
 });
 
-test('long lists are shown a part at a time, and one is taken off by a button of its own', async (t) => {
+test('long player lists are paged, and each entry has its own button for removal', async (t) => {
   const it = await players(t);
   const names = Array.from({ length: 45 }, (_, nth) => ({ uuid: '', name: `player_${String(nth).padStart(2, '0')}` }));
   await it.put('whitelist.json', names);
@@ -112,7 +112,7 @@ test('long lists are shown a part at a time, and one is taken off by a button of
   t.is((await it.json('whitelist.json')).length, 44);
 });
 
-test('what cannot be done is said by the form that was sent, with what was typed', async (t) => {
+test('a refused IP ban shows its error in the form and keeps the typed values', async (t) => {
   const it = await players(t);
   const refused = await it.submit(`${PAGE}/ban-address`, { on: 'true', ip: '203.0.113', reason: 'Spam' });
   t.is(refused.status, 400);
@@ -125,7 +125,7 @@ test('what cannot be done is said by the form that was sent, with what was typed
   t.is((await it.submit(`${PAGE}/kick`, { name: 'Steve' })).status, 400, 'asleep');
 });
 
-test('a list that cannot be read is said, and nothing is offered that would lose it', async (t) => {
+test('an unreadable operator list shows an error and no form that could overwrite it', async (t) => {
   const it = await players(t);
   await it.put('ops.json', { none: true });
   const page = await it.page();
@@ -133,7 +133,7 @@ test('a list that cannot be read is said, and nothing is offered that would lose
   t.notRegex(page, /<form[^>]*players\/operator/);
 });
 
-test('with limited access the lists are only read', async (t) => {
+test('limited access makes the players page read-only', async (t) => {
   const it = await players(t);
   await it.stranger();
   await it.share('castle', 'limited');
@@ -144,53 +144,53 @@ test('with limited access the lists are only read', async (t) => {
   t.is((await it.submit(`${PAGE}/ban`, { on: 'true', name: 'Steve' }, guest)).status, 403);
 });
 
-test.runIf(isHere('chromium'))('who is in is thrown out with a reason, and the page follows', async (t) => {
-  const online = ['Steve', 'Alex'];
-  const kicks: string[] = [];
-  const it = await players(t, async (command) => {
-    const [verb, name = '', ...reason] = command.split(' ');
-    if (verb !== 'kick') return `There are ${online.length} of a max of 20 players online: ${online.join(', ')}`;
-    online.splice(online.indexOf(name), 1);
-    kicks.push(`${name}: ${reason.join(' ')}`);
-    return `Kicked ${name}`;
-  });
-  await it.command('castle', 'START');
-  await it.reach('castle', 'running');
-  const { page, complaints } = await it.open(PAGE);
-  await page.getByRole('link', { name: 'Kick Steve' }).click();
-  await page.getByRole('heading', { name: 'Kick Steve' }).waitFor();
-  await accessible(t, page);
-  await page.locator('#kick').getByLabel('Reason').fill('Dinner is ready');
-  await page.keyboard.press('Enter');
-  await page.getByText('Player kicked.').waitFor();
-  t.deepEqual(kicks, ['Steve: Dinner is ready']);
-  t.is(await page.getByRole('link', { name: 'Kick Steve' }).count(), 0);
-  t.is(await page.getByRole('link', { name: 'Kick Alex' }).count(), 1);
-  t.deepEqual(complaints, []);
-});
-
 test.runIf(isHere('chromium'))(
-  `the page of players, in the dark: nothing keeps anybody out, on a phone too`,
+  'a player can be kicked with a reason in the browser, and the page updates',
   async (t) => {
-    const it = await players(t);
-    const ban = {
-      created: '2026-01-01 10:00:00 +0000',
-      source: 'Alex',
-      reason: 'Loud '.repeat(40),
-      expires: 'forever',
-    };
-    await it.put('banned-players.json', [{ ...ban, uuid: '', name: 'A_name_of_sixteen' }]);
-    await it.put('banned-ips.json', [{ ...ban, ip: '2001:db8:1234:5678:9abc:def0:1234:5678' }]);
-    await it.put('ops.json', [{ uuid: '', name: 'Alex', level: 3, bypassesPlayerLimit: true }]);
-    const { page, complaints } = await it.open(`${PAGE}?ban=Steve`, { ...PHONE, colorScheme: 'dark' });
+    const online = ['Steve', 'Alex'];
+    const kicks: string[] = [];
+    const it = await players(t, async (command) => {
+      const [verb, name = '', ...reason] = command.split(' ');
+      if (verb !== 'kick') return `There are ${online.length} of a max of 20 players online: ${online.join(', ')}`;
+      online.splice(online.indexOf(name), 1);
+      kicks.push(`${name}: ${reason.join(' ')}`);
+      return `Kicked ${name}`;
+    });
+    await it.command('castle', 'START');
+    await it.reach('castle', 'running');
+    const { page, complaints } = await it.open(PAGE);
+    await page.getByRole('link', { name: 'Kick Steve' }).click();
+    await page.getByRole('heading', { name: 'Kick Steve' }).waitFor();
     await accessible(t, page);
-    await page.getByLabel('Address').fill('203.0.113.7');
-    await page.keyboard.press('Tab');
-    await page.keyboard.type('Spam');
+    await page.locator('#kick').getByLabel('Reason').fill('Dinner is ready');
     await page.keyboard.press('Enter');
-    await page.getByText('Bans updated.').waitFor();
-    await page.getByText('203.0.113.7', { exact: true }).first().waitFor();
-    await accessible(t, page);
+    await page.getByText('Player kicked.').waitFor();
+    t.deepEqual(kicks, ['Steve: Dinner is ready']);
+    t.is(await page.getByRole('link', { name: 'Kick Steve' }).count(), 0);
+    t.is(await page.getByRole('link', { name: 'Kick Alex' }).count(), 1);
     t.deepEqual(complaints, []);
   },
 );
+
+test.runIf(isHere('chromium'))(`the players page is accessible and usable in dark mode on a phone`, async (t) => {
+  const it = await players(t);
+  const ban = {
+    created: '2026-01-01 10:00:00 +0000',
+    source: 'Alex',
+    reason: 'Loud '.repeat(40),
+    expires: 'forever',
+  };
+  await it.put('banned-players.json', [{ ...ban, uuid: '', name: 'A_name_of_sixteen' }]);
+  await it.put('banned-ips.json', [{ ...ban, ip: '2001:db8:1234:5678:9abc:def0:1234:5678' }]);
+  await it.put('ops.json', [{ uuid: '', name: 'Alex', level: 3, bypassesPlayerLimit: true }]);
+  const { page, complaints } = await it.open(`${PAGE}?ban=Steve`, { ...PHONE, colorScheme: 'dark' });
+  await accessible(t, page);
+  await page.getByLabel('Address').fill('203.0.113.7');
+  await page.keyboard.press('Tab');
+  await page.keyboard.type('Spam');
+  await page.keyboard.press('Enter');
+  await page.getByText('Bans updated.').waitFor();
+  await page.getByText('203.0.113.7', { exact: true }).first().waitFor();
+  await accessible(t, page);
+  t.deepEqual(complaints, []);
+});

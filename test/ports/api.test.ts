@@ -19,7 +19,7 @@ interface Mapping {
 const PATH = '/v1/servers/abc/ports';
 const portsIn = (json: Record<string, unknown>) => json['ports'] as Mapping[];
 
-test('ports are given in slots, shown with the server, kept over restarts, and free once they are removed', async (t) => {
+test('ports get slots, appear with the server, persist across restarts and can be removed', async (t) => {
   const it = await api(t);
   const { ok, call, store } = it;
   await it.create('abc');
@@ -48,7 +48,7 @@ test('ports are given in slots, shown with the server, kept over restarts, and f
   t.deepEqual(again.of('abc'), []);
 });
 
-test('of several machines, a port is at the one that its game is on, and nowhere while that is on none', async (t) => {
+test('with several machines, a port’s host is the machine that runs the game, and empty while it is asleep', async (t) => {
   const it = await api(t, { world: { nodes: [{ id: 'n1', address: '10.0.0.11', publicHost: 'eu1.example.org' }] } });
   await it.create('abc');
   const voice = { containerPort: 24_454, label: 'Voice chat', proto: 'udp' };
@@ -62,7 +62,7 @@ test('of several machines, a port is at the one that its game is on, and nowhere
   t.is(portsIn(await it.ok('GET', '/v1/servers/abc'))[0]?.host, '');
 });
 
-test('of 60 that ask for ports at once each gets its own, and nobody more than there are', async (t) => {
+test('concurrent port requests get distinct ports, and at most as many as the range has', async (t) => {
   const it = await api(t);
   for (const id of ['a', 'b', 'c']) await it.create(id);
   const ask = (nth: number) =>
@@ -75,7 +75,7 @@ test('of 60 that ask for ports at once each gets its own, and nobody more than t
   t.is(new Set(given.map(({ hostPort }) => hostPort)).size, 20);
 });
 
-test('bad ports are refused with what is wrong', async (t) => {
+test('invalid ports are refused with INVALID_FIELD', async (t) => {
   const it = await api(t);
   await it.create('abc');
   for (const body of [
@@ -92,7 +92,7 @@ test('bad ports are refused with what is wrong', async (t) => {
   }
 });
 
-test('a port that somebody else has is not given out', async (t) => {
+test('a port already in use on the machine is not assigned', async (t) => {
   const it = await api(t);
   await it.create('abc');
   const taken = createServer().listen(0);
@@ -105,7 +105,7 @@ test('a port that somebody else has is not given out', async (t) => {
   t.true((ports.of('abc')[0]?.hostPort ?? 0) > from);
 });
 
-test('ports and database of a deleted server are free for the next one of its name', async (t) => {
+test('a new server with the name of a deleted one does not inherit its ports or its database', async (t) => {
   const it = await api(t);
   const { ok, services } = it;
   await it.create('abc');
@@ -121,7 +121,7 @@ test('ports and database of a deleted server are free for the next one of its na
   t.not((await ok('POST', '/v1/servers/abc/database', {}))['dbName'], dbName);
 });
 
-test('a server that is being deleted, or is gone, gets no port and no database any more', async (t) => {
+test('a server being deleted or already gone gets neither a port nor a database', async (t) => {
   const it = await api(t);
   const { serverPorts, databases } = it.services;
   const port = { containerPort: 8_123, proto: 'tcp' as const, label: '' };
@@ -142,7 +142,7 @@ test('a server that is being deleted, or is gone, gets no port and no database a
   t.deepEqual(serverPorts.of('abc'), []);
 });
 
-test('where games share the addresses of this machine, the ports of the service itself are refused, or all', async (t) => {
+test('if games share this machine’s addresses, the service’s own ports, or all ports, are refused', async (t) => {
   const it = await api(t);
   await it.create('abc');
   const range = { from: 40_000, to: 40_019 };

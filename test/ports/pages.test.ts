@@ -7,7 +7,7 @@ test.after.always(closeBrowser);
 
 const PAGE = '/servers/castle/ports';
 
-test('a port is opened and closed without a script; what cannot be opened is said with what was typed', async (t) => {
+test('a port can be opened and closed without a script, and a refused one keeps the typed values', async (t) => {
   const it = await openPanel(t);
   await it.create('castle');
   const ports = async () => (await it.ok('GET', '/v1/servers/castle'))['ports'] as { hostPort: number }[];
@@ -32,7 +32,7 @@ test('a port is opened and closed without a script; what cannot be opened is sai
   t.deepEqual(await ports(), []);
 });
 
-test('of several machines, the page tells at which one a port is now, and that it is at none before a start', async (t) => {
+test('with several machines, the ports page shows the machine’s address only while the server runs', async (t) => {
   const it = await openPanel(t, { world: { nodes: [{ id: 'n1', publicHost: '2001:db8::1' }] } });
   await it.create('castle');
   await it.submit(`${PAGE}/open`, { containerPort: '24454', proto: 'udp', label: 'Voice chat' });
@@ -47,7 +47,7 @@ test('of several machines, the page tells at which one a port is now, and that i
 });
 
 test.runIf(isHere('chromium'))(
-  `the page of ports, in the dark: a person opens and closes one, nothing keeps anybody out`,
+  `the ports page opens and closes a port and is accessible in dark mode on a phone`,
   async (t) => {
     const it = await openPanel(t);
     await it.create('castle');

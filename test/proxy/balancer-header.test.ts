@@ -59,7 +59,7 @@ const headers = fc.oneof(
   fc.stringMatching(/^[ -~]{0,90}$/).map((text) => ({ ip: null, bytes: Buffer.from(`PROXY UNKNOWN ${text}\r\n`) })),
 );
 
-test('any header of either version, however it is cut: the client it names, and not a byte behind it', (t) => {
+test('a PROXY header of either version names the client, needs all of its bytes and consumes no others', (t) => {
   fc.assert(
     fc.property(headers, fc.uint8Array({ maxLength: 40 }), ({ ip, bytes }, behind) => {
       for (let cut = 0; cut < bytes.length; cut++) t.is(readBalancerHeader(bytes.subarray(0, cut)), undefined);
@@ -69,7 +69,7 @@ test('any header of either version, however it is cut: the client it names, and 
   );
 });
 
-test('any other bytes are refused with the codec’s own error, and the longest header is enough to tell', (t) => {
+test('random bytes are parsed or throw ProtocolError, and the maximum header length suffices to decide', (t) => {
   const outcome = (bytes: Buffer): unknown => {
     try {
       return readBalancerHeader(bytes);
@@ -108,21 +108,21 @@ for (const [what, bytes] of [
   ['a zone', Buffer.from('PROXY TCP6 fe80::1%eth0 ::1 1 2\r\n')],
   ['no ports', Buffer.from('PROXY TCP4 1.2.3.4 1.2.3.4\r\n')],
   ['a port too high', Buffer.from('PROXY TCP4 1.2.3.4 1.2.3.4 65536 1\r\n')],
-  ['one word more', Buffer.from('PROXY TCP4 1.2.3.4 1.2.3.4 1 2 3\r\n')],
+  ['an extra word', Buffer.from('PROXY TCP4 1.2.3.4 1.2.3.4 1 2 3\r\n')],
   ['a line that does not end', Buffer.from(`PROXY UNKNOWN ${' '.repeat(93)}`)],
   ['version 3', binary([0x31, 0x11], Buffer.alloc(12))],
   ['an unknown command', binary([0x22, 0x11], Buffer.alloc(12))],
   ['datagrams', binary([0x21, 0x12], Buffer.alloc(12))],
   ['a local socket', binary([0x21, 0x31], Buffer.alloc(216))],
   ['too few bytes for the addresses', binary([0x21, 0x21], Buffer.alloc(35))],
-  ['more than a header may have, before it has come', binary([0x20, 0x00], Buffer.alloc(0), 537)],
+  ['a declared length beyond the limit', binary([0x20, 0x00], Buffer.alloc(0), 537)],
 ] as const) {
-  test(`no header: ${what}`, (t) => {
+  test(`an invalid PROXY header is rejected: ${what}`, (t) => {
     t.throws(() => readBalancerHeader(bytes), { instanceOf: ProtocolError });
   });
 }
 
-test('an IPv4 address in the form of an IPv6 one is known again as IPv4', (t) => {
+test('an IPv4-mapped IPv6 address in a PROXY header is read as IPv4', (t) => {
   const groups = [0, 0, 0, 0, 0, 0xffff, 0xcb00, 0x7109];
   const rest = Buffer.concat([bytesOf(groups), bytesOf(groups), portBytes(1, 2)]);
   for (const bytes of [binary([0x21, 0x21], rest), Buffer.from('PROXY TCP6 ::ffff:203.0.113.9 ::1 1 2\r\n')]) {

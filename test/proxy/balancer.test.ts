@@ -40,7 +40,7 @@ for (const [version, header] of [
   ['1', line('203.0.113.9')],
   ['2', binary('203.0.113.9')],
 ] as const) {
-  test(`version ${version}: the player the balancer names is who wakes, waits and joins`, async (t) => {
+  test(`version ${version} of the PROXY protocol: wakes and joins use the address that the balancer names`, async (t) => {
     const heard: Buffer[] = [];
     const game = await startGame(t, (socket) => socket.on('data', (chunk) => heard.push(chunk)));
     const asked: string[] = [];
@@ -62,7 +62,7 @@ for (const [version, header] of [
   });
 }
 
-test('limits count whom the balancer names, and never the balancer', async (t) => {
+test('connection limits count the players that a balancer names, and not the balancer itself', async (t) => {
   const limits = { exempt: [], connections: { burst: 3, perSecond: 0.000_1 }, unroutedPerAddress: 2 };
   const it = await startProxy(t, { ...FROM, limits });
   const served = async (ip: string): Promise<boolean> => {
@@ -86,7 +86,7 @@ test('limits count whom the balancer names, and never the balancer', async (t) =
   t.is(idle.slice(3).filter(({ closed }) => closed).length, 0);
 });
 
-test('who names nobody is the balancer itself, as in its health checks', async (t) => {
+test('a connection whose PROXY header names no client, such as a health check, has the balancer’s address', async (t) => {
   const it = await startProxy(t, FROM);
   for (const header of [Buffer.from('PROXY UNKNOWN\r\n'), binary('203.0.113.9', 0)]) {
     const client = await RawClient.open(t, it.port);
@@ -99,7 +99,7 @@ test('who names nobody is the balancer itself, as in its health checks', async (
   t.true(it.log.every(({ fields }) => 'ip' in fields && fields.ip === '127.0.0.1'));
 });
 
-test('from a balancer nothing is served without a header, nor behind a second one; it gets no byte', async (t) => {
+test('a balancer connection without a header or with a second one is closed without a byte', async (t) => {
   const it = await startProxy(t, FROM);
   for (const bytes of [
     ask,
@@ -115,7 +115,7 @@ test('from a balancer nothing is served without a header, nor behind a second on
   t.is(it.proxy.stats().statusAnswers, 0);
 });
 
-test('from anybody else a header is refused like any garbage', async (t) => {
+test('a PROXY header from an untrusted address is refused like garbage', async (t) => {
   for (const proxyProtocolFrom of [[], ['198.51.100.0/24', '2001:db8::/32']]) {
     const it = await startProxy(t, { proxyProtocolFrom });
     for (const header of [line('203.0.113.9'), binary('203.0.113.9')]) {
@@ -129,7 +129,7 @@ test('from anybody else a header is refused like any garbage', async (t) => {
   }
 });
 
-test('a balancer has as long as anybody to come to the point', async (t) => {
+test('silent and slow connections from a balancer are closed by the usual time limits', async (t) => {
   const it = await startProxy(t, { ...FROM, timings: { firstByteMs: 100, openingMs: 300 } });
   const silent = await RawClient.open(t, it.port);
   const slow = await RawClient.open(t, it.port);
@@ -141,7 +141,7 @@ test('a balancer has as long as anybody to come to the point', async (t) => {
   t.is(it.proxy.stats().accepted, 3);
 });
 
-test('a header cut off by the end of the connection leaves nothing behind', async (t) => {
+test('a connection that ends during or right after its PROXY header is cleaned up', async (t) => {
   const it = await startProxy(t, FROM);
   for (const bytes of [line('203.0.113.9').subarray(0, 20), line('203.0.113.9')]) {
     const client = await RawClient.open(t, it.port);
@@ -153,29 +153,35 @@ test('a header cut off by the end of the connection leaves nothing behind', asyn
 });
 
 for (const directive of ['send-proxy', 'send-proxy-v2']) {
-  test.runIf(isHere('haproxy'))(`HAProxy with ${directive} in front, over IPv4 and IPv6`, async (t) => {
-    const game = await startGame(t, (socket) => {
-      socket.once('data', () => socket.write('greeting')).once('end', () => socket.end());
-    });
-    const it = await startProxy(t, FROM);
-    it.routes.set(HOST, running(game));
-    const port = await startHaproxy(t, it.port, directive);
-    // Each player at an address of their own, which HAProxy sees and this proxy cannot.
-    for (const [localAddress, host] of [['127.0.0.77', '127.0.0.1'], ...(HAS_IPV6 ? [['::1', '::1']] : [])] as const) {
-      const client = await RawClient.open(t, port, host, localAddress);
-      client.send(handshake(767, 'login'), loginStart('Steve'));
-      await until(() => client.received.includes('greeting'));
-      t.deepEqual(
-        it.proxy.players('one').map(({ ip }) => ip),
-        [localAddress],
-      );
-      client.socket.destroy();
-      await until(() => it.proxy.connections('one') === 0);
-    }
-    it.routes.set(HOST, route());
-    const asking = await RawClient.open(t, port);
-    t.is((await asking.send(ask).packet()).id, 0);
-  });
+  test.runIf(isHere('haproxy'))(
+    `players behind HAProxy with ${directive} keep their own address over IPv4 and IPv6`,
+    async (t) => {
+      const game = await startGame(t, (socket) => {
+        socket.once('data', () => socket.write('greeting')).once('end', () => socket.end());
+      });
+      const it = await startProxy(t, FROM);
+      it.routes.set(HOST, running(game));
+      const port = await startHaproxy(t, it.port, directive);
+      // Each player at an address of their own, which HAProxy sees and this proxy cannot.
+      for (const [localAddress, host] of [
+        ['127.0.0.77', '127.0.0.1'],
+        ...(HAS_IPV6 ? [['::1', '::1']] : []),
+      ] as const) {
+        const client = await RawClient.open(t, port, host, localAddress);
+        client.send(handshake(767, 'login'), loginStart('Steve'));
+        await until(() => client.received.includes('greeting'));
+        t.deepEqual(
+          it.proxy.players('one').map(({ ip }) => ip),
+          [localAddress],
+        );
+        client.socket.destroy();
+        await until(() => it.proxy.connections('one') === 0);
+      }
+      it.routes.set(HOST, route());
+      const asking = await RawClient.open(t, port);
+      t.is((await asking.send(ask).packet()).id, 0);
+    },
+  );
 }
 
 /** The port on which HAProxy listens, over IPv4 and IPv6, for the proxy at `target`. */

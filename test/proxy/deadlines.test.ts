@@ -2,7 +2,7 @@ import test from 'ava';
 import { Deadlines } from '../../proxy/deadlines.ts';
 import { until } from '../support/until.ts';
 
-test('a pause between the timers of a turn and its end cuts nobody off before another turn has read what arrived', async (t) => {
+test('a clock jump within a turn expires a deadline only after another turn has read what arrived', async (t) => {
   const clock = { now: 0 };
   const order: string[] = [];
   const deadlines = new Deadlines({ now: () => clock.now, sweepMs: 1, alsoEach: () => order.push('pass') });

@@ -6,7 +6,7 @@ import { HELP, SettingError, readEnvironment } from '../../proxy/environment.ts'
 
 const REMOTE = { CONTROL_URL: 'wss://dormouse.example.org', PROXY_TOKEN: 'secret-token' };
 
-test('by hand it takes an address and a token, and the rest as the help has it', (t) => {
+test('a remote proxy needs only an address and a token, and other settings have defaults', (t) => {
   t.deepEqual(readEnvironment(REMOTE), {
     host: '::',
     port: 25_565,
@@ -27,7 +27,7 @@ test('by hand it takes an address and a token, and the rest as the help has it',
   });
 });
 
-test('a name that the service would not take, and a drain that would be over at once, are refused', (t) => {
+test('a proxy name over 128 characters and a drain over 596 hours are refused', (t) => {
   t.is(readEnvironment({ ...REMOTE, PROXY_NAME: 'x'.repeat(128) }).name.length, 128);
   t.throws(() => readEnvironment({ ...REMOTE, PROXY_NAME: 'x'.repeat(129) }), { message: /PROXY_NAME.*129.*128/ });
   // A timer of Node takes no longer span.
@@ -36,7 +36,7 @@ test('a name that the service would not take, and a drain that would be over at 
   t.throws(() => readEnvironment({ ...REMOTE, PROXY_DRAIN_HOURS: '597' }), { message: /PROXY_DRAIN_HOURS.*596/ });
 });
 
-test('all that the help names is read', (t) => {
+test('every variable in the proxy’s help text is read', (t) => {
   const read = new Set<string>();
   const env: NodeJS.Dict<string> = { ...REMOTE, PROXY_TOKEN: '', PROXY_TOKEN_FILE: '/nowhere' };
   const watched = new Proxy(env, { get: (target, name) => (read.add(String(name)), target[String(name)]) });
@@ -50,13 +50,13 @@ test('all that the help names is read', (t) => {
   t.true(named.length > 5);
 });
 
-test('a child is told its socket, and shares the port only where it takes over', (t) => {
+test('a child proxy uses its link socket, and takes over the port only if PROXY_TAKES_OVER is set', (t) => {
   const child = readEnvironment({ PROXY_LINK: '/data/proxy/link.sock', CONTROL_URL: 'nonsense' });
   t.like(child, { services: [{ path: '/data/proxy/link.sock' }], isChild: true, takesOver: false });
   t.true(readEnvironment({ PROXY_LINK: '/data/proxy/link.sock', PROXY_TAKES_OVER: 'true' }).takesOver);
 });
 
-test('players and tokens go over an open wire on this machine alone, unless whoever starts it says that nobody listens', (t) => {
+test('an unencrypted service address is accepted only on this machine or with CONTROL_PLAIN', (t) => {
   for (const host of ['localhost', '127.0.0.1', '127.1.2.3', '[::1]', 'localhost:8080'])
     t.notThrows(() => readEnvironment({ ...REMOTE, CONTROL_URL: `ws://${host}` }), host);
   for (const host of ['dormouse.example.org', '10.0.0.1', 'localhost.example.org', '127.0.0.1.example.org', '[::2]'])
@@ -68,7 +68,7 @@ test('players and tokens go over an open wire on this machine alone, unless whoe
   t.like(services, [{ url: 'wss://example.org/behind/a/path' }]);
 });
 
-test('where a standby may take over, it takes several addresses, each as it would one', (t) => {
+test('several service addresses can be listed for a standby, and each is validated like a single one', (t) => {
   const { services } = readEnvironment({ ...REMOTE, CONTROL_URL: 'wss://one.example.org, ws://localhost:8081/path' });
   t.deepEqual(services, [
     { url: 'wss://one.example.org/v1/proxy-link', token: 'secret-token' },
@@ -86,20 +86,24 @@ const WRONG: [what: string, change: NodeJS.Dict<string>, message: RegExp][] = [
   ['a web page', { CONTROL_URL: 'https://example.org' }, /CONTROL_URL must be the address of the service/],
   ['no token', { PROXY_TOKEN: '' }, /PROXY_TOKEN, or PROXY_TOKEN_FILE, must be set/],
   ['no file', { PROXY_TOKEN: '', PROXY_TOKEN_FILE: '/nowhere' }, /PROXY_TOKEN_FILE cannot be read \(ENOENT\)/],
-  ['a port beyond all', { PROXY_PORT: '65536' }, /PROXY_PORT is "65536", but must be a whole number from 0 to 65535/],
-  ['half a port', { PROXY_PORT: '25565.5' }, /PROXY_PORT is/],
-  ['a port below all', { PROXY_PORT: '-1' }, /PROXY_PORT is/],
-  ['no number', { PROXY_DRAIN_HOURS: 'long' }, /PROXY_DRAIN_HOURS is "long"/],
-  ['no end', { PROXY_DRAIN_HOURS: '1e9' }, /PROXY_DRAIN_HOURS is/],
+  [
+    'a port that is too high',
+    { PROXY_PORT: '65536' },
+    /PROXY_PORT is "65536", but must be a whole number from 0 to 65535/,
+  ],
+  ['a fractional port', { PROXY_PORT: '25565.5' }, /PROXY_PORT is/],
+  ['a negative port', { PROXY_PORT: '-1' }, /PROXY_PORT is/],
+  ['not a number', { PROXY_DRAIN_HOURS: 'long' }, /PROXY_DRAIN_HOURS is "long"/],
+  ['a drain time that is too long', { PROXY_DRAIN_HOURS: '1e9' }, /PROXY_DRAIN_HOURS is/],
 ];
 for (const [what, change, message] of WRONG) {
-  test(`${what}: one sentence says so, without the token`, (t) => {
+  test(`${what}: the error names the setting and omits the token`, (t) => {
     const error = t.throws(() => readEnvironment({ ...REMOTE, ...change }), { instanceOf: SettingError, message });
     t.false(error.message.includes('secret-token'));
   });
 }
 
-test('a token of a file is taken without the line end behind it', async (t) => {
+test('a token file is read without its trailing newline', async (t) => {
   const folder = await mkdtemp(join(tmpdir(), 'dormouse-token-'));
   t.teardown(() => rm(folder, { recursive: true }));
   const file = join(folder, 'proxy.token');

@@ -1,7 +1,7 @@
 import test from 'ava';
 import { ExpiringMap } from '../../proxy/expiring-map.ts';
 
-test('a value counts for as long as it was set for, from the last time it was set', (t) => {
+test('a value expires after its own lifetime, counted from when it was last set', (t) => {
   let now = 0;
   const map = new ExpiringMap<number>(10, () => now);
   map.set('a', 1, 100);
@@ -21,7 +21,7 @@ test('a value counts for as long as it was set for, from the last time it was se
   t.deepEqual(map.all(), []);
 });
 
-test('no more than so many are kept: what is set again stays, what was set longest ago goes', (t) => {
+test('an expiring map keeps a limited number of entries and drops the least recently set', (t) => {
   const map = new ExpiringMap<true>(3, () => 0);
   map.set('kept', true, 1_000);
   for (let n = 0; n < 20; n++) {

@@ -126,7 +126,7 @@ for (const version of [...VERSIONS, '1.21.1']) loadVersion(version, Object.value
 // minecraft-protocol bots, unlike the game, do not survive Set Compression(-1): between 1.8 and 1.12 they are held for
 // less than the first beat, as `compressionFirstBeatMs` means it; raw clients below stay for the beats.
 for (const version of VERSIONS) {
-  test(`a real ${version} client waits for a server to wake, and plays`, async (t) => {
+  test(`a real ${version} client waits for a server to wake and then plays`, async (t) => {
     const game = await realGame(t, version);
     const proxied = await startProxy(t, { timings: { beatMs: 60 } });
     proxied.routes.set('127.0.0.1', route());
@@ -147,7 +147,7 @@ for (const version of VERSIONS) {
   });
 }
 
-test('dozens of players at once, on one server', async (t) => {
+test('dozens of players can wait for and join one server at once', async (t) => {
   const game = await realGame(t, '1.21.1');
   const proxied = await startProxy(t, { timings: { beatMs: 100 } });
   proxied.routes.set('127.0.0.1', route());
@@ -162,7 +162,7 @@ test('dozens of players at once, on one server', async (t) => {
 });
 
 for (const recorded of fixtures.filter(({ expect }) => expect.intent === 'login' || expect.intent === 'transfer')) {
-  test(`the game gets the client's own bytes: ${recorded.title} (${recorded.bytes.length} bytes)`, async (t) => {
+  test(`the game receives the client’s own bytes: ${recorded.title} (${recorded.bytes.length} bytes)`, async (t) => {
     const game = await listener(t);
     const proxied = await startProxy(t, { timings: { beatMs: 30, compressionFirstBeatMs: 30 } });
     const client = await RawClient.open(t, proxied.port);
@@ -192,7 +192,7 @@ for (const recorded of fixtures.filter(({ expect }) => expect.intent === 'login'
   });
 }
 
-test('a login that answers no challenge wakes nobody, nor does one that leaves early', async (t) => {
+test('a login that ignores the challenge or leaves early wakes no server', async (t) => {
   const proxied = await startProxy(t, { timings: { answerMs: 150, dwellMs: 60_000 } });
   const scanner = await join(t, proxied.port);
   t.is((await scanner.packet()).id, 4);
@@ -206,7 +206,7 @@ test('a login that answers no challenge wakes nobody, nor does one that leaves e
   t.true(proxied.log.every(({ level }) => level === 'debug'));
 });
 
-test('answers that nobody asked for, and other packets, end a hold', async (t) => {
+test('unsolicited answers and unexpected packets end a hold', async (t) => {
   const proxied = await startProxy(t);
   for (const bytes of [pluginAnswer(7), encodeFrame(1, Buffer.alloc(4)), Buffer.from('ffffff', 'hex')]) {
     const client = await join(t, proxied.port);
@@ -220,7 +220,7 @@ test('answers that nobody asked for, and other packets, end a hold', async (t) =
   t.is(proxied.wishes.length, 0);
 });
 
-test('a held player who stops answering is dropped, and the service told', async (t) => {
+test('a held player who stops answering is dropped, and the wake request is aborted', async (t) => {
   const proxied = await startProxy(t, { timings: { beatMs: 20, answerMs: 10_000 } });
   const client = await join(t, proxied.port);
   const answers = answering(t, client);
@@ -234,7 +234,7 @@ test('a held player who stops answering is dropped, and the service told', async
 });
 
 for (const protocol of [5, 47, 767]) {
-  test(`a player of protocol ${protocol} who leaves while held: signal aborted`, async (t) => {
+  test(`a player of protocol ${protocol} who leaves while held aborts the wake request`, async (t) => {
     const proxied = await startProxy(t);
     for (const leave of ['end', 'destroy', 'resetAndDestroy'] as const) {
       proxied.wishes.length = 0;
@@ -253,7 +253,7 @@ for (const protocol of [5, 47, 767]) {
 
 const FORWARDED = `${HOST}\u0000198.51.100.7\u0000${'0'.repeat(32)}\u0000${'skin '.repeat(4_000)}`;
 
-test('a handshake with what a proxy in front forwards is held, and reaches the game byte for byte', async (t) => {
+test('a handshake with forwarded data is held and reaches the game byte for byte', async (t) => {
   const game = await listener(t);
   const proxied = await startProxy(t);
   const { wishes, routes, port } = proxied;
@@ -273,7 +273,7 @@ test('a handshake with what a proxy in front forwards is held, and reaches the g
   t.is(wishes.length, 1);
 });
 
-test('no more than usual is read of a forwarded handshake for a host that no server has', async (t) => {
+test('a forwarded handshake for an unknown host is closed at the usual length limit', async (t) => {
   const { port } = await startProxy(t);
   const client = await RawClient.open(t, port);
   client.send(handshake(767, 'login', FORWARDED.replace(HOST, 'other.example.com')).subarray(0, 1024));
@@ -281,7 +281,7 @@ test('no more than usual is read of a forwarded handshake for a host that no ser
   t.is(client.received.length, 0);
 });
 
-test('names with the prefix or the spaces of a Bedrock player wake a server', async (t) => {
+test('player names with a Bedrock prefix or spaces wake a server', async (t) => {
   const { port, wishes } = await startProxy(t);
   for (const name of ['.Some_Guy', '*Some_Guy', 'Some Guy 12', 'BE_Some-Guy']) {
     await join(t, port, 47, name);
@@ -290,7 +290,7 @@ test('names with the prefix or the spaces of a Bedrock player wake a server', as
   t.is(wishes.length, 4);
 });
 
-test('who cannot come in reads why', async (t) => {
+test('a player who cannot join sees the reason', async (t) => {
   const proxied = await startProxy(t);
   const kicked = async (protocol: number, act?: (wish: Wish) => void, name = 'Notch'): Promise<unknown> => {
     proxied.wishes.length = 0;
@@ -321,7 +321,7 @@ test('who cannot come in reads why', async (t) => {
   t.is(log.filter(({ level, message }) => level === 'info' && /^\w+ could not join /.test(message)).length, 5);
 });
 
-test('holds end: before 1.8 kindly and early, for all in the end', async (t) => {
+test('clients before 1.8 are asked early to join again, and every hold ends at the maximum time', async (t) => {
   const early = await startProxy(t, { timings: { silentHoldMs: 3_000 } });
   const late = await startProxy(t, { timings: { maxHoldMs: 3_000 } });
   const old = await join(t, early.port, 5);
@@ -336,7 +336,7 @@ test('holds end: before 1.8 kindly and early, for all in the end', async (t) => 
   t.true(wish.signal.aborted);
 });
 
-test('limits of logins and of waiting players', async (t) => {
+test('logins and waiting players per address are limited', async (t) => {
   const limits = { exempt: [], logins: { burst: 5, perSecond: 0.001 }, holdsPerAddress: 2, holdsPerServer: 3 };
   const proxied = await startProxy(t, { limits });
   await join(t, proxied.port, 47);
@@ -351,7 +351,7 @@ test('limits of logins and of waiting players', async (t) => {
   t.regex(await (await join(t, proxied.port, 47)).kickText(), /a lot of joining/);
 });
 
-test('a young game that turns players away is asked again; they wait on with beats', async (t) => {
+test('a game that has just started and turns a player away is tried again while the player is held', async (t) => {
   let dials = 0;
   const heard: Buffer[] = [];
   const game = await startGame(t, (socket) => {
@@ -381,7 +381,7 @@ test('a young game that turns players away is asked again; they wait on with bea
   t.is(proxied.wishes.length, 1);
 });
 
-test('a refusal that is meant, or repeated, or of an old game, reaches the player', async (t) => {
+test('a deliberate, repeated or late refusal by the game reaches the player', async (t) => {
   let dials = 0;
   let words = '';
   const game = await startGame(t, (socket) => {
@@ -404,7 +404,7 @@ test('a refusal that is meant, or repeated, or of an old game, reaches the playe
   t.is(await refusal(Date.now() - 61_000, 'Wait'), 1);
 });
 
-test('running, but not to be reached: tried for a while, then a kind kick', async (t) => {
+test('an unreachable running game is tried for a while before the player is kicked with a message', async (t) => {
   const proxied = await startProxy(t, { limits: { handOvers: 3 }, timings: { redialMs: 60 } });
   const closed = { host: '127.0.0.1', port: 1 };
   proxied.routes.set(HOST, running(closed));
@@ -416,7 +416,7 @@ test('running, but not to be reached: tried for a while, then a kind kick', asyn
   t.is(proxied.wishes.length, 0);
 });
 
-test('a server that fell asleep between look-up and dial is woken; one that was deleted is gone', async (t) => {
+test('a server that falls asleep before the dial is woken, and a deletion kicks the waiting player', async (t) => {
   const proxied = await startProxy(t);
   proxied.routes.set(HOST, running({ host: '127.0.0.1', port: 1 }));
   const client = await join(t, proxied.port, 47);
@@ -428,7 +428,7 @@ test('a server that fell asleep between look-up and dial is woken; one that was 
   t.regex(await client.kickText(), /no longer here/);
 });
 
-test('after the wake the newest address counts', async (t) => {
+test('after a wake the player is connected to the newest address of the game', async (t) => {
   const game = await listener(t);
   const proxied = await startProxy(t);
   const client = await join(t, proxied.port, 47);
@@ -439,7 +439,7 @@ test('after the wake the newest address counts', async (t) => {
   t.is(game.sockets.length, 1);
 });
 
-test('a closing proxy tells waiting players, drops the rest, and lets joined ones finish if asked to', async (t) => {
+test('a closing proxy kicks waiting players with a message, drops idle connections and drains joined players', async (t) => {
   const game = await listener(t);
   const proxied = await startProxy(t);
   const held = await join(t, proxied.port, 47);
@@ -471,7 +471,7 @@ test('a closing proxy tells waiting players, drops the rest, and lets joined one
   );
 });
 
-test('a client of a version that cannot play wakes nothing, and reads which one to choose', async (t) => {
+test('a client of an incompatible version wakes no server and sees which version to choose', async (t) => {
   const proxied = await startProxy(t);
   const { port, routes, wishes } = proxied;
   routes.set(HOST, route({ protocol: 765, versionName: '1.20.4' }));

@@ -2,7 +2,7 @@ import test from 'ava';
 import { Limiter, plainAddress, prefixesOf } from '../../proxy/limits.ts';
 import { DEFAULT_LIMITS } from '../../proxy/settings.ts';
 
-test('addresses fall into their prefixes', (t) => {
+test('an address has two prefixes: itself or its /64, and its IPv4 /24 or IPv6 /48', (t) => {
   t.deepEqual(prefixesOf('203.0.113.7'), ['203.0.113.7', '203.0.113.*']);
   t.deepEqual(prefixesOf('2001:db8:1:2:3:4:5:6'), ['2001:db8:1:2/64', '2001:db8:1/48']);
   t.deepEqual(prefixesOf('2001:0db8::1'), ['2001:db8:0:0/64', '2001:db8:0/48']);
@@ -12,7 +12,7 @@ test('addresses fall into their prefixes', (t) => {
   t.is(plainAddress('2001:db8::1'), '2001:db8::1');
 });
 
-test('one address, or one network, runs dry alone; time fills it again', (t) => {
+test('an address or network exhausts only its own limit, which refills over time', (t) => {
   let now = 0;
   const limits = { ...DEFAULT_LIMITS, logins: { burst: 3, perSecond: 1 }, networkFactor: 2, unroutedPerAddress: 1000 };
   const limiter = new Limiter(limits, () => now);
@@ -31,7 +31,7 @@ test('one address, or one network, runs dry alone; time fills it again', (t) => 
   t.is(allowed('203.0.113.8', 4), 3);
 });
 
-test('a class of thirty that shares one address comes in, after a look at the server list; a flood does not', (t) => {
+test('thirty players behind one address can join, but a flood from it is limited', (t) => {
   let now = 0;
   const limiter = new Limiter(DEFAULT_LIMITS, () => now);
   for (let player = 0; player < 30; player++, now += 200) {
@@ -52,7 +52,7 @@ test('a class of thirty that shares one address comes in, after a look at the se
   t.true(allowed(1_000, () => limiter.hold('198.51.100.8', 'castle')) > 0, 'others still find a place');
 });
 
-test('places are given back exactly once', (t) => {
+test('releasing a place twice frees it only once', (t) => {
   const limiter = new Limiter(
     { ...DEFAULT_LIMITS, unroutedPerAddress: 2, networkFactor: 1, holdsPerServer: 1, unrouted: 3 },
     () => 0,
@@ -71,7 +71,7 @@ test('places are given back exactly once', (t) => {
   t.truthy(limiter.hold('203.0.113.7', 'b'));
 });
 
-test('who keeps asking is not forgotten for those who ask once', (t) => {
+test('an address that keeps trying is not evicted from the limiter by addresses that try once', (t) => {
   const logins = { burst: 3, perSecond: 0.001 };
   const limiter = new Limiter({ ...DEFAULT_LIMITS, logins }, () => 0, 20);
   const burst = Array.from({ length: 4 }, () => limiter.login('203.0.113.7'));

@@ -15,7 +15,7 @@ function bench(options: Partial<LiveStatusOptions> = {}) {
 
 const isAnswer = (answer: LiveAnswer | undefined) => answer?.playersOnline === 3 && jsonOf(answer) === JSON_TEXT;
 
-test('live answers: asked once at a time, stale for a while, few kept', async (t) => {
+test('live status answers are shared by concurrent requests, reused while stale, and limited in number', async (t) => {
   const it = bench({ maxEntries: 2 });
   const { live, ask, fail } = it;
   const answers = await Promise.all([live.get('a', '', ask), live.get('a', '', ask), live.get('a', '', fail)]);
@@ -35,7 +35,7 @@ test('live answers: asked once at a time, stale for a while, few kept', async (t
   t.is(it.asked, 6);
 });
 
-test('who asks as one client after the other takes no more room than a game may, and that of no other', async (t) => {
+test('many client variants of one game use only that game’s share of the live status cache', async (t) => {
   const { live, ask } = bench({ maxEntriesPerGame: 4 });
   await live.get('quiet', '', ask);
   const ofOne = live.bytes;
@@ -43,7 +43,7 @@ test('who asks as one client after the other takes no more room than a game may,
   t.is(live.bytes, 5 * ofOne);
 });
 
-test('what is too old to be used is not kept', async (t) => {
+test('live status answers too old to be used are dropped', async (t) => {
   const it = bench();
   for (let n = 0; n < 50; n++) await it.live.get(`game ${n % 5}`, String(n), it.ask);
   const one = it.live.bytes / 50;
@@ -52,7 +52,7 @@ test('what is too old to be used is not kept', async (t) => {
   t.is(it.live.bytes, one);
 });
 
-test('all that is kept is within bounds, however long games make what they say', async (t) => {
+test('the live status cache stays within its size limit, however long the answers are', async (t) => {
   const it = bench({ maxBytes: 300_000 });
   const long = JSON.stringify({ description: '─'.repeat(30_000) });
   for (let n = 0; n < 20; n++) await it.live.get(`game ${n}`, '', () => it.ask(long));
@@ -60,7 +60,7 @@ test('all that is kept is within bounds, however long games make what they say',
   t.true(it.live.bytes > 200_000);
 });
 
-test('a game is asked so often at the same time, by whatever it is asked', async (t) => {
+test('concurrent status requests to one game are limited across all client variants', async (t) => {
   const it = bench({ maxAsked: 3 });
   const { promise, resolve } = Promise.withResolvers<ReturnType<typeof parseStatus>>();
   const slow = async () => (it.asked++, promise);

@@ -21,7 +21,7 @@ function fill(log: ReturnType<typeof createProxyLog>): void {
   for (let n = 0; n < PAST_16_MIB; n++) log.info({}, LONG);
 }
 
-test.serial('a proxy that was started by hand never falls silent', (t) => {
+test.serial('a proxy started by hand keeps logging past 16 MiB', (t) => {
   const log = createProxyLog('info');
   written(() => fill(log));
   t.regex(
@@ -30,7 +30,7 @@ test.serial('a proxy that was started by hand never falls silent', (t) => {
   );
 });
 
-test.serial('the log of a child is bounded in each absence of its service, not over its life', (t) => {
+test.serial('a child proxy’s own log is limited per absence of its service, not over its lifetime', (t) => {
   let isThere = false;
   const log = createProxyLog('info', () => isThere);
   t.true(written(() => fill(log)).length < 17 * 1_048_576);

@@ -41,7 +41,7 @@ function throughEverySplit<T>(t: ExecutionContext, bytes: Buffer, parse: Parse<T
   throw new Error('never complete');
 }
 
-test('VarInts: round trip, known forms, overlong ones refused', (t) => {
+test('VarInts survive a round trip, and overlong ones are refused', (t) => {
   fc.assert(
     fc.property(fc.integer({ min: -(2 ** 31), max: 2 ** 31 - 1 }), (value) => {
       const bytes = encodeVarInt(value);
@@ -56,7 +56,7 @@ test('VarInts: round trip, known forms, overlong ones refused', (t) => {
   t.throws(() => readVarInt(Buffer.from('808080', 'hex'), 0, 3), { instanceOf: ProtocolError });
 });
 
-test('frames: a length out of bounds is refused before its bytes arrive', (t) => {
+test('a frame length out of bounds is refused before its bytes arrive', (t) => {
   for (const hex of ['00', '8008', 'ffff7f', 'ffffffff0f', '80808000']) {
     t.throws(() => readFrame(Buffer.from(hex, 'hex'), FRAME_LIMIT.handshake - 1), { instanceOf: ProtocolError }, hex);
   }
@@ -73,7 +73,7 @@ test('frames: a length out of bounds is refused before its bytes arrive', (t) =>
   );
 });
 
-test('strings are bounded in characters, and by their announced bytes before that', (t) => {
+test('strings are limited in characters, and first by their announced length in bytes', (t) => {
   fc.assert(
     fc.property(fc.string({ unit: 'binary', maxLength: 60 }), (text) => {
       t.is(new FrameReader(encodeString(text)).string(120), text);
@@ -123,7 +123,12 @@ function checkFixture(t: ExecutionContext, { bytes, packets, expect }: Fixture):
   }
 }
 
-for (const fixture of fixtures) test(`client: ${fixture.title} (${fixture.bytes.length} bytes)`, checkFixture, fixture);
+for (const fixture of fixtures)
+  test(
+    `recorded client bytes are parsed at every split: ${fixture.title} (${fixture.bytes.length} bytes)`,
+    checkFixture,
+    fixture,
+  );
 
 /** The part of minecraft-protocol's deserializer that its types leave out. */
 interface Oracle {
@@ -143,7 +148,7 @@ for (const version of [
   '1.21.1',
   '26.1',
 ]) {
-  test(`minecraft-protocol ${version} reads the recorded logins as we do`, (t) => {
+  test(`minecraft-protocol ${version} parses the recorded logins with the same results`, (t) => {
     const same = fixtures.filter(({ title, expect }) => title.startsWith(`${version},`) && expect.intent === 'login');
     t.true(same.length > 0);
     for (const { packets, expect } of same) {
@@ -165,7 +170,7 @@ for (const version of [
   });
 }
 
-test('garbage: every parser answers, asks for more or throws its own error', (t) => {
+test('on garbage every parser returns, waits for more or throws a ProtocolError', (t) => {
   const parsers: Parse<unknown>[] = [anyOpening, readStatusPacket, readLegacyLogin, (bytes) => readFrame(bytes, 4096)];
   for (const protocol of [4, 47, 393, 758, 759, 760, 761, 764, 999])
     parsers.push((bytes) => readLoginStart(bytes, protocol));
@@ -186,13 +191,13 @@ test('garbage: every parser answers, asks for more or throws its own error', (t)
   t.pass();
 });
 
-test('other protocols are told from a handshake by their first bytes', (t) => {
+test('other protocols are rejected by their first bytes', (t) => {
   const heads = ['GET ', '\x16\x03', 'PROXY', '\r\n\r\n\0\r\nQUIT\n', 'SSH-2.0', '{"', '\x03\0\0\x13'];
   for (const head of heads)
     t.true(attempt(() => anyOpening(Buffer.from(head, 'latin1'))) instanceof ProtocolError, head);
 });
 
-test('a forwarded handshake is read for a known host only, and refused before the rest of it arrives', (t) => {
+test('a forwarded handshake is read only for a known host, and otherwise refused before the rest arrives', (t) => {
   const hosts: string[] = [];
   const parse = (bytes: Buffer): ReturnType<typeof readOpening> =>
     readOpening(bytes, (host) => hosts.push(host) > 0 && host === HOST);
@@ -213,7 +218,7 @@ test('a forwarded handshake is read for a known host only, and refused before th
   t.throws(() => parse(farTooLong.subarray(0, 3)), { instanceOf: ProtocolError, message: /at most/ });
 });
 
-test('lookup keys', (t) => {
+test('a lookup key is the host name without port, mod markers and forwarded data', (t) => {
   const keys: [string, string][] = [
     ['Play.Example.COM', 'play.example.com'],
     ['play.example.com.', 'play.example.com'],
@@ -234,7 +239,7 @@ test('lookup keys', (t) => {
   fc.assert(fc.property(fc.string({ unit: 'binary' }), (text) => void t.notRegex(lookupKey(text), /\\|\/\/\//)));
 });
 
-test('legacy replies count in UTF-16 and cannot be broken out of', (t) => {
+test('legacy replies count UTF-16 units and strip characters that would break their format', (t) => {
   const reply = encodeLegacyStatus('extended', { motd: 'a\0b ☃', versionName: '1.21', online: 1, max: 20 });
   t.is(reply[0], 0xff);
   t.is(reply.readUInt16BE(1), (reply.length - 3) / 2);
@@ -244,7 +249,7 @@ test('legacy replies count in UTF-16 and cannot be broken out of', (t) => {
   t.deepEqual(beta, encodeLegacyKick('aHi §0§5'));
 });
 
-test('text: § codes become styles for clients that know them, and stay for older ones', (t) => {
+test('§ codes become styles for newer clients and stay as they are for older ones', (t) => {
   t.deepEqual(toComponent('§aHi §lthere§r!', 47), { text: '§aHi §lthere§r!' });
   t.deepEqual(toComponent('§aHi §lthere§r!', 735), {
     text: '',
@@ -268,7 +273,7 @@ test('text: § codes become styles for clients that know them, and stay for olde
   );
 });
 
-test('statuses of any shape are read, and only JSON objects', (t) => {
+test('a status of any shape is read if it is a JSON object or array, and anything else throws', (t) => {
   fc.assert(
     fc.property(fc.jsonValue(), (value) => {
       const raw = JSON.stringify(value);
@@ -286,7 +291,7 @@ test('statuses of any shape are read, and only JSON objects', (t) => {
   t.is(parseStatus('{"version":{"protocol":-1}}').protocol, -1);
 });
 
-test('the times fit each other and the patience of clients', (t) => {
+test('the default timings fit each other and the timeouts of clients', (t) => {
   const times = DEFAULT_TIMINGS;
   const clientMs = 30_000;
   // The longest silence: a hand-over begins just before a beat is due, and fails.

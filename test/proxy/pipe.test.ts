@@ -46,7 +46,7 @@ async function joined(
   return { client, game, proxied, clock };
 }
 
-test('the service is told who knocks, who is let in, and who has left', async (t) => {
+test('the service is notified when a player knocks, joins and leaves', async (t) => {
   const told: Joined[] = [];
   const presence = { changed: (id: string, joined: Joined) => void (id === 'one' && told.push(joined)) };
   const { client, game, proxied } = await joined(t, EVER_MS, presence);
@@ -66,11 +66,11 @@ test('the service is told who knocks, who is let in, and who has left', async (t
   t.regex(said[1] ?? '', /^Notch left one after \d+ s$/);
 });
 
-test('spans of time are said in the largest units that matter', (t) => {
+test('durations are written in their largest relevant units', (t) => {
   t.deepEqual([400, 59_400, 720_000, 7_500_000].map(spanText), ['0 s', '59 s', '12 min', '2 h 5 min']);
 });
 
-test('whom the game refuses has not been in', async (t) => {
+test('a player refused by the game never counts as joined', async (t) => {
   const told: Joined[] = [];
   const { game, proxied } = await joined(t, EVER_MS, { changed: (_, joined) => void told.push(joined) });
   game.end(encodeFrame(0, encodeString('{"text":"You are not white-listed on this server!"}')));
@@ -120,7 +120,7 @@ for (const [name, chunks, maxBytes] of [
   ['packets', 4_000, 300],
   ['bulk', 600, 200_000],
 ] as const) {
-  test(`every byte arrives, both ways at once: ${name}`, async (t) => {
+  test(`every byte arrives in both directions at once: ${name}`, async (t) => {
     const { client, game, proxied } = await joined(t);
     client.socket.removeAllListeners('data');
     const [atClient, atGame] = [sink(client.socket), sink(game)];
@@ -134,7 +134,7 @@ for (const [name, chunks, maxBytes] of [
   });
 }
 
-test('a fast game and a slow player: the game waits, nothing is lost or mixed up', async (t) => {
+test('a slow player makes a fast game wait, and every byte arrives in order', async (t) => {
   const { client, game } = await joined(t);
   client.socket.removeAllListeners('data');
   client.socket.pause();
@@ -154,7 +154,7 @@ test('a fast game and a slow player: the game waits, nothing is lost or mixed up
   t.is(atClient.hash.digest('hex'), hash.digest('hex'));
 });
 
-test('many slow and fast players at once share no buffer', async (t) => {
+test('many slow and fast connections at once do not mix up their data', async (t) => {
   await Promise.all(
     Array.from({ length: 12 }, async (_, index) => {
       const { client, game } = await joined(t);
@@ -170,7 +170,7 @@ test('many slow and fast players at once share no buffer', async (t) => {
   );
 });
 
-test('a fast player and a slow game: the player waits', async (t) => {
+test('a slow game makes a fast player wait, and every byte still arrives', async (t) => {
   const { client, game } = await joined(t);
   game.pause();
   const pouring = pour(client.socket, 1_000, 60_000);
@@ -187,7 +187,7 @@ test('a fast player and a slow game: the player waits', async (t) => {
   t.is(atGame.hash.digest('hex'), hash.digest('hex'));
 });
 
-test('the end of one side is passed on, and the other may finish', async (t) => {
+test('when one side ends its stream, the end is forwarded and the other side can still finish', async (t) => {
   const { client, game, proxied } = await joined(t);
   const atGame = sink(game);
   client.send(Buffer.from('last words')).socket.end();
@@ -201,7 +201,7 @@ test('the end of one side is passed on, and the other may finish', async (t) => 
   await until(() => proxied.proxy.connections('one') === 0);
 });
 
-test('the last words of a game reach a player who is still sending', async (t) => {
+test('the final data of a game reaches a player who is still sending', async (t) => {
   for (let round = 0; round < 20; round++) {
     const { client, game } = await joined(t);
     const chatter = setInterval(() => client.socket.writable && client.socket.write(Buffer.alloc(2_000)), 1);
@@ -216,7 +216,7 @@ test('the last words of a game reach a player who is still sending', async (t) =
   }
 });
 
-test('a side that vanishes takes the other with it', async (t) => {
+test('a reset of one side closes the other side too', async (t) => {
   const first = await joined(t);
   first.client.socket.resetAndDestroy();
   await new Promise(
@@ -234,7 +234,7 @@ test('a side that vanishes takes the other with it', async (t) => {
   t.true(second.client.reset || second.client.received.length === 0);
 });
 
-test('a side that takes nothing, or never follows the end of the other, is cut off', async (t) => {
+test('a side that stops reading, or never ends after the other, is cut off', async (t) => {
   const isCutOff = ({ clock, proxied }: Awaited<ReturnType<typeof joined>>) =>
     until(async () => {
       await clock.advance(50);
@@ -255,7 +255,7 @@ test('a side that takes nothing, or never follows the end of the other, is cut o
   t.pass();
 });
 
-test('whatever a game says before the player is joined reaches the player, also if it closes at once', async (t) => {
+test('data that a game sends before the join reaches the player, even if the game closes at once', async (t) => {
   const huge = Buffer.concat([Buffer.from('ffff7f', 'hex'), randomBytes(200_000)]);
   const overlong = Buffer.alloc(100, 0xff);
   const wide = Buffer.concat([Buffer.from('05ffffffff7f', 'hex'), randomBytes(90)]);
@@ -272,7 +272,7 @@ test('whatever a game says before the player is joined reaches the player, also 
   }
 });
 
-test('a young game may say anything first', async (t) => {
+test('a game that has just started may send any bytes first', async (t) => {
   const first = [...Array(60).keys()].map(() => randomBytes(40));
   first.push(Buffer.from('ffffffffff', 'hex'), Buffer.from('80808080', 'hex'), Buffer.from('0000', 'hex'));
   let index = 0;

@@ -48,7 +48,7 @@ for (const version of ['1.8.8', '1.12.2', '1.16.5', '1.21.1'])
   loadVersion(version, [mc.states.HANDSHAKING, mc.states.STATUS]);
 
 for (const recorded of fixtures.filter(({ expect }) => expect.intent === 'status')) {
-  test(`asleep, byte for byte and in one segment: ${recorded.title}`, async (t) => {
+  test(`a sleeping server answers a status ping sent whole or byte by byte: ${recorded.title}`, async (t) => {
     const { port, wishes, log, proxy } = await startProxy(t);
     const { protocol } = recorded.expect;
     const whole = await RawClient.open(t, port);
@@ -76,7 +76,7 @@ for (const recorded of fixtures.filter(({ expect }) => expect.intent === 'status
   });
 }
 
-test('a sleeping server’s status stands on the last live one, without players', (t) => {
+test('a sleeping server’s status is based on its last live one, without players', (t) => {
   const asleep = JSON.parse(asleepStatus(route({ lastStatus: LAST, motd: '§6Gold\nsecond' }), 767)) as Status;
   t.deepEqual(asleep, {
     version: { name: 'Paper 1.21.1', protocol: 767 },
@@ -116,7 +116,7 @@ test('a sleeping server’s status stands on the last live one, without players'
   t.deepEqual(other.version, { name: '1.20.4', protocol: 767 });
 });
 
-test('whatever the owner or the game wrote, a sleeping server’s status is one that clients accept', (t) => {
+test('a sleeping server’s status stays valid for clients, whatever the owner or the game wrote', (t) => {
   const motd = '","x":{"\u0000\u2028\ud800' + 'é§l'.repeat(5_000);
   const status = asleepStatus(route({ motd, lastStatus: '{"players":', versionName: 'v'.repeat(9_999) }), 767);
   t.true(status.length < 32_767);
@@ -137,7 +137,7 @@ test('whatever the owner or the game wrote, a sleeping server’s status is one 
   t.is((JSON.parse(asleepStatus(route({ lastStatus: JSON.stringify(bad) }), 767)) as Status).favicon, ASLEEP_ICON);
 });
 
-test('what a modded client looks for stays while its server sleeps: all fields but players, up to 32 KiB', (t) => {
+test('a sleeping server’s status keeps all fields for modded clients except players, up to 32 KiB', (t) => {
   const fields = {
     favicon: `${ICON}\n${'A'.repeat(14_000)}\r\n`,
     preventsChatReports: true,
@@ -157,7 +157,7 @@ test('what a modded client looks for stays while its server sleeps: all fields b
   t.false('rumours' in crowded);
 });
 
-test('bytes that a mod puts behind the JSON reach the client, awake and asleep', async (t) => {
+test('bytes that a mod appends to the status JSON reach the client, awake and asleep', async (t) => {
   const tail = Buffer.from('00ff10', 'hex');
   const json = JSON.stringify({ version: { name: 'Fabric', protocol: 767 }, players: { max: 9, online: 1 } });
   const game = await startGame(t, (socket) => {
@@ -177,7 +177,7 @@ test('bytes that a mod puts behind the JSON reach the client, awake and asleep',
   t.deepEqual(await rest(port), tail);
 });
 
-test('a sleeping server that has no icon of its own shows a small one of ours', (t) => {
+test('a sleeping server without an icon shows the small default icon', (t) => {
   const { favicon = '' } = JSON.parse(asleepStatus(route({}), 767)) as Status;
   t.is(favicon, ASLEEP_ICON);
   const png = Buffer.from(favicon.replace('data:image/png;base64,', ''), 'base64');
@@ -186,7 +186,7 @@ test('a sleeping server that has no icon of its own shows a small one of ours', 
   t.true(png.length <= 2_048);
 });
 
-test('each state shows within one ping, to real clients', async (t) => {
+test('real clients see each server state within one ping', async (t) => {
   const { port, routes, wishes } = await startProxy(t);
   const ask = async (version: string): Promise<string> =>
     JSON.stringify(await mc.ping({ host: '127.0.0.1', fakeHost: HOST, port, version } as mc.PingOptions));
@@ -200,7 +200,7 @@ test('each state shows within one ping, to real clients', async (t) => {
   t.is(wishes.length, 0);
 });
 
-test('a running game speaks for itself: asked once per protocol, stale while it is too busy', async (t) => {
+test('a running game’s status is fetched once per protocol, and a stale one is served while it is busy', async (t) => {
   let asked = 0;
   let isBusy = false;
   const game = await startGame(t, (socket) => {
@@ -227,7 +227,7 @@ test('a running game speaks for itself: asked once per protocol, stale while it 
   t.regex((await ask(curious)).raw, /A Minecraft server/, 'an answer of an earlier run does not stand in');
 });
 
-test('a silent game costs a ping its time-out only once', async (t) => {
+test('a silent game delays pings by its timeout only once', async (t) => {
   let asked = 0;
   const game = await startGame(t, () => asked++);
   const { port, routes } = await startProxy(t, { timings: { pingMs: 80, statusFreshMs: EVER_MS } });
@@ -239,7 +239,7 @@ test('a silent game costs a ping its time-out only once', async (t) => {
   t.is(asked, 1);
 });
 
-test('pingStatus: complete answers in any pieces; everything else is an error, in time', async (t) => {
+test('pingStatus reads an answer in any pieces, and rejects anything else in time', async (t) => {
   const pieces = await startGame(t, (socket) => {
     const pieces = async (): Promise<void> => {
       for (const byte of answer(LAST)) {
@@ -271,7 +271,7 @@ test('pingStatus: complete answers in any pieces; everything else is an error, i
   await t.throwsAsync(pingStatus({ host: '127.0.0.1', port: 1 }, { timeoutMs: EVER_MS }), { code: 'ECONNREFUSED' });
 });
 
-test('legacy pings, whole and in pieces', async (t) => {
+test('legacy pings are answered whether they arrive whole or in pieces', async (t) => {
   // The longest form is known to be whole; behind the others more may come, which is waited for.
   const patient = await startProxy(t, { timings: { legacyTailMs: EVER_MS } });
   const slow = await startProxy(t, { timings: { legacyTailMs: 4_000 } });
@@ -310,7 +310,7 @@ test('legacy pings, whole and in pieces', async (t) => {
   }
 });
 
-test('a legacy ping that names no host finds the server that needs no name, as newer ones do', async (t) => {
+test('a legacy ping without a host reaches the server that needs no name', async (t) => {
   const { port, proxy, routes } = await startProxy(t, { timings: { legacyTailMs: 250 } });
   routes.set('localhost', route({ motd: 'Hello', maxPlayers: 7 }));
   for (const [title, expected] of [
@@ -326,7 +326,7 @@ test('a legacy ping that names no host finds the server that needs no name, as n
   t.is(proxy.stats().statusAnswers, 2);
 });
 
-test('a legacy ping of a running game carries its own words and players', async (t) => {
+test('a legacy ping of a running game returns its live text and players', async (t) => {
   const live = {
     description: { text: '', extra: [{ text: 'Hello', color: 'red' }, ' you\nthere'] },
     players: { online: 3, max: 9 },
@@ -341,7 +341,7 @@ test('a legacy ping of a running game carries its own words and players', async 
   t.deepEqual(text.split('\0'), ['§1', '127', '1.21.1', 'Hello you', '3', '9']);
 });
 
-test('more bytes than any login has end a connection, whatever they say', async (t) => {
+test('a connection that sends more bytes than any login is closed', async (t) => {
   const { port, proxy } = await startProxy(t);
   const client = await RawClient.open(t, port);
   client.send(handshake(767, 'status'), statusRequest);
@@ -352,14 +352,14 @@ test('more bytes than any login has end a connection, whatever they say', async 
   t.is(client.received.length, 0);
 });
 
-test('a listener that cannot be opened says so; several can', async (t) => {
+test('a listener reports a port in use, and a proxy can have several listeners', async (t) => {
   const { proxy, port } = await startProxy(t);
   await t.throwsAsync(proxy.listen('::', port), { code: 'EADDRINUSE' });
   const second = await proxy.listen('127.0.0.1', 0);
   t.is((await pingStatus(second, { host: HOST, timeoutMs: EVER_MS })).playersMax, 20);
 });
 
-test('internet noise is closed without a byte, and only debug speaks of it', async (t) => {
+test('internet noise is closed without a byte and logged only at debug level', async (t) => {
   const noise: Record<string, Buffer[]> = {
     http: [Buffer.from('GET / HTTP/1.1\r\n\r\n')],
     tls: [Buffer.from('1603010200010001fc0303', 'hex')],
@@ -401,7 +401,7 @@ test('internet noise is closed without a byte, and only debug speaks of it', asy
   await close(unfinished, { firstByteMs: 150, openingMs: 300, statusMs: 400 });
 });
 
-test('a slow loris is cut off in time, though it keeps sending', async (t) => {
+test('a slow loris is cut off in time even if it keeps sending', async (t) => {
   const { port } = await startProxy(t, { timings: { firstByteMs: 100, openingMs: 250, statusMs: 400 } });
   const bytes = Buffer.concat([handshake(767, 'status', 'x'.repeat(200)), statusRequest]);
   const client = await RawClient.open(t, port);
@@ -417,7 +417,7 @@ test('a slow loris is cut off in time, though it keeps sending', async (t) => {
   await idle.gone();
 });
 
-test('nobody is cut off for a pause of the proxy itself: what came meanwhile is read first', async (t) => {
+test('after a pause of the proxy, data that arrived meanwhile is read before any cut-off', async (t) => {
   const { port, proxy } = await startProxy(t, { timings: { firstByteMs: 300, openingMs: 600, sweepMs: 20 } });
   const client = await RawClient.open(t, port);
   // It speaks in the turn in which it was accepted, whatever this thread has to do besides.
@@ -427,7 +427,7 @@ test('nobody is cut off for a pause of the proxy itself: what came meanwhile is 
   t.is((await client.packet()).id, 0);
 });
 
-test('an address that connects too often, or holds too many sockets, is turned away; others are not', async (t) => {
+test('an address with too many connections or open sockets is refused, and others are not', async (t) => {
   const limits = { exempt: [], connections: { burst: 4, perSecond: 0.001 }, unroutedPerAddress: 3 };
   const { port, proxy } = await startProxy(t, { limits });
   const held = await Promise.all(Array.from({ length: 3 }, () => RawClient.open(t, port)));
@@ -443,7 +443,7 @@ test('an address that connects too often, or holds too many sockets, is turned a
   t.is((await other.packet()).id, 0);
 });
 
-test('sockets that are reset at once do no harm', async (t) => {
+test('the proxy still answers after 200 sockets are reset on connect', async (t) => {
   const { port, proxy } = await startProxy(t);
   for (let round = 0; round < 200; round++) {
     const socket = connect({ host: '127.0.0.1', port });
@@ -453,7 +453,7 @@ test('sockets that are reset at once do no harm', async (t) => {
   await until(() => proxy.stats().unrouted === 0);
 });
 
-test('a thousand idle sockets come and go', async (t) => {
+test('the proxy still answers with a thousand idle sockets open, and later closes them', async (t) => {
   const { port, proxy } = await startProxy(t, { timings: { firstByteMs: 3_000 } });
   const sockets = Array.from({ length: 1_000 }, () =>
     connect({ host: '127.0.0.1', port }).on('error', () => undefined),
@@ -464,7 +464,7 @@ test('a thousand idle sockets come and go', async (t) => {
   await until(() => proxy.stats().unrouted === 0);
 });
 
-test('in the list a server shows its version in red to clients that could not play on it, and to no others', (t) => {
+test('a sleeping server’s status shows its version in red only to incompatible clients', (t) => {
   const shown = (protocol: number | null) =>
     (JSON.parse(asleepStatus(route({ protocol, versionName: '1.20.4' }), 774)) as Status).version;
   t.deepEqual(shown(765), { name: '1.20.4', protocol: 765 });

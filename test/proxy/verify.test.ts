@@ -67,7 +67,7 @@ function join(t: ExecutionContext, { port }: TestProxy, protocol: number, name =
   return { client, told, moved };
 }
 
-test('the hash of a session is the game’s: signed, without leading zeros', (t) => {
+test('the session hash is the game’s: signed, without leading zeros', (t) => {
   // minecraft.wiki Protocol encryption, "Authentication": the names stand for secret and key.
   t.is(serverHash(Buffer.from('Notch'), Buffer.alloc(0)), '4ed1f46bbe04bc756bcb17c0c7ce3e4632f06a48');
   t.is(serverHash(Buffer.from('jeb_'), Buffer.alloc(0)), '-7c9d5b0044c130109a5d7b5fb5c317c02b4e28c1');
@@ -79,7 +79,7 @@ for (const [version, protocol] of [
   ['1.21.1', 767],
   ['26.1', 775],
 ] as const) {
-  test(`${version}: an account is proved, the client sent back, and then it wakes`, async (t) => {
+  test(`${version}: a verified client is transferred back, and its next join wakes the server`, async (t) => {
     const { url, asked } = await sessions(t, yes);
     const it = await startProxy(t, { sessionServerUrl: url });
     it.routes.set(HOST, route({ verifies: true }));
@@ -100,7 +100,7 @@ for (const [version, protocol] of [
   ['1.19.2', 760],
   ['1.20.4', 765],
 ] as const) {
-  test(`${version}: an account is proved, and the player reads to join again`, async (t) => {
+  test(`${version}: a verified player is asked to join again, and that join wakes the server`, async (t) => {
     const { url } = await sessions(t, yes);
     const it = await startProxy(t, { sessionServerUrl: url });
     it.routes.set(HOST, route({ verifies: true }));
@@ -112,14 +112,14 @@ for (const [version, protocol] of [
 }
 
 for (const [what, answer] of [
-  ['nobody joined', () => ({ status: 204 })],
-  ['somebody else', () => ({ status: 200, body: JSON.stringify({ ...STEVE, name: 'Alex' }) })],
+  ['not joined', () => ({ status: 204 })],
+  ['another name', () => ({ status: 200, body: JSON.stringify({ ...STEVE, name: 'Alex' }) })],
   ['another account of the name', () => ({ status: 200, body: JSON.stringify({ ...STEVE, id: '0'.repeat(32) }) })],
-  ['no sense', () => ({ status: 200, body: 'null' })],
+  ['null', () => ({ status: 200, body: 'null' })],
   ['an error', () => ({ status: 500 })],
-  ['too much', () => ({ status: 200, body: ' '.repeat(100_000) })],
+  ['100 kB', () => ({ status: 200, body: ' '.repeat(100_000) })],
 ] as const) {
-  test(`the session service says ${what}: nobody is verified, and nothing wakes`, async (t) => {
+  test(`the session server’s reply “${what}” verifies no player and wakes no server`, async (t) => {
     const { url } = await sessions(t, answer);
     const it = await startProxy(t, { sessionServerUrl: url });
     it.routes.set(HOST, route({ verifies: true }));
@@ -129,7 +129,7 @@ for (const [what, answer] of [
   });
 }
 
-test('what is no encryption response ends the connection, and asks nobody', async (t) => {
+test('an invalid encryption response closes the connection without a session service request', async (t) => {
   const { url, asked } = await sessions(t, yes);
   const it = await startProxy(t, { sessionServerUrl: url, timings: { verifyMs: 300 } });
   it.routes.set(HOST, route({ verifies: true }));
@@ -151,7 +151,7 @@ test('what is no encryption response ends the connection, and asks nobody', asyn
   t.deepEqual(it.wishes, []);
 });
 
-test('a client older than 1.8, or with a name that no account has, cannot be verified', async (t) => {
+test('a client older than 1.8, or with an invalid account name, cannot be verified', async (t) => {
   const it = await startProxy(t);
   it.routes.set(HOST, route({ verifies: true }));
   const old = await RawClient.open(t, it.port);
@@ -162,7 +162,7 @@ test('a client older than 1.8, or with a name that no account has, cannot be ver
   t.regex(await odd.kickText(), /letters and digits/);
 });
 
-test('a proved account counts for its address and for a while', async (t) => {
+test('a verification expires, and the next join is verified again', async (t) => {
   const { url, asked } = await sessions(t, yes);
   const clock = fakeClock();
   const it = await startProxy(t, { sessionServerUrl: url, clock, timings: { verifiedMs: 60_000 } });
@@ -174,7 +174,7 @@ test('a proved account counts for its address and for a while', async (t) => {
   t.deepEqual(it.wishes, []);
 });
 
-test('a proxy that closes waits for nobody’s proof', async (t) => {
+test('a closing proxy does not wait for a pending verification', async (t) => {
   const it = await startProxy(t);
   it.routes.set(HOST, route({ verifies: true }));
   const client = await RawClient.open(t, it.port);

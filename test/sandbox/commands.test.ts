@@ -50,7 +50,7 @@ async function rawReply(port: number, command: string): Promise<string[]> {
   throw new Error('the connection ended within a reply');
 }
 
-test('RCON: passwords, replies beyond one packet, many commands', async (t) => {
+test('RCON checks the password, splits long replies into packets and handles many commands', async (t) => {
   const { sandbox, rconPort, run } = await started(t);
   await t.throwsAsync(Rcon.connect({ host: '127.0.0.1', port: rconPort, password: 'wrong' }));
   t.is(await run('list'), 'There are 0 of a max of 20 players online: ');
@@ -74,7 +74,7 @@ test('RCON: passwords, replies beyond one packet, many commands', async (t) => {
   await sandbox.waitLine(/\[Server thread\/INFO\]: \[Rcon: Added Somebody399 to the whitelist\]$/);
 });
 
-test('console and operators give commands; others may not', async (t) => {
+test('the console and operators can run commands; other players cannot', async (t) => {
   const { sandbox, port, run } = await started(t);
   const ann = await joinRaw({ port, version: '1.20.4', name: 'Ann' });
   ann.chat('/op Ann');
@@ -102,7 +102,7 @@ test('console and operators give commands; others may not', async (t) => {
   t.true(readFileSync(join(sandbox.directory, 'logs/latest.log'), 'utf8').includes('Ann left the game'));
 });
 
-test('kicks, bans and their ends', async (t) => {
+test('kicks, bans and pardons take effect on players and addresses', async (t) => {
   const { sandbox, port, run } = await started(t);
   const join = (name: string) => joinRaw({ port, version: '1.20.4', name });
   const ann = await join('Ann');
@@ -133,13 +133,13 @@ test('kicks, bans and their ends', async (t) => {
   t.is(await run('banlist'), 'There are no bans');
 });
 
-test('operators get the level that the property says, none as well', async (t) => {
+test('operators get the level from OP_PERMISSION_LEVEL, even 0', async (t) => {
   const { sandbox, run } = await started(t, { env: { OP_PERMISSION_LEVEL: '0' } });
   await run('op Ann');
   t.like(list(sandbox, 'ops.json'), [{ name: 'Ann', level: 0 }]);
 });
 
-test('lists written by others: read at the start and on reload, bans only until they expire', async (t) => {
+test('edited list files take effect on reload, and bans apply until they expire', async (t) => {
   const { sandbox, port, run } = await started(t, { env: { ENFORCE_WHITELIST: 'TRUE' } });
   const write = (name: string, entries: object[]) =>
     writeFileSync(join(sandbox.directory, name), JSON.stringify(entries));
@@ -176,7 +176,7 @@ test('lists written by others: read at the start and on reload, bans only until 
   t.is(await run('whitelist list'), 'There are 1 whitelisted player(s): Bob');
 });
 
-test('the world is on disk soon after a change, not while saving is off, and at once with save-all flush', async (t) => {
+test('the world is saved soon after a change, not while saving is off, and at once by save-all flush', async (t) => {
   const { sandbox, run } = await started(t);
   const file = join(sandbox.directory, 'world/dormouse-blocks.json.gz');
   const writtenAt = () => statSync(file, { bigint: true }).mtimeNs;
@@ -200,7 +200,7 @@ test('the world is on disk soon after a change, not while saving is off, and at 
   t.is(await again.run('setblock 5 12 5 stone'), 'Changed the block at 5, 12, 5');
 });
 
-test('a world goes on in another version; blocks unknown there are kept out of sight', async (t) => {
+test('a world opens in another version, which hides and keeps blocks it does not know', async (t) => {
   const old = await started(t, { version: '1.20.4' });
   await old.run('setblock 1 4 1 oak_log[axis=z]');
   await old.run('setblock 1 -60 1 stone');
@@ -214,7 +214,7 @@ test('a world goes on in another version; blocks unknown there are kept out of s
   t.is(await newer.run('setblock 1 -60 1 stone'), 'Could not set the block');
 });
 
-test('a full server, a name taken over, a long chat and spam', async (t) => {
+test('a full server refuses joins, a second login replaces the first, and long chat and spam get a kick', async (t) => {
   const { port, run } = await started(t, { env: { MAX_PLAYERS: '2', HIDE_ONLINE_PLAYERS: 'true' } });
   const ann = await joinRaw({ port, version: '1.20.4', name: 'Ann' });
   const bob = await joinRaw({ port, version: '1.20.4', name: 'Bob' });
@@ -236,7 +236,7 @@ test('a full server, a name taken over, a long chat and spam', async (t) => {
   await t.throwsAsync(joinRaw({ port, version: '1.20.1', name: 'Old' }), { message: /1\.20\.4/ });
 });
 
-test('a survival player keeps what was dug, across a restart too', async (t) => {
+test('a survival player keeps dug blocks across a restart', async (t) => {
   const { sandbox, port } = await started(t, { version: '1.19.4' });
   const ann = await joinBot({ port, version: '1.19.4', name: 'Ann' });
   await ann.dig({ x: 1, y: 3, z: 1 });

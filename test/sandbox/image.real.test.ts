@@ -8,7 +8,7 @@ import { isHere } from '../support/needs.ts';
 const TAG = 'dormouse/sandbox-image-test:latest';
 
 test.runIf(isHere('docker'))(
-  'the image is built from nothing, runs without any right to spare, and keeps its world in a volume',
+  'the image builds from scratch, runs without privileges, and keeps its world in a volume',
   async (t) => {
     t.timeout(300_000);
     const docker = new Docker();

@@ -19,7 +19,7 @@ const refusals = test.macro({
 });
 
 test(
-  'no EULA, in place of other software',
+  'a missing EULA with TYPE=PAPER',
   refusals,
   { EULA: '', TYPE: 'PAPER' },
   /\[init\] \[ERROR\] Please accept the Minecraft EULA at/,
@@ -31,13 +31,13 @@ test(
   /\[init\] \[ERROR\] The sandbox core takes no mod packs/,
 );
 test(
-  'a version there is not',
+  'an unsupported version',
   refusals,
   { VERSION: '1.7.10' },
   /\[ERROR\] The sandbox core cannot be Minecraft 1\.7\.10: it offers 1\.8\.8 to /,
 );
 
-test('the environment becomes server.properties, what was there stays', async (t) => {
+test('environment variables are written to server.properties, and other entries stay', async (t) => {
   const directory = temporaryDirectory(t);
   writeFileSync(join(directory, 'server.properties'), '#by hand\nmotd=old\npvp=false\nmy-own=kept\n');
   writeFileSync(join(directory, 'eula.txt'), '# yes\neula=true\n');
@@ -64,7 +64,7 @@ test('the environment becomes server.properties, what was there stays', async (t
   t.deepEqual(readdirSync(directory).sort(), ['eula.txt', 'server.properties']);
 });
 
-test('SKIP_SERVER_PROPERTIES leaves the file alone; the ports given hold for this run', async (t) => {
+test('SKIP_SERVER_PROPERTIES leaves the file unchanged, and the given ports apply to this run', async (t) => {
   const directory = temporaryDirectory(t);
   const text = 'motd=mine\nserver-port=1\nonline-mode=false\nlevel-name=lobby\n';
   writeFileSync(join(directory, 'server.properties'), text);
@@ -77,7 +77,7 @@ test('SKIP_SERVER_PROPERTIES leaves the file alone; the ports given hold for thi
   t.is(await sandbox.stop(), 0);
 });
 
-test('a world that cannot be read is not overwritten; a level outside the data directory is refused', async (t) => {
+test('an unreadable world is not overwritten, and a level outside the data directory is refused', async (t) => {
   const first = startSandbox(t);
   await first.ready();
   t.is(await first.stop(), 0);
@@ -94,7 +94,7 @@ test('a world that cannot be read is not overwritten; a level outside the data d
   t.is(levelDirectory('/data', 'worlds/..lobby'), '/data/worlds/..lobby');
 });
 
-test('a port in use ends the start', async (t) => {
+test('a port in use fails the start', async (t) => {
   const first = startSandbox(t);
   const { port } = await first.ready();
   const second = startSandbox(t, { env: { SERVER_PORT: String(port) } });
@@ -102,7 +102,7 @@ test('a port in use ends the start', async (t) => {
   t.regex(second.lines.join('\n'), /\*\*\*\* FAILED TO BIND TO PORT!/);
 });
 
-test('knob: a slow start tells its percents and answers only when done', async (t) => {
+test('SANDBOX_START_MS slows a start, which logs its percentages and answers only when done', async (t) => {
   const sandbox = startSandbox(t, { env: { SANDBOX_START_MS: '1500', SERVER_PORT: String(await freePort()) } });
   await sandbox.waitLine(/Preparing spawn area: 25%/);
   const port = Number(/:(\d+)$/.exec(await sandbox.waitLine(/Starting Minecraft server on/))![1]);
@@ -115,14 +115,14 @@ test('knob: a slow start tells its percents and answers only when done', async (
   await t.throwsAsync(pingStatus({ port: Number(starting) }), { message: /ECONNREFUSED/ });
 });
 
-test('knob: an early port takes connections, and sends players away', async (t) => {
+test('SANDBOX_EARLY_PORT opens the port early and refuses players until the server is ready', async (t) => {
   const sandbox = startSandbox(t, { env: { SANDBOX_NEVER_READY: 'true', SANDBOX_EARLY_PORT: 'true' } });
   const port = Number(/\d+$/.exec(await sandbox.waitLine(/Listening on port \d+/))![0]);
   await t.throwsAsync(pingStatus({ port }), { message: 'closed without a status' });
   await t.throwsAsync(joinRaw({ port, version: '1.20.4', name: 'Early' }), { message: /Server is still starting!/ });
 });
 
-test('knobs: never ready, crash at the start, out of memory, crash while running, deaf to stop', async (t) => {
+test('knobs simulate a hung start, a crash at start and later, out of memory, and an ignored stop', async (t) => {
   const never = startSandbox(t, { env: { SANDBOX_NEVER_READY: 'true' } });
   const crash = startSandbox(t, { env: { SANDBOX_CRASH_AT_START: 'true' } });
   const memory = startSandbox(t, { env: { SANDBOX_OUT_OF_MEMORY: 'report' } });
@@ -154,7 +154,7 @@ test('knobs: never ready, crash at the start, out of memory, crash while running
   t.is(await deaf.exited, 'SIGKILL');
 });
 
-test('properties: what is written is read back, whatever it is', (t) => {
+test('any properties are read back exactly as written', (t) => {
   t.deepEqual(
     [...parseProperties('# c\n! c\na=b=c\n b : d\\u00e4\\:\n\nempty=\r\nalone')],
     [

@@ -4,7 +4,7 @@ import { findVersion, sandboxVersions } from '../../src/sandbox/versions.ts';
 
 const OLDEST = 47;
 
-test('the offered versions are the releases since 1.8.8 that minecraft-data has protocol data of, newest first', (t) => {
+test('the offered versions are the releases since 1.8.8 with minecraft-data protocol data, newest first', (t) => {
   const releases = minecraftData.versions.pc.filter(
     ({ minecraftVersion, version, usesNetty }) =>
       usesNetty &&
@@ -23,7 +23,7 @@ test('the offered versions are the releases since 1.8.8 that minecraft-data has 
   for (const { minecraftVersion, version } of real) t.is(findVersion(minecraftVersion)?.protocol, version);
 });
 
-test('versions are found by name; LATEST is the newest', (t) => {
+test('versions are found by name, and LATEST is the newest', (t) => {
   t.is(findVersion('LATEST')?.name, sandboxVersions()[0]);
   t.is(findVersion('')?.name, sandboxVersions()[0]);
   t.is(findVersion('1.21.7')?.protocol, 772);

@@ -64,7 +64,7 @@ async function minute(it: ApiUnderTest, id: string): Promise<Shown> {
   return shown(it, id);
 }
 
-test('a schedule wakes, commands, restarts, backs up and stops a server, with itself as the cause', async (t) => {
+test('a schedule starts a server, runs a command, makes a backup and stops the server, with itself as the cause', async (t) => {
   const it = await api(t);
   await it.create('abc');
   const start = await make(it, 'start', '* * * * *');
@@ -97,7 +97,7 @@ test('a schedule wakes, commands, restarts, backs up and stops a server, with it
   await it.reach('abc', 'hibernated');
 });
 
-test('making, enabling and running a schedule needs the scope of what it does as well; stopping it does not', async (t) => {
+test('creating, enabling or running a schedule also needs the scope of its action; disabling it does not', async (t) => {
   const it = await api(t);
   await it.create('abc');
   await it.create('def');
@@ -121,7 +121,7 @@ test('making, enabling and running a schedule needs the scope of what it does as
   }
 });
 
-test('a schedule that bans the address of a player by name does not ban everybody', async (t) => {
+test('a scheduled ban-ip with the name of an offline player fails and never reaches the game', async (t) => {
   const it = await api(t);
   await it.create('abc');
   await it.command('abc', 'START');
@@ -131,7 +131,7 @@ test('a schedule that bans the address of a player by name does not ban everybod
   t.false(it.games.commands.some((given) => given.includes('ban-ip')));
 });
 
-test('a schedule that somebody runs is in the audit log with who did', async (t) => {
+test('the audit log names the key that ran a schedule manually', async (t) => {
   const it = await api(t);
   await it.create('abc');
   const { id } = await make(it, 'stop', '0 4 * * *');
@@ -143,7 +143,7 @@ test('a schedule that somebody runs is in the audit log with who did', async (t)
   t.regex(run?.detail ?? '', new RegExp(`^key key_.*; ${id}$`));
 });
 
-test('the end of a run that could not be stored is stored later, so that the schedule runs again', async (t) => {
+test('a run whose end could not be stored is stored later, and the schedule runs again', async (t) => {
   const it = await world(t);
   const { store, clock } = it;
   await it.create('abc');
@@ -174,7 +174,7 @@ test('the end of a run that could not be stored is stored later, so that the sch
   t.like(await kept(), { lastStatus: 'ok' });
 });
 
-test('what needs a running server is skipped while it sleeps, and wakes it not; a refused start is an error', async (t) => {
+test('a schedule that needs a running server is skipped while it sleeps; a failed start is an error', async (t) => {
   const it = await api(t);
   await it.create('abc');
   for (const kind of ['command', 'restart']) {
@@ -194,7 +194,7 @@ test('what needs a running server is skipped while it sleeps, and wakes it not; 
   t.false(failed.lastError.includes('broken'));
 });
 
-test('what came due while Dormouse was down is skipped with the reason, and goes on from now', async (t) => {
+test('a run missed while Dormouse was down is skipped with a reason, and the schedule continues from now', async (t) => {
   const it = await api(t);
   await it.create('abc');
   const { id } = await make(it, 'start', '0 4 * * *');
@@ -208,7 +208,7 @@ test('what came due while Dormouse was down is skipped with the reason, and goes
   t.is((await it.servers.get('abc'))?.state, 'hibernated');
 });
 
-test('a schedule runs at its hour on a machine that was suspended until shortly before', async (t) => {
+test('a schedule runs on time after its machine was suspended until shortly before', async (t) => {
   const it = await world(t);
   const { store, clock } = it;
   await it.create('abc');
@@ -230,7 +230,7 @@ test('a schedule runs at its hour on a machine that was suspended until shortly 
   t.is(runs, 1);
 });
 
-test('a schedule runs at its hour again after the clock was a year ahead, and once where it was minutes ahead', async (t) => {
+test('a schedule recovers after the clock was a year ahead, and does not repeat a run after a few minutes’ drift', async (t) => {
   const it = await api(t);
   await it.create('abc');
   const truth = it.clock.now();
@@ -251,7 +251,7 @@ test('a schedule runs at its hour again after the clock was a year ahead, and on
   await it.passUntil(async () => isSoon((await shown(it, id)).lastRunAt), 10_000);
 });
 
-test('a schedule stored under a clock a year ahead comes due by the right one after a restart', async (t) => {
+test('a restart corrects the next run of a schedule stored under a clock that was a year ahead', async (t) => {
   const it = await world(t);
   const { store, clock } = it;
   await it.create('abc');
@@ -263,7 +263,7 @@ test('a schedule stored under a clock a year ahead comes due by the right one af
   t.is((await getSchedule(store, 'abc', 'sch_1'))?.nextRunAt, nextRun(cronExpr, clock.now()));
 });
 
-test('a run is taken once, and one that a crash interrupted is said to be so, not run again', async (t) => {
+test('a due schedule runs only once, and a run interrupted by a crash is reported but not repeated', async (t) => {
   const it = await world(t);
   const { store, clock } = it;
   await it.create('abc');
@@ -297,7 +297,7 @@ test('a run is taken once, and one that a crash interrupted is said to be so, no
   t.is(begun, 1);
 });
 
-test('bad schedules, six fields, @every or a megabyte, are refused with what to do, and others do not see them', async (t) => {
+test('invalid schedules are refused with the name of the field, and other servers’ schedules are not found', async (t) => {
   const it = await api(t);
   await it.create('abc');
   const bad: [object, string][] = [
@@ -326,7 +326,7 @@ test('bad schedules, six fields, @every or a megabyte, are refused with what to 
   }
 });
 
-test('of 80 created at once no more than the limit are', async (t) => {
+test('80 parallel creates stop at the limit of 64 schedules', async (t) => {
   const it = await api(t);
   await it.create('abc');
   const body = { kind: 'stop', cronExpr: '0 4 * * *' };
@@ -335,7 +335,7 @@ test('of 80 created at once no more than the limit are', async (t) => {
   t.true(answers.every(({ status, reason }) => status === 200 || reason === 'MAX_SCHEDULES'));
 });
 
-test('a cron expression is read without trouble whatever it is, and comes due at full minutes later on', (t) => {
+test('any cron expression is parsed without an exception, and its next run is at a later full minute', (t) => {
   const field = oneof(
     constantFrom('*', '*/5', '0', '59', '1-5', '1,2,3', 'MON', '?', 'L', '-1', '99', 'x'),
     string({ maxLength: 5 }),
@@ -351,7 +351,7 @@ test('a cron expression is read without trouble whatever it is, and comes due at
   t.is(nextRun('0 4 * * *', Date.UTC(2026, 2, 29, 1)), Date.UTC(2026, 2, 29, 4));
 });
 
-test('a schedule stops with the access of whoever made it, and the owner is told', async (t) => {
+test('a schedule is disabled when its author or key loses access, and the audit log records it', async (t) => {
   const it = await api(t);
   await it.create('abc');
   const guest = await it.stranger();
@@ -394,7 +394,7 @@ test('a schedule stops with the access of whoever made it, and the owner is told
   t.is((await minute(it, theirs.id)).lastStatus, 'ok');
 });
 
-test('a schedule whose author has lost access unseen does not run when it comes due', async (t) => {
+test('a schedule whose author lost access unnoticed is disabled instead of run when it comes due', async (t) => {
   const it = await api(t);
   await it.create('abc');
   const guest = await it.stranger();

@@ -30,7 +30,7 @@ async function panel(t: Parameters<typeof openPanel>[0]) {
   };
 }
 
-test('what the form says becomes a cron expression and comes back as it was said', (t) => {
+test('the form’s choice becomes a cron expression and is read back as the same choice', (t) => {
   for (const [when] of WHENS.filter(([each]) => each !== 'cron')) {
     for (const time of ['00:00', '04:05', '23:59']) {
       const cronExpr = cronOf({ when, time, cronExpr: '' });
@@ -43,7 +43,7 @@ test('what the form says becomes a cron expression and comes back as it was said
   t.throws(() => cronOf({ when: '7', time: '04:00', cronExpr: '' }));
 });
 
-test('times are told in words where they have short ones', (t) => {
+test('common schedule times are shown in words, and all others as a cron expression', (t) => {
   const words: Record<string, string> = {
     '0 4 * * *': 'every day at 04:00 UTC',
     '30 18 * * 1': 'every Monday at 18:30 UTC',
@@ -66,7 +66,7 @@ test('times are told in words where they have short ones', (t) => {
   t.deepEqual(Object.fromEntries(Object.keys(words).map((cron) => [cron, timingText(cron)])), words);
 });
 
-test('a schedule is made without knowing cron, run, switched off, changed and deleted, without a script', async (t) => {
+test('a schedule is created without cron knowledge, run, switched off, changed and deleted without scripts', async (t) => {
   const it = await panel(t);
   t.regex(await it.text(), /No schedules yet/);
   t.is((await it.form('save', NIGHTLY)).to, `${PATH}?done=made`);
@@ -90,7 +90,7 @@ test('a schedule is made without knowing cron, run, switched off, changed and de
   t.is((await it.form('delete', { scheduleId })).status, 404);
 });
 
-test('what cannot be scheduled is said beside its field, with what was typed', async (t) => {
+test('an invalid schedule shows the error beside its field and keeps the input', async (t) => {
   const it = await panel(t);
   const asked = await it.form('save', { kind: 'command', command: 'say <i>hi</i>', when: 'day', time: 'late' });
   t.is(asked.status, 400);
@@ -104,7 +104,7 @@ test('what cannot be scheduled is said beside its field, with what was typed', a
   t.deepEqual(await it.all(), []);
 });
 
-test('who may only play has no schedules', async (t) => {
+test('a limited member can neither see nor save schedules', async (t) => {
   const it = await panel(t);
   await it.stranger();
   await it.share('abc', 'limited');
@@ -116,7 +116,7 @@ test('who may only play has no schedules', async (t) => {
 });
 
 test.runIf(isHere('chromium'))(
-  'by keyboard: only what a choice needs is asked for, and a time is told in the reader’s own zone too',
+  'by keyboard: the schedule form shows only the fields a choice needs, and the time in the reader’s zone too',
   async (t) => {
     const it = await panel(t);
     const { page, complaints } = await it.open(PATH, { timezoneId: 'Asia/Kathmandu', locale: 'en-GB' });
@@ -138,7 +138,7 @@ test.runIf(isHere('chromium'))(
   },
 );
 
-test.runIf(isHere('chromium'))(`schedules, in the dark: nothing keeps anybody out`, async (t) => {
+test.runIf(isHere('chromium'))(`the schedules page is accessible in dark mode on a phone`, async (t) => {
   const it = await panel(t);
   await it.form('save', NIGHTLY);
   const { id } = (await it.all())[0]!;

@@ -15,7 +15,7 @@ function addresses(options: Partial<AddressOptions>) {
   });
 }
 
-test('the server that needs no name is at localhost itself, and at home where it is the only one', (t) => {
+test('the default server is at localhost itself, and at the home address if every name leads to it', (t) => {
   const only = addresses({ meant: () => ({ id: 'castle', byAnyName: true, isAddressed: true }) });
   t.deepEqual([only.of(CASTLE), only.atHome('castle')], ['localhost', '192.168.1.5']);
   const oldest = addresses({
@@ -28,7 +28,7 @@ test('the server that needs no name is at localhost itself, and at home where it
   t.deepEqual([left.of(TOWER), left.atHome('tower')], ['tower-2.localhost', '192.168.1.5'], 'it keeps its address');
 });
 
-test('with a name in the DNS each server has its own below it', (t) => {
+test('with a public DNS name, each server has its own subdomain', (t) => {
   const named = addresses({
     publicHost: 'play.example',
     meant: () => ({ id: 'castle', byAnyName: true, isAddressed: true }),
@@ -37,7 +37,7 @@ test('with a name in the DNS each server has its own below it', (t) => {
   t.is(addresses({ publicHost: 'play.example' }).atHome('castle'), undefined);
 });
 
-test('which addresses the hosts file may have to know', (t) => {
+test('only a subdomain of localhost may need a line in the hosts file', (t) => {
   t.is(nameForHosts('tower.localhost:25570'), 'tower.localhost');
   t.is(nameForHosts('localhost:25570'), undefined);
   t.is(nameForHosts('castle.play.example'), undefined);

@@ -17,7 +17,7 @@ const SERVER_FIELDS = `id name hostname accountId addr container state type vers
 
 const SMALL = { name: 'My World', ramMb: 256 };
 
-test('a server is created from a name and its RAM alone, asleep, with every field of the reference', async (t) => {
+test('a server is created asleep from a name and RAM alone, with every documented field', async (t) => {
   const { ok, clock } = await api(t);
   const server = await ok('POST', '/v1/servers', SMALL);
   t.deepEqual(Object.keys(server), SERVER_FIELDS);
@@ -52,17 +52,17 @@ test('a server is created from a name and its RAM alone, asleep, with every fiel
   t.deepEqual(await ok('GET', '/v1/servers'), { servers: [server] });
 });
 
-test('the reply schema has the fields of the reference in its order', (t) => {
+test('the reply schema has the documented fields in order', (t) => {
   t.deepEqual(Object.keys(Server.shape), SERVER_FIELDS);
   t.deepEqual(Object.keys(Server.parse({})), SERVER_FIELDS);
 });
 
-test('the address names the port where it is not the game’s own', async (t) => {
+test('the address includes the port unless it is the game’s default', async (t) => {
   const { ok } = await api(t, { playersPort: 25_570 });
   t.is((await ok('POST', '/v1/servers', SMALL))['addr'], 'my-world.play.example:25570');
 });
 
-test('names that are taken get a number, ids that were asked for are refused', async (t) => {
+test('a taken name gets a numbered id, and a taken explicit id is refused', async (t) => {
   const { ok, call } = await api(t);
   const created = await Promise.all([1, 2, 3].map(() => ok('POST', '/v1/servers', SMALL)));
   t.is(
@@ -80,7 +80,7 @@ test('names that are taken get a number, ids that were asked for are refused', a
   t.is((await ok('POST', '/v1/servers', long))['id'], `${'x'.repeat(37)}-2`);
 });
 
-test('what is given is kept', async (t) => {
+test('create keeps every given field, but not a given state', async (t) => {
   const { ok } = await api(t);
   const given = {
     id: 'survival',
@@ -171,7 +171,7 @@ test(
 );
 test(refused, { modpackPlatform: 'modrinth', modpackRef: 'pack', ramMb: 1024 }, 'type');
 
-test('another account’s id in create and list is refused', async (t) => {
+test('another account’s id is refused on create and list', async (t) => {
   const { call } = await api(t);
   for (const answer of [
     await call('POST', '/v1/servers', { body: { ...SMALL, accountId: 'acc_other' } }),
@@ -184,7 +184,7 @@ test('another account’s id in create and list is refused', async (t) => {
   t.is((await call('GET', '/v1/servers?accountId=')).status, 200);
 });
 
-test('creates that race for the last place of an account: one gets it', async (t) => {
+test('only one of several racing creates gets the last server slot of an account', async (t) => {
   const { call, ok } = await api(t, { config: { maxServersPerAccount: 2 } });
   await ok('POST', '/v1/servers', SMALL);
   const answers = await Promise.all(Array.from({ length: 8 }, () => call('POST', '/v1/servers', { body: SMALL })));
@@ -195,7 +195,7 @@ test('creates that race for the last place of an account: one gets it', async (t
   t.deepEqual(types, ['ErrorInfo', 'QuotaFailure']);
 });
 
-test('a create that is repeated with its id makes one server, and says that it is there, whoever asks', async (t) => {
+test('repeating a create with the same id creates one server and returns SERVER_EXISTS, even to a stranger', async (t) => {
   const it = await api(t, { config: { maxServersPerAccount: 1 } });
   const body = { ...SMALL, id: 'mine' };
   const answers = await Promise.all(Array.from({ length: 5 }, () => it.call('POST', '/v1/servers', { body })));
@@ -208,13 +208,13 @@ test('a create that is repeated with its id makes one server, and says that it i
   t.is((await it.call('GET', '/v1/servers/mine', { key })).status, 404, 'of another account');
 });
 
-test('more RAM than an account may have is a used-up quota', async (t) => {
+test('a server with more RAM than its account’s limit is refused with MAX_RAM', async (t) => {
   const { call } = await api(t, { config: { maxRamMb: 1024 } });
   const { status, reason } = await call('POST', '/v1/servers', { body: { ...SMALL, ramMb: 1025 } });
   t.deepEqual([status, reason], [429, 'MAX_RAM']);
 });
 
-test('servers of an account have no more RAM together than its limit, which the refusal names: created, from a template or grown', async (t) => {
+test('the account’s RAM limit covers all its servers, on create, create from a template and resize', async (t) => {
   const { ok, call, reach } = await api(t, { config: { maxRamMb: 1_200 } });
   const create = (id: string, ramMb: number) =>
     call('POST', '/v1/servers', { body: { ...SMALL, id, name: id, ramMb } });
@@ -235,7 +235,7 @@ test('servers of an account have no more RAM together than its limit, which the 
   t.is((await create('three', 600)).status, 200);
 });
 
-test('a mod pack is installed first', async (t) => {
+test('a server with a mod pack installs it first', async (t) => {
   const { ok, engine, reach } = await api(t);
   engine.script('pack', { exitCode: 0 });
   const pack = { modpackPlatform: 'modrinth', modpackRef: 'cobblemon', type: 'fabric', ramMb: 2048 };
@@ -243,7 +243,7 @@ test('a mod pack is installed first', async (t) => {
   t.truthy(await reach('pack', 'hibernated'));
 });
 
-test('start, running, stop: each answers with the server, and again is no error', async (t) => {
+test('start, stop, restart, keepAwake and kill return the server, and repeating start or stop is no error', async (t) => {
   const { ok, reach } = await api(t);
   await ok('POST', '/v1/servers', SMALL);
   t.like(await ok('POST', '/v1/servers/my-world:stop'), { state: 'hibernated' });
@@ -263,14 +263,14 @@ test('start, running, stop: each answers with the server, and again is no error'
   await reach('my-world', 'hibernated');
 });
 
-test('the verb’s colon may come escaped', async (t) => {
+test('the colon of a verb may be percent-encoded', async (t) => {
   const { ok, call, reach } = await api(t);
   await ok('POST', '/v1/servers', SMALL);
   t.like((await call('POST', '/v1/servers/my-world%3Astart')).json, { state: 'starting' });
   await reach('my-world', 'running');
 });
 
-test('commands that the state does not allow fail with the state, and change nothing', async (t) => {
+test('commands that the state does not allow fail with FAILED_PRECONDITION and change nothing', async (t) => {
   const { ok, call } = await api(t);
   await ok('POST', '/v1/servers', SMALL);
   for (const verb of ['restart', 'retryInstall', 'keepAwake']) {
@@ -283,7 +283,7 @@ test('commands that the state does not allow fail with the state, and change not
   t.like(await ok('GET', '/v1/servers/my-world'), { state: 'hibernated' });
 });
 
-test('a start that failed shows why, and a failed install can be tried again', async (t) => {
+test('a failed start shows its cause, and a failed install can be retried', async (t) => {
   const { ok, engine, reach } = await api(t);
   engine.script('my-world', { refuse: 'core_unavailable' });
   await ok('POST', '/v1/servers', SMALL);
@@ -307,7 +307,7 @@ test('a start that failed shows why, and a failed install can be tried again', a
   t.deepEqual(engine.installs, ['pack', 'pack']);
 });
 
-test('a deleted server is gone at once, from reads and from commands', async (t) => {
+test('a deleted server disappears from reads and commands at once', async (t) => {
   const { ok, call } = await api(t);
   await ok('POST', '/v1/servers', SMALL);
   t.deepEqual(await ok('DELETE', '/v1/servers/my-world'), {});
@@ -323,7 +323,7 @@ test('a deleted server is gone at once, from reads and from commands', async (t)
   t.deepEqual(await ok('GET', '/v1/servers'), { servers: [] });
 });
 
-test('a waiting room is off until its owner wants it, and changes at any time', async (t) => {
+test('the waiting room is off by default and can be changed at any time', async (t) => {
   const { ok, call, reach } = await api(t);
   t.like(await ok('POST', '/v1/servers', SMALL), { waitingRoom: false });
   const path = '/v1/servers/my-world:update';
@@ -336,7 +336,7 @@ test('a waiting room is off until its owner wants it, and changes at any time', 
   t.like(await ok('GET', '/v1/servers/my-world'), { waitingRoom: false });
 });
 
-test('name at any time, RAM and plan only while stopped', async (t) => {
+test('the name can change at any time, RAM and plan only while the server is stopped', async (t) => {
   const { ok, call, reach } = await api(t);
   await ok('POST', '/v1/servers', SMALL);
   const changed = { name: 'Other', ramMb: 512, plan: 'flat' };
@@ -352,7 +352,7 @@ test('name at any time, RAM and plan only while stopped', async (t) => {
   }
 });
 
-test('a server that has more RAM than its account may have now keeps it, and takes another name or plan', async (t) => {
+test('a server above its account’s lowered RAM limit keeps its RAM and can still change its name and plan', async (t) => {
   const { ok, call, services } = await api(t);
   await ok('POST', '/v1/servers', { ...SMALL, ramMb: 2_048 });
   await services.accountLimits.set('acc_test', { maxRamMb: 1_024, maxServers: null });
@@ -363,7 +363,7 @@ test('a server that has more RAM than its account may have now keeps it, and tak
   t.like(await ok('POST', path, { ramMb: 1_024 }), { ramMb: 1_024 });
 });
 
-test('which clients can play is its members’ to say', async (t) => {
+test('clientVersions defaults to auto, can be updated, and rejects unknown values', async (t) => {
   const { ok, call } = await api(t);
   t.like(await ok('POST', '/v1/servers', SMALL), { clientVersions: 'auto' });
   t.like(await ok('POST', '/v1/servers/my-world:update', { clientVersions: 'any' }), { clientVersions: 'any' });
@@ -371,7 +371,7 @@ test('which clients can play is its members’ to say', async (t) => {
   t.deepEqual([wrong.status, wrong.reason], [400, 'INVALID_FIELD']);
 });
 
-test('who is limited on a server reads no webhook: whoever has its address may write there', async (t) => {
+test('a limited member does not see the alert webhook of a server, but a full member does', async (t) => {
   const { ok, call, stranger, share } = await api(t);
   await ok('POST', '/v1/servers', SMALL);
   const url = 'https://alerts.example/hook';
@@ -392,7 +392,7 @@ test('who is limited on a server reads no webhook: whoever has its address may w
   }
 });
 
-test('members change name and RAM of a server, its owner alone the plan', async (t) => {
+test('members can change the name and RAM of a server, but only its owner can change the plan', async (t) => {
   const { ok, call, stranger, share } = await api(t);
   await ok('POST', '/v1/servers', SMALL);
   const key = await stranger();
@@ -403,7 +403,7 @@ test('members change name and RAM of a server, its owner alone the plan', async 
   t.like(await ok('GET', '/v1/servers/my-world'), { name: 'Ours', ramMb: 512, plan: 'metered' });
 });
 
-test('RAM and plan changed while somebody starts the server: it runs with them, or they are refused', async (t) => {
+test('RAM and plan changed during a concurrent start either apply to that run or are refused', async (t) => {
   const { call, reach, engine, servers } = await api(t);
   const outcomes = new Set<string>();
   // In the last two rounds one waits for the other, so that both ends of the race are seen however the others went.
@@ -434,7 +434,7 @@ test('RAM and plan changed while somebody starts the server: it runs with them, 
   t.deepEqual([...outcomes].toSorted(), ['', 'SERVER_NOT_STOPPED']);
 });
 
-test('a command reaches the console without its slash, and its answer the caller', async (t) => {
+test('a command reaches the console without its slash, and the caller gets its output', async (t) => {
   const seen: unknown[] = [];
   const console = {
     run: async (...call: unknown[]) => {
@@ -458,7 +458,7 @@ test('a command reaches the console without its slash, and its answer the caller
   await ok('POST', path, { command: 'ä'.repeat(723) });
 });
 
-test('what goes wrong on the console is told apart', async (t) => {
+test('console errors map to 503, 504 and 400, and only the 503s have a Retry-After header', async (t) => {
   let reason: ConsoleError['reason'] = 'unavailable';
   const console = {
     run: async () => {
@@ -498,7 +498,7 @@ test('a command right after a start waits until the game opens its console', asy
   t.is(tries, 3);
 });
 
-test('a machine can be looked into', async (t) => {
+test('the machine endpoint returns the state, the allowed events and the past transitions', async (t) => {
   const { ok, reach } = await api(t);
   await ok('POST', '/v1/servers', SMALL);
   t.like(await ok('GET', '/v1/servers/my-world/machine'), { state: 'hibernated', since: null, transitions: [] });
@@ -514,7 +514,7 @@ test('a machine can be looked into', async (t) => {
   t.like(machine['definition'], { id: 'server' });
 });
 
-test('who am I, and which versions there are', async (t) => {
+test('whoami returns the account, and the versions endpoint lists releases and cores', async (t) => {
   const { ok } = await api(t);
   t.deepEqual(await ok('GET', '/v1/whoami'), {
     accountId: 'acc_test',
@@ -528,7 +528,7 @@ test('who am I, and which versions there are', async (t) => {
   t.false(of.has('magma'), 'its project has ended');
 });
 
-test('the phase shows only while a server starts', async (t) => {
+test('the startup phase is shown only while a server starts', async (t) => {
   const { ok, engine, servers, reach } = await api(t);
   const release = engine.hold('my-world');
   await ok('POST', '/v1/servers', SMALL);
@@ -548,7 +548,7 @@ test('the phase shows only while a server starts', async (t) => {
   t.deepEqual(await shown(), ['running', '', 100]);
 });
 
-test('a ban of the address of a player, by name, is one of where the player really comes from', async (t) => {
+test('ban-ip with a player’s name bans the address the player really connects from', async (t) => {
   const joined = [
     { name: 'Steve', ip: '2001:DB8::1' },
     { name: 'Brother', ip: '2001:db8:0::1' },

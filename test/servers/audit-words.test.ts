@@ -29,7 +29,7 @@ function systemCauses(): string[] {
   return [...new Set([...found, ...again, ...spent])].filter((id) => id !== 'restored');
 }
 
-test('whatever is recorded is said in words', (t) => {
+test('every recorded action has words for the audit log', (t) => {
   const recording = SOURCES.flatMap(({ text }) => text.split('\n')).filter((line) =>
     /\b(?:action|audit|record)/i.test(line),
   );
@@ -46,7 +46,7 @@ test('whatever is recorded is said in words', (t) => {
   );
 });
 
-test('whatever the service does by itself has a reason in words, in the log and on the bill', (t) => {
+test('every system cause has a reason in words, in the audit log and on the bill', (t) => {
   const causes = systemCauses();
   for (const id of ['idle', 'quota', 'shutdown', 'crash', 'unexpected']) t.true(causes.includes(id), id);
   const through = SOURCES.flatMap(({ text }) => Array.from(text.matchAll(/'system (\w+)'/g), ([, id = '']) => id));

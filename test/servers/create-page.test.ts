@@ -8,7 +8,7 @@ test.after.always(closeBrowser);
 /** Nobody has agreed to Mojang's licence yet. */
 const ASK = { config: { minecraftEula: 'ask' } } as const;
 
-test('a server is made of software: its versions newest first, RAM with its price, what was wrong at its field', async (t) => {
+test('the create page lists versions newest first, RAM with its price, and errors beside their field', async (t) => {
   const it = await openPanel(t);
   const { text } = await it.get('/servers/new?software=leaf');
   const versions = [...text.matchAll(/<option value="(1\.[\d.]+)"/g)].map(([, version]) => version);
@@ -27,7 +27,7 @@ test('a server is made of software: its versions newest first, RAM with its pric
   t.is((await it.submit('/servers/new/create?software=leaf', { ...fields, csrf: 'forged' })).status, 403);
 });
 
-test('a server is made of a template, which brings its settings along', async (t) => {
+test('a server created from a template gets the template’s settings', async (t) => {
   const it = await openPanel(t);
   const { text } = await it.get('/servers/new?template=creative');
   t.regex(text, /A peaceful flat world[\s\S]*value="3072"\s+selected/);
@@ -39,7 +39,7 @@ test('a server is made of a template, which brings its settings along', async (t
   t.is((server['properties'] as Record<string, string>)['gamemode'], 'creative');
 });
 
-test('a server becomes a template in its settings; one of one’s own is deleted where it is chosen', async (t) => {
+test('a server is saved as a template in its settings, and the create page can delete that template', async (t) => {
   const it = await openPanel(t);
   await it.create('castle', { name: 'Castle', type: 'paper', version: '1.21.7', properties: { gamemode: 'creative' } });
   const settings = '/servers/castle/settings';
@@ -61,7 +61,7 @@ test('a server becomes a template in its settings; one of one’s own is deleted
   t.notRegex((await it.get('/servers/new')).text, /tpl_/);
 });
 
-test('only what may run here is offered, and an operator reads where the fix is', async (t) => {
+test('the create page offers only software that can run here, and points an operator to the fix', async (t) => {
   const it = await openPanel(t, { trusted: { refusal: 'Games run as root.' } });
   t.notRegex((await it.get('/servers/new')).text, /names the fix/);
   await it.store.write((tx) => tx.run('UPDATE "users" SET "operator" = $1 WHERE "id" = $2', [1, 'usr_test']));
@@ -74,7 +74,7 @@ test('only what may run here is offered, and an operator reads where the fix is'
   t.notRegex(first, /value="(?:survival|vanilla|creative)"/);
 });
 
-test('a first server is no larger than one may be here', async (t) => {
+test('a first server gets less RAM than its template if the limit requires it', async (t) => {
   const it = await openPanel(t, { config: { maxRamMb: 2_500 } });
   t.regex((await it.get('/servers')).text, /Survival with friends[\s\S]*?2 GB of RAM/);
   const made = await it.submit('/servers/first', { name: 'Castle', template: 'survival' });
@@ -82,7 +82,7 @@ test('a first server is no larger than one may be here', async (t) => {
   t.like(await it.ok('GET', '/v1/servers/castle'), { type: 'paper', ramMb: 2_048 });
 });
 
-test('where nobody has agreed to Mojang’s licence, a tick asks for it, once, and never for the sandbox', async (t) => {
+test('the create page asks for the Minecraft EULA until it is accepted, but never for the sandbox', async (t) => {
   const it = await openPanel(t, ASK);
   const asksIn = async (path: string) => (await it.get(path)).text.includes('name="eula"');
   t.false(await asksIn('/servers/new?software=sandbox'));
@@ -102,7 +102,7 @@ test('where nobody has agreed to Mojang’s licence, a tick asks for it, once, a
   t.is((await it.submit('/servers/cogs/start')).headers.get('location'), '/servers/cogs');
 });
 
-test('a server that waits for its owner’s consent says so on its front page, with a button; others cannot press it', async (t) => {
+test('the front page asks only the owner to accept the EULA, and a member cannot accept it', async (t) => {
   const it = await openPanel(t, ASK);
   await it.create('castle', { type: 'paper' });
   await it.create('flat', { type: 'sandbox' });
@@ -124,7 +124,7 @@ test('a server that waits for its owner’s consent says so on its front page, w
 });
 
 test.runIf(isHere('chromium'))(
-  'a server is made by keyboard on a phone; nothing keeps anybody out of its page',
+  'a server is created by keyboard on a phone, and the pages on the way are accessible',
   async (t) => {
     const it = await openPanel(t, ASK);
     await it.create('castle', { type: 'paper' });

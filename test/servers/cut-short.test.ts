@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import test from 'ava';
 import { world } from '../support/world.ts';
 
-test('a game that is started after a forced stop is not ended by the stop before that', async (t) => {
+test('a stop cut short by a forced stop does not end the next game', async (t) => {
   const w = await world(t);
   await w.create('lobby');
   await w.command('lobby', 'START');
@@ -25,7 +25,7 @@ test('a game that is started after a forced stop is not ended by the stop before
   t.is(w.engine.boots.length, 2);
 });
 
-test('a forced stop cuts off a stop that waits for the game, at once', async (t) => {
+test('a forced stop interrupts a stop that waits for the game, at once', async (t) => {
   const w = await world(t);
   await w.create('lobby');
   w.engine.script('lobby', { ignoreStop: true });
@@ -65,7 +65,7 @@ for (const [when, lateMs] of [
   ['while the forced stop waits for it', 5_000],
   ['after the server is asleep', 150_000],
 ] as const)
-  test(`a forced stop ends a game that its engine was still creating: the game comes up ${when}`, async (t) => {
+  test(`a forced stop also ends a game that the engine was still creating: the game comes up ${when}`, async (t) => {
     const w = await world(t);
     await w.create('lobby');
     const boot = w.engine.boot.bind(w.engine);
@@ -90,7 +90,7 @@ for (const [when, lateMs] of [
     t.is(boots, 1);
   });
 
-test('a start that hangs while it prepares does not keep its server from being stopped', async (t) => {
+test('a start that hangs while it prepares can still be stopped', async (t) => {
   const newRconPassword = () => new Promise<string>(() => {});
   const w = await world(t, { content: () => ({ newRconPassword }) });
   await w.create('lobby');
@@ -101,7 +101,7 @@ test('a start that hangs while it prepares does not keep its server from being s
   t.is((await w.reach('lobby', 'hibernated', 115_000, 1_000))?.state, 'hibernated');
 });
 
-test('a game is not taken for the one before it that ended, however late the engine answers', async (t) => {
+test('a late engine answer about an ended game does not affect the next game', async (t) => {
   const w = await world(t);
   await w.create('lobby');
   await w.command('lobby', 'START');

@@ -23,7 +23,7 @@ async function saving(t: ExecutionContext, script: Script) {
   return { w, told, ends, codes };
 }
 
-test('a game that saves for 100 s is let', async (t) => {
+test('a game that takes 100 s to save is not killed', async (t) => {
   const { w, told, ends, codes } = await saving(t, { stopMs: 100_000 });
   await w.clock.advance(95_000);
   t.is((await w.servers.get('lobby'))?.state, 'stopping');
@@ -33,7 +33,7 @@ test('a game that saves for 100 s is let', async (t) => {
   t.deepEqual(told, []);
 });
 
-test('one that does not end in its time is killed, which its owner is told and finds among the failures', async (t) => {
+test('a game that ignores its stop is killed, and its owner gets an alert and a diagnostic', async (t) => {
   const { w, told, ends, codes } = await saving(t, { ignoreStop: true });
   await w.clock.advance(115_000);
   t.deepEqual(ends, []);
@@ -44,7 +44,7 @@ test('one that does not end in its time is killed, which its owner is told and f
   t.is(told.length, 1);
 });
 
-test('also where it was the game’s own image that lost patience', async (t) => {
+test('a kill by the game’s own image is also reported as a forced stop', async (t) => {
   const { w, told, codes } = await saving(t, {
     stopMs: 90_000,
     farewell: ['Took too long, so killing server process'],
@@ -54,7 +54,7 @@ test('also where it was the game’s own image that lost patience', async (t) =>
   t.like(told, [{ event: 'stop.forced' }]);
 });
 
-test('who kills a game, or an operator who does not want to wait, is told nothing', async (t) => {
+test('a requested kill during a stop sends no alert and leaves no diagnostic', async (t) => {
   const { w, told, codes } = await saving(t, { ignoreStop: true });
   await w.command('lobby', 'KILL');
   await w.reach('lobby', 'hibernated', 5_000);
@@ -62,7 +62,7 @@ test('who kills a game, or an operator who does not want to wait, is told nothin
   t.deepEqual(told, []);
 });
 
-test('a stop that was answered while the engine was away is done once it is back, as a stop and no kill', async (t) => {
+test('a stop accepted while the engine is away ends the game gracefully once the engine is back', async (t) => {
   const w = await world(t);
   await w.create('lobby');
   w.engine.script('lobby', { stopMs: 3_000 });

@@ -19,7 +19,7 @@ async function running(w: World, id = 'lobby'): Promise<void> {
 
 const codes = async (w: World) => (await listDiagnostics(w.store, 'lobby')).map(({ kind, code }) => `${kind} ${code}`);
 
-test('a game that hangs is ended, reported and started again once; the second time it has failed', async (t) => {
+test('a hung game is ended, reported and restarted once; a second hang fails the server', async (t) => {
   const told: Notice[] = [];
   const outbox = { add: async (_: unknown, __: string, notice: Notice) => void told.push(notice) };
   const w = await world(t, { onStep: (tx, now, step) => alertStep(outbox, tx, now, step) });
@@ -50,7 +50,7 @@ test('a game that hangs is ended, reported and started again once; the second ti
   await w.until(async () => (await w.engine.inspect('lobby'))?.up !== true);
 });
 
-test('a game whose log goes on is busy, not hung; nor is one that never answered, or that nobody can look at', async (t) => {
+test('a game that still logs, never answered, or runs on an unreachable engine does not count as hung', async (t) => {
   const w = await world(t);
   await running(w);
   w.games.silent.add('lobby');
@@ -73,7 +73,7 @@ test('a game whose log goes on is busy, not hung; nor is one that never answered
   t.is((await w.servers.get('mute'))?.state, 'running');
 });
 
-test('who comes to a game that does not answer is told so, and let in once it does', async (t) => {
+test('joins to an unresponsive game are refused with a message until it answers again', async (t) => {
   const w = await world(t);
   const { servers, clock } = w;
   const log = createLog({ level: 'silent' });

@@ -39,7 +39,7 @@ async function turnsUntil(over: AbortSignal): Promise<number> {
   }
 }
 
-test('servers come in pages, each where the one before ended, though its last server is gone by then', async (t) => {
+test('each page of servers continues after the previous one, even if its last server is deleted meanwhile', async (t) => {
   const it = await api(t);
   const ids = await make(it, 8);
   const page = async (after: string) => (await it.ok('GET', `/v1/servers?limit=4&after=${after}`)) as unknown as Page;
@@ -53,7 +53,7 @@ test('servers come in pages, each where the one before ended, though its last se
   t.deepEqual(await page(second.next), { servers: [], next: '' });
 });
 
-test('a long list is written in pieces, between which others get their turn, and is what its pages are', async (t) => {
+test('a long list of servers is written in chunks with pauses for other work, and equals its pages combined', async (t) => {
   const it = await api(t);
   const ids = await make(it, 1_050);
   // It has no files.
@@ -76,7 +76,7 @@ test('a long list is written in pieces, between which others get their turn, and
   t.deepEqual(paged, whole.servers);
 });
 
-test('lists of ten thousand servers, many at once: others have their turn after 50 servers of each, and no list is kept whole', async (t) => {
+test('parallel lists of 10,000 servers yield after every 50 servers and are streamed in small pieces', async (t) => {
   const place = { createdAt: 0, id: 'a' };
   const page = (n: number) =>
     Array.from({ length: 200 }, (_, at) => ({ row: { id: `s${n * 200 + at}` } }) as ServerNow);
@@ -119,7 +119,7 @@ test('lists of ten thousand servers, many at once: others have their turn after 
   t.true(most >= 50 && most <= 4 * 50, `${most} in a turn`);
 });
 
-test('a list that nobody reads to its end gives its place back, and one whose servers cannot be read any more is cut off', async (t) => {
+test('an abandoned list frees its slot, and a list whose servers can no longer be read is cut off', async (t) => {
   const it = await api(t);
   const ids = await make(it, 2_000);
   const begin = () =>
@@ -141,7 +141,7 @@ test('a list that nobody reads to its end gives its place back, and one whose se
   });
 });
 
-test('a key for some servers finds them in a long list, and lists that were sent make room for others', async (t) => {
+test('a key limited to some servers finds them in a long list, and finished lists free their slots', async (t) => {
   const it = await api(t, { rate: { perSecond: 1_000, burst: 1_000 } });
   const ids = await make(it, 401);
   const { key } = await it.mint(['servers:read'], { serverIds: [ids[1]!, ids[400]!] });
@@ -152,7 +152,7 @@ test('a key for some servers finds them in a long list, and lists that were sent
   }
 });
 
-test('a page begins where the one before said, and nowhere else', async (t) => {
+test('the server list rejects malformed cursors and limits', async (t) => {
   const { call } = await api(t);
   for (const after of ['2', 'a-b', '1-', '1-Ä', '9999999999999999-a', "1-a'; --"]) {
     const { status, reason, text } = await call('GET', `/v1/servers?after=${encodeURIComponent(after)}`);

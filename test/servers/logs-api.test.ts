@@ -3,7 +3,7 @@ import { api } from '../support/api-harness.ts';
 
 const SMALL = { name: 'My World', ramMb: 256 };
 
-test('logs: the newest lines, then only newer ones', async (t) => {
+test('logs return the newest lines, then only newer ones', async (t) => {
   const { ok, call, engine } = await api(t);
   await ok('POST', '/v1/servers', SMALL);
   const logs = (query: string) => ok('GET', `/v1/servers/my-world/logs${query}`);
@@ -35,7 +35,7 @@ test('logs: the newest lines, then only newer ones', async (t) => {
   t.is((await call('GET', '/v1/servers/my-world/logs?nonsense=1&nonsense=2')).status, 200);
 });
 
-test('logs know whether a container runs, and say when the engine is away', async (t) => {
+test('logs report whether a container runs, and return 503 while the engine is away', async (t) => {
   const { ok, call, engine, reach } = await api(t);
   await ok('POST', '/v1/servers', SMALL);
   await ok('POST', '/v1/servers/my-world:start');

@@ -33,7 +33,7 @@ async function startsAnew(w: World): Promise<void> {
 
 const stateOf = async (w: World) => (await w.servers.get('lobby'))?.state;
 
-test('a game whose machine is lost while it starts waits for as long as that may run it, and then starts on another', async (t) => {
+test('a start on a lost node waits until the node is fenced, and then continues on another node', async (t) => {
   const w = await starting(t);
   w.nodes.cut('n1');
   await w.clock.advance(700_000);
@@ -56,7 +56,7 @@ test('a game whose machine is lost while it starts waits for as long as that may
   );
 });
 
-test('one that starts on there, unseen, is ready when its machine is back', async (t) => {
+test('a start that goes on unseen on a lost node becomes ready when the node is back', async (t) => {
   const w = await starting(t);
   w.nodes.cut('n1');
   await w.clock.advance(700_000);
@@ -68,7 +68,7 @@ test('one that starts on there, unseen, is ready when its machine is back', asyn
   t.is(w.engine.boots.length, 1);
 });
 
-test('one that has ended with its machine, which is back, starts anew; one that ends later by itself has failed', async (t) => {
+test('a start that ended while its node was lost is retried; a crash during the retry fails it', async (t) => {
   const w = await starting(t);
   w.nodes.cut('n1');
   await w.clock.advance(30_000);
@@ -83,7 +83,7 @@ test('one that has ended with its machine, which is back, starts anew; one that 
   t.is(w.engine.boots.length, 2);
 });
 
-test('a stop is heeded while it waits, and nothing starts again', async (t) => {
+test('a stop during a start on a lost node takes effect after fencing, without another start', async (t) => {
   const w = await starting(t);
   w.nodes.cut('n1');
   await w.clock.advance(30_000);

@@ -6,7 +6,7 @@ import { STEVE } from '../support/world.ts';
 
 test.after.always(closeBrowser);
 
-test('the machine tells in words how the server came to be what it is', async (t) => {
+test('the machine page describes in words how the server reached its state', async (t) => {
   const it = await openPanel(t);
   await it.create('castle');
   t.regex((await it.get('/servers/castle/machine')).text, /No transitions yet/);
@@ -21,7 +21,7 @@ test('the machine tells in words how the server came to be what it is', async (t
   t.is((await it.get('/servers/castle/machine', await it.browser('usr_other'))).status, 200);
 });
 
-test('awake with nobody in, it says when it goes to sleep, here and on its front page', async (t) => {
+test('an awake server without players shows when it sleeps, on the machine page and the front page', async (t) => {
   const it = await openPanel(t);
   await it.create('castle', { idleTimeoutMinutes: 20 });
   const restAt = async (name: string) => {
@@ -50,7 +50,7 @@ test('awake with nobody in, it says when it goes to sleep, here and on its front
   await says('/servers/castle', 'The player who woke it has not joined. It sleeps at', (await restAt('falseWake'))!);
 });
 
-test('a long history is short at first', async (t) => {
+test('a long history is shortened until the full list is requested', async (t) => {
   const it = await openPanel(t);
   await it.create('castle');
   for (let times = 0; times < 5; times++) {
@@ -66,20 +66,17 @@ test('a long history is short at first', async (t) => {
 });
 
 for (const colorScheme of ['light', 'dark'] as const) {
-  test.runIf(isHere('chromium'))(
-    `the chart follows the server, ${colorScheme}; nothing keeps anybody out`,
-    async (t) => {
-      const it = await openPanel(t);
-      await it.create('castle');
-      const isPhone = colorScheme === 'dark';
-      const { page, complaints } = await it.open('/servers/castle/machine', { ...(isPhone && PHONE), colorScheme });
-      const lit = (state: string) => page.locator(`.${isPhone ? 'slim' : 'broad'} [data-state=${state}].lit`);
-      await lit('hibernated').waitFor();
-      await it.command('castle', 'JOIN', STEVE);
-      await it.reach('castle', 'running');
-      await lit('running').waitFor();
-      await accessible(t, page);
-      t.deepEqual(complaints, []);
-    },
-  );
+  test.runIf(isHere('chromium'))(`the state chart follows the server and is accessible, ${colorScheme}`, async (t) => {
+    const it = await openPanel(t);
+    await it.create('castle');
+    const isPhone = colorScheme === 'dark';
+    const { page, complaints } = await it.open('/servers/castle/machine', { ...(isPhone && PHONE), colorScheme });
+    const lit = (state: string) => page.locator(`.${isPhone ? 'slim' : 'broad'} [data-state=${state}].lit`);
+    await lit('hibernated').waitFor();
+    await it.command('castle', 'JOIN', STEVE);
+    await it.reach('castle', 'running');
+    await lit('running').waitFor();
+    await accessible(t, page);
+    t.deepEqual(complaints, []);
+  });
 }

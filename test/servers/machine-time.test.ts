@@ -7,7 +7,7 @@ import { KEY, LIMITS } from '../support/world.ts';
 
 const HOUR = 3_600_000;
 
-test('a context with each instant set: all of them move, and no other number', (t) => {
+test('shifting a context moves every instant and no other number', (t) => {
   const cause = { kind: 'system', id: '', note: '' } as const;
   const full: ServerContext = {
     ...initialContext({ id: 'abc', limits: LIMITS, at: 1, cause }),
@@ -40,7 +40,7 @@ test('a context with each instant set: all of them move, and no other number', (
   t.is(shifted({ keepAwakeUntil: 0, readyAt: null }, 100).keepAwakeUntil, 0, 'none is none');
 });
 
-test('what is stored goes on where it was within a boot, and by the clock of today behind one', async (t) => {
+test('stored times survive a clock change within a boot, and follow the wall clock after a reboot', async (t) => {
   const clock = fakeClock();
   const steady = steadyOf(clock);
   const snapshot = {
@@ -61,7 +61,7 @@ test('what is stored goes on where it was within a boot, and by the clock of tod
   t.is(fromStoredTime(old, steady).context.readyAt, steady.now());
 });
 
-test('an event is of this moment or of the past, and a wish may be of the future', async (t) => {
+test('the time of an event is capped at now, but a keep-awake deadline may lie in the future', async (t) => {
   const clock = fakeClock();
   const steady = steadyOf(clock);
   await clock.set(clock.now() - HOUR);

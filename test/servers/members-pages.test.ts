@@ -8,7 +8,7 @@ test.after.always(closeBrowser);
 const PAGE = '/servers/castle/members';
 const FRIEND = 'stranger@example.com';
 
-test('somebody is invited, accepts, is led to the server, gets another role and is removed', async (t) => {
+test('a member is invited, accepts, lands on the server, gets another role and is removed', async (t) => {
   const it = await openPanel(t);
   await it.create('castle');
   await it.stranger();
@@ -36,7 +36,7 @@ test('somebody is invited, accepts, is led to the server, gets another role and 
   t.is((await it.get('/servers/castle', friend)).status, 404);
 });
 
-test('what is to be done about an address without an account is said as it is here', async (t) => {
+test('the members page explains how to invite people without an account, with open and with closed sign-up', async (t) => {
   const open = await openPanel(t);
   await open.create('castle');
   t.regex((await open.get(PAGE)).text, /People without an account create one when they accept\./);
@@ -50,7 +50,7 @@ test('what is to be done about an address without an account is said as it is he
   );
 });
 
-test.runIf(isHere('chromium'))('who was let into a server leaves it again, asked once more, on a phone', async (t) => {
+test.runIf(isHere('chromium'))('a member leaves a shared server after a confirmation, on a phone', async (t) => {
   const it = await openPanel(t);
   await it.create('castle', { name: 'The Castle' });
   t.notRegex((await it.get('/servers/castle')).text, /Leave…/, 'an owner stays');
@@ -74,7 +74,7 @@ test.runIf(isHere('chromium'))('who was let into a server leaves it again, asked
   t.deepEqual(complaints, []);
 });
 
-test('what is no address is refused with what was typed', async (t) => {
+test('an invalid e-mail address is refused and kept in the invitation form', async (t) => {
   const it = await openPanel(t);
   await it.create('castle');
   const refused = await it.submit(`${PAGE}/invite`, { email: 'nobody', role: 'member' });
@@ -86,7 +86,7 @@ test('what is no address is refused with what was typed', async (t) => {
 });
 
 test.runIf(isHere('chromium'))(
-  `the page of members, in the dark: nothing keeps anybody out, by keyboard on a phone`,
+  `the members page is accessible in dark mode and usable by keyboard on a phone`,
   async (t) => {
     const it = await openPanel(t);
     await it.create('castle');

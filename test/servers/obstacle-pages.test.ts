@@ -1,3 +1,4 @@
+import assert from 'node:assert';
 import { join } from 'node:path';
 import test from 'ava';
 import { insertAwakeSession } from '../../src/billing/awake-session-rows.ts';
@@ -61,12 +62,15 @@ async function wokenByAPlayer(it: PanelUnderTest, serverId: string): Promise<voi
   await it.store.write((tx) => insertAwakeSession(tx, { ...row, ...times, ...counts, cause }));
 }
 
-/** Why a start is refused: what the pages say of it is true. */
+/** Returns why a start is refused, and checks that the refusal has words for players, the server list and the owner. */
 async function refusedStart(it: PanelUnderTest, id: string): Promise<string> {
-  return (await it.call('POST', `/v1/servers/${id}:start`)).reason;
+  const { reason } = await it.call('POST', `/v1/servers/${id}:start`);
+  const words = (await it.servers.refusals([id], 'START')).get(id)?.options.words;
+  assert(words?.player && words.list && words.owner, `${reason} has no words`);
+  return reason;
 }
 
-test('an empty wallet stands on the card, on the way to a first join and on the front page, with where to top up', async (t) => {
+test('an empty wallet is shown on the card, in the first-join guide and on the front page, with a top-up link', async (t) => {
   const it = await openPanel(t, { charged: true });
   await it.create('castle');
   const says = /<strong>The wallet balance is too low to start it<\/strong>: <a href="\/bill">top up<\/a>/;
@@ -82,7 +86,7 @@ test('an empty wallet stands on the card, on the way to a first join and on the 
   t.regex(await frontOf(it, 'castle'), /To wake it, join its address/);
 });
 
-test('who is not its owner reads whom to ask in place of a link that leads nowhere for them', async (t) => {
+test('a limited member sees advice to ask the owner instead of a top-up link', async (t) => {
   const it = await openPanel(t, { charged: true });
   await it.create('castle');
   await it.stranger();
@@ -93,7 +97,7 @@ test('who is not its owner reads whom to ask in place of a link that leads nowhe
   t.regex(await frontOf(it, 'castle', guest), says);
 });
 
-test('a spend cap that is reached says so, where players may not wake it too: a start is refused as well', async (t) => {
+test('a reached spend cap is shown and refuses a start, even if players may not wake the server', async (t) => {
   const it = await openPanel(t, { charged: true });
   await it.create('castle');
   await pay(it, 5_000_000, 'first');
@@ -110,7 +114,7 @@ test('a spend cap that is reached says so, where players may not wake it too: a 
   t.regex(await cardOf(it, 'castle'), /Only Start wakes it/);
 });
 
-test('a flat server whose period is paid for wakes from an empty wallet, and its card says so; another one does not', async (t) => {
+test('a flat server with a paid period can wake from an empty wallet; one without cannot', async (t) => {
   const it = await openPanel(t, { charged: true });
   const at = it.clock.now();
   for (const id of ['paid', 'unpaid', 'reborn']) await it.create(id, { plan: 'flat', ramMb: 1_024 });
@@ -125,7 +129,7 @@ test('a flat server whose period is paid for wakes from an empty wallet, and its
   t.regex(await cardOf(it, 'reborn'), /The wallet balance is too low/);
 });
 
-test('an EULA that nobody has agreed to: the owner is led to where that is done, and then joining wakes it', async (t) => {
+test('an EULA not yet accepted links the owner to the form, and joining wakes the server afterwards', async (t) => {
   const it = await openPanel(t, { config: { minecraftEula: 'ask' } });
   await it.create('castle', { type: 'paper' });
   const says = /<strong>Minecraft’s EULA is not accepted yet<\/strong>: <a href="\/servers\/castle#eula">read it/;
@@ -138,7 +142,7 @@ test('an EULA that nobody has agreed to: the owner is led to where that is done,
   t.regex(await frontOf(it, 'castle'), /To wake it, join its address/);
 });
 
-test('a full disk, its own or that of all servers of the account, by what was measured: a page measures nothing', async (t) => {
+test('a full disk of a server or an account is shown from earlier measurements, not measured by the page', async (t) => {
   const it = await openPanel(t, { diskQuota: [{ ramMb: Infinity, quotaMb: 2 }] });
   await it.create('castle');
   const root = join(it.dataDir, 'servers/castle');
@@ -158,7 +162,7 @@ test('a full disk, its own or that of all servers of the account, by what was me
   t.regex(await cardOf(shared, 'tower'), /The account’s disk space is used up<\/strong>: <a href/);
 });
 
-test('limits and room: what may not be awake beside the others, what is too large, and what would wait in line', async (t) => {
+test('cards show the awake limit, a server too large for the host, and a wait for capacity', async (t) => {
   const it = await openPanel(t, { charged: true, machine: TIGHT, config: { maxRamMb: 8_192 } });
   await pay(it, 5_000_000, 'first');
   await it.create('castle', { ramMb: 1_024 });
@@ -183,7 +187,7 @@ test('limits and room: what may not be awake beside the others, what is too larg
   t.notRegex(await cardOf(it, 'castle'), /stop another/);
 });
 
-test('where players have woken it as often as they may, Start still does', async (t) => {
+test('a card at its daily wake limit offers Start instead of joining', async (t) => {
   const it = await openPanel(t, { charged: true });
   await pay(it, 5_000_000, 'first');
   await it.create('castle');
@@ -203,7 +207,7 @@ test('where players have woken it as often as they may, Start still does', async
   t.regex(await cardOf(it, 'castle'), /The wallet balance is too low/, 'a start is refused too');
 });
 
-test('an operator who lets nothing start: sleeping servers say so, awake ones have nothing against them', async (t) => {
+test('paused starts are shown on sleeping servers, but not on awake ones', async (t) => {
   const it = await openPanel(t);
   await it.create('castle');
   await it.services.drain.set(undefined, { reason: 'New disks', at: 0 }, async () => {});
@@ -215,7 +219,7 @@ test('an operator who lets nothing start: sleeping servers say so, awake ones ha
   t.notRegex(await cardOf(it, 'castle'), /Starts are paused/);
 });
 
-test('a list of fifty sleeping servers is not asked about one by one: it reads as often as a list of two', async (t) => {
+test('a list of 50 sleeping servers takes as many database reads as a list of 2', async (t) => {
   const it = await openPanel(t, { charged: true, accountDiskMb: 5_000, config: { minecraftEula: 'ask' } });
   await pay(it, 5_000_000, 'first');
   const { wakePolicies: policies } = it.services;
@@ -249,7 +253,7 @@ test('a list of fifty sleeping servers is not asked about one by one: it reads a
 });
 
 test.runIf(isHere('chromium'))(
-  'on a phone the card and the front page say it too, in the dark as well, and follow while they are open',
+  'the card and front page show an empty wallet on a phone, in dark mode too, and the card updates in place',
   async (t) => {
     const it = await openPanel(t, { charged: true });
     await it.create('castle');

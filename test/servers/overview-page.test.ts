@@ -13,7 +13,7 @@ import { KEY, STEVE } from '../support/world.ts';
 
 test.after.always(closeBrowser);
 
-test('the front page says what the server does and what comes next', async (t) => {
+test('the front page shows the server’s state and the next step', async (t) => {
   const it = await openPanel(t);
   await it.store.write((tx) => openWallet(tx, 'acc_test', it.clock.now(), 5_000_000));
   await it.create('castle', { coldStartsMs: [40_000, 60_000, 50_000] });
@@ -29,7 +29,7 @@ test('the front page says what the server does and what comes next', async (t) =
   t.notRegex(running, /Wakes today/);
 });
 
-test('its owner reads how long it was awake, who woke it, and what that cost', async (t) => {
+test('the front page shows its owner the time awake, the players that woke it, and the cost', async (t) => {
   const it = await openPanel(t);
   const { row, context } = await it.create('castle');
   const at = it.clock.now();
@@ -51,7 +51,7 @@ test('its owner reads how long it was awake, who woke it, and what that cost', a
   t.regex((await it.get('/servers')).text, /512 MB<\/span> · <span class="piece">0\.01 USD this month/);
 });
 
-test('of many wakes the newest of today are listed, with the way to the others; who may only play reads them too', async (t) => {
+test('the front page lists the five newest wakes of today with a link to the rest, also for a limited member', async (t) => {
   const it = await openPanel(t);
   const { row } = await it.create('castle');
   for (let times = 0; times < 7; times++) {
@@ -75,7 +75,7 @@ test('of many wakes the newest of today are listed, with the way to the others; 
   t.notRegex(shared, /This month|this month/);
 });
 
-test('what is wrong now stands among the alerts as long as it is; what is about money, for its owner', async (t) => {
+test('current problems stay among the alerts while they last, and only the owner sees those about money', async (t) => {
   const it = await openPanel(t);
   await it.create('castle');
   const at = it.clock.now();
@@ -102,7 +102,7 @@ test('what is wrong now stands among the alerts as long as it is; what is about 
   t.notRegex((await it.get('/servers/castle')).text, /too slow|spend cap of/);
 });
 
-test('a server is kept awake, killed only when that was asked for apart, and only by who may', async (t) => {
+test('a server can be kept awake, and killed after a confirmation, but not by a limited member', async (t) => {
   const it = await openPanel(t);
   await it.create('castle');
   await it.command('castle', 'START');
@@ -127,7 +127,7 @@ test('a server is kept awake, killed only when that was asked for apart, and onl
   await it.reach('castle', 'hibernated');
 });
 
-test('a failed start says why, with the lines that show it, and is tried again by a button', async (t) => {
+test('a failed start shows its cause, the log lines behind it, and a button to retry', async (t) => {
   const it = await openPanel(t);
   await it.create('castle');
   it.engine.script('castle', { print: ['java.lang.OutOfMemoryError: Java <heap> space'], exitCode: 1 });
@@ -142,7 +142,7 @@ test('a failed start says why, with the lines that show it, and is tried again b
 });
 
 test.runIf(isHere('chromium'))(
-  'a start is watched through its phases until it fails, and what mends it is pressed',
+  'the front page follows a start through its phases to a failure, and links to the remedy',
   async (t) => {
     const it = await openPanel(t);
     await it.create('castle', { type: 'fabric', coldStartsMs: [50_000, 50_000, 50_000] });
@@ -176,7 +176,7 @@ test.runIf(isHere('chromium'))(
   },
 );
 
-test('ticks of a game that cannot tell them are not available, and have no empty chart', async (t) => {
+test('ticks that a game cannot report are shown as not available, without an empty chart', async (t) => {
   const it = await openPanel(t);
   await it.create('castle', { type: 'vanilla', version: '1.19.2' });
   await it.command('castle', 'START');
@@ -190,7 +190,7 @@ test('ticks of a game that cannot tell them are not available, and have no empty
 
 for (const colorScheme of ['light', 'dark'] as const) {
   test.runIf(isHere('chromium'))(
-    `the front page with players, charts and alerts, ${colorScheme}: nothing keeps anybody out`,
+    `the front page with players, charts and alerts is accessible, ${colorScheme}`,
     async (t) => {
       const it = await openPanel(t);
       await it.create('castle', { name: 'The Castle' });
@@ -218,7 +218,7 @@ for (const colorScheme of ['light', 'dark'] as const) {
   );
 }
 
-test('the address that can be typed, at home too; of another one, the line that the hosts file may need', async (t) => {
+test('pages show an address to type, the home address, and a hosts line for another server if needed', async (t) => {
   const meant = { id: 'castle', byAnyName: true, isAddressed: true };
   const config = { publicHost: 'localhost' };
   const entrance = { meant: () => meant, homeHost: () => '192.168.1.5' };

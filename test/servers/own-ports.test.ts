@@ -14,7 +14,7 @@ async function starting(t: Parameters<typeof world>[0], listeners: () => Listene
   return w;
 }
 
-test('a program that answers where the game should is no game, whatever it says', async (t) => {
+test('a start fails if another program listens on the game port, and that program gets no password', async (t) => {
   const w = await starting(t, () => ({ own: [], taken: [25_565] }));
   const failed = await w.reach('lobby', 'start_failed', 60_000);
   t.like(failed?.context.startFailure, { code: 'port_in_use' });
@@ -22,14 +22,14 @@ test('a program that answers where the game should is no game, whatever it says'
   t.deepEqual(w.games.commands, [], 'nor is it told the password of the console');
 });
 
-test('a game that takes players elsewhere is told where', async (t) => {
+test('a start fails if the game listens on another port, and the failure names that port', async (t) => {
   const w = await starting(t, () => ({ own: [25_570, 25_575], taken: [] }), [DONE]);
   const failed = await w.reach('lobby', 'start_failed', 60_000);
   t.like(failed?.context.startFailure, { code: 'wrong_port' });
   t.regex(failed?.context.startFailure?.summary ?? '', /^Wrong port: It listens on 25570, not on 25565\.$/);
 });
 
-test('a game that says it is ready, and listens nowhere, is not', async (t) => {
+test('a game that logs Done but listens on no port is not ready, and its start fails', async (t) => {
   const w = await starting(t, () => ({ own: [], taken: [] }), [DONE]);
   await w.clock.advance(20_000);
   t.is((await w.servers.get('lobby'))?.state, 'starting');
@@ -37,7 +37,7 @@ test('a game that says it is ready, and listens nowhere, is not', async (t) => {
   t.like(failed?.context.startFailure, { code: 'wrong_port' });
 });
 
-test('one that listens a little later than it says so runs', async (t) => {
+test('a game that opens its port shortly after it logs Done becomes ready', async (t) => {
   let own: number[] = [];
   const w = await starting(t, () => ({ own, taken: [] }), [DONE]);
   await w.clock.advance(10_000);

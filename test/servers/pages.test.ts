@@ -5,7 +5,7 @@ import { PHONE, accessible, openPanel } from '../support/panel.ts';
 
 test.after.always(closeBrowser);
 
-test('the list shows of each server what it is, what it does, and why', async (t) => {
+test('the list shows each server’s name, state, software, RAM and address, and the cause of its state', async (t) => {
   const it = await openPanel(t);
   await it.create('castle', { name: 'The <b>Castle</b>', ramMb: 2_048 });
   await it.create('lobby', { name: 'Lobby' });
@@ -27,7 +27,7 @@ test('the list shows of each server what it is, what it does, and why', async (t
   t.notRegex(text, /first join/, 'who has two servers knows the way');
 });
 
-test('a card starts and stops its server without a script, and says why it could not', async (t) => {
+test('a card starts and stops its server without scripts, and a refusal shows an alert', async (t) => {
   const it = await openPanel(t);
   await it.create('castle');
   const pressed = await it.submit('/servers/start', { id: 'castle' });
@@ -43,7 +43,7 @@ test('a card starts and stops its server without a script, and says why it could
   t.regex(await refused.text(), /role="alert"/);
 });
 
-test('what failed to install is tried again from its card', async (t) => {
+test('a failed install can be retried from its card', async (t) => {
   const it = await openPanel(t);
   it.engine.script('pack', { exitCode: 1 });
   await it.create('pack', { modpackPlatform: 'modrinth', modpackRef: 'cobblemon', type: 'fabric' });
@@ -55,7 +55,7 @@ test('what failed to install is tried again from its card', async (t) => {
   t.is((await it.submit('/servers/retry-install', { id: 'pack' })).status, 400, 'it is installed');
 });
 
-test('who has no server makes one in two fields, and is shown the way until somebody has joined', async (t) => {
+test('a user without servers creates one in two fields and sees the guide until a player has joined', async (t) => {
   const it = await openPanel(t);
   t.regex((await it.get('/servers')).text, /Three steps to the first join[\s\S]*action="\/servers\/first"/);
   const refused = await it.submit('/servers/first', { name: ' ', template: 'vanilla' });
@@ -79,7 +79,7 @@ test('who has no server makes one in two fields, and is shown the way until some
   t.regex(headers.getSetCookie().join(), /^tour=usr_test; .*HttpOnly/);
 });
 
-test('the way to a first join is dismissed for good, in this browser and for this user alone', async (t) => {
+test('the first-join guide is dismissed permanently, for this browser and this user only', async (t) => {
   const it = await openPanel(t);
   const hasTour = async (cookie: string) => {
     const headers = { cookie, accept: 'text/html' };
@@ -97,7 +97,7 @@ test('the way to a first join is dismissed for good, in this browser and for thi
   t.true(await hasTour(`${stranger.cookie}; ${tour}`));
 });
 
-test('an app is not told what an owner calls a server, nor who woke it', async (t) => {
+test('an app sees neither the name of a server nor the player that woke it', async (t) => {
   const it = await openPanel(t);
   await it.create('castle', { name: 'The Castle' });
   await it.command('castle', 'START');
@@ -110,7 +110,7 @@ test('an app is not told what an owner calls a server, nor who woke it', async (
   t.like(asKey, { name: 'The Castle', ramMb: 512, cause: { kind: 'key', id: 'key_test' } });
 });
 
-test('the stream of the list tells that something changed, and of nothing that one does not reach', async (t) => {
+test('the event stream of the list reports changes, but only of servers the user can access', async (t) => {
   const it = await openPanel(t);
   await it.create('castle');
   await it.stranger();
@@ -136,7 +136,7 @@ test('the stream of the list tells that something changed, and of nothing that o
   }
 });
 
-test('a server has a picture: its own, or a drawn one', async (t) => {
+test('a server’s icon is its own favicon or a drawn SVG', async (t) => {
   const it = await openPanel(t);
   const png = Buffer.from('89504e470d0a1a0a00', 'hex').toString('base64');
   await it.create('drawn', { name: '<Zoo' });
@@ -150,7 +150,7 @@ test('a server has a picture: its own, or a drawn one', async (t) => {
 });
 
 test.runIf(isHere('chromium'))(
-  'the list is live in its place: a first server is made, started, and joined by others',
+  'the list updates in place while a first server is created, started and joined by others',
   async (t) => {
     const it = await openPanel(t);
     const { page, complaints, asked } = await it.open('/servers', { ...PHONE, colorScheme: 'dark' });
@@ -177,7 +177,7 @@ test.runIf(isHere('chromium'))(
   },
 );
 
-test('the front page says after how long without players a server goes to sleep', async (t) => {
+test('the front page shows the idle timeout after which a server sleeps', async (t) => {
   const it = await openPanel(t, { config: { idleTimeoutMinutes: 7 } });
   await it.create('castle');
   it.games.players.set('castle', 1);

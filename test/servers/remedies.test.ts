@@ -28,7 +28,7 @@ function allCodes(): string[] {
   return [...new Set(codes)].filter((code) => code !== REPLACED).toSorted();
 }
 
-test('each code of a failure leads to where it is mended, or only another start, time or the operator helps', (t) => {
+test('each failure code leads to the page that fixes it, unless only a retry, time or the operator helps', (t) => {
   const codes = allCodes();
   for (const code of ['out_of_memory', 'crash_loop', 'modpack_invalid', 'wrong_port', 'node_lost', 'cancelled'])
     t.true(codes.includes(code), code);
@@ -40,7 +40,7 @@ test('each code of a failure leads to where it is mended, or only another start,
   for (const code of NOTHING_TO_MEND) t.true(codes.includes(code), code);
 });
 
-test('how it ended leads to what was the cause, as it was found then', (t) => {
+test('a crash loop or a timeout leads to the remedy for its diagnosed cause', (t) => {
   const latest = (code: string, ...insights: string[]) => ({
     code,
     insights: insights.map((each) => ({ code: each, subject: '', summary: '', suggestion: '', evidence: [] })),
@@ -51,7 +51,7 @@ test('how it ended leads to what was the cause, as it was found then', (t) => {
   t.deepEqual(remedyOf('broken_jar', latest('out_of_memory')), remedyOf('broken_jar'));
 });
 
-test('a game that has crashed too often says where to mend what it crashed of, now and among the alerts', async (t) => {
+test('a crash loop shows the remedy for its cause, on the front page and among the alerts', async (t) => {
   const it = await openPanel(t);
   await it.create('castle');
   await it.command('castle', 'START');

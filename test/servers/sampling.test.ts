@@ -11,7 +11,7 @@ import type { ServerNow } from '../../src/servers/server-now.ts';
 import { fakeClock } from '../fakes/clock.ts';
 import { serverRow } from '../support/store.ts';
 
-test('the management port counts before the status, which counts again where the port fails, until it is tried anew', async (t) => {
+test('player counts come from the management port, and from the status while the port fails, until a retry', async (t) => {
   const clock = fakeClock();
   const readings: (number | null)[] = [];
   let online: number | undefined = 1;

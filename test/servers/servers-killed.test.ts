@@ -23,7 +23,7 @@ function stoppable(base: Store) {
   return { state, store };
 }
 
-test('no effect begins before the state that asks for it is stored', async (t) => {
+test('no effect starts before the state that requests it is stored', async (t) => {
   let database!: ReturnType<typeof stoppable>['state'];
   const w = await world(t, {
     store: (base) => {
@@ -44,7 +44,7 @@ test('no effect begins before the state that asks for it is stored', async (t) =
   t.deepEqual(w.engine.boots, ['lobby']);
 });
 
-test('what could not be stored has not happened', async (t) => {
+test('a command that could not be stored is undone', async (t) => {
   let database!: ReturnType<typeof stoppable>['state'];
   const w = await world(t, {
     store: (base) => {
@@ -72,7 +72,7 @@ test('what could not be stored has not happened', async (t) => {
 });
 
 for (const writes of [0, 1]) {
-  test(`killed after ${writes} of the writes of a creation: no server is left whose mod pack is never installed`, async (t) => {
+  test(`a kill after ${writes} writes of a creation leaves no server without the install of its mod pack`, async (t) => {
     let database!: ReturnType<typeof stoppable>['state'];
     const w = await world(t, {
       store: (base) => {
@@ -93,7 +93,7 @@ for (const writes of [0, 1]) {
   });
 }
 
-test('a server with a mod pack that is refused, by its name or by a rule, leaves nothing behind', async (t) => {
+test('a mod pack server refused for its name or by a rule leaves nothing behind', async (t) => {
   const w = await world(t);
   const pack = { modpackPlatform: 'modrinth', modpackRef: 'AANobbMI', modpackVersion: 'abcdefgh', type: 'fabric' };
   await w.create('lobby');
@@ -113,7 +113,7 @@ test('a server with a mod pack that is refused, by its name or by a rule, leaves
   t.is((await w.servers.get('lobby'))?.state, 'hibernated');
 });
 
-test('a command behind one whose write is refused, in the same commit, has not happened either', async (t) => {
+test('a command behind a refused write in the same commit is undone too', async (t) => {
   const onStep = async (_: unknown, __: unknown, { event }: { event: string }) => {
     if (event === 'START') throw new Error('no room');
   };
@@ -129,7 +129,7 @@ test('a command behind one whose write is refused, in the same commit, has not h
 });
 
 for (const failure of ['fail', 'unreadable'] as const) {
-  test(`a game that ends while the database is out of order (${failure}) is started again once it is back`, async (t) => {
+  test(`a game that ends while the database fails (${failure}) is restarted once the database is back`, async (t) => {
     let database!: ReturnType<typeof stoppable>['state'];
     const w = await world(t, {
       store: (base) => {
@@ -155,7 +155,7 @@ for (const failure of ['fail', 'unreadable'] as const) {
 }
 
 for (const hours of [1, -1, -30]) {
-  test(`somebody sets the clock by ${hours} h: nobody falls asleep for it, is kept awake by it, or fails`, async (t) => {
+  test(`a clock change of ${hours} h does not affect idle sleep, keep-awake or crash handling`, async (t) => {
     const w = await world(t);
     await running(w, 'lobby');
     await w.create('asked');
@@ -187,7 +187,7 @@ for (const hours of [1, -1, -30]) {
   });
 }
 
-test('a reboot with another clock: what is stored goes on by the clock of today', async (t) => {
+test('stored times follow the new clock after a reboot with a changed clock', async (t) => {
   const w = await world(t);
   await running(w, 'lobby');
   await w.clock.advance(61_000);
@@ -220,7 +220,7 @@ async function running0(w: World): Promise<void> {
 }
 
 for (const [state, act, expected, boots] of CUTS) {
-  test(`killed while ${state}: after the restart the server ends ${expected}, and nothing ran twice`, async (t) => {
+  test(`after a kill while ${state}, the server reaches ${expected} with a single game start`, async (t) => {
     const w = await world(t);
     await w.create('lobby');
     await act(w);
@@ -231,7 +231,7 @@ for (const [state, act, expected, boots] of CUTS) {
   });
 }
 
-test('a young game that the machine ends as it shuts down has not failed: it runs again after the reboot', async (t) => {
+test('a game ended by a machine shutdown soon after its start runs again after the reboot', async (t) => {
   const w = await world(t);
   await running(w, 'lobby');
   await w.clock.advance(5_000);
@@ -242,7 +242,7 @@ test('a young game that the machine ends as it shuts down has not failed: it run
   t.is((await w.reach('lobby', 'running'))?.context.startFailure, null);
 });
 
-test('killed while running, and the game died meanwhile: it is started again', async (t) => {
+test('a game that dies while the service is down is started again', async (t) => {
   const w = await world(t);
   await w.create('lobby');
   await running0(w);
@@ -255,7 +255,7 @@ test('killed while running, and the game died meanwhile: it is started again', a
   t.is(w.engine.boots.length, 2);
 });
 
-test('a game that runs though its server sleeps is stopped; one without a server is removed', async (t) => {
+test('a restart stops the game of a sleeping server and removes a game without a server', async (t) => {
   const w = await world(t);
   await w.create('lobby');
   const spec = {
@@ -276,7 +276,7 @@ test('a game that runs though its server sleeps is stopped; one without a server
   t.deepEqual(await w.engine.list(), []);
 });
 
-test('an engine that was away: nothing is given up, and what it lost is started again', async (t) => {
+test('an engine outage fails no server, and a game lost during it is started again', async (t) => {
   const w = await world(t);
   await running(w, 'lobby');
   w.engine.away();
@@ -289,7 +289,7 @@ test('an engine that was away: nothing is given up, and what it lost is started 
   t.is(w.engine.boots.length, 2);
 });
 
-test('a start while the engine is away goes through once it is back, or fails saying so', async (t) => {
+test('a start during an engine outage completes once the engine is back, or fails with engine_unavailable', async (t) => {
   const w = await world(t);
   await w.create('lobby');
   w.engine.away();
@@ -306,7 +306,7 @@ test('a start while the engine is away goes through once it is back, or fails sa
   t.is(failed?.context.startFailure?.code, 'engine_unavailable');
 });
 
-test('a row that is changed while it is loaded is not loaded as it was', async (t) => {
+test('a row patched during its load is loaded with the patch', async (t) => {
   const read = Promise.withResolvers<void>();
   const answer = Promise.withResolvers<void>();
   let held = false;

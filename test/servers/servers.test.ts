@@ -12,7 +12,7 @@ const exists = (path: string) =>
     () => false,
   );
 
-test('a start makes the data root ready, boots once, and keeps who asked', async (t) => {
+test('a start prepares the data root, boots once, and records its cause', async (t) => {
   const w = await world(t);
   await w.create('lobby', { motd: 'hello' });
   t.is((await w.command('lobby', 'START')).state, 'starting');
@@ -34,7 +34,7 @@ test('a start makes the data root ready, boots once, and keeps who asked', async
   t.deepEqual(view?.allowedEvents, ['START', 'STOP', 'RESTART', 'KILL', 'JOIN', 'KEEP_AWAKE', 'DELETE']);
 });
 
-test('the last ten cold starts are remembered', async (t) => {
+test('a server remembers the durations of its last ten cold starts', async (t) => {
   const w = await world(t);
   await w.create('lobby', { coldStartsMs: [1, 2, 3, 4, 5, 6, 7, 8, 9, 10] });
   await w.command('lobby', 'START');
@@ -45,7 +45,7 @@ test('the last ten cold starts are remembered', async (t) => {
   t.is((await remembered()).length, 10);
 });
 
-test('fifty joins of a sleeping server are one start', async (t) => {
+test('fifty joins of a sleeping server trigger one start', async (t) => {
   const w = await world(t);
   await w.create('lobby');
   const joins = await Promise.all(Array.from({ length: 50 }, () => w.command('lobby', 'JOIN', STEVE)));
@@ -54,7 +54,7 @@ test('fifty joins of a sleeping server are one start', async (t) => {
   t.deepEqual(w.engine.boots, ['lobby']);
 });
 
-test('a command that the state does not allow is refused with the reason', async (t) => {
+test('a command that the current state does not allow is refused with the reason', async (t) => {
   const w = await world(t);
   await w.create('lobby');
   t.is(codeOf(await t.throwsAsync(w.command('lobby', 'RESTART'))), 'FAILED_PRECONDITION SERVER_HIBERNATED');
@@ -62,7 +62,7 @@ test('a command that the state does not allow is refused with the reason', async
   t.is((await w.command('lobby', 'STOP')).state, 'hibernated');
 });
 
-test('an end of which the engine told nobody is noticed within a minute', async (t) => {
+test('an exit that the engine does not report is noticed within a minute', async (t) => {
   const w = await world(t, { watch: () => () => {} });
   await running(w, 'lobby');
   await w.clock.advance(61_000);
@@ -72,7 +72,7 @@ test('an end of which the engine told nobody is noticed within a minute', async 
   t.is((await w.reach('lobby', 'running'))?.context.cause.id, 'crash');
 });
 
-test('a stop saves over the console first; a kill does not wait', async (t) => {
+test('a stop saves the world over the console first; a kill does not wait', async (t) => {
   const w = await world(t);
   await running(w, 'lobby');
   await w.command('lobby', 'STOP');
@@ -87,7 +87,7 @@ test('a stop saves over the console first; a kill does not wait', async (t) => {
   t.deepEqual(await w.engine.list(), []);
 });
 
-test('players inside read why their server stops, restarts or is deleted', async (t) => {
+test('players inside are kicked with the reason for a stop, restart, restore or deletion', async (t) => {
   const w = await world(t);
   const wakes = async () => {
     await w.command('lobby', 'START');
@@ -136,7 +136,7 @@ test('players inside read why their server stops, restarts or is deleted', async
   t.deepEqual(read(), kicks('This server was deleted.'));
 });
 
-test('a stop that the game ignores ends with its death, and a KILL ends it sooner', async (t) => {
+test('a game that ignores a stop is killed in the end, and a KILL ends it sooner', async (t) => {
   const w = await world(t);
   await w.create('lobby');
   w.engine.script('lobby', { ignoreStop: true });
@@ -166,7 +166,7 @@ test('a join while the server stops is queued and wakes it afterwards', async (t
   t.deepEqual(w.engine.boots, ['lobby', 'lobby']);
 });
 
-test('a game that ends while starting leaves a failure that says why', async (t) => {
+test('a game that exits while starting leaves a failure with its cause, and is not restarted', async (t) => {
   const w = await world(t);
   await w.create('lobby');
   w.engine.script('lobby', { print: ['java.lang.OutOfMemoryError: Java heap space'], exitCode: 1 });
@@ -182,7 +182,7 @@ test('a game that ends while starting leaves a failure that says why', async (t)
   t.is(healed?.context.startFailure, null);
 });
 
-test('a game that never gets ready is given up, and does not run on', async (t) => {
+test('a game that never becomes ready times out and is ended', async (t) => {
   const w = await world(t);
   await w.create('lobby');
   w.games.silent.add('lobby');
@@ -193,7 +193,7 @@ test('a game that never gets ready is given up, and does not run on', async (t) 
   t.deepEqual(await w.engine.list(), []);
 });
 
-test('a line of chat makes nothing ready; the Done line does', async (t) => {
+test('a chat line that imitates the Done line does not make a server ready; the real one does', async (t) => {
   const w = await world(t);
   await w.create('lobby');
   w.games.silent.add('lobby');
@@ -206,7 +206,7 @@ test('a line of chat makes nothing ready; the Done line does', async (t) => {
   await w.reach('lobby', 'running', 5_000);
 });
 
-test('a crash after a good run is started again, one right after the start is not', async (t) => {
+test('a crash after a good run triggers a restart; a crash right after the start does not', async (t) => {
   const w = await world(t);
   await running(w, 'lobby');
   await w.clock.advance(61_000);
@@ -225,7 +225,7 @@ for (const [skew, skewMs] of [
   ['two hours ahead', 2 * 60 * 60_000],
 ] as const)
   for (const isSeen of [true, false])
-    test(`a node's clock is ${skew}: a crash after a good run is started again${isSeen ? '' : ', noticed late too'}`, async (t) => {
+    test(`a crash after a good run triggers a restart when the node’s clock is ${skew}${isSeen ? '' : ', noticed late too'}`, async (t) => {
       const w = await world(t);
       await running(w, 'lobby');
       const inspect = w.engine.inspect.bind(w.engine);
@@ -243,7 +243,7 @@ for (const [skew, skewMs] of [
       t.deepEqual(w.engine.boots, ['lobby', 'lobby']);
     });
 
-test('a stop typed in the game is a stop; an end in good order that nobody asked for is not', async (t) => {
+test('a stop typed in the game hibernates the server; a clean exit without one triggers a restart', async (t) => {
   const w = await world(t);
   await running(w, 'lobby');
   await w.clock.advance(61_000);
@@ -263,7 +263,7 @@ test('a stop typed in the game is a stop; an end in good order that nobody asked
   await w.reach('lobby', 'running');
 });
 
-test('a game that ends in good order again and again is started again twice; one that its engine loses, each time', async (t) => {
+test('a game that keeps exiting cleanly is restarted twice; a game that its engine loses is restarted every time', async (t) => {
   const w = await world(t);
   await running(w, 'lobby');
   for (let ends = 0; ends < 3; ends++) {
@@ -280,7 +280,7 @@ test('a game that ends in good order again and again is started again twice; one
   t.is(w.engine.boots.length, 6);
 });
 
-test('an empty server hibernates after its idle time, one with players does not', async (t) => {
+test('an empty server hibernates after its idle time; a server with players stays awake', async (t) => {
   const w = await world(t);
   await running(w, 'lobby');
   w.games.players.set('lobby', 1);
@@ -294,7 +294,7 @@ test('an empty server hibernates after its idle time, one with players does not'
   t.true(view?.transitions.some(({ to, cause }) => to === 'stopping' && cause.includes('"idle"')));
 });
 
-test('a player whom the game does not count yet is not thrown out, and a visit between two readings counts', async (t) => {
+test('a player inside keeps a server awake before the game counts them, and a short visit restarts the idle time', async (t) => {
   const w = await world(t);
   await running(w, 'lobby');
   w.presence.changed('lobby', { inside: 0, knocking: 1 });
@@ -313,7 +313,7 @@ test('a player whom the game does not count yet is not thrown out, and a visit b
   t.deepEqual(w.presence.of('lobby'), { inside: 0, knocking: 0, insideAt: null }, 'a run is forgotten with its end');
 });
 
-test('a player who was in for a moment has come in, told late or not; who was not let in has not', async (t) => {
+test('a wake with a brief visit ends as idle, even if reported late; a wake without one ends as a false wake', async (t) => {
   const w = await world(t);
   const endOf = async (id: string, insideMsAgo: number | undefined) => {
     await w.create(id);
@@ -330,7 +330,7 @@ test('a player who was in for a moment has come in, told late or not; who was no
   t.like(await endOf('before', 3_600_000), { id: 'false_wake' }, 'in another run');
 });
 
-test('a server whose files are worked on says so, since when and what it is, also behind a kill', async (t) => {
+test('a server under maintenance shows its job and when it began, even after the service is killed', async (t) => {
   let arrived = 0;
   const latch = Promise.withResolvers<void>();
   const at = async (step: string) => {
@@ -359,7 +359,7 @@ test('a server whose files are worked on says so, since when and what it is, als
   t.true((after?.since ?? 0) > since, 'asleep since the work ended');
 });
 
-test('a start that takes longer than its time comes up while its log moves on; one that stands still is ended', async (t) => {
+test('a slow start may exceed its time limit while its log advances; a stuck start is ended', async (t) => {
   const w = await world(t);
   for (const id of ['slow', 'stuck', 'endless']) {
     await w.create(id);
@@ -384,7 +384,7 @@ test('a start that takes longer than its time comes up while its log moves on; o
   t.is(await state('endless'), 'start_failed', 'no start takes for ever');
 });
 
-test('the last status is kept without players for the time the server sleeps', async (t) => {
+test('the last status is stored without online players, for the time the server sleeps', async (t) => {
   const w = await world(t);
   await running(w, 'lobby');
   w.games.players.set('lobby', 3);
@@ -397,7 +397,7 @@ test('the last status is kept without players for the time the server sleeps', a
   });
 });
 
-test('a status of 32 KiB is kept with the bytes behind it, without players and description', async (t) => {
+test('a 32 KiB status is stored with its trailing bytes, but without players and description', async (t) => {
   const w = await world(t);
   const forgeData = { d: 'd'.repeat(32_000) };
   const players = { max: 20, online: 1, sample: [{ name: 'Steve', id: '1' }] };
@@ -418,7 +418,7 @@ test('a status of 32 KiB is kept with the bytes behind it, without players and d
   t.is(tail, Buffer.from('tail').toString('base64'));
 });
 
-test('a server with a mod pack is installed before it sleeps; a failed install can be retried', async (t) => {
+test('a server with a modpack is installed before it sleeps; a failed install can be retried', async (t) => {
   const w = await world(t);
   w.engine.script('pack', { print: ['[init] [ERROR] Failed to download the pack'], exitCode: 1 });
   const pack = { modpackPlatform: 'modrinth', modpackRef: 'AANobbMI', modpackVersion: 'abcdefgh', type: 'fabric' };
@@ -432,7 +432,7 @@ test('a server with a mod pack is installed before it sleeps; a failed install c
   t.is(installed?.context.installFailure, null);
 });
 
-test('deletion hides the server at once and leaves nothing', async (t) => {
+test('deletion hides the server at once and removes its row, game and files', async (t) => {
   const w = await world(t);
   await running(w, 'lobby');
   t.true(await exists(join(w.dataDir, 'servers/lobby')));
@@ -444,7 +444,7 @@ test('deletion hides the server at once and leaves nothing', async (t) => {
   t.false(await exists(join(w.dataDir, 'servers/lobby')));
 });
 
-test('a server at rest costs no actor', async (t) => {
+test('a hibernated server has no live actor', async (t) => {
   const w = await world(t);
   await running(w, 'lobby');
   t.is(w.servers.live().length, 1);

@@ -30,7 +30,7 @@ async function settings(t: ExecutionContext, fields: Parameters<ApiUnderTest['cr
   };
 }
 
-test('SetServerProperties: absent leaves, a map replaces, the empty one resets; the next start has it', async (t) => {
+test('SetServerProperties keeps absent fields and replaces or resets the map; the next start applies it', async (t) => {
   const { set, reach, command, dataDir, detail } = await settings(t, { type: 'paper', version: '1.21.4' });
   t.like(await set('setProperties', { properties: { difficulty: 'hard', pvp: 'false' } }), {
     properties: { difficulty: 'hard', pvp: 'false' },
@@ -55,7 +55,7 @@ test('SetServerProperties: absent leaves, a map replaces, the empty one resets; 
   t.is((await set('setProperties', { idleTimeoutMinutes: 0 }))['idleTimeoutMinutes'], 0);
 });
 
-test('SetServerProperties refuses what is the service’s, what the version has not, and what is no value', async (t) => {
+test('SetServerProperties refuses reserved keys, keys that the version does not have, and invalid values', async (t) => {
   const { refused, ok } = await settings(t, { type: 'vanilla', version: '1.20.4' });
   const bad = (properties: object, about: string) => refused('setProperties', { properties }, 'INVALID_FIELD', about);
   await bad({ 'server-port': '1' }, 'properties.server-port: is set by the service itself');
@@ -73,7 +73,7 @@ test('SetServerProperties refuses what is the service’s, what the version has 
   t.like(await ok('GET', '/v1/servers/abc'), { properties: {}, idleTimeoutMinutes: 0 });
 });
 
-test('SetServerMotd: kept as written, in § codes for the game, bounded; empty is the default', async (t) => {
+test('SetServerMotd stores the text as written, sends § codes to the game, and has limits; empty means the default', async (t) => {
   const { set, refused, reach, command, dataDir } = await settings(t);
   const motd = '<gold>Castle</gold> <#ff8800>%RCON_PASSWORD%\n§lhello';
   t.is((await set('setMotd', { motd }))['motd'], motd);
@@ -93,7 +93,7 @@ test('SetServerMotd: kept as written, in § codes for the game, bounded; empty i
   await refused('setMotd', { motd: 7 }, 'INVALID_FIELD', 'motd');
 });
 
-test('SetServerAlertWebhook: a public https address, or none; the log says only that there is one', async (t) => {
+test('SetServerAlertWebhook accepts a public https URL or an empty one; the audit log omits the URL', async (t) => {
   const { set, refused, detail } = await settings(t);
   const url = 'https://discord.com/api/webhooks/1/secret-part';
   t.is((await set('setAlertWebhook', { url }))['alertWebhookUrl'], url);
@@ -114,7 +114,7 @@ test('SetServerAlertWebhook: a public https address, or none; the log says only 
   t.is((await set('setAlertWebhook', { url: '' }))['alertWebhookUrl'], '');
 });
 
-test('a change of version makes a backup of the world first', async (t) => {
+test('a version change backs up an existing world first', async (t) => {
   const { set, ok, dataDir } = await settings(t, { type: 'paper', version: '1.21.8', ramMb: 1_024 });
   const backups = async () => (await ok('GET', '/v1/servers/abc/backups'))['backups'] as Record<string, unknown>[];
   await set('updateVersion', { version: '1.21.10' });
@@ -128,7 +128,7 @@ test('a change of version makes a backup of the world first', async (t) => {
   t.is((await backups()).length, 1, 'the newest build of the same version upgrades no world');
 });
 
-test('UpdateServerVersion: only at rest, checked as at creation, and a downgrade is marked', async (t) => {
+test('UpdateServerVersion needs a stopped server, validates like creation, and marks a downgrade in the audit log', async (t) => {
   const { set, refused, command, reach, detail, store } = await settings(t, {
     type: 'paper',
     version: '1.21.8',
@@ -152,7 +152,7 @@ test('UpdateServerVersion: only at rest, checked as at creation, and a downgrade
   t.is((await store.query<{ version: string }>('SELECT "version" FROM "servers"'))[0]?.version, '1.20.4');
 });
 
-test('UpdateServerVersion: a server keeps its build from wake to wake; to name what it has takes the newest', async (t) => {
+test('UpdateServerVersion: a server keeps its build between wakes; naming its current version fetches the newest build', async (t) => {
   const { set, command, reach, dataDir, engine } = await settings(t, {
     type: 'paper',
     version: '1.21.8',
@@ -187,14 +187,14 @@ test('UpdateServerVersion: a server keeps its build from wake to wake; to name w
   await set('updateVersion', { type: 'paper', version: '1.21.4' });
 });
 
-test('UpdateServerVersion: a pack brings its own, and a small server takes no Java core', async (t) => {
+test('UpdateServerVersion refuses a server with a modpack, and Java software on a server with too little RAM', async (t) => {
   const small = await settings(t, { ramMb: 256 });
   await small.refused('updateVersion', { type: 'paper', version: '1.21.8' }, 'INVALID_FIELD', 'needs at least 512');
   await small.servers.patch('abc', { modpackPlatform: 'modrinth', modpackRef: 'x' });
   await small.refused('updateVersion', { version: '1.21.4' }, 'MODPACK_DECIDES');
 });
 
-test('SetPublicStatus: a slug at the first enabling, for good; what is switched off is not there', async (t) => {
+test('SetPublicStatus mints a permanent slug when first enabled; a disabled page returns the same 404 as an unknown one', async (t) => {
   const { set, call, store, servers, clock } = await settings(t, { name: 'Käse & Burg' });
   t.like(await set('setPublicStatus', {}), { publicStatusEnabled: false, publicShowAddress: false, publicSlug: '' });
   const first = await set('setPublicStatus', { enabled: true });
@@ -236,7 +236,7 @@ test('SetPublicStatus: a slug at the first enabling, for good; what is switched 
   t.is((await store.query('SELECT 1 FROM "transitions"')).length, 0);
 });
 
-test('a deleted server’s settings go with it, and a new one of its name begins without any', async (t) => {
+test('deleting a server deletes its settings, and a new server with the same id starts with the defaults', async (t) => {
   const { set, call, ok, command, reach, create, servers, services, store } = await settings(t);
   servers.observe(
     (id, now) => now ?? [services.publicStatuses, services.wakePolicies].forEach((each) => each.forget(id)),
@@ -252,14 +252,14 @@ test('a deleted server’s settings go with it, and a new one of its name begins
   t.like(await set('setWakePolicy', {}), { mode: 'anyone' });
 });
 
-test('public status is limited by address, whatever is asked for', async (t) => {
+test('public status requests are rate-limited by address, whatever slug they ask for', async (t) => {
   const { call } = await settings(t);
   let last = 0;
   for (let n = 0; n < 61; n++) last = (await call('GET', `/v1/public/status/guess-${n}`, { key: null })).status;
   t.is(last, 429);
 });
 
-test('two first enablings at once mint one slug', async (t) => {
+test('two concurrent first enablings of a public status mint one slug', async (t) => {
   const { set, services } = await settings(t);
   const [a, b] = await Promise.all([
     set('setPublicStatus', { enabled: true }),
@@ -269,7 +269,7 @@ test('two first enablings at once mint one slug', async (t) => {
   t.is(services.publicStatuses.find(String(a['publicSlug'])), 'abc');
 });
 
-test('SetWakePolicy: absent leaves, what is no policy is refused', async (t) => {
+test('SetWakePolicy keeps absent fields and refuses invalid values', async (t) => {
   const { set, refused, detail } = await settings(t);
   const usual = { mode: 'anyone', maxWakesPerDay: 0, asleepMotd: '', maintenanceText: '' };
   t.deepEqual(await set('setWakePolicy', {}), usual);

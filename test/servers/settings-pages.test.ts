@@ -18,7 +18,7 @@ async function save(it: PanelUnderTest, form: string, fields: Record<string, str
   return { status: answer.status, text: await answer.text(), server: await it.ok('GET', '/v1/servers/castle') };
 }
 
-test('name, size and plan are changed; RAM is offered with what it costs, and not while the game runs', async (t) => {
+test('name, size and plan can be changed; RAM options show their prices and are locked while the game runs', async (t) => {
   const it = await openPanel(t);
   await it.create('castle', { type: 'paper', ramMb: 1_024 });
   const page = await it.get(TOP);
@@ -40,7 +40,7 @@ test('name, size and plan are changed; RAM is offered with what it costs, and no
   t.is((await save(it, '/name', { name: 'Awake' })).server['name'], 'Awake');
 });
 
-test('a server is deleted only by who owns it and has typed its name', async (t) => {
+test('only the owner can delete a server, and only after typing its name', async (t) => {
   const it = await openPanel(t);
   await it.create('castle');
   await it.stranger();
@@ -58,7 +58,7 @@ test('a server is deleted only by who owns it and has typed its name', async (t)
   await it.reach('castle', 'gone');
 });
 
-test('a description is previewed before it is saved, and an icon must be one', async (t) => {
+test('a description is previewed before it is saved, and an invalid icon is refused', async (t) => {
   const it = await openPanel(t);
   await it.create('castle');
   const motd = '<#ff8800>Castle\r\n<bold>Build</bold> & play';
@@ -98,7 +98,7 @@ test('a description is previewed before it is saved, and an icon must be one', a
   await t.throwsAsync(readFile(join(it.dataDir, 'servers/castle/server-icon.png')), { code: 'ENOENT' });
 });
 
-test('the game is asked only for what its version knows; what is left open goes back to the game', async (t) => {
+test('the game settings page offers only properties of the version; empty fields fall back to the game’s defaults', async (t) => {
   const it = await openPanel(t);
   await it.create('castle', { type: 'paper', version: '1.21.9', properties: { 'white-list': 'true' } });
   const page = (await it.get(`${TOP}/game`)).text;
@@ -117,7 +117,7 @@ test('the game is asked only for what its version knows; what is left open goes 
   t.is((await save(it, '/game/idle', { idleTimeoutMinutes: '99999' })).status, 400);
 });
 
-test('another version is shown with what follows from it before it is taken', async (t) => {
+test('the version page shows the consequences of a change before it is confirmed', async (t) => {
   const it = await openPanel(t);
   await it.create('castle', { type: 'paper', version: '1.21.7' });
   const look = async (type: string, version: string) =>
@@ -132,7 +132,7 @@ test('another version is shown with what follows from it before it is taken', as
   t.is((await save(it, '/version/change', { type: 'nonsense', version: '1.21.8' })).status, 400);
 });
 
-test('a change is offered to what may run here, each with the versions that there are of it', async (t) => {
+test('the version page offers only software that can run here, each with its available versions', async (t) => {
   const it = await openPanel(t);
   await it.create('castle', { type: 'paper', version: '1.21.7' });
   const versionsIn = ({ text }: { text: string }) =>
@@ -163,7 +163,7 @@ test('a change is offered to what may run here, each with the versions that ther
 });
 
 test.runIf(isHere('chromium'))(
-  `the settings of a server, in the dark, on a phone: a description shows as it is typed, nothing keeps anybody out`,
+  `the server settings are accessible in dark mode on a phone, and a description previews while it is typed`,
   async (t) => {
     const it = await openPanel(t);
     await it.create('castle', { type: 'paper', version: '1.21.7' });

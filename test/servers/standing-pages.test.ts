@@ -38,7 +38,7 @@ async function loses(t: ExecutionContext): Promise<PanelUnderTest> {
   return it;
 }
 
-test('a suspended server says so where it would say how to wake it, and has no button to start it', async (t) => {
+test('a suspended server shows its suspension instead of how to wake it, and has no start button', async (t) => {
   const it = await openPanel(t);
   await operates(it);
   await it.create('castle');
@@ -61,7 +61,7 @@ test('a suspended server says so where it would say how to wake it, and has no b
   t.regex(await cardOf(it, 'castle'), /Joining wakes it/);
 });
 
-test('a server whose machine does not answer says so in the list as on its own page', async (t) => {
+test('a server whose machine does not answer shows that in the list and on its own page', async (t) => {
   const it = await loses(t);
   it.engine.nodes!.cut('n1');
   await it.clock.advance(2_000);
@@ -74,7 +74,7 @@ test('a server whose machine does not answer says so in the list as on its own p
   t.regex(await cardOf(it, 'castle'), />awake<[^]*nobody playing/);
 });
 
-test('one that waits for room says that it starts by itself, and can be taken out of the line', async (t) => {
+test('a server waiting for capacity shows that it starts automatically, and can be removed from the queue', async (t) => {
   const it = await loses(t);
   it.engine.nodes!.cut('n1');
   await it.engine.nodes!.fence('n1');
@@ -94,7 +94,7 @@ test('one that waits for room says that it starts by itself, and can be taken ou
   t.regex(await cardOf(it, 'castle'), /start failed[^]*The last start failed/);
 });
 
-test('where players may not wake it, nothing says that joining does', async (t) => {
+test('the pages of a server that players may not wake do not claim that joining wakes it', async (t) => {
   const it = await openPanel(t);
   await it.create('castle');
   t.regex((await it.get('/servers/castle')).text, /To wake it, join its address/);
@@ -107,7 +107,7 @@ test('where players may not wake it, nothing says that joining does', async (t) 
   t.notRegex((await it.get('/servers/castle/players')).text, /wakes it/);
 });
 
-test('the way to a first join says what is true of the server: that joining wakes it, or what is against that', async (t) => {
+test('the first-join tour shows that joining wakes the server, or why it does not', async (t) => {
   const it = await openPanel(t);
   await operates(it);
   await it.create('castle');
@@ -124,7 +124,7 @@ test('the way to a first join says what is true of the server: that joining wake
   }
 });
 
-test('it says so too where a server is not ready for anybody, and offers nothing that would be refused', async (t) => {
+test('the first-join tour shows a failed install, and a suspended server offers no retry', async (t) => {
   const it = await openPanel(t);
   await operates(it);
   it.engine.script('pack', { exitCode: 1 });
@@ -138,7 +138,7 @@ test('it says so too where a server is not ready for anybody, and offers nothing
   t.notRegex(await cardOf(it, 'pack'), /retry-install/);
 });
 
-test('the way to a first join says that a server stands in line, or that its machine does not answer', async (t) => {
+test('the first-join tour shows that a server is queued, or that its machine does not answer', async (t) => {
   const it = await loses(t);
   const barred = 'Your server is ready, but players can’t join now | ';
   it.engine.nodes!.cut('n1');
@@ -153,40 +153,37 @@ test('the way to a first join says that a server stands in line, or that its mac
   t.is(await tourOf(it), `${barred}The last start failed`);
 });
 
-test.runIf(isHere('chromium'))(
-  'a sleeping server is suspended, and is not any more, on its own page while that is open',
-  async (t) => {
-    const it = await openPanel(t);
-    await operates(it);
-    await it.create('castle');
-    const { page, complaints } = await it.open('/servers/castle', PHONE);
-    // Without the look that is taken every now and then, whatever the stream tells.
-    await page.addInitScript({
-      content: `
+test.runIf(isHere('chromium'))('an open server page follows a suspension and its end without a reload', async (t) => {
+  const it = await openPanel(t);
+  await operates(it);
+  await it.create('castle');
+  const { page, complaints } = await it.open('/servers/castle', PHONE);
+  // Without the look that is taken every now and then, whatever the stream tells.
+  await page.addInitScript({
+    content: `
       const every = window.setInterval;
       window.setInterval = (act, ms) => (ms < 10_000 ? every(act, ms) : 0);
       document.addEventListener('dormouse:renewed', () => { window.renewed = true; });`,
-    });
-    await page.reload();
-    await until(() => page.evaluate(() => 'renewed' in globalThis));
-    await page.evaluate('window.stays = true');
-    await it.submit('/operator/accounts/acc_test/suspend', { server: 'castle', reason: 'Too loud' });
-    await page.getByText('suspended', { exact: true }).waitFor();
-    await page.getByText('Ask the operator of this installation').waitFor();
-    t.is(await page.getByRole('button', { name: 'Start' }).count(), 0);
-    await accessible(t, page);
-    await page.emulateMedia({ colorScheme: 'dark' });
-    await legibleInTheDark(t, page);
-    await it.submit('/operator/accounts/acc_test/unsuspend', { server: 'castle', reason: 'Quiet again' });
-    await page.getByText('asleep', { exact: true }).waitFor();
-    await page.getByRole('button', { name: 'Start' }).waitFor();
-    t.true(await page.evaluate('window.stays'), 'it is still the same page');
-    t.deepEqual(complaints, []);
-  },
-);
+  });
+  await page.reload();
+  await until(() => page.evaluate(() => 'renewed' in globalThis));
+  await page.evaluate('window.stays = true');
+  await it.submit('/operator/accounts/acc_test/suspend', { server: 'castle', reason: 'Too loud' });
+  await page.getByText('suspended', { exact: true }).waitFor();
+  await page.getByText('Ask the operator of this installation').waitFor();
+  t.is(await page.getByRole('button', { name: 'Start' }).count(), 0);
+  await accessible(t, page);
+  await page.emulateMedia({ colorScheme: 'dark' });
+  await legibleInTheDark(t, page);
+  await it.submit('/operator/accounts/acc_test/unsuspend', { server: 'castle', reason: 'Quiet again' });
+  await page.getByText('asleep', { exact: true }).waitFor();
+  await page.getByRole('button', { name: 'Start' }).waitFor();
+  t.true(await page.evaluate('window.stays'), 'it is still the same page');
+  t.deepEqual(complaints, []);
+});
 
 test.runIf(isHere('chromium'))(
-  'the list says so live: what waits for its machine, and what is suspended',
+  'the server list updates live when a machine stops answering and when a server is suspended',
   async (t) => {
     const it = await loses(t);
     await it.create('asleep');

@@ -7,7 +7,7 @@ const STEVE: Cause = { kind: 'player', id: 'Steve', note: 'joined' };
 const KEY: Cause = { kind: 'key', id: 'key_1', note: 'asked over the API' };
 const OPERATOR: Cause = { kind: 'operator', id: 'usr_1', note: 'we move' };
 
-test('a server’s life reads as sentences', (t) => {
+test('each transition of a server is described in one sentence', (t) => {
   const failure = {
     code: 'out_of_memory',
     summary: 'Out of memory:\nthe game took more than its 512 MB.',

@@ -31,7 +31,7 @@ test(bad, 'discord.com/api/webhooks/1', /no URL/);
 test(bad, '', /no URL/);
 test(bad, `https://example.com/${'a'.repeat(2_048)}`, /2048 characters/);
 
-test('a webhook URL of a chat platform is taken', (t) => {
+test('webhook URLs of chat platforms and other public hosts are accepted', (t) => {
   t.is(checkWebhookUrl('https://discord.com/api/webhooks/1/abc-DEF_9'), undefined);
   t.is(checkWebhookUrl('https://hooks.slack.com/services/T0/B0/xyz'), undefined);
   t.is(checkWebhookUrl('https://example.com:443/hook?key=1'), undefined);
@@ -39,7 +39,7 @@ test('a webhook URL of a chat platform is taken', (t) => {
   t.is(checkWebhookUrl('https://1.1.1.1/'), undefined);
 });
 
-test('only addresses of the public internet are public', (t) => {
+test('isPublicAddress accepts only addresses of the public internet', (t) => {
   const ours =
     `0.0.0.0 0.1.2.3 10.0.0.1 100.64.0.1 127.0.0.1 127.255.255.254 169.254.169.254 172.16.0.1 172.31.255.255 192.0.0.1
     192.0.2.1 192.168.1.1 198.18.0.1 198.51.100.1 203.0.113.1 224.0.0.1 240.0.0.1 255.255.255.255 :: ::1 ::127.0.0.1

@@ -11,7 +11,7 @@ interface Credential {
   password: string;
 }
 
-test('SFTP is enabled, read, rotated and disabled by the owner; the password is shown once', async (t) => {
+test('the owner enables SFTP, reads its status, rotates the password and disables it; each password is shown once', async (t) => {
   const it = await api(t);
   await it.create('lobby');
   await it.sftp.listen('127.0.0.1', 0);

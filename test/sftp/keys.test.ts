@@ -72,7 +72,7 @@ async function signsIn(t: ExecutionContext, it: SftpUnderTest, privateKey: strin
 
 const REFUSED = 'All configured authentication methods failed';
 
-test('an owner signs in with a public key of any kind that is taken, and with no other', async (t) => {
+test('an owner signs in with a registered ECDSA, RSA or Ed25519 key; other keys are refused', async (t) => {
   const it = await start(t);
   const pairs = [generateKeyPairSync('ecdsa', { bits: 256 }), generateKeyPairSync('rsa', { bits: 2_048 }), ed25519()];
   for (const pair of pairs) {
@@ -95,7 +95,7 @@ test('an owner signs in with a public key of any kind that is taken, and with no
   t.true(it.letters[0]?.includes(keys[0]!.fingerprint));
 });
 
-test('what is no key, weak, private, or too much is refused, and so is who has not just given the password', async (t) => {
+test('adding an SSH key refuses invalid, weak, private, duplicate or excess keys, and needs a recent password check', async (t) => {
   const it = await start(t);
   const { public: good, private: secret } = ed25519();
   const weak = generateKeyPairSync('rsa', { bits: 1_024 }).public;
@@ -110,7 +110,7 @@ test('what is no key, weak, private, or too much is refused, and so is who has n
   t.is(await reasonOf(it.add(ed25519().public)), 'MAX_SSH_KEYS');
 });
 
-test('with a key that is removed nobody comes in, and what was open with it ends', async (t) => {
+test('removing an SSH key ends its open session and blocks its sign-in; other keys keep working', async (t) => {
   const it = await start(t);
   const [kept, removed] = [ed25519(), ed25519()];
   const { id: keptId } = await it.add(kept.public);
@@ -135,7 +135,7 @@ test('with a key that is removed nobody comes in, and what was open with it ends
   t.is((await sshKeysOf(it.store, it.owner)).map((key) => key.id).join(), keptId);
 });
 
-test('a session ends within a minute when its login is void, even if the service was not told', async (t) => {
+test('a session ends within a minute after its login is revoked, even if the SFTP service is not notified', async (t) => {
   const clock = fakeClock(Date.now());
   const it = await startSftp(t, { clock });
   const client = await connect(t, it);
@@ -149,7 +149,7 @@ test('a session ends within a minute when its login is void, even if the service
   t.is(it.sftp.sessions('lobby'), 0);
 });
 
-test.runIf(isHere('openssh'))('OpenSSH signs in with a key', async (t) => {
+test.runIf(isHere('openssh'))('OpenSSH signs in with an Ed25519 and an RSA key', async (t) => {
   const it = await start(t);
   for (const pair of [ed25519(), generateKeyPairSync('rsa', { bits: 3_072 })]) {
     await it.add(pair.public);

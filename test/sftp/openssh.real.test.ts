@@ -33,24 +33,27 @@ async function checksum(file: string): Promise<string> {
   return hash.digest('hex');
 }
 
-test.runIf(isHere('openssh'))('OpenSSH puts and gets whole folders, and files of every kind of name', async (t) => {
-  const it = await start(t);
-  const { run, root, folder } = it;
-  const names = ['plain', 'with space', 'ünï', '日本', 'a\\b', 'percent%2e', '-dash', `${'n'.repeat(251)}.txt`];
-  mkdirSync(join(folder, 'up/deep/er'), { recursive: true });
-  mkdirSync(join(folder, 'up/empty'));
-  for (const name of names) writeFileSync(join(folder, 'up', name), name);
-  writeFileSync(join(folder, 'up/deep/er/nothing'), '');
-  await run('put -r up');
-  await run('put -r up');
-  await run('get -r up down');
-  const all = (place: string) => readdirSync(place, { recursive: true, encoding: 'utf8' }).toSorted();
-  t.deepEqual(all(join(root, 'up')), all(join(folder, 'up')));
-  t.deepEqual(all(join(folder, 'down')), all(join(folder, 'up')));
-  for (const name of names) t.is(readFileSync(join(folder, 'down', name), 'utf8'), name);
-});
+test.runIf(isHere('openssh'))(
+  'OpenSSH uploads and downloads whole folders, including unusual file names',
+  async (t) => {
+    const it = await start(t);
+    const { run, root, folder } = it;
+    const names = ['plain', 'with space', 'ünï', '日本', 'a\\b', 'percent%2e', '-dash', `${'n'.repeat(251)}.txt`];
+    mkdirSync(join(folder, 'up/deep/er'), { recursive: true });
+    mkdirSync(join(folder, 'up/empty'));
+    for (const name of names) writeFileSync(join(folder, 'up', name), name);
+    writeFileSync(join(folder, 'up/deep/er/nothing'), '');
+    await run('put -r up');
+    await run('put -r up');
+    await run('get -r up down');
+    const all = (place: string) => readdirSync(place, { recursive: true, encoding: 'utf8' }).toSorted();
+    t.deepEqual(all(join(root, 'up')), all(join(folder, 'up')));
+    t.deepEqual(all(join(folder, 'down')), all(join(folder, 'up')));
+    for (const name of names) t.is(readFileSync(join(folder, 'down', name), 'utf8'), name);
+  },
+);
 
-test.runIf(isHere('openssh'))('256 MiB go up and come down as they were', async (t) => {
+test.runIf(isHere('openssh'))('a 256 MiB file is unchanged after an upload and a download', async (t) => {
   t.timeout(300_000);
   const it = await start(t);
   const { run, root, folder } = it;
@@ -61,7 +64,7 @@ test.runIf(isHere('openssh'))('256 MiB go up and come down as they were', async 
   t.is(await checksum(join(folder, 'back')), expected);
 });
 
-test.runIf(isHere('openssh'))('eight transfers at once, each way', async (t) => {
+test.runIf(isHere('openssh'))('eight concurrent transfers in each direction keep every file intact', async (t) => {
   const it = await start(t);
   const { run, root, folder } = it;
   const names = Array.from({ length: 8 }, (_, index) => `file-${index}`);
@@ -74,24 +77,27 @@ test.runIf(isHere('openssh'))('eight transfers at once, each way', async (t) => 
   }
 });
 
-test.runIf(isHere('openssh'))('a transfer that broke off is taken up again, either way', async (t) => {
-  const it = await start(t);
-  const { run, root, folder } = it;
-  const whole = noise(join(folder, 'world.zip'), 3_000_001);
-  writeFileSync(join(root, 'world.zip'), whole.subarray(0, 1_234_567));
-  await run('reput world.zip');
-  t.true(readFileSync(join(root, 'world.zip')).equals(whole));
-  writeFileSync(join(folder, 'part'), whole.subarray(0, 2_345_678));
-  await run('reget world.zip part');
-  t.true(readFileSync(join(folder, 'part')).equals(whole));
-  // A longer file is not what is left of a shorter one.
-  writeFileSync(join(folder, 'short'), 'short');
-  await run('put short world.zip');
-  t.is(readFileSync(join(root, 'world.zip'), 'utf8'), 'short');
-});
+test.runIf(isHere('openssh'))(
+  'an interrupted upload or download resumes, and a shorter upload replaces a longer file',
+  async (t) => {
+    const it = await start(t);
+    const { run, root, folder } = it;
+    const whole = noise(join(folder, 'world.zip'), 3_000_001);
+    writeFileSync(join(root, 'world.zip'), whole.subarray(0, 1_234_567));
+    await run('reput world.zip');
+    t.true(readFileSync(join(root, 'world.zip')).equals(whole));
+    writeFileSync(join(folder, 'part'), whole.subarray(0, 2_345_678));
+    await run('reget world.zip part');
+    t.true(readFileSync(join(folder, 'part')).equals(whole));
+    // A longer file is not what is left of a shorter one.
+    writeFileSync(join(folder, 'short'), 'short');
+    await run('put short world.zip');
+    t.is(readFileSync(join(root, 'world.zip'), 'utf8'), 'short');
+  },
+);
 
 test.runIf(isHere('openssh'))(
-  'renaming, onto what is there too; times and permissions; what is left of the disk',
+  'OpenSSH renames over an existing file, keeps times, sets permissions, and shows df',
   async (t) => {
     const it = await start(t);
     const { run, root, folder } = it;
@@ -120,7 +126,7 @@ test.runIf(isHere('openssh'))(
   },
 );
 
-test.runIf(isHere('openssh'))('a directory of 5 000 entries is listed whole', async (t) => {
+test.runIf(isHere('openssh'))('OpenSSH lists all entries of a directory of 5 000', async (t) => {
   const it = await start(t);
   const { run, root } = it;
   mkdirSync(join(root, 'region'));
@@ -131,7 +137,7 @@ test.runIf(isHere('openssh'))('a directory of 5 000 entries is listed whole', as
   t.deepEqual(listed.toSorted(), names.toSorted());
 });
 
-test.runIf(isHere('openssh'))('up is the root and no further, and the root is all there is', async (t) => {
+test.runIf(isHere('openssh'))('OpenSSH cannot leave the server’s root, by relative or by absolute paths', async (t) => {
   const it = await start(t);
   const { run, root, folder } = it;
   writeFileSync(join(folder, 'data/servers/secret'), 'another server’s');
@@ -153,7 +159,7 @@ test.runIf(isHere('openssh'))('up is the root and no further, and the root is al
   t.is(readFileSync(join(folder, 'got'), 'utf8'), 'mine');
 });
 
-test.runIf(isHere('openssh'))('nothing but files is on offer: no command, no shell, no other subsystem', async (t) => {
+test.runIf(isHere('openssh'))('OpenSSH is refused a subsystem other than sftp', async (t) => {
   const it = await start(t);
   const { code, output } = await openssh(it, ['ls'], ['-s', 'backdoor']);
   t.not(code, 0, output);

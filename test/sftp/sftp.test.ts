@@ -92,7 +92,7 @@ function openBelow(folder: string): string[] {
   });
 }
 
-test('cutting a server ends what is open on it, and no other', async (t) => {
+test('cutting a server closes its sessions and open files, and leaves other servers alone', async (t) => {
   const it = await startSftp(t);
   const client = await connect(t, it);
   const sftp = await openSftp(client);
@@ -108,7 +108,7 @@ test('cutting a server ends what is open on it, and no other', async (t) => {
   t.deepEqual(readdirSync(it.root).toSorted(), ['before', 'between']);
 });
 
-test('who is signing in while the password changes is not let in', async (t) => {
+test('a sign-in in progress fails if the password changes meanwhile', async (t) => {
   let hold: (() => void) | undefined;
   const it = await startSftp(t);
   const query = it.store.query.bind(it.store);
@@ -126,7 +126,7 @@ test('who is signing in while the password changes is not let in', async (t) => 
   await connect(t, it);
 });
 
-test('a server that is closed for now lets nobody in', async (t) => {
+test('a server that is temporarily shut refuses SFTP sign-ins, and accepts them once it reopens', async (t) => {
   let closed = false;
   const it = await startSftp(t, { limits: { refusalDelayMs: 0 } });
   it.sftp.keepShut((serverId) => closed && serverId === 'lobby');
@@ -139,7 +139,7 @@ test('a server that is closed for now lets nobody in', async (t) => {
   await connect(t, it);
 });
 
-test('a client asks where it is in its own way, and gets one answer', async (t) => {
+test('every spelling of a path resolves to one canonical path', async (t) => {
   const it = await startSftp(t);
   mkdirSync(join(it.root, 'world'));
   const sftp = await openSftp(await connect(t, it));
@@ -159,7 +159,7 @@ test('a client asks where it is in its own way, and gets one answer', async (t) 
     t.is(await ask((done) => sftp.realpath(path, done)), answer, path);
 });
 
-test('beyond the first 4 GiB of a file; at its end; behind what is there', async (t) => {
+test('reads and writes work beyond 4 GiB, a read at the end returns EOF, and append mode ignores the offset', async (t) => {
   const it = await startSftp(t);
   const { send, next, open } = await byHand(t, it);
   const far = 10 * 2 ** 30;
@@ -183,7 +183,7 @@ test('beyond the first 4 GiB of a file; at its end; behind what is there', async
   t.is(statusIn(await next()), STATUS.permissionDenied);
 });
 
-test('df shows the server’s quota and what is left of it', async (t) => {
+test('df shows the server’s quota and its free part', async (t) => {
   const it = await startSftp(t, { disk: quota(MIB) });
   const { send, next } = await byHand(t, it);
   send(REQUEST.mkdir, uint32(1), string('a'), uint32(0));
@@ -194,7 +194,7 @@ test('df shows the server’s quota and what is left of it', async (t) => {
   t.deepEqual([block, blocks, free], [4_096, 256, 255]);
 });
 
-test('what OpenSSH adds to the protocol is announced and understood', async (t) => {
+test('the OpenSSH extensions of SFTP are announced and work, and hard links are unsupported', async (t) => {
   const it = await startSftp(t);
   writeFileSync(join(it.root, 'from'), 'from');
   writeFileSync(join(it.root, 'to'), 'to');
@@ -218,7 +218,7 @@ test('what OpenSSH adds to the protocol is announced and understood', async (t) 
   t.is(statusIn(await next()), STATUS.unsupported);
 });
 
-test('a file that must not be there yet is not opened where it is, nor where it is only to be read', async (t) => {
+test('an exclusive open fails on an existing file, and a read-only open creates the file only if asked', async (t) => {
   const it = await startSftp(t);
   writeFileSync(join(it.root, 'there'), 'x');
   const { send, next } = await byHand(t, it);
@@ -240,7 +240,7 @@ test('a file that must not be there yet is not opened where it is, nor where it 
   t.is(await opened('/bin.sh/start.sh', read | create), STATUS.noSuchFile, 'no directories are made');
 });
 
-test('a listing ends with EOF, also for who asks for several parts at once', async (t) => {
+test('a listing ends with EOF, even if the client requests several parts at once', async (t) => {
   const it = await startSftp(t);
   for (let index = 0; index < 150; index++) writeFileSync(join(it.root, `f${index}`), '');
   const { send, next } = await byHand(t, it);
@@ -259,7 +259,7 @@ test('a listing ends with EOF, also for who asks for several parts at once', asy
   t.is(entries, 150);
 });
 
-test('10 000 opens meet a limit; what a session had open is closed with it', async (t) => {
+test('a session may hold only a limited number of open files, and its end closes them all', async (t) => {
   const it = await startSftp(t);
   writeFileSync(join(it.root, 'file'), 'x');
   const { client, send, next } = await byHand(t, it);
@@ -278,7 +278,7 @@ test('10 000 opens meet a limit; what a session had open is closed with it', asy
   await until(() => openBelow(it.root).length === 0);
 });
 
-test('a handle is one of the session’s own, of the right kind, and still open', async (t) => {
+test('a handle works only in its own session, for its own kind, and until it is closed', async (t) => {
   const it = await startSftp(t);
   writeFileSync(join(it.root, 'file'), 'x');
   const { send, next, open } = await byHand(t, it);
@@ -298,7 +298,7 @@ test('a handle is one of the session’s own, of the right kind, and still open'
   }
 });
 
-test('what the quota does not allow is never written, however it is tried', async (t) => {
+test('writes, resizes, directories and empty files beyond the quota are refused', async (t) => {
   const disk = quota(MIB);
   const it = await startSftp(t, { disk });
   const { send, next, open } = await byHand(t, it);
@@ -340,7 +340,7 @@ test('what the quota does not allow is never written, however it is tried', asyn
   t.deepEqual(readdirSync(it.root).toSorted(), ['a', 'empty', 'file']);
 });
 
-test('a hole that the quota has counted is filled only as far as the machine has room', async (t) => {
+test('a sparse file within the quota is filled only as far as the machine has free space', async (t) => {
   const full = new StatusError('RESOURCE_EXHAUSTED', 'DISK_FULL', 'There is no room.');
   let left = 100_000;
   const disk: Disk = {
@@ -364,7 +364,7 @@ test('a hole that the quota has counted is filled only as far as the machine has
   t.true(statSync(join(it.root, 'file')).blocks * 512 < 3 * block.length);
 });
 
-test('what one handle has given back, another does not get for nothing; a removed file grows no more', async (t) => {
+test('space freed through one handle is charged again to another, and a removed file cannot grow', async (t) => {
   const disk = quota(MIB);
   const it = await startSftp(t, { disk });
   const one = await byHand(t, it);
@@ -399,7 +399,7 @@ test('what one handle has given back, another does not get for nothing; a remove
   t.is(await write(), STATUS.failure);
 });
 
-test('a link is neither followed, read nor made, and nothing changes what it points to', async (t) => {
+test('symbolic links are never followed, read or created, and their targets stay unchanged', async (t) => {
   const it = await startSftp(t);
   const outside = join(it.folder, 'outside');
   mkdirSync(outside);
@@ -440,7 +440,7 @@ test('a link is neither followed, read nor made, and nothing changes what it poi
   t.deepEqual(readdirSync(outside), ['secret']);
 });
 
-test('paths that are none are refused, each with a status', async (t) => {
+test('invalid paths are refused with an error status, and the root cannot be removed', async (t) => {
   const it = await startSftp(t);
   writeFileSync(join(it.folder, 'data/servers/lobby-secret'), 'SECRET');
   const { send, next } = await byHand(t, it);
@@ -469,7 +469,7 @@ test('paths that are none are refused, each with a status', async (t) => {
   t.true(existsSync(it.root));
 });
 
-test('the console’s password is not shown, nor what only the service reads', async (t) => {
+test('the RCON password is masked in server.properties, and the service’s own files are hidden', async (t) => {
   const it = await startSftp(t);
   writeFileSync(join(it.root, 'server.properties'), 'rcon.password=hunter2\nmotd=Hi\n');
   writeFileSync(join(it.root, '.rcon-cli.env'), 'hunter2');
@@ -491,7 +491,7 @@ test('the console’s password is not shown, nor what only the service reads', a
   t.is(statusIn(await next()), STATUS.noSuchFile);
 });
 
-test.runIf(process.getuid?.() === 0)('what is made belongs to the game at once', async (t) => {
+test.runIf(process.getuid?.() === 0)('new files and folders belong to the game’s user at once', async (t) => {
   const it = await startSftp(t, { owner: { uid: 12_345, gid: 12_346 } });
   const sftp = await openSftp(await connect(t, it));
   await ask((done) => sftp.mkdir('plugins', { uid: 0, gid: 0, mode: 0o755 }, done as () => void));

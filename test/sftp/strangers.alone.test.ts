@@ -87,7 +87,7 @@ async function works(t: ExecutionContext, it: SftpUnderTest): Promise<void> {
   client.end();
 }
 
-test('a wrong name and a wrong password are answered alike, late, and three times at most', async (t) => {
+test('a wrong name and a wrong password get the same delayed answer, at most three times per connection', async (t) => {
   const clock = fakeClock();
   const it = await startSftp(t, { clock });
   const isRefusing = () => clock.nextAt() === clock.now() + SFTP_LIMITS.refusalDelayMs;
@@ -129,7 +129,7 @@ test('a wrong name and a wrong password are answered alike, late, and three time
   t.is(asked, 3);
 });
 
-test('who guesses too often has to wait, also with the right password; others do not', async (t) => {
+test('too many wrong guesses block even the right password for a while; other names are not affected', async (t) => {
   const rule = { free: 3, firstWaitMs: 60_000, longestWaitMs: 60_000, windowMs: 600_000 };
   const it = await startSftp(t, { limits: { ...PATIENT, name: rule } });
   await trying(t, it, {});
@@ -143,7 +143,7 @@ test('who guesses too often has to wait, also with the right password; others do
   t.is(await trying(t, fresh, {}), undefined);
 });
 
-test('an address that connects again and again without signing in is not even greeted', async (t) => {
+test('an address that keeps connecting without signing in gets no greeting', async (t) => {
   const it = await startSftp(t, {
     limits: { connects: { free: 5, firstWaitMs: 60_000, longestWaitMs: 60_000, windowMs: 600_000 } },
   });
@@ -152,7 +152,7 @@ test('an address that connects again and again without signing in is not even gr
   t.is(await greetingOf(t, it.port), '');
 });
 
-test('what strangers do fills no log', async (t) => {
+test('failed sign-ins and stray connections write a single log line, without the password', async (t) => {
   const it = await startSftp(t, { limits: PATIENT });
   await trying(t, it, { password: 'guess' });
   for (const line of ['GET / HTTP/1.1\r\n\r\n', 'SSH-2.0-x\r\nrubbish', '\0\0']) {
@@ -166,7 +166,7 @@ test('what strangers do fills no log', async (t) => {
   t.false(it.logged.join('').includes(it.login.password));
 });
 
-test('a silent, slow or idle client is sent away', async (t) => {
+test('silent, slow and idle SFTP clients are disconnected', async (t) => {
   const clock = fakeClock();
   const it = await startSftp(t, { clock });
   const [silent, slow, greeted] = [dial(t, it.port), dial(t, it.port), dial(t, it.port)];
@@ -196,7 +196,7 @@ test('a silent, slow or idle client is sent away', async (t) => {
   t.true(await until(() => it.sftp.sessions('lobby') === 0));
 });
 
-test('there are so many places: of those that sign in, of an address, and of a server', async (t) => {
+test('SFTP limits the connections signing in per address and the sessions per server', async (t) => {
   const it = await startSftp(t, {
     limits: { ...PATIENT, signingInPerAddress: 2, connectionsPerAddress: 6, connectionsPerServer: 3 },
   });
@@ -212,7 +212,7 @@ test('there are so many places: of those that sign in, of an address, and of a s
   await until(async () => (await trying(t, it, {})) === undefined);
 });
 
-test('silent strangers that take all places for signing in give way to whoever comes', async (t) => {
+test('silent strangers that hold every sign-in slot give way to a newcomer', async (t) => {
   const many = { signingIn: 8, signingInPerAddress: 8 };
   const it = await startSftp(t, { limits: { ...PATIENT, ...many } });
   // Each from an address of its own, as far as loopback has any: of 127.0.0.0/24 and of 127.0.1.0/24.
@@ -228,13 +228,13 @@ test('silent strangers that take all places for signing in give way to whoever c
   t.truthy(await openSftp(await connect(t, it, { localAddress: '127.0.2.1' })));
 });
 
-test('strangers of as many networks as there are places, silent after their first line, give way too', async (t) => {
+test('strangers from many networks, silent after their greeting, give way to a newcomer', async (t) => {
   const it = await startSftp(t, { limits: { ...PATIENT, signingIn: 8 } });
   for (let [n, tries] = [0, 0]; n < 8; tries++) if (await greet(dial(t, it.port, `127.0.${tries + 10}.1`))) n++;
   t.truthy(await openSftp(await connect(t, it, { localAddress: '127.0.1.1' })));
 });
 
-test('an address whose connections stay silent until their time is up is kept out for a while', async (t) => {
+test('an address whose connections time out in silence is blocked for a while, unless it is a trusted proxy', async (t) => {
   const clock = fakeClock();
   const it = await startSftp(t, { clock, limits: { ...PATIENT, penalties: SFTP_LIMITS.penalties } });
   const silent = [dial(t, it.port), dial(t, it.port)];
@@ -270,7 +270,7 @@ async function greetingOf(t: ExecutionContext, port: number, localAddress?: stri
   return said;
 }
 
-test('rubbish in the place of a handshake ends no more than its connection', async (t) => {
+test('garbage instead of a handshake ends only its own connection', async (t) => {
   const clock = fakeClock();
   const many = { connections: 1e6, connectionsPerAddress: 1e6, signingIn: 1e6, signingInPerAddress: 1e6 };
   const it = await startSftp(t, { clock, limits: { ...PATIENT, ...many } });
@@ -305,7 +305,7 @@ test('rubbish in the place of a handshake ends no more than its connection', asy
   await works(t, it);
 });
 
-test('rubbish behind the handshake ends no more than its connection', async (t) => {
+test('garbage after the handshake ends only its own connection', async (t) => {
   const it = await startSftp(t, { limits: PATIENT });
   for (let count = 0; count < 20; count++) {
     const client = await connect(t, it);
@@ -316,7 +316,7 @@ test('rubbish behind the handshake ends no more than its connection', async (t) 
   await works(t, it);
 });
 
-test('whatever a client sends in a session is answered, or ends its connection', async (t) => {
+test('any request sent in a session gets a reply or ends its connection', async (t) => {
   const it = await startSftp(t, { limits: PATIENT });
   writeFileSync(join(it.root, 'file'), 'content');
   const types = [...Object.values(REQUEST), 0, 2, 101, 255];
@@ -346,7 +346,7 @@ test('whatever a client sends in a session is answered, or ends its connection',
   await works(t, it);
 });
 
-test('packets that are none, and words after the last', async (t) => {
+test('malformed packets and data after the end of a channel end only their own connection', async (t) => {
   const it = await startSftp(t, { limits: PATIENT });
   const starts = [uint32(0), uint32(256 * 1_024 + 1), uint32(2 ** 32 - 1), Buffer.of(0, 0, 0, 5, 2, 0, 0, 0, 3)];
   for (const start of starts) {
@@ -375,7 +375,7 @@ interface Protocol {
   ping(): void;
 }
 
-test('nothing but the sftp subsystem is on offer', async (t) => {
+test('the SSH server offers only the sftp subsystem, one channel at a time', async (t) => {
   const it = await startSftp(t);
   const client = await connect(t, it);
   const refused = (work: (done: (error?: Error) => void) => void) =>
@@ -396,7 +396,7 @@ test('nothing but the sftp subsystem is on offer', async (t) => {
   }
 });
 
-test('only what is safe today is agreed on', async (t) => {
+test('only modern SSH algorithms are negotiated', async (t) => {
   const it = await startSftp(t, { limits: PATIENT });
   const agreed = (algorithms: ssh2.Algorithms) =>
     connect(t, it, { algorithms }).then(
@@ -413,7 +413,7 @@ test('only what is safe today is agreed on', async (t) => {
   t.regex(await greetingOf(t, it.port), /^SSH-2\.0-Dormouse\r\n$/);
 });
 
-test.serial('a client that does not fetch its answers costs what may wait, and gets them all later', async (t) => {
+test.serial('a client that does not read its replies uses bounded memory, and receives them all later', async (t) => {
   const it = await startSftp(t);
   writeFileSync(join(it.root, 'file'), Buffer.alloc(MOST_DATA_BYTES, 1));
   const client = await connect(t, it);
@@ -445,7 +445,7 @@ test.serial('a client that does not fetch its answers costs what may wait, and g
   }
 });
 
-test('a client that sends more than it is let is sent away', async (t) => {
+test('a client that sends beyond its channel window is disconnected', async (t) => {
   const it = await startSftp(t);
   writeFileSync(join(it.root, 'file'), Buffer.alloc(MOST_DATA_BYTES, 1));
   const client = await connect(t, it);
@@ -466,7 +466,7 @@ test('a client that sends more than it is let is sent away', async (t) => {
   t.true(await until(() => it.sftp.sessions('lobby') === 0));
 });
 
-test('a key exchange that does not end holds back a bounded number of answers', async (t) => {
+test('an endless key exchange holds back a bounded number of replies', async (t) => {
   const channel = new PassThrough().resume();
   const socket = Object.assign(new PassThrough(), { bytesWritten: 0 });
   const send = createOutbox({
@@ -491,7 +491,7 @@ test('a key exchange that does not end holds back a bounded number of answers', 
   }
 });
 
-test('the host key is made once, is for nobody else to read, and is not replaced when it is broken', async (t) => {
+test('the host key is created once, is readable by its owner only, and is not replaced if damaged', async (t) => {
   const { folder, sftp } = await startSftp(t);
   const file = join(folder, 'data/ssh_host_ed25519_key');
   t.is(statSync(file).mode & 0o777, 0o600);
@@ -500,7 +500,7 @@ test('the host key is made once, is for nobody else to read, and is not replaced
   await t.throwsAsync(openHostKey(join(folder, 'data')), { message: /is no Ed25519 private key/ });
 });
 
-test('a missing native part is noticed', (t) => {
+test('a missing native crypto module is logged as a warning', (t) => {
   t.true(hasNativeCrypto());
   const lines: string[] = [];
   const log = createLog({ level: 'info', pretty: false, destination: { write: (line) => void lines.push(line) } });

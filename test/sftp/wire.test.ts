@@ -18,7 +18,7 @@ async function all(chunks: readonly Buffer[]): Promise<Buffer[]> {
   return packets;
 }
 
-test('a stream is cut into its packets, wherever it has been cut before', async (t) => {
+test('a stream is split into its packets, however it is chunked', async (t) => {
   const stream = fc.array(bytes({ minLength: 1, maxLength: 40 }), { maxLength: 6 });
   await fc.assert(
     fc.asyncProperty(stream, fc.array(fc.nat(200), { maxLength: 12 }), async (packets, cuts) => {
@@ -30,7 +30,7 @@ test('a stream is cut into its packets, wherever it has been cut before', async 
   );
 });
 
-test('an end in the midst of a packet ends the stream; a length that cannot be is refused at once', async (t) => {
+test('a stream may end within a packet; an impossible packet length is refused at once', async (t) => {
   const whole = string('whole');
   for (let length = 0; length < whole.length; length++)
     t.deepEqual(await all([whole, whole.subarray(0, length)]), [Buffer.from('whole')]);
@@ -38,7 +38,7 @@ test('an end in the midst of a packet ends the stream; a length that cannot be i
     await t.throwsAsync(all([whole, uint32(length)]), { instanceOf: BadPacket });
 });
 
-test('any bytes are a request, or refused as none', (t) => {
+test('arbitrary bytes are parsed as a request or rejected as a bad packet', (t) => {
   const kinds = fc.constantFrom(...Object.values(REQUEST));
   fc.assert(
     fc.property(
@@ -61,7 +61,7 @@ test('any bytes are a request, or refused as none', (t) => {
   t.is(readRequest(Buffer.concat([Buffer.of(99), uint32(7)])).type, 'unknown');
 });
 
-test('a request is read as it was written', (t) => {
+test('a request is parsed as it was encoded, except invalid text and oversized offsets', (t) => {
   const text = fc.string({ unit: 'binary' });
   fc.assert(
     fc.property(fc.nat(), text, text, (id, path, to) => {
@@ -75,7 +75,7 @@ test('a request is read as it was written', (t) => {
   t.throws(() => readRequest(tooFar), { instanceOf: BadPacket });
 });
 
-test('attributes come back as they went, but for owners, and whatever else a client adds', (t) => {
+test('attributes survive encoding and decoding, except owners and extensions', (t) => {
   const file = { kind: 'file', sizeBytes: 5 * 2 ** 40, modifiedAt: NOW, mode: 0o640 } as const;
   const times = { atime: NOW / 1_000, mtime: NOW / 1_000 };
   t.deepEqual(readAttributes(new Fields(attributesOf(file))), { size: 5 * 2 ** 40, mode: 0o100640, ...times });
@@ -89,7 +89,7 @@ test('attributes come back as they went, but for owners, and whatever else a cli
   for (const modifiedAt of [-1, 1e15]) t.is(attributesOf({ ...file, modifiedAt }).length, 24);
 });
 
-test('a listing reads as that of ls -l', (t) => {
+test('a long name has the format of ls -l', (t) => {
   const file = { kind: 'file', sizeBytes: 1_234, modifiedAt: Date.UTC(2026, 10, 3, 4, 5), mode: 0o640 } as const;
   t.is(longName('a b', file, NOW), '-rw-r-----    1 game     game         1234 Nov  3 04:05 a b');
   const old = { ...file, kind: 'directory', modifiedAt: Date.UTC(2020, 0, 31), mode: 0o755 } as const;

@@ -23,7 +23,7 @@ async function earlier(t: ExecutionContext): Promise<string> {
 
 const copiesIn = async (file: string) => (await readdir(join(file, '..'))).filter((name) => /\.before-\w+$/.test(name));
 
-test('before its tables change, a database is copied: the copy is private, and what the release before left', async (t) => {
+test('a database is copied before its migration: the copy is private and holds the state of the earlier release', async (t) => {
   const file = await earlier(t);
   const store = await openStore(`sqlite:${file}`, TABLES, LATER);
   t.teardown(() => store.close());
@@ -43,7 +43,7 @@ test('before its tables change, a database is copied: the copy is private, and w
   t.is((await copiesIn(file)).length, 1);
 });
 
-test('the newest three copies are kept', async (t) => {
+test('only the newest three copies before migrations are kept', async (t) => {
   const file = await earlier(t);
   for (const name of ['First1', 'Second2', 'Third3']) await writeFile(`${file}.before-${name}`, '');
   const store = await openStore(`sqlite:${file}`, TABLES, LATER);
@@ -55,7 +55,7 @@ test('the newest three copies are kept', async (t) => {
   );
 });
 
-test('a database that cannot be copied is not changed', async (t) => {
+test('a database that cannot be copied is not migrated', async (t) => {
   const file = await earlier(t);
   await mkdir(`${file}.before-${next}.tmp`);
   const store = await openStore(`sqlite:${file}`, TABLES, LATER);
@@ -65,7 +65,7 @@ test('a database that cannot be copied is not changed', async (t) => {
   t.false(done.some(({ name }) => name === next));
 });
 
-test('a release that is older than its database names the copy that it can start on', async (t) => {
+test('a release older than its database names the copy that it can start from', async (t) => {
   const file = join(await directory(t), 'store.db');
   const store = await openStore(`sqlite:${file}`, TABLES, LATER);
   await store.close();
@@ -75,7 +75,7 @@ test('a release that is older than its database names the copy that it can start
   t.true(message.includes(`put back ${file}.before-${next},`), message);
 });
 
-onEach('a database of a development version before 0.1.0 is refused, and stays as it is', async (t, url) => {
+onEach('a database of a version before 0.1.0 is refused and left unchanged', async (t, url) => {
   const sources = await openDataSources(url, [], { migrations: [] });
   t.teardown(() => sources.close());
   const { writer } = sources;

@@ -52,34 +52,37 @@ async function fillAll({ writer }: DataSources): Promise<void> {
   await writer.query('PRAGMA foreign_keys = 1');
 }
 
-test.runIf(isHere('postgres'))('every table is the same on PostgreSQL, and on SQLite again', async (t) => {
-  const folder = await directory(t);
-  const from = await opened(t, `sqlite:${join(folder, 'from.db')}`);
-  await fillAll(from);
-  t.deepEqual(await from.writer.query('PRAGMA foreign_key_check'), []);
-  // More than are copied at a time.
-  for (let n = 0; n < 1_001; n++)
-    await from.writer.query('INSERT INTO "meta" ("key", "value") VALUES (?, ?)', [`key ${n}`, String(n)]);
-  const before = await contentOf(from);
-  for (const [name, rows] of Object.entries(before)) t.is(rows.length, name === 'meta' ? 1_003 : 2, name);
-  // Who holds the lease of the one does not hold that of the other.
-  const expected = { ...before, leases: [] };
+test.runIf(isHere('postgres'))(
+  'every table survives a copy to PostgreSQL and back to SQLite, except the leases',
+  async (t) => {
+    const folder = await directory(t);
+    const from = await opened(t, `sqlite:${join(folder, 'from.db')}`);
+    await fillAll(from);
+    t.deepEqual(await from.writer.query('PRAGMA foreign_key_check'), []);
+    // More than are copied at a time.
+    for (let n = 0; n < 1_001; n++)
+      await from.writer.query('INSERT INTO "meta" ("key", "value") VALUES (?, ?)', [`key ${n}`, String(n)]);
+    const before = await contentOf(from);
+    for (const [name, rows] of Object.entries(before)) t.is(rows.length, name === 'meta' ? 1_003 : 2, name);
+    // Who holds the lease of the one does not hold that of the other.
+    const expected = { ...before, leases: [] };
 
-  const url = await postgresDatabase();
-  await copyDatabase(`sqlite:${join(folder, 'from.db')}`, url);
-  const there = await openDataSources(url, TABLES);
-  t.teardown(() => there.close());
-  t.deepEqual(await contentOf(there), expected);
+    const url = await postgresDatabase();
+    await copyDatabase(`sqlite:${join(folder, 'from.db')}`, url);
+    const there = await openDataSources(url, TABLES);
+    t.teardown(() => there.close());
+    t.deepEqual(await contentOf(there), expected);
 
-  const back = `sqlite:${join(folder, 'back.db')}`;
-  await copyDatabase(url, back);
-  const again = await openDataSources(back, TABLES);
-  t.teardown(() => again.close());
-  t.deepEqual(await contentOf(again), expected);
-});
+    const back = `sqlite:${join(folder, 'back.db')}`;
+    await copyDatabase(url, back);
+    const again = await openDataSources(back, TABLES);
+    t.teardown(() => again.close());
+    t.deepEqual(await contentOf(again), expected);
+  },
+);
 
 test.runIf(isHere('postgres'))(
-  'a copy is of the release of what is copied, and is brought up to date by the next start',
+  'a copied database keeps the release of its source, and the next start migrates it',
   async (t) => {
     const file = `sqlite:${join(await directory(t), 'from.db')}`;
     await (await openStore(file, TABLES)).close();
@@ -103,7 +106,7 @@ test.runIf(isHere('postgres'))(
 );
 
 test.runIf(isHere('postgres'))(
-  'what cannot be copied leaves nothing behind: a row that PostgreSQL has no room for, a database of a newer release',
+  'a copy that fails on an out-of-range row or a newer source leaves the PostgreSQL database empty',
   async (t) => {
     const file = `sqlite:${join(await directory(t), 'from.db')}`;
     const from = await opened(t, file);

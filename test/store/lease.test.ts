@@ -49,7 +49,7 @@ async function kill(child: Child): Promise<void> {
   await closed;
 }
 
-test('killed again and again: what was acknowledged is there, nothing by halves, and the next one starts at once', async (t) => {
+test('repeated kills lose no acknowledged write, leave no partial write, and do not delay the next start', async (t) => {
   const dice = chance(t);
   const file = join(await directory(t), 'store.db');
   const url = `sqlite:${file}`;
@@ -77,7 +77,7 @@ test('killed again and again: what was acknowledged is there, nothing by halves,
   }
 });
 
-test('lease: a second start is refused while the first one lives, whichever way it is asked', async (t) => {
+test('lease: a second start is refused while the first process lives, even within that process', async (t) => {
   const url = `sqlite:${join(await directory(t), 'store.db')}`;
   const child = await startChild(t, url);
   const store = await emptyStore(t, url);
@@ -92,7 +92,7 @@ test('lease: a second start is refused while the first one lives, whichever way 
   await (await acquireLease(other, options)).release();
 });
 
-test('lease: a living process of this machine keeps it while it is stopped, whatever any clock says', async (t) => {
+test('lease: a stopped but living process on this machine keeps its lease, whatever the clock says', async (t) => {
   const url = `sqlite:${join(await directory(t), 'store.db')}`;
   const child = await startChild(t, url);
   const store = await emptyStore(t, url);
@@ -149,7 +149,7 @@ async function twoMachines(t: ExecutionContext, url?: string) {
 
 for (const dialect of ['sqlite', 'postgres']) {
   test.runIf(dialect === 'sqlite' || isHere('postgres'))(
-    `lease (${dialect}): one of another machine is taken when nothing was heard of it for 30 s, and its old holder cannot write any more`,
+    `lease (${dialect}): another machine’s lease is taken after 30 s of silence, and its old holder can no longer write`,
     async (t) => {
       const url = dialect === 'postgres' ? await postgresUrl(t) : undefined;
       const { lost, north, south, looksAt, goOn } = await twoMachines(t, url);
@@ -181,7 +181,7 @@ for (const dialect of ['sqlite', 'postgres']) {
   );
 }
 
-test('lease: one of another machine that is renewed refuses, although that machine has set its clock back', async (t) => {
+test('lease: another machine that renews its lease keeps it, even if its clock was set back', async (t) => {
   const { lost, north, south, looksAt, goOn } = await twoMachines(t);
   const first = await acquireLease(north.store, north.options);
   const second = acquireLease(south.store, south.options);
@@ -201,7 +201,7 @@ function standby(told: unknown[]): Required<Pick<LeaseOptions, 'waiting'>> {
   return { waiting: { signal, onHeld: (holder) => void told.push(holder?.hostname) } };
 }
 
-test('standby: it waits for one that lives, 30 s for one that promises no more, and takes over at once when it is released', async (t) => {
+test('standby: it waits while the holder renews the lease, and takes over at once after a release', async (t) => {
   const { lost, north, south, looksAt, goOn } = await twoMachines(t);
   const told: unknown[] = [];
   const first = await acquireLease(north.store, north.options);
@@ -223,7 +223,7 @@ test('standby: it waits for one that lives, 30 s for one that promises no more, 
 });
 
 test.runIf(isHere('postgres'))(
-  'lease (postgres): a holder that nobody waits for ends itself all the same when it is cut off from the database',
+  'lease (postgres): a holder without a standby also ends itself when it is cut off from the database',
   async (t) => {
     const postgres = await startPostgres();
     const program = join(import.meta.dirname, 'lease-child.ts');
@@ -242,7 +242,7 @@ test.runIf(isHere('postgres'))(
 );
 
 test.runIf(isHere('postgres'))(
-  'standby (postgres): one that waits itself is held for 8 s only; the one before touches nothing once that is over',
+  'standby (postgres): it takes over an unrenewed 8 s lease after 8 s, and the old holder cannot renew it',
   async (t) => {
     const url = await postgresUrl(t);
     const { lost, north, south, looksAt, goOn } = await twoMachines(t, url);
@@ -262,7 +262,7 @@ test.runIf(isHere('postgres'))(
   },
 );
 
-test('standby: it refuses a database that a newer version has taken over meanwhile, and waits no more when told so', async (t) => {
+test('standby: it refuses a database that a newer version has migrated, and stops waiting when aborted', async (t) => {
   const { north, south } = await twoMachines(t);
   const newer = "INSERT INTO migrations (timestamp, name) VALUES (9, 'Later9')";
   const beforeTaking = () => south.store.requireKnown();
@@ -275,7 +275,7 @@ test('standby: it refuses a database that a newer version has taken over meanwhi
   await t.throwsAsync(acquireLease(south.store, { ...south.options, waiting }), { is: told });
 });
 
-test('lease: a process that could not do its work takes none', async (t) => {
+test('lease: a process that fails its own check does not take the lease', async (t) => {
   const { lost, north, south, looksAt, goOn } = await twoMachines(t);
   const first = await acquireLease(north.store, north.options);
   const beforeTaking = () => Promise.reject(new Error('my port is taken'));
@@ -289,7 +289,7 @@ test('lease: a process that could not do its work takes none', async (t) => {
   await first.release();
 });
 
-test('lease: a holder whose database was away renews the lease within a second after it is back', async (t) => {
+test('lease: a holder renews the lease within a second after its database is back', async (t) => {
   const store = await emptyStore(t);
   let isAway = false;
   const leaving: Store = {
@@ -314,7 +314,7 @@ test('lease: a holder whose database was away renews the lease within a second a
   await lease.release();
 });
 
-test("lease: one that was taken is its taker's, although the database was gone before it could say so", async (t) => {
+test('lease: an acquisition whose confirmation was lost still belongs to the process that wrote it', async (t) => {
   const store = await emptyStore(t);
   const away = new StatusError('UNAVAILABLE', 'STORE_UNAVAILABLE', 'The database cannot be used now; try again.');
   let isAnswering = false;
@@ -338,7 +338,7 @@ test("lease: one that was taken is its taker's, although the database was gone b
   await lease.release();
 });
 
-test('process identity: alive, ended, reborn under the same pid, out of sight', async (t) => {
+test('process identity distinguishes a live process, an ended one, a reused pid and an unknown machine', async (t) => {
   const here = await thisProcess();
   t.is(here.pid, process.pid);
   t.true(await isAlive(here, here));

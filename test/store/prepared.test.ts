@@ -22,7 +22,7 @@ function open(t: ExecutionContext) {
   return { ask, change, close };
 }
 
-test('a statement that is used again has the values of this use, and the columns of by now', async (t) => {
+test('a reused statement binds its new values and returns the current columns', async (t) => {
   const { ask, change } = open(t);
   await change('CREATE TABLE "notes" ("id" INTEGER PRIMARY KEY, "text" TEXT)');
   const put = 'INSERT INTO "notes" ("id", "text") VALUES ($1, $2)';
@@ -45,7 +45,7 @@ test('a statement that is used again has the values of this use, and the columns
   t.is(await change('DELETE FROM "notes" WHERE "id" = $1', [9]), 0);
 });
 
-test('many at once share one text, what fails fails alone, and all are gone before the database is closed', async (t) => {
+test('concurrent uses share one statement, fail independently, and finish before the database closes', async (t) => {
   const { ask, change, close } = open(t);
   await change('CREATE TABLE "notes" ("id" INTEGER PRIMARY KEY)');
   const put = 'INSERT INTO "notes" ("id") VALUES ($1)';

@@ -27,7 +27,7 @@ async function held(table: Stored[]) {
   return { commit, reads, rows };
 }
 
-test('a row is known from the commit on, and gone from the commit on', async (t) => {
+test('the row cache applies a change at its commit, and no earlier', async (t) => {
   const { commit, rows } = await held([{ id: 'a', n: 1 }]);
   const saved: string[] = [];
   const changes = [rows.set('b', 2, async () => saved.push('b')), rows.delete('a', async () => saved.push('not a'))];
@@ -41,7 +41,7 @@ test('a row is known from the commit on, and gone from the commit on', async (t)
   t.is(rows.of('b'), undefined);
 });
 
-test('what is not stored changes nothing', async (t) => {
+test('a failed write leaves the row cache unchanged', async (t) => {
   const { commit, reads, rows } = await held([{ id: 'a', n: 1 }]);
   const failures = [rows.set('a', 2, async () => {}), rows.delete('a', async () => {})].map((each) =>
     t.throwsAsync(each, { message: 'no commit' }),
@@ -53,7 +53,7 @@ test('what is not stored changes nothing', async (t) => {
   t.is(rows.of('a'), 1);
 });
 
-test('a row that was stored although its write was rejected is known once the database answers', async (t) => {
+test('the row cache learns of a stored row whose write was rejected, once the database answers', async (t) => {
   const table = [{ id: 'a', n: 1 }];
   const { commit, reads, rows } = await held(table);
   reads.failing = 1;

@@ -26,7 +26,7 @@ import { onEachStore, refused } from './on-each.ts';
 const metaKeys = async (store: Store): Promise<string[]> =>
   (await store.query<{ key: string }>('SELECT "key" FROM "meta" ORDER BY "key"')).map(({ key }) => key);
 
-onEachStore('servers: stored whole, found, listed, patched, removed', async (t, store) => {
+onEachStore('servers are stored, found, listed, patched and removed', async (t, store) => {
   const row = serverRow('amber', {
     motd: '§aHällo 🐭 \'";--\\ \n\u0001\u2028',
     properties: { 'level-seed': '42', motd: '"' },
@@ -96,7 +96,7 @@ onEachStore('servers: stored whole, found, listed, patched, removed', async (t, 
   t.is(await rows.getServer(store, 'amber'), undefined);
 });
 
-onEachStore('servers: a taken id or host name is ALREADY_EXISTS and changes nothing', async (t, store) => {
+onEachStore('a server with a taken id or host name is refused with ALREADY_EXISTS', async (t, store) => {
   await store.write((tx) => rows.insertServer(tx, serverRow('amber')));
   for (const other of [serverRow('amber', { hostname: 'x' }), serverRow('birch', { hostname: 'amber' })]) {
     const attempt = store.write(async (tx) => {
@@ -113,7 +113,7 @@ onEachStore('servers: a taken id or host name is ALREADY_EXISTS and changes noth
 const range = (first: number, last: number) => Array.from({ length: last - first + 1 }, (_, n) => first + n);
 
 onEachStore(
-  'snapshots: stored with their transitions, of which the newest 200 stay, and at most 19 older ones',
+  'a snapshot is stored with its transitions; the newest 200 stay, and at most 19 older ones',
   async (t, store) => {
     await store.write(async (tx) => {
       for (const id of ['amber', 'birch']) await rows.insertServer(tx, serverRow(id));
@@ -168,7 +168,7 @@ onEachStore(
   },
 );
 
-onEachStore('people and keys: found as they were stored', async (t, store) => {
+onEachStore('users and keys are read as they were stored', async (t, store) => {
   await addPerson(store, 'Mia', true);
   const [account] = await store.query('SELECT * FROM "accounts" WHERE "id" = $1', ['acc_Mia']);
   t.deepEqual(account, { id: 'acc_Mia', name: 'Mia', createdAt: 0 });
@@ -219,7 +219,7 @@ onEachStore('people and keys: found as they were stored', async (t, store) => {
   );
 });
 
-onEachStore('what servers take of the disk and their suspensions are kept, and go with them', async (t, store) => {
+onEachStore('disk usage and suspensions are stored, and deleted with their server', async (t, store) => {
   await store.write(async (tx) => {
     for (const id of ['abc', 'def']) await rows.insertServer(tx, serverRow(id));
     await saveDiskUsage(tx, 'abc', { realBytes: 5e12, logicalBytes: 2 ** 53 - 1, measuredAt: 1 });
@@ -247,7 +247,7 @@ onEachStore('what servers take of the disk and their suspensions are kept, and g
   );
 });
 
-onEachStore('machines: in the order of their urgency, filtered, paged and counted', async (t, store) => {
+onEachStore('machines are listed by urgency, filtered, paged and counted', async (t, store) => {
   const grant = { deviceHash: 'd', userHmac: 'u', clientId: null, userId: null, ip: '', userAgent: '', snapshot: '{}' };
   const waits = { id: 'grt_1', state: 'authorization_pending', createdAt: 40, expiresAt: 900, changedAt: 40 };
   const cleared = '{"value":{"startFailed":"cleared"},"context":{}}';

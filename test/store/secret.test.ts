@@ -5,7 +5,7 @@ import { openSecret } from '../../src/store/secret.ts';
 import type { Store } from '../../src/store/store.ts';
 import { directory, emptyStore, refused } from './support.ts';
 
-test('secret: the same after a restart, other for each purpose and id', async (t) => {
+test('secret: derived values survive a restart and differ by purpose and id', async (t) => {
   const dataDir = join(await directory(t), 'data');
   const store = await emptyStore(t);
   const secret = await openSecret(store, dataDir);
@@ -18,7 +18,7 @@ test('secret: the same after a restart, other for each purpose and id', async (t
   t.deepEqual(Object.keys(secret), ['derive']);
 });
 
-test('secret: lost or foreign stops the start; an empty file asks for a new one', async (t) => {
+test('secret: a missing or foreign file stops the start; an empty file is replaced by a new secret', async (t) => {
   const dataDir = await directory(t);
   const path = join(dataDir, 'secret.key');
   const store = await emptyStore(t);

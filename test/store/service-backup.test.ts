@@ -39,45 +39,42 @@ async function elsewhere(t: ExecutionContext, databaseUrl?: string): Promise<Ser
   };
 }
 
-onEach(
-  'an installation is back on an empty machine, as it was at one instant while it was written to',
-  async (t, url) => {
-    const from = await installation(t, url);
-    const archive = join(await directory(t), 'service.tar.gz');
-    const over = new AbortController();
-    const enough = Promise.withResolvers<number>();
-    // Two at a time in one write: an archive from in between would have one of them.
-    const writing = (async () => {
-      for (let n = 0; !over.signal.aborted; n++) {
-        await from.store.write(async (tx) => {
-          await insertServer(tx, serverRow(`a${n}`));
-          await insertServer(tx, serverRow(`b${n}`));
-        });
-        if (n === 20) enough.resolve(n);
-      }
-    })();
-    const before = await enough.promise;
-    await backupService(from, archive, NOW);
-    over.abort();
-    await writing;
-    t.is((await stat(archive)).mode & 0o777, 0o600);
-    const to = await elsewhere(t, url.startsWith('sqlite:') ? undefined : await postgresDatabase());
-    t.deepEqual(await restoreService(to, archive), { madeAt: '2026-11-22T12:00:00.000Z', settings: to.envFile });
-    t.is(await readFile(to.envFile, 'utf8'), 'PUBLIC_HOST=play.example.org\n');
-    t.false((await readdir(to.dataDir)).some((name) => name.startsWith('.dormouse')));
-    const store = await openStore(to.databaseUrl, TABLES);
-    t.teardown(() => store.close());
-    t.is((await openSecret(store, to.dataDir)).derive('test', 'a'), from.derived);
-    const ids = (await listServersByAccount(store, 'acc_test', 100_000)).map(({ id }) => id);
-    const [first, second] = ['a', 'b'].map((letter) => ids.filter((id) => id.startsWith(letter)).length);
-    t.is(first, second);
-    t.true(first! >= before, `${first} of ${before}`);
-    // It is in use now.
-    await refused(t, restoreService(to, archive), 'SERVICE_BACKUP');
-  },
-);
+onEach('an installation is restored on an empty machine as it was at one instant during writes', async (t, url) => {
+  const from = await installation(t, url);
+  const archive = join(await directory(t), 'service.tar.gz');
+  const over = new AbortController();
+  const enough = Promise.withResolvers<number>();
+  // Two at a time in one write: an archive from in between would have one of them.
+  const writing = (async () => {
+    for (let n = 0; !over.signal.aborted; n++) {
+      await from.store.write(async (tx) => {
+        await insertServer(tx, serverRow(`a${n}`));
+        await insertServer(tx, serverRow(`b${n}`));
+      });
+      if (n === 20) enough.resolve(n);
+    }
+  })();
+  const before = await enough.promise;
+  await backupService(from, archive, NOW);
+  over.abort();
+  await writing;
+  t.is((await stat(archive)).mode & 0o777, 0o600);
+  const to = await elsewhere(t, url.startsWith('sqlite:') ? undefined : await postgresDatabase());
+  t.deepEqual(await restoreService(to, archive), { madeAt: '2026-11-22T12:00:00.000Z', settings: to.envFile });
+  t.is(await readFile(to.envFile, 'utf8'), 'PUBLIC_HOST=play.example.org\n');
+  t.false((await readdir(to.dataDir)).some((name) => name.startsWith('.dormouse')));
+  const store = await openStore(to.databaseUrl, TABLES);
+  t.teardown(() => store.close());
+  t.is((await openSecret(store, to.dataDir)).derive('test', 'a'), from.derived);
+  const ids = (await listServersByAccount(store, 'acc_test', 100_000)).map(({ id }) => id);
+  const [first, second] = ['a', 'b'].map((letter) => ids.filter((id) => id.startsWith(letter)).length);
+  t.is(first, second);
+  t.true(first! >= before, `${first} of ${before}`);
+  // It is in use now.
+  await refused(t, restoreService(to, archive), 'SERVICE_BACKUP');
+});
 
-test('a restore that was ended in between is done again; another installation’s keys stay', async (t) => {
+test('an interrupted restore can be repeated, and a restore never overwrites another installation’s keys', async (t) => {
   const from = await installation(t);
   const archive = join(from.dataDir, 'service.tar.gz');
   await backupService(from, archive, NOW);
@@ -97,7 +94,7 @@ test('a restore that was ended in between is done again; another installation’
   t.regex(error.message, /secret\.key is another installation/);
 });
 
-test('what is no whole backup is refused, and nothing is made of it', async (t) => {
+test('a damaged or incomplete service backup is refused and leaves the target empty', async (t) => {
   const from = await installation(t);
   const folder = await directory(t);
   const archive = join(folder, 'service.tar.gz');
@@ -125,27 +122,24 @@ test('what is no whole backup is refused, and nothing is made of it', async (t) 
 });
 
 if (isHere('postgres'))
-  onEach(
-    'an archive goes into the other kind of database too, which is how an installation changes to it',
-    async (t, url) => {
-      const from = await installation(t, url);
-      await from.store.write((tx) => insertServer(tx, serverRow('amber')));
-      const archive = join(await directory(t), 'service.tar.gz');
-      await backupService(from, archive, NOW);
-      // On the same machine, with the keys that are there.
-      const databaseUrl = url.startsWith('sqlite:')
-        ? await postgresDatabase()
-        : `sqlite:${join(from.dataDir, 'dormouse.db')}`;
-      await restoreService({ ...from, databaseUrl }, archive);
-      const store = await openStore(databaseUrl, TABLES);
-      t.teardown(() => store.close());
-      t.is((await openSecret(store, from.dataDir)).derive('test', 'a'), from.derived);
-      t.deepEqual(await getServer(store, 'amber'), await getServer(from.store, 'amber'));
-      await refused(t, restoreService({ ...from, databaseUrl }, archive), 'SERVICE_BACKUP');
-    },
-  );
+  onEach('an archive can be restored into the other kind of database', async (t, url) => {
+    const from = await installation(t, url);
+    await from.store.write((tx) => insertServer(tx, serverRow('amber')));
+    const archive = join(await directory(t), 'service.tar.gz');
+    await backupService(from, archive, NOW);
+    // On the same machine, with the keys that are there.
+    const databaseUrl = url.startsWith('sqlite:')
+      ? await postgresDatabase()
+      : `sqlite:${join(from.dataDir, 'dormouse.db')}`;
+    await restoreService({ ...from, databaseUrl }, archive);
+    const store = await openStore(databaseUrl, TABLES);
+    t.teardown(() => store.close());
+    t.is((await openSecret(store, from.dataDir)).derive('test', 'a'), from.derived);
+    t.deepEqual(await getServer(store, 'amber'), await getServer(from.store, 'amber'));
+    await refused(t, restoreService({ ...from, databaseUrl }, archive), 'SERVICE_BACKUP');
+  });
 
-test('an archive of a development version before 0.1.0 is refused, and nothing is restored', async (t) => {
+test('an archive of a development version before 0.1.0 is refused, and the target stays empty', async (t) => {
   const from = await installation(t);
   await from.store.write((tx) => tx.run('UPDATE "migrations" SET "name" = $1', ['Initial1795132800000']));
   const archive = join(await directory(t), 'service.tar.gz');
@@ -155,7 +149,7 @@ test('an archive of a development version before 0.1.0 is refused, and nothing i
   t.deepEqual(await readdir(to.dataDir), []);
 });
 
-test('what a database that was moved away has left is not written into the one that takes its place', async (t) => {
+test('a restore refuses a leftover write-ahead log, and works after the log is moved away', async (t) => {
   const from = await installation(t);
   const archive = join(await directory(t), 'service.tar.gz');
   await backupService(from, archive, NOW);
@@ -176,7 +170,7 @@ test('what a database that was moved away has left is not written into the one t
   t.is(await getServer(store, 'later'), undefined);
 });
 
-test('settings that may not be written beside the service are put beside its data', async (t) => {
+test('restored settings go to the data folder if their own folder is not writable', async (t) => {
   const from = await installation(t);
   const archive = join(await directory(t), 'service.tar.gz');
   t.deepEqual(await backupService(from, archive, NOW), { hasSettings: true });
@@ -187,7 +181,7 @@ test('settings that may not be written beside the service are put beside its dat
   t.is(await readFile(settings!, 'utf8'), 'PUBLIC_HOST=play.example.org\n');
 });
 
-test('a database that lies on another disk is there whole or not at all', async (t) => {
+test('a restore onto a full separate disk leaves no database file, and succeeds once there is space', async (t) => {
   const from = await installation(t);
   const archive = join(await directory(t), 'service.tar.gz');
   await backupService(from, archive, NOW);

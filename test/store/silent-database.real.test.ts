@@ -23,7 +23,7 @@ async function line(t: ExecutionContext): Promise<SilentLine & { direct: string 
 }
 
 test.runIf(isHere('postgres'))(
-  'a line that goes silent fails what is in flight with UNAVAILABLE, and what comes later takes another one',
+  'a silent connection fails its pending calls with UNAVAILABLE, and later calls use a new connection',
   async (t) => {
     const db = await line(t);
     const store = await emptyStore(t, db.url);
@@ -50,23 +50,20 @@ test.runIf(isHere('postgres'))(
   },
 );
 
-test.runIf(isHere('postgres'))(
-  'a database that says nothing at all fails everything, and lets the store close',
-  async (t) => {
-    const db = await line(t);
-    const store = await openStore(db.url, TABLES);
-    await store.query('SELECT 1');
-    db.silence('new ones');
-    const put = () => store.write((tx) => setMeta(tx, 'lost', ''));
-    await refused(t, put(), 'STORE_UNAVAILABLE');
-    await refused(t, put(), 'STORE_UNAVAILABLE');
-    await store.close();
-    t.pass();
-  },
-);
+test.runIf(isHere('postgres'))('a silent database fails every call, and the store can still close', async (t) => {
+  const db = await line(t);
+  const store = await openStore(db.url, TABLES);
+  await store.query('SELECT 1');
+  db.silence('new ones');
+  const put = () => store.write((tx) => setMeta(tx, 'lost', ''));
+  await refused(t, put(), 'STORE_UNAVAILABLE');
+  await refused(t, put(), 'STORE_UNAVAILABLE');
+  await store.close();
+  t.pass();
+});
 
 test.runIf(isHere('postgres'))(
-  'a transaction of one that is cut off holds nothing back for longer than a standby waits',
+  'a cut-off transaction blocks other writers no longer than a standby waits',
   async (t) => {
     const db = await line(t);
     const cutOff = await emptyStore(t, db.url);
@@ -91,7 +88,7 @@ test.runIf(isHere('postgres'))(
   },
 );
 
-test.runIf(isHere('postgres'))('one that holds the lease ends when its database goes silent', async (t) => {
+test.runIf(isHere('postgres'))('a lease holder ends itself when its database goes silent', async (t) => {
   const db = await line(t);
   const program = join(import.meta.dirname, 'lease-child.ts');
   const child = spawn(process.execPath, [program, db.url], { stdio: ['ignore', 'pipe', 'inherit'] });
@@ -103,43 +100,46 @@ test.runIf(isHere('postgres'))('one that holds the lease ends when its database 
   t.true(signal === 'SIGKILL' || code === 3, `${code} ${signal}`);
 });
 
-test.runIf(isHere('postgres'))('one that waits for the lease does not wait for a line that is silent', async (t) => {
-  const db = await line(t);
-  const holding = await emptyStore(t, db.direct);
-  const first = await acquireLease(holding, {
-    clock: systemClock,
-    log,
-    onLost: () => t.fail(),
-    deadlineOf: () => ({ extend: () => {}, stop: async () => {} }),
-  });
-  const store = await emptyStore(t, db.url);
-  const told: (string | undefined)[] = [];
-  const waiting = {
-    signal: new AbortController().signal,
-    onHeld: (holder?: { hostname: string }) => {
-      told.push(holder?.hostname);
-    },
-  };
-  const realTime = fakeClock();
-  const second = acquireLease(store, { clock: systemClock, log, onLost: () => t.fail(), waiting, realTime });
-  const waitsFor = (ms: number) => until(() => realTime.nextAt() === realTime.now() + ms);
-  await waitsFor(500);
-  await realTime.advance(500);
-  await waitsFor(500);
-  db.silence();
-  await first.release();
-  // One look ends after 3 s of silence, long before the line itself does.
-  await realTime.advance(500);
-  await waitsFor(3_000);
-  await realTime.advance(3_000);
-  await waitsFor(500);
-  t.deepEqual(told, [hostname(), hostname(), undefined], 'it says that it cannot see');
-  let isTaken = false;
-  void second.then(() => (isTaken = true));
-  // The line for writes is silent, too: taking the lease fails until another one replaces it.
-  await until(async () => {
-    if (realTime.nextAt() === realTime.now() + 500) await realTime.advance(500);
-    return isTaken;
-  });
-  await (await second).release();
-});
+test.runIf(isHere('postgres'))(
+  'a process that waits for the lease abandons a silent connection and uses a new one',
+  async (t) => {
+    const db = await line(t);
+    const holding = await emptyStore(t, db.direct);
+    const first = await acquireLease(holding, {
+      clock: systemClock,
+      log,
+      onLost: () => t.fail(),
+      deadlineOf: () => ({ extend: () => {}, stop: async () => {} }),
+    });
+    const store = await emptyStore(t, db.url);
+    const told: (string | undefined)[] = [];
+    const waiting = {
+      signal: new AbortController().signal,
+      onHeld: (holder?: { hostname: string }) => {
+        told.push(holder?.hostname);
+      },
+    };
+    const realTime = fakeClock();
+    const second = acquireLease(store, { clock: systemClock, log, onLost: () => t.fail(), waiting, realTime });
+    const waitsFor = (ms: number) => until(() => realTime.nextAt() === realTime.now() + ms);
+    await waitsFor(500);
+    await realTime.advance(500);
+    await waitsFor(500);
+    db.silence();
+    await first.release();
+    // One look ends after 3 s of silence, long before the line itself does.
+    await realTime.advance(500);
+    await waitsFor(3_000);
+    await realTime.advance(3_000);
+    await waitsFor(500);
+    t.deepEqual(told, [hostname(), hostname(), undefined], 'it says that it cannot see');
+    let isTaken = false;
+    void second.then(() => (isTaken = true));
+    // The line for writes is silent, too: taking the lease fails until another one replaces it.
+    await until(async () => {
+      if (realTime.nextAt() === realTime.now() + 500) await realTime.advance(500);
+      return isTaken;
+    });
+    await (await second).release();
+  },
+);

@@ -1,7 +1,7 @@
 import test from 'ava';
 import { sql, statement } from '../../src/store/sql.ts';
 
-test('values become parameters in order of their appearance, also those of the parts within', (t) => {
+test('values become numbered parameters in order of appearance, including those of nested parts', (t) => {
   const due = sql`"minutes" * ${60_000} <= "ms"`;
   const one = sql` AND "id" = ${'abc'}`;
   const none = sql``;

@@ -21,7 +21,7 @@ import { onEach, onEachStore, put, refused, postgresDatabase } from './on-each.t
 const metaKeys = async (store: Store): Promise<string[]> =>
   (await store.query<{ key: string }>('SELECT "key" FROM "meta" ORDER BY "key"')).map(({ key }) => key);
 
-onEach('migrations make exactly the tables of the entities, and take them away again', async (t, url) => {
+onEach('migrations create exactly the tables of the entities, and remove them again', async (t, url) => {
   const sources = await openDataSources(url, TABLES);
   t.teardown(() => sources.close());
   const { writer } = sources;
@@ -37,7 +37,7 @@ onEach('migrations make exactly the tables of the entities, and take them away a
   t.deepEqual(await missing(), []);
 });
 
-onEach('a database of a newer version is refused, one of ours is opened as it is', async (t, url) => {
+onEach('a database of a newer version is refused, and a current one is opened unchanged', async (t, url) => {
   const first = await freshStore(t, url);
   await first.migrate();
   await first.write((tx) => tx.run('INSERT INTO "migrations" ("timestamp", "name") VALUES ($1, $2)', [2e12, 'Later']));
@@ -51,7 +51,7 @@ onEach('a database of a newer version is refused, one of ours is opened as it is
   t.true(await hasUsers(again));
 });
 
-onEachStore('errors: what a query was given is not in them', async (t, store) => {
+onEachStore('errors of queries omit their parameters', async (t, store) => {
   const sql = 'SELECT * FROM "nowhere" WHERE "a" = $1';
   for (const attempt of [store.query(sql, ['hidden']), store.write((tx) => tx.query(sql, ['hidden']))]) {
     const error = await t.throwsAsync(attempt, { message: /nowhere/ });
@@ -59,54 +59,57 @@ onEachStore('errors: what a query was given is not in them', async (t, store) =>
   }
 });
 
-onEachStore('meta: set, set again, read', async (t, store) => {
+onEachStore('meta values can be set, replaced and read', async (t, store) => {
   t.is(await getMeta(store, 'a'), undefined);
   await put(store, 'a', '1');
   await put(store, 'a', '2');
   t.is(await getMeta(store, 'a'), '2');
 });
 
-onEachStore('writes: in order, each atomic, failures alone; readers see commits only', async (t, store) => {
-  await put(store, 'balance', '0');
-  const order: number[] = [];
-  const watching = new AbortController();
-  const uneven: unknown[] = [];
-  const reader = (async () => {
-    while (!watching.signal.aborted) {
-      const [row] = await store.query<{ balance: string; notes: number }>(
-        `SELECT "value" AS "balance", (SELECT COUNT(*) FROM "meta") - 1 AS "notes" FROM "meta" WHERE "key" = 'balance'`,
-      );
-      if (Number(row?.balance) !== row?.notes) uneven.push(row);
-    }
-  })();
-  const writes = Array.from({ length: 200 }, (_, n) =>
-    store.write(async (tx) => {
-      order.push(n);
-      await setMeta(tx, 'balance', String(Number(await getMeta(tx, 'balance')) + 1));
-      if (n % 10 === 3) throw new Error(`no ${n}`);
-      await setMeta(tx, `note ${n}`, '');
-      if (n % 10 === 7) await tx.query('SELECT nonsense');
-      return n;
-    }),
-  );
-  const results = await Promise.allSettled(writes);
-  watching.abort();
-  await reader;
-  t.deepEqual(
-    order,
-    Array.from({ length: 200 }, (_, n) => n),
-  );
-  t.deepEqual(
-    results.map(({ status }) => status),
-    order.map((n) => (n % 10 === 3 || n % 10 === 7 ? 'rejected' : 'fulfilled')),
-  );
-  t.is((results[13] as PromiseRejectedResult).reason.message, 'no 13');
-  t.is(await getMeta(store, 'balance'), '160');
-  t.is((await metaKeys(store)).length, 161);
-  t.deepEqual(uneven, []);
-});
+onEachStore(
+  'writes run in order, each atomic; a failure affects only itself, and readers see commits only',
+  async (t, store) => {
+    await put(store, 'balance', '0');
+    const order: number[] = [];
+    const watching = new AbortController();
+    const uneven: unknown[] = [];
+    const reader = (async () => {
+      while (!watching.signal.aborted) {
+        const [row] = await store.query<{ balance: string; notes: number }>(
+          `SELECT "value" AS "balance", (SELECT COUNT(*) FROM "meta") - 1 AS "notes" FROM "meta" WHERE "key" = 'balance'`,
+        );
+        if (Number(row?.balance) !== row?.notes) uneven.push(row);
+      }
+    })();
+    const writes = Array.from({ length: 200 }, (_, n) =>
+      store.write(async (tx) => {
+        order.push(n);
+        await setMeta(tx, 'balance', String(Number(await getMeta(tx, 'balance')) + 1));
+        if (n % 10 === 3) throw new Error(`no ${n}`);
+        await setMeta(tx, `note ${n}`, '');
+        if (n % 10 === 7) await tx.query('SELECT nonsense');
+        return n;
+      }),
+    );
+    const results = await Promise.allSettled(writes);
+    watching.abort();
+    await reader;
+    t.deepEqual(
+      order,
+      Array.from({ length: 200 }, (_, n) => n),
+    );
+    t.deepEqual(
+      results.map(({ status }) => status),
+      order.map((n) => (n % 10 === 3 || n % 10 === 7 ? 'rejected' : 'fulfilled')),
+    );
+    t.is((results[13] as PromiseRejectedResult).reason.message, 'no 13');
+    t.is(await getMeta(store, 'balance'), '160');
+    t.is((await metaKeys(store)).length, 161);
+    t.deepEqual(uneven, []);
+  },
+);
 
-onEachStore('writes: what is told is kept, even if the work looked away from an error', async (t, store) => {
+onEachStore('a write that resolves is committed, even if its work ignored an error', async (t, store) => {
   const [outcome] = await Promise.allSettled([
     store.write(async (tx) => {
       await setMeta(tx, 'before', '');
@@ -118,7 +121,7 @@ onEachStore('writes: what is told is kept, even if the work looked away from an 
   t.deepEqual(await metaKeys(store), outcome.status === 'fulfilled' ? ['after', 'before', 'beside'] : ['beside']);
 });
 
-onEachStore('writes: the manager takes part in the transaction', async (t, store) => {
+onEachStore("TypeORM's manager takes part in the transaction", async (t, store) => {
   const attempt = store.write(async (tx) => {
     const user = { id: 'usr_x', emailVerified: false, passwordHash: '', operator: false, createdAt: 0 };
     await tx.manager.save(users, { ...user, email: 'x', accountId: 'acc_test' });
@@ -131,7 +134,7 @@ onEachStore('writes: the manager takes part in the transaction', async (t, store
 });
 
 onEachStore(
-  'writes: a condition on undefined, a number beyond 2^53 and a transaction kept too long are refused',
+  'writes refuse an undefined condition, a number beyond 2^53 and a transaction kept too long',
   async (t, store) => {
     await store.write((tx) => rows.insertServer(tx, serverRow('amber')));
     const none = undefined as unknown as string;
@@ -157,7 +160,7 @@ onEachStore(
   },
 );
 
-onEachStore('closing: writes in the line finish, new ones are refused', async (t, store) => {
+onEachStore('closing finishes queued writes and refuses new ones', async (t, store) => {
   const queued = Array.from({ length: 5 }, (_, n) => put(store, `n${n}`));
   const closing = store.close();
   await refused(t, put(store, 'late'), 'STORE_CLOSED');
@@ -165,7 +168,7 @@ onEachStore('closing: writes in the line finish, new ones are refused', async (t
   await t.notThrowsAsync(store.close());
 });
 
-onEachStore('a fence stops a whole commit, and only while it stands', async (t, store) => {
+onEachStore('a fence stops a whole commit, and only while it is up', async (t, store) => {
   let up = true;
   store.fence(async (tx) => {
     await getMeta(tx, 'x');
@@ -178,7 +181,7 @@ onEachStore('a fence stops a whole commit, and only while it stands', async (t, 
   t.deepEqual(await metaKeys(store), ['a']);
 });
 
-onEachStore('leases: taken from the expected holder only, held until taken', async (t, store) => {
+onEachStore('a lease is taken only from the expected holder and held until then', async (t, store) => {
   const lease = { name: 'x', hostname: 'h', scope: '', pid: 1, startedAt: '', expiresAt: 5 };
   const take = (token: string, from?: string, beat = lease.expiresAt) => {
     const held = from === undefined ? undefined : { ...lease, token: from, expiresAt: beat };
@@ -206,7 +209,7 @@ onEachStore('leases: taken from the expected holder only, held until taken', asy
 });
 
 test.runIf(isHere('postgres'))(
-  'postgres: a lost connection fails what is in flight with UNAVAILABLE, and later calls connect again',
+  'postgres: a lost connection fails its pending calls with UNAVAILABLE, and later calls reconnect',
   async (t) => {
     const store = await freshStore(t, await postgresDatabase());
     const cutAll = `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
@@ -230,7 +233,7 @@ test.runIf(isHere('postgres'))(
   },
 );
 
-test('sqlite: the file is private, its settings are those that keep data, and the reader cannot write', async (t) => {
+test('sqlite: the file is private, its settings are durable, and the reader cannot write', async (t) => {
   const directory = await mkdtemp(join(tmpdir(), 'store-'));
   t.teardown(() => rm(directory, { recursive: true, force: true }));
   const file = join(directory, 'store.db');
@@ -247,7 +250,7 @@ test('sqlite: the file is private, its settings are those that keep data, and th
   t.regex(String(error.cause), /readonly/);
 });
 
-test('sqlite: a full disk refuses the write with UNAVAILABLE and keeps what was there', async (t) => {
+test('sqlite: a full disk refuses the write with UNAVAILABLE and keeps the stored data', async (t) => {
   const store = await freshStore(t);
   await put(store, 'kept');
   await store.write((tx) => tx.query('PRAGMA max_page_count = 60'));
@@ -264,7 +267,7 @@ test('sqlite: a full disk refuses the write with UNAVAILABLE and keeps what was 
   t.true((await metaKeys(store)).includes('big'));
 });
 
-test('sqlite: another process that holds the database makes a write UNAVAILABLE, after waiting for it', async (t) => {
+test('sqlite: a write waits for another process that holds the database, and then fails with UNAVAILABLE', async (t) => {
   const directory = await mkdtemp(join(tmpdir(), 'store-'));
   t.teardown(() => rm(directory, { recursive: true, force: true }));
   const url = `sqlite:${join(directory, 'store.db')}`;
@@ -287,7 +290,7 @@ test('sqlite: another process that holds the database makes a write UNAVAILABLE,
   t.deepEqual(await metaKeys(store), ['ours', 'theirs']);
 });
 
-test('sqlite: a store in memory leaves nothing behind, and shares nothing', async (t) => {
+test('sqlite: an in-memory store leaves no file behind and shares no data', async (t) => {
   const [one, two] = await Promise.all([openStore('sqlite::memory:', TABLES), openStore('sqlite::memory:', TABLES)]);
   await put(one, 'a');
   t.deepEqual(await metaKeys(two), []);
@@ -296,34 +299,31 @@ test('sqlite: a store in memory leaves nothing behind, and shares nothing', asyn
   await t.throwsAsync(stat(row?.file ?? ''), { code: 'ENOENT' });
 });
 
-onEachStore(
-  'metrics and failures: found as they were stored, in order, and gone with their server',
-  async (t, store) => {
-    await store.write((tx) => rows.insertServer(tx, serverRow('abc')));
-    const failure = {
-      at: 1_800_000_000_000,
-      kind: 'crash' as const,
-      code: 'x',
-      summary: 's',
-      suggestion: 'g',
-      insights: '[]',
-    };
-    await store.write(async (tx) => {
-      for (const at of [3, 1, 2]) await insertSample(tx, 'abc', { at, figures: [-1, 0.5, 0, 2.25, 20, 1] });
-      await insertSample(tx, 'gone', { at: 1, figures: [0, 0, 0, 0, 0, 0] });
-      for (const evidence of ['a', 'b']) await insertDiagnostic(tx, 'abc', { ...failure, evidence });
-    });
-    const figures = [-1, 0.5, 0, 2.25, 20, 1];
-    t.deepEqual(await listSamples(store, 'abc', 2, 10), [2, 3].map((at) => ({ at, figures })) as never);
-    t.deepEqual(await listSamples(store, 'abc', 0, 1), [{ at: 3, figures }] as never);
-    t.deepEqual(await listSamples(store, 'gone', 0, 10), []);
-    await store.write((tx) => deleteSamplesBefore(tx, 3));
-    t.is((await listSamples(store, 'abc', 0, 10)).length, 1);
-    t.deepEqual(await listDiagnostics(store, 'abc'), [
-      { ...failure, serverId: 'abc', seq: 2, evidence: 'b' },
-      { ...failure, serverId: 'abc', seq: 1, evidence: 'a' },
-    ]);
-    await store.write((tx) => rows.deleteServer(tx, 'abc'));
-    t.deepEqual([await listSamples(store, 'abc', 0, 10), await listDiagnostics(store, 'abc')], [[], []]);
-  },
-);
+onEachStore('metrics and failures are read in order as stored, and deleted with their server', async (t, store) => {
+  await store.write((tx) => rows.insertServer(tx, serverRow('abc')));
+  const failure = {
+    at: 1_800_000_000_000,
+    kind: 'crash' as const,
+    code: 'x',
+    summary: 's',
+    suggestion: 'g',
+    insights: '[]',
+  };
+  await store.write(async (tx) => {
+    for (const at of [3, 1, 2]) await insertSample(tx, 'abc', { at, figures: [-1, 0.5, 0, 2.25, 20, 1] });
+    await insertSample(tx, 'gone', { at: 1, figures: [0, 0, 0, 0, 0, 0] });
+    for (const evidence of ['a', 'b']) await insertDiagnostic(tx, 'abc', { ...failure, evidence });
+  });
+  const figures = [-1, 0.5, 0, 2.25, 20, 1];
+  t.deepEqual(await listSamples(store, 'abc', 2, 10), [2, 3].map((at) => ({ at, figures })) as never);
+  t.deepEqual(await listSamples(store, 'abc', 0, 1), [{ at: 3, figures }] as never);
+  t.deepEqual(await listSamples(store, 'gone', 0, 10), []);
+  await store.write((tx) => deleteSamplesBefore(tx, 3));
+  t.is((await listSamples(store, 'abc', 0, 10)).length, 1);
+  t.deepEqual(await listDiagnostics(store, 'abc'), [
+    { ...failure, serverId: 'abc', seq: 2, evidence: 'b' },
+    { ...failure, serverId: 'abc', seq: 1, evidence: 'a' },
+  ]);
+  await store.write((tx) => rows.deleteServer(tx, 'abc'));
+  t.deepEqual([await listSamples(store, 'abc', 0, 10), await listDiagnostics(store, 'abc')], [[], []]);
+});

@@ -11,7 +11,7 @@ interface Template {
   modpack: { platform: string; ref: string; version: string };
 }
 
-test('each built-in template makes a server, of the newest version', async (t) => {
+test('each built-in template creates a server of the newest version', async (t) => {
   const { ok } = await api(t, { config: { maxRamMb: 65_536 } });
   const { templates } = (await ok('GET', '/v1/templates')) as unknown as { templates: Template[] };
   t.true(templates.length >= 4);
@@ -22,7 +22,7 @@ test('each built-in template makes a server, of the newest version', async (t) =
   }
 });
 
-test('a server saved as a template makes others like it, with what is overridden', async (t) => {
+test('a saved template creates similar servers, applies overrides, and is hidden from other accounts', async (t) => {
   const it = await api(t);
   const { ok, call } = it;
   const properties = { difficulty: 'hard' };
@@ -68,7 +68,7 @@ test('a server saved as a template makes others like it, with what is overridden
   t.is((await it.servers.get('twin'))?.state, 'hibernated');
 });
 
-test('of 120 templates saved at once no more than the limit are', async (t) => {
+test('concurrent saves of 120 templates stop at the limit of 100', async (t) => {
   const it = await api(t);
   await it.create('abc');
   const body = { serverId: 'abc', name: 'Again' };

@@ -18,7 +18,7 @@ const PHONE = { viewport: { width: 320, height: 640 }, hasTouch: true, isMobile:
 test.after.always(closeBrowser);
 
 test.runIf(isHere('chromium'))(
-  'a device is let in: sign up on a phone, type the code, approve; the token works until the app is disconnected',
+  'a device is approved on a phone after sign-up, and its token works until the app is disconnected',
   async (t) => {
     const site = await openSite(t);
     const device = await site.startDevice(await site.registerApp('Block Launcher'));
@@ -70,52 +70,58 @@ test.runIf(isHere('chromium'))(
   },
 );
 
-test.runIf(isHere('chromium'))('a device is declined: its link leads through sign-in back to its code', async (t) => {
-  const site = await openSite(t);
-  const tab = await openTab(t, { javaScriptEnabled: false });
-  const { page } = tab;
-  await signUp(page, site, 'alex@example.org');
-  await press(page, 'Sign out');
-  const device = await site.startDevice(await site.registerApp('Block Launcher'));
-  await page.goto(device.verification_uri_complete);
-  await fillIn(page, 'alex@example.org');
-  t.is(page.url(), device.verification_uri_complete);
+test.runIf(isHere('chromium'))(
+  'a device is declined, after its link has led through sign-in back to its code',
+  async (t) => {
+    const site = await openSite(t);
+    const tab = await openTab(t, { javaScriptEnabled: false });
+    const { page } = tab;
+    await signUp(page, site, 'alex@example.org');
+    await press(page, 'Sign out');
+    const device = await site.startDevice(await site.registerApp('Block Launcher'));
+    await page.goto(device.verification_uri_complete);
+    await fillIn(page, 'alex@example.org');
+    t.is(page.url(), device.verification_uri_complete);
 
-  // Neither answer is chosen beforehand, and declining is as easy as approving.
-  t.is(await page.evaluate('document.activeElement.tagName'), 'BODY');
-  const [decline, approve] = await Promise.all(
-    ['Decline', 'Approve'].map((name) => page.getByRole('button', { name }).boundingBox()),
-  );
-  t.deepEqual(size(decline), size(approve));
+    // Neither answer is chosen beforehand, and declining is as easy as approving.
+    t.is(await page.evaluate('document.activeElement.tagName'), 'BODY');
+    const [decline, approve] = await Promise.all(
+      ['Decline', 'Approve'].map((name) => page.getByRole('button', { name }).boundingBox()),
+    );
+    t.deepEqual(size(decline), size(approve));
 
-  await press(page, 'Use another account');
-  t.is(page.url(), `${site.origin}/sign-in?next=${encodeURIComponent(`/device?code=${device.user_code}`)}`);
-  await fillIn(page, 'alex@example.org');
-  await press(page, 'Decline');
-  t.is(page.url(), `${site.origin}/device/declined`);
-  await site.clock.advance(5_000);
-  t.is((await site.poll(device))['error'], 'access_denied');
-  await page.goto(device.verification_uri_complete);
-  t.regex(await page.innerText('main'), /No device waits with this code/);
-});
+    await press(page, 'Use another account');
+    t.is(page.url(), `${site.origin}/sign-in?next=${encodeURIComponent(`/device?code=${device.user_code}`)}`);
+    await fillIn(page, 'alex@example.org');
+    await press(page, 'Decline');
+    t.is(page.url(), `${site.origin}/device/declined`);
+    await site.clock.advance(5_000);
+    t.is((await site.poll(device))['error'], 'access_denied');
+    await page.goto(device.verification_uri_complete);
+    t.regex(await page.innerText('main'), /No device waits with this code/);
+  },
+);
 
-test.runIf(isHere('chromium'))('the command line is told to get full access, and gets a key', async (t) => {
-  const site = await openSite(t);
-  const { page } = await openTab(t, { ...PHONE, javaScriptEnabled: false });
-  await signUp(page, site, 'alex@example.org');
-  const device = await site.startDevice();
-  await page.goto(device.verification_uri_complete);
-  t.regex(await page.innerText('main'), /This is full access to your account\./);
-  t.notRegex(await page.innerText('main'), /It cannot\s+start/);
-  await press(page, 'Approve');
-  await site.clock.advance(5_000);
-  const key = (await site.poll(device))['access_token'] ?? '';
-  t.is((await site.call('GET', '/v1/servers', { key })).status, 200);
-  await page.goto(`${site.origin}/profile/keys`);
-  t.regex(await page.innerText('.list'), /Launcher\/1\.4/);
-});
+test.runIf(isHere('chromium'))(
+  'the command line asks for full access on the consent page, and gets an API key',
+  async (t) => {
+    const site = await openSite(t);
+    const { page } = await openTab(t, { ...PHONE, javaScriptEnabled: false });
+    await signUp(page, site, 'alex@example.org');
+    const device = await site.startDevice();
+    await page.goto(device.verification_uri_complete);
+    t.regex(await page.innerText('main'), /This is full access to your account\./);
+    t.notRegex(await page.innerText('main'), /It cannot\s+start/);
+    await press(page, 'Approve');
+    await site.clock.advance(5_000);
+    const key = (await site.poll(device))['access_token'] ?? '';
+    t.is((await site.call('GET', '/v1/servers', { key })).status, 200);
+    await page.goto(`${site.origin}/profile/keys`);
+    t.regex(await page.innerText('.list'), /Launcher\/1\.4/);
+  },
+);
 
-test.runIf(isHere('chromium'))('after five wrong codes even the right one has to wait', async (t) => {
+test.runIf(isHere('chromium'))('five wrong device codes block even the right one for a while', async (t) => {
   const site = await openSite(t);
   const { page } = await openTab(t, { javaScriptEnabled: false });
   await signUp(page, site, 'alex@example.org');
@@ -138,7 +144,7 @@ test.runIf(isHere('chromium'))('after five wrong codes even the right one has to
   t.regex(await page.innerText('main'), /full access/);
 });
 
-test.runIf(isHere('chromium'))('by keyboard alone: sign up, code, decline', async (t) => {
+test.runIf(isHere('chromium'))('sign-up, code entry and decline work by keyboard alone', async (t) => {
   const site = await openSite(t);
   const { page } = await openTab(t, { javaScriptEnabled: false });
   await page.goto(`${site.origin}/sign-up?next=/device`);
@@ -165,7 +171,7 @@ test.runIf(isHere('chromium'))('by keyboard alone: sign up, code, decline', asyn
   t.is(page.url(), `${site.origin}/device/declined`);
 });
 
-test.runIf(isHere('chromium'))('an API key: made for one server, shown once, used, revoked', async (t) => {
+test.runIf(isHere('chromium'))('an API key is created for one server, shown once, used and revoked', async (t) => {
   const site = await openSite(t);
   const tab = await openTab(t, { ...PHONE, javaScriptEnabled: false });
   const { page } = tab;
@@ -202,7 +208,7 @@ test.runIf(isHere('chromium'))('an API key: made for one server, shown once, use
   clean(t, tab, site);
 });
 
-test.runIf(isHere('chromium'))('a password is changed, and other browsers are signed out', async (t) => {
+test.runIf(isHere('chromium'))('a password change signs out other browsers, and sessions can be ended', async (t) => {
   const site = await openSite(t);
   const { page } = await openTab(t, { javaScriptEnabled: false });
   const { page: other } = await openTab(t, { javaScriptEnabled: false });
@@ -240,7 +246,7 @@ test.runIf(isHere('chromium'))('a password is changed, and other browsers are si
 });
 
 test.runIf(isHere('chromium'))(
-  'an address is confirmed by its letter, and invitations to it can be answered',
+  'an e-mail link confirms an address, and its invitations can then be answered',
   async (t) => {
     const site = await openSite(t);
     const { page } = await openTab(t, { ...PHONE, javaScriptEnabled: false });
@@ -276,7 +282,7 @@ test.runIf(isHere('chromium'))(
   },
 );
 
-test.runIf(isHere('chromium'))('a hostile name of an app is shown as the name it is', async (t) => {
+test.runIf(isHere('chromium'))('a hostile app name is shown as plain text', async (t) => {
   const site = await openSite(t);
   const tab = await openTab(t, PHONE);
   const { page } = tab;
@@ -306,7 +312,7 @@ test.runIf(isHere('chromium'))('a hostile name of an app is shown as the name it
   clean(t, tab, site);
 });
 
-test.runIf(isHere('chromium'))('another site can neither frame a page, nor send a form, nor read one', async (t) => {
+test.runIf(isHere('chromium'))('another site cannot frame a page, send its form or read it', async (t) => {
   const site = await openSite(t);
   const { page } = await openTab(t);
   await signUp(page, site, 'alex@example.org');
@@ -332,7 +338,7 @@ test.runIf(isHere('chromium'))('another site can neither frame a page, nor send 
 });
 
 test.runIf(isHere('chromium'))(
-  'over plain http at a name of its own, where browsers tell less about themselves, forms work as well',
+  'forms work over plain http on a custom host name, despite fewer browser headers',
   async (t) => {
     const site = await openSite(t, { host: 'panel.test' });
     const { page } = await openTab(t, { javaScriptEnabled: false });
@@ -345,7 +351,7 @@ test.runIf(isHere('chromium'))(
 
 for (const colorScheme of ['light', 'dark'] as const) {
   test.runIf(isHere('chromium'))(
-    `every page, ${colorScheme}: fits a phone, is labelled, is big enough to touch, and loads nothing from elsewhere`,
+    `visitor and profile pages (${colorScheme}) fit a phone, have labels and large touch targets, and load only own files`,
     async (t) => {
       const site = await openSite(t);
       const tab = await openTab(t, { ...PHONE, colorScheme });

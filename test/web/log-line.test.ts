@@ -1,7 +1,7 @@
 import test from 'ava';
 import { logLevel, logPieces } from '../../src/web/assets/log-line.js';
 
-test('a line of a log is in pieces of the colours it says, and what steers a terminal is not shown', (t) => {
+test('a log line is split into coloured pieces, and terminal control codes are removed', (t) => {
   const E = '\u001B';
   t.deepEqual(logPieces('plain <b>text</b>'), [{ text: 'plain <b>text</b>', look: '' }]);
   t.deepEqual(logPieces(`${E}[32mgreen${E}[0m, ${E}[1;91mbold${E}[22m and ${E}[39mnot`), [
@@ -31,7 +31,7 @@ test('a line of a log is in pieces of the colours it says, and what steers a ter
     );
 });
 
-test('warnings and errors are known by how games say them; a stack trace goes with its line', (t) => {
+test('warnings and errors are recognized in game log formats, and a stack trace has the level of an error', (t) => {
   const lines: [string, string][] = [
     ['[12:00:00] [Server thread/INFO]: Done', ''],
     ['[12:00:00] [Server thread/WARN]: Can’t keep up!', 'warn'],

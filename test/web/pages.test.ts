@@ -26,7 +26,7 @@ const NASTY = fc.oneof(
   }),
 );
 
-test('whatever is filled in is text, between tags and in attributes', (t) => {
+test('html escapes every interpolated value as text, in content and in attributes', (t) => {
   fc.assert(
     fc.property(NASTY, (text) => {
       const seen = text.toWellFormed().replaceAll('\0', '\ufffd');
@@ -44,7 +44,7 @@ test('whatever is filled in is text, between tags and in attributes', (t) => {
   t.is(html`<p>${0}${null}${undefined}${false}${[]}</p>`.toString(), '<p>0</p>');
 });
 
-test('a template that would let a value be more than text is refused, whatever the value is', (t) => {
+test('html refuses a template that places a value outside text, whatever the value', (t) => {
   // By another name, or the formatter would mend the templates.
   const raw = html;
   const x = 'x';
@@ -63,7 +63,7 @@ test('a template that would let a value be more than text is refused, whatever t
   t.is(raw`<input ${raw`checked`} ${false}>`.toString(), '<input checked >');
 });
 
-test('a name from outside is one short line that shows all it holds', (t) => {
+test('plainName returns one short line without control or invisible characters', (t) => {
   fc.assert(
     fc.property(fc.oneof(NASTY, fc.string({ maxLength: 3_000, unit: 'grapheme' })), (text) => {
       const name = plainName(text);
@@ -79,7 +79,7 @@ test('a name from outside is one short line that shows all it holds', (t) => {
   t.is(plainName('Block \u200b Launcher'), 'Block Launcher', 'also where what separates the blanks shows nothing');
 });
 
-test('only https pages are linked, by the host they really lead to', (t) => {
+test('homepageLink links only https pages, and shows their real host', (t) => {
   t.deepEqual(homepageLink('https://Bücher.example/a?b'), {
     href: 'https://xn--bcher-kva.example/a?b',
     host: 'xn--bcher-kva.example',
@@ -95,7 +95,7 @@ test('only https pages are linked, by the host they really lead to', (t) => {
   for (const other of others) t.is(homepageLink(other), undefined);
 });
 
-test('sign-in goes on to pages of ours only', (t) => {
+test('sign-in continues only to pages of this site', (t) => {
   fc.assert(
     fc.property(fc.oneof(NASTY, fc.webUrl(), fc.webPath()), (wanted) => {
       t.regex(
@@ -116,7 +116,7 @@ test('sign-in goes on to pages of ours only', (t) => {
   }
 });
 
-test('a secret is shown to its session for a while, and then to nobody', async (t) => {
+test('a secret is shown only to its session, and only for a while', async (t) => {
   const clock = fakeClock(0);
   const reveals = createReveals<string>(clock);
   reveals.put('a', 'first');
@@ -127,7 +127,7 @@ test('a secret is shown to its session for a while, and then to nobody', async (
   t.is(reveals.see('a'), undefined);
 });
 
-test('browsers are called by their names', (t) => {
+test('browserText names a browser and its system', (t) => {
   t.is(
     browserText('Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 Chrome/130.0 Safari/537.36 Edg/130.0'),
     'Edge on Windows',
@@ -142,7 +142,7 @@ test('browsers are called by their names', (t) => {
   t.is(browserText(''), 'An unknown browser');
 });
 
-test('every pair of colours that text is written in has the contrast of WCAG AA, by day and by night', (t) => {
+test('every pair of text colours meets WCAG AA contrast, in light and dark', (t) => {
   const css = readFileSync(join(import.meta.dirname, '../../src/web/assets/style.css'), 'utf8');
   const palettes = [...css.matchAll(/:root \{([^}]*)\}/g)].map(([, body = '']) =>
     Object.fromEntries(
@@ -178,7 +178,7 @@ test('every pair of colours that text is written in has the contrast of WCAG AA,
   }
 });
 
-test('every page is sent with the headers that keep it from being kept, framed, or made to run anything', async (t) => {
+test('every page has headers against caching, framing and foreign scripts', async (t) => {
   const site = await openSite(t);
   const reader = await signedUp(site);
   const { user_code: code } = await site.startDevice();
@@ -219,7 +219,7 @@ test('every page is sent with the headers that keep it from being kept, framed, 
   t.is(pageHeaders('http://192.168.1.5:8080')['Referrer-Policy'], 'same-origin');
 });
 
-test('the page of the API is bytes that are made once; who is signed in sees it as their own', async (t) => {
+test('the API page has a stable ETag for visitors, and a signed-in reader gets their own version', async (t) => {
   const site = await openSite(t);
   const { cookie } = await signedUp(site);
   const ask = async (headers: Record<string, string>) => {
@@ -242,7 +242,7 @@ test('the page of the API is bytes that are made once; who is signed in sees it 
   t.false((await ask({})).text.includes(`action="/sign-out"`));
 });
 
-test('style and picture are named after what they hold', async (t) => {
+test('assets are named after their content hash and reference no other site', async (t) => {
   const site = await openSite(t);
   const assets = getPaths(site).filter((path) => path.startsWith('/assets/'));
   t.true(assets.length >= 6);
@@ -257,7 +257,7 @@ test('style and picture are named after what they hold', async (t) => {
   }
 });
 
-test('addresses that nothing serves: a page for browsers, the API of its own for programs', async (t) => {
+test('an unknown address returns a 404 page to browsers and an API error to programs', async (t) => {
   const site = await openSite(t);
   const browser = await fetch(`${site.origin}/nothing/<b>`, { headers: { accept: 'text/html,*/*;q=0.8' } });
   t.is(browser.status, 404);
@@ -268,7 +268,7 @@ test('addresses that nothing serves: a page for browsers, the API of its own for
   t.regex(await below.text(), /"reason":"ROUTE_NOT_FOUND"/);
 });
 
-test('looking at pages changes nothing', async (t) => {
+test('reading pages changes no data', async (t) => {
   const site = await openSite(t);
   const reader = await signedUp(site);
   const { user_code: code } = await site.startDevice();
@@ -286,7 +286,7 @@ function largerThan(path: string): number {
   return path.includes('/settings/description/') ? MOST_SENT_BYTES + 1 : 40_000;
 }
 
-test('no form is taken from another site, without its token, or with that of another session', async (t) => {
+test('a form is refused from another site, without its token, or with the token of another session', async (t) => {
   const site = await openSite(t);
   const reader = await signedUp(site, 'reader@example.org');
   const other = await signedUp(site, 'other@example.org');
@@ -341,7 +341,7 @@ test('no form is taken from another site, without its token, or with that of ano
   t.is(good.headers.get('location'), '/device/approved');
 });
 
-test('who is not signed in is sent to do so, and nothing is done', async (t) => {
+test('a form sent without a session redirects to sign-in and changes no data', async (t) => {
   const site = await openSite(t);
   const { user_code: code } = await site.startDevice();
   const before = await everything(site);
@@ -355,7 +355,7 @@ test('who is not signed in is sent to do so, and nothing is done', async (t) => 
   t.deepEqual(await everything(site), before);
 });
 
-test('a name for the host that the caller made up is nowhere repeated', async (t) => {
+test('a forged forwarded host appears in no page and no header', async (t) => {
   const site = await openSite(t);
   const headers = { 'x-forwarded-host': 'evil.example', accept: 'text/html', forwarded: 'host=evil.example' };
   for (const path of [...getPaths(site), '/nothing']) {
@@ -364,7 +364,7 @@ test('a name for the host that the caller made up is nowhere repeated', async (t
   }
 });
 
-test('an account cannot be made where the operator makes them', async (t) => {
+test('sign-up is refused, and the pages do not link to it, when only the operator creates accounts', async (t) => {
   const site = await openSite(t, { signup: 'closed' });
   const page = await fetch(`${site.origin}/sign-up`);
   t.regex(await page.text(), /Ask your administrator for an invitation link/);
@@ -383,7 +383,7 @@ test('an account cannot be made where the operator makes them', async (t) => {
   t.is(reply.status, 403);
 });
 
-test('an operator lets somebody make an account where sign-up is closed', async (t) => {
+test('an operator’s invitation allows its address alone to sign up while sign-up is closed', async (t) => {
   const site = await openSite(t, { signup: 'closed' });
   const { key } = await site.mint(['operator'], {});
   await site.store.write((tx) => tx.run('UPDATE "users" SET "operator" = $1 WHERE "id" = $2', [true, 'usr_test']));
@@ -406,7 +406,7 @@ test('an operator lets somebody make an account where sign-up is closed', async 
   t.is((await invite()).reason, 'USER_EXISTS');
 });
 
-test('the password is asked for once more in the form itself, before a key or full access is given away', async (t) => {
+test('a new key and full access require the password again in their form after a while', async (t) => {
   const site = await openSite(t);
   const me = await signedUp(site);
   const page = async (path: string) => (await fetch(site.origin + path, { headers: { cookie: me.cookie } })).text();
@@ -440,14 +440,14 @@ test('the password is asked for once more in the form itself, before a key or fu
   t.notRegex(await page(`/device?code=${other}`), /name="password"/, 'an app only reads a little');
 });
 
-test('cookies cannot be read by a script, are not sent along by other sites, and over https not set by a neighbour', async (t) => {
+test('cookies are HttpOnly and SameSite, and over https also Secure with the __Host- prefix', async (t) => {
   const site = await openSite(t);
   const { headers } = await fetch(`${site.origin}/sign-in`);
   t.regex(headers.get('set-cookie') ?? '', /^visitor=[\w-]{22}; Path=\/; HttpOnly; SameSite=Lax$/);
   t.regex(sessionCookie('https://d.example', 'x'), /^__Host-sid=x; Path=\/; .*HttpOnly; SameSite=Lax; Secure$/);
 });
 
-test('too many wrong passwords: the page says for how long', async (t) => {
+test('too many wrong passwords return 429, and the page shows how long to wait', async (t) => {
   const site = await openSite(t);
   await signedUp(site, 'reader@example.org');
   const { csrf, cookie } = await visitorForm(site);
@@ -515,7 +515,7 @@ async function visitorForm(site: Site): Promise<{ cookie: string; csrf: string }
   return { cookie, csrf: csrfIn(await reply.text()) };
 }
 
-test('sign-up by letter answers alike whether or not the address has an account', async (t) => {
+test('sign-up by e-mail answers alike whether or not the address has an account', async (t) => {
   const site = await openSite(t, { signup: 'letter' });
   const form = async () => visitorForm(site);
   const ask = async (email: string) => {

@@ -37,7 +37,7 @@ async function withWorlds(t: ExecutionContext, world: WorldOptions = {}): Promis
 const say = (it: ApiUnderTest, verb: string, body: object = {}) =>
   it.call('POST', `/v1/servers/lobby/worlds:${verb}`, { body });
 
-test('worlds: each with its nether and end, the active one by level-name, with sizes', async (t) => {
+test('worlds: each is listed with its nether and end, its total size, and the active one by level-name', async (t) => {
   const it = await withWorlds(t);
   const listed = of(await it.call('GET', '/v1/servers/lobby/worlds'));
   t.deepEqual(listed, [
@@ -53,7 +53,7 @@ test('worlds: each with its nether and end, the active one by level-name, with s
   t.deepEqual(brief(of(await it.call('GET', '/v1/servers/lobby/worlds'))), ['lonely_nether', 'skyblock*', 'world']);
 });
 
-test('worlds: a world in which the active one lies is not deleted', async (t) => {
+test('worlds: a world that contains the active one cannot be deleted', async (t) => {
   const it = await withWorlds(t);
   await plant(rootOf(it), { 'server.properties': 'level-name=./skyblock/inner/\n', 'skyblock/inner/level.dat': 'x' });
   t.is((await say(it, 'delete', { name: 'skyblock' })).reason, 'WORLD_ACTIVE');
@@ -61,7 +61,7 @@ test('worlds: a world in which the active one lies is not deleted', async (t) =>
   t.is((await say(it, 'delete', { name: 'lonely_nether' })).status, 200);
 });
 
-test('worlds: the one that is chosen is what the next start loads; the running game keeps its own', async (t) => {
+test('worlds: the chosen world loads at the next start, and the loaded world stays protected until then', async (t) => {
   const it = await withWorlds(t);
   await it.command('lobby', 'START');
   await it.reach('lobby', 'running');
@@ -82,7 +82,7 @@ test('worlds: the one that is chosen is what the next start loads; the running g
   );
 });
 
-test('worlds: one that is chosen while other properties are set is chosen, and they are set', async (t) => {
+test('worlds: a choice and a concurrent property change are both stored', async (t) => {
   const held = heldWrites();
   const it = await withWorlds(t, { store: held.around });
   held.hold();
@@ -95,7 +95,7 @@ test('worlds: one that is chosen while other properties are set is chosen, and t
   t.deepEqual((await it.servers.get('lobby'))?.row.properties, { 'level-name': 'skyblock', difficulty: 'hard' });
 });
 
-test('worlds: deleting one of a sleeping server keeps starts out until it is gone, and takes nothing else', async (t) => {
+test('worlds: deleting a world of a sleeping server removes its dimensions and no other files', async (t) => {
   const it = await withWorlds(t);
   t.deepEqual(brief(of(await say(it, 'delete', { name: 'world' }))), ['lonely_nether', 'skyblock', 'world*']);
   const left = (await readdir(rootOf(it))).filter((name) => !name.startsWith('.'));
@@ -103,7 +103,7 @@ test('worlds: deleting one of a sleeping server keeps starts out until it is gon
   t.is((await say(it, 'delete', { name: 'world' })).reason, 'WORLD_NOT_FOUND', 'yet to be made: nothing to delete');
 });
 
-test('worlds: a reset keeps a backup, and brings a running server back', async (t) => {
+test('worlds: a reset makes a backup and starts a running server again', async (t) => {
   const it = await withWorlds(t);
   await it.command('lobby', 'START');
   await it.reach('lobby', 'running');
@@ -133,7 +133,7 @@ test('worlds: a reset keeps a backup, and brings a running server back', async (
   t.deepEqual(actions, [{ action: 'world.reset', userId: 'usr_test' }]);
 });
 
-test('worlds: names that are none, and names that lead elsewhere, touch nothing', async (t) => {
+test('worlds: invalid and escaping names change no files', async (t) => {
   const it = await withWorlds(t);
   await mkdir(join(it.dataDir, 'outside'), { recursive: true });
   await plant(join(it.dataDir, 'outside'), { 'level.dat': 'not ours' });

@@ -32,7 +32,7 @@ async function panel(t: Parameters<typeof openPanel>[0]) {
   };
 }
 
-test('worlds are chosen, reset and deleted without a script; what is lost is said before', async (t) => {
+test('worlds are chosen, reset and deleted without scripts, and the page warns of the loss beforehand', async (t) => {
   const it = await panel(t);
   const text = await it.text();
   t.regex(text, /<bdi>A &lt;b&gt;bold one<\/bdi>/);
@@ -53,7 +53,7 @@ test('worlds are chosen, reset and deleted without a script; what is lost is sai
   t.is((await it.form('reset', { csrf: 'forged' })).status, 403);
 });
 
-test('who may only play sees the worlds, and changes none', async (t) => {
+test('a limited member sees the worlds but cannot change them', async (t) => {
   const it = await panel(t);
   await it.stranger();
   await it.share('lobby', 'limited');
@@ -66,7 +66,7 @@ test('who may only play sees the worlds, and changes none', async (t) => {
 });
 
 test.runIf(isHere('chromium'))(
-  'on a phone: another world is chosen while one is played, and deleted by keyboard once it is not',
+  'on a phone, a world is chosen while another is played, and one is deleted by keyboard after the stop',
   async (t) => {
     const it = await panel(t);
     await it.command('lobby', 'START');
@@ -92,7 +92,7 @@ test.runIf(isHere('chromium'))(
   },
 );
 
-test.runIf(isHere('chromium'))(`worlds, in the dark: nothing keeps anybody out`, async (t) => {
+test.runIf(isHere('chromium'))(`the worlds page is accessible in dark mode on a phone`, async (t) => {
   const it = await panel(t);
   const { page } = await it.open(PATH, { ...PHONE, colorScheme: 'dark' });
   for (const name of ['Reset…', 'Delete…']) await page.getByText(name).first().click();

@@ -70,5 +70,14 @@ function notAccepted({ accountId, type }: Licensed): StatusError {
   return new StatusError('FAILED_PRECONDITION', 'EULA_NOT_ACCEPTED', message, {
     metadata: { accountId, type, eula: EULA_URL },
     details: [preconditionFailure('EULA', `account:${accountId}`, message)],
+    words: {
+      player: "This server's owner must accept the Minecraft EULA before it can start.",
+      list: '§7Asleep: §fEULA not accepted yet',
+      owner: {
+        title: 'Minecraft’s EULA is not accepted yet',
+        mend: ['owner', '#eula', 'read it and agree'],
+        others: 'ask its owner to accept',
+      },
+    },
   });
 }

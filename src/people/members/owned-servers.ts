@@ -32,5 +32,8 @@ export async function listReachableServers(
 
 /** Returns the same error for servers that are unknown, being deleted, or hidden from the caller. */
 export function serverNotFound(id: string): StatusError {
-  return new StatusError('NOT_FOUND', 'SERVER_NOT_FOUND', 'There is no such server.', { metadata: { id } });
+  return new StatusError('NOT_FOUND', 'SERVER_NOT_FOUND', 'There is no such server.', {
+    metadata: { id },
+    words: { player: 'This server was deleted.' },
+  });
 }

@@ -34,22 +34,25 @@ async function uploaded(bucket: Bucket, key: string): Promise<Buffer> {
   return content;
 }
 
-test.runIf(isHere('s3'))('an upload in parts is one object, read whole and in part, until it is removed', async (t) => {
-  const it = await store(t);
-  const bucket = it.offSite('whole').bucket(`s3://${BUCKET}/whole`);
-  t.is(await bucket.head('lobby/a.tar.zst'), undefined);
-  const content = await uploaded(bucket, 'lobby/a.tar.zst');
-  t.deepEqual(await bucket.head('lobby/a.tar.zst'), { sizeBytes: content.length, sha256: 'abc' });
-  t.true(content.equals(await read(bucket, 'lobby/a.tar.zst', 0, content.length - 1)));
-  t.true(content.subarray(9, 6_000_000).equals(await read(bucket, 'lobby/a.tar.zst', 9, 5_999_999)));
-  await bucket.remove('lobby/a.tar.zst');
-  await bucket.remove('lobby/a.tar.zst');
-  t.is(await bucket.head('lobby/a.tar.zst'), undefined);
-  await t.throwsAsync(read(bucket, 'lobby/a.tar.zst', 0, 9), { message: /missing/ });
-});
+test.runIf(isHere('s3'))(
+  'a multipart upload becomes one object, readable in full and in part until it is removed',
+  async (t) => {
+    const it = await store(t);
+    const bucket = it.offSite('whole').bucket(`s3://${BUCKET}/whole`);
+    t.is(await bucket.head('lobby/a.tar.zst'), undefined);
+    const content = await uploaded(bucket, 'lobby/a.tar.zst');
+    t.deepEqual(await bucket.head('lobby/a.tar.zst'), { sizeBytes: content.length, sha256: 'abc' });
+    t.true(content.equals(await read(bucket, 'lobby/a.tar.zst', 0, content.length - 1)));
+    t.true(content.subarray(9, 6_000_000).equals(await read(bucket, 'lobby/a.tar.zst', 9, 5_999_999)));
+    await bucket.remove('lobby/a.tar.zst');
+    await bucket.remove('lobby/a.tar.zst');
+    t.is(await bucket.head('lobby/a.tar.zst'), undefined);
+    await t.throwsAsync(read(bucket, 'lobby/a.tar.zst', 0, 9), { message: /missing/ });
+  },
+);
 
 test.runIf(isHere('s3'))(
-  'an upload that was begun tells its parts, is listed below its prefix alone, and ends',
+  'an open upload lists its parts, appears only under its own prefix, and can be aborted',
   async (t) => {
     const it = await store(t);
     const bucket = it.offSite('begun').bucket(`s3://${BUCKET}/begun`);
@@ -68,7 +71,7 @@ test.runIf(isHere('s3'))(
   },
 );
 
-test.runIf(isHere('s3'))('a part that is not what its sum says is refused', async (t) => {
+test.runIf(isHere('s3'))('a part that does not match its checksum is refused', async (t) => {
   const it = await store(t);
   const bucket = it.offSite('sums').bucket(`s3://${BUCKET}/sums`);
   const upload = { key: 'lobby/c.tar.zst', uploadId: await bucket.begin('lobby/c.tar.zst', '') };
@@ -80,7 +83,7 @@ test.runIf(isHere('s3'))('a part that is not what its sum says is refused', asyn
 });
 
 test.runIf(isHere('s3'))(
-  'a read goes on where the line was cut, and gives up where it brings nothing any more',
+  'a bucket read resumes after a cut connection, and fails if the store stays unreachable',
   async (t) => {
     const it = await store(t);
     const line = await badLine(t, it);

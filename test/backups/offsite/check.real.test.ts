@@ -41,7 +41,7 @@ async function opening(
 }
 
 test.runIf(isHere('s3'))(
-  'right settings: nothing is logged, and another start with them finds its own store',
+  'correct settings log no message, and a second start accepts the store as its own',
   async (t) => {
     t.deepEqual(await opening(t, {}), []);
     t.deepEqual(await opening(t, {}), []);
@@ -49,7 +49,7 @@ test.runIf(isHere('s3'))(
 );
 
 test.runIf(isHere('s3'))(
-  'wrong settings stop the start with a sentence that says which, and holds no secret',
+  'wrong settings stop the start with an error that names the setting and contains no secret',
   async (t) => {
     const wrong: [Partial<OffSiteSettings>, RegExp][] = [
       [{ backupStore: 's3://nowhere' }, /no bucket "nowhere" at http.*BACKUP_STORE or S3_ENDPOINT/],
@@ -65,22 +65,19 @@ test.runIf(isHere('s3'))(
   },
 );
 
-test.runIf(isHere('s3'))('a prefix in which another installation keeps its backups is refused', async (t) => {
+test.runIf(isHere('s3'))('a prefix in use by another installation is refused', async (t) => {
   await opening(t, {});
   await t.throwsAsync(opening(t, {}, { installation: 'two' }), { message: /prefix of its own in BACKUP_STORE/ });
 });
 
-test.runIf(isHere('s3'))(
-  'a store that may be read and not written is refused, and says what it must allow',
-  async (t) => {
-    const line = await badLine(t, await (server ??= startS3()));
-    line.fault = ({ method }) => (method === 'PUT' ? { status: 403 } : undefined);
-    const refused = opening(t, { s3Endpoint: line.options.endpoint });
-    await t.throwsAsync(refused, { message: /may not write in the bucket "worlds".*s3:PutObject/ });
-  },
-);
+test.runIf(isHere('s3'))('a read-only store is refused, and the error names the missing permission', async (t) => {
+  const line = await badLine(t, await (server ??= startS3()));
+  line.fault = ({ method }) => (method === 'PUT' ? { status: 403 } : undefined);
+  const refused = opening(t, { s3Endpoint: line.options.endpoint });
+  await t.throwsAsync(refused, { message: /may not write in the bucket "worlds".*s3:PutObject/ });
+});
 
-test.runIf(isHere('s3'))('a store that is away, or busy, stops no start: it is logged', async (t) => {
+test.runIf(isHere('s3'))('an unreachable or busy store is logged and does not stop the start', async (t) => {
   const line = await badLine(t, await (server ??= startS3()));
   for (const fault of ['away', { status: 503 }] as const) {
     line.fault = () => fault;
@@ -90,7 +87,7 @@ test.runIf(isHere('s3'))('a store that is away, or busy, stops no start: it is l
   }
 });
 
-test.runIf(isHere('s3'))('a bucket that is made after a refused start is taken', async (t) => {
+test.runIf(isHere('s3'))('a bucket created after a refused start is accepted by the next start', async (t) => {
   const { buckets } = await (server ??= startS3());
   await t.throwsAsync(opening(t, { backupStore: 's3://later' }), { message: /no bucket/ });
   await mkdir(join(buckets, 'later'));
@@ -99,7 +96,7 @@ test.runIf(isHere('s3'))('a bucket that is made after a refused start is taken',
 });
 
 test.runIf(isHere('s3'))(
-  'a store that says nothing holds up no start, and is not used before it has passed',
+  'a silent store does not delay the start, and the log reports that its check is not done',
   async (t) => {
     const logged = await opening(t, { s3Endpoint: await silentStore(t) }, { patienceMs: 20 });
     t.is(logged.length, 1);
@@ -107,23 +104,20 @@ test.runIf(isHere('s3'))(
   },
 );
 
-test.runIf(isHere('s3'))(
-  'what has not passed is checked again when it is asked for, and what has passed is not',
-  async (t) => {
-    const s3 = await (server ??= startS3());
-    const line = await badLine(t, s3);
-    const location = `s3://${BUCKET}/again`;
-    const bucket = createOffSite(location, createS3(line.options)).bucket(location);
-    line.fault = () => 'away';
-    const log = createLog({ level: 'silent' });
-    const check = createStoreCheck({ bucket, location, endpoint: '', installation: 'one', log });
-    t.like(await t.throwsAsync(check.passed()), { reason: 'BACKUP_STORE_AWAY' });
-    line.fault = ({ method }) => (method === 'PUT' ? { status: 403 } : undefined);
-    t.like(await t.throwsAsync(check.passed()), { reason: 'BACKUP_STORE_REFUSED' });
-    line.fault = () => undefined;
-    await check.passed();
-    const requests = line.seen.length;
-    await check.passed();
-    t.is(line.seen.length, requests);
-  },
-);
+test.runIf(isHere('s3'))('a failed store check is repeated on the next use, and a passed one is not', async (t) => {
+  const s3 = await (server ??= startS3());
+  const line = await badLine(t, s3);
+  const location = `s3://${BUCKET}/again`;
+  const bucket = createOffSite(location, createS3(line.options)).bucket(location);
+  line.fault = () => 'away';
+  const log = createLog({ level: 'silent' });
+  const check = createStoreCheck({ bucket, location, endpoint: '', installation: 'one', log });
+  t.like(await t.throwsAsync(check.passed()), { reason: 'BACKUP_STORE_AWAY' });
+  line.fault = ({ method }) => (method === 'PUT' ? { status: 403 } : undefined);
+  t.like(await t.throwsAsync(check.passed()), { reason: 'BACKUP_STORE_REFUSED' });
+  line.fault = () => undefined;
+  await check.passed();
+  const requests = line.seen.length;
+  await check.passed();
+  t.is(line.seen.length, requests);
+});

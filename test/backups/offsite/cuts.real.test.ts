@@ -65,7 +65,7 @@ const FAULTS: Record<string, { count: number; of: (request: IncomingMessage) => 
 
 for (const [name, { count, of, fault }] of Object.entries(FAULTS))
   test.runIf(isHere('s3'))(
-    `${name}: the backup is ready at once, and off site once and whole in the end`,
+    `${name}: the backup is ready at once and reaches the store exactly once, intact`,
     async (t) => {
       const there = await far(t);
       const { it, line } = there;
@@ -87,7 +87,7 @@ for (const [name, { count, of, fault }] of Object.entries(FAULTS))
   );
 
 test.runIf(isHere('s3'))(
-  'nothing is asked of a store that has not been checked; once it has passed, backups go there',
+  'an unchecked store receives no requests, and backups are uploaded after its check passes',
   async (t) => {
     let isRight = false;
     const there = await far(t, undefined, async () => {
@@ -104,7 +104,7 @@ test.runIf(isHere('s3'))(
 );
 
 test.runIf(isHere('s3'))(
-  'a store that is away: backups are made, listed, restored and deleted in the folder; what was off site says so',
+  'backups work in the folder while the store is away, and off-site ones return BACKUP_STORE_AWAY',
   async (t) => {
     const there = await far(t);
     const { it, line } = there;
@@ -134,38 +134,44 @@ test.runIf(isHere('s3'))(
   },
 );
 
-test.runIf(isHere('s3'))('a store that goes away in the middle of a restore: everything is as it was', async (t) => {
-  const there = await far(t);
-  const { it, line } = there;
-  const { id } = await backUp(it, 'lobby');
-  await there.arrives(id);
-  await plant(rootOf(it, 'lobby'), { 'world/level.dat': 'played since' });
-  const played = await treeOf(rootOf(it, 'lobby'));
-  let reads = 0;
-  line.fault = ({ method }) => (method === 'GET' ? { cutReceived: ++reads === 1 ? 4 * MIB : 0 } : undefined);
-  const answer = await it.during(restore(it, id));
-  t.deepEqual([answer.status, answer.reason], [503, 'BACKUP_STORE_AWAY'], answer.text);
-  t.deepEqual(await treeOf(rootOf(it, 'lobby')), played);
-  t.deepEqual(await readdir(join(it.dataDir, 'servers')), ['lobby'], 'nothing is staged any more');
-  line.fault = () => undefined;
-  t.is((await it.during(restore(it, id))).status, 200);
-});
+test.runIf(isHere('s3'))(
+  'a store that becomes unreachable during a restore leaves the server’s files unchanged',
+  async (t) => {
+    const there = await far(t);
+    const { it, line } = there;
+    const { id } = await backUp(it, 'lobby');
+    await there.arrives(id);
+    await plant(rootOf(it, 'lobby'), { 'world/level.dat': 'played since' });
+    const played = await treeOf(rootOf(it, 'lobby'));
+    let reads = 0;
+    line.fault = ({ method }) => (method === 'GET' ? { cutReceived: ++reads === 1 ? 4 * MIB : 0 } : undefined);
+    const answer = await it.during(restore(it, id));
+    t.deepEqual([answer.status, answer.reason], [503, 'BACKUP_STORE_AWAY'], answer.text);
+    t.deepEqual(await treeOf(rootOf(it, 'lobby')), played);
+    t.deepEqual(await readdir(join(it.dataDir, 'servers')), ['lobby'], 'nothing is staged any more');
+    line.fault = () => undefined;
+    t.is((await it.during(restore(it, id))).status, 200);
+  },
+);
 
-test.runIf(isHere('s3'))('a disk that is full at a restore from off site: everything is as it was', async (t) => {
-  let least = 0;
-  const there = await far(t, { hold: (path, bytes) => leaving(least).hold(path, bytes) });
-  const { it } = there;
-  const { id } = await backUp(it, 'lobby');
-  await there.arrives(id);
-  const before = await treeOf(rootOf(it, 'lobby'));
-  least = Number.MAX_SAFE_INTEGER;
-  const answer = await it.during(restore(it, id));
-  t.deepEqual([answer.status, answer.reason], [429, 'DISK_FULL'], answer.text);
-  t.deepEqual(await treeOf(rootOf(it, 'lobby')), before);
-  t.deepEqual(await readdir(join(it.dataDir, 'servers')), ['lobby']);
-});
+test.runIf(isHere('s3'))(
+  'a full disk during a restore from off site leaves the server’s files unchanged',
+  async (t) => {
+    let least = 0;
+    const there = await far(t, { hold: (path, bytes) => leaving(least).hold(path, bytes) });
+    const { it } = there;
+    const { id } = await backUp(it, 'lobby');
+    await there.arrives(id);
+    const before = await treeOf(rootOf(it, 'lobby'));
+    least = Number.MAX_SAFE_INTEGER;
+    const answer = await it.during(restore(it, id));
+    t.deepEqual([answer.status, answer.reason], [429, 'DISK_FULL'], answer.text);
+    t.deepEqual(await treeOf(rootOf(it, 'lobby')), before);
+    t.deepEqual(await readdir(join(it.dataDir, 'servers')), ['lobby']);
+  },
+);
 
-test.runIf(isHere('s3'))('a backup that is deleted while it is brought off site leaves nothing there', async (t) => {
+test.runIf(isHere('s3'))('a backup deleted during its upload leaves no object in the store', async (t) => {
   const there = await far(t);
   const { it, line } = there;
   const { promise: reached, resolve } = Promise.withResolvers<void>();
@@ -185,7 +191,7 @@ test.runIf(isHere('s3'))('a backup that is deleted while it is brought off site 
   t.deepEqual(await filesOf(it, 'lobby'), []);
 });
 
-test.runIf(isHere('s3'))('one that cannot be brought off site holds up none that comes after it', async (t) => {
+test.runIf(isHere('s3'))('a backup that cannot be uploaded does not block the next one', async (t) => {
   const there = await far(t);
   const { it, line } = there;
   let first: string | undefined;
@@ -204,44 +210,44 @@ test.runIf(isHere('s3'))('one that cannot be brought off site holds up none that
   await there.arrives(id);
 });
 
-test.runIf(isHere('s3'))('a removal waits for no upload, and one from a bucket that is gone is given up', async (t) => {
-  const there = await far(t);
-  const { it, line } = there;
-  const old = await backUp(it, 'lobby');
-  await there.arrives(old.id);
-  const { promise: goOn, resolve } = Promise.withResolvers<void>();
-  t.teardown(resolve);
-  line.held = (request) => (isPart(request) ? goOn : undefined);
-  const { id } = await backUp(it, 'lobby');
-  await it.until(() => line.seen.some((each) => each.includes(id) && /partNumber=/.test(each)));
-  // Of earlier settings.
-  await it.store.write((tx) =>
-    insertRemoval(tx, { location: 's3://gone-since/a', serverId: 'lobby', backupId: 'b1', at: 0 }),
-  );
-  await it.ok('POST', `/v1/servers/lobby/backups/${old.id}:delete`);
-  await it.until(async () => (await it.store.query('SELECT 1 FROM "offsite_removals"')).length === 0);
-  t.true(line.seen.some((each) => each.includes('/gone-since')));
-  t.false((await there.stored()).includes(`${old.id}.tar.zst`));
-  resolve();
-  await there.arrives(id);
-});
-
 test.runIf(isHere('s3'))(
-  'a backup that was damaged in the folder is not brought off site in place of the one that was made',
+  'an off-site removal does not wait for uploads, and a removal from a missing bucket is abandoned',
   async (t) => {
     const there = await far(t);
     const { it, line } = there;
-    line.fault = () => ({ status: 503 });
-    const { id } = await ended(it, 'lobby', (await it.ok('POST', '/v1/servers/lobby/backups'))['id'] as string);
-    const path = archiveOf(it, 'lobby', id);
-    const bytes = await readFile(path);
-    bytes[9_000_000]! ^= 1;
-    await writeFile(path, bytes);
-    line.fault = () => undefined;
-    await it.passUntil(async () => (await it.store.query('SELECT 1 FROM "backup_uploads"')).length === 0, 1_000);
-    t.deepEqual(await there.stored(), []);
-    t.false(await there.isUploadOpen());
-    t.is((await find(it, 'lobby', id))?.offSite, false);
-    t.is((await it.during(restore(it, id))).reason, 'BACKUP_CORRUPT');
+    const old = await backUp(it, 'lobby');
+    await there.arrives(old.id);
+    const { promise: goOn, resolve } = Promise.withResolvers<void>();
+    t.teardown(resolve);
+    line.held = (request) => (isPart(request) ? goOn : undefined);
+    const { id } = await backUp(it, 'lobby');
+    await it.until(() => line.seen.some((each) => each.includes(id) && /partNumber=/.test(each)));
+    // Of earlier settings.
+    await it.store.write((tx) =>
+      insertRemoval(tx, { location: 's3://gone-since/a', serverId: 'lobby', backupId: 'b1', at: 0 }),
+    );
+    await it.ok('POST', `/v1/servers/lobby/backups/${old.id}:delete`);
+    await it.until(async () => (await it.store.query('SELECT 1 FROM "offsite_removals"')).length === 0);
+    t.true(line.seen.some((each) => each.includes('/gone-since')));
+    t.false((await there.stored()).includes(`${old.id}.tar.zst`));
+    resolve();
+    await there.arrives(id);
   },
 );
+
+test.runIf(isHere('s3'))('a backup damaged in the folder is not uploaded off site', async (t) => {
+  const there = await far(t);
+  const { it, line } = there;
+  line.fault = () => ({ status: 503 });
+  const { id } = await ended(it, 'lobby', (await it.ok('POST', '/v1/servers/lobby/backups'))['id'] as string);
+  const path = archiveOf(it, 'lobby', id);
+  const bytes = await readFile(path);
+  bytes[9_000_000]! ^= 1;
+  await writeFile(path, bytes);
+  line.fault = () => undefined;
+  await it.passUntil(async () => (await it.store.query('SELECT 1 FROM "backup_uploads"')).length === 0, 1_000);
+  t.deepEqual(await there.stored(), []);
+  t.false(await there.isUploadOpen());
+  t.is((await find(it, 'lobby', id))?.offSite, false);
+  t.is((await it.during(restore(it, id))).reason, 'BACKUP_CORRUPT');
+});

@@ -73,7 +73,7 @@ const STEPS: Record<string, number> = {
 
 for (const [step, atMost] of Object.entries(STEPS))
   test.runIf(isHere('s3'))(
-    `killed at ${step}: the next process goes on, and the backup is off site once, whole, and restored from there`,
+    `an upload killed at ${step} is completed by the next process, and the backup is restored from off site`,
     async (t) => {
       const it = await killed(t, step);
       const { folder, location, bucket, line, saved, next } = it;
@@ -95,7 +95,7 @@ for (const [step, atMost] of Object.entries(STEPS))
     },
   );
 
-test.runIf(isHere('s3'))('killed while a backup is removed off site: the next process removes it', async (t) => {
+test.runIf(isHere('s3'))('a killed off-site removal is completed by the next process', async (t) => {
   const it = await killed(t, 'object-removed', 'remove');
   const { backups } = await it.next('look');
   t.deepEqual(backups, []);

@@ -4,7 +4,7 @@ import { createLog } from '../../../src/kernel/log.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../../src/kernel/units.ts';
 import { fakeClock } from '../../fakes/clock.ts';
 
-test('backups that wait too long are an error in the log, once a day, until they wait no more', async (t) => {
+test('backups that wait too long for their upload are logged as an error once a day until the delay ends', async (t) => {
   const clock = fakeClock();
   const logged: { level: string; msg: string; waiting: number }[] = [];
   const log = createLog({

@@ -9,7 +9,7 @@ import { BUCKET, badLine, startS3 } from '../../support/s3.ts';
 import { backUp, find, sleeping } from '../parts.ts';
 
 test.runIf(isHere('s3'))(
-  'an archive off site that no backup has is an orphan; an operator removes it, and it alone',
+  'an off-site archive without a backup is an orphan, and its removal leaves other objects alone',
   async (t) => {
     const s3 = await startS3();
     t.teardown(() => s3.remove());

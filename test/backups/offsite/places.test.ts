@@ -71,7 +71,7 @@ async function namesBelow(folder: string): Promise<string[]> {
 
 for (const [name, open] of Object.entries(PLACES)) {
   test.runIf(!name.startsWith('S3') || isHere('s3'))(
-    `a backup in ${name} is downloaded, whole and in part, as it was made`,
+    `a backup in ${name} is downloaded unchanged, in full and in part`,
     async (t) => {
       const place = await open(t, {});
       const { it } = place;
@@ -106,7 +106,7 @@ for (const [name, open] of Object.entries(PLACES)) {
   );
 
   test.runIf(!name.startsWith('S3') || isHere('s3'))(
-    `a backup in ${name} is restored exactly, and one that was changed not at all`,
+    `a backup in ${name} is restored exactly, and a damaged one is refused`,
     async (t) => {
       const place = await open(t, {});
       const { it } = place;
@@ -132,7 +132,7 @@ for (const [name, open] of Object.entries(PLACES)) {
   );
 
   test.runIf(!name.startsWith('S3') || isHere('s3'))(
-    `what no rule keeps goes from ${name} too; what is locked, and what others have, stays`,
+    `retention deletes backups from ${name}, but not locked ones or those of other servers`,
     async (t) => {
       const place = await open(t, {});
       const { it } = place;
@@ -163,7 +163,7 @@ for (const [name, open] of Object.entries(PLACES)) {
   );
 
   test.runIf(!name.startsWith('S3') || isHere('s3'))(
-    `backups in ${name} count against a server's limit and its account's`,
+    `backups in ${name} count against the backup quota of the server`,
     async (t) => {
       const place = await open(t, { quotaBytes: 1_600 });
       const { it } = place;
@@ -178,7 +178,7 @@ for (const [name, open] of Object.entries(PLACES)) {
 }
 
 test.runIf(isHere('s3'))(
-  'backups of before a store was set, and of after it was taken out again, are restored and removed where they lie',
+  'backups from before and after a change of the store setting are restored and removed in their own location',
   async (t) => {
     const s3 = await (server ??= startS3());
     const offSite = s3.offSite(`test-${++prefixes}`);
@@ -205,7 +205,7 @@ test.runIf(isHere('s3'))(
   },
 );
 
-test('a backup whose key was taken away says which one is missing; with the key among others it is restored', async (t) => {
+test('a restore without its encryption key names the missing key, and succeeds once the key is added', async (t) => {
   const keys = [KEY];
   const it = await sleeping(t, { world: { room: { keys } } });
   const { id } = await backUp(it, 'lobby');

@@ -7,7 +7,7 @@ import { onEachStore } from '../../store/on-each.ts';
 const LOCATION = 's3://worlds/a';
 const OLD = 's3://worlds/old';
 
-onEachStore('what is to be removed off site outlives its server; of another server nothing is', async (t, store) => {
+onEachStore('queued off-site removals outlive their server and do not affect another one', async (t, store) => {
   await store.write(async (tx) => {
     for (const serverId of ['lobby', 'arena']) {
       await insertServer(tx, serverRow(serverId));

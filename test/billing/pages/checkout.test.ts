@@ -20,7 +20,7 @@ async function open(it: MoneyUnderTest, amountUsd: number): Promise<string> {
 }
 
 test.runIf(isHere('chromium'))(
-  'a test payment in a browser, without scripts and without signing in: paid once, and marked as the test it is',
+  'a test payment works without scripts or sign-in, is credited once and is marked as a test',
   async (t) => {
     const it = await moneySite(t);
     const url = await open(it, 12);
@@ -43,7 +43,7 @@ test.runIf(isHere('chromium'))(
   },
 );
 
-test.runIf(isHere('chromium'))('a test payment is cancelled, and stays so', async (t) => {
+test.runIf(isHere('chromium'))('a cancelled test payment cannot be paid in another tab', async (t) => {
   const it = await moneySite(t);
   const url = await open(it, 5);
   const [first, second] = [await openTab(t), await openTab(t)];
@@ -57,7 +57,7 @@ test.runIf(isHere('chromium'))('a test payment is cancelled, and stays so', asyn
 });
 
 test.runIf(isHere('chromium'))(
-  'each page of a checkout fits a phone, in light and dark, and can be used by everybody',
+  'each checkout page fits a phone and is accessible in light and dark mode',
   async (t) => {
     const it = await moneySite(t);
     const [waiting, cancelled, done] = [await open(it, 1_000), await open(it, 2), await open(it, 3)];
@@ -80,7 +80,7 @@ test.runIf(isHere('chromium'))(
   },
 );
 
-test('the page says what a provider has reported, never what the way back claims', async (t) => {
+test('the checkout page shows the state reported by the provider, not that of the return URL', async (t) => {
   const stripe = await stripeStandIn(t);
   const options = { secretKey: STRIPE_SECRET, webhookSecret: WEBHOOK_SECRET, apiUrl: stripe.url };
   const it = await moneySite(t, createStripeCheckout(options));
@@ -95,7 +95,7 @@ test('the page says what a provider has reported, never what the way back claims
   t.regex(await read(), /Payment complete/);
 });
 
-test('a payment is made by its own form alone: no token, another one, another site or an unknown address do nothing', async (t) => {
+test('a payment needs its own form: a bad CSRF token, another site and an unknown address are refused', async (t) => {
   const it = await moneySite(t);
   const url = await open(it, 4);
   const shown = await fetch(url);

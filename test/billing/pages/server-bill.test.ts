@@ -33,7 +33,7 @@ async function billed(it: PanelUnderTest, sessions: (Partial<AwakeSessionRow> & 
 const NASTY = JSON.stringify({ kind: 'player', id: '<script>', note: 'joined' });
 const SCHEDULE = JSON.stringify({ kind: 'schedule', id: 'sch_1', note: 'a schedule: 0 4 * * *' });
 
-test('the bill of a server: when it was awake, why, how that ended and what it cost; what was free says so', async (t) => {
+test('the server bill page lists each awake session with its cause, ending and cost, and marks free ones', async (t) => {
   const it = await openPanel(t);
   await billed(it, [
     { hoursBefore: 50, cause: NASTY, ending: 'false_wake', ticks: 0, amountMicros: 0 },
@@ -57,7 +57,7 @@ test('the bill of a server: when it was awake, why, how that ended and what it c
   t.regex((await it.get('/bill')).text, /href="\/servers\/abc\/bill"/);
 });
 
-test('any days can be chosen; what are none is the present month; a flat plan says until when it is paid', async (t) => {
+test('the server bill shows any chosen range, falls back to this month for an invalid one, and covers flat plans', async (t) => {
   const it = await openPanel(t);
   await billed(it, [{ hoursBefore: 24 * 20, ending: 'idle' }]);
   const shown = async (query: string) => {
@@ -81,7 +81,7 @@ test('any days can be chosen; what are none is the present month; a flat plan sa
   t.regex((await it.get('/servers/flat/bill')).text, /No paid period[^]*Not awake in this period/);
 });
 
-test('days before the server was made are not on its bill', async (t) => {
+test('the server bill leaves out days before the server was created', async (t) => {
   const it = await openPanel(t);
   await it.create('abc');
   await it.clock.advance(25 * HOUR_MS);
@@ -95,7 +95,7 @@ test('days before the server was made are not on its bill', async (t) => {
   t.regex((await it.get(`${PAGE}?range=last`)).text, /The server did not exist yet. It was created[^]*2023-11-14/);
 });
 
-test('the bill is its owner’s: a member has no such tab, and is refused', async (t) => {
+test('only the owner has the server bill: a member sees no tab for it and gets 403', async (t) => {
   const it = await openPanel(t);
   await scene(it);
   await it.stranger();
@@ -105,7 +105,7 @@ test('the bill is its owner’s: a member has no such tab, and is refused', asyn
   t.is((await it.get(PAGE, member)).status, 403);
 });
 
-test.runIf(isHere('chromium'))('other days are chosen by keyboard', async (t) => {
+test.runIf(isHere('chromium'))('other days of the server bill can be chosen by keyboard', async (t) => {
   const it = await openPanel(t);
   await billed(it, [{ hoursBefore: 24 * 20, cause: SCHEDULE, ending: 'idle' }]);
   const { page, complaints } = await it.open(PAGE, { timezoneId: 'Asia/Kathmandu', locale: 'en-GB' });
@@ -129,7 +129,7 @@ test.runIf(isHere('chromium'))('other days are chosen by keyboard', async (t) =>
   t.deepEqual(complaints, []);
 });
 
-test.runIf(isHere('chromium'))(`the bill of a server, in the dark: nothing keeps anybody out`, async (t) => {
+test.runIf(isHere('chromium'))(`the server bill page is accessible in dark mode on a phone`, async (t) => {
   const it = await openPanel(t);
   await billed(it, [
     { hoursBefore: 50, cause: NASTY, ending: 'false_wake', ticks: 0, amountMicros: 0 },

@@ -23,7 +23,7 @@ async function living(t: ExecutionContext) {
   return { child, identity: await processOf(child.pid!) };
 }
 
-test('the noted process is found as long as it runs, and is told to drain', async (t) => {
+test('the recorded proxy process is found while it runs, and draining sends it SIGTERM', async (t) => {
   const { dataDir } = await folder(t);
   t.is(await livingChild(dataDir), undefined);
   t.false(await drainChild(dataDir));
@@ -37,7 +37,7 @@ test('the noted process is found as long as it runs, and is told to drain', asyn
   t.false(await drainChild(dataDir));
 });
 
-test('a file that is damaged, half written, or of something else means nobody', async (t) => {
+test('a damaged, truncated or foreign process file matches no process', async (t) => {
   const { dataDir, write } = await folder(t);
   const { child, identity } = await living(t);
   await noteChild(dataDir, identity);
@@ -55,7 +55,7 @@ test('a file that is damaged, half written, or of something else means nobody', 
   t.is(child.exitCode ?? child.signalCode, null, 'and nobody is told anything');
 });
 
-test('a process that has the same number is not the one that was noted', async (t) => {
+test('a process with the same pid but another start time, boot or host does not match the recorded one', async (t) => {
   const { dataDir } = await folder(t);
   const { child, identity } = await living(t);
   for (const other of [{ startedAt: '1' }, { scope: 'another boot or container' }, { hostname: 'another machine' }]) {
@@ -68,7 +68,7 @@ test('a process that has the same number is not the one that was noted', async (
 
 const ofRoot = test.runIf(process.getuid?.() === 0);
 
-ofRoot('a process of another user is left alone', async (t) => {
+ofRoot('a process of another user is never signalled', async (t) => {
   const { dataDir, write } = await folder(t);
   const { identity } = await living(t);
   await write(JSON.stringify(identity));

@@ -50,7 +50,7 @@ function dumbProxy(proxies: LinkedProxies, protocol = LINK_PROTOCOL, id = 'one')
   return { told, say, closed: () => link.closed() };
 }
 
-test('a proxy that speaks another version of the link is told so, by both versions; the log says it once', (t) => {
+test('a proxy with another link version is refused with both versions named, and is logged once', (t) => {
   const refused: string[] = [];
   const { proxies, lines } = service({ onRefused: ({ id }) => refused.push(id) });
   for (let attempt = 0; attempt < 3; attempt++) {
@@ -71,7 +71,7 @@ test('a proxy that speaks another version of the link is told so, by both versio
   t.deepEqual(proxies.views(), []);
 });
 
-test('a refused proxy says why once, is patient, and serves as soon as it is taken', async (t) => {
+test('a refused proxy logs the reason once, retries with a delay, and connects once it is accepted', async (t) => {
   const folder = await mkdtemp(join(tmpdir(), 'dormouse-link-'));
   t.teardown(() => rm(folder, { recursive: true }));
   const lines: { message: string; reason?: string }[] = [];
@@ -118,7 +118,7 @@ function refuseAll(channel: Channel, greeted: number[]) {
   };
 }
 
-test('players of a proxy that is away stay for a while, as they play on; then they are gone', async (t) => {
+test('players of a disconnected proxy stay listed for 15 s and are removed unless it returns', async (t) => {
   const clock = fakeClock();
   const { proxies, presence } = service({ after: (ms, fire) => clock.at(clock.now() + ms, fire) });
   const here = { id: 'castle', inside: 1, knocking: 0, players: [ALEX] };

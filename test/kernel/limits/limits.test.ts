@@ -7,7 +7,7 @@ import { atMost, backoff, createSlidingLog } from '../../../src/kernel/limits/sl
 import { type Taken, createRateLimiter } from '../../../src/kernel/limits/rate-limiter.ts';
 import { fakeClock } from '../../fakes/clock.ts';
 
-test('a bucket: a burst at once, then one by one, and what is refused takes nothing', async (t) => {
+test('a token bucket allows a burst, then one call per interval, and refused calls cost no tokens', async (t) => {
   const clock = fakeClock(0);
   const buckets = createRateLimiter({ burst: 3, perSecond: 0.1 }, clock);
   const taken: Taken[] = [];
@@ -30,7 +30,7 @@ test('a bucket: a burst at once, then one by one, and what is refused takes noth
   t.is(take(), 10_000, 'what was not counted is not given back');
 });
 
-test('buckets: who keeps asking is not forgotten for those who come and go, and a clock set back lets nobody in', async (t) => {
+test('token buckets remember an active key among passing ones, and a clock set back allows no extra call', async (t) => {
   const clock = fakeClock(1_000_000);
   const buckets = createRateLimiter({ burst: 1, perSecond: 0.001 }, clock, 10);
   t.is(buckets.take('poller').waitMs, 0);
@@ -57,7 +57,7 @@ function runner(options: SemaphoreOptions) {
   };
 }
 
-test('semaphore: each key’s first before any key’s second, lanes in turn, and never more at once than meant', async (t) => {
+test('a semaphore alternates queues, serves new keys before repeated ones, and never exceeds its limit', async (t) => {
   const run = runner({ atOnce: 2, mostWaiting: 100, makesRoom: true, full: () => new Error('full') });
   const order: string[] = [];
   const open: (() => void)[] = [];
@@ -87,7 +87,7 @@ test('semaphore: each key’s first before any key’s second, lanes in turn, an
   t.is(await run({ queue: 'known', key: 'z' }, async () => 'free again'), 'free again');
 });
 
-test('semaphore: whoever fills it gives way to who has less in it', async (t) => {
+test('a full semaphore evicts a waiter of the key with the most waiters in favour of other keys', async (t) => {
   const run = runner({ atOnce: 1, mostWaiting: 4, makesRoom: true, full: () => new Error('full') });
   const held = Promise.withResolvers<void>();
   const first = run({ queue: 'x', key: 'holder' }, () => held.promise);
@@ -107,7 +107,7 @@ test('semaphore: whoever fills it gives way to who has less in it', async (t) =>
   t.is(await last, 'full', 'four with one each leave nothing to take away');
 });
 
-test('semaphore: no key holds all of it, and who has waited too long or goes away leaves their place', async (t) => {
+test('a semaphore limits running and waiting work per key, and an aborted waiter frees its place', async (t) => {
   const limits = { atOnce: 2, atOncePerKey: 1, mostWaiting: 3, mostWaitingPerKey: 2 };
   const semaphore = createSemaphore(limits);
   const entered: string[] = [];
@@ -138,7 +138,7 @@ test('semaphore: no key holds all of it, and who has waited too long or goes awa
   t.deepEqual(entered, ['a1', 'b1', 'a3', 'b2', 'c3']);
 });
 
-test('places: under each key no more than meant, all or none, and freed once', (t) => {
+test('places are taken under all keys or none, within each limit, and freed once', (t) => {
   const places = createPlaces();
   const first = places.take({ all: 2, one: 1 });
   t.is(places.take({ all: 2, one: 1 }), undefined);
@@ -150,7 +150,7 @@ test('places: under each key no more than meant, all or none, and freed once', (
   t.deepEqual([places.taken('all'), places.taken('one'), places.taken('other')], [1, 0, 1]);
 });
 
-test('a sliding log: no span holds more than meant, and what is given back does not count', async (t) => {
+test('a sliding log never exceeds its limit in any window, and calls given back do not count', async (t) => {
   const clock = fakeClock(0);
   const log = createSlidingLog(atMost(2, 1_000), clock);
   const wait = (key = 'a') => log.take(key).waitMs;
@@ -167,7 +167,7 @@ test('a sliding log: no span holds more than meant, and what is given back does 
   t.is(wait(), 0, 'a clock set back keeps nobody out');
 });
 
-test('a sliding log keeps so many keys, of which the one used longest ago goes first', async (t) => {
+test('a sliding log keeps a bounded number of keys and evicts the least recently used', async (t) => {
   const clock = fakeClock(0);
   const log = createSlidingLog(backoff({ free: 1, firstWaitMs: 500, longestWaitMs: 900, windowMs: 1_000 }), clock, 2);
   const wait = (key: string) => log.take(key).waitMs;
@@ -180,7 +180,7 @@ test('a sliding log keeps so many keys, of which the one used longest ago goes f
   t.is(wait('a'), 0);
 });
 
-test('penalties: enforced from a sum on, until their time is up, never for longer than the most', async (t) => {
+test('penalties are enforced above a threshold until they expire, and never longer than the maximum', async (t) => {
   const clock = fakeClock(0);
   const penalties = createPenalties({ leastMs: 15_000, mostMs: 60_000 }, clock, 3);
   penalties.add('a', 10_000);
@@ -207,7 +207,7 @@ test('penalties: enforced from a sum on, until their time is up, never for longe
   t.false(penalties.isEnforced('d'), 'a clock set back keeps nobody out');
 });
 
-test('client count: an address has its share, and a flood makes room for others', (t) => {
+test('the client count limits each address, and a flood makes room for other networks', (t) => {
   const seed = 7;
   let last = seed;
   const random = () => (last = (last * 16_807) % 2_147_483_647) / 2_147_483_647;

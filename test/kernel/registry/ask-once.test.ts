@@ -19,7 +19,7 @@ function ask(answer: Response | 'never', withinMs = 60_000) {
   return askOnce('https://example.com', Name, { withinMs, maxBytes: 100, fetch });
 }
 
-test('what a 200 says, in its shape; nothing with another status', async (t) => {
+test('askOnce returns the parsed body of a 200 and no body for other statuses', async (t) => {
   t.deepEqual((await ask(Response.json({ name: 'Steve', id: 1 }))).said, { name: 'Steve' });
   for (const status of [204, 404, 429, 500]) {
     const { said, response } = await ask(new Response(null, { status }));
@@ -27,7 +27,7 @@ test('what a 200 says, in its shape; nothing with another status', async (t) => 
   }
 });
 
-test('an answer that is too large, of another shape, or does not come is an error', async (t) => {
+test('askOnce rejects an oversized, malformed or missing response', async (t) => {
   await t.throwsAsync(ask(Response.json({ name: 'x'.repeat(200) })));
   await t.throwsAsync(ask(Response.json({ called: 'Steve' })), { instanceOf: z.ZodError });
   await t.throwsAsync(ask(new Response('<html>')), { instanceOf: SyntaxError });

@@ -51,7 +51,7 @@ async function inTime<T>(clock: FakeClock, work: Promise<T>, mostMs = 60_000): P
 
 const status = (code: number, headers: Record<string, string> = {}) => new Response(null, { status: code, headers });
 
-test('an answer is 2xx or 404; what the registry refuses is asked once, what it cannot answer again', async (t) => {
+test('a registry request returns 2xx or 404, fails at once on a refusal, and retries server errors', async (t) => {
   t.is((await ask(registry([status(204)]))).status, 204);
   t.is((await ask(registry([status(404)]))).status, 404);
   const refused = registry([status(400)]);
@@ -67,7 +67,7 @@ test('an answer is 2xx or 404; what the registry refuses is asked once, what it 
   t.is(down.asked.length, 5);
 });
 
-test('a registry that was asked too often is left alone by everybody for as long as it says', async (t) => {
+test('a 429 from a registry pauses all requests to it for its Retry-After', async (t) => {
   const it = registry([status(429, { 'retry-after': '10' })]);
   const first = inTime(it.clock, ask(it));
   await it.clock.advance(1_000);
@@ -85,7 +85,7 @@ test('a registry that was asked too often is left alone by everybody for as long
   t.is(away.asked.length, 1);
 });
 
-test('redirects lead to hosts of files only, few of them, and the key goes to the registry alone', async (t) => {
+test('registry redirects are few and lead only to known file hosts, which do not receive the API key', async (t) => {
   const to = (location: string) => status(302, { location });
   const file = registry([to('https://files.example.net/a')]);
   t.is(await (await ask(file)).text(), 'fine');
@@ -113,7 +113,7 @@ test('redirects lead to hosts of files only, few of them, and the key goes to th
   t.is(circle.asked.length, 4);
 });
 
-test('few questions wait for an answer at once; who gives up makes room and is told their own reason', async (t) => {
+test('a registry gets at most 16 requests at once, and an aborted one makes room and keeps its own error', async (t) => {
   const it = registry(Array.from({ length: 16 }, () => 'never' as const));
   const gone = new AbortController();
   const stuck = Array.from({ length: 16 }, () => ask(it, API, gone.signal).catch((error: Error) => error.message));
@@ -126,7 +126,7 @@ test('few questions wait for an answer at once; who gives up makes room and is t
   t.is(it.asked.length, 17);
 });
 
-test('of what the registry counts, a third is kept for what depends on it', async (t) => {
+test('a registry client spares the last third of the rate limit until it resets', async (t) => {
   const counted = (left: number) =>
     status(204, { 'x-ratelimit-limit': '300', 'x-ratelimit-remaining': String(left), 'x-ratelimit-reset': '40' });
   const it = registry([counted(101), counted(99)]);

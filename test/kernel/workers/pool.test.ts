@@ -26,7 +26,7 @@ async function folder(t: ExecutionContext): Promise<string> {
   return path;
 }
 
-test('a job is done in another process, which stays for the next and knows nothing of the environment', async (t) => {
+test('a job runs in another process, which is reused and inherits no environment variables', async (t) => {
   const pool = poolOf(t);
   t.is(await pool.run(jobs.double, 21, { tenant: TENANT }), 42);
   const first = await pool.run(jobs.whoAmI, null, { tenant: TENANT });
@@ -38,7 +38,7 @@ test('a job is done in another process, which stays for the next and knows nothi
   );
 });
 
-test('what a job throws comes out of the pool as it was', async (t) => {
+test('a StatusError thrown in a job reaches the caller with its reason and metadata', async (t) => {
   const pool = poolOf(t);
   const error = await t.throwsAsync(pool.run(jobs.refuse, 'a.tar', { tenant: TENANT }), { instanceOf: StatusError });
   t.is(error.reason, 'BAD_ARCHIVE');
@@ -51,21 +51,21 @@ for (const [what, job, limits] of [
   ['fills its heap', jobs.eatHeap, { cpuMs: 60_000, memoryMb: 64 }],
   ['fills memory beside its heap', jobs.eatBuffers, { cpuMs: 60_000, memoryMb: 64 }],
 ] as const)
-  test(`a job that ${what} is ended, and the next is done`, async (t) => {
+  test(`a job that ${what} is ended, and the next job runs`, async (t) => {
     const pool = poolOf(t);
     const error = await t.throwsAsync(pool.run(job, null, { tenant: TENANT, ...limits }), { instanceOf: StatusError });
     t.is(error.reason, 'WORK_TOO_LARGE');
     t.is(await pool.run(jobs.double, 1, { tenant: TENANT }), 2);
   });
 
-test.runIf(isThorough)('a heap that is full ends the worker alone', async (t) => {
+test.runIf(isThorough)('a full heap ends only the worker process', async (t) => {
   const pool = poolOf(t);
   await t.throwsAsync(pool.run(jobs.eatHeap, null, { tenant: TENANT, cpuMs: 60_000, memoryMb: 4096 }), {
     message: /more CPU time or memory/,
   });
 });
 
-test('a job ends with its caller, and its place is free when it has', async (t) => {
+test('aborting a job’s signal ends the job and frees its place in the pool', async (t) => {
   const pool = poolOf(t, { runs: 1 });
   const gone = new AbortController();
   const job = pool.run(jobs.never, null, { tenant: TENANT, signal: gone.signal });
@@ -75,7 +75,7 @@ test('a job ends with its caller, and its place is free when it has', async (t) 
   t.is(await waiting, 4);
 });
 
-test('a tenant does not keep others waiting', async (t) => {
+test('jobs of one tenant do not keep another tenant waiting', async (t) => {
   const pool = poolOf(t, { runs: 2 });
   const gone = new AbortController();
   const hers = Array.from({ length: 10 }, () => pool.run(jobs.never, null, { tenant: TENANT, signal: gone.signal }));
@@ -84,7 +84,7 @@ test('a tenant does not keep others waiting', async (t) => {
   for (const { status } of await Promise.allSettled(hers)) t.is(status, 'rejected');
 });
 
-test('a stream comes in order, no faster than it is read, and ends with its reader', async (t) => {
+test('a worker stream yields its items in order and ends when its reader stops', async (t) => {
   const pool = poolOf(t);
   const all: number[] = [];
   for await (const number of pool.stream(jobs.countTo, 100, { tenant: TENANT })) all.push(number);
@@ -96,7 +96,7 @@ test('a stream comes in order, no faster than it is read, and ends with its read
   t.is(await pool.run(jobs.double, 1, { tenant: TENANT }), 2);
 });
 
-test('a job reads what it was given open, and nothing else of the disk; it writes nothing', async (t) => {
+test('a job can read an open file that it received, but no other file, and cannot write', async (t) => {
   const pool = poolOf(t);
   const path = join(await folder(t), 'archive');
   await writeFile(path, 'content');
@@ -108,7 +108,7 @@ test('a job reads what it was given open, and nothing else of the disk; it write
   await t.throwsAsync(pool.run(jobs.writeSomewhere, `${path}-2`, { tenant: TENANT }), { code: 'ERR_ACCESS_DENIED' });
 });
 
-test('workers without work end, and those of a closed pool', async (t) => {
+test('idle workers end, and closing a pool ends its busy workers', async (t) => {
   const pool = poolOf(t, { idleMs: 1 });
   const { pid } = await pool.run(jobs.whoAmI, null, { tenant: TENANT });
   await until(() => !existsSync(`/proc/${pid}`));
@@ -117,7 +117,7 @@ test('workers without work end, and those of a closed pool', async (t) => {
   await Promise.all([t.throwsAsync(working), closing.close()]);
 });
 
-test('a job reads a stream or an open file as its input, and fails as the stream does', async (t) => {
+test('a job reads a stream or an open file as its input, and fails with the stream’s error', async (t) => {
   const pool = poolOf(t);
   const read = async (stdin: Readable | number) => {
     let text = '';
@@ -137,7 +137,7 @@ test('a job reads a stream or an open file as its input, and fails as the stream
   t.is(error.reason, 'AWAY');
 });
 
-test('a stream goes on no further than its reader lets it', async (t) => {
+test('a streaming job pauses after each item until the next one is requested', async (t) => {
   const pool = poolOf(t);
   const file = await open(join(await folder(t), 'steps'), 'w+');
   t.teardown(() => file.close());

@@ -27,7 +27,7 @@ async function scene(t: ExecutionContext, options: ApiTestOptions = {}) {
   };
 }
 
-test('an address is changed by its password and a letter to the new one; the old one is told; sessions and keys go on', async (t) => {
+test('changing the e-mail address needs the password and a confirmation link, and keeps sessions and keys', async (t) => {
   const it = await scene(t);
   const { key } = await it.mint(['account:read'], { userId: String(it.me['userId']) });
   t.is((await it.change(NEW, 'wrong password')).reason, 'WRONG_PASSWORD');
@@ -56,7 +56,7 @@ test('an address is changed by its password and a letter to the new one; the old
   t.is(entry?.detail, `link; ${STEVE.email} to ${NEW}`);
 });
 
-test('an address that has an account is told so by its letter alone', async (t) => {
+test('changing to an address that already has an account reveals that only by e-mail', async (t) => {
   const it = await scene(t);
   const [free, taken] = [await it.change(NEW), await it.change('owner@example.com')];
   t.deepEqual([free.status, free.text], [taken.status, taken.text]);
@@ -64,7 +64,7 @@ test('an address that has an account is told so by its letter alone', async (t) 
   t.is(tokenIn(it.letters.at(-1)?.text), '');
 });
 
-test('only the latest link works, for a day, and none to an address that somebody else has got meanwhile', async (t) => {
+test('only the latest address link works, for one day, and not once the address belongs to another account', async (t) => {
   const it = await scene(t);
   await it.change('first@example.org');
   const first = tokenIn(it.letters.at(-1)?.text);
@@ -80,7 +80,7 @@ test('only the latest link works, for a day, and none to an address that somebod
   t.is(await it.who(), STEVE.email);
 });
 
-test('a password that is changed or reset voids a link to another address', async (t) => {
+test('changing the password voids a pending link to another e-mail address', async (t) => {
   const it = await scene(t);
   await it.change(NEW);
   const token = tokenIn(it.letters.at(-1)?.text);
@@ -91,7 +91,7 @@ test('a password that is changed or reset voids a link to another address', asyn
   t.is((await it.confirm(token)).reason, 'LINK_INVALID');
 });
 
-test('without a mail server the address is changed at once, and is not confirmed', async (t) => {
+test('without a mail server, the e-mail address changes at once and is unconfirmed', async (t) => {
   const it = await scene(t, { config: { mail: false } });
   t.is((await it.change('owner@example.com')).reason, 'USER_EXISTS');
   t.deepEqual((await it.change(NEW)).json, { sent: false });
@@ -99,7 +99,7 @@ test('without a mail server the address is changed at once, and is not confirmed
   t.deepEqual(it.letters, []);
 });
 
-test('who has another address stays a member once, and finds invitations to it', async (t) => {
+test('after an address change a member keeps one membership and sees invitations to the new address', async (t) => {
   const it = await scene(t);
   for (const id of ['abc', 'xyz']) await it.create(id);
   const invite = (id: string, email: string) => it.ok('POST', `/v1/servers/${id}/members`, { email, role: 'limited' });

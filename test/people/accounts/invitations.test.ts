@@ -39,7 +39,7 @@ async function office(t: ExecutionContext, config: ApiTestOptions['config'] = {}
 
 const list = async ({ op }: Office) => (await op('GET', 'invitations')).json['invitations'] as Record<string, string>[];
 
-test('an invitation makes one account, for its address alone, which counts as confirmed', async (t) => {
+test('an account invitation creates one account, only for its address, which is confirmed at once', async (t) => {
   const it = await office(t);
   const { link, token, id, sent } = await it.invite();
   t.true(sent);
@@ -58,7 +58,7 @@ test('an invitation makes one account, for its address alone, which counts as co
   t.is((await it.op('POST', 'accounts:invite', { email: EMAIL })).reason, 'USER_EXISTS');
 });
 
-test('an invitation ends: after a week, when it is taken back, and when there is a newer one', async (t) => {
+test('an account invitation ends after a week, when cancelled, or when a newer one replaces it', async (t) => {
   const it = await office(t);
   const first = await it.invite();
   const second = await it.invite();
@@ -76,14 +76,14 @@ test('an invitation ends: after a week, when it is taken back, and when there is
   t.is((await it.signUp(third.token)).reason, 'SIGNUP_CLOSED');
 });
 
-test('of two who use an invitation at once, one makes the account', async (t) => {
+test('two parallel sign-ups with one invitation create one account', async (t) => {
   const it = await office(t);
   const { token } = await it.invite();
   const answers = await Promise.all([it.signUp(token), it.signUp(token)]);
   t.deepEqual(answers.map(({ status, reason }) => `${status} ${reason}`).toSorted(), ['200 ', '403 SIGNUP_CLOSED']);
 });
 
-test('without a mail server nothing is sent or logged, and the operator has the link to pass on', async (t) => {
+test('without a mail server, an account invitation returns its link but sends and logs no link', async (t) => {
   const it = await office(t, { mail: false });
   const { token, sent } = await it.invite();
   t.false(sent);
@@ -92,7 +92,7 @@ test('without a mail server nothing is sent or logged, and the operator has the 
   t.false(it.logged.join('').includes(token));
 });
 
-test('the token of an invitation is stored nowhere, and audit says who invited whom', async (t) => {
+test('an account invitation’s token is not stored, and the audit log records each invitation', async (t) => {
   const it = await office(t);
   const { token, id } = await it.invite();
   await it.op('POST', `invitations/${id}:cancel`);
@@ -114,7 +114,7 @@ test('the token of an invitation is stored nowhere, and audit says who invited w
   );
 });
 
-onEachStore('invitations to make an account: one to an address, and expired ones go', async (t, store) => {
+onEachStore('there is one sign-up invitation per address, and expired ones are removed', async (t, store) => {
   const row = (id: string, email: string, createdAt: number) => ({
     id,
     email,

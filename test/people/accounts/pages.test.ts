@@ -39,7 +39,7 @@ async function visitor({ origin }: PanelUnderTest) {
   return { get, submit };
 }
 
-test('without a script: a forgotten password, from the page of signing in to a new one', async (t) => {
+test('a forgotten password can be replaced through the pages without scripts', async (t) => {
   const it = await panel(t);
   const { get, submit } = await visitor(it);
   t.regex((await get('/sign-in')).text, /href="\/sign-in\/forgotten"/);
@@ -64,7 +64,7 @@ test('without a script: a forgotten password, from the page of signing in to a n
   t.is((await submit('/sign-in', '/sign-in', { ...STEVE, password: 'battery staple' })).to, '/servers');
 });
 
-test('without a mail server the page says who can help', async (t) => {
+test('without a mail server, the forgotten-password page names the administrator and the reset command', async (t) => {
   const it = await panel(t, { mail: false });
   const { get, submit } = await visitor(it);
   const page = (await get('/sign-in/forgotten')).text;
@@ -73,7 +73,7 @@ test('without a mail server the page says who can help', async (t) => {
   t.is((await submit('/sign-in', '/sign-in/forgotten', { email: STEVE.email })).status, 400);
 });
 
-test('without a script: another e-mail address, from the profile', async (t) => {
+test('the e-mail address can be changed on the profile page without scripts', async (t) => {
   const it = await panel(t);
   const steve = await it.browser();
   await steve.ok('POST', '/v1/session/me:signIn', STEVE);
@@ -93,7 +93,7 @@ test('without a script: another e-mail address, from the profile', async (t) => 
 });
 
 test.runIf(isHere('chromium'))(
-  'an accepted invitation is on the list at once, also where that was open already',
+  'an accepted invitation appears at once in the server list, even in a list already open',
   async (t) => {
     const it = await openPanel(t);
     await it.stranger();
@@ -113,7 +113,7 @@ test.runIf(isHere('chromium'))(
 );
 
 test.runIf(isHere('chromium'))(
-  `invited, and the password forgotten, in the dark: nothing keeps anybody out`,
+  `the pages for invitations and forgotten passwords are accessible in dark mode`,
   async (t) => {
     const it = await openPanel(t, { config: { signup: 'closed' } });
     await it.store.write((tx) => tx.run('UPDATE "users" SET "operator" = $1 WHERE "id" = $2', [true, 'usr_test']));

@@ -48,7 +48,7 @@ async function office(t: ExecutionContext, options: ApiTestOptions = {}) {
   return { ...it, operator, op, path };
 }
 
-test('a forgotten password is replaced by a link, once; every browser is signed out, and a letter tells', async (t) => {
+test('a reset link replaces a forgotten password once, signs out every browser, and sends an e-mail', async (t) => {
   const it = await scene(t);
   const { key } = await it.mint(['account:read'], { userId: String(it.me['userId']) });
   t.is((await it.ask('  Steve@EXAMPLE.org')).status, 200);
@@ -67,7 +67,7 @@ test('a forgotten password is replaced by a link, once; every browser is signed 
   t.is((await it.reset(token)).reason, 'LINK_INVALID', 'once');
 });
 
-test('whether an address has an account is not told', async (t) => {
+test('a password reset request does not reveal if an address has an account', async (t) => {
   const it = await scene(t);
   const [known, unknown] = [await it.ask(), await it.ask('nobody@example.org')];
   t.deepEqual([known.status, known.text], [unknown.status, unknown.text]);
@@ -85,7 +85,7 @@ test('whether an address has an account is not told', async (t) => {
   t.is((await it.ask()).reason, 'TOO_MANY_ATTEMPTS');
 });
 
-test('a known and an unknown address are answered before anything is looked up: the answer takes the same time', async (t) => {
+test('a password reset request is answered before any database access, for known and unknown addresses alike', async (t) => {
   const it = await scene(t);
   const gate = Promise.withResolvers<void>();
   t.teardown(gate.resolve);
@@ -107,7 +107,7 @@ test('a known and an unknown address are answered before anything is looked up: 
   t.is(it.letters[0]?.to, STEVE.email);
 });
 
-test('closing waits for work behind an answer, and its errors are logged', async (t) => {
+test('closing waits for work started by runBehind, and its errors are logged', async (t) => {
   const { onClose, close } = createClosers();
   const logged: unknown[] = [];
   const runBehind = createRunBehind({ error: (...given: unknown[]) => void logged.push(given) }, onClose);
@@ -131,7 +131,7 @@ test('closing waits for work behind an answer, and its errors are logged', async
   ]);
 });
 
-test('a link works for half an hour; a newer password or address voids it', async (t) => {
+test('a reset link works for half an hour, and a newer password or address voids it', async (t) => {
   const it = await scene(t);
   const late = await it.link();
   await it.clock.jump(it.clock.now() + HALF_HOUR_MS);
@@ -150,7 +150,7 @@ test('a link works for half an hour; a newer password or address voids it', asyn
   t.is((await it.reset(token)).reason, 'LINK_INVALID');
 });
 
-test('a link to confirm an address sets no password, and the other way round', async (t) => {
+test('a confirmation link cannot reset a password, and a reset link cannot confirm an address', async (t) => {
   const it = await scene(t);
   await it.steve.ok('POST', '/v1/session/me:sendVerification');
   const verification = /verify-email\?token=([\w-]+)/.exec(it.letters.at(-1)?.text ?? '')?.[1] ?? '';
@@ -162,7 +162,7 @@ test('a link to confirm an address sets no password, and the other way round', a
   t.is((await it.reset(token)).status, 200);
 });
 
-test('without a mail server nobody is sent a link: who can help is said, and an operator has the link to pass on', async (t) => {
+test('without a mail server, a reset request is refused with the command to run, and an operator can create a link', async (t) => {
   const it = await office(t, { config: { mail: false } });
   const refused = await it.ask();
   t.deepEqual([refused.status, refused.reason], [400, 'MAIL_NOT_SET']);
@@ -175,7 +175,7 @@ test('without a mail server nobody is sent a link: who can help is said, and an 
   t.false(it.logged.join('').includes(token));
 });
 
-test('an operator helps somebody to another password, with a session that has just given its own', async (t) => {
+test('creating a reset link for another account needs an operator’s session with a recent password', async (t) => {
   const it = await office(t);
   const { key } = await it.mint(['operator']);
   const body = { reason: 'Known by voice' };
@@ -196,7 +196,7 @@ test('an operator helps somebody to another password, with a session that has ju
   t.regex(stored, /session\.resetPassword[^}]*"link"/);
 });
 
-test('another account’s user is made an operator and stops being one, at once; the last one stays', async (t) => {
+test('the operator role is granted and removed at once, only by an operator’s session, and the last one stays', async (t) => {
   const it = await office(t);
   const { key } = await it.mint(['operator', 'account:read'], {
     userId: String(it.me['userId']),

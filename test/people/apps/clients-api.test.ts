@@ -2,7 +2,7 @@ import test from 'ava';
 import { APP_TOKEN_MS } from '../../../src/people/apps/app-tokens.ts';
 import { START, POLL, USER, APP, device, errorOf } from '../grants/device.ts';
 
-test('24: after an app is revoked its next call is refused', async (t) => {
+test('a revoked app’s next call is refused', async (t) => {
   const it = await device(t);
   const browser = await it.browser('usr_test');
   const connectApp = async () => {
@@ -20,7 +20,7 @@ test('24: after an app is revoked its next call is refused', async (t) => {
   t.deepEqual([await whoami(second), await whoami(first)], [200, 401]);
 });
 
-test('an app’s token ends half a year after its last use, and every use begins that anew', async (t) => {
+test('an app’s token expires half a year after its last use, and each use extends it', async (t) => {
   const it = await device(t);
   const half = APP_TOKEN_MS;
   const connectApp = async () => {
@@ -52,7 +52,7 @@ test('an app’s token ends half a year after its last use, and every use begins
   t.deepEqual((await (await it.browser('usr_test')).ok('GET', '/v1/session/apps'))['apps'], []);
 });
 
-test('operators register apps, disable and enable them', async (t) => {
+test('operators can register, disable and enable apps', async (t) => {
   const it = await device(t);
   await it.store.write((tx) => tx.run('UPDATE "users" SET "operator" = $1', [1]));
   const { key } = await it.mint(['operator']);

@@ -5,7 +5,7 @@ import { mintToken } from '../../../src/kernel/ids.ts';
 import type { Grants } from '../../../src/people/grants/grants.ts';
 import { START, POLL, USER, APP, ORIGIN, device, errorOf } from './device.ts';
 
-test('an app signs somebody in, and reads what it may', async (t) => {
+test('an app signs a user in and reads only what its scope allows', async (t) => {
   const it = await device(t);
   const started = await it.post(START, { client_id: APP, scope: 'servers:list' });
   t.is(started.status, 200);
@@ -37,7 +37,7 @@ test('an app signs somebody in, and reads what it may', async (t) => {
   t.is(wrongHeader.status, 401);
 });
 
-test('the command line signs somebody in, and gets a key', async (t) => {
+test('the command line signs a user in and gets an API key', async (t) => {
   const it = await device(t);
   const { id, code } = await it.begin({});
   await it.grants.approve(id, USER);
@@ -49,7 +49,7 @@ test('the command line signs somebody in, and gets a key', async (t) => {
   t.is((await it.call('GET', '/v1/servers', { key: String(key) })).status, 200);
 });
 
-test('8, 9: declined and expired, as a device is told', async (t) => {
+test('a device receives access_denied for a declined grant and expired_token for an expired one', async (t) => {
   const it = await device(t);
   const [declined, expired] = [await it.begin(), await it.begin()];
   await it.grants.deny(declined.id, USER);
@@ -60,7 +60,7 @@ test('8, 9: declined and expired, as a device is told', async (t) => {
   t.is(errorOf(t, await it.post(POLL, { device_code: expired.code })), '400 expired_token');
 });
 
-test('6: two polls at once of an approved grant, over HTTP', async (t) => {
+test('20 parallel HTTP polls of an approved grant return one token', async (t) => {
   const it = await device(t);
   const { id, code } = await it.begin();
   await it.grants.approve(id, USER);
@@ -69,7 +69,7 @@ test('6: two polls at once of an approved grant, over HTTP', async (t) => {
   t.is(polled.filter(({ json }) => json['error'] === 'expired_token').length, 19);
 });
 
-test('a token whose answer finds its connection closed is given to the next poll, and to no more', async (t) => {
+test('a token whose response met a closed connection goes to the next poll only', async (t) => {
   const gone = new AbortController();
   const told: Promise<boolean>[] = [];
   const it = await device(t, {
@@ -101,7 +101,7 @@ test('a token whose answer finds its connection closed is given to the next poll
   t.is(errorOf(t, await it.post(POLL, { device_code: lost.code })), '400 expired_token');
 });
 
-test('what a start can be refused with', async (t) => {
+test('invalid starts of a device grant are refused with the right error and create no grant', async (t) => {
   const it = await device(t);
   const cases: [body: unknown, expected: string][] = [
     [{ client_id: '' }, '400 invalid_client'],
@@ -141,7 +141,7 @@ test('what a start can be refused with', async (t) => {
   }
 });
 
-test('what a poll can be refused with', async (t) => {
+test('invalid polls of a device grant are refused with the right error', async (t) => {
   const it = await device(t);
   const cases: [body: unknown, expected: string][] = [
     [{}, '400 invalid_request'],
@@ -157,7 +157,7 @@ test('what a poll can be refused with', async (t) => {
   }
 });
 
-test('19: a body has at most 4096 bytes, however it comes, and is JSON whatever it is called', async (t) => {
+test('a device request body has at most 4096 bytes in any encoding, and is read as JSON whatever its type', async (t) => {
   const it = await device(t);
   const body = (bytes: number) => {
     const frame = JSON.stringify({ client_id: APP, pad: '' });
@@ -202,7 +202,7 @@ test('19: a body has at most 4096 bytes, however it comes, and is JSON whatever 
   }
 });
 
-test('18: no address of the request comes back', async (t) => {
+test('forged host headers do not appear in the verification address', async (t) => {
   const it = await device(t);
   const socket = connect(it.port, '127.0.0.1');
   t.teardown(() => socket.destroy());
@@ -217,7 +217,7 @@ test('18: no address of the request comes back', async (t) => {
   t.false(/evil|gopher/.test(answer));
 });
 
-test('trouble is 500 server_error, and the grant goes on when it is over', async (t) => {
+test('a failure of the grant service returns 500 server_error without details, and starts work again later', async (t) => {
   let down = false;
   const wrap = (grants: Grants): Grants => {
     const unless = <T>(work: Promise<T>): Promise<T> => (down ? Promise.reject(new Error('secret detail')) : work);
@@ -235,7 +235,7 @@ test('trouble is 500 server_error, and the grant goes on when it is over', async
   t.is((await it.post(START, { client_id: APP })).status, 200);
 });
 
-test('other methods and paths get a status object', async (t) => {
+test('other methods and paths of the device API return a status object', async (t) => {
   const it = await device(t);
   const answers = [
     await fetch(it.origin + START),
@@ -252,7 +252,7 @@ test('other methods and paths get a status object', async (t) => {
   );
 });
 
-test('27: no code and no token is in the log, the audit log, or an error', async (t) => {
+test('device codes and tokens do not appear in the log, the audit log, or errors', async (t) => {
   const it = await device(t);
   const [app, cli] = [await it.begin(), await it.begin({})];
   const secrets = [app.code, app.userCode, cli.code, cli.userCode];

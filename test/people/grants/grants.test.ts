@@ -14,7 +14,7 @@ import { addPerson } from '../../support/store.ts';
 import { isHere } from '../../support/needs.ts';
 import { SECOND, USER, OPERATOR, bench, granted, answerOf, refused } from './grant-bench.ts';
 
-test('an approved grant gives its token once, which is the app', async (t) => {
+test('an approved grant returns its app token once, with the granted scope', async (t) => {
   const it = await bench(t);
   const { id, deviceCode, userCode, expiresInMs, intervalMs } = await it.start();
   t.is(expiresInMs, 600_000);
@@ -42,7 +42,7 @@ test('an approved grant gives its token once, which is the app', async (t) => {
   t.is((await it.tokens()).length, 1);
 });
 
-test('the command line gets a key of all scopes but the operator’s, named after what asked for it', async (t) => {
+test('the command line gets a key with all scopes except operator, named after its user agent', async (t) => {
   const it = await bench(t);
   const { id, deviceCode, userCode } = await it.start(null);
   const request = await it.grants.find(userCode);
@@ -62,7 +62,7 @@ test('the command line gets a key of all scopes but the operator’s, named afte
   t.deepEqual(await it.tokens(), []);
 });
 
-test.runIf(isHere('postgres'))('PostgreSQL holds grants as well', async (t) => {
+test.runIf(isHere('postgres'))('grants work on PostgreSQL as well', async (t) => {
   const url = await postgresUrl(t);
   const it = await bench(t, undefined, url);
   const [app, cli, declined] = [await it.start(), await it.start(null), await it.start()];
@@ -92,7 +92,7 @@ test.runIf(isHere('postgres'))('PostgreSQL holds grants as well', async (t) => {
   t.is((await it.store.query('SELECT * FROM "grants"')).length, 1);
 });
 
-test('an account that has all the keys it may have is told so when it approves', async (t) => {
+test('approving a grant fails with MAX_KEYS while the account has the maximum number of keys', async (t) => {
   const it = await bench(t);
   for (let nth = 0; nth < 50; nth++) {
     const { row } = mintKey({ ...USER, name: '', scopes: [], createdAt: it.clock.now(), expiresAt: null });
@@ -106,7 +106,7 @@ test('an account that has all the keys it may have is told so when it approves',
   t.is(answerOf(await it.grants.poll(deviceCode)), 'key');
 });
 
-test('2: a user code is found however it is typed', async (t) => {
+test('a user code is found in any common way of typing it', async (t) => {
   const it = await bench(t);
   const { id, userCode } = await it.start();
   const [a, b] = [userCode.slice(0, 4), userCode.slice(5)];
@@ -125,7 +125,7 @@ test('2: a user code is found however it is typed', async (t) => {
   }
 });
 
-test('3: no code and no token is stored as it is', async (t) => {
+test('codes and tokens of grants are not stored in plain text', async (t) => {
   const it = await bench(t);
   const app = await it.start();
   const cli = await it.start(null);
@@ -142,7 +142,7 @@ test('3: no code and no token is stored as it is', async (t) => {
   }
 });
 
-test('4: slow_down adds five seconds each time, also across a restart', async (t) => {
+test('slow_down adds five seconds each time, even across a restart', async (t) => {
   const it = await bench(t);
   const { deviceCode } = await it.start();
   const pollAfter = async (seconds: number) => {
@@ -157,7 +157,7 @@ test('4: slow_down adds five seconds each time, also across a restart', async (t
   t.is(await pollAfter(20), 'authorization_pending');
 });
 
-test('a grant that is polled without pause costs a bounded number of writes', async (t) => {
+test('a grant polled without pause causes a limited number of writes', async (t) => {
   const it = await bench(t);
   const { id, deviceCode } = await it.start();
   let writes = 0;
@@ -175,7 +175,7 @@ test('a grant that is polled without pause costs a bounded number of writes', as
   t.is(answerOf(await it.grants.poll(deviceCode)), 'app', 'and still gives its token');
 });
 
-test('5, 8: whoever declines is told so again and again, never "slow down", and never gets a token', async (t) => {
+test('a declined grant answers access_denied until it expires, never slow_down, and returns no token', async (t) => {
   const it = await bench(t);
   const { id, deviceCode, userCode } = await it.start();
   await it.grants.deny(id, USER);
@@ -188,7 +188,7 @@ test('5, 8: whoever declines is told so again and again, never "slow down", and 
   t.is(answerOf(await it.grants.poll(deviceCode)), 'expired_token');
 });
 
-test('6, 7: of twenty polls at once of an approved grant, one gets the token', async (t) => {
+test('20 parallel polls of an approved grant issue one token', async (t) => {
   const it = await bench(t);
   const { id, deviceCode } = await it.start();
   await it.grants.approve(id, USER);
@@ -197,7 +197,7 @@ test('6, 7: of twenty polls at once of an approved grant, one gets the token', a
   t.is((await it.tokens()).length, 1);
 });
 
-test('6: nor do two processes that both hold the grant in memory give two tokens', async (t) => {
+test('two processes with the same grant in memory issue only one token', async (t) => {
   const it = await bench(t);
   const { id, deviceCode } = await it.start();
   const first = it.grants;
@@ -209,7 +209,7 @@ test('6: nor do two processes that both hold the grant in memory give two tokens
   t.is((await it.tokens()).length, 1);
 });
 
-test('9: a grant lives 600 seconds, to be polled and to be approved', async (t) => {
+test('a grant can be polled and approved for 600 seconds', async (t) => {
   const it = await bench(t);
   const first = await it.start();
   const second = await it.start();
@@ -223,7 +223,7 @@ test('9: a grant lives 600 seconds, to be polled and to be approved', async (t) 
   await refused(t, it.grants.deny(second.id, USER), 'GRANT_NOT_FOUND');
 });
 
-test('10: an approval that is not fetched in time is void', async (t) => {
+test('an approval not fetched in time is void', async (t) => {
   const it = await bench(t);
   const { id, deviceCode } = await it.start();
   await it.grants.approve(id, USER);
@@ -232,7 +232,7 @@ test('10: an approval that is not fetched in time is void', async (t) => {
   t.deepEqual(await it.tokens(), []);
 });
 
-test('11: a grant is approved once, by one user', async (t) => {
+test('a grant is approved once, by one user', async (t) => {
   const it = await bench(t);
   await addPerson(it.store, 'other');
   const { id, deviceCode } = await it.start();
@@ -249,7 +249,7 @@ test('11: a grant is approved once, by one user', async (t) => {
   await refused(t, it.grants.approve('grt_unknown', USER), 'GRANT_NOT_FOUND');
 });
 
-test('21: a grant asks for no more than its client is registered for', async (t) => {
+test('a grant cannot request scopes beyond its client’s registration', async (t) => {
   const it = await bench(t);
   const start = async (clientId: string, scope: string) => {
     const started = await it.grants.start({ clientId, scope, ip: '', userAgent: '' });
@@ -265,7 +265,7 @@ test('21: a grant asks for no more than its client is registered for', async (t)
   }
 });
 
-test('22: a client that is disabled gets no approval, no token, and no new grant', async (t) => {
+test('a disabled client gets no approval, no token and no new grant', async (t) => {
   const it = await bench(t);
   const services = { store: it.store, clock: it.clock };
   const waiting = await it.start();
@@ -284,7 +284,7 @@ test('22: a client that is disabled gets no approval, no token, and no new grant
   t.false('error' in (await it.grants.start(request)));
 });
 
-test('24, 25: revoking an app ends its tokens at once, for this user only; a new grant does not bring them back', async (t) => {
+test('revoking an app ends only this user’s tokens at once, and a new grant does not restore them', async (t) => {
   const it = await bench(t);
   await addPerson(it.store, 'other');
   const connect = async (userId: string, accountId: string) => {
@@ -318,7 +318,7 @@ test('24, 25: revoking an app ends its tokens at once, for this user only; a new
   t.false(await works(first));
 });
 
-test('a disabled client’s tokens are refused at once, and taken again when it is enabled', async (t) => {
+test('a disabled client’s tokens are refused at once, and accepted again after it is enabled', async (t) => {
   const it = await bench(t);
   const { id, deviceCode } = await it.start();
   await it.grants.approve(id, USER);
@@ -332,7 +332,7 @@ test('a disabled client’s tokens are refused at once, and taken again when it 
   await refused(t, disableClient(it, OPERATOR, 'app_unknown'), 'CLIENT_NOT_FOUND');
 });
 
-test('a use of a token is noted once a minute', async (t) => {
+test('a use of an app’s token is recorded at most once a minute', async (t) => {
   const it = await bench(t);
   const { id, deviceCode } = await it.start();
   await it.grants.approve(id, USER);
@@ -348,7 +348,7 @@ test('a use of a token is noted once a minute', async (t) => {
   t.deepEqual(uses, [begun, begun, begun, begun + 60 * SECOND, begun + 3_660 * SECOND]);
 });
 
-test('what people did is in the audit log, without codes and tokens', async (t) => {
+test('approvals, denials and revocations are in the audit log, without tokens', async (t) => {
   const it = await bench(t);
   const [app, cli, third] = [await it.start(), await it.start(null), await it.start()];
   const tokens: string[] = [];
@@ -368,7 +368,7 @@ test('what people did is in the audit log, without codes and tokens', async (t) 
   for (const token of tokens) t.false(JSON.stringify(entries).includes(token));
 });
 
-test('expired grants go an hour later, some with each new one, live ones stay', async (t) => {
+test('expired grants are deleted in small batches an hour later, and live ones stay', async (t) => {
   const it = await bench(t);
   const count = async () => (await it.store.query('SELECT "id" FROM "grants"')).length;
   for (let nth = 0; nth < 60; nth++) await it.start();
@@ -383,7 +383,7 @@ test('expired grants go an hour later, some with each new one, live ones stay', 
   t.is((await it.store.query<GrantRow>('SELECT * FROM "grants" WHERE "id" = $1', [id])).length, 1);
 });
 
-test('only grants that are being asked for are in memory', async (t) => {
+test('only recently polled grants stay in memory', async (t) => {
   const it = await bench(t);
   const [first, second] = [await it.start(), await it.start()];
   t.deepEqual(it.grants.live(), []);
@@ -401,7 +401,7 @@ test('only grants that are being asked for are in memory', async (t) => {
   t.is(answerOf(await it.grants.poll(first.deviceCode)), 'authorization_pending');
 });
 
-test('a poll with another client’s id, or with what is no code, finds no grant', async (t) => {
+test('a poll with another client’s id or an invalid code returns invalid_grant', async (t) => {
   const it = await bench(t);
   const { id, deviceCode } = await it.start();
   const cli = await it.start(null);
@@ -414,7 +414,7 @@ test('a poll with another client’s id, or with what is no code, finds no grant
   t.is(answerOf(await it.grants.poll(deviceCode, it.clientId)), 'app');
 });
 
-test('a stored state that this version does not know is no token', async (t) => {
+test('a grant with an unknown stored state fails its poll and issues no token', async (t) => {
   const it = await bench(t);
   const { id, deviceCode } = await it.start();
   await it.grants.approve(id, USER);
@@ -426,7 +426,7 @@ test('a stored state that this version does not know is no token', async (t) => 
   t.deepEqual(await it.tokens(), []);
 });
 
-test('grants that nobody polls any more end by themselves', async (t) => {
+test('grants without further polls expire on their own', async (t) => {
   const it = await bench(t);
   const stop = it.grants.expireByThemselves();
   t.teardown(stop);

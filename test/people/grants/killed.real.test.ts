@@ -43,7 +43,7 @@ for (const database of ['sqlite', 'postgres'] as const) {
   const urlOf = (t: ExecutionContext) => (database === 'sqlite' ? Promise.resolve(undefined) : postgresUrl(t));
 
   test.runIf(database === 'sqlite' || isHere('postgres'))(
-    `${database}: killed between redemption and answer, a poll within a minute gets the same token`,
+    `${database}: after a kill between redemption and response, a poll within a minute returns the existing key`,
     async (t) => {
       t.timeout(300_000);
       const { does, killed } = await processes(t, await urlOf(t));
@@ -59,7 +59,7 @@ for (const database of ['sqlite', 'postgres'] as const) {
   );
 
   test.runIf(database === 'sqlite' || isHere('postgres'))(
-    `${database}: after that minute the code is of no more use`,
+    `${database}: the device code of a killed redemption is expired after a minute`,
     async (t) => {
       t.timeout(300_000);
       const { does, killed } = await processes(t, await urlOf(t));
@@ -71,7 +71,7 @@ for (const database of ['sqlite', 'postgres'] as const) {
   );
 }
 
-test('a grant that was acknowledged waits behind a kill; one whose approval was stored does so no more, but has its token', async (t) => {
+test('an acknowledged grant and a stored approval both survive a kill of the process', async (t) => {
   t.timeout(300_000);
   const { does, killed } = await processes(t);
   const [first, second] = [await does('start'), await does('start')];

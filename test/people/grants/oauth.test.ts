@@ -4,7 +4,7 @@ import { mintToken } from '../../../src/kernel/ids.ts';
 import { insertClient } from '../../../src/people/apps/client-rows.ts';
 import { POLL, USER, APP, ORIGIN, device, errorOf } from './device.ts';
 
-test('an app ends its own token (RFC 7009), and nobody else’s', async (t) => {
+test('an app can revoke only its own tokens (RFC 7009)', async (t) => {
   const it = await device(t);
   await it.store.write((tx) =>
     insertClient(tx, { id: 'app_other', name: '', homepage: '', scopes: [], createdAt: 0, disabledAt: null }),
@@ -36,7 +36,7 @@ test('an app ends its own token (RFC 7009), and nobody else’s', async (t) => {
   t.is((await it.call('GET', '/v1/servers')).status, 200, 'the key is as it was');
 });
 
-test('the shape of RFC 8628: forms, and the errors of RFC 6749', async (t) => {
+test('the OAuth endpoints accept RFC 8628 forms and return RFC 6749 error codes', async (t) => {
   const it = await device(t);
   const grant = { grant_type: 'urn:ietf:params:oauth:grant-type:device_code', client_id: APP };
   const started = await it.form('/oauth/device_authorization', { client_id: APP, scope: 'servers:list' });
@@ -87,7 +87,7 @@ test('the shape of RFC 8628: forms, and the errors of RFC 6749', async (t) => {
   });
 });
 
-test('an OAuth library signs somebody in, knowing only the issuer', async (t) => {
+test('an OAuth library signs a user in, given only the issuer and a client ID', async (t) => {
   const it = await device(t);
   const issuer = new URL(ORIGIN);
   // It keeps to the issuer's addresses, and the endpoints of this test listen elsewhere.

@@ -26,7 +26,7 @@ async function refusal(attempt: () => unknown): Promise<StatusError | undefined>
   }
 }
 
-test('1: ten thousand device codes and user codes are all different, and of their alphabets', (t) => {
+test('10,000 minted device codes and user codes use their alphabets and practically never collide', (t) => {
   const devices = Array.from({ length: 10_000 }, () => mintToken('device'));
   t.is(new Set(devices).size, 10_000);
   t.true(devices.every((code) => /^dmd_[0-9A-Za-z]{38}$/.test(code)));
@@ -39,7 +39,7 @@ test('1: ten thousand device codes and user codes are all different, and of thei
   for (const [letter, all = []] of Object.entries(counts)) t.true(Math.abs(all.length - 4_000) < 400, letter);
 });
 
-test('2: a user code reads back from however it is typed', (t) => {
+test('a user code is read in any case, width and spacing, and codes of the wrong length are rejected', (t) => {
   const blank = fc.constantFrom('', ' ', '-', '–', '—', '−', '‐', '.', '\t', '\u00a0', '1', 'a', 'E');
   const gaps = fc.array(blank, { minLength: 9, maxLength: 9 });
   fc.assert(
@@ -69,7 +69,7 @@ test('a user code is hashed with the secret', (t) => {
   t.is(hashUserCode(secret, 'WDJB-MJHT'), 'user-code/WDJB-MJHT');
 });
 
-test('15: the sixth wrong code of a session is refused whatever it is, and so on for accounts and addresses', async (t) => {
+test('wrong user codes are limited to 5 per session, 10 per account and 20 per address in ten minutes', async (t) => {
   const clock = fakeClock();
   const limit = createGuessLimit(clock);
   let others = 0;
@@ -98,7 +98,7 @@ test('15: the sixth wrong code of a session is refused whatever it is, and so on
   }
 });
 
-test('15: right codes do not count, and a refused one costs nobody else a try', async (t) => {
+test('correct user codes and refused attempts do not count towards the limit of wrong codes', async (t) => {
   const limit = createGuessLimit(fakeClock());
   const me = { sessionId: 'mine', accountId: 'mine', address: '2001:db8::1' };
   for (let right = 0; right < 100; right++) limit.take(me).forgive();
@@ -108,7 +108,7 @@ test('15: right codes do not count, and a refused one costs nobody else a try', 
   t.truthy(await refusal(() => limit.take({ ...me, sessionId: 'third', address: '203.0.113.1' })), 'the account');
 });
 
-test('an address is that of the peer, or what trusted proxies say of theirs', (t) => {
+test('the client address is that of the peer, or the forwarded one if the peer is a trusted proxy', (t) => {
   const none = new BlockList();
   const trusted = new BlockList();
   trusted.addSubnet('10.0.0.0', 8, 'ipv4');
@@ -146,7 +146,7 @@ test('an address is that of the peer, or what trusted proxies say of theirs', (t
   );
 });
 
-test('what a limit counts is an IPv4 address, or a /64', (t) => {
+test('rate limits count each IPv4 address and each IPv6 /64', (t) => {
   t.is(addressKey('198.51.100.7'), '198.51.100.7');
   t.is(addressKey('2001:db8:1:2:3:4:5:6'), '2001:db8:1:2::/64');
   t.is(addressKey('2001:db8:1:2::1'), '2001:db8:1:2::/64');
@@ -163,7 +163,7 @@ test('what a limit counts is an IPv4 address, or a /64', (t) => {
 const starts = async (store: Store) =>
   (await store.query<{ address: string }>('SELECT * FROM "grant_starts"')).map(({ address }) => address);
 
-test('23: twenty starts in any hour; refused ones do not count, and a restart forgives nothing', async (t) => {
+test('an address may start 20 grants in any hour, even across a restart, and refused starts do not count', async (t) => {
   const store = await freshStore(t);
   const clock = fakeClock();
   const begun = clock.now();
@@ -186,7 +186,7 @@ test('23: twenty starts in any hour; refused ones do not count, and a restart fo
   t.is((await starts(store)).length, 21, 'one of the first twenty has gone');
 });
 
-test('23: of forty starts at once twenty are taken', async (t) => {
+test('exactly 20 of 40 concurrent grant starts are accepted', async (t) => {
   const store = await freshStore(t);
   const limit = createStartLimit({ store, clock: fakeClock() });
   const all = await Promise.all(Array.from({ length: 40 }, () => refusal(() => limit.take('192.0.2.1'))));
@@ -194,7 +194,7 @@ test('23: of forty starts at once twenty are taken', async (t) => {
   t.is((await starts(store)).length, 20);
 });
 
-test('23: starts lie at most an hour in the way of a clock that was set back', async (t) => {
+test('after the clock is set back, earlier grant starts block an address for at most an hour', async (t) => {
   const store = await freshStore(t);
   const clock = fakeClock();
   const limit = createStartLimit({ store, clock });
@@ -206,7 +206,7 @@ test('23: starts lie at most an hour in the way of a clock that was set back', a
   t.pass();
 });
 
-test('23: the log of starts is bounded, and the oldest go first', async (t) => {
+test('the log of grant starts is bounded and drops the oldest entries first', async (t) => {
   const store = await freshStore(t);
   const clock = fakeClock();
   const limit = createStartLimit({ store, clock, kept: 150 });
@@ -223,7 +223,7 @@ test('23: the log of starts is bounded, and the oldest go first', async (t) => {
   t.deepEqual(await starts(store), ['198.51.100.1', '198.51.100.1']);
 });
 
-test('a credential is remembered for a while, until something is said against it', async (t) => {
+test('a credential is cached for 30 seconds or until it is forgotten', async (t) => {
   const store = await freshStore(t);
   const memory = createCredentialMemory<string>()(store);
   let reads = 0;
@@ -243,7 +243,7 @@ test('a credential is remembered for a while, until something is said against it
   t.is(reads, 6);
 });
 
-test('a credential that is revoked while it is read is read again', async (t) => {
+test('a credential revoked during its lookup is looked up again', async (t) => {
   const memory = createCredentialMemory<string>()(await freshStore(t));
   const first = Promise.withResolvers<string>();
   const reads = [first.promise, Promise.resolve(undefined)];

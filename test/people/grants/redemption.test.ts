@@ -6,7 +6,7 @@ import type { Store, Tx } from '../../../src/store/store.ts';
 import { SECOND, USER, OPERATOR, bench, granted, answerOf } from './grant-bench.ts';
 
 /** How a write can end other than well. */
-type Failure = 'not begun' | 'undone' | 'done, but nobody was told';
+type Failure = 'not begun' | 'undone' | 'done, but unacknowledged';
 
 interface Faults {
   wrap: (store: Store) => Store;
@@ -32,7 +32,7 @@ function failing(): Faults {
       asked++;
       if (left === 0 || --left > 0) return store.write(work);
       if (how === 'not begun') throw crash();
-      if (how === 'done, but nobody was told') {
+      if (how === 'done, but unacknowledged') {
         await store.write(work);
         throw crash();
       }
@@ -47,11 +47,11 @@ function failing(): Faults {
 }
 
 const HAPPY_WRITES = 4;
-for (const how of ['not begun', 'undone', 'done, but nobody was told'] as const) {
+for (const how of ['not begun', 'undone', 'done, but unacknowledged'] as const) {
   for (let nth = 1; nth <= HAPPY_WRITES; nth++) {
     for (const killed of [true, false]) {
       const what = killed ? 'killed' : 'failed';
-      test(`26: ${what} at write ${nth}, ${how}: never two tokens, never one unapproved`, async (t) => {
+      test(`${what} at write ${nth} (${how}): a grant yields exactly one token, and only after approval`, async (t) => {
         const faults = failing();
         const it = await bench(t, faults.wrap);
         faults.fail(nth, how);
@@ -65,7 +65,7 @@ for (const how of ['not begun', 'undone', 'done, but nobody was told'] as const)
             if (killed) it.restart();
             await it.clock.advance(SECOND);
             t.true((await it.tokens()).length <= 1);
-            if (!approved && how !== 'done, but nobody was told') t.deepEqual(await it.tokens(), []);
+            if (!approved && how !== 'done, but unacknowledged') t.deepEqual(await it.tokens(), []);
             return step();
           }
         };
@@ -79,7 +79,7 @@ for (const how of ['not begun', 'undone', 'done, but nobody was told'] as const)
         t.deepEqual(await it.tokens(), []);
         await recover(() => it.grants.approve(id, USER)).catch((error: unknown) => {
           // The first attempt had been stored after all.
-          if (how !== 'done, but nobody was told' || !(error instanceof StatusError)) throw error;
+          if (how !== 'done, but unacknowledged' || !(error instanceof StatusError)) throw error;
         });
         approved = true;
         const last = await poll(deviceCode);
@@ -93,7 +93,7 @@ for (const how of ['not begun', 'undone', 'done, but nobody was told'] as const)
   }
 }
 
-test('26: polls in line behind one that is undone are answered from what is stored', async (t) => {
+test('polls queued behind a rolled-back poll are answered from the stored state', async (t) => {
   const faults = failing();
   const it = await bench(t, faults.wrap);
   const { id, deviceCode } = await it.start();
@@ -105,7 +105,7 @@ test('26: polls in line behind one that is undone are answered from what is stor
   t.is((await it.tokens()).length, 1);
 });
 
-test('26: nor is a decision that is undone told to a poll behind it', async (t) => {
+test('a poll queued behind a rolled-back denial still gets authorization_pending', async (t) => {
   const faults = failing();
   const it = await bench(t, faults.wrap);
   const { id, deviceCode } = await it.start();
@@ -132,7 +132,7 @@ test('26: nor is a decision that is undone told to a poll behind it', async (t) 
 
 for (const clientId of [undefined, null]) {
   const what = clientId === null ? 'a key' : 'an app’s token';
-  test(`${what} whose answer was lost is given again for a minute: the same one, until it is received`, async (t) => {
+  test(`${what} is returned again for a minute if its response was lost, until a poll receives it`, async (t) => {
     const it = await bench(t);
     const lost = Promise.resolve(false);
     const { id, deviceCode } = await it.start(clientId);
@@ -158,7 +158,7 @@ for (const clientId of [undefined, null]) {
   });
 }
 
-test('a token whose answer was lost is forgotten after a minute, also by the process that comes next', async (t) => {
+test('the sealed copy of an undelivered token is deleted after a minute, even after a restart', async (t) => {
   const it = await bench(t);
   const redeemed = async (received: Promise<boolean>) => {
     const { id, deviceCode } = await it.start();
@@ -182,7 +182,7 @@ test('a token whose answer was lost is forgotten after a minute, also by the pro
   t.is(answerOf(await it.grants.poll(unknown)), 'expired_token');
 });
 
-test('a token that is on its way to one poll is given to no other, and a damaged one to none', async (t) => {
+test('a second poll gets no token if the first is still in transit, the token is damaged or the app is disabled', async (t) => {
   const it = await bench(t);
   const begin = async () => {
     const { id, deviceCode } = await it.start();
@@ -200,7 +200,7 @@ test('a token that is on its way to one poll is given to no other, and a damaged
   t.is(answerOf(await it.restart().poll(disabled)), 'expired_token');
 });
 
-test('a grant that is let go of while it waits for its turn is loaded again', async (t) => {
+test('a grant evicted from memory while its poll waits for a write is loaded again', async (t) => {
   const faults = failing();
   const it = await bench(t, faults.wrap);
   const [first, second] = [await it.start(), await it.start()];

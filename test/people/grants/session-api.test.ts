@@ -1,7 +1,7 @@
 import test from 'ava';
 import { POLL, APP, ORIGIN, device, errorOf } from './device.ts';
 
-test('11, 12, 13, 15: a device is let in by who is signed in, on purpose, and not by guessing', async (t) => {
+test('a device is approved only by a signed-in user with a CSRF token and our origin, and guesses are throttled', async (t) => {
   const it = await device(t);
   const browser = await it.browser('usr_test');
   // The cookie of an https origin has another name.

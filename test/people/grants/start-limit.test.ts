@@ -2,7 +2,7 @@ import { BlockList } from 'node:net';
 import test from 'ava';
 import { START, APP, device, errorOf } from './device.ts';
 
-test('23: the 21st start within an hour is told when to come again; other addresses go on', async (t) => {
+test('the 21st grant start within an hour gets 429 with Retry-After, and other addresses are not affected', async (t) => {
   const trusted = new BlockList();
   trusted.addAddress('127.0.0.1', 'ipv4');
   const it = await device(t, { trusted, starts: 20 });
@@ -24,7 +24,7 @@ test('23: the 21st start within an hour is told when to come again; other addres
   t.is((await from('203.0.113.1')).status, 200);
 });
 
-test('23: a forged X-Forwarded-For is of no use', async (t) => {
+test('a forged X-Forwarded-For does not bypass the limit of grant starts', async (t) => {
   const it = await device(t, { starts: 3 });
   const statuses: number[] = [];
   for (let nth = 0; nth < 5; nth++) {
@@ -34,7 +34,7 @@ test('23: a forged X-Forwarded-For is of no use', async (t) => {
   t.deepEqual(statuses, [200, 200, 200, 429, 429]);
 });
 
-test('both shapes share the limit of starts', async (t) => {
+test('the JSON API and the OAuth endpoint share the limit of grant starts', async (t) => {
   const it = await device(t, { starts: 2 });
   t.is((await it.post(START, { client_id: APP })).status, 200);
   t.is((await it.form('/oauth/device_authorization', { client_id: APP })).status, 200);

@@ -7,7 +7,7 @@ import type { Store } from '../../../src/store/store.ts';
 import { fakeClock } from '../../fakes/clock.ts';
 import { addPerson, freshStore } from '../../support/store.ts';
 
-test('scopes: apps and keys share none, the command line gets all but the operator', (t) => {
+test('app scopes and key scopes are disjoint, and the command line gets all key scopes except operator', (t) => {
   t.deepEqual(
     KEY_SCOPES.filter((scope) => APP_SCOPES.includes(scope)),
     [],
@@ -36,7 +36,7 @@ async function withKey(t: ExecutionContext, fields: { expiresAt?: number; operat
   return { clock, store, key, row };
 }
 
-test('keys: the principal of a key; anything else is nobody', async (t) => {
+test('a valid API key resolves to its principal, and any other string is rejected', async (t) => {
   const { clock, store, key, row } = await withKey(t);
   const principal = await authenticate(store, clock, key);
   t.like(principal, { kind: 'key', keyId: row.id, userId: 'usr_mia', accountId: 'acc_mia', operator: false });
@@ -50,7 +50,7 @@ test('keys: the principal of a key; anything else is nobody', async (t) => {
   t.true((await authenticate(operator.store, clock, operator.key))?.operator);
 });
 
-test('keys: what cannot be a key asks the database nothing, and a known key asks it once', async (t) => {
+test('a malformed API key is rejected without a query, and a valid one is queried once', async (t) => {
   const { clock, store, key } = await withKey(t);
   let queries = 0;
   const counting: Store = { ...store, query: (sql, parameters) => (queries++, store.query(sql, parameters)) };
@@ -61,7 +61,7 @@ test('keys: what cannot be a key asks the database nothing, and a known key asks
   t.is(queries, 1);
 });
 
-test('keys: expire on time, also when remembered', async (t) => {
+test('an API key expires on time, even if it is cached', async (t) => {
   const { clock, store, key } = await withKey(t, { expiresAt: 1_010_000 });
   t.truthy(await authenticate(store, clock, key));
   await clock.advance(9_999);
@@ -70,7 +70,7 @@ test('keys: expire on time, also when remembered', async (t) => {
   t.is(await authenticate(store, clock, key), undefined);
 });
 
-test('keys: a revoked key passes nowhere once that is confirmed, whatever was being read meanwhile', async (t) => {
+test('a revoked API key is rejected as soon as the revocation is confirmed, even during a lookup', async (t) => {
   const { clock, store, key, row } = await withKey(t);
   t.truthy(await authenticate(store, clock, key));
   t.false(await revokeKey(store, clock, 'acc_test', row.id));
@@ -97,7 +97,7 @@ test('keys: a revoked key passes nowhere once that is confirmed, whatever was be
   t.is(await authenticate(slowly, slow.clock, slow.key), undefined);
 });
 
-test('keys: what others change is noticed within half a minute; use is noted once a minute', async (t) => {
+test('an API key reflects account changes within 30 seconds, and its last use is stored once a minute', async (t) => {
   const { clock, store, key, row } = await withKey(t, { operator: true });
   const lastUse = async () => (await getKeyByHash(store, row.hash))?.lastUsedAt;
   const call = async () => {

@@ -52,7 +52,7 @@ async function steve(t: ExecutionContext, site: Site) {
   return browser;
 }
 
-test('without a script: set up by hand, signed in with it, new recovery codes, switched off', async (t) => {
+test('without a script, the second factor can be set up, used to sign in, given new codes and switched off', async (t) => {
   const site = await openSite(t);
   const browser = await steve(t, site);
   await browser.open(PATH);
@@ -109,7 +109,7 @@ test('without a script: set up by hand, signed in with it, new recovery codes, s
   }
 });
 
-test('a code page is only for who has given a password, and a form left open too long begins anew', async (t) => {
+test('the code page requires a password first, and an expired sign-in starts over', async (t) => {
   const site = await openSite(t);
   await withSecondFactor(t, site);
   const browser = reader(site);
@@ -123,7 +123,7 @@ test('a code page is only for who has given a password, and a form left open too
   t.false(browser.cookies.has('signin'));
 });
 
-test('setting up asks for the password again, and shows the key only to who has given it lately', async (t) => {
+test('second-factor setup asks for the password again and shows the key only shortly after it is entered', async (t) => {
   const site = await openSite(t);
   const browser = await steve(t, site);
   await site.clock.advance(PASSWORD_FRESH_MS);
@@ -137,7 +137,7 @@ test('setting up asks for the password again, and shows the key only to who has 
   t.is(browser.path(), PATH);
 });
 
-test('an operator without a second factor is led to it from each page and form of the operators', async (t) => {
+test('operator pages and forms redirect operators without a required second factor to the second-factor page', async (t) => {
   const panel = await openPanel(t, { config: { operatorsNeedSecondFactor: true } });
   const { accountId } = await withSecondFactor(t, panel);
   await panel.create('castle', { name: 'Castle' });
@@ -166,7 +166,7 @@ test('an operator without a second factor is led to it from each page and form o
   t.regex((await panel.get(PATH)).text, /Operators need two-factor sign-in here/);
 });
 
-test('an operator switches off the second factor of who has lost everything, and says why', async (t) => {
+test('an operator can switch off another user’s second factor on the account page, but must state a reason', async (t) => {
   const panel = await openPanel(t);
   const { accountId } = await withSecondFactor(t, panel);
   await panel.store.write((tx) => tx.run('UPDATE "users" SET "operator" = $1 WHERE "id" = $2', [1, 'usr_test']));
@@ -182,7 +182,7 @@ test('an operator switches off the second factor of who has lost everything, and
 });
 
 test.runIf(isHere('chromium'))(
-  'on a phone: the key is scanned or typed, and the next sign-in asks for a code, in both schemes',
+  'second-factor setup and sign-in work on a phone and are accessible in light and dark mode',
   async (t) => {
     const site = await openSite(t);
     const { page, complaints } = await openTab(t, { ...PHONE, javaScriptEnabled: true });

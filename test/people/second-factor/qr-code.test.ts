@@ -2,7 +2,7 @@ import test from 'ava';
 import { encode } from 'uqr';
 import { qrCode } from '../../../src/people/second-factor/pages.ts';
 
-test('a QR code is drawn as it was encoded, with four modules of white around it', (t) => {
+test('a QR code is drawn exactly as encoded, with a quiet zone of four modules', (t) => {
   const text = 'otpauth://totp/Dormouse:steve%40example.com?secret=GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ';
   const drawn = qrCode(text, 'a "code"').toString();
   const [, size = ''] = /viewBox="0 0 (\d+) \d+"/.exec(drawn) ?? [];

@@ -5,7 +5,7 @@ import { removeSecondFactor, resetPassword } from '../../../src/people/reset-pas
 import { api } from '../../support/api-harness.ts';
 import { STEVE, bytesOf, giveCode, passwordGiven, withSecondFactor } from './authenticator.ts';
 
-test('setting up needs the password that was given lately, and a key that was offered', async (t) => {
+test('second-factor setup requires a recent password and an offered key', async (t) => {
   const it = await api(t);
   const browser = await it.browser();
   await browser.ok('POST', '/v1/session/me:signUp', STEVE);
@@ -22,7 +22,7 @@ test('setting up needs the password that was given lately, and a key that was of
   await (await it.browser()).ok('POST', '/v1/session/me:signIn', STEVE);
 });
 
-test('switching off and new recovery codes need the password and a code; letters and audit tell of them', async (t) => {
+test('removing the second factor or renewing its codes needs password and code, and is mailed and audited', async (t) => {
   const it = await api(t);
   const { browser, app, recoveryCodes, userId } = await withSecondFactor(t, it);
   await it.store.write((tx) => tx.run('UPDATE "users" SET "emailVerified" = $1 WHERE "id" = $2', [1, userId]));
@@ -53,7 +53,7 @@ test('switching off and new recovery codes need the password and a code; letters
   t.deepEqual(await it.store.query('SELECT * FROM "recovery_codes"'), []);
 });
 
-test('neither key nor recovery codes stand in the database or in the log', async (t) => {
+test('the second-factor key and the recovery codes are not in plain text in the database or the log', async (t) => {
   const it = await api(t);
   const { browser, app, key, recoveryCodes } = await withSecondFactor(t, it);
   await browser.ok('POST', '/v1/session/me:signOut');
@@ -77,7 +77,7 @@ test('neither key nor recovery codes stand in the database or in the log', async
   t.false(it.logged.some((line) => line.includes(row?.sealedKey ?? '?')));
 });
 
-test('operators can be asked for a second factor: without one their session runs nothing, and mints no key that does', async (t) => {
+test('if operators need a second factor, a session without one cannot run operator calls or mint operator keys', async (t) => {
   const it = await api(t, { config: { operatorsNeedSecondFactor: true } });
   const { browser } = await withSecondFactor(t, it);
   await it.store.write((tx) => tx.run('UPDATE "users" SET "operator" = $1', [1]));
@@ -92,7 +92,7 @@ test('operators can be asked for a second factor: without one their session runs
   t.is((await it.call('GET', '/v1/operator/accounts', { key: minted })).status, 200, 'keys are not concerned');
 });
 
-test('an operator switches it off for others, by a session whose password was just given; never their own', async (t) => {
+test('an operator can remove the second factor of others, but not their own, in a session with a recent password', async (t) => {
   const it = await api(t);
   const { browser, accountId, userId } = await withSecondFactor(t, it);
   await it.store.write((tx) => tx.run('UPDATE "users" SET "operator" = $1, "emailVerified" = $1', [1]));
@@ -124,7 +124,7 @@ test('an operator switches it off for others, by a session whose password was ju
   t.is(inside['userId'], userId);
 });
 
-test('a new password from the machine itself leaves the second factor on and says so; another command switches it off', async (t) => {
+test('a password reset on the machine keeps the second factor, and a separate command removes it', async (t) => {
   const it = await api(t);
   const { app } = await withSecondFactor(t, it);
   const text = await resetPassword(it.store, it.clock, STEVE.email);
@@ -140,7 +140,7 @@ test('a new password from the machine itself leaves the second factor on and say
   t.notRegex(await resetPassword(it.store, it.clock, STEVE.email), /second factor/);
 });
 
-test('a recovery code is read as it is shown, and as people write it', (t) => {
+test('a recovery code is read in upper case, without its dash and with extra spaces', (t) => {
   for (const code of mintRecoveryCodes()) {
     t.regex(code, /^[2-9a-hjkmnp-z]{5}-[2-9a-hjkmnp-z]{5}$/);
     for (const typed of [code, code.toUpperCase(), code.replace('-', ''), ` ${code.replace('-', ' – ')}\n`]) {

@@ -4,7 +4,7 @@ import { PENDING_MS } from '../../../src/people/second-factor/pending-sign-in.ts
 import { api } from '../../support/api-harness.ts';
 import { STEVE, authenticator, giveCode, passwordGiven, withSecondFactor } from './authenticator.ts';
 
-test('from the key to a sign-in: the password opens nothing, a code does, and each does once', async (t) => {
+test('a second factor ends other sessions, and then each sign-in needs the password and an unused code', async (t) => {
   const it = await api(t);
   const browser = await it.browser();
   await browser.ok('POST', '/v1/session/me:signUp', STEVE);
@@ -46,7 +46,7 @@ test('from the key to a sign-in: the password opens nothing, a code does, and ea
   );
 });
 
-test('a wrong password is answered alike, with and without a second factor', async (t) => {
+test('a wrong password gets the same response for an account with a second factor as for an unknown one', async (t) => {
   const it = await api(t);
   await withSecondFactor(t, it);
   const ask = async (email: string) => {
@@ -57,7 +57,7 @@ test('a wrong password is answered alike, with and without a second factor', asy
   t.deepEqual(await ask(STEVE.email), await ask('nobody@example.com'));
 });
 
-test('each recovery code signs in once, however it is written, and a letter tells of it', async (t) => {
+test('each recovery code signs in once, in any spelling, and its use is reported by e-mail', async (t) => {
   const it = await api(t);
   const { browser, recoveryCodes, userId } = await withSecondFactor(t, it);
   await it.store.write((tx) => tx.run('UPDATE "users" SET "emailVerified" = $1 WHERE "id" = $2', [1, userId]));
@@ -69,7 +69,7 @@ test('each recovery code signs in once, however it is written, and a letter tell
   t.like(await browser.ok('GET', '/v1/session/secondFactor'), { recoveryCodes: 8 });
 });
 
-test('between password and code a browser has ten minutes, and only it; a new password voids what it has', async (t) => {
+test('a pending sign-in is bound to its browser and ends after ten minutes or a password change', async (t) => {
   const it = await api(t);
   const { browser, app } = await withSecondFactor(t, it);
   const stranger = await it.browser();
@@ -91,7 +91,7 @@ test('between password and code a browser has ten minutes, and only it; a new pa
   t.is(await giveCode(await passwordGiven(t, it, 'battery staple'), app.code()), '');
 });
 
-test('codes cannot be guessed: after five wrong ones even the right one waits, but not in the browser that is known', async (t) => {
+test('after five wrong codes even a correct one is refused, except in a known browser', async (t) => {
   const it = await api(t);
   const { app } = await withSecondFactor(t, it);
   const known = await it.browser();

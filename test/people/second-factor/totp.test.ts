@@ -5,7 +5,7 @@ import * as fc from '../../support/property.ts';
 /** The key of the vectors in both RFCs: "12345678901234567890". */
 const KEY = Buffer.from('12345678901234567890');
 
-test('codes are those of RFC 4226, appendix D', (t) => {
+test('counter-based codes match RFC 4226, appendix D', (t) => {
   const codes = '755224 287082 359152 969429 338314 254676 287922 162583 399871 520489'.split(' ');
   t.deepEqual(
     codes.map((_, count) => codeOfStep(KEY, count)),
@@ -13,7 +13,7 @@ test('codes are those of RFC 4226, appendix D', (t) => {
   );
 });
 
-test('codes at an instant are those of RFC 6238, appendix B (the last six of its eight digits)', (t) => {
+test('time-based codes match RFC 6238, appendix B (the last six of eight digits)', (t) => {
   const vectors: [seconds: number, code: string][] = [
     [59, '94287082'],
     [1_111_111_109, '07081804'],
@@ -25,7 +25,7 @@ test('codes at an instant are those of RFC 6238, appendix B (the last six of its
   for (const [seconds, code] of vectors) t.is(codeOfStep(KEY, stepAt(seconds * 1_000)), code.slice(2), String(seconds));
 });
 
-test('keys are written as in RFC 4648, section 10', (t) => {
+test('second-factor keys are encoded in Base32 as in RFC 4648, section 10', (t) => {
   const vectors = {
     '': '',
     f: 'MY',
@@ -38,7 +38,7 @@ test('keys are written as in RFC 4648, section 10', (t) => {
   for (const [bytes, text] of Object.entries(vectors)) t.is(base32(Buffer.from(bytes)), text);
 });
 
-test('an app finds the name of the installation and of the account in the address', (t) => {
+test('the key URI names the installation and the account', (t) => {
   const uri = new URL(keyUri(KEY, { issuer: 'Dormouse play.example', account: 'a+b@example.org' }));
   t.is(`${uri.protocol}//${uri.host}`, 'otpauth://totp');
   t.is(decodeURIComponent(uri.pathname), '/Dormouse play.example:a+b@example.org');
@@ -46,7 +46,7 @@ test('an app finds the name of the installation and of the account in the addres
   t.is(uri.searchParams.get('issuer'), 'Dormouse play.example');
 });
 
-test('a code is taken in its own half minute and in those beside it, once, and no older one after it', (t) => {
+test('a code is valid once, in its own and the adjacent time steps, and not after a newer one', (t) => {
   fc.assert(
     fc.property(
       fc.uint8Array({ minLength: 20, maxLength: 20 }),
@@ -68,7 +68,7 @@ test('a code is taken in its own half minute and in those beside it, once, and n
   );
 });
 
-test('what is no code is none, however it looks', (t) => {
+test('text that is not exactly six ASCII digits is never a valid code', (t) => {
   const at = 59_000;
   t.is(stepOfCode(KEY, '287082', { at, taken: 0 }), 1);
   for (const typed of ['', '28708', '2870820', '０００000', '28708a', '287 082', '-87082', '287082\n']) {

@@ -5,7 +5,7 @@ import { route } from '../support.ts';
 const HOUR_MS = 3_600_000;
 
 for (const skewMs of [-HOUR_MS, HOUR_MS])
-  test(`a game is as old as this proxy knows it, though the clock of the service is wrong by ${skewMs} ms`, (t) => {
+  test(`a game’s age is measured by the proxy’s clock, even if the service’s clock is off by ${skewMs} ms`, (t) => {
     let now = 1_700_000_000_000;
     const mirror = new Mirror(() => now);
     const says = (readyAt: number | null) => mirror.take({ list: [['one.example', route({ readyAt })]] });

@@ -30,7 +30,7 @@ function waiting() {
   return { clock, said, wakes, add };
 }
 
-test('a player waits ten minutes for a service that is away, and as long when it is away once more', async (t) => {
+test('a player waits ten minutes for an absent service, and another ten minutes at its next absence', async (t) => {
   const { clock, said, wakes, add } = waiting();
   const early = add('Steve');
   t.deepEqual(said.splice(0), [{ type: 'wake', id: 1, server: 'one', player: player('Steve'), waitedMs: undefined }]);
@@ -54,7 +54,7 @@ test('a player waits ten minutes for a service that is away, and as long when it
   t.is(clock.pending(), 0);
 });
 
-test('an answer ends the wait, and who has gone is told of, once', async (t) => {
+test('an answer ends the wait, and a player who leaves is reported once', async (t) => {
   const { clock, said, wakes, add } = waiting();
   const [steve, alex, sam] = [add('Steve'), add('Alex'), add('Sam')];
   wakes.missAll();
@@ -71,7 +71,7 @@ test('an answer ends the wait, and who has gone is told of, once', async (t) => 
   t.is(said.length, 1);
 });
 
-test('a place in line is not known while the service is away, and is asked for again with the time waited', async (t) => {
+test('the place in line is unknown while the service is away, and is requested again with the time waited', async (t) => {
   const { clock, said, wakes, add } = waiting();
   const [first, second]: (number | null)[][] = [[], []];
   add('Steve', { places: first! });

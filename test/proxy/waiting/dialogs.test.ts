@@ -20,7 +20,7 @@ function words(change: Partial<Route>, view: Partial<WaitingView> = {}): string[
   return [wordsOf(title), ...(body as { contents: unknown }[]).map(({ contents }) => wordsOf(contents))];
 }
 
-test('a waiting player reads name and description of the server, how far it is, and who else waits', (t) => {
+test('the waiting dialog shows the server’s name, description and progress, and the other waiting players', (t) => {
   const state = { state: 'starting', phase: 'generating_world', percent: 40, motd: '§6Castle\nBuild with us' } as const;
   const others = { names: ['Alex', 'Sam'], more: 3 };
   t.deepEqual(words(state, { leftSeconds: 30, waitedSeconds: 10, others }), [
@@ -32,7 +32,7 @@ test('a waiting player reads name and description of the server, how far it is, 
   ]);
 });
 
-test('nothing is shown that is not known', (t) => {
+test('the waiting dialog omits unknown details', (t) => {
   const [, state] = words({ state: 'hibernated' });
   t.is(state, 'Waking up');
   t.is(words({ state: 'starting' })[1], 'Starting');
@@ -44,7 +44,7 @@ test('nothing is shown that is not known', (t) => {
   t.is(words({ state: 'starting' }, { leftSeconds: 150, waitedSeconds: 1 })[1]?.split('\n').at(-1), 'About 3 min');
 });
 
-test('a player in line reads the place, and nothing of a start that has not begun', (t) => {
+test('a player in line sees their place, but no progress of a start that has not begun', (t) => {
   const line = (place: number) => words({ percent: 40 }, { place, leftSeconds: 30, waitedSeconds: 10 })[1]?.split('\n');
   t.deepEqual(line(2), ['You are 2nd in line', 'This host is full. The server starts when there is capacity.']);
   const places = [1, 3, 4, 11, 12, 13, 21, 112].map((place) => line(place)?.[0]);
@@ -55,7 +55,7 @@ test('a player in line reads the place, and nothing of a start that has not begu
   t.is(line(0)?.[0], 'You are in line', 'as while the service is away');
 });
 
-test('the bar is as full as the wait is over', (t) => {
+test('the progress bar fills with the elapsed share of the wait, or with the percentage', (t) => {
   const green = (view: Partial<WaitingView>, percent = 0): number => {
     const { body } = waitingDialog({
       route: route({ state: 'starting', percent }),
@@ -75,7 +75,7 @@ test('the bar is as full as the wait is over', (t) => {
   t.is(green({}), 0);
 });
 
-test('a failure is shown with its cause, and every dialog has a button to leave by and stays until then', (t) => {
+test('the failure dialog shows the cause, and every dialog stays open until its leave button is pressed', (t) => {
   const failure = failureDialog(route(), '§cIt could not start.\nIts owner can see why.');
   t.regex(JSON.stringify(failure), /It could not start\.\\nIts owner can see why\./);
   const waiting = waitingDialog({ route: route(), place: null, leftSeconds: null, waitedSeconds: 0, others: NOBODY });
@@ -89,7 +89,7 @@ test('a failure is shown with its cause, and every dialog has a button to leave 
     });
 });
 
-test('the list names who waits beside a player, the first to come first, and five at most', (t) => {
+test('the waiting list names up to five other players, in order of arrival', (t) => {
   const list = new WaitingList({ returnMs: 1_000, now: () => 0 });
   const players = Array.from({ length: 8 }, (_, index) => ({
     name: `Player${index}`,
@@ -107,7 +107,7 @@ test('the list names who waits beside a player, the first to come first, and fiv
   t.deepEqual(list.others('one', second), { names: ['Player0'], more: 0 });
 });
 
-test('a player who was sent on is expected once, by name, address and host, and not for long', (t) => {
+test('a transferred player is expected back once, by name, address and host, for a limited time', (t) => {
   let at = 0;
   const list = new WaitingList({ returnMs: 1_000, now: () => at });
   const steve = { name: 'Steve', uuid: null, ip: '203.0.113.9', protocol: 774 };

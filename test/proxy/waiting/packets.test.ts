@@ -77,7 +77,7 @@ function asRead(value: Nbt | undefined): unknown {
 }
 
 for (const [version, protocol] of VERSIONS) {
-  test(`${version}: every packet of the waiting room is what minecraft-data says`, (t) => {
+  test(`${version}: minecraft-data decodes every packet of the waiting room`, (t) => {
     const { LOGIN, CONFIGURATION } = mc.states;
     t.deepEqual(understood(version, LOGIN, loginSuccess(UUID, 'Steve', protocol)), {
       name: 'success',
@@ -112,7 +112,7 @@ for (const [version, protocol] of VERSIONS) {
     t.deepEqual(dialogOf(version, failure), asRead(failure));
   });
 
-  test(`${version}: what its clients send is read, or passed over`, (t) => {
+  test(`${version}: client packets are read or ignored`, (t) => {
     t.deepEqual(readClientPacket(sent(version, 'keep_alive', { keepAliveId: [0, 7] })), { kind: 'keepAlive', id: 7n });
     const click = sent(version, 'custom_click_action', { id: 'dormouse:leave', nbt: undefined });
     t.deepEqual(readClientPacket(click), { kind: 'click', id: 'dormouse:leave' });
@@ -127,7 +127,7 @@ for (const [version, protocol] of VERSIONS) {
   });
 }
 
-test('before and after them the login’s success has other fields', (t) => {
+test('login success has other fields in 1.20.6 and in protocol 776', (t) => {
   t.deepEqual(understood('1.20.6', mc.states.LOGIN, loginSuccess(UUID, 'Steve', 766)).params, {
     uuid: UUID,
     username: 'Steve',
@@ -137,7 +137,7 @@ test('before and after them the login’s success has other fields', (t) => {
   t.is(loginSuccess(UUID, 'Steve', 776).length, loginSuccess(UUID, 'Steve', 775).length + 16, 'the id of a session');
 });
 
-test('any text, number, list and compound is read again as it was', (t) => {
+test('any text, number, list and compound survives an NBT round trip', (t) => {
   // minecraft-data's reader takes Java's form for UTF-8, which is the same up to here but for zero.
   const unit = fc.integer({ min: 1, max: 0xd7ff }).map((code) => String.fromCharCode(code));
   const { value } = fc.letrec<{ value: Nbt }>((tie) => ({
@@ -162,14 +162,14 @@ test('any text, number, list and compound is read again as it was', (t) => {
   );
 });
 
-test('text is in Java’s own form, and bounded; a list is of one kind', (t) => {
+test('NBT text uses Java’s modified UTF-8 and is bounded, and a list holds a single type', (t) => {
   const bytes = encodeNbt({ t: 'a\0é€😀' }).toString('hex');
   t.is(bytes, `0a08000174000e61c080c3a9e282aceda0bdedb88000`);
   t.throws(() => encodeNbt({ t: 'x'.repeat(65_536) }), { instanceOf: RangeError });
   t.throws(() => encodeNbt({ t: ['a', 1] }), { instanceOf: TypeError });
 });
 
-test('a client’s packet that is shorter than its fields is refused, and never read past its end', (t) => {
+test('a client packet shorter than its fields is refused and never read past its end', (t) => {
   for (const frame of [encodeFrame(0x04, Buffer.alloc(7)), encodeFrame(0x04, Buffer.alloc(9)), encodeFrame(0x08)]) {
     const body = readFrame(frame, 100);
     t.throws(() => readClientPacket(body?.value ?? frame), { instanceOf: ProtocolError });

@@ -84,7 +84,7 @@ async function empty({ proxy }: TestProxy): Promise<void> {
 }
 
 for (const protocol of [771, 772, 773, 774, 775]) {
-  test(`protocol ${protocol}: shown the start as it goes, sent on when ready, and joined by raw bytes`, async (t) => {
+  test(`protocol ${protocol}: a player sees the start progress, is transferred when ready, and joins by raw bytes`, async (t) => {
     const heard: Buffer[] = [];
     const game = await startGame(t, (socket) => {
       socket.on('data', (chunk) => heard.push(chunk)).once('data', () => socket.write('greeting'));
@@ -123,7 +123,7 @@ for (const protocol of [771, 772, 773, 774, 775]) {
   });
 }
 
-test('who comes back is neither counted as another login nor shown the room again', async (t) => {
+test('a returning player neither counts as another login nor sees the waiting room again', async (t) => {
   const game = await startGame(t, (socket) => socket.once('data', () => socket.write('greeting')));
   const it = await start(t, { limits: { exempt: [], logins: { burst: 1, perSecond: 0.000_1 } } });
   const client = await enter(t, it);
@@ -144,7 +144,7 @@ test('who comes back is neither counted as another login nor shown the room agai
   t.regex(await other.kickText(), /a lot of joining/, 'expected once');
 });
 
-test('the seconds left count down, and a dialog is sent only when it has changed', async (t) => {
+test('the remaining seconds count down, and a dialog is sent only when it changes', async (t) => {
   const it = await start(t);
   const client = await enter(t, it);
   await dialog(client, 'Waking up');
@@ -172,7 +172,7 @@ test('the seconds left count down, and a dialog is sent only when it has changed
   t.true(client.socket.bytesRead - before <= 3 * (news.length + 8), 'for the motd, for Alex, or for both at once');
 });
 
-test('a player for whose server there is no room reads the place in line, then the start, and is sent on', async (t) => {
+test('a player waiting for capacity sees the place in line, then the start, and is transferred', async (t) => {
   const game = await startGame(t, () => undefined);
   const it = await start(t);
   const client = await enter(t, it);
@@ -193,7 +193,7 @@ test('a player for whose server there is no room reads the place in line, then t
   await client.gone();
 });
 
-test('time in line is none of the start: a player may wait for both', async (t) => {
+test('time in line does not count towards the timeout of the start', async (t) => {
   const clock = fakeClock();
   const it = await start(t, { clock, timings: { maxHoldMs: 6_000 } });
   const client = await enter(t, it);
@@ -209,7 +209,7 @@ test('time in line is none of the start: a player may wait for both', async (t) 
   await empty(it);
 });
 
-test('players read who else waits, and no longer when those have gone', async (t) => {
+test('waiting players see each other until they leave', async (t) => {
   const it = await start(t);
   const steve = await enter(t, it);
   const alex = await enter(t, it, 'Alex');
@@ -220,7 +220,7 @@ test('players read who else waits, and no longer when those have gone', async (t
   t.false(text.includes('Alex'));
 });
 
-test('a start that fails shows why, until the player has read it and leaves', async (t) => {
+test('a failed start shows its cause until the player leaves', async (t) => {
   const it = await start(t);
   const client = await enter(t, it);
   const { refuse, signal } = await wish(it);
@@ -235,7 +235,7 @@ test('a start that fails shows why, until the player has read it and leaves', as
   t.is(it.log.filter(({ message }) => / could not join /.test(message)).length, 1);
 });
 
-test('a player who does not leave by themselves reads it for a while', async (t) => {
+test('a player who stays in the failure dialog is disconnected after a while', async (t) => {
   const it = await start(t, { timings: { explainMs: 200 } });
   const client = await enter(t, it);
   (await wish(it)).refuse(new Error('secret at 10.0.0.7'));
@@ -245,7 +245,7 @@ test('a player who does not leave by themselves reads it for a while', async (t)
   t.is(it.proxy.stats().kicks.failed, 1);
 });
 
-test('a player who goes while reading why leaves nothing behind', async (t) => {
+test('a player who disconnects from the failure dialog leaves no connection behind', async (t) => {
   const it = await start(t);
   const client = await enter(t, it);
   (await wish(it)).refuse(new JoinRefused('No'));
@@ -254,7 +254,7 @@ test('a player who goes while reading why leaves nothing behind', async (t) => {
   await empty(it);
 });
 
-test('the button leaves: the service is told, and the player reads so', async (t) => {
+test('the leave button cancels the wait and disconnects the player with a message', async (t) => {
   const it = await start(t);
   const client = await enter(t, it);
   const { signal } = await wish(it);
@@ -266,7 +266,7 @@ test('the button leaves: the service is told, and the player reads so', async (t
   t.is(it.proxy.stats().kicks.left, 1);
 });
 
-test('a player who goes is noticed at once, whether before or after the acknowledgement', async (t) => {
+test('a disconnect is noticed at once, both before and after the login acknowledgement', async (t) => {
   const it = await start(t);
   const client = await enter(t, it);
   const { signal } = await wish(it);
@@ -282,7 +282,7 @@ test('a player who goes is noticed at once, whether before or after the acknowle
   t.is(it.wishes.length, 1, 'who does not acknowledge wakes nobody');
 });
 
-test('a client that answers no keep-alive has gone; one that does stays', async (t) => {
+test('a client that answers no keep-alive is dropped; one that answers stays', async (t) => {
   const clock = fakeClock();
   const it = await start(t, { clock, timings: { beatMs: 5_000, answerMs: 8_000 } });
   const client = await enter(t, it);
@@ -300,7 +300,7 @@ test('a client that answers no keep-alive has gone; one that does stays', async 
   await empty(it);
 });
 
-test('a client that does not acknowledge its login is given up', async (t) => {
+test('a client that does not acknowledge its login is dropped', async (t) => {
   const it = await start(t, { timings: { answerMs: 200 } });
   const client = await RawClient.open(t, it.port);
   client.send(handshake(774, 'login'), loginStart('Steve'));
@@ -311,11 +311,11 @@ test('a client that does not acknowledge its login is given up', async (t) => {
 });
 
 for (const [what, bytes] of [
-  ['an answer nobody asked for', encodeFrame(0x04, Buffer.alloc(8, 9))],
+  ['an unexpected answer', encodeFrame(0x04, Buffer.alloc(8, 9))],
   ['half an answer', encodeFrame(0x04, Buffer.alloc(3))],
-  ['too long a packet', Buffer.from('ffff7f', 'hex')],
+  ['an oversized packet', Buffer.from('ffff7f', 'hex')],
   ['too many packets', Buffer.concat(Array.from({ length: 70 }, () => encodeFrame(0x02, Buffer.alloc(1_000))))],
-  ['no packet', Buffer.from('00', 'hex')],
+  ['an empty packet', Buffer.from('00', 'hex')],
 ] as const) {
   test(`${what} ends the wait`, async (t) => {
     const it = await start(t);
@@ -328,7 +328,7 @@ for (const [what, bytes] of [
   });
 }
 
-test('whatever else a client sends, byte by byte, is passed over', async (t) => {
+test('other client packets, sent byte by byte, are ignored', async (t) => {
   const it = await start(t);
   const client = await enter(t, it);
   const { signal } = await wish(it);
@@ -339,7 +339,7 @@ test('whatever else a client sends, byte by byte, is passed over', async (t) => 
   t.false(signal.aborted);
 });
 
-test('a closing proxy tells who waits, and who reads why they cannot join', async (t) => {
+test('a closing proxy sends a message to waiting players and the cause to players in a failure dialog', async (t) => {
   const it = await start(t);
   const waiting = await enter(t, it);
   await wish(it);
@@ -356,7 +356,7 @@ test('a closing proxy tells who waits, and who reads why they cannot join', asyn
   await stopped;
 });
 
-test('the wait ends in time, with a text', async (t) => {
+test('the wait times out with a message', async (t) => {
   const clock = fakeClock();
   const it = await start(t, { clock, timings: { maxHoldMs: 6_000 } });
   const client = await enter(t, it);
@@ -368,7 +368,7 @@ test('the wait ends in time, with a text', async (t) => {
   await empty(it);
 });
 
-test('who is refused before the room, or finds it full, reads so while logging in', async (t) => {
+test('a player refused before the waiting room, or finding it full, gets the reason during login', async (t) => {
   const it = await start(t, {
     limits: { exempt: [], holdsPerAddress: 1 },
     wake: {
@@ -390,12 +390,12 @@ test('who is refused before the room, or finds it full, reads so while logging i
 const HELD: [what: string, change: Partial<Route>, protocol: number, host: string][] = [
   ['whose server has no waiting room', { waitingRoom: false }, 774, HOST],
   ['older than 1.21.6', {}, 770, HOST],
-  ['newer than what is known', {}, 778, HOST],
-  ['with mods of Forge', {}, 774, `${HOST}\0FORGE`],
+  ['newer than the known versions', {}, 778, HOST],
+  ['with Forge', {}, 774, `${HOST}\0FORGE`],
   ['behind another proxy', {}, 774, `${HOST}\u0000203.0.113.9\u0000069a79f444e94726a5befca90e38aaf5`],
 ];
 for (const [what, change, protocol, host] of HELD) {
-  test(`a client ${what} is held as ever`, async (t) => {
+  test(`a client ${what} is held during login`, async (t) => {
     const it = await start(t);
     it.routes.set(HOST, { ...ROOM, ...change });
     const client = await RawClient.open(t, it.port);
@@ -410,7 +410,7 @@ for (const [what, change, protocol, host] of HELD) {
   });
 }
 
-test('a server that is up shows no room', async (t) => {
+test('a running server skips the waiting room', async (t) => {
   const game = await startGame(t, (socket) => socket.once('data', () => socket.write('greeting')));
   const it = await start(t);
   it.routes.set(HOST, running(game, { waitingRoom: true }));

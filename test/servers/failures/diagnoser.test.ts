@@ -14,7 +14,7 @@ const LINES = [
 const artefacts = { lines: LINES, report: ['/srv/games/dormouse/servers/abc/mods'] };
 const EVIDENCE = { ...artefacts, exit: { code: 1, oomKilled: false, at: 0 }, phase: 'start' } as const;
 
-test('a log is read by a worker, and what it shows names no folder of the machine', async (t) => {
+test('a worker diagnoses the log, and the result contains no folder of the host', async (t) => {
   const workers = createWorkerPool();
   t.teardown(() => workers.close());
   const asked: string[] = [];
@@ -30,7 +30,7 @@ test('a log is read by a worker, and what it shows names no folder of the machin
   t.deepEqual(await createDiagnoser({ dataDir: DATA_DIR })(row, EVIDENCE), found);
 });
 
-test('where no worker is free, the way the game ended is told', async (t) => {
+test('without a free worker, the diagnosis falls back to the exit of the game', async (t) => {
   const run = async () => {
     throw new StatusError('UNAVAILABLE', 'BUSY', 'Too many wait.');
   };
@@ -41,7 +41,7 @@ test('where no worker is free, the way the game ended is told', async (t) => {
   t.is(found.code, 'out_of_memory');
 });
 
-test('an error that nobody foresaw names no folder of the machine either', async (t) => {
+test('the summary of an unexpected error contains no folder of the host either', async (t) => {
   const error = new Error(
     `EACCES: permission denied, open '${DATA_DIR}/servers/abc/server.properties' of ${DATA_DIR}/run`,
   );

@@ -30,7 +30,7 @@ async function failedOnce(w: World): Promise<void> {
   w.games.silent.delete('lobby');
 }
 
-test('a crash is explained by what its own run printed, not by what an earlier one did', async (t) => {
+test('a crash is explained by the output of its own run, not of an earlier one', async (t) => {
   const w = await world(t);
   await failedOnce(w);
   w.engine.script('lobby', { print: ['starting'] });
@@ -45,7 +45,7 @@ test('a crash is explained by what its own run printed, not by what an earlier o
   t.like(await newest(w), { kind: 'crash', code: 'unknown' }, 'also by the next process');
 });
 
-test('nor by what its own run printed before it was ready', async (t) => {
+test('a crash is not explained by output from before the game was ready', async (t) => {
   const w = await world(t);
   await w.create('lobby');
   w.engine.script('lobby', { print: [FULL, DONE] });
@@ -55,7 +55,7 @@ test('nor by what its own run printed before it was ready', async (t) => {
   t.is(now?.context.startFailure?.code, 'unknown');
 });
 
-test('a stop typed in an earlier run does not make a stop of the end of this one', async (t) => {
+test('a stop typed in an earlier run does not turn the end of a later run into a stop', async (t) => {
   const w = await world(t);
   await w.create('lobby');
   await running(w);
@@ -67,7 +67,7 @@ test('a stop typed in an earlier run does not make a stop of the end of this one
   t.is(again?.context.cause.id, 'lost');
 });
 
-test('an install is explained by what its own installer printed', async (t) => {
+test('a failed install is explained by the output of its own installer', async (t) => {
   const w = await world(t);
   w.engine.script('lobby', { print: [FULL], exitCode: 1 });
   await w.create('lobby', { modpackPlatform: 'modrinth', modpackRef: 'x', modpackVersion: 'y', type: 'fabric' });
@@ -78,7 +78,7 @@ test('an install is explained by what its own installer printed', async (t) => {
   t.is((await w.reach('lobby', 'install_failed'))?.context.installFailure?.code, 'download_failed');
 });
 
-test('a start that hangs is shown by its log, which may say why', async (t) => {
+test('a start that times out shows its log, and a cause if the log contains one', async (t) => {
   const w = await world(t);
   await w.create('lobby');
   w.engine.script('lobby', { print: [FULL] });
@@ -99,7 +99,7 @@ test('a start that hangs is shown by its log, which may say why', async (t) => {
   t.regex(shown?.summary ?? '', /^Start timed out: .* Its log shows: The game hung: /);
 });
 
-test('a start that hangs is given up in time though its log cannot be read, and an install is shown like a start', async (t) => {
+test('a hung start times out even if its log cannot be read, and an install timeout shows its log', async (t) => {
   const w = await world(t);
   await w.create('lobby');
   w.games.silent.add('lobby');
@@ -118,7 +118,7 @@ test('a start that hangs is given up in time though its log cannot be read, and 
   t.like(stuck, { code: 'install_timeout', raw: '[init] Resolving' });
 });
 
-test('the report that the game wrote of its crash is read; one of an earlier run, or a link, is not', async (t) => {
+test('a crash report of the current run is read; one of an earlier run, or a symlink, is not', async (t) => {
   const w = await world(t);
   await w.create('lobby');
   await running(w);
@@ -144,7 +144,7 @@ test('the report that the game wrote of its crash is read; one of an earlier run
   t.regex(await newest(w).then((row) => row?.evidence ?? ''), /Watching Server/);
 });
 
-test('a start that fails is explained by the report that the game wrote of it', async (t) => {
+test('a failed start is explained by the crash report of the game', async (t) => {
   const w = await world(t);
   await w.create('lobby');
   w.games.silent.add('lobby');

@@ -59,7 +59,7 @@ const NO_PAGES = new Set([
   '/servers/:id/console/log',
 ]);
 
-test('every page is at most 100 KB with its styles and scripts, but for charts and editors, and is sent compressed', async (t) => {
+test('every page is compressed, and at most 100 KB with its styles and scripts, without charts and editors', async (t) => {
   const it = await busy(t);
   await fillLists(it, 'castle');
   const assets = new Map<string, Promise<Weight>>();
@@ -82,7 +82,7 @@ test('every page is at most 100 KB with its styles and scripts, but for charts a
   }
 });
 
-test.runIf(isHere('chromium'))('every page, in light and dark: nothing keeps anybody out', async (t) => {
+test.runIf(isHere('chromium'))('every page is accessible on a phone, in light and dark mode', async (t) => {
   const it = await busy(t);
   const { page, context } = await it.open('/servers', { ...PHONE, reducedMotion: 'reduce' });
   const look = async (path: string) => {

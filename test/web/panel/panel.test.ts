@@ -9,7 +9,7 @@ import { plant } from '../../support/tree.ts';
 
 test.after.always(closeBrowser);
 
-test('who is signed in finds their servers, and those they were let into; others sign in first', async (t) => {
+test('a user sees their own and shared servers; a visitor is redirected to sign-in', async (t) => {
   const it = await openPanel(t);
   await it.create('castle', { name: 'The <b>Castle</b>' });
   const list = await it.get('/servers');
@@ -32,7 +32,7 @@ test('who is signed in finds their servers, and those they were let into; others
   t.regex(nobody.headers.get('location') ?? '', /^\/sign-in/);
 });
 
-test('a button works without a script, leads back to its page, and its refusal is said there', async (t) => {
+test('a button works without scripts and returns to its page, and a refusal is shown as an alert', async (t) => {
   const it = await openPanel(t);
   await it.create('castle');
   const press = (verb: string, fields = {}) =>
@@ -48,7 +48,7 @@ test('a button works without a script, leads back to its page, and its refusal i
   await it.reach('castle', 'running');
 });
 
-test('a page’s streams and files are at addresses of their own, for its session alone', async (t) => {
+test('the streams and files of a page have their own addresses, only for sessions with access', async (t) => {
   const it = await openPanel(t);
   await it.create('castle');
   await it.stranger();
@@ -71,46 +71,46 @@ test('a page’s streams and files are at addresses of their own, for its sessio
   t.is((await it.owner.call('POST', upload, { raw: 'a' })).status, 200);
 });
 
-test.runIf(isHere('chromium'))(
-  'a page is live: it follows what others do, and a button changes it in its place',
-  async (t) => {
-    const it = await openPanel(t);
-    await it.create('castle');
-    const { page, complaints } = await it.open('/servers/castle');
-    await page.evaluate('window.stays = true');
-    await page.getByRole('button', { name: 'Start' }).click();
-    await page.getByText('awake', { exact: true }).waitFor();
-    await page.locator('summary', { hasText: 'Kill…' }).click();
-    await page.evaluate(`new Promise((renewed) => {
+test.runIf(isHere('chromium'))('a page follows changes by others live, and a button updates it in place', async (t) => {
+  const it = await openPanel(t);
+  await it.create('castle');
+  const { page, complaints } = await it.open('/servers/castle');
+  await page.evaluate('window.stays = true');
+  await page.getByRole('button', { name: 'Start' }).click();
+  await page.getByText('awake', { exact: true }).waitFor();
+  await page.locator('summary', { hasText: 'Kill…' }).click();
+  await page.evaluate(`new Promise((renewed) => {
     document.addEventListener('dormouse:renewed', renewed, { once: true });
     document.dispatchEvent(new Event('dormouse:refresh'));
   })`);
-    t.is(await page.locator('details[open]', { hasText: 'Kill…' }).count(), 1, 'what was opened stays open');
-    await it.command('castle', 'STOP', { kind: 'user', id: 'usr_test', note: 'asked over the API' });
-    await page.getByText('asleep', { exact: true }).waitFor();
-    t.true(await page.evaluate('window.stays'), 'it is still the same page');
-    t.deepEqual(complaints, []);
-  },
-);
-
-test.runIf(isHere('chromium'))('a page that is cut off from what happens says so for as long as it is', async (t) => {
-  const it = await openPanel(t);
-  await it.create('castle');
-  for (const path of ['/servers', '/servers/castle']) {
-    const { page } = await it.open('/profile');
-    await page.route('**/events/stream', (route) => route.abort());
-    await page.goto(it.origin + path);
-    const note = page.locator('[data-status]');
-    await page.getByText('Connecting again…').waitFor();
-    await accessible(t, page);
-    await page.unroute('**/events/stream');
-    await note.waitFor({ state: 'hidden' });
-    t.is(await note.textContent(), 'Live');
-  }
+  t.is(await page.locator('details[open]', { hasText: 'Kill…' }).count(), 1, 'what was opened stays open');
+  await it.command('castle', 'STOP', { kind: 'user', id: 'usr_test', note: 'asked over the API' });
+  await page.getByText('asleep', { exact: true }).waitFor();
+  t.true(await page.evaluate('window.stays'), 'it is still the same page');
+  t.deepEqual(complaints, []);
 });
 
 test.runIf(isHere('chromium'))(
-  'times are the reader’s own where a script runs: in texts, beside them, and for who hears the page',
+  'a page shows that its event stream is disconnected until the stream is back',
+  async (t) => {
+    const it = await openPanel(t);
+    await it.create('castle');
+    for (const path of ['/servers', '/servers/castle']) {
+      const { page } = await it.open('/profile');
+      await page.route('**/events/stream', (route) => route.abort());
+      await page.goto(it.origin + path);
+      const note = page.locator('[data-status]');
+      await page.getByText('Connecting again…').waitFor();
+      await accessible(t, page);
+      await page.unroute('**/events/stream');
+      await note.waitFor({ state: 'hidden' });
+      t.is(await note.textContent(), 'Live');
+    }
+  },
+);
+
+test.runIf(isHere('chromium'))(
+  'scripts show times in the reader’s own time zone: in texts, tooltips and labels',
   async (t) => {
     const it = await openPanel(t);
     await it.create('castle');
@@ -131,61 +131,61 @@ test.runIf(isHere('chromium'))(
   },
 );
 
-test.runIf(isHere('chromium'))(
-  'a page that is the answer to a form goes on being live, and sends the form no second time',
-  async (t) => {
-    const it = await openPanel(t);
-    await it.create('castle');
-    // Sent by the browser itself, as where the page's scripts have not come yet.
-    const { page, asked } = await it.open('/servers/castle');
-    // In one step: the page may renew itself in between.
-    await page.evaluate(`{
+test.runIf(isHere('chromium'))('a page returned by a form stays live and does not send the form again', async (t) => {
+  const it = await openPanel(t);
+  await it.create('castle');
+  // Sent by the browser itself, as where the page's scripts have not come yet.
+  const { page, asked } = await it.open('/servers/castle');
+  // In one step: the page may renew itself in between.
+  await page.evaluate(`{
     const form = document.querySelector('form[action$="/start"]');
     form.setAttribute('action', '/servers/castle/retry-install');
     form.submit();
   }`);
-    await page.getByRole('alert').waitFor();
-    await it.command('castle', 'START', { kind: 'user', id: 'usr_test', note: 'asked over the API' });
-    await page.getByText('awake', { exact: true }).first().waitFor();
-    t.is(asked.filter((url) => url.endsWith('/retry-install')).length, 1);
-  },
-);
+  await page.getByRole('alert').waitFor();
+  await it.command('castle', 'START', { kind: 'user', id: 'usr_test', note: 'asked over the API' });
+  await page.getByText('awake', { exact: true }).first().waitFor();
+  t.is(asked.filter((url) => url.endsWith('/retry-install')).length, 1);
+});
 
-test.runIf(isHere('chromium'))('a page that is gone while its form is in flight is led on by the form', async (t) => {
-  const it = await openPanel(t);
-  await it.create('castle');
-  const { page } = await it.open('/servers/castle');
-  await page.evaluate('window.stays = true');
-  const answer = Promise.withResolvers<void>();
-  await page.route('**/castle/start', async (route) => {
-    await answer.promise;
-    await route.continue();
-  });
-  await page.getByRole('button', { name: 'Start' }).click();
-  await page.locator('form[aria-busy=true]').waitFor();
-  await page.evaluate(`new Promise((resolve) => {
+test.runIf(isHere('chromium'))(
+  'a form in flight still updates its page, even if the page meanwhile returns 404',
+  async (t) => {
+    const it = await openPanel(t);
+    await it.create('castle');
+    const { page } = await it.open('/servers/castle');
+    await page.evaluate('window.stays = true');
+    const answer = Promise.withResolvers<void>();
+    await page.route('**/castle/start', async (route) => {
+      await answer.promise;
+      await route.continue();
+    });
+    await page.getByRole('button', { name: 'Start' }).click();
+    await page.locator('form[aria-busy=true]').waitFor();
+    await page.evaluate(`new Promise((resolve) => {
     document.addEventListener('dormouse:renewed', () => resolve(), { once: true });
     document.dispatchEvent(new Event('dormouse:refresh'));
   })`);
-  t.is(await page.locator('form[aria-busy=true]').count(), 1, 'a page that is renewed keeps it');
-  // The page, but not its form, is told that there is nothing; the second time it has heard so.
-  let asked = 0;
-  await page.route('**/servers/castle', (route) => {
-    asked += 1;
-    return route.fulfill({ status: 404, body: '' });
-  });
-  await it.until(async () => {
-    await page.evaluate("document.dispatchEvent(new Event('dormouse:refresh'))");
-    return asked > 1;
-  });
-  t.true(await page.evaluate('window.stays'), 'it is still the same page');
-  await page.unroute('**/servers/castle');
-  answer.resolve();
-  await page.getByText('awake', { exact: true }).waitFor();
-  t.true(await page.evaluate('window.stays'), 'it is still the same page');
-});
+    t.is(await page.locator('form[aria-busy=true]').count(), 1, 'a page that is renewed keeps it');
+    // The page, but not its form, is told that there is nothing; the second time it has heard so.
+    let asked = 0;
+    await page.route('**/servers/castle', (route) => {
+      asked += 1;
+      return route.fulfill({ status: 404, body: '' });
+    });
+    await it.until(async () => {
+      await page.evaluate("document.dispatchEvent(new Event('dormouse:refresh'))");
+      return asked > 1;
+    });
+    t.true(await page.evaluate('window.stays'), 'it is still the same page');
+    await page.unroute('**/servers/castle');
+    answer.resolve();
+    await page.getByText('awake', { exact: true }).waitFor();
+    t.true(await page.evaluate('window.stays'), 'it is still the same page');
+  },
+);
 
-test('an address that nothing serves, and one that one may not see, leave who is signed in where they were', async (t) => {
+test('a 404 page shows a signed-in user as signed in, and offers sign-in to a visitor', async (t) => {
   const it = await openPanel(t);
   for (const path of ['/nothing', '/servers/none', '/servers/none/settings']) {
     const { status, text } = await it.get(path);
@@ -197,7 +197,7 @@ test('an address that nothing serves, and one that one may not see, leave who is
   }
 });
 
-test('a session that asks for pages without end is slowed down, and another session is not', async (t) => {
+test('a session that requests too many pages is rate-limited, and another session is not', async (t) => {
   const it = await openPanel(t);
   const other = await it.browser('usr_test');
   const statuses: number[] = [];

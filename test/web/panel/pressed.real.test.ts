@@ -66,19 +66,22 @@ async function operates(it: PanelUnderTest): Promise<void> {
   await it.store.write((tx) => tx.run('UPDATE "users" SET "operator" = $1 WHERE "id" = $2', [1, 'usr_test']));
 }
 
-test.runIf(isHere('chromium'))('a server is kept awake, let go again, and killed', async (t) => {
-  const it = await pressed(t, '/servers/castle');
-  await it.press('Start', 'Keep awake for');
-  await it.press('Keep awake for 4 h', 'Kept awake until');
-  await it.press('Cancel keep-awake', 'Keep-awake cancelled.');
-  await it.ask('Kill…');
-  await it.press('Yes, kill without saving', 'Asleep. No cost until someone joins.');
-  t.is(await it.page.locator('details.confirm[open]').count(), 0);
-  await it.stayed();
-});
+test.runIf(isHere('chromium'))(
+  'the buttons keep a server awake, cancel the keep-awake, and kill the server',
+  async (t) => {
+    const it = await pressed(t, '/servers/castle');
+    await it.press('Start', 'Keep awake for');
+    await it.press('Keep awake for 4 h', 'Kept awake until');
+    await it.press('Cancel keep-awake', 'Keep-awake cancelled.');
+    await it.ask('Kill…');
+    await it.press('Yes, kill without saving', 'Asleep. No cost until someone joins.');
+    t.is(await it.page.locator('details.confirm[open]').count(), 0);
+    await it.stayed();
+  },
+);
 
 test.runIf(isHere('chromium'))(
-  'players are let in, made operators and banned, and each is taken back; what was refused is where one types next',
+  'the players page edits whitelist, operators and bans, and a refused field keeps the focus and its text',
   async (t) => {
     const it = await pressed(t, '/servers/castle/players', { fields: { type: 'paper' } });
     const { page } = it;
@@ -103,7 +106,7 @@ test.runIf(isHere('chromium'))(
 );
 
 test.runIf(isHere('chromium'))(
-  'a server gets another name, size, plan, idle time, property and version, and is deleted',
+  'the settings pages change name, size, plan, idle time, a property and version, and delete the server',
   async (t) => {
     const it = await pressed(t, '/servers/castle/settings', {
       fields: { type: 'paper', version: '1.21.7', ramMb: 1_024 },
@@ -142,48 +145,54 @@ test.runIf(isHere('chromium'))(
   },
 );
 
-test.runIf(isHere('chromium'))('a webhook is typed, refused, typed again and taken away', async (t) => {
-  const it = await pressed(t, '/servers/castle/settings/alerts');
-  const { page } = it;
-  const field = page.getByLabel('Webhook');
-  await field.fill('http://localhost/hook');
-  await it.press('Save', /Webhook|URL must/);
-  await page.locator('[aria-invalid=true]').waitFor();
-  t.is(await page.evaluate('document.activeElement.name'), 'url');
-  await field.fill('https://discord.com/api/webhooks/1/secret');
-  await it.press('Save', 'Send a test alert');
-  await field.fill('');
-  await it.press('Save', 'Saved.');
-  await it.until(async () => (await it.servers.get('castle'))?.row.alertWebhookUrl === '');
-});
-
-test.runIf(isHere('chromium'))('a file is unpacked and gets another name; a folder is had as a zip', async (t) => {
-  const it = await pressed(t, '/servers/castle/files', {
-    async prepare(made, root) {
-      await plant(root, { 'maps/a.txt': 'a map' });
-      await made.ok('POST', '/v1/servers/castle/file:archive', { paths: ['maps'], to: 'maps.zip' });
-    },
-  });
-  const { page } = it;
-  const item = (name: string) => page.goto(`${it.origin}/servers/castle/files/item?path=${name}`);
-  await item('maps.zip');
-  await page.getByLabel('Target folder').fill('');
-  await it.press('Extract', 'Nothing was extracted: maps/a.txt already exists');
-  await page.getByLabel('Target folder').fill('out');
-  await it.press('Extract', 'Archive extracted.');
-  t.is(readFileSync(join(it.root, 'out/maps/a.txt'), 'utf8'), 'a map');
-  await item('maps.zip');
-  await page.getByLabel('Rename or move to').fill('old.zip');
-  await it.press('Rename', 'Renamed.');
-  t.true(existsSync(join(it.root, 'old.zip')));
-  await item('maps');
-  const download = page.waitForEvent('download');
-  await page.getByRole('link', { name: 'Download as zip' }).click();
-  t.regex((await download).suggestedFilename(), /^maps.*\.zip$/);
-});
+test.runIf(isHere('chromium'))(
+  'the alerts page refuses an invalid webhook, saves a valid one, and removes it',
+  async (t) => {
+    const it = await pressed(t, '/servers/castle/settings/alerts');
+    const { page } = it;
+    const field = page.getByLabel('Webhook');
+    await field.fill('http://localhost/hook');
+    await it.press('Save', /Webhook|URL must/);
+    await page.locator('[aria-invalid=true]').waitFor();
+    t.is(await page.evaluate('document.activeElement.name'), 'url');
+    await field.fill('https://discord.com/api/webhooks/1/secret');
+    await it.press('Save', 'Send a test alert');
+    await field.fill('');
+    await it.press('Save', 'Saved.');
+    await it.until(async () => (await it.servers.get('castle'))?.row.alertWebhookUrl === '');
+  },
+);
 
 test.runIf(isHere('chromium'))(
-  'a backup is locked, unlocked, restored, and that undone; fewer are kept once that was asked',
+  'the files page extracts an archive, renames a file, and downloads a folder as a zip',
+  async (t) => {
+    const it = await pressed(t, '/servers/castle/files', {
+      async prepare(made, root) {
+        await plant(root, { 'maps/a.txt': 'a map' });
+        await made.ok('POST', '/v1/servers/castle/file:archive', { paths: ['maps'], to: 'maps.zip' });
+      },
+    });
+    const { page } = it;
+    const item = (name: string) => page.goto(`${it.origin}/servers/castle/files/item?path=${name}`);
+    await item('maps.zip');
+    await page.getByLabel('Target folder').fill('');
+    await it.press('Extract', 'Nothing was extracted: maps/a.txt already exists');
+    await page.getByLabel('Target folder').fill('out');
+    await it.press('Extract', 'Archive extracted.');
+    t.is(readFileSync(join(it.root, 'out/maps/a.txt'), 'utf8'), 'a map');
+    await item('maps.zip');
+    await page.getByLabel('Rename or move to').fill('old.zip');
+    await it.press('Rename', 'Renamed.');
+    t.true(existsSync(join(it.root, 'old.zip')));
+    await item('maps');
+    const download = page.waitForEvent('download');
+    await page.getByRole('link', { name: 'Download as zip' }).click();
+    t.regex((await download).suggestedFilename(), /^maps.*\.zip$/);
+  },
+);
+
+test.runIf(isHere('chromium'))(
+  'the backups page locks, unlocks, restores and undoes, and asks before it keeps fewer backups',
   async (t) => {
     const it = await pressed(t, '/servers/castle/backups', {
       async prepare(made, root) {
@@ -213,7 +222,7 @@ test.runIf(isHere('chromium'))(
 );
 
 test.runIf(isHere('chromium'))(
-  'a world is reset, a schedule run, a member given another role and removed',
+  'the buttons reset a world, run a schedule, change a member’s role and remove the member',
   async (t) => {
     const it = await pressed(t, '/servers/castle/worlds', {
       async prepare(made, root) {
@@ -241,7 +250,7 @@ test.runIf(isHere('chromium'))(
 );
 
 test.runIf(isHere('chromium'))(
-  'a mod is updated after a look, and removed; the whole log is had as a file',
+  'the mods page updates and removes a mod, and the console page downloads the full log',
   async (t) => {
     const { registry, options } = await modService(t);
     const it = await pressed(t, '/servers/castle/mods', {
@@ -270,7 +279,7 @@ test.runIf(isHere('chromium'))(
 );
 
 test.runIf(isHere('chromium'))(
-  'an operator drains a node, credits an account, suspends its server and ends that, and removes what is nobody’s',
+  'an operator drains a node, credits an account, suspends and unsuspends a server, and removes orphaned files',
   async (t) => {
     const it = await pressed(t, '/profile', {
       async prepare(made) {
