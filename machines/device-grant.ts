@@ -1,8 +1,8 @@
 /**
  * One device authorization grant (RFC 8628 §3.5): pending → approved | denied | expired → redeemed. The state's tag is
- * the answer to the poll that led to it. Time is data: every event carries `at`, which is compared with `expiresAt`. So
- * is the client's approval by the operator: a grant of a client that is not `admitted` cannot be approved, and ends
- * when polled.
+ * the answer to the poll that led to it. Time is data: every event carries `at`, which is compared with `expiresAt`.
+ * The operator's admission of the client is data too: a grant whose client is not `admitted` cannot be approved, and is
+ * denied when polled.
  */
 import { type SnapshotFrom, and, assign, setup } from 'xstate';
 import { tagsByState } from './tags.ts';
@@ -61,14 +61,14 @@ export type GrantEvent =
   | { type: 'POLL'; at: number; admitted: boolean; lost?: boolean }
   | { type: 'APPROVE'; at: number; admitted: boolean; userId: string }
   | { type: 'DENY'; at: number }
-  /** Sent when clients can no longer poll: the grant ends if it has expired. */
+  /** Sent when clients can no longer poll. The grant ends if it has expired. */
   | { type: 'EXPIRE'; at: number };
 
 /** RFC 8628 §3.2: `expires_in` and `interval`, and what §3.5 adds on `slow_down`. */
 export const EXPIRES_IN_MS = 600_000;
 export const INTERVAL_MS = 5_000;
 export const SLOW_DOWN_MS = 5_000;
-/** How long after its creation a token whose answer was lost can be requested again. */
+/** How long after its creation a token can be requested again if its response was lost. */
 export const ASK_AGAIN_MS = 60_000;
 /** Polls up to this much early are accepted, because clocks and networks are not exact. */
 const TOLERANCE_MS = 500;
@@ -146,7 +146,9 @@ export const deviceGrantMachine = setup({
       tags: 'access_denied',
       on: { POLL: [{ guard: 'over', target: 'expired' }, { actions: 'stay' }] },
     },
-    /** The token is issued once, or until it is received (`mayAskAgain`). Any other poll gets `expired_token`. */
+    /**
+     * The token is issued once, or again if it was never received (`mayAskAgain`). Any other poll gets `expired_token`.
+     */
     redeemed: { tags: 'redeemed', on: { POLL: { actions: 'stay' } } },
     expired: { tags: 'expired_token', on: { POLL: { actions: 'stay' } } },
   },
@@ -166,7 +168,7 @@ export function mayAskAgain(
 
 export type GrantSnapshot = SnapshotFrom<typeof deviceGrantMachine>;
 
-/** Returns the answer of a grant in this state. */
+/** Returns the answer to a poll of a grant in this state. */
 export function grantAnswer(snapshot: GrantSnapshot): GrantAnswer {
   for (const answer of GRANT_ANSWERS) if (snapshot.hasTag(answer)) return answer;
   throw new Error(`state without a tag: ${JSON.stringify(snapshot.value)}`);

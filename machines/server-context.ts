@@ -1,4 +1,7 @@
-/** Reads of a server's context for its statechart, and the contexts with which phases of a server's life begin. */
+/**
+ * Helpers of the statechart in `server.ts`: they read a server's context, or return the fields with which a phase
+ * begins.
+ */
 import { inLine } from './server-reasons.ts';
 import type { Address, Cause, Live, NoRoom, Reading, ServerContext, ServerInput } from './server-types.ts';
 
@@ -8,7 +11,10 @@ const RESTARTS_AN_HOUR = 2;
 
 /** A wake by a player is false if no player has joined after this long. */
 export const FALSE_WAKE_MS = 180_000;
-/** How long a server is queued for room; a wake by a player who has not joined is limited to the wait of players. */
+/**
+ * How long a server is queued for room. For a wake by a player who has not joined, the limit is the time that players
+ * wait.
+ */
 export const ROOM_MS = HOUR_MS;
 export const UNCLAIMED_ROOM_MS = 600_000;
 /**
@@ -85,7 +91,7 @@ export function awakeningAnew(context: ServerContext, at: number) {
 export function withoutRoom(context: ServerContext, { at, ...failure }: NoRoom) {
   const foundAt = context.noRoom?.foundAt ?? at;
   const pauseMs = Math.min(LATEST_TRY_MS, Math.max(SOONEST_TRY_MS, at - foundAt));
-  // A player who joins meanwhile must not shorten the wait of others.
+  // A player who joins during the wait must not shorten it.
   const until = Math.max(context.noRoom?.until ?? 0, foundAt + (unclaimed(context) ? UNCLAIMED_ROOM_MS : ROOM_MS));
   return {
     startFailure: inLine(failure),
@@ -116,7 +122,7 @@ export function installing(context: ServerContext, at: number, cause: Cause) {
 
 /**
  * Returns how long the game has been empty, in ms; -1 if that is unknown or does not count. A player who is logging in
- * keeps the game awake for a while, but no longer: strangers who never finish must not keep it awake.
+ * keeps the game awake only for a limited time, because strangers may never finish a login.
  */
 export function restedFor(context: ServerContext, { at, players, joined }: Reading): number {
   if (players !== 0 || (joined?.inside ?? 0) > 0 || at < context.keepAwakeUntil) return -1;
@@ -125,7 +131,7 @@ export function restedFor(context: ServerContext, { at, players, joined }: Readi
 }
 
 /**
- * Returns the reason and time of the coming automatic sleep (`restedFor`); undefined if none is due or the time is
+ * Returns the reason and time of the next automatic sleep (`restedFor`); undefined if no sleep is due or the time is
  * unknown.
  */
 export function restDeadline(context: ServerContext, idleAfterMs: number): RestDeadline | undefined {
@@ -156,7 +162,8 @@ export function sampled(context: ServerContext, reading: Reading) {
   const isSomebodyIn = (players ?? 0) > 0 || (joined?.inside ?? 0) > 0;
   const left = joined?.insideAt ?? null;
   const lastIn = isSomebodyIn ? at : left !== null && left >= (readyAt ?? 0) ? left : null;
-  // A single answer may fail. A game that never answers cannot be shown to be a false wake, so it is charged.
+  // A single reading may fail. If a game never reports its players, a false wake cannot be proved, and the run is
+  // charged.
   const isUncountable = players === null && live.players === null && at - (readyAt ?? at) >= FALSE_WAKE_MS;
   return {
     played: played || lastIn !== null || isUncountable,
@@ -172,20 +179,20 @@ export function sampled(context: ServerContext, reading: Reading) {
 }
 
 /**
- * Returns the start of the game's silence; null if it answers. The last known value stays if the game cannot be asked.
- * A continuing silence keeps its start, across restarts too.
+ * Returns the start of the game's silence; null if the game answers. The last known value stays if the game cannot be
+ * queried. A continuing silence keeps its start, even across restarts.
  */
 export function silentSince(live: Live, { at, silentMs }: Reading): number | null {
   if (silentMs === undefined) return live.silentSince ?? null;
   return silentMs === null ? null : Math.min(live.silentSince ?? Infinity, at - silentMs);
 }
 
-/** Returns the recent retries of a failed start. */
+/** Returns the times of the recent retries of a failed start. */
 export function recentRetries(context: ServerContext, now: number): number[] {
   return context.retries.filter((at) => at > now - HOUR_MS);
 }
 
-/** Returns the recent crashes of the game plus one. */
+/** Returns the times of the recent crashes, with `at` added. */
 export function withCrash(context: ServerContext, at: number): number[] {
   return [...recentCrashes(context, at), at].slice(-RESTARTS_AN_HOUR - 1);
 }
@@ -200,12 +207,12 @@ export function loops(context: ServerContext, now: number): boolean {
   return recentCrashes(context, now).length > RESTARTS_AN_HOUR || recentHangs(context, now).length > 1;
 }
 
-/** Returns the recent hangs of the game plus one. */
+/** Returns the times of the recent hangs, with `at` added. */
 export function withHang(context: ServerContext, at: number): number[] {
   return [...recentHangs(context, at), at].slice(-2);
 }
 
-/** Whether the game has hung within the last hour; it is restarted only after the first hang. */
+/** Whether the game has hung within the last hour. Only the first hang leads to a restart. */
 export function hungBefore(context: ServerContext, now: number): boolean {
   return recentHangs(context, now).length > 0;
 }
@@ -223,7 +230,7 @@ export function sameAddress(a: Address, b: Address | null): boolean {
   return b !== null && a.host === b.host && a.port === b.port;
 }
 
-/** Whether a player woke the server, never joined, and no other request was made. Such a run is free. */
+/** Whether a player woke the server, no player has joined since, and no other request was made. Such a run is free. */
 export function unclaimed({ cause, played }: Pick<ServerContext, 'cause' | 'played'>): boolean {
   return cause.kind === 'player' && !played;
 }

@@ -10,7 +10,7 @@ export const UNEXPECTED: Cause = { kind: 'system', id: 'unexpected', note: 'ran 
 export const HUNG: Cause = { kind: 'system', id: 'hung', note: 'did not answer any more' };
 export const AGAIN_AFTER_HUNG: Cause = { ...HUNG, note: 'restarted because it stopped responding' };
 
-/** The cause of a restart after a hang. `silentMs`: how long the game has been silent. */
+/** Returns the failure of a game that hung. `silentMs`: how long the game has been silent. */
 export function hung({ silentMs, lastLines = '' }: Pick<Reading, 'silentMs' | 'lastLines'>): Failure {
   const minutes = Math.round((silentMs ?? 0) / 60_000);
   const span = minutes < 2 ? `${Math.round((silentMs ?? 0) / 1_000)} seconds` : `${minutes} minutes`;
@@ -30,8 +30,8 @@ export function againAfter(how: Ending): Cause {
 }
 
 /**
- * Returns the cause of going to sleep instead of a restart: the game ended this way before the player who woke it
- * joined.
+ * Returns the cause of going to sleep instead of a restart. The game ended this way before the player who woke the
+ * server joined.
  */
 export function notAgainAfter(how: Ending): Cause {
   return { ...systemOf(how), note: `not started again after ${WHAT_HAPPENED[how]}: nobody had come in` };
@@ -48,7 +48,7 @@ const WHAT_HAPPENED: Record<Ending, string> = {
   stopped: 'a stop',
 };
 
-/** Returns the failure of the crash that exceeded the limit. */
+/** Returns the failure for the crash that exceeded the limit. */
 export function crashLoop({ summary, suggestion, raw }: Failure): Failure {
   return {
     code: 'crash_loop',
@@ -58,7 +58,7 @@ export function crashLoop({ summary, suggestion, raw }: Failure): Failure {
   };
 }
 
-/** The failure of a game that was killed because it did not end within the time of a stop. */
+/** The failure of a game that was killed because it did not end within the time allowed for a stop. */
 export const STOP_FORCED: Failure = {
   code: 'stop_forced',
   summary: 'Stop forced: the game had been told to save and end, but was not done in time, so it was killed.',
@@ -94,13 +94,13 @@ export function outOfLine(failure: Failure): Failure {
   return { ...failure, code: 'no_room_found', suggestion: LATER };
 }
 
-/** Returns the failure of a server that was queued for the longest time allowed. `ms`: that time. */
+/** Returns the failure of a server that has been queued for the longest time allowed (`ms`). */
 export function noRoomFor(ms: number): Failure {
   const summary = `No room: no machine had room for it for ${Math.round(ms / 60_000)} minutes. Start it again later.`;
   return { code: 'no_room_found', summary, suggestion: LATER, raw: '' };
 }
 
-/** Whether an effect rejected because there is no room now. */
+/** Whether an effect rejected because no machine has room now. */
 export function isNoRoom(error: unknown): error is NoRoom {
   return isFailure(error) && error.code === 'no_room' && 'at' in error && typeof error.at === 'number';
 }
@@ -120,7 +120,7 @@ export const CANCELLED: Failure = {
   raw: '',
 };
 
-/** Converts the rejection of an effect, which is a Failure or any other error. */
+/** Returns the Failure for the rejection of an effect, which may be any error. */
 export function failureOf(error: unknown): Failure {
   if (isFailure(error))
     return { code: error.code, summary: error.summary, suggestion: error.suggestion, raw: error.raw };

@@ -1,6 +1,6 @@
 /** States, events and context of a server. The statechart is in `server.ts`. */
 
-/** Wire states of the reference, and `deleting`, which clients never see. */
+/** The wire states of the API reference, and `deleting`, which clients never see. */
 export const SERVER_STATES = [
   'hibernated',
   'installing',
@@ -17,7 +17,7 @@ export type ServerState = (typeof SERVER_STATES)[number];
 export interface Cause {
   kind: 'key' | 'user' | 'player' | 'schedule' | 'operator' | 'system';
   /**
-   * Key id, user id, player name, schedule id, or for `system` a word: `idle`, `false_wake`, `crash`, `lost`,
+   * Key id, user id, player name or schedule id. For `system`: a word such as `idle`, `false_wake`, `crash`, `lost` or
    * `unexpected`.
    */
   id: string;
@@ -25,7 +25,10 @@ export interface Cause {
   note: string;
 }
 
-/** Why an install or a start failed: stable code, `Title: detail`, suggestion, and the log lines that show it. */
+/**
+ * The reason that an install or a start failed: stable code, `Title: detail`, suggestion, and the log lines that show
+ * it.
+ */
 export interface Failure {
   code: string;
   summary: string;
@@ -38,7 +41,10 @@ export interface Address {
   port: number;
 }
 
-/** Work on the files of a server at rest. It excludes starts. The machine does not know its content. */
+/**
+ * Work on the files of a server at rest. The server cannot start during a job. The statechart does not know what the
+ * job does.
+ */
 export interface Job {
   id: string;
   kind: 'backup.restore' | 'world.reset' | 'world.delete';
@@ -49,8 +55,8 @@ export interface Job {
 export type StartupPhase = 'starting' | 'loading_mods' | 'generating_world' | 'ready';
 
 /**
- * Limits on how long a server may stay in a transitional state, in ms. From the settings of the run, not from the
- * snapshot.
+ * Limits on how long a server may stay in a transitional state, in ms. They come from the current settings, not from
+ * the snapshot.
  */
 export interface ServerLimits {
   startMs: number;
@@ -69,9 +75,9 @@ export interface ServerContext {
   readyAt: number | null;
   address: Address | null;
   rcon: Address | null;
-  /** The engine's position of the last log line before the run; null if there was none, or it is unknown. */
+  /** The engine's position of the last log line before the run; null if unknown or if no such line exists. */
   logAfter: string | null;
-  /** When it first booted successfully. */
+  /** When the server first booted successfully; null before. */
   bakedAt: number | null;
   startFailure: Failure | null;
   installFailure: Failure | null;
@@ -81,28 +87,28 @@ export interface ServerContext {
   job: Job | null;
   /** Result of the last job. After a failure, everything is as before. */
   maintained: { jobId: string; failure: Failure | null } | null;
-  /** The current stop does not wait for the game to save. */
+  /** Whether the current stop ends the game without waiting for it to save. */
   kill: boolean;
   /** When joins retried a failed start; at most two an hour. */
   retries: number[];
-  /** Times of unwanted ends of the game within the last hour, up to the number of a crash loop. */
+  /** Times of the game's unrequested ends within the last hour, at most as many as make a crash loop. */
   crashes: number[];
-  /** The game has answered a request in this run, so that a later silence is significant. */
+  /** Whether the game has answered a request in this run. Only then can a later silence count as a hang. */
   answered: boolean;
-  /** Times at which the game hung and was ended for it, within the last hour. */
+  /** Times within the last hour at which the game was ended because it hung. */
   hangs: number[];
   /**
-   * Set while a start has found no room: when that began, when the next attempt is due, and when the server gives up.
+   * Set while a start waits for room: when the wait began, when the next attempt is due, and when the server gives up.
    * Null if no start waits.
    */
   noRoom: { foundAt: number; tryAt: number; until: number } | null;
   /** The deadline of the present transitional state; null without a limit. */
   deadlineAt: number | null;
-  /** No idle stop before this instant. */
+  /** The server does not stop for idleness until this instant. */
   keepAwakeUntil: number;
-  /** A player has joined since the wake, or someone has requested that the game runs. */
+  /** Whether a player has joined since the wake, or a person has requested the server. */
   played: boolean;
-  /** Readings. They are not worth a write and are stored with the next other change. */
+  /** Readings of the game. A reading is not worth a write of its own: it is stored with the next other change. */
   live: Live;
 }
 
@@ -113,7 +119,7 @@ export interface Live {
   players: number | null;
   /** When a player was last in the game or joined it. */
   lastActiveAt: number | null;
-  /** When the game stopped answering; null or absent if it answers, or that is unknown. */
+  /** When the game stopped answering; null or absent if the game answers, or if this is unknown. */
   silentSince?: number | null;
 }
 
@@ -127,8 +133,9 @@ export interface ServerInput {
 type Caused<Type extends string> = { type: Type; at: number; cause: Cause };
 
 /**
- * How a game ended without a request of ours: by itself (`crashed`); unwatched, with its engine or machine (`lost`); in
- * order without a known request, such as when its engine stops (`ended`); or by a command in the game (`stopped`).
+ * How a game ended without a request from the service. `crashed`: by itself. `lost`: unobserved, with its engine or
+ * machine. `ended`: in order but without a known request, for example because its engine stopped. `stopped`: by a
+ * command in the game.
  */
 export type Ending = 'crashed' | 'lost' | 'ended' | 'stopped';
 
@@ -148,18 +155,18 @@ export type ServerCommand =
 /** A reading of a running game. */
 export interface Reading {
   at: number;
-  /** As counted by the game; null if it did not answer. */
+  /** Players counted by the game; null if it did not answer. */
   players: number | null;
-  /** As counted by the proxy; absent if no player has ever joined. */
+  /** Players counted by the proxy; absent if no player has ever joined. */
   joined?: JoinedPlayers;
-  /** 0: never idle. */
+  /** Time without players after which the game is idle; 0: never. */
   idleAfterMs: number;
   /**
-   * How long the whole game (status, consoles, log) has been silent; null if something answered, absent if it cannot be
-   * known.
+   * How long the whole game (status, consoles, log) has been silent; null if a part of it answered, absent if this
+   * cannot be known.
    */
   silentMs?: number | null;
-  /** A silence this long is a hang; 0 or absent: never. */
+  /** A silence of this length is a hang; 0 or absent: never. */
   hungAfterMs?: number;
   /** The last lines of the log of a silent game. */
   lastLines?: string;
@@ -179,11 +186,14 @@ export interface JoinedPlayers {
 export type ServerFact =
   | { type: 'PROGRESS'; phase: StartupPhase; percent: number }
   | ({ type: 'SAMPLE' } & Reading)
-  /** The engine shows a running game. */
+  /** The engine reports a running game. */
   | { type: 'UP'; at: number; address: Address; rcon: Address | null }
-  /** The engine shows no running game. */
+  /** The engine reports no running game. */
   | { type: 'DOWN'; at: number; how: Ending; failure: Failure }
-  /** The deadline has passed; `failure` has the log's explanation. With a cause, an operator brought it forward. */
+  /**
+   * The deadline has passed; `failure` has the log's explanation. `cause` is set if an operator brought the deadline
+   * forward.
+   */
   | { type: 'ALARM'; at: number; cause?: Cause; failure?: Failure };
 
 export type ServerEvent = ServerCommand | ServerFact;
@@ -193,18 +203,18 @@ export type ServerTag =
   | ServerState
   /** Running or starting: a join does not wake the server. */
   | 'awake'
-  /** Its time is charged. */
+  /** The server's time is charged. */
   | 'billed'
-  /** Stays asleep until a start is requested. */
+  /** The server stays asleep until a start is requested. */
   | 'at-rest'
-  /** Its files are being prepared for a game. */
+  /** The files of the server are being prepared for a game. */
   | 'preparing'
-  /** Transitional. */
+  /** The state is transitional. */
   | 'passing'
-  /** Some part runs or is about to, so its RAM is reserved. */
+  /** A part of the server runs or is about to run, so its RAM is reserved. */
   | 'holds-place';
 
-/** Rejection of `boot` if no machine has room now but one may have later. */
+/** Rejection of `boot` if no machine has room now, but one may have room later. */
 export interface NoRoom extends Failure {
   /** Only for servers that wait for room. */
   code: 'no_room';

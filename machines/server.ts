@@ -1,10 +1,11 @@
 /**
- * A server's life. Decides when something may happen; effects are named here and implemented in
+ * A server's life. The statechart decides when each event may happen. Effects are named here and implemented in
  * `src/servers/effects.ts`.
  *
- * Time is data: events carry `at` (epoch ms), and deadlines are in the context and watched by the invoked `alarm`, so
- * that a restored snapshot continues where it was. Callers check commands with `snapshot.can(event)` and refuse those
- * that a state does not name; facts that a state does not name are ignored. An accepted no-op names the action `stay`.
+ * Time is data: events carry `at` (epoch ms). Deadlines are in the context, and the invoked `alarm` watches them, so
+ * that a restored snapshot continues from the same point. Callers check commands with `snapshot.can(event)` and refuse
+ * the commands that a state does not handle; facts that a state does not handle are ignored. An accepted no-op names
+ * the action `stay`.
  */
 import { type SnapshotFrom, assign, fromCallback, fromPromise, setup } from 'xstate';
 import {
@@ -68,20 +69,20 @@ import {
 } from './server-types.ts';
 import { tagsByState } from './tags.ts';
 
-/** A run that ends by itself within this time is a failed start instead of a crash that is worth a restart. */
+/** A run that crashes within this time counts as a failed start and is not restarted. */
 export const CRASH_GRACE_MS = 60_000;
-/** Delay between two attempts at a stop or deletion that the engine could not do. */
+/** Delay before the next attempt at a stop, job or deletion that failed. */
 export const RETRY_MS = 5_000;
 const RETRIES_AN_HOUR = 2;
 
-/** An action or a guard with the event as its params. */
+/** Returns an action or a guard that receives the event as its params. */
 const given = <const Name extends string>(type: Name) => ({ type, params: <E>({ event }: { event: E }) => event });
-/** An action with the result of the invoked effect. */
+/** Returns an action or a guard that receives the result of the invoked effect. */
 const output = <const Name extends string>(type: Name) => ({
   type,
   params: <Output>({ event }: { event: { output: Output } }) => event.output,
 });
-/** Starts going to sleep without a request. */
+/** Returns the action that begins going to sleep for `cause`, without a request. */
 const leaveFor = (cause: Cause) => ({
   type: 'leave' as const,
   params: ({ event: { at } }: { event: { at: number } }) => ({ at, cause }),
@@ -99,7 +100,7 @@ export const serverMachine = setup({
     install: fromPromise<Finished, { id: string }>(unprovided('install')),
     /** Starts the game and waits until it is ready. */
     boot: fromPromise<Booted, { id: string }>(unprovided('boot')),
-    /** Ends the game, after saving unless `kill`; resolves when no part of it runs. */
+    /** Ends the game, after saving unless `kill`. Resolves when no part of it runs. */
     halt: fromPromise<Finished, { id: string; kill: boolean }>(unprovided('halt')),
     /** Does a job on the files of a server at rest. */
     maintain: fromPromise<Maintained, { id: string; jobId: string }>(unprovided('maintain')),
@@ -199,11 +200,11 @@ export const serverMachine = setup({
     noteMaintained: assign(({ context }, params: { failure: Failure | null }) => ({
       job: null,
       maintained: { jobId: context.job?.id ?? '', failure: params.failure },
-      // The earlier failure concerned other files.
+      // After a successful job, the earlier failures no longer apply: they concerned other files.
       startFailure: params.failure && context.startFailure,
       installFailure: params.failure && context.installFailure,
     })),
-    /** Begins going to sleep: players can no longer join the game, whatever comes next. */
+    /** Begins going to sleep. From now on, players cannot join the game. */
     leave: assign(({ context }, params: { at: number; cause: Cause }) => ({
       cause: params.cause,
       deadlineAt: params.at + context.limits.stopMs,
@@ -333,7 +334,7 @@ export const serverMachine = setup({
       },
       states: {
         /**
-         * Ends anything the installer left running before something else may begin. ALARM, sent by an operator, repeats
+         * Ends everything that the installer left running before other work may begin. An operator's ALARM repeats
          * this.
          */
         clearing: {
@@ -404,7 +405,7 @@ export const serverMachine = setup({
         KILL: { target: 'stopping', actions: [given('leave'), given('hurry')] },
         MAINTAIN: { target: 'stopping', actions: [given('leave'), given('queue'), given('occupy')] },
         PROGRESS: { actions: given('noteProgress') },
-        /** The machine went away under the game. The game is not to blame, and the request still stands. */
+        /** The engine or machine went away during the start. The game did not fail, and the request still applies. */
         DOWN: { guard: given('lost'), target: 'starting', reenter: true, actions: given('wakeAnew') },
         ALARM: {
           target: 'startFailed',
@@ -525,7 +526,7 @@ export const serverMachine = setup({
           on: {
             ALARM: [
               { guard: given('overdue'), target: 'halting', actions: given('hurry') },
-              // The game has had no chance to save yet.
+              // The deadline has not passed, so the game may still save.
               { target: 'halting' },
             ],
             KILL: { target: 'halting', actions: given('hurry') },
@@ -533,7 +534,7 @@ export const serverMachine = setup({
         },
       },
     },
-    /** Looks asleep from outside. Start requests wait until the job has ended. */
+    /** Clients see the server as asleep. Start requests wait until the job has ended. */
     maintaining: {
       initial: 'working',
       on: {
@@ -565,7 +566,10 @@ export const serverMachine = setup({
             onError: 'waiting',
           },
         },
-        /** The job could be neither done nor undone, for example because of a full disk. Retries until it is either. */
+        /**
+         * The job could be neither done nor undone, for example because of a full disk. Retries until one of these
+         * succeeds.
+         */
         waiting: {
           tags: ['hibernated', 'at-rest'],
           invoke: { id: 'pause', src: 'pause', input: { ms: RETRY_MS } },
@@ -581,7 +585,7 @@ export const serverMachine = setup({
         MAINTAIN: { target: 'stopping', actions: [given('leave'), given('hurry'), given('occupy')] },
       },
       states: {
-        /** Ends a hanging or half-started game. Start requests wait for that. */
+        /** Ends a hanging or half-started game. Start requests wait until it has ended. */
         clearing: {
           tags: ['start_failed', 'at-rest'],
           invoke: {
@@ -619,8 +623,8 @@ export const serverMachine = setup({
           },
         },
         /**
-         * No machine has room. The server is queued together with players and started at its turn; no cleanup is
-         * needed. ALARM: the wait is over, or another rule now refuses the start.
+         * No machine has room. The server waits in the queue, together with players, and is started at its turn; no
+         * cleanup is needed. ALARM: the wait is over, or another rule now refuses the start.
          */
         inLine: {
           tags: ['start_failed', 'at-rest'],
@@ -666,7 +670,7 @@ export const serverMachine = setup({
 
 export type ServerSnapshot = SnapshotFrom<typeof serverMachine>;
 
-/** Returns the wire state of a snapshot: its one tag that is a state. */
+/** Returns the wire state of a snapshot: the only one of its tags that is a wire state. */
 export function serverState(snapshot: ServerSnapshot): ServerState {
   for (const state of SERVER_STATES) if (snapshot.hasTag(state)) return state;
   throw new Error(`state without a tag: ${JSON.stringify(snapshot.value)}`);

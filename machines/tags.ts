@@ -1,8 +1,8 @@
 import type { AnyStateMachine, AnyStateNode } from 'xstate';
 
 /**
- * Returns the tags of each named state. Such a name is itself a tag, which several states of the chart may share if
- * they share all other tags; throws otherwise.
+ * Returns the tags of each named state. A name is itself a tag, and several states of the chart may share it. Throws if
+ * such states differ in another tag, or if a state has no name.
  */
 export function tagsByState(machine: AnyStateMachine, names: readonly string[]): Map<string, ReadonlySet<string>> {
   const found = new Map<string, readonly string[]>();

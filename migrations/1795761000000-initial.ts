@@ -14,7 +14,10 @@ export class Initial1795761000000 implements MigrationInterface {
   }
 }
 
-/** A table comes after those that it refers to. New on each call: TypeORM writes the names of constraints into them. */
+/**
+ * Returns all tables, each after the tables that it references. Builds new objects on each call, because TypeORM writes
+ * the names of constraints into them.
+ */
 function tables(): Table[] {
   return [
     // Accounts and users.
@@ -124,7 +127,7 @@ function tables(): Table[] {
     table('sealed_tokens', { grantId: text().primary(), sealed: text(), at: bigint() }),
 
     // Servers.
-    // The longest texts are last: SQLite reads the further pages of a row only for the columns on them.
+    // The longest texts are last, because SQLite reads a row's overflow pages only for the columns on them.
     table('servers', {
       id: text().primary(),
       name: text(),

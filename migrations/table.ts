@@ -3,7 +3,7 @@ import { Table, type TableForeignKeyOptions } from 'typeorm';
 
 type ColumnType = 'text' | 'integer' | 'bigint' | 'boolean';
 
-/** A column. It is NOT NULL and has no default. */
+/** A column without a default. NOT NULL unless `nullable` is called. */
 class Column {
   isPrimary = false;
   isNullable = false;
@@ -44,22 +44,22 @@ class Column {
   }
 }
 
-/** Text of any length; JSON too. */
+/** Text of any length, including JSON. */
 export const text = () => new Column('text');
-/** A whole number of 32 bits. */
+/** A 32-bit integer. */
 export const integer = () => new Column('integer');
-/** An instant in epoch ms, micros or a sequence number: 64 bits, and JavaScript uses 53 of them. */
+/** A 64-bit integer: epoch ms, an amount in micros, or a sequence number. JavaScript uses 53 of the bits. */
 export const bigint = () => new Column('bigint');
 export const boolean = () => new Column('boolean');
 /** The id of a server. The row is deleted with the server. */
 export const ofServer = () => text().references('servers', 'CASCADE');
 
-/** Columns of one type: `all(text, 'ip', 'userAgent')`. */
+/** Returns columns of one type: `all(text, 'ip', 'userAgent')`. */
 export function all(column: () => Column, ...names: string[]): Record<string, Column> {
   return Object.fromEntries(names.map((name) => [name, column()]));
 }
 
-/** A table with its columns in the order in which they are named. */
+/** Describes a table with its columns in the given order. */
 export function table(name: string, columns: Record<string, Column>): TableBuilder {
   return new TableBuilder(name, columns);
 }
@@ -93,7 +93,10 @@ class TableBuilder {
     return this;
   }
 
-  /** References columns of another table, each by one of this table. The row is deleted with the other. */
+  /**
+   * References columns of another table. `columns` maps each column of this table to one of the other. The row is
+   * deleted with the referenced row.
+   */
   references(referencedTableName: string, columns: Record<string, string>): this {
     const [columnNames, referencedColumnNames] = [Object.keys(columns), Object.values(columns)];
     this.#foreignKeys.push({ columnNames, referencedTableName, referencedColumnNames, onDelete: 'CASCADE' });

@@ -5,7 +5,7 @@ import { prefixesOf } from './limits.ts';
 import type { Player } from './ports.ts';
 import type { Timings } from './settings.ts';
 
-/** The key pair a client encrypts to; `der` is the public part as it goes over the wire. */
+/** The key pair that a client encrypts to. `der` is the public key in the form sent to clients. */
 export interface ServerKey {
   der: Buffer;
   privateKey: string;
@@ -17,7 +17,7 @@ export interface AccountsOptions {
   timings: Timings;
   /** Monotonic ms. */
   now: () => number;
-  /** Called with each account verified here. */
+  /** Called with each account that this proxy has verified. */
   onVerified?: ((account: VerifiedAccount) => void) | undefined;
 }
 
@@ -34,7 +34,7 @@ export const SESSION_SERVER_URL = 'https://sessionserver.mojang.com';
 const KEY_BITS = 1024;
 /** Limit of a profile in bytes. A profile contains a signed skin of some KiB. */
 const PROFILE_BYTES = 64 * 1024;
-/** Accounts remembered, by each proxy and by the service. */
+/** Most accounts remembered, by each proxy and by the service. */
 export const MOST_VERIFIED = 10_000;
 
 /**
@@ -57,7 +57,7 @@ export class Accounts {
   /** Creates the key on first use, because most installations never need one. */
   key(): Promise<ServerKey> {
     const key = (this.#key ??= makeKey());
-    // A failure is not kept: the next player's login tries again.
+    // A failure is not cached: the next login tries again.
     key.catch(() => {
       if (this.#key === key) this.#key = undefined;
     });
@@ -83,7 +83,7 @@ export class Accounts {
 
   /**
    * Reports whether the account with the player's name and claimed UUID has joined with this secret. Rejects if the
-   * session service is unreachable or gives an invalid answer, or when `signal` fires.
+   * session service is unreachable or returns an invalid response, or when `signal` fires.
    */
   async hasJoined({ name, uuid }: Player, sharedSecret: Buffer, signal: AbortSignal): Promise<boolean> {
     const { der } = await this.key();
@@ -104,7 +104,7 @@ export class Accounts {
   }
 }
 
-/** SHA-1 over the (empty) server id, the secret and the key, as a signed number in hexadecimal. */
+/** Returns the SHA-1 of the (empty) server id, the secret and the key, as a signed hexadecimal number. */
 export function serverHash(sharedSecret: Buffer, der: Buffer): string {
   const digest = createHash('sha1').update(sharedSecret).update(der).digest('hex');
   return BigInt.asIntN(160, BigInt(`0x${digest}`)).toString(16);

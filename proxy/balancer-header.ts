@@ -3,8 +3,8 @@ import { type Parsed, ProtocolError } from './codec.ts';
 import { plainAddress } from './limits.ts';
 
 /**
- * The header a load balancer sends before a connection's first byte (PROXY protocol, versions 1 and 2). `ip` is the
- * client's address without IPv4 mapping. It is null if the header contains no address, as in health checks: the
+ * The header that a load balancer sends before a connection's first byte (PROXY protocol, versions 1 and 2). `ip` is
+ * the client's address without IPv4 mapping. It is null if the header contains no address, as in health checks: the
  * connection then belongs to the balancer itself.
  */
 export interface BalancerHeader {
@@ -17,7 +17,7 @@ const LINE_START = Buffer.from('PROXY ');
 const LINE_END = '\r\n';
 
 /**
- * Version 2 starts with this signature. Then follow one byte for version and command, one for family and transport, and
+ * The start of a version 2 header. After it come one byte for version and command, one for family and transport, and
  * two for the remaining length.
  */
 const SIGNATURE = Buffer.from('\r\n\r\n\0\r\nQUIT\n', 'latin1');
@@ -32,7 +32,7 @@ const IPV4_BYTES = 4;
 const IPV6_BYTES = 16;
 const PORTS_BYTES = 4;
 
-/** The family that both addresses of a version 1 line must have. */
+/** The check that both addresses of a version 1 line must pass, by family. */
 const LINE_FAMILIES = new Map([
   ['TCP4', isIPv4],
   ['TCP6', isPlainIPv6],
@@ -48,7 +48,7 @@ export function readBalancerHeader(bytes: Buffer): Parsed<BalancerHeader> | unde
   throw new ProtocolError('no PROXY header in front');
 }
 
-/** Reports whether `bytes` begin with `start`, or with a part of it so far. */
+/** Reports whether the bytes received so far match `start`. */
 function startsLike(bytes: Buffer, start: Buffer): boolean {
   const length = Math.min(bytes.length, start.length);
   return bytes.compare(start, 0, length, 0, length) === 0;

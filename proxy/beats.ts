@@ -28,8 +28,9 @@ interface Question {
 }
 
 /**
- * Sends beats to one held player and reads the client in the meantime. Discards answers; any other packet is a protocol
- * violation. Calls `onGone` once, when the client has left, violated the protocol or stopped answering.
+ * Sends beats to one held player and reads the client between them. Discards answers; any other packet is a protocol
+ * violation. Calls `onGone` when the client has left, violated the protocol or stopped answering; perhaps more than
+ * once.
  */
 export class Beats {
   readonly kind: BeatKind;
@@ -82,13 +83,13 @@ export class Beats {
     this.#timer = setTimeout(() => this.#beat(), Math.max(0, this.#lastBeatAt + pauseMs - performance.now()));
   }
 
-  /** Stops beating; resolves once no answer is outstanding, so that none can reach the game. */
+  /** Stops sending beats. Resolves once no answer is outstanding, so that answers cannot reach the game. */
   settle(): Promise<void> {
     this.#pause();
     return this.#questions.size === 0 ? Promise.resolve() : new Promise((resolve) => (this.#settled = resolve));
   }
 
-  /** Stops beating and reading at once. */
+  /** Stops sending beats and waiting for answers. */
   stop(): void {
     this.#pause();
     for (const question of this.#questions.values()) clearTimeout(question.overdue);

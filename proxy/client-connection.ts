@@ -14,7 +14,7 @@ export class ClientConnection implements Watched {
   readonly inbox: Inbox;
   /** The player's address without IPv4 mapping: the socket's peer, or the address given by a load balancer. */
   ip: string;
-  /** Called when the proxy closes; by default the socket is closed too. Set once a login is served. */
+  /** Called when the proxy closes. If unset, the socket is closed instead. Set while a login is served. */
   onClosing: (() => void) | undefined;
   readonly #timings: Timings;
   readonly #acceptedAt: number;
@@ -42,12 +42,12 @@ export class ClientConnection implements Watched {
     this.#deadlineAt = this.#acceptedAt + ms;
   }
 
-  /** Accepts a handshake with what a proxy in front forwards. */
+  /** Accepts the longer handshake of a proxy in front of this one, with its forwarded data. */
   acceptForwarded(): void {
     this.inbox.raiseLimit(INBOX_BYTES + FRAME_LIMIT.forwarded);
   }
 
-  /** Counts the socket by `place` in the limits, in place of its earlier one. Undefined: no longer counts it. */
+  /** Replaces the socket's place in the limits. Undefined: the socket no longer counts. */
   occupy(place: Release | undefined): void {
     this.#place?.();
     this.#place = place;

@@ -1,9 +1,9 @@
 /**
- * Packets before compression and encryption (protocol: minecraft.wiki Java Edition protocol, "Packet format"). Pure
- * functions that copy nothing. Every length is checked against its bound before the bytes after it are read.
+ * Packets before compression and encryption (protocol: minecraft.wiki Java Edition protocol, "Packet format"). Reads
+ * frames without copying them. Every length is checked against its bound before the bytes after it are read.
  */
 
-/** The bytes violate the protocol. Never thrown for bytes that are only missing. */
+/** The bytes violate the protocol. Never thrown just because more bytes are needed. */
 export class ProtocolError extends Error {
   constructor(message: string) {
     super(message);

@@ -12,7 +12,7 @@ import { toComponent } from './text.ts';
 import { TEXTS } from './texts.ts';
 import { ClientConnection } from './client-connection.ts';
 
-/** The host to look up for clients before 1.6, which send none: a server may be reachable without a name. */
+/** The host looked up for clients before 1.6, which send no host. A server may be reachable without a name. */
 const THIS_MACHINE = 'localhost';
 
 const ignore = (): void => undefined;
@@ -65,7 +65,7 @@ function isServed(serverAddress: string, connection: ClientConnection, { routes 
   return isKnown;
 }
 
-/** Reads the client's address from the balancer's header. From then on, that address counts. */
+/** Reads the client's address from the balancer's header. From then on, limits apply to that address. */
 async function readClientAddress(connection: ClientConnection, { limiter }: Context): Promise<void> {
   const { ip } = await connection.inbox.take(readBalancerHeader);
   connection.ip = ip ?? connection.ip;

@@ -19,8 +19,8 @@ export class Deadlines {
 
   /** `alsoEach` is called on each pass. */
   constructor(options: { now: () => number; sweepMs: number; alsoEach: () => void }) {
-    // Each sweep uses the time at which its turn began and runs after that turn's input was read. A pause of the whole
-    // process therefore cuts off no connection.
+    // Each sweep uses the time at which its timer fired, and runs after the input received until then has been read. A
+    // pause of the whole process therefore ends no connection.
     this.#timer = setInterval(() => setImmediate(pass, options.now()), options.sweepMs).unref();
     const pass = (at: number): void => {
       if (this.#isClosed) return;

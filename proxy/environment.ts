@@ -3,26 +3,26 @@ import { hostname } from 'node:os';
 import type { Service } from './link/dial.ts';
 import { LINK_PATH } from './link/messages.ts';
 
-/** Settings the process starts with. */
+/** The settings that the process starts with. */
 export interface Environment {
   host: string;
   port: number;
-  /** The services to connect to. If there are several, one at a time accepts links. */
+  /** The services to connect to. If there are several, only one accepts links at a time. */
   services: readonly Service[];
   /**
-   * Whether the service started this process. The service finds it again, and the process ends when it is no longer
-   * needed.
+   * Whether the service started this process. A restarted service finds the process again, and the process ends when it
+   * is no longer needed.
    */
   isChild: boolean;
-  /** Another proxy may listen on the same port. */
+  /** Whether another proxy may listen on the same port. */
   takesOver: boolean;
   name: string;
-  /** The settings in the form in which the service compares them. */
+  /** Fingerprint of the start settings. The service compares it to detect a change. */
   settings: string;
   sessionServerUrl: string | undefined;
   proxyProtocolFrom: string[];
   drainMs: number;
-  /** How long a child survives without service and players, in ms. */
+  /** How long a child process lives without a service and players, in ms. */
   lonelyMs: number;
   logLevel: string;
 }
@@ -54,7 +54,7 @@ export const PORT_TAKEN = 98;
 const MOST_SERVICES = 8;
 const WHERE = 'CONTROL_URL must be the address of the service, such as wss://dormouse.example.org.';
 const HOUR_MS = 3_600_000;
-/** Same limit as in the service: Node fires a longer timer at once. */
+/** Same limit as in the service. Node fires longer timers at once. */
 const MOST_DRAIN_HOURS = 596;
 /** Same limit as in the service. */
 const NAME_UNITS = 128;
@@ -70,7 +70,7 @@ export function readEnvironment(env: NodeJS.Dict<string>): Environment {
     port,
     services: path ? [{ path }] : remote(env),
     isChild: Boolean(path),
-    // An operator who starts several proxies by hand knows what they share.
+    // Proxies started by hand may share a port: the operator decides.
     takesOver: !path || env['PROXY_TAKES_OVER'] === 'true',
     name: nameOf(env['PROXY_NAME']),
     settings: env['PROXY_SETTINGS'] ?? '',
@@ -83,7 +83,7 @@ export function readEnvironment(env: NodeJS.Dict<string>): Environment {
 }
 
 function nameOf(given: string | undefined): string {
-  // Shortens only a default name: the machine's host name was not chosen for this.
+  // Shortens only the default: the machine's host name was not chosen as a proxy name.
   if (!given) return hostname().slice(0, NAME_UNITS);
   if (given.length <= NAME_UNITS) return given;
   throw new SettingError(`PROXY_NAME has ${given.length} characters, but may have ${NAME_UNITS} at most.`);

@@ -2,17 +2,19 @@ import { type Socket, connect } from 'node:net';
 import { readFrame, readVarInt } from './codec.ts';
 import type { Address } from './ports.ts';
 
-/** Consumes a chunk. True: the chunk may be reused. False: it is still in use, so reading must pause. */
+/**
+ * Consumes a chunk. Returns true if the chunk's memory may be reused, or false if it is still in use and reading must
+ * pause.
+ */
 export type Consumer = (chunk: Buffer) => boolean;
 
-/** The start of what a game sends: a login Disconnect, another packet, the end of the connection, or nothing so far. */
+/**
+ * The beginning of a game's output: a login Disconnect, another packet, the end of the connection, or nothing so far.
+ */
 export type FirstPacket = 'disconnect' | 'other' | 'closed' | 'none';
 
 const NOTHING = Buffer.alloc(0);
-/**
- * Buffer sizes. Most of what a game sends to a player in one tick fits the first; the terrain around them fits the
- * second.
- */
+/** Buffer sizes. The first fits most of one tick's data for a player, the second the terrain around the player. */
 const SIZES = [2 * 1024, 16 * 1024, 256 * 1024] as const;
 const LARGE = 2;
 type Level = 0 | 1 | typeof LARGE;
@@ -20,7 +22,7 @@ type Level = 0 | 1 | typeof LARGE;
 const READS_TO_GROW = 2;
 const READS_TO_SHRINK = 16;
 const MAX_LARGE_BUFFERS = 64;
-/** Most bytes kept from a game before its player is joined. */
+/** Most bytes stored from a game before its player is joined. */
 const EARLY_BYTES = 64 * 1024;
 /** The most bytes that a frame's length occupies. */
 const FRAME_HEAD_BYTES = 3;
@@ -80,7 +82,7 @@ export class GameSocket {
   }
 
   /**
-   * Resolves with the kind of the game's first packet, or 'none' after `timeoutMs`. Keeps its bytes for the consumer.
+   * Resolves with the kind of the game's first packet, or 'none' after `timeoutMs`. Stores its bytes for the consumer.
    */
   firstPacket(timeoutMs: number): Promise<FirstPacket> {
     const { socket } = this;
@@ -165,7 +167,8 @@ function takeLargeBuffer(): Buffer | undefined {
 }
 
 /**
- * Returns undefined while bytes are missing. Invalid packets count as 'other', so that the client decides about them.
+ * Classifies the first packet; undefined while bytes are missing. Invalid packets count as 'other', so that the client
+ * decides about them.
  */
 function judge(early: Buffer): 'disconnect' | 'other' | undefined {
   try {

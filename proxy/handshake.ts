@@ -67,8 +67,8 @@ const SIGNATURE_BYTES = 4096;
 const UUID_BYTES = 16;
 
 /**
- * Parses the start of a new connection. Throws ProtocolError at the first byte that no client would send. A frame too
- * long for a client is read only if its first `FRAME_LIMIT.handshake` bytes contain a server address that `isServed`,
+ * Parses the start of a new connection. Throws ProtocolError at the first byte that no client would send. Reads a frame
+ * longer than a client sends only if `isServed` accepts the server address in its first `FRAME_LIMIT.handshake` bytes,
  * so that strangers cannot make the proxy buffer it.
  */
 export function readOpening(
@@ -78,7 +78,7 @@ export function readOpening(
   if (bytes[0] === 0xfe) return { value: { kind: 'legacyPing' }, size: 0 };
   if (bytes[0] === 0x02) return { value: { kind: 'legacyLogin' }, size: 0 };
   const length = readVarInt(bytes, 0, 3);
-  // The packet id exposes HTTP, TLS, SSH and PROXY headers long before a frame of theirs would be complete.
+  // The packet id reveals HTTP, TLS, SSH and PROXY headers long before their bytes would complete a frame.
   if (length && bytes.length > length.size && bytes[length.size] !== 0) throw new ProtocolError('not a handshake');
   const isForwarded = length !== undefined && length.value > FRAME_LIMIT.handshake;
   if (isForwarded && bytes.length >= FRAME_LIMIT.handshake && !isServed(addressAtStart(bytes, length.size)))
@@ -87,7 +87,7 @@ export function readOpening(
   return frame && { value: parseHandshake(frame.value, bytes.subarray(0, frame.size)), size: frame.size };
 }
 
-/** Returns the server address in the first bytes of a handshake, up to the NUL that forwarded data follows. */
+/** Returns the server address at the start of a handshake, up to the NUL before the forwarded data. */
 function addressAtStart(bytes: Buffer, offset: number): string {
   const reader = new FrameReader(bytes.subarray(offset, FRAME_LIMIT.handshake));
   // Packet id, protocol version and the length of the address.
@@ -121,7 +121,7 @@ export function asLogin(handshake: Handshake): Buffer {
   return bytes;
 }
 
-/** Reads a Login Start in the form of `protocol`. Protocols newer than the known ones are read like the newest. */
+/** Reads a Login Start in the form of `protocol`. Protocols newer than the known ones are read like the newest one. */
 export function readLoginStart(bytes: Buffer, protocol: number): Parsed<LoginStart> | undefined {
   const frame = readFrame(bytes, FRAME_LIMIT.loginStart);
   if (!frame) return undefined;

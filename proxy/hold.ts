@@ -8,14 +8,14 @@ import { type Address, type InLine, JoinRefused, type Player, type Route } from 
 import type { ClientConnection } from './client-connection.ts';
 
 /**
- * Names that games accept: printable ASCII. Proxies that let Bedrock players in prefix their names (`.`, `*`) and may
- * keep spaces; the game decides about these.
+ * Names that games accept: printable ASCII. Proxies for Bedrock players prefix names (`.`, `*`) and may keep spaces.
+ * The game decides about such names.
  */
 const NAME = /^(?! +$)[ -~]{1,16}$/;
 
 /**
  * One player's wait for a server. Beats keep the client connected. The wait ends when the player leaves, the proxy
- * closes or time is up; whatever is awaited through it then rejects with Kick, PeerGone or ProtocolError.
+ * closes or time is up. Pending and later calls then reject with Kick, PeerGone or ProtocolError.
  */
 export class Hold {
   readonly #connection: ClientConnection;
@@ -23,7 +23,7 @@ export class Hold {
   readonly #context: Context;
   #cancelLimit: () => void = () => {};
   #silence: NodeJS.Timeout | undefined;
-  /** Created on first use, because most players need not wait. */
+  /** Created on first use, because most players do not wait. */
   #beats: Beats | undefined;
   #reason: unknown;
   #interrupt: ((reason: unknown) => void) | undefined;
@@ -48,9 +48,9 @@ export class Hold {
   }
 
   /**
-   * Asks the service for a wake and waits for the game, once `begin` has shown that the player can wait. By default,
-   * beats keep the client from giving up. A player who can see its place in the queue (reported to `notify`) may wait in
-   * the queue too.
+   * Requests a wake from the service and waits for the game, once `begin` has shown that the player can wait. The
+   * default `begin` sends beats, so that the client does not give up. With `notify`, which receives the place in the
+   * queue, the player may wait in the queue too.
    */
   async wake(
     route: Route,
@@ -87,7 +87,7 @@ export class Hold {
     return this.during(delay(ms, undefined, { ref: false }));
   }
 
-  /** Resolves with the result of `work`, unless the wait ends first. One at a time. */
+  /** Resolves with the result of `work`, unless the wait ends first. Only one call at a time. */
   during<T>(work: Promise<T>): Promise<T> {
     return new Promise((resolve, reject) => {
       this.#interrupt = reject;
@@ -96,7 +96,7 @@ export class Hold {
     });
   }
 
-  /** Ends the wait. Unless `served`, the service is notified that the player has gone. */
+  /** Ends the wait. Unless `served`, the service is notified that the player has left. */
   end(served: boolean): void {
     this.#beats?.stop();
     this.#connection.onClosing = () => undefined;
@@ -105,15 +105,12 @@ export class Hold {
     const reason = this.#reason;
     const comesBack = reason instanceof Kick && reason.rule === 'comeBack';
     clearTimeout(this.#silence);
-    // A player who was asked to come back still waits for the server, until `maxHoldMs`.
+    // A player who was asked to come back still counts as waiting, until `maxHoldMs`.
     if (!comesBack) this.#cancelLimit();
     if (!served && !comesBack) this.#playerGone?.abort(reason ?? new PeerGone());
   }
 
-  /**
-   * Restarts the time limit when the place in the queue becomes null: a start may take as long after queueing as
-   * without.
-   */
+  /** Restarts the time limit when the place in the queue becomes null, so that the start itself gets the full time. */
   #inLine(notify: InLine['notify']): InLine {
     let last: number | null = null;
     return {
@@ -134,7 +131,7 @@ export class Hold {
   async #beginBeats(route: Route): Promise<void> {
     const beats = this.#kept();
     if (beats.kind === 'none') {
-      // The player is asked to come back, so the service is not notified of the departure.
+      // The player is asked to come back, so the service is not notified that the player leaves.
       const { silentHoldMs } = this.#context.timings;
       this.#silence = setTimeout(() => this.#stop(new Kick('comeBack')), silentHoldMs);
     }
@@ -144,7 +141,7 @@ export class Hold {
   }
 
   /**
-   * Rejects scanners, which send a Login Start and move on. A player's client answers, or at least stays.
+   * Filters out scanners, which send a Login Start and leave. A player's client answers, or at least stays connected.
    */
   async #plausible(route: Route, beats: Beats): Promise<void> {
     if (beats.kind === 'pluginRequest') await this.during(beats.challenge());

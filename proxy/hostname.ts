@@ -27,13 +27,13 @@ export interface Nameless {
   /** The server's host name. */
   host: string;
   /**
-   * Domain of the servers' host names. Any name outside it that no server has leads here. Null: only the machine's own
-   * names.
+   * Domain of the servers' host names. Any unknown name outside this domain leads to this server. Null: only the
+   * machine's own names do.
    */
   unlessBelow: string | null;
 }
 
-/** Reports whether a host name that belongs to no server leads to the one reachable without a name. */
+/** Reports whether a host name that belongs to no server leads to the server reachable without a name. */
 export function isNameless(host: string, { unlessBelow }: Nameless): boolean {
   return OWN_MACHINE.has(host) || (unlessBelow !== null && !host.endsWith(`.${unlessBelow}`));
 }

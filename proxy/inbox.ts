@@ -12,14 +12,14 @@ export class PeerGone extends Error {
 const NOTHING = Buffer.alloc(0);
 
 /**
- * The bytes a client sends before the relay starts, parsed from the front regardless of segmentation. Reads at most
- * `limitBytes` from the socket; more make every read fail with a ProtocolError.
+ * The bytes that a client sends before the relay starts. They are parsed in order, regardless of segmentation. After
+ * `limitBytes` bytes, every read fails with a ProtocolError.
  */
 export class Inbox {
   readonly #socket: Socket;
   #limitBytes: number;
   #bytes: Buffer = NOTHING;
-  /** Contains `#bytes`, and free space behind them. */
+  /** Contains `#bytes`, with free space after them. */
   #store: Buffer = NOTHING;
   #received = 0;
   #failure: Error | undefined;
@@ -42,7 +42,7 @@ export class Inbox {
     this.#limitBytes = limitBytes;
   }
 
-  /** The bytes received and not yet consumed. */
+  /** The bytes received but not consumed. */
   get bytes(): Buffer {
     return this.#bytes;
   }
@@ -103,7 +103,7 @@ export class Inbox {
     this.#retry?.();
   };
 
-  /** Doubles the store when it is full, so that a large frame in small pieces is not copied with each of them. */
+  /** Doubles the store when it is full, so that a large frame in small pieces is not copied with each piece. */
   #append(chunk: Buffer): void {
     const used = this.#bytes.length;
     if (used === 0) {

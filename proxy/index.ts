@@ -15,7 +15,7 @@ import { WaitingList } from './waiting/waiting-list.ts';
 export interface ProxyOptions {
   routes: Routes;
   wake: Wake;
-  /** Notified of each connection that opens, joins or closes. */
+  /** Notified when a player connects to a game, is accepted by it, or leaves. */
   presence?: Presence;
   log: Log;
   /** Session service that verifies accounts for servers that require it. Default: Mojang's. */
@@ -26,11 +26,11 @@ export interface ProxyOptions {
    */
   proxyProtocolFrom?: readonly string[];
   /**
-   * Networks that get a message if a server name is unknown. Scanners elsewhere get no answer. Default: private
-   * networks.
+   * Networks whose players get a message if a server name is unknown. Scanners elsewhere get no answer. Default:
+   * private networks.
    */
   neighbours?: readonly string[];
-  /** Called with each account verified here. */
+  /** Called with each account that this proxy has verified. */
   onVerified?: (account: VerifiedAccount) => void;
   /** Overrides of DEFAULT_LIMITS. */
   limits?: Partial<Limits>;
@@ -61,9 +61,11 @@ export interface Proxy {
   close(options?: { drainMs?: number }): Promise<void>;
   /** Whether players can connect: at least one listener was opened and none has closed. */
   listening(): boolean;
-  /** Number of players joined to this server's game now, without pings and waiting or refused players. */
+  /**
+   * Returns the number of players connected to this server's game. Pings and waiting or refused players do not count.
+   */
   connections(serverId: string): number;
-  /** The players joined to this server, with their claimed names and their addresses. */
+  /** Returns the players connected to this server, with their claimed names and their addresses. */
   players(serverId: string): readonly Player[];
   stats(): ProxyStats;
   /** Disconnects the players of this server at this address. */
@@ -84,7 +86,7 @@ const NEIGHBOURS = [
   'fc00::/7',
   'fe80::/10',
 ];
-/** Timers do not keep the process alive. */
+/** The real clock. Its timers do not keep the process alive. */
 const REAL_TIME: Clock = {
   now: () => performance.now(),
   at(at, fire) {
@@ -93,7 +95,7 @@ const REAL_TIME: Clock = {
   },
 };
 
-/** Creates the players' side of the service. Looks up route and wake anew for every connection. */
+/** Creates the players' side of the service. Looks up the route anew for every connection. */
 export function createProxy(options: ProxyOptions): Proxy {
   const limits = { ...DEFAULT_LIMITS, ...options.limits };
   const timings = { ...DEFAULT_TIMINGS, ...options.timings };

@@ -15,9 +15,9 @@ import { isForWaitingRoom, waitInRoom } from './waiting/wait.ts';
 const ACCOUNT_NAME = /^[A-Za-z0-9_]{1,16}$/;
 
 /**
- * Serves a login for the server named by `host`: wakes it if necessary, holds the player until it is ready, and joins
- * client and game with the client's own bytes. Kicks players who cannot join, with a reason. Rejects with PeerGone or
- * ProtocolError if there is no client to kick.
+ * Serves a login for the server named by `host`: wakes the server if necessary, holds the player until the game is
+ * ready, and connects client and game with the client's own bytes. Kicks players who cannot join, with a reason.
+ * Rejects with PeerGone or ProtocolError if there is no client to kick.
  */
 export async function join(
   connection: ClientConnection,
@@ -35,7 +35,8 @@ export async function join(
   const hold = new Hold(connection, player, context);
   let served = false;
   try {
-    // A player returning from the waiting room has already been counted, and waits here if necessary.
+    // A player returning from the waiting room has already been counted. If the server is not up, the player is held
+    // here.
     const comesBack = handshake.intent === 'transfer' && context.waitingList.takeBack(host, player);
     if (!comesBack && !limiter.login(connection.ip)) throw new Kick('tooFast');
     const route = context.routes.lookup(host);
@@ -71,7 +72,10 @@ export async function join(
   }
 }
 
-/** Reports whether the client's version cannot play here. A running game reports that itself. */
+/**
+ * Reports whether the client's version cannot play on this server. False for a running game, which refuses other
+ * versions itself.
+ */
 function cannotPlay({ state, protocol: only }: Route, protocol: number): boolean {
   return state !== 'running' && only !== null && only !== protocol;
 }
@@ -135,14 +139,17 @@ async function admit({ serverId }: Route, player: Player, { wake }: Context): Pr
   }
 }
 
-/** A game woken for this player is young, even if the routes do not show it running yet. */
+/**
+ * Reports whether the game started so recently that it may still turn players away. A game woken for this player counts
+ * as young even if its route does not show it running yet.
+ */
 function isYoung(route: Route, { now, timings }: Context): boolean {
   return route.readyAt === null || now() - route.readyAt < timings.youngMs;
 }
 
 /**
- * Resolves with a connection on which the game accepted the player. Resolves with undefined if the game does not answer
- * yet or turns the player away; with `mayRefuse`, the game's refusal is left to the client.
+ * Resolves with a connection to the game; undefined if the game does not answer yet or turns the player away. With
+ * `mayRefuse`, a refusal by the game is passed to the client instead.
  */
 async function open(
   address: Address,

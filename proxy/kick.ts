@@ -6,10 +6,10 @@ import { TEXTS } from './texts.ts';
 
 const TEXT_UNITS = 2048;
 const LOGGED_UNITS = 300;
-/** Rules of kicks that scanners cause all day. */
+/** Rules of kicks that scanners cause all the time. They are logged at the debug level. */
 const NOISE: ReadonlySet<string> = new Set(['badName', 'tooFast']);
 
-/** Disconnects the player with a message. */
+/** Thrown to disconnect the player with a message. */
 export class Kick extends Error {
   readonly rule: KickRule;
   readonly text: string;
@@ -29,13 +29,13 @@ export function noteKick(kick: Kick, { host, player }: { host: string; player: P
   counters.kicks[kick.rule]++;
   const level = NOISE.has(kick.rule) ? 'debug' : 'info';
   const { name, protocol } = player;
-  // A refusal is no failure of ours, and its text says everything.
+  // A refusal is not a failure, and its text already gives the reason.
   const err = kick.cause instanceof JoinRefused ? undefined : kick.cause;
   const why = plainText(cleanText(kick.text, LOGGED_UNITS)).replaceAll('\n', ' ');
   log[level]({ host, player: name, protocol, rule: kick.rule, err }, `${name} could not join ${host}: ${why}`);
 }
 
-/** Encodes a Disconnect in the login state, which is JSON in every version. */
+/** Encodes a Disconnect of the login state, whose text is JSON in every version. */
 export function disconnectFrame(text: string, protocol: number): Buffer {
   return encodeFrame(0x00, encodeString(JSON.stringify(toComponent(cleanText(text, TEXT_UNITS), protocol))));
 }

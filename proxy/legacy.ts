@@ -34,8 +34,8 @@ const NAME_UNITS = 16;
 const NO_PROTOCOL = 127;
 
 /**
- * Reads the ping as received so far. Each longer form starts with the whole shorter one, so answer once it is complete
- * or the client sends nothing more. Throws ProtocolError.
+ * Reads the ping as received so far. Each longer form starts with the whole shorter one: the caller answers once the
+ * ping is complete or the client stops sending. Throws ProtocolError.
  */
 export function readLegacyPing(bytes: Buffer): LegacyPing {
   if (bytes.length === 1) return { form: 'beta', serverAddress: null, complete: false };

@@ -23,9 +23,9 @@ interface Cap {
   max: number;
 }
 
-/** Most addresses cached, because players and server lists connect again and again. */
+/** Most addresses cached. Players and server lists connect repeatedly. */
 const MAX_ORIGINS = 4_096;
-/** Most buckets kept. The least recently used is dropped first, so that a flood uses bounded memory. */
+/** Most buckets stored. The least recently used is dropped first, so that memory stays bounded during a flood. */
 const MAX_BUCKETS = 65_536;
 
 /**
@@ -122,7 +122,7 @@ export class Limiter {
     if (isExempt) return true;
     const { burst, perSecond } = this.#limits[kind];
     const factor = this.#limits.networkFactor;
-    // The network comes first: once its share is used up, its addresses create no buckets.
+    // The network is checked first: once its tokens are used up, its addresses create no buckets.
     return (
       this.#spend(`${kind} ${network}`, { burst: burst * factor, perSecond: perSecond * factor }) &&
       this.#spend(`${kind} ${address}`, { burst, perSecond })
@@ -135,7 +135,7 @@ export class Limiter {
     const refill = (Math.max(0, at - bucket.at) / 1000) * rate.perSecond;
     bucket.tokens = Math.min(rate.burst, bucket.tokens + refill);
     bucket.at = at;
-    // Removed first to keep the map in order of use: an address that keeps asking is not dropped.
+    // Delete first, so that the map stays in order of last use: an address that keeps connecting is not dropped.
     this.#buckets.delete(key);
     this.#buckets.set(key, bucket);
     const [oldest] = this.#buckets.keys();
@@ -147,8 +147,8 @@ export class Limiter {
 }
 
 /**
- * Returns the /32 and /24 of an IPv4 address, or the /64 and /48 of an IPv6 one, as keys. Duplicates the service's
- * version because the proxy imports nothing from its kernel.
+ * Returns the /32 and /24 of an IPv4 address, or the /64 and /48 of an IPv6 one, as keys. This duplicates the service's
+ * version, because the proxy imports nothing from the service's kernel.
  */
 export function prefixesOf(ip: string): [address: string, network: string] {
   if (!isIPv6(ip)) return [ip, `${ip.slice(0, ip.lastIndexOf('.'))}.*`];

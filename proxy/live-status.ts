@@ -6,7 +6,7 @@ export interface LiveStatusOptions {
   freshMs: number;
   /** Maximum age of an answer used in place of one that failed. */
   staleMs: number;
-  /** Most entries kept. The least recently used is evicted first; a game over its own limit evicts its own. */
+  /** Most entries stored. The least recently used is evicted first. A game over its own limit loses its own entries. */
   maxEntries: number;
   maxEntriesPerGame: number;
   maxBytes: number;
@@ -15,7 +15,7 @@ export interface LiveStatusOptions {
   now: () => number;
 }
 
-/** A game's answer. Its JSON is kept only inside the frame sent to clients, to save memory. */
+/** A game's answer. To save memory, its JSON is stored only inside the frame sent to clients. */
 export interface LiveAnswer extends Omit<StatusAnswer, 'raw' | 'tail'> {
   frame: Buffer;
 }
@@ -27,10 +27,10 @@ interface Entry {
   pending: Promise<LiveAnswer | undefined> | undefined;
 }
 
-/** The answers of one game by protocol and host name, in order of use. The games are in order of use, too. */
+/** The answers of one game by protocol and host name, in order of last use. The games are in order of last use, too. */
 type Game = Map<string, Entry>;
 
-/** The last status answers of running games. Concurrent requests for the same answer ask the game once. */
+/** The last status answers of running games. Concurrent requests for the same answer query the game once. */
 export class LiveStatus {
   readonly #options: LiveStatusOptions;
   readonly #games = new Map<string, Game>();
@@ -42,8 +42,9 @@ export class LiveStatus {
   }
 
   /**
-   * Resolves with the current answer of a game under `key`, else with the result of `ask`, else with a stale answer.
-   * Resolves with undefined without any of these, or if the game has too many requests already. Never rejects.
+   * Resolves with a game's current answer under `key`, else with the result of `ask`, else with a stale answer. Skips
+   * `ask` while too many requests to the game are pending. Resolves with undefined if there is no usable answer. Never
+   * rejects.
    */
   async get(game: string, key: string, ask: () => Promise<StatusAnswer>): Promise<LiveAnswer | undefined> {
     const at = this.#options.now();
@@ -60,7 +61,7 @@ export class LiveStatus {
     return entry.pending ?? this.#usable(entry);
   }
 
-  /** Bytes kept. */
+  /** Bytes stored. */
   get bytes(): number {
     return this.#bytes;
   }
@@ -73,7 +74,7 @@ export class LiveStatus {
       entry.answeredAt = this.#options.now();
       if (this.#holds(game, entry)) this.#bytes += sizeOf(entry.answer) - sizeOf(before);
     } catch {
-      // A game too busy to answer keeps its stale answer until that is too old.
+      // If a game is too busy to answer, its last answer is used until it is stale.
     } finally {
       entry.pending = undefined;
     }
@@ -88,7 +89,7 @@ export class LiveStatus {
 
   #used(game: string): Game {
     const known = this.#games.get(game) ?? new Map<string, Entry>();
-    // Insertion order is the order of use.
+    // The insertion order serves as the order of last use.
     this.#games.delete(game);
     this.#games.set(game, known);
     return known;
@@ -145,7 +146,7 @@ export class LiveStatus {
   }
 }
 
-/** The status JSON as the game sent it. */
+/** Returns the status JSON as the game sent it. */
 export function jsonOf({ frame }: LiveAnswer): string {
   const whole = readFrame(frame, FRAME_BYTES);
   if (!whole) return '{}';

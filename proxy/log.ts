@@ -3,14 +3,15 @@ import type { Log } from './ports.ts';
 const LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'];
 /** Fields whose values are redacted: players' addresses. */
 const REDACTED = new Set(['ip']);
-/** Limit of what is logged here while the service is away, because this log file is not rotated. */
+/** Most bytes logged here while the service is away, because the log file of this process is not rotated. */
 const MOST_BYTES = 16 * 1024 * 1024;
 
 type Write = (level: 'debug' | 'info' | 'warn', fields: object, message: string) => boolean;
 
 /**
- * Writes lines in pino's format to standard output. With `elsewhere`, writes only the lines that it rejects, and at
- * most 16 MiB until it accepts one again. Without it, writes all lines and leaves rotation to the parent process.
+ * Writes lines in pino's format to standard output. With `elsewhere`, each line goes there first; only rejected lines
+ * are written, and at most 16 MiB until `elsewhere` accepts a line again. Without it, all lines are written, and the
+ * parent process rotates the log.
  */
 export function createProxyLog(level: string, elsewhere?: Write): Log & { setLevel(level: string): void } {
   let least = LEVELS.indexOf(level);

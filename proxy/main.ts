@@ -66,7 +66,7 @@ async function main(flags: string[]): Promise<void> {
   keepLinked(control, own === undefined ? services : [{ path: socketPath(own) }], log);
   setInterval(() => control.sendStats(), STATS_MS);
   if (own !== undefined) endWhenLonely(proxy, control, { lonelyMs: environment.lonelyMs, home: dirname(own) });
-  // Listens only then: before, every host would be unknown.
+  // Listens only after the service has sent its state: before that, every host would be unknown.
   await control.known();
   if (end.isDraining()) return;
   const address = await listen(proxy, environment);
@@ -98,7 +98,7 @@ function goFirst(): void {
     // Linux may weigh sessions against each other and use priorities only within one (sched(7), autogroup).
     if (hasOwnSession()) writeFileSync('/proc/self/autogroup', String(PRIORITY));
   } catch {
-    // The default priority will do.
+    // The default priority is sufficient.
   }
 }
 
@@ -128,8 +128,8 @@ function ending(proxy: Proxy, control: Control, { drainMs }: Environment) {
 }
 
 /**
- * Ends the process once the service has been away for too long, or once the folder that leads the next service to this
- * process is gone.
+ * Ends the process when the service and all players have been away for `lonelyMs`. While they are away, also ends it as
+ * soon as the folder by which the next service finds this process is gone.
  */
 function endWhenLonely(proxy: Proxy, control: Control, { lonelyMs, home }: { lonelyMs: number; home: string }): void {
   let neededAt = performance.now();
@@ -144,8 +144,8 @@ function endWhenLonely(proxy: Proxy, control: Control, { lonelyMs, home }: { lon
 }
 
 /**
- * Opens the listener. Proxies of one service share the port while one replaces the other. A proxy that replaces none
- * first checks whether the port is in use, so as not to share it with another program.
+ * Opens the listener. Proxies of one service share the port while one replaces the other. A proxy that replaces no
+ * other first checks whether the port is free, so that it does not share the port with another program.
  */
 async function listen(proxy: Proxy, { host, port, takesOver }: Environment): Promise<Address> {
   for (const end = performance.now() + PATIENT_MS; ;) {
@@ -159,7 +159,10 @@ async function listen(proxy: Proxy, { host, port, takesOver }: Environment): Pro
   }
 }
 
-/** Shares the port with the old proxy if the system can (`reusePort` of Node's net); otherwise waits for its end. */
+/**
+ * Shares the port with the old proxy if the system supports it (`reusePort` of Node's net). Otherwise rejects while the
+ * old proxy listens.
+ */
 async function listenShared(proxy: Proxy, host: string, port: number): Promise<Address> {
   try {
     return await proxy.listen(host, port, { reusePort: true });

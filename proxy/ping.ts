@@ -3,7 +3,7 @@ import { encodeFrame, encodeString, encodeVarInt, FrameReader, readFrame, readVa
 import type { Address } from './ports.ts';
 
 export interface PingOptions {
-  /** The protocol version to ask with. The default means "unknown", and games answer it with their own. */
+  /** The protocol version of the request. The default means "unknown": games answer with their own version. */
   protocol?: number;
   /** The server address in the handshake. Default: the host dialled. */
   host?: string;
@@ -32,8 +32,8 @@ const NO_BYTES = Buffer.alloc(0);
 const MOST = 2 ** 31 - 1;
 
 /**
- * Asks a game for its status as a client's server list does. Rejects with a socket error, a ProtocolError, a
- * SyntaxError if the JSON is invalid, or a timeout. Memory is bounded by the longest answer a client would accept.
+ * Requests a game's status as a client's server list does. Rejects with a socket error, a ProtocolError, a SyntaxError
+ * if the JSON is invalid, or a timeout. Memory is bounded by the longest answer that a client would accept.
  */
 export function pingStatus(address: Address, options: PingOptions): Promise<StatusAnswer> {
   const { protocol = UNKNOWN_PROTOCOL, host = address.host, timeoutMs } = options;
@@ -54,7 +54,7 @@ export function pingStatus(address: Address, options: PingOptions): Promise<Stat
     socket.on('data', (chunk) => {
       chunks.push(chunk);
       received += chunk.length;
-      // Joins the chunks only when complete: joining on each of many single bytes would copy everything each time.
+      // Joins the chunks only when the answer may be complete: joining at every chunk would copy all bytes each time.
       if (received < needed) return;
       try {
         const bytes = Buffer.concat(chunks.splice(0));

@@ -8,7 +8,7 @@ export interface PipeOptions {
   ended: boolean;
   /** How long one side may stay silent after the other has ended, in ms. */
   lingerMs: number;
-  /** How long a side may accept no data while there is some for it, in ms. */
+  /** How long a side may accept no data while data is pending for it, in ms. */
   stallMs: number;
 }
 
@@ -59,8 +59,9 @@ export class Pipe {
   }
 
   /**
-   * Destroys both sockets if data is due and none moves. Called about once a second, with monotonic ms. Necessary
-   * because back-pressure stops reading, and only reading would reveal that the other side has gone.
+   * Destroys both sockets if data is pending and does not move, or if the second side stays silent after the first has
+   * ended. Called about once a second, with monotonic ms. This is necessary because back-pressure stops reading, and
+   * only reading would reveal that the other side has gone.
    */
   check(at: number): void {
     const client = this.#client;
@@ -136,7 +137,7 @@ export class Pipe {
   #sideIsOver(): void {
     if (this.#isOver) return;
     this.#isOver = true;
-    // Makes the next check start counting.
+    // Restarts the idle time at the next check.
     this.#moved = -1;
   }
 }

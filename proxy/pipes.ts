@@ -5,9 +5,9 @@ import { spanText } from './text.ts';
 
 const NOBODY: Joined = { inside: 0, knocking: 0 };
 
-/** More than a game sends to a player it refuses, and less than it first sends to one it lets in. */
+/** Bytes that show that a game has accepted a player: more than a refusal, and less than the first data of a join. */
 const LET_IN_BYTES = 4 * 1024;
-/** Games end a login that takes longer than 30 s, so a player still connected after this has been let in. */
+/** Games end a login that takes longer than 30 s. After this time, a connected player has been accepted. */
 const LOGIN_MS = 35_000;
 
 interface Kept {
@@ -23,7 +23,7 @@ export class Pipes {
   readonly #log: Log;
   readonly #now: () => number;
   readonly #pipes = new Map<Pipe, Kept>();
-  /** Pipes whose players may not have been let in yet. */
+  /** Pipes whose players the game may not have accepted yet. */
   readonly #knocking = new Map<Pipe, Kept>();
   readonly #joined = new Map<string, Joined>();
   readonly #drained: (() => void)[] = [];
@@ -36,7 +36,7 @@ export class Pipes {
     this.#now = now;
   }
 
-  /** Keeps `pipe` until it closes. */
+  /** Stores `pipe` until it closes. */
   add(serverId: string, player: Player, pipe: Pipe): void {
     const kept = { serverId, player, openedAt: this.#now() };
     this.#pipes.set(pipe, kept);
@@ -50,14 +50,14 @@ export class Pipes {
     return inside + knocking;
   }
 
-  /** Detects players who have been let in, and ends stalled pipes. Called about once a second. */
+  /** Detects newly accepted players, and ends stalled pipes. Called about once a second. */
   sweep(): void {
     for (const [pipe, kept] of this.#knocking) this.#look(pipe, kept);
     const at = this.#now();
     for (const pipe of this.#pipes.keys()) pipe.check(at);
   }
 
-  /** The players joined to this server's game. */
+  /** Returns the players connected to this server's game. */
   players(serverId: string): Player[] {
     return [...this.#pipes.values()].filter((pipe) => pipe.serverId === serverId).map(({ player }) => player);
   }
@@ -67,7 +67,7 @@ export class Pipes {
     for (const [pipe, kept] of this.#pipes) if (kept.serverId === serverId && kept.player.ip === ip) pipe.destroy();
   }
 
-  /** Total bytes, including those of closed pipes. */
+  /** Returns the number of open pipes, and the total bytes of open and closed ones. */
   stats(): { piped: number; bytesUp: number; bytesDown: number } {
     let [bytesUp, bytesDown] = [this.#bytesUp, this.#bytesDown];
     for (const pipe of this.#pipes.keys()) {

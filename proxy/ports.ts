@@ -1,6 +1,6 @@
 /**
- * Everything the proxy knows about the service: which server a host name means, and how to wake it.
- * `src/joining/routing.ts` implements both from live actors; a proxy in its own process gets them over a socket.
+ * Everything that the proxy knows about the service: which server a host name means, and how to wake it.
+ * `src/joining/routing.ts` implements both from live actors. A proxy in its own process uses a socket to the service.
  */
 
 export interface Address {
@@ -47,7 +47,7 @@ export interface Route {
   lastStatus: string | null;
   /** Unless '', joins are refused with this message. */
   refusal: string;
-  /** Whether only a player with a verified account may wake it. */
+  /** Whether only players with a verified account may wake the server. False while it is awake. */
   verifies: boolean;
   /** Whether capable clients see the progress of the start while they wait. */
   waitingRoom: boolean;
@@ -56,7 +56,7 @@ export interface Route {
 }
 
 export interface Routes {
-  /** Looks up a key as made by `hostname.ts`: lower case, no port, no trailing dot. */
+  /** Returns the route of a host name in the form of `lookupKey`: lower case, no port, no trailing dot. */
   lookup(host: string): Route | undefined;
 }
 
@@ -85,8 +85,8 @@ export interface InLine {
   /** How long the player has waited already, in ms, to keep the place in the queue when the service restarts. */
   waitedMs: number;
   /**
-   * Called whenever the place in the queue changes: from 1; 0 if unknown, null once it waits for the start itself. Must
-   * not throw.
+   * Called whenever the place in the queue changes: from 1; 0 if unknown, null once the player waits for the start
+   * itself. Must not throw.
    */
   notify(place: number | null): void;
 }
@@ -97,24 +97,27 @@ export interface Wake {
   /**
    * Wakes the server for this player and resolves with the game's address once it is ready, however long that takes.
    * Rejects with JoinRefused. `signal` fires when the player has gone. If the node has no room for the server, the
-   * player waits if there is `inLine` and is refused otherwise.
+   * player waits in the queue with `inLine` and is refused without it.
    */
   wake(serverId: string, player: Player, signal: AbortSignal, inLine?: InLine): Promise<Address>;
 }
 
 /** Numbers of players connected to one game. */
 export interface Joined {
-  /** Players let in by the game: they play or are entering the world. */
+  /** Players accepted by the game: they play or are entering the world. */
   inside: number;
   /** Players logging in, or connected too briefly to know. */
   knocking: number;
-  /** Ms since a player was last inside, if none is now. Absent if no player was inside since the last report. */
+  /**
+   * Ms since a player was last inside, if no player is inside now. Absent if no player was inside since the last
+   * report.
+   */
   insideMsAgo?: number | undefined;
 }
 
-/** Notified of joined players, so that no game goes to sleep under them. */
+/** Notified of joined players, so that no game goes to sleep while players are connected. */
 export interface Presence {
-  /** Called after each change. Must not throw. Nothing is stored. */
+  /** Called after each change with the current numbers. Must not throw. */
   changed(serverId: string, joined: Joined): void;
 }
 

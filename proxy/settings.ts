@@ -1,10 +1,10 @@
 /** All time spans of the proxy, in ms. Tests shorten the production values. */
 export interface Timings {
-  /** From accept to the first byte. */
+  /** Time from accept to the first byte. */
   firstByteMs: number;
-  /** From accept to the end of the handshake and the packet after it. */
+  /** Time from accept to the end of the handshake and the packet after it. */
   openingMs: number;
-  /** From accept to the end of a status exchange. */
+  /** Time from accept to the end of a status exchange. */
   statusMs: number;
   /** How long to wait for the rest of a fragmented legacy ping. */
   legacyTailMs: number;
@@ -12,24 +12,24 @@ export interface Timings {
   farewellMs: number;
   /** How long one side of a pipe may stay silent after the other has ended. */
   lingerMs: number;
-  /** How long a side of a pipe may accept no data while there is some for it. */
+  /** How long a side of a pipe may accept no data while data is pending for it. */
   stallMs: number;
   /** Interval at which all deadlines are checked. */
   sweepMs: number;
   /** Interval of beats to a held player. Clients time out after 30 s of silence (1.7: 20 s). */
   beatMs: number;
   /**
-   * Delay before the first Set Compression. Some programs that claim 1.8 to 1.12 (bots, proxies) fail on the packet
-   * although the game accepts it; those that leave before this time never receive it.
+   * Delay before the first Set Compression. Some programs that claim 1.8 to 1.12 (bots, proxies) fail on this packet,
+   * although the game accepts it. A program that leaves before this time never receives it.
    */
   compressionFirstBeatMs: number;
-  /** A held player who does not answer a plugin request within this time is gone. */
+  /** A held player who does not answer a plugin request within this time counts as gone. */
   answerMs: number;
-  /** Minimum duration of a join before it wakes a server, for clients before 1.13, which answer no request. */
+  /** Minimum duration of a join before it wakes a server, for clients before 1.13, which answer no requests. */
   dwellMs: number;
   /**
-   * How long a client before 1.8 is held. It cannot be sent beats, so the player is asked to come back before the
-   * client times out.
+   * How long a client before 1.8 is held. Beats cannot keep such a client connected, so the player is asked to come
+   * back before the client times out.
    */
   silentHoldMs: number;
   /** Limit of every hold, longer than a start may take. */
@@ -42,10 +42,10 @@ export interface Timings {
   dialogMs: number;
   /** How long the waiting room shows why a player cannot join. */
   explainMs: number;
-  /** How long a player sent on from the waiting room may take to come back. */
+  /** How long a player transferred out of the waiting room may take to come back. */
   returnMs: number;
   dialMs: number;
-  /** Between two attempts to hand a player over. */
+  /** Delay between two attempts to hand a player over. */
   redialMs: number;
   /** Age below which a game may turn away players that it will soon accept. */
   youngMs: number;
@@ -97,11 +97,11 @@ export interface Limits {
   connections: Rate;
   status: Rate;
   logins: Rate;
-  /** Most sockets of one address not joined to a game. */
+  /** Most sockets of one address that are not joined to a game. */
   unroutedPerAddress: number;
   holdsPerAddress: number;
   holdsPerServer: number;
-  /** Most sockets in total not joined to a game. Bounds memory, far above the needs of real players. */
+  /** Most sockets in total that are not joined to a game. Bounds memory, far above the needs of real players. */
   unrouted: number;
   /** Multiplies the limits of an address to get those of its network (IPv4 /24, IPv6 /48). */
   networkFactor: number;
@@ -112,7 +112,7 @@ export interface Limits {
 }
 
 /**
- * Defaults for production. A school class or the customers of a carrier or tunnel may share one public address: some
+ * Defaults for production. A school class or the customers of a carrier or tunnel may share one public address. Some
  * thirty players can refresh their server lists, join and wait at the same time.
  */
 export const DEFAULT_LIMITS: Limits = {

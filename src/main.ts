@@ -76,13 +76,13 @@ async function serve(config: Config): Promise<void> {
   try {
     await welcome(await starting, config);
   } catch (error) {
-    // The standby was asked to end while it waited.
+    // The process was stopped while it waited as a standby.
     if (error !== stopping.signal.reason) throw error;
     process.exit(0);
   }
 }
 
-/** Opens and migrates the database for this process alone: not while a service writes to it. */
+/** Opens and migrates the database for this process alone. Rejects with StatusError while a service holds the lease. */
 async function withStore<Result>(config: Config, work: (store: Store) => Promise<Result>): Promise<Result> {
   const log = createLog({ level: config.logLevel });
   const store = await openStore(config.databaseUrl, TABLES);
@@ -131,7 +131,7 @@ function closeOnSignal(starting: Promise<App>, log: Log, onSignal: () => Promise
   let askedAt = 0;
   for (const signal of ['SIGTERM', 'SIGINT', STOP_ALL] as const) {
     process.on(signal, () => {
-      // npm repeats a signal that the terminal has sent to both.
+      // A terminal sends a signal to both npm and this process, and npm then repeats it.
       if (askedAt > 0 && performance.now() - askedAt < SAME_SIGNAL_MS) return;
       // A second request ends the process at once, which is always safe.
       if (askedAt > 0) process.exit(1);
@@ -157,7 +157,7 @@ function closeOnSignal(starting: Promise<App>, log: Log, onSignal: () => Promise
   }
 }
 
-/** Prints the welcome until the operator has signed in. */
+/** Prints the welcome text on each start until the operator has signed in. */
 async function welcome({ firstRun, http, players }: App, config: Config): Promise<void> {
   if (firstRun === undefined) return;
   const inContainer = await isContainer();
@@ -173,7 +173,7 @@ async function welcome({ firstRun, http, players }: App, config: Config): Promis
     homeAddress: homeHost(proxyHost, inContainer),
     inContainer,
   };
-  // A container logs its terminal.
+  // In a container, terminal output goes to a log.
   process.stdout.write(welcomeText(said, process.stdout.isTTY && !inContainer));
 }
 

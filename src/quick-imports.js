@@ -1,7 +1,7 @@
 /*
- * Loaded before a program of this repository, so that it starts sooner: what one TypeScript file of it imports of another is
- * where it is said to be, and an ES module. By itself Node asks the disk about each of some 800 files: whether it is a link,
- * and which package.json above it says what it is.
+ * Makes the programs of this repository start faster. Load it before a program. An import from one TypeScript file to another resolves
+ * directly to the named file, as an ES module. Without this, Node checks the disk for each of some 800 files: whether the file is a link,
+ * and which package.json above it sets its type.
  */
 import { registerHooks } from 'node:module';
 

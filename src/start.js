@@ -1,7 +1,7 @@
 /*
- * Where `npm start`, `npm run proxy` and `npm run sandbox-image` begin. Plain JavaScript of any Node, in any shell: what is
- * missing is said in a sentence, where a program in TypeScript could not even be read. Code once compiled is kept, so the next
- * start is quicker.
+ * The entry of `npm start`, `npm run proxy` and `npm run sandbox-image`. Plain JavaScript that any Node can run, from any shell: it reports
+ * missing packages or an old Node in one sentence. An old Node could not even parse a TypeScript program. Compiled code is cached, so that
+ * the next start is faster.
  */
 import { existsSync } from 'node:fs';
 import module from 'node:module';
@@ -21,7 +21,7 @@ if (!existsSync(path.join(ROOT, 'node_modules/xstate'))) {
   );
 } else {
   const cache = path.join(ROOT, 'node_modules/.cache/dormouse');
-  // For this process, and for those it starts.
+  // Applies to this process and its child processes.
   process.env.NODE_COMPILE_CACHE ??= cache;
   module.enableCompileCache?.(process.env.NODE_COMPILE_CACHE);
   const other = { proxy: 'proxy/main.ts', 'sandbox-image': 'src/engines/docker/sandbox-image.ts' }[process.argv[2]];

@@ -14,13 +14,13 @@ import { TABLES } from './tables.ts';
 /** The signal that makes a service put every server to sleep and end, together with the proxy. */
 export const STOP_ALL = 'SIGUSR2';
 const LOOK_MS = 200;
-/** Most server names in a sentence. */
+/** Most server names listed in a message. */
 const MOST_NAMES = 10;
 
 /**
  * Puts every server of this installation to sleep, and ends its service and its proxy. If no service runs, this process
- * takes that role until done. Returns a text about what was done. Rejects with StatusError if servers are still awake,
- * or if the service runs on another machine.
+ * starts one for this. Returns a sentence about the result. Rejects with StatusError if servers are still awake, or if
+ * the service runs where this process cannot stop it.
  */
 export async function stopService(config: Config): Promise<string> {
   const { databaseUrl, dataDir } = config;
@@ -34,7 +34,7 @@ export async function stopService(config: Config): Promise<string> {
     const app = await startApp(alone, log, () => process.exit(1));
     await app.stopAll();
   } else {
-    // Without its start time, another process may have the same number by now.
+    // If the start time is unknown, another process may have the same id by now.
     if (running.startedAt === '' || process.platform === 'win32') throw stopByHand(running);
     process.stdout.write(
       `The service (process ${running.pid}) is putting its servers to sleep. This takes up to two minutes.\n`,

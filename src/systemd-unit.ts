@@ -8,7 +8,7 @@ export interface UnitOptions {
   node: string;
   /** The project's folder, which contains `.env`. */
   home: string;
-  /** Absolute. */
+  /** The data folder, absolute. */
   dataDir: string;
 }
 

@@ -28,7 +28,7 @@ import {
 import { Mirror } from './mirror.ts';
 import { Wakes, type WakesOptions, inRealTime } from './wakes.ts';
 
-/** The parts of a proxy that the service controls. */
+/** The functions of a proxy that the service controls. */
 export interface Controlled {
   players(serverId: string): readonly Player[];
   stats(): ProxyStats;
@@ -47,7 +47,7 @@ export interface ControlOptions {
   later?: (run: () => void) => void;
   /** Same as in `WakesOptions`. Default: real time. */
   after?: WakesOptions['after'];
-  /** Called with the log level the service asks for. */
+  /** Called with the log level that the service sets. */
   onLogLevel?: (level: string) => void;
 }
 
@@ -60,9 +60,9 @@ interface Link {
 const GATHER_MS = 20;
 
 /**
- * The service as seen by a proxy in its own process. On each connection, both sides send their complete state again.
- * While disconnected, joined players play on, joins to running games use the last known state, and wakes wait for the
- * service to return.
+ * The service as seen by a proxy in its own process. When a connection opens, both sides send their complete state
+ * again. While disconnected, joined players play on, joins to running games use the last known state, and wakes wait
+ * for the service to return.
  */
 export class Control implements Routes, Wake, Presence {
   readonly #options: ControlOptions;
@@ -70,7 +70,7 @@ export class Control implements Routes, Wake, Presence {
   readonly #later: (run: () => void) => void;
   readonly #mirror: Mirror;
   readonly #joined = new Map<string, Joined>();
-  /** When a player was last inside, epoch ms. Covers players who left before it could be reported. */
+  /** When a player was last inside, epoch ms. Covers players who left before a report could be sent. */
   readonly #insideAt: ExpiringMap<number>;
   readonly #changed = new Set<string>();
   readonly #wakes: Wakes;
@@ -81,7 +81,7 @@ export class Control implements Routes, Wake, Presence {
   #isDraining = false;
   #isFlushing = false;
   #lastStats = '';
-  /** Why the service refuses this proxy; '' if its last answer was no refusal. */
+  /** The service's reason for refusing this proxy; '' if its last answer was not a refusal. */
   #refusal = '';
 
   constructor(options: ControlOptions) {
@@ -160,12 +160,12 @@ export class Control implements Routes, Wake, Presence {
     this.#send({ type: 'verified', accounts: [account] });
   }
 
-  /** Sends a log line to the service. Returns false if no service would record it. */
+  /** Sends a log line to the service. Returns false if no service is connected to record it. */
   sendLog(level: 'debug' | 'info' | 'warn', fields: object, message: string): boolean {
     return this.#send({ type: 'log', level, fields, message });
   }
 
-  /** Attaches a connection in place of any earlier one. Returns the handlers of its messages. */
+  /** Attaches a connection and replaces any earlier one. Returns the handlers for its messages and its end. */
   connect(channel: Channel): { receive(text: string): void; closed(): void } {
     this.#leave(this.#link);
     const link: Link = { channel, isWelcome: false };
@@ -220,7 +220,7 @@ export class Control implements Routes, Wake, Presence {
       case 'drain':
         return this.#proxy?.drain();
       default:
-        // Compiles only if all types are handled. A newer service may send others, which need no answer.
+        // Compiles only if all types are handled. Other types from a newer service are ignored.
         message satisfies never;
     }
   }

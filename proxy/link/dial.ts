@@ -10,7 +10,10 @@ export type Service = { path: string } | { url: string; token: string };
 
 const FIRST_PAUSE_MS = 50;
 const LONGEST_PAUSE_MS = { path: 250, url: 2_000, severalUrls: 1_000 };
-/** Pause after a refusal. Only another release of service or proxy ends a refusal, so retrying often is useless. */
+/**
+ * Pause after a refusal. Only another release of the service or the proxy ends a refusal, so frequent attempts are
+ * useless.
+ */
 const REFUSED_PAUSE_MS = 10_000;
 const HANDSHAKE_MS = 5_000;
 /** A link that lasted this long was not refused, so the next attempt follows soon. */
@@ -22,12 +25,12 @@ const STEADY_MS = 5_000;
 const SILENT_MS = 4_000;
 
 /**
- * Keeps a connection to the service, reconnecting until the returned function is called. Of several services, only one
- * accepts links at a time. All are tried in parallel, each at its own pace, until one opens.
+ * Maintains a connection to the service and reconnects until the returned function is called. If there are several
+ * services, only one accepts links at a time: all are tried in parallel, each at its own pace, until one connects.
  */
 export function keepLinked(control: Control, services: readonly Service[], log: Log): () => void {
   let isOver = false;
-  /** Services that failed since the last connection. The outage is logged once, when all have failed. */
+  /** Services that failed since the last connection. The outage is logged once, after all have failed. */
   const missed = new Set<Service>();
   let linked: WebSocket | undefined;
   const isSeveral = services.length > 1;
@@ -84,7 +87,7 @@ interface Dialer {
   stop(): void;
 }
 
-/** Tries one service until it opens. */
+/** Dials one service until a connection opens. */
 function createDialer(
   service: Service,
   isSeveral: boolean,

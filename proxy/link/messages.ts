@@ -6,8 +6,8 @@ import type { Address, Player, Route } from '../ports.ts';
 /**
  * The messages between a proxy and the service: JSON texts over one WebSocket. The proxy connects and sends `hello`;
  * the service answers `welcome` or `refused`. Each side then sends its complete state, ends it with `whole`, and sends
- * changes from then on. Messages are not acknowledged or repeated: the next complete state covers those lost with a
- * connection.
+ * changes from then on. Messages are not acknowledged or repeated: after a lost connection, the next complete state
+ * replaces lost messages.
  */
 export const LINK_PROTOCOL = 1;
 
@@ -17,10 +17,10 @@ export const LINK_PATH = '/v1/proxy-link';
 /** The longest message in either direction. Longer lists are split. */
 export const MAX_MESSAGE_BYTES = 1024 * 1024;
 
-/** Messages are filled up to about this many UTF-16 units, so that parsing one does not block for long. */
+/** Approximate size of a full message in UTF-16 units. Parsing one does not block for long. */
 export const MESSAGE_UNITS = 32 * 1024;
 
-/** Most players of one server listed in a message. Counts are exact regardless. */
+/** Most players of one server listed in a message. Counts are always exact. */
 export const MOST_PLAYERS = 2_000;
 
 /** How many servers a proxy remembers as recently joined, and for how long. */
@@ -33,7 +33,9 @@ export const MOST_WAKES = 10_000;
 /** A route as sent over the link. `lastStatus`, usually the largest part, is absent if the proxy already has it. */
 export type LinkedRoute = Omit<Route, 'lastStatus'> & Partial<Pick<Route, 'lastStatus'>>;
 
-/** A banned address in normal form, its end (epoch ms; null if permanent), and the message for its players. */
+/**
+ * A banned address in normal form, the end of the ban (epoch ms; null if permanent), and the message for its players.
+ */
 export type BannedAddress = readonly [ip: string, until: number | null, text: string];
 
 /** The players joined to one server through one proxy. */
@@ -57,7 +59,7 @@ export interface Hello {
   name: string;
   /** The version of the program, from `version.ts`. */
   version: string;
-  /** The start settings; a change to them requires a new proxy. */
+  /** Fingerprint of the start settings. A change requires a new proxy. */
   settings: string;
   pid: number;
   /** Epoch ms. */
@@ -69,7 +71,7 @@ export type FromProxy =
   | Hello
   | { type: 'here'; servers: Here[] }
   | { type: 'whole' }
-  /** `waitedMs`: the player can wait in the queue and has waited this long already; absent if it cannot queue. */
+  /** `waitedMs`: how long a player who can wait in the queue has waited already; absent if the player cannot queue. */
   | { type: 'wake'; id: number; server: string; player: Player; waitedMs?: number | undefined }
   | { type: 'cancel'; id: number }
   | { type: 'stats'; stats: ProxyStats; listening: Address | null; draining: boolean }
@@ -85,13 +87,13 @@ export type FromService =
   | { type: 'woken'; id: number; address: Address }
   /** `text` is the message for the player; null if the reason is unknown. */
   | { type: 'unwoken'; id: number; text: string | null }
-  /** The wake's place in the queue, from 1; null once it waits for the start itself. */
+  /** The wake's place in the queue, from 1; null once the wake waits for the start itself. */
   | { type: 'line'; id: number; place: number | null }
   | { type: 'kick'; server: string; ip: string }
   | { type: 'verified'; accounts: VerifiedAccount[] }
   | { type: 'drain' };
 
-/** One end of a connection. Messages sent after its end are dropped. */
+/** One end of a connection. Messages sent after the connection has ended are dropped. */
 export interface Channel {
   send(text: string): void;
   /** Resolves when more can be sent, or when the connection has ended. */

@@ -5,13 +5,13 @@ import type { BannedAddress, FromService, LinkedRoute } from './messages.ts';
 interface Known {
   routes: Map<string, Route>;
   bans: Map<string, readonly BannedAddress[]>;
-  /** The server reachable without a name; null if absent. */
+  /** The server reachable without a name; null if no server is. */
   nameless: Nameless | null;
 }
 
 /**
- * The state last sent by the service: its routes and the bans of running games. While the service is away, routes show
- * only what is certain to be still true.
+ * The state last sent by the service: its routes and the bans of running games. While the service is away, routes omit
+ * the details that may be outdated: progress, and the refusal of a running game.
  */
 export class Mirror implements Routes {
   #known: Known = nothing();
@@ -39,7 +39,7 @@ export class Mirror implements Routes {
     return route === undefined || this.#isCurrent ? route : this.#whileAway(route);
   }
 
-  /** Applies the last known bans. Joins need no answer from the service. Throws JoinRefused. */
+  /** Applies the last known bans, without a request to the service. Throws JoinRefused if the player is banned. */
   admit(serverId: string, { ip }: Player, at: number): void {
     const [plain] = ip.split('%', 1);
     const bans = this.#known.bans.get(serverId) ?? [];
@@ -47,7 +47,7 @@ export class Mirror implements Routes {
     if (ban) throw new JoinRefused(ban[2]);
   }
 
-  /** Starts receiving a new complete state. The known one stays in force until it has arrived. */
+  /** Starts receiving a new complete state. The known state stays in force until the new one is complete. */
   begin(): void {
     this.#next = nothing();
     this.#isCurrent = false;
@@ -82,8 +82,8 @@ export class Mirror implements Routes {
   }
 
   /**
-   * Converts to this machine's clock, which may differ from the service's. Between two complete states, a game becomes
-   * ready when its message arrives.
+   * Converts a ready time to this machine's clock, which may differ from the service's. A new ready time outside of a
+   * complete state means that the game has become ready just now.
    */
   #readyAt(host: string, said: number | null): number | null {
     const known = this.#ready.get(host);
@@ -109,13 +109,16 @@ function nothing(): Known {
   return { routes: new Map(), bans: new Map(), nameless: null };
 }
 
-/** Statuses are long and mostly unchanged: shares the stored string if it is equal. */
+/** Adds the last status to a route. Statuses are long and rarely change, so an equal stored string is reused. */
 function complete(linked: LinkedRoute, before: Route | undefined, old: Route | undefined): Route {
   const { lastStatus = before?.lastStatus ?? null } = linked;
   return { ...linked, lastStatus: lastStatus === old?.lastStatus ? old.lastStatus : lastStatus };
 }
 
-/** Drops progress, which is unknown now, and the hung mark: a player who joins will find out. */
+/**
+ * Returns the route without its progress, which is unknown now, and without the refusal of a running (hung) game: a
+ * player who joins will find out.
+ */
 function whileAway(route: Route): Route {
   const refusal = route.state === 'running' ? '' : route.refusal;
   return { ...route, phase: '', percent: -1, etaSeconds: null, refusal };

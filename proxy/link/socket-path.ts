@@ -5,8 +5,8 @@ import { basename, dirname } from 'node:path';
 const LONGEST = 103;
 
 /**
- * Returns a path that the kernel accepts for this socket. A path too long is replaced by one through a descriptor of
- * its folder, which stays open with the process (Linux only). Throws on other systems.
+ * Returns a path for this socket that the kernel accepts. Replaces a path that is too long by one through a descriptor
+ * of its folder, which stays open until the process ends. This works only on Linux; throws on other systems.
  */
 export function socketPath(path: string): string {
   if (Buffer.byteLength(path) <= LONGEST) return path;

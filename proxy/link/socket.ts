@@ -4,7 +4,7 @@ import { type Channel, MAX_MESSAGE_BYTES } from './messages.ts';
 
 /** Unsent bytes at which the connection is closed. The other side gets the complete state when it reconnects. */
 const MOST_UNSENT_BYTES = 8 * 1024 * 1024;
-/** Unsent bytes above which senders that can wait do so. */
+/** Unsent bytes above which `room` makes senders wait. */
 const ROOM_BYTES = 256 * 1024;
 /** Interval of pings. A peer silent for SILENT_MS (or its override) counts as gone. */
 const BEAT_MS = 2_000;
@@ -19,7 +19,7 @@ export const SOCKET_OPTIONS = {
 
 export interface ChannelEvents {
   receive(text: string): void;
-  /** Called once, whatever ended the connection. */
+  /** Called once when the connection has ended, for any reason. */
   closed(): void;
   /** Reports the round-trip time of a ping, in ms. */
   lag?(ms: number): void;
@@ -27,7 +27,7 @@ export interface ChannelEvents {
 
 /**
  * Wraps an open WebSocket as a Channel with heartbeats. The channel ends on a malformed message, if the reader falls
- * behind, or on silence. Calls `events` with the channel, because the receiver needs it first.
+ * behind, or on silence. Passes the channel to `events`, which returns the handlers.
  */
 export function openChannel(
   socket: WebSocket,
@@ -58,7 +58,7 @@ export function openChannel(
       else socket.send(text, release);
     },
     async room() {
-      // Lets other work run in between, even if there is always room.
+      // Lets other work run in between, even if there is room.
       await turn();
       if (isOver || socket.bufferedAmount <= ROOM_BYTES) return;
       await new Promise<void>((resolve) => waiting.push(resolve));

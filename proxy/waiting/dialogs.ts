@@ -13,7 +13,9 @@ export interface WaitingView {
   /** Seconds left of a typical start; null if unknown or exceeded. */
   leftSeconds: number | null;
   waitedSeconds: number;
-  /** Names of the first others who wait for the same server, in order of arrival, and how many more there are. */
+  /**
+   * Other players who wait for the same server: the first names in order of arrival, and the number of further ones.
+   */
   others: { names: readonly string[]; more: number };
 }
 
@@ -29,7 +31,7 @@ const BAR_PARTS = 40;
 const ORDINALS = new Intl.PluralRules('en', { type: 'ordinal' });
 const ENDINGS: Partial<Record<Intl.LDMLPluralRule, string>> = { one: 'st', two: 'nd', few: 'rd' };
 
-/** Shows the server's name and description, the progress of its start, and who else waits for it. */
+/** Builds a dialog with the server's name and description, the progress of its start, and the other waiting players. */
 export function waitingDialog(view: WaitingView): NbtCompound {
   const { route, others } = view;
   return dialog(route.name, 'Leave', [
@@ -42,12 +44,15 @@ export function waitingDialog(view: WaitingView): NbtCompound {
   ]);
 }
 
-/** Shows why the server cannot be joined, and what to do. */
+/** Builds a dialog that explains why the player cannot join, and what to do. */
 export function failureDialog(route: Route, text: string): NbtCompound {
   return dialog(route.name, 'Back to the server list', [cleanText(text, TEXT_UNITS)]);
 }
 
-/** A dialog with one button. It stays open until another replaces it (since 1.21.6: Dialog description format). */
+/**
+ * Builds a dialog with one button. It stays open until another dialog replaces it (since 1.21.6: Dialog description
+ * format).
+ */
 function dialog(title: string, button: string, paragraphs: readonly string[]): NbtCompound {
   const body = paragraphs
     .filter((text) => text !== '')

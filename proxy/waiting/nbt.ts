@@ -1,6 +1,6 @@
 /**
- * The values the proxy writes as NBT: text, 32-bit integers, booleans, lists of one type, and compounds. Undefined
- * fields of compounds are left out.
+ * The values that the proxy writes as NBT: text, 32-bit integers, booleans, lists of one type, and compounds. Undefined
+ * fields of compounds are omitted.
  */
 export type Nbt = string | number | boolean | readonly Nbt[] | NbtCompound;
 
@@ -11,7 +11,10 @@ export interface NbtCompound {
 const TAG = { end: 0, byte: 1, int: 3, string: 8, list: 9, compound: 10 } as const;
 const STRING_BYTES = 0xffff;
 
-/** Encodes `root` as in packets since 1.20.2: type and content, without a name. Throws RangeError or TypeError. */
+/**
+ * Encodes `root` as in packets since 1.20.2: type and content, without a name. Throws RangeError if a string or number
+ * is too large, and TypeError if a list mixes types.
+ */
 export function encodeNbt(root: NbtCompound): Buffer {
   const parts: Buffer[] = [Buffer.from([TAG.compound])];
   writeContent(root, parts);

@@ -26,7 +26,7 @@ const ID_UNITS = 32_767;
 /** The relevant packets of the configuration state. */
 export type ClientPacket = { kind: 'keepAlive'; id: bigint } | { kind: 'click'; id: string } | { kind: 'other' };
 
-/** Completes the login under the name and UUID that the client claims. The packet is not encrypted here. */
+/** Encodes the packet that completes the login under the claimed name and UUID. The caller encrypts it if necessary. */
 export function loginSuccess(uuid: string, name: string, protocol: number): Buffer {
   const fields = [Buffer.from(uuid.replaceAll('-', ''), 'hex'), encodeString(name), encodeVarInt(0)];
   // "Strict error handling".
@@ -60,7 +60,7 @@ export function clearDialog(): Buffer {
   return encodeFrame(FROM_US.clearDialog);
 }
 
-/** Makes the client reconnect to `host` and `port`, with a handshake that says so. */
+/** Makes the client reconnect to `host` and `port`. Its handshake then has the intent `transfer`. */
 export function transfer(host: string, port: number): Buffer {
   return encodeFrame(FROM_US.transfer, encodeString(host), encodeVarInt(port));
 }

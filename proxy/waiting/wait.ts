@@ -9,7 +9,7 @@ import { failureDialog, waitingDialog } from './dialogs.ts';
 import type { NbtCompound } from './nbt.ts';
 import { WaitingClient } from './waiting-client.ts';
 
-/** A login and the address the client used. */
+/** A login and the address that the client used. */
 export interface Arrival {
   connection: ClientConnection;
   handshake: Handshake;
@@ -21,8 +21,9 @@ export interface Arrival {
 const MARK = '\0';
 
 /**
- * Reports whether the player waits in the waiting room: it is on for this server, the server is not up, the client is
- * of a known version that shows dialogs (since 1.21.6), and its login needs nothing from the game.
+ * Reports whether the player waits in the waiting room. This requires that the room is enabled for the server, the
+ * server is not up and does not refuse joins, the client has a known version that shows dialogs (since 1.21.6), and its
+ * login needs nothing from the game.
  */
 export function isForWaitingRoom(route: Route | undefined, { handshake, player }: Arrival): route is Route {
   if (!route?.waitingRoom || route.refusal !== '' || (route.state === 'running' && route.address)) return false;
@@ -32,9 +33,9 @@ export function isForWaitingRoom(route: Route | undefined, { handshake, player }
 }
 
 /**
- * Wakes the server and shows the player its progress, then transfers the player back to the same address, because the
- * game needs a fresh connection. Resolves with whether the server is up. Otherwise the player sees why. Rejects with
- * Kick while the client is still logging in, else with PeerGone or ProtocolError.
+ * Wakes the server and shows the player its progress. Then transfers the player back to the same address, because the
+ * game needs a fresh connection. Resolves with true if the server is up, or with false after showing the player the
+ * reason. Rejects with Kick while the client is still logging in, later with PeerGone or ProtocolError.
  */
 export async function waitInRoom(hold: Hold, route: Route, arrival: Arrival, context: Context): Promise<boolean> {
   const { connection, handshake, host, player } = arrival;
@@ -66,7 +67,7 @@ export async function waitInRoom(hold: Hold, route: Route, arrival: Arrival, con
   }
 }
 
-/** Shows the reason for a while and disconnects. Skips the dialog if the wait is already over. */
+/** Shows the reason for a while, then disconnects. Skips the dialog if the wait is already over. */
 async function explain(
   client: WaitingClient,
   hold: Hold,
@@ -85,7 +86,7 @@ class View {
   readonly #arrival: Arrival;
   readonly #context: Context;
   #route: Route;
-  /** Monotonic ms: start of the current route, and of the wait for the start. */
+  /** Monotonic ms: when the current route was first seen, and when the wait for the start began. */
   #routeSince: number;
   #since: number;
   #place: number | null = null;

@@ -19,7 +19,7 @@ import {
   transfer,
 } from './packets.ts';
 
-/** The longest payload of a client, and room for its name. */
+/** Limit of a frame: the longest payload of a client, with room for its channel's name. */
 const FRAME_BYTES = 33 * 1024;
 /** Most bytes a waiting client may send: brand, settings, channels of its mods, and a few answers a minute. */
 const MOST_BYTES = 64 * 1024;
@@ -30,13 +30,15 @@ export interface WaitingClientOptions {
   player: Player;
   timings: Timings;
   clock: Clock;
-  /** Called once: with Kick if the player pressed the button, else with PeerGone or ProtocolError. */
+  /**
+   * Called with Kick if the player pressed the button, else with PeerGone or ProtocolError. Only the first call counts.
+   */
   onGone: (reason: unknown) => void;
 }
 
 /**
- * A client in the configuration state, where it shows dialogs and stays while it gets keep-alives. Only its answers and
- * its button matter; all other packets are dropped.
+ * A client in the configuration state. It shows dialogs, and stays connected while it receives keep-alives. The proxy
+ * reads only its answers and its button, and drops all other packets.
  */
 export class WaitingClient {
   readonly #options: WaitingClientOptions;
@@ -53,7 +55,7 @@ export class WaitingClient {
     this.#options = options;
   }
 
-  /** Whether the login is complete, so that the client accepts configuration packets. */
+  /** Whether Login Success was sent, after which the client accepts configuration packets. */
   get hasBegun(): boolean {
     return this.#hasBegun;
   }

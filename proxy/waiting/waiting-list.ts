@@ -12,7 +12,7 @@ export interface WaitingListOptions {
 const MOST_NAMES = 5;
 const MOST_EXPECTED = 10_000;
 
-/** The players waiting for each server, and those sent on to a ready one and about to come back. */
+/** The players waiting for each server, and the transferred players expected to come back to a ready server. */
 export class WaitingList {
   readonly #returnMs: number;
   /** By server, in order of arrival. */
@@ -51,7 +51,7 @@ export class WaitingList {
     this.#expected.set(keyOf(host, player), true, this.#returnMs);
   }
 
-  /** Reports whether this player was expected, and forgets it. */
+  /** Reports whether this player was expected, and removes the expectation. */
   takeBack(host: string, player: Player): boolean {
     const key = keyOf(host, player);
     const isExpected = this.#expected.has(key);

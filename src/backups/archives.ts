@@ -57,15 +57,15 @@ export interface Making {
 }
 
 /**
- * Archives servers' files and unpacks them again. Archives are made one at a time on this machine, so that its disks
+ * Archives servers' files and unpacks them again. Creates archives one at a time on this machine, so that its disks
  * have time for players. A restore keeps a server down, so it waits only for other work on the same server.
  */
 export interface Archives {
-  /** Holds the mutex of a server's files, as everything must that replaces or archives them as a whole. */
+  /** Holds the mutex of a server's files. Required for all work that replaces or archives them as a whole. */
   withFilesLock: WithKeyLock;
   /**
-   * Archives a server's files when `work` asks for it. `work` runs when its turn comes on this machine, under
-   * `withFilesLock`. Rejects with RESOURCE_EXHAUSTED BACKUP_QUOTA_EXCEEDED or DISK_FULL, and leaves nothing behind.
+   * Archives a server's files when `work` requests it. `work` runs when its turn comes on this machine, under
+   * `withFilesLock`. Rejects with RESOURCE_EXHAUSTED BACKUP_QUOTA_EXCEEDED or DISK_FULL, and leaves no file behind.
    */
   make<T>(backup: Ref, making: Making, work: (maker: Maker) => Promise<T>): Promise<T>;
   /**
@@ -220,7 +220,9 @@ async function treeBytes(jail: Jail, signal: AbortSignal): Promise<number> {
   return bytes;
 }
 
-/** Marks the previous bytes as written when the next ones are about to be, which is right but for a few small files. */
+/**
+ * Marks the previous bytes as written when the next ones are about to be. This is exact except for a few small files.
+ */
 function tracked(hold: Hold, report: (bytes: number) => void): (bytes: number) => void {
   let [landed, last] = [0, 0];
   return (bytes) => {

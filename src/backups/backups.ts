@@ -196,8 +196,8 @@ export class Backups {
 
   /**
    * Replaces the server's files with a backup. Stops the server for this and starts it again if it was running.
-   * Resolves when done. On a rejection, everything is unchanged, except if `signal` fired: then the restore continues
-   * by itself.
+   * Resolves when done. If it rejects, everything is unchanged, unless `signal` fired: then the restore continues in
+   * the background.
    */
   async restore(serverId: string, id: string, cause: Cause, signal: AbortSignal): Promise<void> {
     const backup = await this.#ready(serverId, id);

@@ -33,7 +33,7 @@ async function feed(zstd: ZstdCompress, blocks: Iterable<Buffer>): Promise<void>
     written = new Promise((resolve, reject) => {
       zstd.write(block, (error) => (error ? reject(error) : resolve()));
     });
-    // Awaited later, when the next block is there.
+    // Awaited before the next block is written.
     written.catch(() => {});
   }
   await written;

@@ -64,9 +64,9 @@ async function syncEach(root: FileHandle): Promise<void> {
 }
 
 /**
- * Has the file system that a path lies on put all on disk that was written before: syncfs(2), which Node has no call for, by
- * `sync -f` of coreutils or BusyBox. For many files that costs far less than an fsync of each, for which the file system would
- * close a transaction. False where it could not be done.
+ * Syncs the file system of a path to disk (syncfs(2)) and returns true; false if that is not possible. Runs `sync -f`
+ * of coreutils or BusyBox, because Node has no call for it. For many files, this costs far less than an fsync of each,
+ * which would close a transaction of the file system every time.
  */
 export function syncFileSystem(path: string): Promise<boolean> {
   return new Promise((resolve) => {

@@ -29,7 +29,7 @@ export interface MaintenanceOptions {
   lock: ChangeLock;
   /** Publishes the progress of a restore or a backup to the server's viewers. */
   publish: (serverId: string, event: BackupEvent) => void;
-  /** Closes the server's folder for all who have it open, because their later writes would be lost. */
+  /** Closes the server's folder for all clients that have it open, because their later writes would be lost. */
   release?: (serverId: string) => Promise<void>;
   /** Called when a restore has kept the server's previous folder. */
   onPrevious: (serverId: string) => void;

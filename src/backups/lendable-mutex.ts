@@ -1,26 +1,32 @@
 import type { Clock } from '../kernel/clock.ts';
 
-/** The holding of a mutex that others may have for a while. */
+/** A held mutex, which can be lent to others for a while. */
 export interface Hold {
   /**
-   * Does work that needs the mutex only once it is done: where it takes longer than a moment, others have the mutex meanwhile, and this
-   * resolves when it is had back, before anybody who has not begun yet. Rejects as the work does, or with the reason of `signal`,
-   * which also ends the wait for the mutex; then it may be others' for good.
+   * Runs work that needs the mutex only once it is done. If the work takes longer than a moment, the mutex is lent to
+   * others, and this resolves when it is back, before any key that has not held it yet. Rejects with the error of the
+   * work, or with the reason of `signal`, which also ends the wait for the mutex. After a rejection, the mutex may no
+   * longer be held.
    */
   lend: <T>(work: () => Promise<T>, signal: AbortSignal) => Promise<T>;
 }
 
-/** Runs `work` once it is the turn of `key`, and settles as it does. `signal` ends the wait: `work` is then never called. */
+/**
+ * Runs `work` with the mutex when it is the turn of `key`, and settles with its result. If `signal` fires during the
+ * wait, `work` is never called.
+ */
 export type WithLendable = <T>(key: string, work: (hold: Hold) => Promise<T>, signal: AbortSignal) => Promise<T>;
 
-/** Gives the mutex. */
+/** Hands the mutex to a waiter. */
 type Waiter = () => void;
 
-/** A mutex that keys get in turns. A holder that waits for something slow lends it to others after `momentMs`. */
+/**
+ * Creates a mutex that keys hold in rotation. A holder that waits for slow work lends it to others after `momentMs`.
+ */
 export function createLendableMutex(clock: Clock, momentMs: number): WithLendable {
-  /** Holders that have lent it. */
+  /** Holders that have lent the mutex and are waiting for it. */
   const back = new Set<Waiter>();
-  /** Those that have not had it yet, by key. */
+  /** Waiters that have not held the mutex yet, by key. */
   const first = new Map<string, Set<Waiter>>();
   let isHeld = false;
   let lastKey: string | undefined;
@@ -49,14 +55,14 @@ export function createLendableMutex(clock: Clock, momentMs: number): WithLendabl
     }
   }
 
-  /** The next one of another key than the last, if there is one. */
+  /** Removes and returns the next waiter, of another key than the last if possible; undefined without waiters. */
   function nextOfFirst(): Waiter | undefined {
     const waiting = [...first].filter(([, own]) => own.size > 0);
     const [key, own] = waiting.find(([each]) => each !== lastKey) ?? waiting[0] ?? [];
     if (key === undefined || own === undefined) return undefined;
     const [next] = own;
     own.delete(next!);
-    // Its next one stands behind the other keys.
+    // The key's next waiter goes behind the other keys.
     first.delete(key);
     if (own.size > 0) first.set(key, own);
     return next;

@@ -22,7 +22,7 @@ export interface OpenBackupsOptions {
   onClose: OnClose;
 }
 
-/** Creates and restores backups. Call it once the servers are live. */
+/** Opens the backups of all servers. Call it once the servers are live. */
 export async function openBackups(options: OpenBackupsOptions): Promise<{ backups: Backups; feature: Feature }> {
   const { room, servers, events, serverOperation, transferSlots, onClose } = options;
   const backups = await room.open(servers, events);

@@ -138,8 +138,8 @@ export class RestoreJobs {
 
   async #clearRoot(serverId: string): Promise<void> {
     const { root, previous, trash } = siblingsOf(this.#tools.dataDir, serverId);
-    // The folder replaced by an earlier restore must not be lost before a start has succeeded. The current files may
-    // be, because they are backed up.
+    // The folder replaced by an earlier restore must not be lost before a start has succeeded. The current files may be
+    // lost, because they are backed up.
     if (await exists(previous)) await discard(root, trash);
     else if (await exists(root)) await move(root, previous);
   }

@@ -14,7 +14,7 @@ const TEMPLATE = template();
  * Yields the bytes of a tar (POSIX.1-2017, pax), in two reused blocks: a block is valid until the second one after it
  * is requested. Each file is as long as its entry says; truncated bytes become zeros. `packed` gets each file's size.
  *
- * tar-stream, which reads archives, writes the same bytes, but its streams make small files half as expensive again.
+ * tar-stream, which reads archives, would write the same bytes, but its streams make small files 50 % more expensive.
  */
 export function* tarOf(entries: Iterable<ReadEntry>, packed: (bytes: number) => void): Generator<Buffer> {
   const spare = [Buffer.allocUnsafeSlow(BLOCK_BYTES), Buffer.allocUnsafeSlow(BLOCK_BYTES)] as const;

@@ -11,8 +11,8 @@ export interface Admission {
   /**
    * Throws unless there is room for the server now: RESOURCE_EXHAUSTED MAX_SERVERS or MAX_RAM for the limits of its
    * account, NODE_CAPACITY for those of the machine (`fits` in the metadata is `never` if the whole limit would be too
-   * little). An awake or starting server has its room already, except on a node of several that takes no starts. If no
-   * node of a region takes starts, this check passes and the drain refuses the start.
+   * little). An awake or starting server has its room already, unless it must move from a node that accepts no starts.
+   * If no node of a region accepts starts, this check passes and the drain refuses the start.
    *
    * Synchronous, and reads the reservations of awake servers from their actors: nothing can happen between this check
    * and the event that wakes a server, and a reservation ends when its actor comes to rest.
@@ -32,7 +32,7 @@ export interface AdmissionOptions {
   nodes?: EngineNodes | undefined;
 }
 
-/** Free disk space below which nothing wakes: a world that cannot be saved is worse than a server that sleeps. */
+/** Free disk space below which no server wakes: a world that cannot be saved is worse than a server that sleeps. */
 const LEAST_DISK_MB = 256;
 
 export function createAdmission({

@@ -3,7 +3,7 @@ import type { Clock } from '../kernel/clock.ts';
 import { createMutex } from '../kernel/mutex.ts';
 import type { Store } from '../store/store.ts';
 
-/** A tick is stored this long after its instant; a younger one may still be in flight. */
+/** A tick is stored at most this long after its instant. A younger one may still be in flight. */
 const SETTLED_MS = 10_000;
 
 /**

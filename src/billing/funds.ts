@@ -98,7 +98,7 @@ export class Funds {
       calls.set(`flat ${serverId}`, () => this.#warnFlat(serverId, short));
     }
     for (const key of this.#lastCalls.keys()) if (!calls.has(key)) this.#lastCalls.cancel(key);
-    // Warned once. Servers that start and players who join later are stopped with the others.
+    // Warns once. Servers that start later are stopped with the others, without a new warning.
     for (const [key, warn] of calls) if (!this.#lastCalls.has(key)) warn();
   }
 

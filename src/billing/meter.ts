@@ -53,10 +53,10 @@ const PURGED_AT_ONCE = 5_000;
 const INSPECTIONS = 16;
 
 /**
- * Asks the engine once a minute which games are up, and charges all due ticks and flat periods. One write does that if
- * it takes no more than half a second. After an outage of this process or the engine, the missed minutes are charged
- * for runs that the engine proves to have continued, and written off for the others. Wallets are compared with the
- * ledger at the start and every hour.
+ * Queries the engine once a minute for the games that are up, and charges all due ticks and flat periods. One write
+ * does that if it takes no more than half a second. After an outage of this process or the engine, the missed minutes
+ * are charged for runs that the engine proves to have continued, and written off for the others. Wallets are compared
+ * with the ledger at the start and every hour.
  */
 export class Meter {
   readonly #options: MeterOptions;
@@ -69,7 +69,7 @@ export class Meter {
   #rounds = 0;
   /** The stored wall-clock offset; undefined before the first round. */
   #keptOffset: number | undefined;
-  /** Games that did not answer at the last round, with the time since then. */
+  /** Games that did not answer in the last round, with the time when they fell silent. */
   #wasSilent: ReadonlyMap<string, number> = new Map();
 
   private constructor(options: MeterOptions) {
@@ -179,7 +179,7 @@ export class Meter {
     return new Map(found);
   }
 
-  /** Charges silent games until they fell silent. The time after that is free. */
+  /** Charges silent games up to the time when they fell silent. The time after that is free. */
   async #leaveOut(tx: Tx, silent: ReadonlyMap<string, number>, until: number): Promise<void> {
     for (const [serverId, since] of silent) {
       const session = await openAwakeSession(tx, serverId);
@@ -259,7 +259,7 @@ export function requireTimely(meter: Pick<Meter, 'ageMs'>): void {
   if (ageMs > LATE_MS) throw new Error(`the last minute was charged ${ageMs} ms ago`);
 }
 
-/** Logged as an error for the operator: nothing in the service can make a wallet differ from its ledger. */
+/** Logs an error for the operator, because the service itself cannot make a wallet differ from its ledger. */
 export function logUnbalanced(log: Log, account: Unbalanced): void {
   log.error({ ...account }, 'a wallet is not the sum of its ledger');
 }

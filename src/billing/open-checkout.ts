@@ -25,8 +25,8 @@ export async function openCheckout(settings: CheckoutSettings, log: Log): Promis
 }
 
 /**
- * Payments without money, for trying things out. The order's page is our own and says so. There are no callbacks,
- * because the page itself reports the pressed button.
+ * Payments without money, for trying things out. The order's page is our own and says that no money moves. There are no
+ * callbacks, because the page itself reports the pressed button.
  */
 export function createTestCheckout(): Checkout {
   return {

@@ -1,6 +1,6 @@
 /** A payment that a user is about to make. */
 export interface CheckoutOrder {
-  /** Our id. A provider opens only one page for it, even if asked twice. */
+  /** Our id. A provider opens only one page for it, even if called twice. */
   checkoutId: string;
   /** Whole dollars. */
   amountUsd: number;
@@ -16,7 +16,7 @@ export interface CheckoutPage {
 }
 
 /**
- * A provider's report about an order. It says that money was paid or returned; the amount to credit comes from our
+ * A provider's report about an order: that money was paid or returned, for example. The amount to credit comes from our
  * order.
  */
 export interface CheckoutEvent {

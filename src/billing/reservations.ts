@@ -18,8 +18,8 @@ export interface Load {
 }
 
 /**
- * Reports whether a server reserves RAM and CPU: from the command that wakes it or queues its start until nothing of it
- * runs. After a failure, that includes the removal of parts that may hang.
+ * Reports whether a server reserves RAM and CPU: from the command that wakes it or queues its start until all its parts
+ * have ended. After a failure, that includes the removal of parts that may hang.
  */
 export function reserves({ state, context }: Reserving): boolean {
   return isTagged(state, 'holds-place') || context.queued !== null || context.wokenAt !== null;

@@ -6,7 +6,7 @@ import { refundedMicros } from './ledger-rows.ts';
 import { post } from './ledger.ts';
 import type { CheckoutEvent } from './payments.ts';
 
-/** The user who opened or settled a checkout, for the audit log. */
+/** An entry for the audit log about a checkout or a movement of money. */
 export interface CheckoutEntry {
   accountId: string;
   action: 'checkout.open' | 'wallet.topup' | 'wallet.refund' | 'wallet.dispute';

@@ -18,7 +18,7 @@ export interface Spending {
   burnMicrosPerHour: number;
   /** The awake servers. */
   awake: { serverId: string; plan: string; microsPerHour: number }[];
-  /** Minutes until the wallet cannot pay, at the current rate; −1 if nothing is spent. */
+  /** Minutes until the wallet cannot pay, at the current rate; −1 without spending. */
   runwayMinutes: number;
   /** This month's spending of each existing server. */
   servers: { serverId: string; spentMicros: number }[];
@@ -74,8 +74,8 @@ const LONGEST_MINUTES = 2 ** 31 - 1;
 const MOST_RENEWALS = 2_000;
 
 /**
- * Returns the minutes until hourly costs use up the balance, or until a flat period cannot be paid; −1 if nothing is
- * spent. The two are simulated together: metered costs accrue steadily, flat ones fall due on their day.
+ * Returns the minutes until hourly costs use up the balance, or until a flat period cannot be paid; −1 without
+ * spending. The two are simulated together: metered costs accrue steadily, flat ones fall due on their day.
  */
 export function runwayMinutes({
   balanceMicros,

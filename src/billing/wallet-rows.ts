@@ -10,7 +10,7 @@ export interface WalletRow {
   /** Per calendar month (UTC); 0: no cap. */
   spendCapMicros: number;
   spendCapAction: SpendCapAction;
-  /** The month that `spentMicros` counts, as `2026-11`; '' if nothing was ever spent. */
+  /** The month that `spentMicros` counts, as `2026-11`; '' before any spending. */
   spentMonth: string;
   spentMicros: number;
   /** The last month in which owners were notified of the cap; '' if never. */
@@ -50,14 +50,15 @@ export async function insertWallet(tx: Tx, accountId: string, createdAt: number)
   return (await tx.run(sql, [accountId, createdAt])) === 1;
 }
 
-/** Moves the balance. Must be called together with the ledger entry that explains it. */
+/** Adds to the balance. Must be called together with the ledger entry that explains it. */
 export async function addToBalance(tx: Tx, accountId: string, amountMicros: number): Promise<void> {
   const sql = 'UPDATE "wallets" SET "balanceMicros" = "balanceMicros" + $1 WHERE "accountId" = $2';
   await tx.run(sql, [amountMicros, accountId]);
 }
 
 /**
- * Counts spending in a month (`2026-11`) against the spend cap. A clock set back to an earlier month resets nothing.
+ * Counts spending in a month (`2026-11`) against the spend cap. A clock set back to an earlier month does not reset the
+ * count.
  */
 export async function addToSpent(tx: Tx, accountId: string, month: string, micros: number): Promise<void> {
   const sql = `UPDATE "wallets" SET "spentMonth" = CASE WHEN "spentMonth" >= $1 THEN "spentMonth" ELSE $1 END,

@@ -8,7 +8,8 @@ import { didYouMean, nearest } from './suggest.ts';
 import { oneLine } from './text.ts';
 
 /**
- * Returns suggestions for a refused call, as sentences: another server, another core. Asks the service; never throws.
+ * Returns suggestions for a refused call, as sentences: another server, another core. Queries the service. Returns none
+ * if the service fails.
  */
 export async function adviceFor(
   error: CommandError,

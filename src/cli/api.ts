@@ -8,7 +8,10 @@ import { DORMOUSE } from './called.ts';
 import { type CommandError, notSignedIn, refused, wrongUsage } from './errors.ts';
 import { ANSWER_MS, boundedFetch, retryAfter } from './http.ts';
 
-/** The operations of one service, typed by its API description. Calls reject with CommandError if nothing answers. */
+/**
+ * The operations of one service, typed by its API description. Calls reject with CommandError if the service does not
+ * answer.
+ */
 export type Operations = Client<paths>;
 
 /** The operations with a key. Calls also reject without a key, or if the service does not accept it. */

@@ -24,7 +24,7 @@ export interface CallSpec<Options extends Record<string, Option>, Shape> {
   /** An irreversible consequence, as a sentence. It must be confirmed first, unless `--yes` is given. */
   warning?: (args: string[], values: Values<Options>) => string;
   call: (context: Context, args: string[], values: Values<Options>) => Promise<Answer<Wire<NoInfer<Shape>>>>;
-  /** An example with the fields to show. Their texts are put on one line. */
+  /** An example with the fields to show. Their texts are shown on one line. */
   shape: Shape;
   /** Returns the lines for a person. */
   show: (reply: Shape, shown: Shown<Options>) => Iterable<string>;

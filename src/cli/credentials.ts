@@ -11,7 +11,7 @@ export interface Credentials {
   keys: Record<string, string>;
 }
 
-/** The home of users without one, as on Debian. */
+/** The home directory of users without one, as on Debian. */
 const NO_HOME = '/nonexistent';
 
 /** Returns the path of the key file (XDG Base Directory Specification: a relative XDG_CONFIG_HOME is ignored). */

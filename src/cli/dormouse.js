@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// Plain JavaScript that older Nodes understand: it finds one that runs the program itself.
+// Plain JavaScript that older versions of Node can run. Finds a Node that can run the program itself.
 import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { constants } from 'node:os';
@@ -9,7 +9,7 @@ import { fileURLToPath } from 'node:url';
 const here = dirname(fileURLToPath(import.meta.url));
 const [major = 0, minor = 0] = process.versions.node.split('.').map(Number);
 
-// Hints name the command by which it was started (`called.ts`).
+// Suggested commands begin with the command that started this program (`called.ts`).
 process.env.DORMOUSE_STARTED_AS = process.argv[1];
 
 if (major > 24 || (major === 24 && minor >= 12)) {
@@ -23,7 +23,7 @@ if (major > 24 || (major === 24 && minor >= 12)) {
   passOn(spawn(node, [join(here, 'main.ts'), ...process.argv.slice(2)], { stdio: 'inherit' }));
 }
 
-/** The Node that comes along as a package, in the nearest node_modules above. */
+/** Returns the path of the Node installed as a package, in the nearest node_modules above; undefined without one. */
 function bundledNode(directory) {
   const node = join(directory, 'node_modules', '.bin', 'node');
   if (existsSync(node)) return node;
@@ -31,7 +31,7 @@ function bundledNode(directory) {
   return above === directory ? undefined : bundledNode(above);
 }
 
-/** Signals go in, the end comes out. */
+/** Forwards signals to the child, and exits with its exit code. */
 function passOn(child) {
   const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'];
   for (const signal of signals) process.on(signal, () => child.kill(signal));

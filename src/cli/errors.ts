@@ -60,7 +60,7 @@ export function notSignedIn(message: string): CommandError {
   return own(EXIT.noAccess, 'UNAUTHENTICATED', 'NOT_SIGNED_IN', message);
 }
 
-/** Nothing answers at the address, or something other than this API. */
+/** No service answers at the address, or it is not this API. */
 export function unreachable(message: string): CommandError {
   return own(EXIT.noAccess, 'UNAVAILABLE', 'SERVICE_UNREACHABLE', message);
 }
@@ -75,7 +75,7 @@ export function failed(reason: string, message: string, metadata: Record<string,
   return own(EXIT.refused, 'FAILED_PRECONDITION', reason, message, metadata);
 }
 
-/** A file of this computer or the person at the terminal prevented it. */
+/** A local file or the person at the terminal prevented the command. */
 export function failedHere(reason: string, message: string, metadata: Record<string, string> = {}): CommandError {
   return Object.assign(failed(reason, message, metadata), { isLocal: true });
 }

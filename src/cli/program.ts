@@ -45,7 +45,7 @@ export interface Host {
 /** Runs one command line, prints errors, and resolves with the exit code. Never rejects. */
 export async function run(argv: readonly string[], host: Host): Promise<number> {
   const terminal = createTerminal(host, host.env);
-  // Applies even if the line cannot be parsed: a caller that asked for JSON expects JSON.
+  // Applies even if the line cannot be parsed: a caller that requests JSON expects JSON.
   let json = argv.includes('--json');
   try {
     const { globals, name, rest } = splitCommandLine(argv);

@@ -7,7 +7,7 @@ const MOST_TRIES = 6;
 const MOST_DELAY_S = 60;
 
 /**
- * Repeats an idempotent attempt after a lost connection, or when the service says how long to wait, until it succeeds.
+ * Repeats an idempotent attempt until it succeeds: after a lost connection, or if the service sends a time to wait.
  * Throws other errors, and the last failure.
  */
 export async function retried<Result>(signal: AbortSignal, attempt: () => Promise<Result>): Promise<Result> {

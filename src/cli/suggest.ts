@@ -4,7 +4,7 @@ const LONG = 9;
 
 /**
  * Returns the words most likely meant by `word`: those that start with it or differ by a few typos, the nearest first,
- * at most three. Empty if none is near or `word` is one of them.
+ * at most three. Empty if no word is near or `word` is one of them.
  */
 export function nearest(word: string, known: readonly string[]): string[] {
   const written = plain(word);

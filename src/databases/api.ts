@@ -105,7 +105,7 @@ const rotateServerDatabasePassword = (needs: Needs) =>
     },
   });
 
-/** UNIMPLEMENTED NOT_SUPPORTED where no database server is set. */
+/** Returns the databases. Throws UNIMPLEMENTED NOT_SUPPORTED without a configured database server. */
 function offered({ databases }: Needs): ServerDatabases {
   if (databases !== undefined) return databases;
   throw new StatusError('UNIMPLEMENTED', 'NOT_SUPPORTED', 'This service offers no databases.');

@@ -25,14 +25,14 @@ export interface DatabaseAccess {
   password: string;
 }
 
-/** Writes what is done into the audit log, in the write of what is done. */
+/** Adds the audit entry, in the write of the change. */
 type Record = (tx: Tx) => Promise<void>;
 
 export interface ServerDatabasesOptions {
   store: Store;
   clock: Clock;
   databases: Databases;
-  /** A secret that can be had again from what it is for, so that none is stored. */
+  /** Derives passwords from a purpose and an id, so that none is stored. */
   secret: { derive(purpose: string, id: string): string };
   log: Log;
 }
@@ -43,8 +43,8 @@ const READABLE_CHARS = 18;
 const ALL_KINDS = '-Aa1';
 
 /**
- * One MySQL database for each server that wants one. What is wished for is a row, committed before anything is done about
- * it; the database server is then brought to agree, now or as soon as it can be reached, also by a later run of the service.
+ * At most one MySQL database per server. A change is first committed as a row with the desired state. Then the database
+ * server is brought to agree with it: at once, or when it can be reached again, possibly in a later run of the service.
  */
 export class ServerDatabases {
   readonly #store: Store;
@@ -56,7 +56,7 @@ export class ServerDatabases {
   #cancelRetry: (() => void) | undefined;
   #closed = false;
 
-  /** Begins by settling what an earlier run left unsettled, without waiting for it. */
+  /** Starts to settle changes that an earlier run left unsettled, without waiting for it. */
   constructor({ store, clock, databases, secret, log }: ServerDatabasesOptions) {
     this.#store = store;
     this.#clock = clock;
@@ -66,7 +66,10 @@ export class ServerDatabases {
     void this.#settleAll();
   }
 
-  /** UNAVAILABLE where a change is in progress that the database server cannot be asked about. */
+  /**
+   * Returns the access to a server's database; undefined without one. Rejects with UNAVAILABLE if a change is in
+   * progress and the database server cannot be reached.
+   */
   async find(serverId: string): Promise<DatabaseAccess | undefined> {
     const row = await databaseOf(this.#store, serverId);
     if (row === undefined) return undefined;
@@ -74,7 +77,10 @@ export class ServerDatabases {
     return this.#accessTo(serverId);
   }
 
-  /** NOT_FOUND; ALREADY_EXISTS DATABASE_EXISTS; UNAVAILABLE, and then nothing is left of it. */
+  /**
+   * Creates a server's database. Rejects with NOT_FOUND, ALREADY_EXISTS DATABASE_EXISTS, or UNAVAILABLE. After
+   * UNAVAILABLE, anything that was created is removed later.
+   */
   async create(serverId: string, record: Record): Promise<DatabaseAccess> {
     const createdAt = this.#clock.now();
     const row = { name: nameFor(serverId), serverId, generation: 1, settled: false, createdAt };
@@ -90,7 +96,7 @@ export class ServerDatabases {
     try {
       await this.#settle(row.name);
     } catch (error) {
-      // Half of it may be there. Only this one: the server may have got another meanwhile.
+      // Parts of the database may exist. Release only this one, because the server may have another by now.
       await this.#store.write((tx) => releaseDatabase(tx, row.name));
       this.#retryLater();
       throw error;
@@ -98,7 +104,10 @@ export class ServerDatabases {
     return this.#accessOf(row);
   }
 
-  /** Ends all sessions. NOT_FOUND; UNAVAILABLE where the new password holds only later. */
+  /**
+   * Changes the password and ends all sessions. Rejects with NOT_FOUND, or with UNAVAILABLE if the change is delayed
+   * until the database server can be reached.
+   */
   async rotate(serverId: string, record: Record): Promise<DatabaseAccess> {
     const row = (await databaseOf(this.#store, serverId)) ?? notFound();
     await this.#store.write(async (tx) => {
@@ -114,12 +123,18 @@ export class ServerDatabases {
     return this.#accessTo(serverId);
   }
 
-  /** For good. NOT_FOUND DATABASE_NOT_FOUND. Where the database server is out of reach it is done later. */
+  /**
+   * Deletes the database permanently. If the database server cannot be reached, this happens later. Rejects with
+   * NOT_FOUND DATABASE_NOT_FOUND.
+   */
   async drop(serverId: string, record: Record): Promise<void> {
     if (!(await this.#release(serverId, record))) notFound();
   }
 
-  /** Drops the database with its server, without waiting. */
+  /**
+   * Deletes the database of a server that is being deleted. If the database server cannot be reached, this happens
+   * later.
+   */
   async erase(serverId: string): Promise<void> {
     await this.#release(serverId);
   }
@@ -137,7 +152,7 @@ export class ServerDatabases {
     await this.#databases.close();
   }
 
-  /** Brings the database server to agree with the row as it is now; two changes of a password in the order of their rows. */
+  /** Brings the database server to agree with the current row. Serialized, so that password changes apply in order. */
   #settle(name: string): Promise<void> {
     return this.#withLock(async () => {
       const row = await getDatabase(this.#store, name);
@@ -148,7 +163,7 @@ export class ServerDatabases {
     });
   }
 
-  /** Settles in the background; a failure is tried again. */
+  /** Settles. Logs a failure and tries again later. */
   async #settleSoon(name: string): Promise<void> {
     await this.#settle(name).catch((err: unknown) => {
       this.#log.warn({ database: name, err }, 'the database server does not agree yet; trying again in a minute');
@@ -196,7 +211,10 @@ export class ServerDatabases {
   }
 }
 
-/** Ends in something random, so that a later server of the same id, or of another installation, gets another one. */
+/**
+ * Returns a name with a random end, so that a later server with this id, or one of another installation, gets another
+ * name.
+ */
 function nameFor(serverId: string): string {
   const readable = serverId.replaceAll('-', '_').slice(0, READABLE_CHARS);
   return `dm_${readable}_${randomBytes(5).toString('hex')}`;

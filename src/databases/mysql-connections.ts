@@ -5,14 +5,16 @@ const CONNECT_MS = 5_000;
 
 /** Connections to a database server, one at a time. */
 export interface Connections {
-  /** To be released. Rejects where the server is out of reach, or does not let this account in. */
+  /**
+   * Returns the connection; the caller releases it. Rejects if the server cannot be reached or refuses this account.
+   */
   take(): Promise<PoolConnection>;
   close(): Promise<void>;
 }
 
 /**
- * Connects when first asked. `auto` encrypts where the server offers it, and takes whatever certificate it shows, as most
- * make their own: that keeps out who listens, not who pretends to be the server. `verify` keeps out both.
+ * Connects on first use. `auto` encrypts if the server offers it and accepts any certificate, because most servers
+ * create their own: this protects against eavesdroppers, but not against impostors. `verify` protects against both.
  */
 export function openConnections(adminUrl: string, tls: 'auto' | 'verify' | 'off'): Connections {
   let pool = open(
@@ -26,7 +28,7 @@ export function openConnections(adminUrl: string, tls: 'auto' | 'verify' | 'off'
         return await asked.getConnection();
       } catch (error) {
         if (tls !== 'auto' || (error as { code?: string }).code !== 'HANDSHAKE_NO_SSL_SUPPORT') throw error;
-        // If several callers find out at once, one opens the other pool. The next run of the service tries
+        // If several callers fail at once, only the first replaces the pool. The next run of the service tries
         // encryption again.
         if (pool === asked) {
           pool = open(adminUrl, undefined);

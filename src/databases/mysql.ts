@@ -4,32 +4,38 @@ import type { Databases } from './database-server.ts';
 import { openConnections } from './mysql-connections.ts';
 
 const QUERY_MS = 30_000;
-/** A game server's plugins share these; a leak in one must not starve the others' servers. */
+/** Connections shared by the plugins of one game server. A leak in one must not starve other servers. */
 const CONNECTIONS_PER_USER = 30;
-/** A statement may take so long, by MariaDB: a game that waits for more has hung long since. MySQL has no such limit of a user. */
+/**
+ * Longest statement, enforced by MariaDB. A game that waits longer has hung already. MySQL has no such limit per user.
+ */
 const STATEMENT_SECONDS = 600;
 const BAD_SYNTAX = 1_064;
 /** The session is already gone: https://mariadb.com/kb/en/e1094/ */
 const NO_SUCH_THREAD = 1_094;
-/** There is no such user. */
 const NO_SUCH_USER = 1_396;
 /** This account may not read that table. */
 const NO_SELECT = 1_142;
 const HOST = /^[0-9A-Za-z.:%_/-]{1,255}$/;
 
-/** How the database server is reached, and from where games may reach theirs. */
+/** How to connect to the database server, and the hosts games connect from. */
 export interface MysqlOptions {
-  /** Hosts of accounts: addresses, names, patterns with `%`, networks as `10.0.0.0/255.0.0.0`. `%`: anywhere. */
+  /**
+   * Hosts of accounts: addresses, names, patterns with `%`, or networks such as `10.0.0.0/255.0.0.0`. `%` matches any
+   * host.
+   */
   hosts: readonly string[];
-  /** `auto`: encrypted where the server offers it, its certificate unchecked; `verify`: its certificate must be good; `off`. */
+  /**
+   * `auto`: encrypted if the server offers it, with any certificate. `verify`: with a valid certificate. `off`: plain.
+   */
   tls: 'auto' | 'verify' | 'off';
 }
 
 /**
- * MySQL or MariaDB by way of an account that may create databases and users, grant, and end sessions: `CREATE`, `DROP`,
- * `CREATE USER`, `PROCESS`, `CONNECTION ADMIN` (or `SUPER`), and what it is to grant, `WITH GRANT OPTION`. Connects when
- * first used, with one connection. A user is one account for each host that its games may come from: those that are set, and
- * the one as which the database server sees this service, on whose machine games run.
+ * Creates databases on MySQL or MariaDB. The account needs `CREATE`, `DROP`, `CREATE USER`, `PROCESS`, `CONNECTION
+ * ADMIN` (or `SUPER`), and all privileges that it grants, `WITH GRANT OPTION`. Connects on first use, with one
+ * connection. Each user has one account per host that its games may come from: the configured hosts, and this service's
+ * own host as the database server sees it, because games also run on this machine.
  */
 export function createMysqlDatabases(adminUrl: string, { hosts, tls }: MysqlOptions): Databases {
   const connections = openConnections(adminUrl, tls);
@@ -72,7 +78,7 @@ export function createMysqlDatabases(adminUrl: string, { hosts, tls }: MysqlOpti
     remove: (name) =>
       onConnection(async (run) => {
         const { database } = quoted(name);
-        // First the user, so that no session can begin between the last two steps.
+        // Drop the user first, so that no session can begin between the last two steps.
         await dropUsers(run, name, [...hosts, ...(await ownHost(run)), ...(await knownHosts(run, name))]);
         await endConnections(run, name);
         await run(`DROP DATABASE IF EXISTS ${database}`);
@@ -83,14 +89,16 @@ export function createMysqlDatabases(adminUrl: string, { hosts, tls }: MysqlOpti
 
 type Run = (sql: string) => Promise<RowDataPacket[]>;
 
-/** As the database server sees this service, by address or, where it resolves them, by name. */
+/**
+ * Returns this service's host as the database server sees it: an address or, if the server resolves addresses, a name.
+ */
 async function ownHost(run: Run): Promise<string[]> {
   const [row] = await run('SELECT USER() AS me');
   const host = String(row?.['me']).split('@').at(-1) ?? '';
   return HOST.test(host) ? [host] : [];
 }
 
-/** The hosts that a user has accounts for; none if the service's own account may not read them. */
+/** Returns the hosts that a user has accounts for; none if the service's own account may not read them. */
 async function knownHosts(run: Run, name: string): Promise<string[]> {
   try {
     const rows = await run(`SELECT Host AS host FROM mysql.user WHERE User = '${checkedName(name)}'`);
@@ -107,7 +115,7 @@ async function dropUsers(run: Run, name: string, hosts: readonly string[]): Prom
   }
 }
 
-/** Ends a user's open connections, which a changed password or a dropped user leaves alone. */
+/** Ends a user's open connections, because neither a changed password nor a dropped user ends them. */
 async function endConnections(run: Run, name: string): Promise<void> {
   const connections = await run(
     `SELECT ID AS id FROM information_schema.PROCESSLIST WHERE USER = '${checkedName(name)}'`,
@@ -115,7 +123,10 @@ async function endConnections(run: Run, name: string): Promise<void> {
   for (const connection of connections) await run(`KILL ${Number(connection['id'])}`).catch(unless(NO_SUCH_THREAD));
 }
 
-/** Names and patterns cannot be parameters of a statement. In a grant `_` stands for any character unless escaped. */
+/**
+ * Quotes a name, because names and patterns cannot be parameters of a statement. In a grant, an unescaped `_` matches
+ * any character.
+ */
 function quoted(name: string) {
   const checked = checkedName(name);
   return { database: `\`${checked}\``, pattern: `\`${checked.replaceAll('_', '\\_')}\`` };
@@ -143,13 +154,16 @@ function unless(errno: number): (error: unknown) => RowDataPacket[] {
   };
 }
 
-/** The server's answers to statements have a SQL state; all other errors are about reaching it. */
+/**
+ * Converts connection errors to UNAVAILABLE. Answers to statements have a SQL state; all other errors are about the
+ * connection.
+ */
 function asStatus(error: unknown): unknown {
   if (!(error instanceof Error) || error instanceof TypeError) return error;
-  // It holds the password, and errors are logged.
+  // The statement contains the password, and errors are logged.
   Object.assign(error, { sql: undefined });
   const { sqlState, errno = 0 } = error as QueryError;
-  // Full of connections, shutting down, access denied, read-only: nothing the caller can help.
+  // Too many connections, access denied, shutting down, read-only: the caller cannot fix any of these.
   const unreachable =
     sqlState === undefined || sqlState.startsWith('08') || [1_040, 1_045, 1_053, 1_290].includes(errno);
   return unreachable

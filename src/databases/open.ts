@@ -1,7 +1,4 @@
-/**
- * A MySQL database of a server's own, made and removed with one call.
- * Never: a password stored.
- */
+/** A server's own MySQL database, created and removed with one call. Never stores a password. */
 import type { Address } from '../kernel/address.ts';
 import type { Clock } from '../kernel/clock.ts';
 import type { OnClose } from '../kernel/closers.ts';
@@ -17,13 +14,13 @@ import type { MysqlOptions } from './mysql.ts';
 import { mountDatabase } from './pages.ts';
 
 export interface DatabasesSettings {
-  /** Null: there is no database server. */
+  /** Null without a database server. */
   mysqlAdminUrl: string | null;
   mysqlGameHosts: readonly string[];
   mysqlTls: MysqlOptions['tls'];
 }
 
-/** The database server that is set; undefined where none is. */
+/** Opens the configured database server; undefined without one. */
 export async function openMysql(settings: DatabasesSettings): Promise<Databases | undefined> {
   const { mysqlAdminUrl, mysqlGameHosts: hosts, mysqlTls: tls } = settings;
   if (mysqlAdminUrl === null) return undefined;
@@ -35,7 +32,7 @@ export async function openMysql(settings: DatabasesSettings): Promise<Databases 
 export interface OpenDatabasesOptions {
   store: Store;
   secret: Secret;
-  /** Undefined: servers have none. */
+  /** Undefined: servers have no databases. */
   port: Databases | undefined;
   serverOperation: ServerOperation;
   /** The address of the database server for games. */
@@ -45,7 +42,7 @@ export interface OpenDatabasesOptions {
   onClose: OnClose;
 }
 
-/** Servers' databases; undefined where no database server is set. */
+/** Opens the servers' databases, with their API and pages. `databases` is undefined without a database server. */
 export function openDatabases(options: OpenDatabasesOptions): {
   databases: ServerDatabases | undefined;
   feature: Feature;

@@ -9,7 +9,7 @@ import { copyButton, fact } from '../web/panel/parts.ts';
 
 type Database = ReplyOf<'GetServerDatabase'>;
 
-/** The server's own MySQL database. Its password is on no page but the one that was asked for it. */
+/** The server's own MySQL database. The password is shown only in the reply to the form that requested it. */
 export function mountDatabase(panel: Panel): void {
   panel.serverPage({
     path: '/database',
@@ -77,7 +77,7 @@ function present(request: ServerRequest, { host, port, dbName, dbUser }: Databas
     }`;
 }
 
-/** The page with the password, for who may read it. */
+/** Returns the page, with the password if the reader may see it. */
 function withPassword(request: ServerRequest, database: Database): Page {
   const { title, main } = databasePage(request, database);
   if (database.dbPassword === '') return { title, main };

@@ -2,15 +2,18 @@ import { EntitySchema } from 'typeorm';
 import { isDuplicate } from '../store/errors.ts';
 import type { Sql, Tx } from '../store/writer.ts';
 
-/** A database on the database server, or one that is on its way in or out. What it says is a wish; `settled` says whether it is so. */
+/**
+ * A database on the database server, including one that is being created or removed. The row has the desired state;
+ * `settled` shows whether it is reached.
+ */
 export interface ServerDatabaseRow {
   /** The name of the database and its user; never reused. */
   name: string;
-  /** Null: it has no server any more and is to be removed. */
+  /** Null: the database no longer belongs to a server and will be removed. */
   serverId: string | null;
-  /** Counts passwords: each is derived from its number, none is stored. */
+  /** Number of the current password, which is derived from it and never stored. */
   generation: number;
-  /** The database server has been seen to agree with this row. */
+  /** Whether the database server has confirmed this row. */
   settled: boolean;
   createdAt: number;
 }
@@ -28,7 +31,7 @@ export const serverDatabases = new EntitySchema<ServerDatabaseRow>({
   uniques: [{ columns: ['serverId'] }],
 });
 
-/** Notes the wish for a server's database; false where the server has one. */
+/** Records that a server wants a database. Returns false if it already has one. */
 export async function insertDatabase(tx: Tx, row: ServerDatabaseRow): Promise<boolean> {
   try {
     await tx.manager.insert(serverDatabases, row);
@@ -49,26 +52,29 @@ export async function databaseOf(db: Sql, serverId: string): Promise<ServerDatab
   return rows.map(asRow)[0];
 }
 
-/** Databases that the database server does not yet agree with, oldest first. */
+/** Returns databases that the database server does not agree with yet, oldest first. */
 export async function listUnsettled(db: Sql): Promise<ServerDatabaseRow[]> {
   const sql = 'SELECT * FROM "server_databases" WHERE NOT "settled" ORDER BY "createdAt", "name"';
   return (await db.query<Stored>(sql)).map(asRow);
 }
 
-/** Wishes for the next password. */
+/** Requests the next password. */
 export async function renewDatabase(tx: Tx, name: string): Promise<void> {
   const sql = 'UPDATE "server_databases" SET "generation" = "generation" + 1, "settled" = $1 WHERE "name" = $2';
   await tx.run(sql, [false, name]);
 }
 
-/** Wishes a database away; nothing where that has been wished for. */
+/** Marks a database for removal; no-op if it is marked already. */
 export async function releaseDatabase(tx: Tx, name: string): Promise<void> {
   const sql = `UPDATE "server_databases" SET "serverId" = NULL, "settled" = $1
     WHERE "name" = $2 AND "serverId" IS NOT NULL`;
   await tx.run(sql, [false, name]);
 }
 
-/** Notes that the database server agrees, unless something else has been wished for meanwhile. */
+/**
+ * Records that the database server agrees with the row, unless the row has changed since. Deletes the row of a removed
+ * database.
+ */
 export async function settleDatabase(tx: Tx, { name, serverId, generation }: ServerDatabaseRow): Promise<void> {
   if (serverId === null) await tx.run('DELETE FROM "server_databases" WHERE "name" = $1', [name]);
   else {
@@ -78,7 +84,7 @@ export async function settleDatabase(tx: Tx, { name, serverId, generation }: Ser
   }
 }
 
-/** SQLite gives booleans as 0 and 1. */
+/** SQLite returns booleans as 0 and 1. */
 type Stored = Omit<ServerDatabaseRow, 'settled'> & { settled: boolean | number };
 
 function asRow(stored: Stored): ServerDatabaseRow {

@@ -33,7 +33,7 @@ export interface AccountDiskOptions {
   accountOf: (serverId: string) => Promise<string | undefined>;
 }
 
-/** The data of an account in addition to its servers' last measurements. */
+/** An account's data, except the last measurements of its servers. */
 interface Account {
   readAt: number;
   unlimited: boolean;
@@ -41,13 +41,16 @@ interface Account {
   backupBytes: number;
 }
 
-/** Minimum interval of reading servers and backups. Writes in between are counted as they happen. */
+/**
+ * Minimum interval between two readings of an account's servers and backups. Writes in between are counted as they
+ * happen.
+ */
 const READ_MS = 5_000;
-/** How long to wait for servers never measured. After that, they count as empty. */
+/** How long to wait for the first measurement of servers. After that, they count as empty. */
 const PATIENCE_MS = 10_000;
 const MOST_REMEMBERED = 10_000;
 
-/** The disk use of all servers of an account together with their backups, limited whatever their number. */
+/** Limits the disk use of an account: all its servers together with their backups, regardless of their number. */
 export class AccountDisk {
   /** In bytes; 0: no limit. */
   readonly limitBytes: number;
@@ -63,7 +66,7 @@ export class AccountDisk {
     this.limitBytes = options.limitMb * MIB;
   }
 
-  /** Finds the accounts over their limit by the stored sizes, because they are over it before anything is measured. */
+  /** Finds the accounts over their limit by the stored sizes, so that they are known before the first measurement. */
   static async open(options: AccountDiskOptions): Promise<AccountDisk> {
     const disk = new AccountDisk(options);
     for (const accountId of disk.limitBytes === 0 ? [] : await listFullAccounts(options.store, disk.limitBytes)) {
@@ -109,13 +112,13 @@ export class AccountDisk {
   }
 
   /**
-   * Returns by how much the account exceeds its limit, by the last reading; negative if it does not. −∞: no limit, or
-   * not read yet.
+   * Returns by how many bytes the account exceeds its limit, by the last reading; negative if it does not. −∞: no
+   * limit, or not read yet.
    */
   overBytes(accountId: string): number {
     const { clock } = this.#options;
     const account = this.#accounts.get(accountId);
-    // Picks up deleted backups by a new reading.
+    // Reads the account again, because backups may have been deleted.
     if (account !== undefined && this.#full.has(accountId) && Math.abs(clock.now() - account.readAt) > READ_MS) {
       account.readAt = clock.now();
       void this.#read(accountId).catch(() => {});
@@ -148,7 +151,7 @@ export class AccountDisk {
       const measured = Promise.allSettled(unknown.map((id) => usage.measure(id)));
       await withTimeout(measured, PATIENCE_MS, { late: () => undefined });
     }
-    // Unmeasured values must not count as measured.
+    // An account read without measuring must not be cached: later calls would use it as if it were measured.
     if (!measures) return account;
     if (this.#accounts.size >= MOST_REMEMBERED) this.#accounts.clear();
     this.#accounts.set(accountId, account);

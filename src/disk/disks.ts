@@ -34,7 +34,7 @@ export interface DisksOptions {
   servers: Servers;
 }
 
-/** Opens the disk quotas alone. All writers to servers' folders check them, even before the other rooms are open. */
+/** Opens the disk quotas before the other rooms, because every writer to servers' folders checks them. */
 export async function openDisks(options: DisksOptions): Promise<Disks> {
   const find = async (id: string) => (await options.servers.get(id))?.row;
   const tenantOf = async (id: string) => (await find(id))?.accountId ?? id;

@@ -36,13 +36,15 @@ const GROWN_BYTES = MIB;
  * that exceed a limit; `wakeRules` refuse wakes and installs.
  */
 export class DiskEnforcement {
-  /** A quota set through this applies to a running server at once. */
+  /** The quotas. An override set here applies to a running server at once. */
   readonly quota: DiskQuota;
   /** Refuse wakes and installs beyond the server's quota, then beyond its account's disk limit. */
   readonly wakeRules: readonly WakeRule[];
   readonly #options: DiskEnforcementOptions;
   readonly #guard: DiskGuard;
-  /** The sizes of servers when their accounts exceeded the limit, while they do. */
+  /**
+   * The size of each server when its account exceeded the limit. Removed once the account is within the limit again.
+   */
   readonly #sizes = new Map<string, number>();
   readonly #growing: Set<string>;
   readonly #cancellations: (() => void)[];

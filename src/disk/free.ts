@@ -8,7 +8,7 @@ import { MIB } from '../kernel/units.ts';
 /** Space this service always leaves free on a disk, because games must save their worlds. */
 const LEAST_FREE_BYTES = 256 * MIB;
 
-/** How long a measurement of a disk is valid, minus the bytes granted since. */
+/** How long a measurement of a disk is reused, minus the bytes granted since. */
 const LOOK_MS = 1_000;
 
 /**
@@ -70,7 +70,7 @@ export function createFreeDisk(options: FreeDiskOptions): FreeDisk {
     const disk = disks.get(device) ?? { left: 0, outstanding: 0, granted: 0 };
     const then = before.get(device) ?? { outstanding: 0, granted: 0 };
     // Bytes granted during the measurement may be missing from it. Bytes written during it may count twice until the
-    // next.
+    // next one.
     disk.left = freeBytes - leastFreeBytes - then.outstanding - (disk.granted - then.granted);
     disks.set(device, disk);
     seen.set(path, { disk, at: clock.now() });
@@ -110,7 +110,10 @@ export function createFreeDisk(options: FreeDiskOptions): FreeDisk {
   };
 }
 
-/** Limits the reservations of a disk to the free space where `path` is: RESOURCE_EXHAUSTED DISK_FULL. */
+/**
+ * Limits the reservations of a disk to the free space of the file system that holds `path`. Rejects with
+ * RESOURCE_EXHAUSTED DISK_FULL.
+ */
 export function withinFree<Kind extends Disk>(disk: Kind, free: FreeDisk, path: string): Kind {
   return {
     ...disk,
@@ -143,7 +146,7 @@ async function probeAt(path: string): Promise<DiskLook> {
     const [{ dev }, { bavail, bsize }] = await Promise.all([stat(path), statfs(path)]);
     return { device: dev, freeBytes: bavail * bsize };
   } catch (error) {
-    // Does not exist yet, so it will be on the disk of its parent folder.
+    // The path does not exist yet: it will be on the disk of its parent folder.
     if ((error as NodeJS.ErrnoException).code !== 'ENOENT' || dirname(path) === path) throw error;
     return await probeAt(dirname(path));
   }

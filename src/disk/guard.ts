@@ -8,8 +8,8 @@ import type { ServerNow } from '../servers/server-now.ts';
 /** Stops servers that grow beyond their disk quota. */
 export interface DiskGuard {
   /**
-   * Called after a measurement or a change of the quota. `wasOver`: the server was over its quota before. `grew`: it
-   * has grown since its account exceeded the limit.
+   * Call it after a measurement or a change of the quota. `wasOver`: the server was over its quota before. `grew`: the
+   * server has grown since its account exceeded the limit.
    */
   check(serverId: string, before: { wasOver: boolean; grew: boolean }): Promise<void>;
   close(): void;
@@ -20,7 +20,7 @@ export interface DiskGuardOptions extends LastCallOptions {
   quota: {
     /** 0: no quota. */
     limitBytes(row: ServerNow['row']): number;
-    /** Returns by how much the server is over its quota; negative if it is not. */
+    /** Returns by how many bytes the server is over its quota; negative if it is not. */
     overBytes(row: ServerNow['row']): number;
   };
   /** The same for all servers of the account. */
@@ -50,9 +50,10 @@ interface Excess {
 }
 
 /**
- * Acts on a server that is over its quota, or grows while its account is over the limit: warns the players, then saves
- * and stops. A fast-growing one is stopped at once, and killed if it still grows much while stopping. Even a game that
- * keeps writing ends within 25 % above its quota (at least 8 MB), unless it writes that much between two measurements.
+ * Acts on a server that is over its quota, or that grows while its account is over the limit: warns the players, then
+ * saves and stops the server. A fast-growing server is stopped at once, and killed if it still grows much while
+ * stopping. Even a game that keeps writing ends within 25 % above its quota (at least 8 MB), unless it writes that much
+ * between two measurements.
  */
 export function createDiskGuard(options: DiskGuardOptions): DiskGuard {
   const { servers, quota, accounts, log, clock, changed } = options;
@@ -65,7 +66,7 @@ export function createDiskGuard(options: DiskGuardOptions): DiskGuard {
     if (over !== wasOver) await changed(now, over);
     const excess = excessOf(now.row);
     if (excess === undefined) lastCalls.cancel(serverId);
-    // An account's servers that hardly write keep running.
+    // Servers of a full account keep running if they hardly write.
     else if (over || grew) await enforce(now, excess);
   }
 

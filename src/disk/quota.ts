@@ -32,22 +32,23 @@ export interface DiskQuota extends Disk {
   view(server: Quoted): DiskView;
   /** 0: no quota. */
   limitBytes(server: Quoted): number;
-  /** Returns how far the known use is above the quota; negative below. −∞: no quota, or never measured. */
+  /**
+   * Returns by how many bytes the known use exceeds the quota; negative if it does not. −∞: no quota, or never
+   * measured.
+   */
   overBytes(server: Quoted): number;
   /** Reports whether a usage exceeds the server's quota. False for undefined (never measured). */
   isOver(server: Quoted, usage: Usage | undefined): boolean;
   /**
-   * Measures if that may change the result, and returns the check, which throws FAILED_PRECONDITION QUOTA_EXCEEDED if
-   * the server is over its quota. With `measures` false, it uses earlier measurements only.
+   * Measures if a measurement may change the result. Returns the check, which throws FAILED_PRECONDITION QUOTA_EXCEEDED
+   * if the server is over its quota. With `measures` false, it uses earlier measurements only.
    */
   check(server: Quoted, measures?: boolean): Promise<() => void>;
-  /**
-   * Measures if the size is unknown or from an earlier run, and waits for that only for a limited time. Never rejects.
-   */
+  /** Measures if the size is unknown or from an earlier run. Waits for the result for a limited time. Never rejects. */
   refresh(serverId: string): Promise<void>;
   /**
-   * Stores an operator's quota for the server, in MB, 0 for none. It applies from the commit on. `also` runs in the
-   * same write.
+   * Stores an operator's quota for the server, in MB; 0: none. It applies from the commit on. `also` runs in the same
+   * write.
    */
   setOverride(serverId: string, quotaMb: number, also: (tx: Tx) => Promise<void>): Promise<void>;
 }
@@ -125,7 +126,9 @@ export async function openDiskQuota(options: DiskQuotaOptions): Promise<DiskQuot
   };
 }
 
-/** Reports whether a new measurement is needed. One from an earlier run suffices if it is far below the quota. */
+/**
+ * Reports whether a new measurement is needed. A measurement from an earlier run suffices if it is far below the quota.
+ */
 function isDoubtful(usage: DiskUsage, serverId: string, limitBytes: number): boolean {
   if (limitBytes === 0) return false;
   const found = usage.of(serverId);

@@ -18,10 +18,12 @@ export interface ReservationsOptions {
   limitMb: (server: Quoted) => number;
 }
 
-/** Minimum interval of measurements after refused writes. */
+/** Minimum interval between measurements caused by refused writes. */
 const AGAIN_MS = 5_000;
 
-/** Reserves bytes of writes within their server's quota, together with all others in progress. */
+/**
+ * Reserves the bytes of writes within their server's quota. Counts the reservations of all other writes in progress.
+ */
 export function createReservations({ clock, usage, find, limitMb }: ReservationsOptions): Disk {
   const reserved = new HeldBytes();
 
@@ -82,7 +84,7 @@ export function createReservations({ clock, usage, find, limitMb }: Reservations
   };
 }
 
-/** Measures a server's files if a call requires it. Throws UNAVAILABLE DISK_UNREADABLE. */
+/** Measures a server's files for a call that depends on the result. Throws UNAVAILABLE DISK_UNREADABLE. */
 export async function measured(usage: DiskUsage, serverId: string): Promise<void> {
   try {
     await usage.measure(serverId);

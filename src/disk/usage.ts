@@ -33,7 +33,7 @@ export interface DiskUsageOptions {
 
 /** Most concurrent walks. */
 const WALKS = 2;
-/** Most open walks of one tenant, because each has some descriptors open. */
+/** Most open walks of one tenant, because each walk keeps some descriptors open. */
 const WALKS_PER_TENANT = 4;
 /** Smaller changes are not stored. */
 const WORTH_BYTES = MIB;
@@ -80,7 +80,10 @@ export class DiskUsage {
     return disk;
   }
 
-  /** Returns the last measurement; undefined if never measured. One from an earlier run of the service is not fresh. */
+  /**
+   * Returns the last measurement; undefined if never measured. It may be from an earlier run of the service
+   * (`isFresh`).
+   */
   of(serverId: string): Usage | undefined {
     return this.#known.get(serverId);
   }
@@ -128,7 +131,7 @@ export class DiskUsage {
     return () => this.#listeners.delete(listener);
   }
 
-  /** Drops a server that is gone. */
+  /** Forgets a deleted server and cancels its measurements. */
   forget(serverId: string): void {
     const gone = serverNotFound(serverId);
     this.#waiting.get(serverId)?.reject(gone);

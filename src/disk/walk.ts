@@ -20,10 +20,13 @@ export type AcquireSlot = () => Promise<() => void>;
 
 /** Entries examined concurrently, few enough to leave the disk to others. */
 const AT_ONCE = 16;
-/** After this much work, the walk rests equally long. */
+/** Working time after which the walk pauses for the same time. */
 const SLICE_MS = 40;
 const BLOCK_BYTES = 512;
-/** Most nested folders kept open. Those above are reopened, name by name, if more of them remains. */
+/**
+ * Most nested folders kept open. A closed folder is reopened from the top, name by name, if some of its subfolders
+ * remain.
+ */
 const LEVELS_OPEN = 32;
 /** Most files with several names remembered. Beyond that, each name counts as a file. */
 const MOST_LINKED = 100_000;
@@ -32,9 +35,9 @@ const GONE = new Set(['ENOENT', 'ENOTDIR', 'ELOOP']);
 /** A folder on the path to the current one. */
 interface Level {
   name: Buffer;
-  /** Undefined: closed in the meantime. */
+  /** Undefined: closed, to save descriptors. */
   dir: FileHandle | undefined;
-  /** Its folders not walked yet. */
+  /** Its subfolders that are not walked yet. */
   rest: Buffer[];
 }
 
@@ -100,7 +103,9 @@ class Walk {
     await this.#list(inside);
   }
 
-  /** Reopens the lowest levels from the top. Returns false if they have been moved away, and skips the rest of them. */
+  /**
+   * Reopens the lowest levels from the top. If a folder has been moved away, skips the rest of it and returns false.
+   */
   async #reopen(): Promise<boolean> {
     let here = this.#top;
     for (const [depth, level] of this.#levels.entries()) {

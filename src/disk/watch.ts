@@ -8,7 +8,7 @@ export interface Watched {
   serverId: string;
   /** Bytes until its limit; 0 or less: exceeded. Infinity: unlimited. */
   leftBytes: number;
-  /** Only shared limits apply to it, so it is measured rarely while it does not grow. */
+  /** Only shared limits apply to the server, so it is measured rarely while it does not grow. */
   seldom?: boolean;
 }
 
@@ -21,15 +21,18 @@ export interface DiskWatchOptions {
   usedBytes: () => Promise<number>;
 }
 
-/** Longest interval of querying the file system's use, one system call for all servers. Shorter if a limit is near. */
+/**
+ * Longest interval between two queries of the file system's use. One system call serves all servers. Shorter if a limit
+ * is near.
+ */
 export const BEAT_MS = 2_000;
-/** Shortest interval of these calls. */
+/** Shortest interval between these queries. */
 const QUICK_BEAT_MS = 250;
-/** Longest interval of measuring a server, because deletions by others may hide its growth. */
+/** Longest interval between two measurements of a server, because deletions by others may hide its growth. */
 const LONGEST_MS = MINUTE_MS;
 /** The same for a server without a quota, whose use is only displayed and counted for its account. */
 const UNLIMITED_MS = 300_000;
-/** A growing server is walked at most a quarter of the time, another one at most a twentieth. */
+/** A growing server is walked at most a quarter of the time, any other server at most a twentieth. */
 const REST_GROWING = 3;
 const REST = 19;
 const LEAST_BYTES = MIB;
@@ -44,10 +47,10 @@ interface Check {
 /**
  * Measures awake servers, more often the closer they are to their quota, until closed. A server is measured once the
  * whole file system has grown by half of what the server may still grow. A server that writes R bytes a second is
- * therefore detected before it has written R · (a beat + five walks) beyond its quota. A beat is half of the time in
- * which the server with the least space left would write that much at the total rate of all servers: a quarter of a
- * second for 60 MB at 6 MB/s once 3 MB are left. Only if others delete as fast as it writes, detection may take a
- * minute.
+ * therefore detected before it has written R · (a beat + five walks) beyond its quota. A beat is half the time in which
+ * all servers together, at their current rate, would fill the space of the server with the least space left: for a
+ * quota of 60 MB at 6 MB/s, a quarter of a second once 3 MB are left. If other servers delete as fast as one writes,
+ * detection may take a minute.
  */
 export function watchDisks({ clock, usage, watched, usedBytes }: DiskWatchOptions): { close(): void } {
   const checks = new Map<string, Check>();
@@ -87,7 +90,7 @@ export function watchDisks({ clock, usage, watched, usedBytes }: DiskWatchOption
     return leftBytes - taken + (checks.get(serverId)?.taken ?? taken);
   }
 
-  /** Adds up the file system's growth. Deletions subtract nothing, because they may be other servers'. */
+  /** Adds up the file system's growth. Deletions are not subtracted, because they may be other servers'. */
   async function count(): Promise<void> {
     // If the query fails, any growth is possible.
     const now = await usedBytes().catch(() => NaN);
@@ -112,7 +115,7 @@ export function watchDisks({ clock, usage, watched, usedBytes }: DiskWatchOption
     try {
       await usage.measure(serverId);
     } catch {
-      // Gone or unreadable: the next beat tries again.
+      // The server is gone or unreadable. The next beat tries again.
     } finally {
       checking.delete(serverId);
       checks.set(serverId, { at: clock.now(), taken: takenBefore, tookMs: performance.now() - began });

@@ -23,7 +23,7 @@ interface Needs {
 
 /** Most content in one message; larger files use uploads and downloads. */
 const CONTENT_BYTES = 4 * MIB;
-/** Base64 takes four letters for three bytes. The rest is for the message around it. */
+/** Base64 needs four letters for three bytes. The rest is for the message around the content. */
 const CONTENT_MESSAGE_BYTES = 6 * MIB;
 
 const COMMON = { role: 'member', tag: 'control', params: ServerParams } as const;

@@ -86,7 +86,10 @@ function notRecorded({ row }: ServerNow, cause: unknown): StatusError {
   return new StatusError('DATA_LOSS', 'CHANGE_NOT_RECORDED', sentence, { metadata, cause });
 }
 
-/** The same for long operations. Uses one of the caller's transfer slots. Throws RESOURCE_EXHAUSTED if none is free. */
+/**
+ * Changes a server's files in a long operation, like `changeFiles`. Uses one of the caller's transfer slots. Throws
+ * RESOURCE_EXHAUSTED if none is free.
+ */
 export async function transferFiles<T>(
   call: ChangeCall,
   needs: ChangeNeeds & { transferSlots: StreamSlots },

@@ -38,10 +38,10 @@ export interface FilesOptions {
   log?: Pick<Log, 'warn'> | undefined;
 }
 
-/** The tenant of work and a signal to end it: with `StatusError` CANCELLED once the caller has gone. */
+/** The tenant of the work, and a signal that ends it with `StatusError` CANCELLED once the caller has gone. */
 export interface Patience {
   signal?: AbortSignal;
-  /** The tenant, which must not make others wait. Default: the server. */
+  /** The tenant of the work. Other tenants do not wait for it. Default: the server. */
   tenant?: string;
 }
 
@@ -57,7 +57,7 @@ export interface Files {
   change<T>(serverId: string, work: (jail: Jail) => Promise<T>): Promise<T>;
   /** Lists all entries by name, or a part. Throws RESOURCE_EXHAUSTED DIRECTORY_TOO_LARGE beyond 250 000 entries. */
   list(serverId: string, path: string, patience?: Patience & { part?: Part }): Promise<Listing>;
-  /** Reads the first bytes of a file. Also returns whether there are more, and the file's `Entry.version`. */
+  /** Reads the first bytes of a file. Also returns whether the file is longer, and its `Entry.version`. */
   read(
     serverId: string,
     path: string,
@@ -139,7 +139,7 @@ class ServerFiles implements Files {
     await using files = await this.jail(serverId);
     await using file = await files.open(path);
     const { sizeBytes, version } = await file.stat();
-    // Reads one byte more, to find out whether there are more.
+    // Read one byte more, to detect a longer file.
     const found = await file.read(0, Math.min(maxBytes, sizeBytes) + 1);
     return { content: found.subarray(0, maxBytes), truncated: found.length > maxBytes, version };
   }

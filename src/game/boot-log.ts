@@ -35,7 +35,7 @@ const PHASES: readonly StartupPhase[] = ['starting', 'loading_mods', 'generating
 
 /** Elapsed time alone never completes a start. */
 const MAX_PERCENT_BY_TIME = 95;
-/** Neither does a finished spawn area, because plugins start after it. */
+/** A finished spawn area does not complete a start either, because plugins start after it. */
 const MAX_PERCENT_BY_LOG = 99;
 
 const DONE = /^Done \(\d{1,6}[.,]\d{1,4}s\)!/;
@@ -63,7 +63,7 @@ export function saysReady(text: string): boolean {
  * and elapsed over expected time, which covers cores and versions that log no percentages.
  */
 export function createBootLog({ core, expectedMs, startedAt }: BootLogOptions): BootLog {
-  // Bukkit's prepare overworld, nether and end in sequence, each counting from 0.
+  // Bukkit servers prepare overworld, nether and end in sequence, each counting from 0.
   const dimensions = isBukkit(core) ? 3 : 1;
   let phase: StartupPhase = 'starting';
   let percent = 0;

@@ -96,8 +96,8 @@ function sandboxEnv(row: OwnerSettings, settings: GameSettings): Record<string, 
   };
 }
 
-// Must not contain user text: the image expands `%…%` in property values, downloads entries of lists and sources env
-// files.
+// The variables must not contain user text: the image expands `%…%` in property values, downloads entries of lists and
+// sources env files.
 function imageEnv(row: OwnerSettings, settings: GameSettings): Record<string, string> {
   const heap = heapMb(row.ramMb);
   const pack = modpackEnv(row);

@@ -51,9 +51,9 @@ const jar = (core: string, variable: string): Pick<BuildPin, 'variable' | 'patte
 });
 
 /**
- * The cores by the `type` of their servers. Those with downloads are types of the game image whose version is a
- * Minecraft version. `pin` follows the scripts of itzg/docker-minecraft-server and of mc-image-helper, `first` the
- * projects' downloads. Quilt also runs Fabric's mods, and hybrids run both mods and plugins.
+ * The cores by the `type` of their servers. Cores with downloads are types of the game image whose version is a
+ * Minecraft version. `pin` follows the scripts of itzg/docker-minecraft-server and of mc-image-helper; `first` follows
+ * the downloads of the projects. Quilt also runs Fabric's mods, and hybrids run both mods and plugins.
  */
 const TABLE = {
   sandbox: {
@@ -199,7 +199,7 @@ export function isForge(type: string): boolean {
   return foldersIn(type).some(({ loaders }) => loaders.includes('forge') || loaders.includes('neoforge'));
 }
 
-/** The mod loaders, which are cores of their own. Of two that a pack supports, the later one is preferred. */
+/** The mod loaders, which are cores of their own. If a pack supports two of them, the later one is preferred. */
 export const MOD_LOADERS: readonly string[] = CORES.filter((type) => !isBukkit(type) && foldersIn(type).length > 0);
 
 /** Returns the folders from which a core loads mods and plugins; empty for a core without any. */

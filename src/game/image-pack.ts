@@ -11,7 +11,7 @@ const MAX_BYTES = 64 * KIB;
 
 /**
  * Returns the software that the game image installed for a server with a pack, from its installer's files in the
- * server's folder. This also works for packs of no known registry. Only valid values are used, because a pack or a game
+ * server's folder. Also works for packs from unknown registries. Only valid values are used, because a pack or a game
  * may write there too.
  */
 export async function packOfImage(

@@ -22,7 +22,7 @@ const word = z.string().max(64);
 const Note = z.object({ type: word, version: word, build: word });
 
 /**
- * Returns the recorded build of this server; undefined if none is recorded for this core and version. A game may change
+ * Returns the recorded build of this server; undefined without a record for this core and version. A game may change
  * the record, so invalid builds are ignored.
  */
 export async function notedBuild(root: string, row: BuildOf): Promise<string | undefined> {
@@ -73,8 +73,8 @@ async function manifestBuild(
 }
 
 /**
- * Returns the build in the name of a file or folder. Of several numbers, the greatest is the newest; several loaders
- * are ambiguous.
+ * Returns the build in the name of a file or folder. If there are several numbers, the greatest is the newest. Several
+ * loader versions are ambiguous, so it returns undefined.
  */
 async function namedBuild(jail: Jail, pin: BuildPin, row: BuildOf): Promise<string | undefined> {
   const { folder, before, after } = pin.named(row.version);
@@ -118,13 +118,13 @@ async function inJail<T>(
   return await work(opened);
 }
 
-/** Returns the game image's variable for a pinned build; empty if it is not a build of such a server. */
+/** Returns the game image's variable for a pinned build; empty if this server cannot have the build. */
 export function buildEnv(row: BuildOf, build: string | undefined): Record<string, string> {
   const pin = buildPin(row);
   return pin !== undefined && build !== undefined && pin.pattern.test(build) ? { [pin.variable]: build } : {};
 }
 
-/** Returns how the build of such a server is pinned; undefined if its version or its pack alone determines it. */
+/** Returns how the build of this server is pinned; undefined if its version or its pack alone determines it. */
 function buildPin({ type, modpackPlatform }: BuildOf): BuildPin | undefined {
   return modpackPlatform === '' ? coreOf(type)?.pin : undefined;
 }

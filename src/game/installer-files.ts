@@ -9,7 +9,7 @@ import type { WorkerPool } from '../kernel/workers/pool.ts';
 
 /** A manifest may list all files of an installation. */
 const MAX_BYTES = 16 * MIB;
-/** Longest file parsed on the main thread, which takes a millisecond or two, whatever its content. */
+/** Longest file parsed on the main thread. Parsing takes a millisecond or two, regardless of the content. */
 const SHORT_BYTES = 32 * KIB;
 /** Limits of a worker, for the longest files that installers write. */
 const LIMITS = { cpuMs: 10_000, memoryMb: 256 };
@@ -78,7 +78,7 @@ export async function saidByInstaller<Of extends Kind>(
       | Said<Of>
       | undefined;
   } catch (error) {
-    // Installers write no such files; one written by a game does not count.
+    // Installers write no files of this size. A file written by a game is ignored.
     if (error instanceof StatusError && error.reason === 'WORK_TOO_LARGE') return undefined;
     throw error;
   }

@@ -32,7 +32,7 @@ export function managementProperties(row: ManagedRow, rconPassword: string): [st
   if (!hasManagement(row)) return [['management-server-enabled', 'false']];
   return [
     ['management-server-enabled', 'true'],
-    // As reachable as the console: only from the game's own network, because the port is not published.
+    // The port is as reachable as the console: only from the game's own network, because it is not published.
     ['management-server-host', '0.0.0.0'],
     ['management-server-port', String(MANAGEMENT_PORT)],
     ['management-server-secret', managementSecret(rconPassword)],

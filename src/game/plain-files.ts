@@ -9,8 +9,8 @@ import { MIB } from '../kernel/units.ts';
 const MAX_BYTES = MIB;
 const FLAGS = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
 
-// Some files are read at each boot and usually missing; file handles and their error traces would take half as long
-// again.
+// Some files are read at each boot and usually missing. With file handles and their error traces, that would take half
+// as long again.
 const calls = { open: promisify(open), fstat: promisify(fstat), read: promisify(read), close: promisify(close) };
 
 /** Returns the text of `readPlainBytes` (`decodeText`). */

@@ -1,11 +1,11 @@
 import { SERVER_STATES } from '../../machines/server-types.ts';
 import { Counter, Gauge, type Registry } from 'prom-client';
 
-/** Figures that are read from their source at each scrape; none is counted for Prometheus alone. */
+/** The sources of the figures read at each scrape. No figure is counted for Prometheus alone. */
 export interface TelemetrySources {
   serversByState: () => Promise<{ state: string; count: number }[]>;
   playersOnline: () => number;
-  /** The sums of all proxies since they started; `unrouted`, `held` and `piped` are of this moment. */
+  /** The sums over all proxies since their start; `unrouted`, `held` and `piped` are current counts. */
   proxy: () => {
     accepted: number;
     unrouted: number;
@@ -27,14 +27,14 @@ export interface TelemetrySources {
     players: number;
     lagMs: number | null;
   }[];
-  /** Writes that wait for the store. */
+  /** The number of writes waiting for the store. */
   storeWrites: () => number;
   webhookMessages: () => Promise<number>;
-  /** Backups that are still to be brought off site. */
+  /** The backups still to be uploaded off site, and how long the oldest has waited. */
   uploads: () => Promise<{ count: number; oldestMs: number }>;
   /** Ticks and their cost since the process began. */
   charged: () => Promise<{ ticks: number; micros: number }>;
-  /** How long ago the last minute was charged. */
+  /** The ms since the last minute was charged. */
   meterAgeMs: () => number;
 }
 
@@ -114,7 +114,7 @@ const GAUGES: readonly Collected[] = [
   {
     name: 'dormouse_standby',
     help: 'Whether this service waits to take another one over.',
-    // One that waits says so by itself, before it has a registry (`http/standby.ts`).
+    // A waiting service reports 1 itself, because it has no registry yet (`http/standby.ts`).
     read: () => [[0]],
   },
   {
@@ -167,7 +167,7 @@ const COUNTERS: readonly Collected[] = [
   },
 ];
 
-/** Adds the figures that are read at each scrape. One that cannot be read is missing from that answer. */
+/** Registers the figures read at each scrape. A figure that cannot be read is missing from that answer. */
 export function registerCollected(registry: Registry, sources: TelemetrySources): void {
   for (const each of GAUGES) register(Gauge, registry, each, sources);
   for (const each of COUNTERS) register(Counter, registry, each, sources);
@@ -194,7 +194,7 @@ function register(
     registers: [registry],
     async collect() {
       const values = await readOrNone();
-      // In one turn: another scrape may be at the same figure.
+      // Set without an await in between, because another scrape may be setting the same figure.
       metric.reset();
       for (const [value, labels = {}] of values ?? []) metric.inc(labels, value);
       if (values === undefined && labelNames.length === 0) metric.remove();

@@ -9,7 +9,7 @@ const Cause = z
 const Quota = { diskUsageMb: z.number(), diskQuotaEffectiveMb: z.number(), quotaExceeded: z.boolean() };
 const failure = z.object({ code: z.string(), summary: z.string(), suggestion: z.string() });
 
-/** The data of each kind of a server's event. More kinds and fields may come. */
+/** The data of each kind of server event. More kinds and fields may be added. */
 export const SERVER_EVENTS = {
   gap: z.object({ at }).meta({ id: 'GapEvent', description: 'Has no id. Events before it are missing.' }),
   state: z
@@ -71,7 +71,7 @@ export const SERVER_EVENTS = {
     .meta({ id: 'AlertEvent' }),
 } satisfies Record<ServerEventType, z.ZodType>;
 
-/** The data of events of all machines, for operators. */
+/** The data of events about all state machines, for operators. */
 export const MACHINE_EVENTS = {
   transition: z
     .object({

@@ -66,7 +66,7 @@ const streamServerEvents = ({ serverOperation, serverEvents, disk, store }: Need
             if (event === null) sink.end();
             else sink.send(eventFrame(event));
           }),
-        // A silent gap would go unnoticed: a client that is cut off comes back with its last id instead.
+        // A silent gap would go unnoticed. A disconnected client instead resumes after its last id.
         overflow: 'end',
       };
     },

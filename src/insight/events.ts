@@ -8,19 +8,19 @@ import type { Observed } from '../servers/server-blocks.ts';
 /** The kinds of events for a server's viewers. */
 export type ServerEventType = 'gap' | 'state' | 'progress' | 'players' | 'tick' | 'quota' | 'backup' | 'alert';
 
-/** An event. A watcher who was away goes on after its id. */
+/** An event. A returning viewer resumes after its id. */
 export interface TypedEvent {
-  /** '' for a `gap`: a watcher who is cut off before the `state` that follows gets the gap again. */
+  /** '' for a `gap`: a viewer disconnected before the `state` that follows gets the gap again. */
   id: string;
   type: ServerEventType;
   data: object;
 }
 
-/** The first data of a viewer besides the machine's state. */
+/** The initial data for a viewer besides the machine's state. */
 export interface Besides {
-  /** As in its last `quota`. */
+  /** As in the server's last `quota` event. */
   quota: object;
-  /** Its open alert. */
+  /** The server's open alert. */
   alert: { alert: string; at: string } | null;
 }
 
@@ -38,11 +38,11 @@ type Listener = (event: TypedEvent | null) => void;
 interface History {
   /** The newest events, with their numbers. */
   events: { nth: number; event: TypedEvent }[];
-  /** Events up to this number may have been forgotten. */
+  /** Events up to this number may have been dropped. */
   floor: number;
-  /** The state last seen; undefined: none yet. */
+  /** The last known state; undefined before the first. */
   now: ServerNow | undefined;
-  /** The open alert after the last alert event; undefined: there was no such event. */
+  /** The open alert after the last alert event; undefined without such an event. */
   alert: Besides['alert'] | undefined;
 }
 
@@ -54,8 +54,8 @@ export interface ServerEventsOptions {
 }
 
 /**
- * The events of servers, live and kept for a while for watchers who come back. In memory only: ids are of this run of the
- * service, and one from an earlier run is not known.
+ * Sends servers' events to viewers, and keeps them for a while for returning viewers. All data is in memory, so an
+ * event's id is valid only in this run of the service.
  */
 export class ServerEvents {
   readonly #servers: ServerEventsOptions['servers'];
@@ -81,12 +81,12 @@ export class ServerEvents {
     ];
   }
 
-  /** Publishes an event that does not come from the machine. */
+  /** Publishes an event to a server's viewers and keeps it for returning ones. */
   publish(id: string, type: ServerEventType, data: object): void {
     const history = this.#historyOf(id);
     this.#newest += 1;
     const event = { id: `${this.#run}.${this.#newest}`, type, data: { at: instant(this.#clock.now()), ...data } };
-    // Only the newest tick is kept; hours of them would push out other events.
+    // Only the newest tick is kept, because hours of ticks would push out other events.
     if (type === 'tick') history.events = history.events.filter((kept) => kept.event.type !== 'tick');
     if (type === 'alert') history.alert = openAlert(event.data);
     history.events.push({ nth: this.#newest, event });
@@ -94,16 +94,16 @@ export class ServerEvents {
     for (const listener of this.#listeners.get(id) ?? []) listener(event);
   }
 
-  /** From now on, reports of each server whether an operator has suspended it. Call it once. */
+  /** Includes operators' suspensions in servers' states from now on. Call it once. */
   heedSuspensions(suspensions: Observed<Suspended>): void {
     this.#suspensions = suspensions;
     this.#cancellations.push(suspensions.follow(this.#tellAgain));
   }
 
   /**
-   * Replays the events after the given id or, if it is unknown, a `gap` and the server's state with `besides`; then
-   * reports everything new, and null once the server is gone. `given` and `besides` may be a moment old. Returns the
-   * cancellation.
+   * Replays the events after the given id. If the id is unknown, sends a `gap` and the server's state with `besides`
+   * instead. Then reports everything new, and null once the server is gone. `given` and `besides` may be a moment old.
+   * Returns a function that removes the listener.
    */
   follow(given: ServerNow, besides: Besides, lastEventId: string, listener: Listener): () => void {
     const { id } = given.row;
@@ -129,16 +129,19 @@ export class ServerEvents {
     for (const cancel of this.#cancellations) cancel?.();
   }
 
-  /** Reports a server whose change its machine does not know. */
+  /** Publishes a server's state after a change that its machine does not know: of its node or its suspension. */
   readonly #tellAgain = (id: string): void => {
     this.#servers.get(id).then(
       (now) => now && this.publish(id, 'state', this.#stateNow(this.#histories.get(id)?.now ?? now)),
-      // Its watchers read it with the next change.
+      // Viewers get it with the next change.
       () => {},
     );
   };
 
-  /** With what the machine does not know: whether its game can be reached at all, and whether it may wake. */
+  /**
+   * Returns the state with two facts that the machine does not know: whether the game's node responds, and whether the
+   * server is suspended.
+   */
   #stateNow(now: ServerNow): object {
     const lost = this.#lostGames?.of(now.row.id);
     const suspended = this.#suspensions?.of(now.row.id);
@@ -149,7 +152,7 @@ export class ServerEvents {
     };
   }
 
-  /** The history of a server. The one unused for longest is dropped first. */
+  /** Returns a server's history. Drops the least recently used one if there are too many. */
   #historyOf(id: string): History {
     const history = this.#histories.get(id) ?? { events: [], floor: this.#forgotten, now: undefined, alert: undefined };
     this.#histories.delete(id);
@@ -184,7 +187,7 @@ export class ServerEvents {
     for (const listener of this.#listeners.get(id) ?? []) listener(null);
   }
 
-  /** The events after one; undefined where some may be missing. */
+  /** Returns the events after the given id; undefined if some may be missing. */
   #after(id: string, lastEventId: string): TypedEvent[] | undefined {
     const [, ofRun, number] = EVENT_ID.exec(lastEventId) ?? [];
     const history = this.#histories.get(id);
@@ -214,7 +217,7 @@ function stateOf(now: ServerNow): object {
   };
 }
 
-/** The alert that is open after this event: any other kind ends it. */
+/** Returns the open alert after this event. Every kind except `tps.low` ends it. */
 function openAlert({ at, alert }: { at: string; alert?: unknown }): Besides['alert'] {
   return alert === 'tps.low' ? { alert, at } : null;
 }

@@ -6,12 +6,12 @@ import { KIB } from '../kernel/units.ts';
 /** The most lines a stream may begin with. */
 export const MAX_TAIL = 1_000;
 const BACKLOG_MS = 10_000;
-/** Frames show no more. */
+/** The most characters of a line in a frame. */
 const LINE_CHARS = 8 * KIB;
-/** After this many characters at once, readers get a turn. */
+/** Number of characters after which other work of this process may run. */
 const BREATH_CHARS = 64 * KIB;
 
-/** A follower of a log; `end` is called once, and nothing after it. */
+/** A follower of a log. `end` is called at most once, and no other method after it. */
 export interface LogFollower {
   replay(frames: readonly string[]): void;
   send(frame: string): void;
@@ -19,23 +19,23 @@ export interface LogFollower {
 }
 
 /**
- * Begins with the newest `tail` lines and goes on with new ones. To be called once; returns the cancellation, to be
+ * Sends the newest `tail` lines, then new ones. Must be called once. Returns a function that stops this, which must be
  * called once.
  */
 export type Follow = (follower: LogFollower, tail: number) => () => void;
 
-/** The logs of servers as they grow. However many follow one, it is read from the engine once. */
+/** Streams servers' logs. Each log is read from the engine once, however many clients follow it. */
 export interface LogStreams {
-  /** Resolves when the recent lines are there. The caller must then follow. Rejects with EngineError. */
+  /** Resolves when the recent lines are loaded. The caller must then follow. Rejects with EngineError. */
   open(serverId: string): Promise<Follow>;
-  /** How many logs are being read now. */
+  /** Returns the number of logs being read. */
   tailers(): number;
 }
 
 interface Tailer {
   recent: string[];
   followers: Set<LogFollower>;
-  /** Those who follow, and those who are about to. */
+  /** The number of current and pending followers. */
   users: number;
   over: boolean;
   ready: Promise<string | undefined>;
@@ -43,8 +43,8 @@ interface Tailer {
 }
 
 /**
- * `frame` turns a line into what followers get, once per line. The log of a game that does not run ends after its
- * recent lines.
+ * Creates log streams. `frame` converts a line for all followers, once per line. The log of a game that is not running
+ * ends after its recent lines.
  */
 export function createLogStreams(engine: Pick<Engine, 'logs'>, frame: (line: string) => string, log: Log): LogStreams {
   const tailers = new Map<string, Tailer>();

@@ -20,7 +20,10 @@ interface Needs {
 
 const LINE_CHARS = 8192;
 const READ_MS = 10_000;
-/** Reading a log of long lines takes a tenth of a second of computing, and 10 MB: so many at once, and of one account's servers. */
+/**
+ * Limits concurrent reads, in total and per account. Reading a log with long lines takes a tenth of a second of CPU
+ * time and 10 MB.
+ */
 const READING = { atOnce: 6, atOncePerKey: 2, mostWaiting: 128, mostWaitingPerKey: 24 };
 
 const GetServerLogsResponse = z
@@ -113,7 +116,7 @@ function logsUnavailable(cause?: unknown): StatusError {
   return new StatusError('UNAVAILABLE', 'LOGS_UNAVAILABLE', 'The log cannot be read now. Try again.', { cause });
 }
 
-/** Lines as they are shown, and the position after them in the log; '' is before the first line. */
+/** Lines as shown, and the position after them in the log; '' is the position before the first line. */
 interface Page {
   lines: LogLine[];
   position: string;
@@ -127,7 +130,7 @@ async function readPage(
   signal: AbortSignal,
 ): Promise<Page> {
   if (after === undefined) {
-    // One line is read even where none is wanted: the next call goes on at its position.
+    // Reads at least one line, because the next call continues at its position.
     const newest = await take(engine.logs(id, { tail: Math.max(1, tail), lineChars: LINE_CHARS, signal }), MAX_TAIL);
     return {
       lines: newest.slice(newest.length - Math.min(tail, newest.length)),
@@ -148,12 +151,12 @@ async function take(lines: AsyncIterable<LogLine>, most: number): Promise<LogLin
   return taken;
 }
 
-/** Removes line ends within a line, and bounds it; colours stay. */
+/** Removes line ends within a line and limits its length. Colours stay. */
 function plainText(text: string): string {
   return shortText(text.replaceAll(/[\r\n]/g, ''), LINE_CHARS);
 }
 
-/** Bound to its server: positions of one log mean nothing in another. */
+/** Returns a cursor for this server only, because a position in one log means nothing in another. */
 function cursorOf(id: string, position: string): string {
   return Buffer.from(JSON.stringify([id, position])).toString('base64url');
 }

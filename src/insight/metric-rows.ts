@@ -17,7 +17,7 @@ export const metricSamples = new EntitySchema<MetricSampleRow>({
   foreignKeys: [ofServer],
 });
 
-/** Figures of one minute, in the order in which they are stored. */
+/** The figures of one minute, in the order of storage. */
 export type Figures = readonly [
   cpuPercent: number,
   memUsedMb: number,
@@ -33,7 +33,7 @@ export interface StoredSample {
   figures: Figures;
 }
 
-/** Keeps a minute of a server; nothing happens for one that is gone. */
+/** Stores a minute of a server. Does nothing if the server is gone. */
 export async function insertSample(tx: Tx, serverId: string, { at, figures }: StoredSample): Promise<void> {
   const sql = `INSERT INTO "metric_samples" ("serverId", "at", "figures")
     SELECT CAST($1 AS text), CAST($2 AS bigint), CAST($3 AS text)
@@ -41,7 +41,7 @@ export async function insertSample(tx: Tx, serverId: string, { at, figures }: St
   await tx.run(sql, [serverId, at, JSON.stringify(figures)]);
 }
 
-/** The newest samples since an instant, oldest first. */
+/** Returns the newest samples since an instant, oldest first. */
 export async function listSamples(db: Sql, serverId: string, since: number, limit: number): Promise<StoredSample[]> {
   const sql = `SELECT "at", "figures" FROM "metric_samples" WHERE "serverId" = $1 AND "at" >= $2
     ORDER BY "at" DESC LIMIT $3`;
@@ -49,7 +49,7 @@ export async function listSamples(db: Sql, serverId: string, since: number, limi
   return rows.toReversed().map(({ at, figures }) => ({ at, figures: JSON.parse(figures) as Figures }));
 }
 
-/** Forgets what is older, of all servers. */
+/** Deletes the samples of all servers from before an instant. */
 export async function deleteSamplesBefore(tx: Tx, at: number): Promise<void> {
   await tx.run('DELETE FROM "metric_samples" WHERE "at" < $1', [at]);
 }

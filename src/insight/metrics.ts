@@ -20,7 +20,7 @@ export interface MetricSample {
   memUsedMb: number;
   /** 0: the engine has no reading. */
   memLimitMb: number;
-  /** 0, like `tps`: the game did not say. */
+  /** 0, like `tps`, if the game did not report it. */
   mspt: number;
   tps: number;
   players: number;
@@ -33,10 +33,10 @@ export interface Reading {
   live: boolean;
 }
 
-/** A minute of a running server, as it is stored. */
+/** A minute of a running server, as stored. */
 export interface Minute {
   serverId: string;
-  /** When this run of the game began to take players. */
+  /** When this run of the game became ready for players. */
   readyAt: number;
   sample: MetricSample;
 }
@@ -48,11 +48,11 @@ export interface MetricsOptions {
   clock: Clock;
   store: Store;
   log: Log;
-  /** Told each reading. */
+  /** Publishes each reading. */
   serverEvents: Pick<ServerEvents, 'publish'>;
   /**
-   * Called for each minute, with all running servers, in the write that stores it; the function it returns is called
-   * once that is stored. It is called once more after the last server has stopped.
+   * Called each minute with all running servers, in the write that stores their samples. Returns a function to call
+   * after the commit. Called once more after the last server has stopped.
    */
   onMinute?: (tx: Tx, at: number, minutes: readonly Minute[]) => Promise<() => void>;
 }
@@ -61,15 +61,18 @@ export const SAMPLE_MS = MINUTE_MS;
 const SERIES = 1_440;
 const SERIES_MS = SERIES * SAMPLE_MS;
 const PURGE_MS = HOUR_MS;
-/** An older reading does not count: two in a row are missing. */
+/** The maximum age of a reading. If it is older, two in a row are missing. */
 const FRESH_MS = 2.5 * SAMPLE_MS;
-/** Servers asked at the same time: an engine may take a second or two for each, and there may be hundreds. */
+/** Number of servers read at the same time. An engine may take a second or two for each, and there may be hundreds. */
 const AT_ONCE = 64;
-/** A server that has not answered by then has no figures for this minute. Longer than the console's own limit. */
+/**
+ * Time limit for reading a server. Without an answer by then, this minute has no figures of it. Longer than the
+ * console's own limit.
+ */
 const PATIENCE_MS = 15_000;
 
 /**
- * The figures of running servers: read every minute, over the console that is kept open anyway, until closed; kept for
+ * Reads the figures of running servers every minute until closed, over consoles that are open anyway. Stores them for
  * 24 hours.
  */
 export class Metrics {
@@ -87,14 +90,14 @@ export class Metrics {
     this.#cancel = every(options.clock, SAMPLE_MS, () => this.#beat());
   }
 
-  /** The newest reading of a server that runs since an instant; undefined where none is recent and of this run. */
+  /** Returns the newest reading of a server that runs since `since`; undefined without a recent one of this run. */
   latest(serverId: string, since: number): Reading | undefined {
     const found = this.#readings.get(serverId);
     const oldest = Math.max(since, this.#options.clock.now() - FRESH_MS);
     return found && found.sample.at >= oldest ? found : undefined;
   }
 
-  /** One sample a minute for which the server ran, at most 24 h of them, oldest first. */
+  /** Returns the samples of the last 24 hours, one for each minute that the server ran, oldest first. */
   async series(serverId: string): Promise<MetricSample[]> {
     const { store, clock } = this.#options;
     return (await listSamples(store, serverId, clock.now() - SERIES_MS, SERIES)).map(sampleOf);
@@ -143,7 +146,7 @@ export class Metrics {
     if (isPurge) this.#purgedAt = at;
   }
 
-  /** Skips servers that have stopped meanwhile: figures would contradict their state. */
+  /** Publishes the readings. Skips servers that have stopped since, because figures would contradict their state. */
   #publish(next: ReadonlyMap<string, Reading>): void {
     const { servers, serverEvents } = this.#options;
     for (const { row, state, context } of servers.live()) {
@@ -167,7 +170,9 @@ export class Metrics {
     return { sample: { at, cpuPercent, memUsedMb, memLimitMb, mspt, tps, players }, live: ticks !== undefined };
   }
 
-  /** Undefined for what fails or takes too long: figures must not wait for a game that hangs. */
+  /**
+   * Resolves with undefined if the work fails or takes too long, because figures must not wait for a game that hangs.
+   */
   async #inTime<T>(work: Promise<T | undefined>): Promise<T | undefined> {
     const { clock } = this.#options;
     return await withTimeout(work, PATIENCE_MS, { clock }).catch(() => undefined);

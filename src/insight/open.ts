@@ -1,4 +1,4 @@
-/** Shows owners what their servers do and alerts them to problems. Never: a server woken by looking at it. */
+/** Shows owners what their servers do and alerts them to problems. Viewing a server never wakes it. */
 import type { DiskQuota } from '../disk/quota.ts';
 import type { GameConsoles } from '../engines/console/console.ts';
 import type { Engine } from '../engines/engine.ts';
@@ -33,7 +33,9 @@ import { mountConsole } from './pages/console.ts';
 import { type Exposition, prometheusOperations } from './prometheus.ts';
 import type { Telemetry } from './telemetry.ts';
 
-/** Sends waiting messages to webhooks from now on. `onStep` stores, with a server's step, the alerts for its owner. */
+/**
+ * Starts sending waiting messages to webhooks. `onStep` stores a step's alerts for the owner in the write of that step.
+ */
 export function openWebhooks({
   store,
   clock,
@@ -47,7 +49,7 @@ export function openWebhooks({
 }): {
   outbox: WebhookOutbox;
   onStep: OnStep;
-  /** Puts a test alert down, to be sent to a server's webhook. */
+  /** Stores a test alert to be sent to a server's webhook. */
   testAlert: (tx: Tx, serverId: string, at: number) => Promise<void>;
 } {
   const webhook = createWebhook({ isAllowed: isPublicAddress });
@@ -60,17 +62,17 @@ export function openWebhooks({
   };
 }
 
-/** Counts what servers do, for `Telemetry`. */
+/** Returns a callback that counts servers' steps in `Telemetry`. */
 export function countSteps({ stepped }: Pick<Telemetry, 'stepped'>): OnStep {
   return async (_, now, step) => stepped(step, startMs(now));
 }
 
-/** From the wake of a server to its readiness; null where it is not ready. */
+/** Returns the ms from a server's wake until it was ready; null if it is not ready. */
 function startMs({ context: { wokenAt, readyAt } }: ServerNow): number | null {
   return wokenAt === null || readyAt === null ? null : readyAt - wokenAt;
 }
 
-/** How owners see what their servers do. */
+/** The parts that show owners what their servers do. */
 export interface Insight {
   serverEvents: ServerEvents;
   alerts: Alerts;
@@ -91,7 +93,7 @@ export interface InsightOptions extends Pick<TypedCommandAccess, 'joined' | 'onA
   typed: GameConsoles;
   disk: DiskQuota;
   serverOperation: ServerOperation;
-  /** Places for downloads that last. */
+  /** Slots for long downloads. */
   transferSlots: StreamSlots;
   /** The metrics at `/metrics`. */
   telemetry: Exposition;
@@ -101,7 +103,7 @@ export interface InsightOptions extends Pick<TypedCommandAccess, 'joined' | 'onA
   onClose: OnClose;
 }
 
-/** Reads running servers each minute from now on, and alerts their webhooks and followers. */
+/** Starts reading running servers every minute, and alerting their webhooks and viewers. */
 export function openInsight(options: InsightOptions): Insight {
   const { store, servers, engine, consoles, outbox, serverOperation, clock, log, onClose } = options;
   const { typed, joined, onAddressBan, disk, lostGames, telemetry, transferSlots } = options;
@@ -115,7 +117,7 @@ export function openInsight(options: InsightOptions): Insight {
   const logStreams = createLogStreams(engine, dataFrame, log);
   const readings = metricOperations({ metrics, serverOperation, store });
   const feature: Feature = {
-    // For the charts.
+    // Used by the charts.
     pageOperations: readings,
     operations: [
       ...consoleOperations({

@@ -1,15 +1,16 @@
 import * as z from 'zod';
 import { type Operation, operation } from '../http/operation.ts';
 
-/** Figures in Prometheus' text format. */
+/** Returns figures in Prometheus' text format. */
 export interface Exposition {
   expose(): Promise<string>;
   readonly contentType: string;
 }
 
 /**
- * `GET /metrics`, for operators: the figures say how many players and how much money there is. Prometheus sends credentials by
- * itself only as Bearer tokens (https://prometheus.io/docs/prometheus/latest/configuration/configuration/#scrape_config).
+ * `GET /metrics`, for operators only, because the figures reveal the number of players and the amount of money. By
+ * default, Prometheus sends credentials as Bearer tokens
+ * (https://prometheus.io/docs/prometheus/latest/configuration/configuration/#scrape_config).
  */
 export const prometheusOperations = ({ telemetry }: { telemetry: Exposition }): readonly Operation[] => [
   operation({

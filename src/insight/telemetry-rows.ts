@@ -1,11 +1,11 @@
 import type { Sql } from '../store/writer.ts';
 
-/** Servers by the state in which they are stored. */
+/** Returns the number of servers in each stored state. */
 export async function countServersByState(db: Sql): Promise<{ state: string; count: number }[]> {
   return db.query('SELECT "state", COUNT(*) AS "count" FROM "servers" GROUP BY "state"');
 }
 
-/** The ticks charged after one instant and up to another, and what they cost. */
+/** Returns the number and cost of the ticks charged after one instant, up to and including another. */
 export async function sumTicks(db: Sql, after: number, until: number): Promise<{ ticks: number; micros: number }> {
   const sql = `SELECT COUNT(*) AS "ticks", CAST(COALESCE(SUM("amountMicros"), 0) AS bigint) AS "micros"
     FROM "ticks" WHERE "at" > $1 AND "at" <= $2`;

@@ -1,9 +1,9 @@
 import { Counter, Histogram, Registry, collectDefaultMetrics } from 'prom-client';
 import { type TelemetrySources, registerCollected } from './collected.ts';
 
-/** A call of the API that has been answered. */
+/** An answered API call. */
 export interface AnsweredRequest {
-  /** The route as it is declared (`/v1/servers/{id}:start`), never what the caller wrote; '' where none fits. */
+  /** The route as declared (`/v1/servers/{id}:start`), never the path from the caller; '' if none matches. */
   route: string;
   method: string;
   status: number;
@@ -18,7 +18,7 @@ export interface CountedStep {
 }
 
 /**
- * This process's metrics for Prometheus, in their own registry. Labels have only values the program names, so that
+ * This process's metrics for Prometheus, in their own registry. Labels only have values from the program, so that
  * clients cannot create series.
  */
 export interface Telemetry {
@@ -40,7 +40,7 @@ const METHODS = new Set(['GET', 'HEAD', 'POST', 'DELETE', 'OPTIONS']);
 /** How often the event loop's delay is sampled, by a timer. */
 const LOOP_MS = 50;
 
-/** Gauges of prom-client that are named like counters; Prometheus can sum up the gauges behind them. */
+/** Gauges of prom-client that are named like counters. Prometheus can sum up the gauges behind them. */
 const SUMS = ['nodejs_active_handles_total', 'nodejs_active_requests_total', 'nodejs_active_resources_total'];
 
 export function createTelemetry(): Telemetry {

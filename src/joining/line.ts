@@ -1,6 +1,6 @@
 /**
- * A queue of players whose servers have no room on the nodes. They join as soon as there is room, and know their place
- * until then. Never stores anything, and never changes more about a server than its waiting players do.
+ * A queue of players whose servers have no room on the nodes. They join as soon as there is room, and see their place
+ * until then. Stores nothing, and changes a server only as its waiting players would.
  */
 import { isTagged } from '../../machines/server.ts';
 import type { Clock } from '../kernel/clock.ts';
@@ -40,12 +40,12 @@ interface Ticket extends Waiter {
   leave(outcome?: unknown): void;
 }
 
-/** One server in the queue. All who wait for it join together when the first of them does. */
+/** One server in the queue. All its waiting players join together when the first of them does. */
 interface Place {
   ramMb: number;
   /** Capacity in another region does not count. */
   region: string | undefined;
-  /** When the first of them came, even if that player has gone since. */
+  /** When its first player came, even if that player has gone since. */
   since: number;
   tickets: Ticket[];
 }
@@ -62,7 +62,7 @@ const LOOK_MS = 15_000;
 export class Line {
   readonly #clock: Clock;
   readonly #servers: LineOptions['servers'];
-  /** By server id. */
+  /** Servers in the queue, by id. */
   readonly #places = new Map<string, Place>();
   readonly #unobserve: () => void;
   #players = 0;
@@ -79,8 +79,8 @@ export class Line {
   }
 
   /**
-   * Resolves once the server was woken for this player, or was awake. Rejects with the refusal: NODE_CAPACITY if the
-   * server is larger than the node, the queue is full, or the ten minutes are over; or with the reason of `signal`.
+   * Resolves once the server is woken for this player, or is already awake. Rejects with the refusal: NODE_CAPACITY if
+   * the server is larger than the node, the queue is full, or the ten minutes are over; or with the reason of `signal`.
    */
   async enter(waiter: Waiter): Promise<void> {
     // Keeps newcomers from taking a freed place before those in the queue.

@@ -98,7 +98,7 @@ function statusPage(server: PublicServer, baseUrl: string): Html {
       <p><code>${`[![Server status](${baseUrl}/status/${slug}/badge.svg)](${baseUrl}/status/${slug})`}</code></p>
     </details>
   </article>`;
-  // The same for everyone, signed in or not, so that shared caches can keep it.
+  // Identical for all readers, signed in or not, so that shared caches can store it.
   return layout({ title: name, main }, NOBODY);
 }
 

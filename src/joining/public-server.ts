@@ -37,7 +37,9 @@ export interface PublicServer {
 
 /** Returns the public status of servers whose owners allow it. Wakes no server and queries no game. */
 export interface PublicStatusReader {
-  /** Throws RATE_LIMITED for an address with too many requests, otherwise NOT_FOUND STATUS_NOT_FOUND for any reason. */
+  /**
+   * Throws RATE_LIMITED for an address with too many requests, and NOT_FOUND STATUS_NOT_FOUND without a public status.
+   */
   statusOf(slug: string, address: string): Promise<PublicServer>;
 }
 
@@ -59,7 +61,7 @@ export interface PublicStatusDeps {
 export function createPublicStatusReader(deps: PublicStatusDeps): PublicStatusReader {
   const { publicStatuses, servers, clock } = deps;
   const limit = createRateLimit(RATE, clock, 'address');
-  /** By slug; only public statuses are cached. */
+  /** Answers by slug. Only public statuses are cached. */
   const answers = createCache<PublicServer | undefined>({ most: MOST_KEPT, ttlMs: (server) => (server ? KEPT_MS : 0) });
 
   async function read(slug: string, id: string): Promise<PublicServer | undefined> {
@@ -77,7 +79,7 @@ export function createPublicStatusReader(deps: PublicStatusDeps): PublicStatusRe
       }
       const server = await answers.get(slug, clock.now(), () => read(slug, id));
       if (!server) throw notFound();
-      // Read outside the cache, so that hiding the address takes effect at once.
+      // Read outside the cache, so that hiding the address works at once.
       return publicStatuses.of(id).showAddress ? server : { ...server, address: '' };
     },
   };

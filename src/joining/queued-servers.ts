@@ -1,7 +1,7 @@
 /**
- * Queues servers whose start found no room together with the players, ordered by the time of that failure, and starts
- * them at their turn. This survives restarts of the process. Each server's machine decides whether and how long it
- * waits.
+ * Queues servers whose start found no room, in the same queue as players and ordered by the time of that failure.
+ * Starts them at their turn. The queue survives restarts of the process. Each server's machine decides whether and how
+ * long it waits.
  */
 import type { Failure } from '../../machines/server-types.ts';
 import type { Clock } from '../kernel/clock.ts';
@@ -15,7 +15,7 @@ import type { Line } from './line.ts';
 export interface QueuedServersOptions {
   servers: Servers;
   line: Pick<Line, 'enter'>;
-  /** Called for each server that enters the queue; a restored one has not been observed. */
+  /** Called for each server that enters the queue. A restored server has not been observed before. */
   entered: (now: ServerNow) => void;
   clock: Clock;
   log: Log;
@@ -60,7 +60,7 @@ export function queueServers({ servers, line, entered, clock, log }: QueuedServe
     }
   }
 
-  /** Handles a refusal. One that waiting cannot resolve ends the wait; any other may be gone at the next check. */
+  /** Handles a refusal. A refusal that waiting cannot resolve ends the wait; any other is retried at the next check. */
   async function refused(id: string, error: unknown): Promise<void> {
     if (!(error instanceof StatusError) || !isLasting(error)) throw error;
     await servers.notify(id, { type: 'ALARM', at: clock.now(), failure: failureOf(error) });

@@ -40,7 +40,8 @@ export interface RoutingOptions {
   /** The games on unresponsive machines, if games run on several. */
   lostGames?: LostGames | undefined;
   /**
-   * The stored id of the server at `localhost`; `changed` is called when another one gets it. Absent: it is not stored.
+   * The stored id of the server at `localhost`. `changed` is called when another server gets that address. Absent: the
+   * id is not stored.
    */
   localhost?: { id: string | undefined; changed: (id: string) => void };
   /** Knows which servers accept other client versions. Default: unknown for all. */
@@ -50,7 +51,7 @@ export interface RoutingOptions {
 }
 
 /**
- * Answers the proxy's two ports from live actors. Each server's route is kept in memory and replaced when the server
+ * Answers the proxy's two ports from live actors. Each server's route is held in memory and replaced when the server
  * changes, so a lookup is one map access.
  */
 export function createRouting(options: RoutingOptions): Routing {
@@ -124,9 +125,9 @@ class Routing implements Routes, Wake {
   }
 
   /**
-   * Returns the configured default server. On a machine without a DNS name, friends type its address: it is then the
-   * only server, by any name; or among several, for players on the machine itself, the one at `localhost` or else the
-   * oldest.
+   * Returns the configured default server. Without one, on a machine without a DNS name, players type the machine's
+   * address. They then mean the only server, under any name. Among several, players on the machine itself mean the
+   * server at `localhost`, or else the oldest.
    */
   meant(): FallbackServer | undefined {
     const { publicHost, defaultServer = '' } = this.#options;
@@ -164,7 +165,7 @@ class Routing implements Routes, Wake {
       log.info(isFor, `${player.name} waits for ${serverId}`);
       const now = await servers.until(serverId, settled, signal);
       if (now?.context.address) return now.context.address;
-      // The server is now in the queue; so is its player.
+      // The server has entered the queue, so its player waits there, too.
       if (now !== null && waitsForRoom(now) && inLine) continue;
       throw now === null ? refusalOf(serverNotFound(serverId)) : new JoinRefused(kickText(now));
     }
@@ -284,13 +285,13 @@ class Routing implements Routes, Wake {
   }
 }
 
-/** Returns the refusal if the engine has just found no room, even if the bookkeeping shows some. */
+/** Returns the refusal for an engine that has just found no room, even if the bookkeeping shows some. */
 function noRoomFor({ id }: Pick<RouteRow, 'id'>): StatusError {
   const message = 'No machine has capacity for this server right now. Try again in a minute.';
   return quotaExceeded('NODE_CAPACITY', `server:${id}`, message, {}, NO_ROOM);
 }
 
-/** Whether a wake has ended: the game is ready, or will not be. A stop or a job with a queued start continues. */
+/** Whether a wake has ended: the game is ready, or will not be. A stop or job that a start follows is not the end. */
 function settled(now: ServerNow | null): boolean {
   if (now === null) return true;
   if (now.state === 'starting') return false;

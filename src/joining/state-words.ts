@@ -2,7 +2,7 @@ import { isTagged } from '../../machines/server.ts';
 import type { PublicServer } from './public-server.ts';
 import type { WakePolicy } from './wake-policies.ts';
 
-/** How a state looks and reads to strangers. */
+/** The label, tone and hint of a state, for strangers. */
 export interface StateWords {
   label: string;
   tone: 'up' | 'asleep' | 'passing' | 'down';

@@ -43,7 +43,7 @@ export function createTranslators(dataDir: string): Translators {
   };
 }
 
-/** Undefined if the folder cannot be read. */
+/** Returns undefined if the folder cannot be read. */
 async function isAmong(root: string): Promise<boolean | undefined> {
   try {
     await using jail = await openJail(root);
@@ -53,7 +53,7 @@ async function isAmong(root: string): Promise<boolean | undefined> {
     }
     return false;
   } catch (error) {
-    // It has never run.
+    // The server has never run.
     if (error instanceof StatusError && error.code === 'NOT_FOUND') return false;
     return undefined;
   }

@@ -1,6 +1,6 @@
 /**
- * Keeps the server-list line of sleeping servers that a rule keeps from waking up to date. Never wakes anything, and
- * makes at most a few checks per second, however many servers sleep.
+ * Updates the server-list lines of sleeping servers that a rule prevents from waking. Never wakes a server, and makes
+ * at most a few checks per second, however many servers sleep.
  */
 import { isTagged } from '../../machines/server.ts';
 import type { Clock } from '../kernel/clock.ts';
@@ -24,7 +24,7 @@ export interface WakeabilityOptions {
 }
 
 export interface Wakeability {
-  /** Returns the line that replaces the hint how to wake the server; undefined if no refusal is known. */
+  /** Returns the line that replaces the hint on how to wake the server; undefined if no refusal is known. */
   lineOf(serverId: string): string | undefined;
   /** Reports a player's refused wake. */
   refused(serverId: string, error: StatusError): void;
@@ -73,7 +73,7 @@ export function watchWakeability(options: WakeabilityOptions): Wakeability {
     isLooking = false;
   }
 
-  /** Servers with a line come first: it may be outdated. */
+  /** Returns the next servers to check. Servers with a line come first, because it may be outdated. */
   function nextRound(): string[] {
     const all = sleepers();
     const notified = [...lines.keys()].slice(0, MOST_A_ROUND / 2);

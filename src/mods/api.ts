@@ -240,7 +240,7 @@ export function modOperations(needs: Omit<Needs, 'takeQuestion'>): readonly Oper
   ];
 }
 
-/** Throws while an install that decides on the mods is in progress, or is to be retried. */
+/** Throws while an install that decides on the mods is in progress or waits for a retry. */
 function requireSettled({ row, state }: ServerNow): void {
   if (state !== 'installing') return;
   const sentence = 'Wait until the install has finished, then change its mods.';

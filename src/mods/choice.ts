@@ -6,9 +6,9 @@ import type { ModFit, ModProject, ModRegistry, ModVersion } from './registries/r
 const CHANNELS = ['release', 'beta', 'alpha'] as const;
 
 /**
- * Returns the version selected by a `versionSpec` from versions, newest first: '' the newest of the most stable channel
- * that has any; `release`, `beta` or `alpha` the newest that is at least as stable; anything else a version's id, or
- * else its number.
+ * Returns the version that a `versionSpec` selects from versions sorted newest first. '' selects the newest of the most
+ * stable channel that has any. `release`, `beta` or `alpha` selects the newest that is at least as stable. Anything
+ * else is a version's id or, failing that, its number.
  */
 export function pick(versions: readonly ModVersion[], spec: string): ModVersion | undefined {
   if (spec === '')
@@ -48,8 +48,8 @@ function atLeast(versions: readonly ModVersion[], least: (typeof CHANNELS)[numbe
 }
 
 /**
- * Returns the version of a project for a server. FAILED_PRECONDITION with the alternatives: MOD_WRONG_LOADER,
- * MOD_WRONG_MINECRAFT_VERSION; NOT_FOUND MOD_VERSION_NOT_FOUND.
+ * Returns the version of a project for a server. Throws FAILED_PRECONDITION MOD_WRONG_LOADER or
+ * MOD_WRONG_MINECRAFT_VERSION, listing the alternatives; NOT_FOUND MOD_VERSION_NOT_FOUND.
  */
 export async function chooseVersion(
   registry: ModRegistry,

@@ -6,7 +6,8 @@ import type { ModFit, ModVersion } from './registries/registry.ts';
 type Host = Pick<ServerRow, 'type' | 'version'>;
 
 /**
- * The folders from which a core loads mods and plugins. FAILED_PRECONDITION MODS_NOT_SUPPORTED for a core without any.
+ * Returns the folders from which a core loads mods and plugins. Throws FAILED_PRECONDITION MODS_NOT_SUPPORTED for a
+ * core without any.
  */
 export function foldersOf({ type, version = '' }: Pick<Host, 'type'> & Partial<Host>): readonly ModFolder[] {
   const folders = foldersIn(type, version);

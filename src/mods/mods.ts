@@ -63,7 +63,7 @@ export class Mods {
     this.#withFilesLock = options.withFilesLock ?? createKeyedMutex();
   }
 
-  /** Searches a registry. UNIMPLEMENTED if it is not set up here. */
+  /** Searches a registry. Rejects with UNIMPLEMENTED if it is not set up here. */
   async search(source: string, query: ModQuery, signal: AbortSignal): Promise<ModProject[]> {
     return await this.#registry(source).search(query, signal);
   }
@@ -107,8 +107,8 @@ export class Mods {
   }
 
   /**
-   * Removes a mod and dependencies that only it needs. NOT_FOUND MOD_NOT_INSTALLED; FAILED_PRECONDITION MOD_REQUIRED
-   * while another mod needs it.
+   * Removes a mod and dependencies that only it needs. Rejects with NOT_FOUND MOD_NOT_INSTALLED, or with
+   * FAILED_PRECONDITION MOD_REQUIRED while another mod needs it.
    */
   remove(
     server: Host,
@@ -215,7 +215,7 @@ export class Mods {
       try {
         await put();
       } catch (error) {
-        // A folder that is a link, or a full disk: the next start must not fail for it too.
+        // The mods folder may be a link, or the disk full. The next start must not fail for that, too.
         await store.write((tx) => replaceMods(tx, server.id, before));
         throw error;
       }

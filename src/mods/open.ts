@@ -1,6 +1,6 @@
 /**
- * Keeps the mods named by a server's rows in its folder, with verified checksums. Never: a file replaced or removed
- * that this service has not placed.
+ * Keeps the mods named by a server's rows in its folder, with verified checksums. Never replaces or removes a file that
+ * this service has not placed.
  */
 import type { Disk } from '../jail/space.ts';
 import type { Clock } from '../kernel/clock.ts';
@@ -27,7 +27,7 @@ export interface ModsRoom {
   feature: Feature;
 }
 
-/** Opens servers' mods and packs, from the configured registries. `packFeature` changes a server's pack. */
+/** Opens servers' mods and packs, from the configured registries. */
 export function openMods({ workers, serverOperation, clock, ...options }: OpenModsOptions): ModsRoom {
   const { registries, disk, dataDir, owner } = options;
   const mods = new Mods(options);

@@ -34,7 +34,7 @@ export interface PacksOptions {
 }
 
 const LIST = '.dormouse-pack.json';
-/** In the server's folder, hidden from its owner, and removed after extraction. */
+/** The downloaded pack in the server's folder: hidden from the owner, and removed after extraction. */
 const ARCHIVE = '.dormouse-pack.mrpack';
 const INDEX = 'modrinth.index.json';
 const MAX_PACK_BYTES = 16 * GIB;
@@ -48,8 +48,8 @@ const AT_ONCE = 4;
  */
 export function createPackInstaller({ registries, disk, dataDir, owner, ...options }: PacksOptions): InstallPack {
   const workers = options.workers ?? createWorkerPool();
-  // The effects of a server wait for each other, but only for a while after an abort (`EffectPatience`). Two installations must
-  // not overlap even then: both keep their archive at one path.
+  // The effects of a server wait for each other, but only for a while after an abort (`EffectPatience`). Two
+  // installations must not overlap even then, because both store their archive at the same path.
   const withLock = createKeyedMutex();
   return (row, tracking) => withLock(row.id, () => install(row, tracking), tracking.signal);
 
@@ -174,7 +174,7 @@ export function softwareOfPack(
   };
 }
 
-/** Records the pack's loader for the server's start: only this one is known to run the pack. */
+/** Records the pack's loader for the server's start. No other version is known to run the pack. */
 async function writeLoader(jail: Jail, { type, minecraftVersion, loaderVersion }: PackIndex): Promise<void> {
   if (loaderVersion === '') return await removeIfThere(jail, LOADER_FILE);
   const made = { core: type, version: minecraftVersion, loader: loaderVersion };
@@ -183,7 +183,7 @@ async function writeLoader(jail: Jail, { type, minecraftVersion, loaderVersion }
   await replacement.commit();
 }
 
-/** A pack's index is untrusted, so a worker reads it. */
+/** Reads the pack's index in a worker, because it is untrusted. */
 async function indexIn(jail: Jail, reading: UnpackOptions): Promise<PackIndex> {
   const { workers, tenant, signal } = reading;
   const bytes = await indexBytes(jail, reading);

@@ -32,7 +32,7 @@ export async function readPackList(jail: Jail, { workers, tenant, signal }: Unpa
     for await (const piece of workers.stream(packList, null, reading))
       for (const [path, sum] of piece) placed.set(path, sum);
   } catch (error) {
-    // Our own list is never that large; one written by a game does not count.
+    // The list that this service writes is never that large. A list written by a game is ignored.
     if (!(error instanceof StatusError) || error.reason !== 'WORK_TOO_LARGE') throw error;
     placed.clear();
   }

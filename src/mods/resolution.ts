@@ -36,8 +36,8 @@ interface Chosen {
 
 /**
  * Returns all mods of a server for its wishes: each project once, including transitive dependencies. Kept projects are
- * not looked up again. Throws FAILED_PRECONDITION like `chooseVersion`, MOD_DEPENDENCY_MISSING, MOD_FILE_CONFLICT;
- * RESOURCE_EXHAUSTED TOO_MANY_MODS.
+ * not looked up again. Throws the errors of `chooseVersion`; FAILED_PRECONDITION MOD_DEPENDENCY_MISSING,
+ * MOD_FILE_CONFLICT or DOWNLOAD_REFUSED; RESOURCE_EXHAUSTED TOO_MANY_MODS.
  */
 export async function resolveMods({ server, wishes, kept, registry, signal }: Resolution): Promise<ServerModRow[]> {
   const resolved = new Map<string, ServerModRow>();
@@ -118,7 +118,7 @@ export function keyOf({ source, projectId }: Pick<ServerModRow, 'source' | 'proj
   return `${source}/${projectId}`;
 }
 
-/** Two mods must not share a file name; some file systems ignore case. */
+/** Throws if two mods share a file name. Ignores case, as some file systems do. */
 function requireOwnFiles(rows: readonly ServerModRow[]): void {
   const owners = new Map<string, ServerModRow>();
   for (const row of rows) {

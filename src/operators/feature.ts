@@ -1,6 +1,6 @@
 /**
- * Operators see everything, and each of their actions is audited with its reason. Never: a server's state changed
- * except by an event that its statechart accepts.
+ * Operators see everything, and each of their actions is audited with its reason. A server's state changes only by
+ * events that its statechart accepts.
  */
 import type { AccountLimits } from '../billing/account-limits.ts';
 import type { Capacity } from '../billing/capacity.ts';
@@ -64,7 +64,7 @@ export interface OperatorFeatureOptions {
   settings: { nodeLabel: string; region: string; maxServersPerAccount: number };
 }
 
-/** Shown while the first operator still has a made-up address. */
+/** Shown while the first operator still has a placeholder address. */
 const UNREACHABLE = html`E-mail to you cannot be delivered: warnings, and links to reset your password.
   <a href="/profile">Change your e-mail address</a> to one that you read.`;
 

@@ -132,7 +132,7 @@ function fleetOfNodes(options: FleetOptions & { nodes: EngineNodes }): Fleet {
     return found;
   }
 
-  /** Returns a fenced node. One that has left the swarm is listed only while games of it wait. */
+  /** Returns a fenced node. A node that has left the swarm is listed only while games of it wait. */
   async function viewOfFenced(node: EngineNode): Promise<NodeView> {
     if (nodes.list().some(({ id }) => id === node.id)) return viewOf(node);
     const off = { ...node, waitsSince: null, fencedAt: clock.now() };

@@ -77,7 +77,7 @@ export interface OperatorAct {
   accountId: string;
 }
 
-/** All state machines of the installation, for operators. Read from the store, so that listing wakes nothing. */
+/** All state machines of the installation, for operators. Read from the store, so that listing wakes no server. */
 export interface Machines {
   /** Returns a page, transitional states first; `next` is '' on the last. INVALID_ARGUMENT for an invalid `after`. */
   list(query: MachineQuery): Promise<{ machines: MachineSummary[]; next: string }>;

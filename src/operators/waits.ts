@@ -1,7 +1,7 @@
 import type { LostGame } from '../engines/lost-games.ts';
 import type { Job } from '../../machines/server-types.ts';
 
-/** Something that a machine waits for. */
+/** A wait of a machine. */
 export interface Wait {
   /** The active invoke, or the awaited event. */
   name: string;

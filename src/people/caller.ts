@@ -2,7 +2,10 @@ import type { Cause } from '../../machines/server-types.ts';
 import type { Principal } from '../http/principal.ts';
 import { StatusError } from '../kernel/status.ts';
 
-/** Throws ACCOUNT_MISMATCH unless an account named by the caller is its own; '' means its own. */
+/**
+ * Returns the caller's account id. Throws PERMISSION_DENIED ACCOUNT_MISMATCH if `accountId` is another account; ''
+ * means the caller's own.
+ */
 export function ownAccount(principal: Principal, accountId: string): string {
   if (accountId === '' || accountId === principal.accountId) return principal.accountId;
   throw new StatusError('PERMISSION_DENIED', 'ACCOUNT_MISMATCH', 'This key belongs to another account.', {
@@ -16,7 +19,7 @@ export function requireWholeAccount({ serverIds }: Principal): void {
   throw new StatusError('PERMISSION_DENIED', 'KEY_LIMITED', 'This key is limited to certain servers.');
 }
 
-/** Checks both: callers can only query whole accounts that are their own. */
+/** Applies both checks above and returns the caller's account id. */
 export function wholeAccount(principal: Principal, accountId: string): string {
   const own = ownAccount(principal, accountId);
   requireWholeAccount(principal);

@@ -12,7 +12,7 @@ import { type Familiarity, deviceId, newDevice, rememberPlaces } from './sign-in
 export interface SignedIn {
   user: UserRow;
   token: string;
-  /** The value of the cookie that identifies this browser from now on (`device-cookie.ts`). */
+  /** The value of the cookie that identifies this browser from now on (`newDevice`). */
   device: string;
 }
 
@@ -30,7 +30,7 @@ export async function enter(
   return openBrowserSession(tx, id, visitor, at);
 }
 
-/** Runs after the session is stored. */
+/** Call it after the session is stored. Notifies the user of a sign-in from a new place. */
 export async function entered(people: People, user: UserRow, from: Familiarity, visitor: Visitor): Promise<void> {
   await people.firstRunFile?.signedIn(user.accountId);
   noticeNewPlace(people, user, from, visitor.address);

@@ -83,7 +83,7 @@ export async function openFirstRunFile(
   };
 }
 
-/** `removeAt`: epoch ms; set at the first sign-in, when the password goes. */
+/** `removeAt`: epoch ms; set at the first sign-in, when the password is removed. */
 type Left = Partial<FirstRun> & { removeAt?: number };
 
 /** Returns undefined if the file is missing or invalid. */

@@ -10,13 +10,16 @@ const PAGES: ReadonlySet<string> = new Set(
 
 const MACHINE_PAGE = /^\/operator\/machines\/[\w-]{1,64}$/;
 
-/** A page of a server, or anything below it: a form that was submitted too late leads back to its page. */
+/** A page of a server, or a path below it. A form that was submitted too late leads back to its page. */
 const SERVER_PAGE = /^(\/servers\/[a-z0-9][a-z0-9-]{0,39})(\/[a-z]+)?(?:\/|$)/;
 
 /** The page after a sign-in if none was requested. */
 const AFTER_SIGN_IN = '/servers';
 
-/** Returns the page to go to next if it is an allowed page of ours. Ignores anything else in the link. */
+/**
+ * Returns `wanted` if it is an allowed page of ours, otherwise the default page. Drops the query, except the code of a
+ * device.
+ */
 export function nextPage(wanted: string | null): string {
   const [path = '', query = ''] = (wanted ?? '').split('?', 2);
   if (MACHINE_PAGE.test(path)) return path;

@@ -23,8 +23,8 @@ export interface CodeTry extends Omit<PasswordTry, 'email'> {
 const WRONG: ReadonlySet<string> = new Set(['SIGN_IN_FAILED', 'WRONG_PASSWORD', 'WRONG_CODE']);
 
 /**
- * Runs `check` and counts it as an attempt before the password is compared, so that concurrent attempts gain nothing.
- * Only wrong passwords stay counted: a full queue or an unresponsive database is not the user's fault.
+ * Runs `check` and counts it as an attempt before the password is compared, so that concurrent attempts have no
+ * advantage. Only wrong passwords stay counted: a full queue or an unresponsive database is not the user's fault.
  * RESOURCE_EXHAUSTED TOO_MANY_ATTEMPTS.
  *
  * A device or session known to the user has its own count. Others are counted by account and network together, so that

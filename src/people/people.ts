@@ -43,10 +43,13 @@ export function signUpMode({ signup, smtpUrl }: { signup: 'open' | 'closed'; smt
   return signup === 'open' && smtpUrl !== null ? 'letter' : signup;
 }
 
-/** Starts work whose caller gets its answer at once. `what` names the work in the log if it fails. */
+/**
+ * Starts work in the background, while its caller gets the answer at once. `what` names the work in the log if it
+ * fails.
+ */
 export type RunBehind = (what: string, work: () => Promise<void>) => void;
 
-/** Errors of the work are logged, and closing waits until the work has ended. */
+/** Creates a `RunBehind`. It logs errors of the work, and closing waits until all work has ended. */
 export function createRunBehind(log: Pick<Log, 'error'>, onClose: OnClose): RunBehind {
   const running = new Set<Promise<void>>();
   onClose(async () => {

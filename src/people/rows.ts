@@ -5,7 +5,7 @@ import { countOf } from '../store/count.ts';
 import { isDuplicate } from '../store/errors.ts';
 import type { Sql, Tx } from '../store/writer.ts';
 
-/** Rows are plain objects with instants in epoch ms and money in micros; one interface per table. */
+/** Rows are plain objects with instants in epoch ms and money in micros. Each table has one interface. */
 
 export interface AccountRow {
   id: string;
@@ -104,7 +104,7 @@ export async function findFirstOperator(db: Sql): Promise<UserRow | undefined> {
   return (await db.query<StoredUser>(sql)).map(userRow)[0];
 }
 
-/** Replaces the password if it is still `from`; returns false if it has been changed meanwhile. */
+/** Replaces the password if it is still `from`; otherwise returns false. */
 export async function replacePassword(tx: Tx, userId: string, from: string, to: string): Promise<boolean> {
   const sql = 'UPDATE "users" SET "passwordHash" = $1 WHERE "id" = $2 AND "passwordHash" = $3';
   return (await tx.run(sql, [to, userId, from])) > 0;

@@ -5,9 +5,9 @@ const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
 
 /**
- * Encrypts a text so that it can be read, or changed unnoticed, only with `secret`: AES-256-GCM under a key that
- * HKDF-SHA-256 (RFC 5869) derives from the secret. The secret must be unguessable, such as a token of ours; `purpose`
- * keeps a text sealed for one purpose from being opened for another. Base64url.
+ * Encrypts a text with AES-256-GCM. Reading it, or changing it unnoticed, requires `secret`, from which HKDF-SHA-256
+ * (RFC 5869) derives the key. The secret must be unguessable, such as a token of ours. `purpose` keeps a text sealed
+ * for one purpose from being opened for another. Returns base64url.
  */
 export function sealText(secret: string, purpose: string, text: string): string {
   const nonce = randomBytes(NONCE_BYTES);
@@ -16,7 +16,7 @@ export function sealText(secret: string, purpose: string, text: string): string 
   return Buffer.concat([nonce, encrypted, cipher.getAuthTag()]).toString('base64url');
 }
 
-/** The text again; undefined with another secret or purpose, and for what is damaged. */
+/** Decrypts a sealed text. Returns undefined for another secret or purpose, and for damaged text. */
 export function openSealedText(secret: string, purpose: string, sealed: string): string | undefined {
   const bytes = Buffer.from(sealed, 'base64url');
   if (bytes.length < NONCE_BYTES + TAG_BYTES) return undefined;

@@ -22,7 +22,7 @@ import { familiarityOf, rememberPlaces } from './sign-in-places.ts';
 /** Limits in bytes of UTF-8. */
 export const PASSWORD_BYTES = { least: 8, most: 1_024 };
 
-/** The claimed identity. `email` is normalized by `email.ts`. */
+/** The claimed identity. `email` is normalized by `mail/address.ts`. */
 export interface Credentials {
   email: string;
   password: string;
@@ -72,7 +72,7 @@ export async function signUp(
   const device = deviceToKeep(secret, visitor);
   const { token, verification, emailVerified } = await store.write(async (tx) => {
     const isInvited = await useInvitation(tx, email, invitation, user.createdAt);
-    // The invitation was used or cancelled meanwhile.
+    // The invitation was used or cancelled while the password was hashed.
     if (config.signup === 'closed' && !isInvited) throw linkNeeded(config.signup);
     // The link was e-mailed to this address.
     const emailVerified = isInvited || (isLinkRead && !isInvitation(invitation));

@@ -14,13 +14,13 @@ export interface Welcome {
   needsName: boolean;
   /** This machine's address in the home network; undefined if there is no such network or it is closed to players. */
   homeAddress: string | undefined;
-  /** The reader is outside this container. */
+  /** Whether the service runs in a container, with the reader outside of it. */
   inContainer: boolean;
 }
 
 /**
  * Returns the welcome of the first start for a person at the terminal. Other outputs (a journal, container logs, a
- * file) are kept and read by others, so they get the location of the credentials instead.
+ * file) are stored and read by others, so they get the location of the credentials instead.
  */
 export function welcomeText(
   { firstRun, file, httpPort, playersPort, baseUrl, publicHost, needsName, homeAddress, inContainer }: Welcome,

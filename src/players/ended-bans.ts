@@ -29,7 +29,7 @@ const AGAIN_MS = MINUTE_MS;
  */
 export function liftEndedBans(options: EndedBansOptions): () => void {
   const { servers, files, clock, log, onAddressBan } = options;
-  /** By server, when each command was last sent. */
+  /** When each command was last sent, by server and command. */
   let notified = new Map<string, number>();
 
   async function lift(server: ServerNow, now: Map<string, number>): Promise<void> {

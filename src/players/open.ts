@@ -1,5 +1,5 @@
 /**
- * Player lists of a game, whether it sleeps or runs. Never: a list's file written while its game runs, because the game
+ * Player lists of a game, whether it sleeps or runs. Never writes a list's file while its game runs, because the game
  * would overwrite it.
  */
 import type { Files } from '../files/files.ts';
@@ -34,7 +34,7 @@ export interface OpenPlayersOptions extends Omit<PlayersOptions, 'files'> {
   serverOperation: ServerOperation;
 }
 
-/** Player lists and online players. */
+/** Opens player lists and online players, with their API and pages. */
 export function openPlayers(options: OpenPlayersOptions): Feature {
   const { files, playerFiles, dataDir, lock, owner, serverOperation, log, onClose, ...rest } = options;
   const players = new Players({ ...rest, files: createPlayerListFiles({ files, dataDir, lock, owner }) });

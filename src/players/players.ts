@@ -90,11 +90,11 @@ const SAID_UNITS = 200;
 const STATUS_WITHIN_MS = 3_000;
 
 /**
- * Player lists of a server. While it sleeps, changes are made in the game's files; while it runs, by its console, with
- * the same result. A running game without a console gets them in its files, which it reads at the next start. Changes
- * reject with FAILED_PRECONDITION: SERVER_PASSING while the game starts or stops, LIST_UNREADABLE, or GAME_REFUSED if
- * the game did not make the change; NOT_FOUND PLAYER_NOT_FOUND; UNAVAILABLE ACCOUNTS_UNAVAILABLE; and with the errors
- * of `runOnGame`.
+ * Player lists of a server. While it sleeps, changes are made in the game's files; while it runs, through its console,
+ * with the same result. For a running game without a console, changes are also made in its files, which it reads at the
+ * next start. Changes reject with FAILED_PRECONDITION: SERVER_PASSING while the game starts or stops, LIST_UNREADABLE,
+ * or GAME_REFUSED if the game did not make the change; NOT_FOUND PLAYER_NOT_FOUND; UNAVAILABLE ACCOUNTS_UNAVAILABLE;
+ * and with the errors of `runOnGame`.
  */
 export class Players {
   readonly #options: PlayersOptions;
@@ -165,7 +165,10 @@ export class Players {
     await this.#apply(serverId, { commands, isDone, write, fields }, record);
   }
 
-  /** NOT_FOUND PLAYER_NOT_ONLINE; FAILED_PRECONDITION SERVER_NOT_RUNNING. */
+  /**
+   * Kicks a player. Rejects with NOT_FOUND PLAYER_NOT_ONLINE, FAILED_PRECONDITION SERVER_NOT_RUNNING, or the errors of
+   * `runOnGame`.
+   */
   async kick(serverId: string, name: string, reason: string, record: InWrite): Promise<void> {
     const now = await this.#get(serverId);
     rconOf(now);
@@ -260,7 +263,8 @@ export class Players {
   }
 
   /**
-   * Checks repeatedly. A game in the middle of writing a file leaves a broken one, which also calls for another check.
+   * Checks up to `LOOKS` times. An error also leads to another check, because a file that a game is writing is broken
+   * for a moment.
    */
   async #holdsSoon(isDone: () => Promise<boolean>): Promise<boolean> {
     for (let attempt = 1; ; attempt++) {

@@ -51,8 +51,8 @@ export async function runTyped(access: TypedCommandAccess, server: ServerNow, co
 }
 
 /**
- * Retries for a while: a game opens its console after its port, later on a busy machine, and must not count as one
- * without a console.
+ * Retries for a while. A game opens its console after its port, and later on a busy machine. Until then it must not
+ * count as a game without a console.
  */
 async function onceItListens(run: () => Promise<string>): Promise<string> {
   for (let tries = 1; ; tries++) {

@@ -1,6 +1,4 @@
-/**
- * Publishes extra ports, each leading to the game of one server. Never: a port of the service itself.
- */
+/** Publishes extra ports, each leading to the game of one server. Never publishes a port of the service itself. */
 import { isPortFree } from '../engines/process/port-forwarder.ts';
 import { TELLS_OWNERS } from '../engines/process/sockets.ts';
 import type { Store } from '../store/store.ts';
@@ -10,7 +8,7 @@ export interface OpenPortsOptions {
   store: Store;
   /** Ports that can be assigned, inclusive. */
   range: { from: number; to: number };
-  /** Games are processes on this machine, and therefore share its ports with other programs. */
+  /** Whether games are processes on this machine and so share its ports with other programs. */
   onThisMachine: boolean;
   /** The service's own ports. */
   own: readonly { port: number }[];

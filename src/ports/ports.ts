@@ -8,16 +8,16 @@ import { type ServerPortRow, deleteServerPort, insertServerPort, listServerPorts
 /** A port of a game, reachable from outside at `hostPort` of this machine. */
 export type ServerPort = Omit<ServerPortRow, 'serverId'>;
 
-/** Assigned ports, kept in memory so that showing and starting a server needs no query. */
+/** Assigned ports, held in memory so that showing and starting a server needs no query. */
 export interface ServerPorts {
   /** Returns a server's ports by slot. */
   of(serverId: string): readonly ServerPort[];
   /**
-   * Assigns one more port to a server. NOT_FOUND; UNIMPLEMENTED NOT_SUPPORTED; INVALID_ARGUMENT PORT_RESERVED;
-   * RESOURCE_EXHAUSTED MAX_PORTS or NO_FREE_PORT; ALREADY_EXISTS PORT_EXISTS.
+   * Assigns one more port to a server. Rejects with NOT_FOUND; UNIMPLEMENTED NOT_SUPPORTED; INVALID_ARGUMENT
+   * PORT_RESERVED; RESOURCE_EXHAUSTED MAX_PORTS or NO_FREE_PORT; ALREADY_EXISTS PORT_EXISTS.
    */
   add(serverId: string, wanted: WantedPort, record: Record): Promise<void>;
-  /** Removes a port. NOT_FOUND PORT_NOT_FOUND. */
+  /** Removes a port. Rejects with NOT_FOUND PORT_NOT_FOUND. */
   remove(serverId: string, slot: number, record: Record): Promise<void>;
   /** Forgets the ports of a server being deleted; they are free at once. */
   forget(serverId: string): Promise<void>;

@@ -3,7 +3,7 @@ import type { Sql, Tx } from '../store/writer.ts';
 
 /** A published port of a game. */
 export interface ServerPortRow {
-  /** The port on this machine; one row each for any protocol. */
+  /** The port on this machine. It has at most one row, for either protocol. */
   hostPort: number;
   serverId: string;
   /** The lowest number free among a server's ports. */
@@ -28,7 +28,7 @@ export const serverPorts = new EntitySchema<ServerPortRow>({
   foreignKeys: [{ target: 'servers', columnNames: ['serverId'], referencedColumnNames: ['id'], onDelete: 'CASCADE' }],
 });
 
-/** Rejects if the host port, the slot, or the game's port is taken. */
+/** Inserts a port. Rejects if the host port, the slot, or the game's port is taken. */
 export async function insertServerPort(tx: Tx, row: ServerPortRow): Promise<void> {
   await tx.manager.insert(serverPorts, row);
 }

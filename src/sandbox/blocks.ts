@@ -7,8 +7,8 @@ interface StateProperty {
 }
 
 /**
- * Blocks of one version: state ids (what packets carry) and their texts (what files and commands carry). Before 1.13
- * a state is a block id and four bits of data: the text is `wool[data=14]`.
+ * The blocks of one version: their state ids, used in packets, and their texts, used in files and commands. Before
+ * 1.13, a state is a block id and four bits of data, as in `wool[data=14]`.
  */
 export class Blocks {
   readonly #data: IndexedData;
@@ -17,7 +17,10 @@ export class Blocks {
     this.#data = data;
   }
 
-  /** The state of a text such as `minecraft:oak_log[axis=x]`; unnamed properties as in the block's default state. */
+  /**
+   * Parses a text such as `minecraft:oak_log[axis=x]` and returns the state; undefined if it is unknown. Omitted
+   * properties have their defaults.
+   */
   parse(text: string): number | undefined {
     const match = /^(?:minecraft:)?([a-z0-9_]+)(?:\[([a-z0-9_=,]*)\])?$/.exec(text);
     const block = match && this.#data.blocksByName[match[1]!];
@@ -28,7 +31,7 @@ export class Blocks {
     return this.#withProperties(block, wanted);
   }
 
-  /** The text of a state; `parse` of it gives the state back. Properties at their defaults are left out. */
+  /** Returns the text of a state, which `parse` converts back. Omits properties with default values. */
   format(state: number): string {
     const block = this.#block(state);
     if (!block) return 'air';
@@ -40,7 +43,7 @@ export class Blocks {
     return named.length > 0 ? `${block.name}[${named.join(',')}]` : block.name;
   }
 
-  /** The state of the first of these blocks this version has. */
+  /** Returns the default state of the first of these blocks that this version has. Throws if it has none. */
   first(...names: string[]): number {
     for (const name of names) {
       const block = this.#data.blocksByName[name];
@@ -53,12 +56,12 @@ export class Blocks {
     return /^(cave_|void_)?air$/.test(this.#block(state)?.name ?? 'air');
   }
 
-  /** Whether a tool-less hand can dig it at all (bedrock: no). */
+  /** Reports whether a player can dig the block by hand (not bedrock, for example). */
   isDiggable(state: number): boolean {
     return this.#block(state)?.diggable ?? false;
   }
 
-  /** Whether a player's first blow breaks it. */
+  /** Reports whether the first hit breaks the block. */
   isInstant(state: number): boolean {
     return this.#block(state)?.hardness === 0;
   }
@@ -82,7 +85,7 @@ export class Blocks {
     );
   }
 
-  /** The item that is this block, as a player's inventory holds it. */
+  /** Returns the item of a block for a player's inventory; undefined if it has none. */
   itemOf(state: number): { id: number; damage: number } | undefined {
     const block = this.#block(state);
     const item = block && this.#data.itemsByName[block.name];
@@ -110,7 +113,9 @@ export class Blocks {
   }
 }
 
-/** State ids count through the properties like digits, the last property fastest. */
+/**
+ * Returns the index of each property's value. State ids count through the properties like digits, the last one fastest.
+ */
 function indexes(block: IndexedBlock, state: number): number[] {
   let rest = state - block.minStateId;
   const digits: number[] = [];

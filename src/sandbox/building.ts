@@ -2,7 +2,7 @@ import type { Game } from './game.ts';
 import type { Player } from './player.ts';
 import type { BlockPosition } from './world.ts';
 
-/** How far a player's arm reaches, in blocks; generous, as client and server never agree on where somebody stands. */
+/** A player's reach, in blocks. Generous, because client and server never agree exactly on the player's position. */
 const REACH = 8;
 const DIG_STARTED = 0;
 const DIG_FINISHED = 2;
@@ -24,7 +24,7 @@ export interface DigPacket {
   sequence?: number;
 }
 
-/** The packet "block place" of any version; a direction outside 0 to 5 means an item was used on nothing. */
+/** The packet "block place" of any version. A direction outside 0 to 5 means that an item was used without a target. */
 export interface PlacePacket {
   location: BlockPosition;
   direction: number;
@@ -32,7 +32,10 @@ export interface PlacePacket {
   sequence?: number;
 }
 
-/** A player digs: in creative the first blow breaks a block, in survival the last one does, and the block is kept. */
+/**
+ * Handles a dig. In creative mode, the first hit breaks the block. In survival mode, the last one does, and the player
+ * gets the block.
+ */
 export function dig(game: Game, player: Player, { status, location, sequence }: DigPacket): void {
   const { blocks, world } = game;
   if (status === DIG_STARTED || status === DIG_FINISHED) {
@@ -47,7 +50,7 @@ export function dig(game: Game, player: Player, { status, location, sequence }: 
   acknowledge(game, player, location, status, sequence);
 }
 
-/** Places the block in a player's hand against another one. The client is always told the real result. */
+/** Places the block in a player's hand against another one. Always sends the real result to the client. */
 export function place(game: Game, player: Player, { location, direction, hand, sequence }: PlacePacket): void {
   const face = FACES[direction];
   if (face) {

@@ -20,10 +20,13 @@ interface Chunk {
 }
 type ChunkClass = new (bounds?: { minY: number; worldHeight: number }) => Chunk;
 
-/** The module is the function; its typings, written for another module system, say it holds one. */
+/** The module itself is the function. Its typings, written for another module system, declare an object with it. */
 const chunkClass = prismarineChunk as unknown as (version: string) => ChunkClass;
 
-/** Chunks of a world as packets. The untouched chunk is made once: nearly all are that one. */
+/**
+ * Encodes a world's chunks as packets. Creates the packets of an untouched chunk once, because nearly all chunks are
+ * untouched.
+ */
 export class Chunks {
   readonly #world: World;
   readonly #protocol: Protocol;
@@ -37,7 +40,7 @@ export class Chunks {
     this.#untouched = this.#build(0, 0, false);
   }
 
-  /** The packets that show a client this chunk as it is now. */
+  /** Returns the packets that show a client the current state of a chunk. */
   packets(x: number, z: number): Packet[] {
     if (this.#world.isChanged(x, z)) return this.#build(x, z, true);
     return this.#untouched.map(([name, fields]) => [name, { ...fields, ...coordinates(name, x, z) }]);
@@ -67,7 +70,7 @@ export class Chunks {
 
   #encode(chunk: Chunk, sections: Set<number>, x: number, z: number): Packet[] {
     const mask = chunk.getMask();
-    // 1.8 chunks always name all 16 sections, most of them empty.
+    // Chunks of 1.8 always list all 16 sections, although most are empty.
     const bitMap = mask === 0xffff ? [...sections].reduce((bits, section) => bits | (1 << section), 0) : mask;
     const lightWithin = this.#protocol.supports('tallWorld');
     const fields = {
@@ -101,7 +104,7 @@ export class Chunks {
     };
   }
 
-  /** 256 heights, all 0: 9 bits each, since 1.16 without a value lying across two longs. */
+  /** Returns 256 heights, all 0, with 9 bits each. Since 1.16, no value spans two longs. */
   #heightmaps(): unknown {
     if (this.#protocol.shape('map_chunk').includes('world_surface_wg')) return [];
     const longs = this.#protocol.supports('usesLoginPacket') ? 37 : 36;

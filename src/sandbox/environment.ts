@@ -2,21 +2,21 @@ import { type Faults, readFaults } from './faults.ts';
 import { parseProperties } from './properties.ts';
 import { type GameVersion, findVersion, sandboxVersions } from './versions.ts';
 
-/** Everything the environment says about one start. */
+/** The settings of one start, from the environment. */
 export interface Launch {
   version: GameVersion;
-  /** Prepare the data directory, say so, and end. */
+  /** Prepare the data directory, print the command of a start, and exit. */
   setupOnly: boolean;
-  /** False: `server.properties` is somebody else's; read it, do not write it. */
+  /** False: another program manages `server.properties`, so the file is only read. */
   writeProperties: boolean;
-  /** Properties to be written to `server.properties` before it is read. */
+  /** Properties to write to `server.properties`. */
   written: Record<string, string>;
-  /** Properties that hold for this run only. */
+  /** Properties for this run only, which are not written to the file. */
   overrides: Record<string, string>;
   faults: Faults;
 }
 
-/** A start that must not go on; `lines` is what the operator should read. Exit code 1. */
+/** A start that is refused. The program prints `lines` for the operator and exits with code 1. */
 export class LaunchRefused extends Error {
   readonly lines: string[];
   constructor(...lines: string[]) {
@@ -26,7 +26,7 @@ export class LaunchRefused extends Error {
   }
 }
 
-/** Variable → property, as in the property definitions of the `itzg/minecraft-server` image. */
+/** The property of each variable, as in the property definitions of the `itzg/minecraft-server` image. */
 const PROPERTY_OF: Record<string, string> = {
   ALLOW_FLIGHT: 'allow-flight',
   BROADCAST_CONSOLE_TO_OPS: 'broadcast-console-to-ops',
@@ -67,10 +67,10 @@ const PROPERTY_OF: Record<string, string> = {
 const ADDRESS_VARIABLES = ['SERVER_IP', 'SERVER_PORT', 'RCON_PORT', 'MANAGEMENT_SERVER_HOST', 'MANAGEMENT_SERVER_PORT'];
 
 /**
- * Reads the environment contract of the `itzg/minecraft-server` image, as far as it means something here; `MEMORY` and
- * `MAX_MEMORY` are accepted and change nothing. Nothing here is Mojang's, so that no licence is asked for, unless `TYPE` wants
- * other software, for which this stands in: then as the image does. `eulaFile` is the text of `eula.txt`, if there is one.
- * Throws LaunchRefused.
+ * Reads the variables of the `itzg/minecraft-server` image that apply here. `MEMORY` and `MAX_MEMORY` are accepted
+ * without effect. The sandbox contains nothing from Mojang, so it requires no licence. If it stands in for other
+ * software, named by `TYPE`, it requires acceptance of the EULA like the image. `eulaFile` is the text of `eula.txt`,
+ * if there is one. Throws LaunchRefused.
  */
 export function readEnvironment(env: NodeJS.ProcessEnv, eulaFile = ''): Launch {
   const standsIn = !['', 'SANDBOX'].includes(env.TYPE?.toUpperCase() ?? '');
@@ -114,7 +114,7 @@ function custom(env: NodeJS.ProcessEnv): Record<string, string> {
   return Object.fromEntries(parseProperties(env.CUSTOM_SERVER_PROPERTIES ?? ''));
 }
 
-/** `TRUE` is how the image's users write what the file calls `true`. */
+/** Converts the image's `TRUE` and `FALSE` to the file's `true` and `false`. */
 function normal(value: string): string {
   return /^(true|false)$/i.test(value) ? value.toLowerCase() : value;
 }

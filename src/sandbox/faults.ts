@@ -2,19 +2,19 @@ import { appendFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 /**
- * Trouble to order, for tests of the service around a game server. Read from the environment only, never from files
- * an owner can write.
+ * Faults on request, for tests of the service around a game server. Read from the environment only, never from files
+ * that an owner can write.
  *
- * - `SANDBOX_START_MS`: starting takes this long, percent lines spread over it; the port answers when done
- * - `SANDBOX_EARLY_PORT`: `true`: the port accepts from the start; pings are closed, logins told "still starting"
+ * - `SANDBOX_START_MS`: the duration of a start, with percent lines spread over it; the port answers at its end
+ * - `SANDBOX_EARLY_PORT`: `true`: the port is open from the start; pings are closed, logins refused as "still starting"
  * - `SANDBOX_NEVER_READY`: `true`: percent lines up to 92 %, then nothing more; the port never answers
  * - `SANDBOX_CRASH_AT_START`: `true`: a stack trace while preparing the world, exit code 1
- * - `SANDBOX_OUT_OF_MEMORY`: `report`: an OutOfMemoryError line, exit code 1; `allocate`: takes memory outside the
+ * - `SANDBOX_OUT_OF_MEMORY`: `report`: an OutOfMemoryError line, exit code 1; `allocate`: allocates memory outside the
  *   runtime's heap until killed (gives up at 4 GiB, exit code 1); `heap`: fills the heap
  *   until the runtime aborts
  * - `SANDBOX_CRASH_AFTER_MS`: a crash report and exit code 1 this long after being ready
- * - `SANDBOX_GROW_MB`: once ready, the world grows by so many MB a second (gives up at 4 GiB)
- * - `SANDBOX_IGNORE_STOP`: `true`: SIGTERM, SIGINT and the `stop` command are noted and not obeyed
+ * - `SANDBOX_GROW_MB`: once ready, the world grows by this many MB per second (stops at 4 GiB)
+ * - `SANDBOX_IGNORE_STOP`: `true`: SIGTERM, SIGINT and the `stop` command are logged and ignored
  */
 export interface Faults {
   startMs: number;
@@ -31,7 +31,7 @@ export interface Faults {
 const CHUNK_BYTES = 16 * 1024 * 1024;
 const MAX_ALLOCATED_BYTES = 4 * 1024 * 1024 * 1024;
 
-/** Reads the `SANDBOX_` variables. An unreadable value means "no such fault". */
+/** Reads the `SANDBOX_` variables. An invalid value means no fault. */
 export function readFaults(env: NodeJS.ProcessEnv): Faults {
   const flag = (name: string) => env[name]?.toLowerCase() === 'true';
   const count = (name: string) => (/^\d{1,9}$/.test(env[name] ?? '') ? Number(env[name]) : undefined);
@@ -68,17 +68,17 @@ export const CRASH_WHILE_RUNNING_STACK = `net.minecraft.ReportedException: Excep
 \tat java.base/java.lang.Thread.run(Thread.java:1583) [?:?]
 Caused by: java.lang.NullPointerException: Cannot invoke "Object.hashCode()" because "key" is null`;
 
-/** Takes memory, and touches it, until something ends this process: a container's limit, or that of the heap. */
+/** Allocates and touches memory until a limit of the container or of the heap ends this process. */
 export function allocateUntilKilled(where: 'allocate' | 'heap'): void {
   const taken: unknown[] = [];
   setInterval(() => {
     taken.push(where === 'heap' ? Array.from({ length: CHUNK_BYTES / 8 }, Math.random) : Buffer.alloc(CHUNK_BYTES, 1));
-    // Without a limit on this process, the machine must not suffer for a test.
+    // Without a limit on this process, a test must not use up the machine's memory.
     if (taken.length * CHUNK_BYTES > MAX_ALLOCATED_BYTES) process.exit(1);
   }, 5);
 }
 
-/** Lets a region file in `directory` grow, as a machine that writes without end does. */
+/** Makes a region file in `directory` grow continuously, up to 4 GiB. */
 export function growWithoutEnd(directory: string, mbPerSecond: number): void {
   const everyMs = 100;
   const piece = Buffer.alloc((mbPerSecond * 1_048_576 * everyMs) / 1_000, 1);

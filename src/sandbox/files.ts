@@ -1,6 +1,8 @@
 import { closeSync, fsyncSync, openSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 
-/** A text file without the byte order mark with which a Windows editor may have begun it. Throws what the file system throws. */
+/**
+ * Reads a text file, without the byte order mark that a Windows editor may have added. Throws the file system's error.
+ */
 export function readText(path: string): string {
   return readFileSync(path, 'utf8').replace(/^\uFEFF/, '');
 }

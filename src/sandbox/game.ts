@@ -26,7 +26,7 @@ export interface GameParts {
   log: Log;
 }
 
-/** The running game: who is in it, and what happens to all of them. */
+/** The running game: its players, and the events that concern all of them. */
 export class Game {
   readonly protocol: Protocol;
   readonly blocks: Blocks;
@@ -72,12 +72,12 @@ export class Game {
     return this.lists.operator(player) !== undefined;
   }
 
-  /** Shows a line to all who play. */
+  /** Shows a line to all players. */
   broadcast(text: string): void {
     for (const player of this.players.values()) player.tell(text);
   }
 
-  /** Lets a player in whose login is over. Somebody of the same UUID who is in has to go. */
+  /** Adds a player whose login is complete. Kicks a player with the same UUID who is already in the game. */
   join(player: Player): void {
     this.players.get(player.uuid)?.kick('You logged in from another location');
     this.leave(this.players.get(player.uuid));
@@ -102,7 +102,7 @@ export class Game {
     this.onPlayer('joined', player);
   }
 
-  /** Takes a player out whose connection is gone. */
+  /** Removes a player whose connection has ended. Does nothing if the player is not in the game. */
   leave(player: Player | undefined): void {
     if (!player || this.players.get(player.uuid) !== player) return;
     this.players.delete(player.uuid);
@@ -114,7 +114,7 @@ export class Game {
     this.onPlayer('left', player);
   }
 
-  /** Changes a block for everybody. False where nothing changed. */
+  /** Changes a block for all players. Returns false if nothing changed. */
   setBlock(position: BlockPosition, state: number): boolean {
     if (!this.world.setBlock(position, state)) return false;
     this.storage.noteChange();
@@ -122,12 +122,12 @@ export class Game {
     return true;
   }
 
-  /** Shows a player what is at a place, be it only to correct what the client supposed. */
+  /** Sends a player the block at a position, sometimes only to correct the client. */
   showBlock({ client }: Player, location: BlockPosition): void {
     if (this.world.holds(location)) client.write('block_change', { location, type: this.world.blockAt(location) });
   }
 
-  /** A player may go where the world is, and is put back to where the step began otherwise. */
+  /** Moves a player. Outside the world, puts the player back to where the step began. */
   move(player: Player, to: { x: number; y: number; z: number }): void {
     if (!this.view.allows(to)) return this.#fetchBack(player);
     const from = { x: Math.floor(player.position.x), z: Math.floor(player.position.z) };
@@ -135,7 +135,7 @@ export class Game {
     this.view.moved(player, from);
   }
 
-  /** Writes world and players. Throws what the file system throws. */
+  /** Saves the world and all players. Throws the file system's error. */
   save(): void {
     this.storage.save();
     for (const player of this.players.values()) savePlayer(this.storage.directory, player, this);

@@ -2,10 +2,10 @@ import type { Transform } from 'node:stream';
 import { unzipSync } from 'node:zlib';
 import type { ServerClient } from 'minecraft-protocol';
 
-/** The largest packet a client may send; the protocol's own limit for a frame is 2 097 151 bytes. */
+/** The largest packet a client may send, which is the protocol's own limit for a frame. */
 const MAX_FRAME_BYTES = 2_097_151;
 const MAX_FRAME_BEFORE_PLAY_BYTES = 32_768;
-/** How much one read from a socket brings at most: it may hold many whole frames. */
+/** The most bytes of one read from a socket, which may contain many whole frames. */
 const READ_BYTES = 65_536;
 
 /** The untyped part of the protocol library's client: the stages its bytes pass through. */
@@ -16,8 +16,8 @@ interface Stages {
 }
 
 /**
- * Makes a client harmless: frames and what they unpack to are bounded before anything is allocated for them, and
- * whatever a handler throws ends that client's connection instead of the process. Call it as soon as it connects.
+ * Protects the process from a client. Limits frames and their decompressed size before memory is allocated for them. An
+ * error in a handler ends the client's connection instead of the process. Call it as soon as the client connects.
  */
 export function guard(client: ServerClient, broken: (reason: string) => void): void {
   const stages = client as unknown as Stages;
@@ -47,7 +47,7 @@ export function guard(client: ServerClient, broken: (reason: string) => void): v
   };
 }
 
-/** Runs `check` before a stage's own work, and hands what either throws to `fail`. */
+/** Runs `check` before a stage's own work. Passes the errors of both to `fail`. */
 function contain(stage: Transform, fail: (error: unknown) => void, check: (chunk: Buffer) => void): void {
   const transform = stage._transform.bind(stage);
   stage._transform = (chunk: Buffer, encoding, done) => {
@@ -60,7 +60,7 @@ function contain(stage: Transform, fail: (error: unknown) => void, check: (chunk
   };
 }
 
-/** The library's own decompression takes whatever a zip bomb unfolds to. */
+/** Decompresses frames up to their declared length. The library's own decompression has no limit against zip bombs. */
 function unpack(fail: (error: unknown) => void): Transform['_transform'] {
   return function (this: Transform, frame: Buffer, _encoding, done) {
     try {

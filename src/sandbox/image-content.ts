@@ -11,9 +11,9 @@ const REDUNDANT_FILE =
   /(\.(md|markdown|d\.ts|d\.mts|d\.cts|map)|(^|\/)(test|tests|example|examples|docs?|bench)(\/.*)?)$/i;
 
 /**
- * The recipe: no base image, so nothing to pull. `/data` must belong to the game before it becomes a volume, or a
- * named volume comes up root's. No HEALTHCHECK: readiness is asked for from outside, and a check's interval would
- * delay a Swarm task.
+ * The Dockerfile. It has no base image, so nothing is pulled. `/data` must belong to the game's user before it becomes
+ * a volume; otherwise, a named volume would belong to root. It has no HEALTHCHECK, because readiness is checked from
+ * outside, and the interval of a check would delay a Swarm task.
  */
 export const DOCKERFILE = `FROM scratch
 COPY rootfs/ /
@@ -27,7 +27,7 @@ USER 1000:1000
 ENTRYPOINT ["/usr/bin/node", "/app/src/sandbox/main.js"]
 `;
 
-/** Changes whenever an image built now would differ from one built before. */
+/** Returns a hash of the image's content. It changes whenever a new image would differ from an earlier one. */
 export function contentHash(): string {
   const hash = createHash('sha256');
   hash.update(JSON.stringify([DOCKERFILE, process.version, process.arch, sandboxVersions()]));
@@ -36,16 +36,16 @@ export function contentHash(): string {
   return hash.digest('hex').slice(0, 32);
 }
 
-/** The label of an image with the `contentHash` it was built by. */
+/** The label with the `contentHash` of an image. */
 export const HASH_LABEL = 'dormouse.sandbox.hash';
 
-/** Whether an image of these labels was built here, but of other code than this. */
+/** Reports whether an image with these labels was built by this program from other code. */
 export function isOutdated(labels: Readonly<Record<string, string>>): boolean {
   const built = labels[HASH_LABEL];
   return built !== undefined && built !== contentHash();
 }
 
-/** Writes everything an image holds below `root`. */
+/** Writes the whole content of an image below `root`. */
 export function writeRootfs(root: string): void {
   const put = (path: string, content: string) => {
     mkdirSync(dirname(join(root, path)), { recursive: true });
@@ -77,7 +77,7 @@ function javaScriptName(name: string): string {
   return name.replace(/\.ts$/, '.js');
 }
 
-/** The program without its image maker. */
+/** Returns the program's source files, without those that build the image. */
 function programFiles(): string[] {
   const files = readdirSync(sourceDirectory, { recursive: true, encoding: 'utf8' });
   return files.filter((name) => name.endsWith('.ts') && !name.startsWith('image')).sort();
@@ -87,7 +87,7 @@ function projectDirectory(): string {
   return dirname(dirname(sourceDirectory));
 }
 
-/** The packages the program needs and, as each finds them, those they need. */
+/** Returns the directories of the packages that the program needs, directly or indirectly. */
 function packageDirectories(): string[] {
   const found = new Set<string>();
   const visit = (name: string, from: string) => {
@@ -106,7 +106,10 @@ function packageDirectories(): string[] {
   return [...found].sort();
 }
 
-/** As the runtime looks for packages. Typings alone (`@types/…`) are of no use to a running program. */
+/**
+ * Returns the directory of a package, found like the runtime does; undefined if it is missing. Skips typings
+ * (`@types/…`), which a running program does not use.
+ */
 function findPackage(name: string, from: string): string | undefined {
   if (name.startsWith('@types/')) return undefined;
   for (let directory = from; directory !== dirname(directory); directory = dirname(directory)) {
@@ -117,11 +120,11 @@ function findPackage(name: string, from: string): string | undefined {
 }
 
 function isNeeded(path: string): boolean {
-  // Packages inside this one are visited by themselves.
+  // Packages inside this one are visited separately.
   return path !== 'node_modules' && !REDUNDANT_FILE.test(path);
 }
 
-/** Paths of the shared libraries and the loader a program is linked against. */
+/** Returns the paths of the shared libraries and the loader that a program is linked with. */
 function sharedLibraries(program: string): string[] {
   const listing = execFileSync('ldd', [program], { encoding: 'utf8' });
   return [...listing.matchAll(/(?<!\S)(\/\S+) \(0x[0-9a-f]+\)/g)].map((match) => match[1]!);

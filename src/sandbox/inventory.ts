@@ -4,7 +4,7 @@ import type { Protocol } from './protocol.ts';
 export interface Stack {
   id: number;
   count: number;
-  /** Before 1.13, which wool it is; else 0. */
+  /** Before 1.13, the variant, such as the colour of wool; otherwise 0. */
   damage: number;
 }
 
@@ -13,7 +13,7 @@ const MAX_STACK = 64;
 const FIRST_HOTBAR_SLOT = 36;
 const HOTBAR_THEN_PACK = [...range(FIRST_HOTBAR_SLOT, 44), ...range(9, 35)];
 
-/** A player's inventory: slots of the player's own window, 36 to 44 being the hotbar, 45 the other hand. */
+/** A player's inventory: the slots of the player's own window. 36 to 44 are the hotbar, 45 is the off hand. */
 export class Inventory {
   readonly #slots: (Stack | undefined)[] = Array.from({ length: SLOTS });
   #held = 0;
@@ -22,23 +22,23 @@ export class Inventory {
     return this.#slots[slot];
   }
 
-  /** Ignores slots that are not there. */
+  /** Ignores invalid slots. */
   set(slot: number, stack: Stack | undefined): void {
     if (Number.isInteger(slot) && slot >= 0 && slot < SLOTS)
       this.#slots[slot] = stack && stack.count > 0 ? stack : undefined;
   }
 
-  /** `hotbarSlot` 0 to 8. */
+  /** Selects a hotbar slot, 0 to 8. Ignores other numbers. */
   hold(hotbarSlot: number): void {
     if (Number.isInteger(hotbarSlot) && hotbarSlot >= 0 && hotbarSlot <= 8) this.#held = hotbarSlot;
   }
 
-  /** The slot a hand (0 main, 1 other) uses. */
+  /** Returns the slot of a hand: 0 is the main hand, 1 the off hand. */
   slotOfHand(hand: number): number {
     return hand === 1 ? 45 : FIRST_HOTBAR_SLOT + this.#held;
   }
 
-  /** Puts items where there is room; answers the slots that changed. What finds no room is lost. */
+  /** Adds items where there is room and returns the changed slots. Items without room are lost. */
   give(id: number, damage: number, count: number): number[] {
     const changed: number[] = [];
     let left = count;
@@ -56,13 +56,13 @@ export class Inventory {
     return changed;
   }
 
-  /** Every slot in order. */
+  /** Returns all slots in order. */
   all(): readonly (Stack | undefined)[] {
     return this.#slots;
   }
 }
 
-/** A slot as the packets of a version carry it. */
+/** Encodes a slot for the packets of a version. */
 export function encodeSlot(protocol: Protocol, stack: Stack | undefined): object {
   const shape = protocol.slotShape;
   if (shape.includes('"blockId"')) {

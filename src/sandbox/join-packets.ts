@@ -23,7 +23,7 @@ export function difficultyId(name: string): number {
   return id < 0 ? 1 : id;
 }
 
-/** Puts a client into the world: everything between the login and the first chunk. */
+/** Sends everything between the login and the first chunk. */
 export function sendLogin(player: Player, welcome: Welcome): void {
   const { client, protocol } = player;
   const difficulty = difficultyId(welcome.difficulty);
@@ -42,7 +42,7 @@ export function sendLogin(player: Player, welcome: Welcome): void {
   }
 }
 
-/** Places the player and shows time, health and inventory: what follows the first chunks. */
+/** Sends everything after the first chunks: position, time, health and inventory. */
 export function sendSpawn(player: Player, welcome: Welcome): void {
   const { client, protocol } = player;
   sendPosition(player);
@@ -53,14 +53,14 @@ export function sendSpawn(player: Player, welcome: Welcome): void {
   client.write('update_health', { health: 20, food: 20, foodSaturation: 5 });
 }
 
-/** Moves the player's client to where the server has the player. */
+/** Moves the player in the client to the server's position. */
 export function sendPosition(player: Player): void {
   const flags = player.protocol.shape('position').includes('PositionUpdateRelatives') ? {} : 0;
   const still = { dx: 0, dy: 0, dz: 0, yaw: 0, pitch: 0 };
   player.client.write('position', { ...player.position, ...still, flags, teleportId: 1, dismountVehicle: false });
 }
 
-/** Rows of the player list (tab). */
+/** Returns the packet that adds players to the player list (tab). */
 export function listAdd(protocol: Protocol, players: Iterable<Player>): Packet {
   const rows = [...players].map((player) => ({
     uuid: player.uuid,
@@ -83,7 +83,7 @@ export function listRemove(protocol: Protocol, { uuid }: Player): Packet {
   return ['player_info', { action: 'remove_player', data: [{ uuid }] }];
 }
 
-/** Allows the features of the vanilla game, which clients since 1.20.2 take as none at all where they are not named. */
+/** Enables the features of the vanilla game. Without this packet, clients since 1.20.2 disable all of them. */
 export function sendFeatures(client: ServerClient): void {
   client.write('feature_flags', { features: ['minecraft:vanilla'] });
 }

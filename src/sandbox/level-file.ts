@@ -1,7 +1,7 @@
 import { gunzipSync, gzipSync } from 'node:zlib';
 import nbt, { type NBT } from 'prismarine-nbt';
 
-/** The times in `level.dat`, in ticks since the world's creation and of its day. */
+/** The content of `level.dat`. Times are in ticks: since the world's creation, and of its day. */
 export interface Level {
   name: string;
   ageTicks: number;
@@ -13,7 +13,7 @@ export interface Level {
   spawnY: number;
 }
 
-/** `level.dat` in vanilla's shape: gzipped NBT, version 19133. */
+/** Encodes `level.dat` in the vanilla format: gzipped NBT, version 19133. */
 export function encodeLevel(level: Level, savedAt: number): Buffer {
   const data = nbt.comp({
     version: nbt.int(19_133),

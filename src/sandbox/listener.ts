@@ -12,14 +12,14 @@ const CONNECTIONS_BEYOND_PLAYERS = 100;
 
 /** The game's port. */
 export interface Listener {
-  /** Resolves with the port once it is open; rejects where it cannot be. */
+  /** Resolves with the port once it is open. Rejects if it cannot be opened. */
   opened: Promise<number>;
-  /** From now on pings are answered and players let in. */
+  /** Starts answering pings and accepting players. */
   ready(): void;
   close(): void;
 }
 
-/** Opens the game's port. Until `ready()` pings are closed unanswered and logins told to come back later. */
+/** Opens the game's port. Until `ready()`, closes pings without an answer and refuses logins. */
 export function listen(game: Game): Listener {
   const { properties, protocol, log } = game;
   const refused = new WeakSet<Client>();
@@ -31,7 +31,7 @@ export function listen(game: Game): Listener {
     disconnect(client, protocol, reason);
   };
   const server = createServer({
-    // The library takes port 0 for "not given": the string survives that, and the operating system reads it as 0.
+    // The library treats the number 0 as missing. It keeps the string, which the operating system reads as 0.
     port: (properties.number('server-port', 0, 65_535) || '0') as number,
     host: properties.get('server-ip') || undefined,
     version: String(protocol.version.protocol),
@@ -42,7 +42,7 @@ export function listen(game: Game): Listener {
     hideErrors: true,
     enforceSecureProfile: false,
     errorHandler: (client) => client.socket.destroy(),
-    // Only with a callback can a ping go unanswered.
+    // Only the callback allows leaving a ping unanswered.
     beforePing: (answer: object, _client, done) => {
       done?.(null, isReady && properties.is('enable-status') ? status(game, answer) : false);
     },
@@ -69,7 +69,7 @@ export function listen(game: Game): Listener {
     });
   });
   server.on('login', (client) => {
-    // Signed chat is not checked here, and the library's checks expect bookkeeping that only signing servers do.
+    // Signed chat is not checked here, and the library's checks expect state that only signing servers keep.
     for (const packet of ['chat_message', 'chat_session_update', 'message_acknowledgement'])
       client.removeAllListeners(packet);
   });
@@ -96,7 +96,7 @@ export function listen(game: Game): Listener {
 }
 
 function enter(game: Game, client: ServerClient): void {
-  // Between the login and now others may have come in, or a list have changed.
+  // Since the login, other players may have joined, or a list may have changed.
   const reason = reasonToRefuse(game, client);
   if (reason) return disconnect(client, game.protocol, reason);
   const player = new Player(client, game.protocol, game.nextEntityId(), gameMode(game.properties.get('gamemode')));
@@ -105,7 +105,7 @@ function enter(game: Game, client: ServerClient): void {
   game.join(player);
 }
 
-/** Why a player may not come in, in the words the player reads. */
+/** Returns why a player may not join, as a text for the player; undefined if they may. */
 function reasonToRefuse(game: Game, client: ServerClient): string | undefined {
   const { lists, properties } = game;
   if (!/^[\x21-\x7e]{1,16}$/.test(client.username)) return 'Invalid characters in username';

@@ -4,17 +4,19 @@ import { gzipSync } from 'node:zlib';
 
 type Level = 'INFO' | 'WARN' | 'ERROR';
 
-/** Writes lines as the vanilla server does, `[HH:MM:SS] [thread/LEVEL]: text`, to stdout and to `logs/latest.log`. */
+/**
+ * Writes lines in the vanilla server's format, `[HH:MM:SS] [thread/LEVEL]: text`, to stdout and to `logs/latest.log`.
+ */
 export interface Log {
   info(text: string, thread?: string): void;
   warn(text: string, thread?: string): void;
   error(text: string, thread?: string): void;
 }
 
-/** Opens the log of one run in `directory`; the log of the run before is kept beside it, compressed and dated. */
+/** Opens the log of one run in `directory`. Compresses the previous run's log there, with its date in the name. */
 export function openLog(directory: string): Log {
   const path = join(directory, 'latest.log');
-  // A log that cannot be kept is no reason to be down: the lines still go to stdout.
+  // Runs even if the log cannot be stored, because the lines still go to stdout.
   attempt(() => {
     mkdirSync(directory, { recursive: true });
     archive(directory, path);
@@ -52,6 +54,6 @@ function attempt(action: () => void): void {
   try {
     action();
   } catch {
-    // No action is possible, and no place to report it.
+    // The error cannot be handled or reported.
   }
 }

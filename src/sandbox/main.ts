@@ -7,8 +7,8 @@ import { openLog } from './log.ts';
 import { ServerProperties } from './properties.ts';
 
 /**
- * The sandbox core: a small Minecraft server. Runs in its data directory; `environment.ts` says what it takes from the
- * environment, `faults.ts` how tests make it misbehave.
+ * Runs the sandbox core, a small Minecraft server, in its data directory. `environment.ts` describes its environment
+ * variables, and `faults.ts` those by which tests cause faults.
  */
 async function main(): Promise<void> {
   const launch = readEnvironment(process.env, existsSync('eula.txt') ? readText('eula.txt') : '');
@@ -18,7 +18,7 @@ async function main(): Promise<void> {
     return;
   }
   const log = openLog('logs');
-  // Imported only now: the game and its data cost 100 ms and 50 MB that a refusal need not.
+  // Imported only now, because a refused start does not need the 100 ms and 50 MB of the game and its data.
   const { runServer } = await import('./run.ts');
   await runServer({ launch, properties, log });
 }
@@ -34,7 +34,7 @@ function prepareProperties(launch: Launch): ServerProperties {
   return properties;
 }
 
-// Starting makes much garbage once; without this the runtime would keep 16 MB of room for more of it.
+// A start creates much garbage once. Without this flag, the runtime would reserve 16 MB for more.
 setFlagsFromString('--semi-space-growth-factor=1');
 try {
   await main();

@@ -5,14 +5,14 @@ import type { Game } from './game.ts';
 import type { Player } from './player.ts';
 import { equal } from './rcon.ts';
 
-// Imported as an ES module, node:http loads Undici as well, at every start of a game.
+// An ES import of node:http would also load Undici, at every start of a game.
 const { createServer } = process.getBuiltinModule('node:http');
 
 const MAX_CONNECTIONS = 16;
 const MAX_MESSAGE_BYTES = 64 * 1024;
 /** Most unsent bytes for a client that does not read. */
 const MAX_UNSENT_BYTES = 4 * 1024 * 1024;
-/** As the game demands them: anything else it refuses to start with. */
+/** The form of secrets that the game requires. It does not start with any other. */
 const SECRET_PATTERN = /^[A-Za-z0-9]{40}$/;
 /** The first protocol number whose releases (1.21.9, 1.21.10) have a management port. */
 const SINCE_PROTOCOL = 773;
@@ -20,12 +20,12 @@ const THREAD = 'Management server IO #0';
 
 /** The management port of a game. */
 export interface ManagementServer {
-  /** From now on the game is reported as started. */
+  /** Reports the game as started from now on. */
   started(): void;
   close(): void;
 }
 
-/** A call as JSON-RPC 2.0 has it; anything may be in it. */
+/** A JSON-RPC 2.0 call. Each field may have any value. */
 interface Call {
   jsonrpc?: unknown;
   id?: unknown;
@@ -57,7 +57,7 @@ export async function openManagement(game: Game): Promise<ManagementServer | und
   server.maxConnections = MAX_CONNECTIONS;
   server.on('upgrade', (request, socket, head) => {
     socket.on('error', () => socket.destroy());
-    // Sockets of HTTP stay half open.
+    // HTTP sockets stay half open by default.
     socket.on('end', () => socket.end());
     if (!equal(request.headers.authorization ?? '', `Bearer ${secret}`)) {
       socket.end('HTTP/1.1 401 Unauthorized\r\nConnection: close\r\n\r\n');
@@ -66,7 +66,7 @@ export async function openManagement(game: Game): Promise<ManagementServer | und
     sockets.handleUpgrade(request, socket, head, (client) => {
       client.on('error', () => client.terminate());
       client.on('message', (data: Buffer, isBinary) => {
-        // RFC 6455 §7.4.1: it takes texts alone.
+        // RFC 6455 §7.4.1: only text is accepted.
         if (isBinary) return client.close(1003);
         const found = answerTo(data.toString(), (method) => perform(game, isStarted, method));
         if (found !== undefined) send(client, JSON.stringify(found));
@@ -107,7 +107,7 @@ function listening(server: Server, port: number, host: string): Promise<void> {
   });
 }
 
-/** The answer to a message; undefined where it asks for none. */
+/** Returns the answer to a message; undefined if the message requests none. */
 function answerTo(message: string, perform: (method: string) => unknown): object | undefined {
   let call: Call | null;
   try {

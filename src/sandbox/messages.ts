@@ -4,7 +4,7 @@ import type { Protocol } from './protocol.ts';
 
 const NOBODY = '00000000-0000-0000-0000-000000000000';
 
-/** Text as the packets of a version carry it: NBT since 1.20.3, JSON before. */
+/** Encodes text for the packets of a version: NBT since 1.20.3, JSON before. */
 function component(protocol: Protocol, text: string): unknown {
   return protocol.supports('chatPacketsUseNbtComponents')
     ? nbt.comp({ text: nbt.string(text) })
@@ -20,13 +20,13 @@ export function tell(client: Client, protocol: Protocol, text: string): void {
   }
 }
 
-/** Ends a connection with a reason its player sees, in whatever state it is. */
+/** Ends a connection in any state, with a reason shown to the player. */
 export function disconnect(client: Client, protocol: Protocol, text: string): void {
   const state = client.state as string;
   if (state === 'login') client.write('disconnect', { reason: JSON.stringify({ text }) });
   if (state === 'configuration') client.write('disconnect', { reason: component(protocol, text) });
   if (state === 'play') client.write('kick_disconnect', { reason: component(protocol, text) });
-  // The library continues a login whatever was sent before. From here on its writes are dropped.
+  // The library would continue a login in any case. From here on, its writes are dropped.
   client.write = () => undefined;
   setImmediate(() => client.socket.end());
   setTimeout(() => client.socket.destroy(), 5_000).unref();

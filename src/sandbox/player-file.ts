@@ -7,7 +7,7 @@ import type { Player } from './player.ts';
 import type { Protocol } from './protocol.ts';
 import type { View } from './view.ts';
 
-/** A player between two visits. Items go by name, as their numbers differ between versions. */
+/** A stored player. Items are stored by name, because their numbers differ between versions. */
 interface PlayerFile {
   position: { x: number; y: number; z: number };
   inventory: { slot: number; item: string; damage: number; count: number }[];
@@ -21,7 +21,7 @@ interface Surroundings {
   log: Log;
 }
 
-/** Puts a player where they left, with what they had. A file that makes no sense is as good as none. */
+/** Restores a player's position and inventory. Logs an invalid file and ignores it. */
 export function loadPlayer(directory: string, player: Player, { protocol, view, log }: Surroundings): void {
   const path = fileOf(directory, player);
   if (!existsSync(path)) return;
@@ -37,7 +37,7 @@ export function loadPlayer(directory: string, player: Player, { protocol, view, 
   }
 }
 
-/** Throws what the file system throws. */
+/** Throws the file system's error. */
 export function savePlayer(directory: string, player: Player, { protocol }: Surroundings): void {
   const inventory = player.inventory.all().flatMap((stack, slot) => {
     const item = stack && protocol.data.items[stack.id]?.name;

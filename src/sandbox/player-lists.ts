@@ -4,7 +4,9 @@ import { join } from 'node:path';
 import { readText, writeAtomic } from './files.ts';
 import type { Log } from './log.ts';
 
-/** Somebody on a list. Lists match by UUID or, as names typed by an operator have no sure UUID, by name. */
+/**
+ * A player on a list. Lists match by UUID, or by name, because the UUID of a name typed by an operator is uncertain.
+ */
 export interface Profile {
   uuid: string;
   name: string;
@@ -27,7 +29,7 @@ type CachedProfile = Profile & { expiresOn: string };
 const CACHE_LIFE_MS = 30 * 24 * 3_600_000;
 const MAX_CACHED = 1_000;
 
-/** One list file in vanilla form. A file that cannot be read leaves the list as it was. */
+/** A list file in the vanilla format. If the file cannot be read, the list stays unchanged. */
 class ListFile<Entry extends object> {
   readonly #path: string;
   readonly #log: Log;
@@ -60,7 +62,7 @@ class ListFile<Entry extends object> {
     this.save();
   }
 
-  /** Removes what matches; answers the first of it. */
+  /** Removes all matching entries. Returns the first one; undefined if no entry matches. */
   remove(matches: (entry: Entry) => boolean): Entry | undefined {
     const found = this.entries.find((entry) => matches(entry));
     if (found) {
@@ -89,7 +91,7 @@ export class PlayerLists {
     this.cache.load();
   }
 
-  /** Takes in what somebody else wrote to the files. */
+  /** Reloads the files, which other programs may have changed. */
   reload(): void {
     for (const list of [this.whitelist, this.ops, this.bans, this.ipBans]) list.load();
   }
@@ -102,7 +104,7 @@ export class PlayerLists {
     return this.ops.entries.find((entry) => same(entry, player));
   }
 
-  /** The ban that keeps this player out now. */
+  /** Returns the ban of a player that is in force now. */
   banOf(player: Profile): PlayerBan | undefined {
     return this.bans.entries.find((entry) => same(entry, player) && !isOver(entry));
   }
@@ -111,7 +113,7 @@ export class PlayerLists {
     return this.ipBans.entries.find((entry) => entry.ip === ip && !isOver(entry));
   }
 
-  /** Drops the bans that are over from their files. */
+  /** Removes expired bans from their files. */
   dropExpired(): void {
     this.bans.remove(isOver);
     this.ipBans.remove(isOver);
@@ -124,14 +126,14 @@ export class PlayerLists {
     this.cache.save();
   }
 
-  /** The profile a typed name stands for: as last seen here, else the one an offline player of that name has. */
+  /** Returns the profile of a typed name: as last seen here, otherwise that of an offline player with this name. */
   profile(name: string): Profile {
     const known = this.cache.entries.find((entry) => sameName(entry.name, name));
     return known ? { uuid: known.uuid, name: known.name } : { uuid: offlineUuid(name), name };
   }
 }
 
-/** The UUID of a player without an account server: version 3, of `OfflinePlayer:<name>`. */
+/** Returns the UUID of a player without an account server: version 3, of `OfflinePlayer:<name>`. */
 export function offlineUuid(name: string): string {
   const hash = createHash('md5').update(`OfflinePlayer:${name}`).digest();
   hash[6] = (hash[6]! & 0x0f) | 0x30;
@@ -139,27 +141,27 @@ export function offlineUuid(name: string): string {
   return hash.toString('hex').replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5');
 }
 
-/** A date as vanilla list files have it: `2026-01-31 18:05:09 +0000`. */
+/** Formats a date as in vanilla list files: `2026-01-31 18:05:09 +0000`. */
 export function vanillaDate(at: number): string {
   return `${new Date(at).toISOString().slice(0, 19).replace('T', ' ')} +0000`;
 }
 
-/** Epoch ms of a vanilla date; undefined for `forever` and for what is no date. */
+/** Returns the epoch ms of a vanilla date; undefined for `forever` and invalid dates. */
 function parseVanillaDate(text: string): number | undefined {
-  // Files come from elsewhere too: `exec` takes what is no text as text.
+  // Other programs write these files, too. `exec` converts values of other types to text.
   const match = /^(\d{4}-\d\d-\d\d) (\d\d:\d\d:\d\d) ([+-]\d\d):?(\d\d)$/.exec(text);
   const at = match ? Date.parse(`${match[1]}T${match[2]}${match[3]}:${match[4]}`) : Number.NaN;
   return Number.isNaN(at) ? undefined : at;
 }
 
-/** Names are equal whatever their case. */
+/** Compares names, ignoring case. */
 export function sameName(a: string, b: string): boolean {
   return a.toLowerCase() === b.toLowerCase();
 }
 
 /**
- * A name counts only where one side has no account's UUID: names change hands, and who takes over an operator's old
- * name is not that operator.
+ * Compares by UUID, and by name only if one side has no account's UUID. Names change hands, and the new owner of an
+ * operator's old name is not that operator.
  */
 function same(entry: Profile, player: Profile): boolean {
   if (entry.uuid === player.uuid) return true;

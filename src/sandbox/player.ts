@@ -7,7 +7,7 @@ import { SURFACE_Y } from './world.ts';
 
 const MODES = ['survival', 'creative', 'adventure', 'spectator'] as const;
 
-/** How a player plays. */
+/** A player's game mode. */
 export type GameMode = (typeof MODES)[number];
 
 /** Returns the mode of a name or number; survival if unknown. */
@@ -15,12 +15,12 @@ export function gameMode(text: string): GameMode {
   return MODES.find((mode, id) => mode === text.toLowerCase() || String(id) === text) ?? 'survival';
 }
 
-/** The number packets carry. */
+/** Returns the number of a mode in packets. */
 export function gameModeId(mode: GameMode): number {
   return MODES.indexOf(mode);
 }
 
-/** Somebody playing: a connection in the state "play", with what the server knows about who is behind it. */
+/** A player in the game: a connection in the state "play", with the player's data. */
 export class Player implements Profile {
   readonly client: ServerClient;
   readonly protocol: Protocol;
@@ -69,7 +69,7 @@ export class Player implements Profile {
     disconnect(this.client, this.protocol, reason);
   }
 
-  /** Shows the player what the server has in these slots. */
+  /** Sends the player the content of these slots. */
   showSlots(slots: Iterable<number>): void {
     for (const slot of slots) {
       const item = encodeSlot(this.protocol, this.inventory.get(slot));
@@ -78,7 +78,7 @@ export class Player implements Profile {
   }
 }
 
-/** A client's address, IPv4 in its usual form. */
+/** Returns a client's address, with IPv4 in its usual form. */
 export function remoteIp(client: ServerClient): string {
   return (client.socket.remoteAddress ?? '').replace(/^::ffff:/, '');
 }

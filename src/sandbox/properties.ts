@@ -44,7 +44,7 @@ export function parseProperties(text: string): Map<string, string> {
   return found;
 }
 
-/** Writes what `parseProperties` reads, keys in order, in ASCII. */
+/** Formats properties for `parseProperties`, sorted by key, in ASCII. */
 export function formatProperties(properties: ReadonlyMap<string, string>): string {
   const lines = [...properties].sort(([a], [b]) => (a < b ? -1 : 1)).map(([key, value]) => propertyLine(key, value));
   return `#Minecraft server properties\n${lines.join('\n')}\n`;
@@ -93,13 +93,13 @@ export class ServerProperties {
     return Math.min(max, Math.max(min, value));
   }
 
-  /** Writes the whole file: what it held, the defaults it lacked, and `changes`. */
+  /** Writes the whole file: its previous content, missing defaults, and `changes`. */
   complete(changes: Record<string, string>): void {
     this.#values = new Map([...Object.entries(DEFAULTS), ...this.#values, ...Object.entries(changes)]);
     writeAtomic(this.#path, formatProperties(this.#values));
   }
 
-  /** Changes one property, in the file too, and leaves its other lines as they are. */
+  /** Changes one property, also in the file, whose other lines stay unchanged. */
   set(key: string, value: string): void {
     this.#values.set(key, value);
     const lines = existsSync(this.#path) ? readText(this.#path).split('\n') : [''];

@@ -14,10 +14,10 @@ export class Protocol {
   readonly #types: Schemas;
   readonly #clientbound: Schemas;
 
-  /** Throws where the data set has no such protocol. */
+  /** Throws if the data set has no such protocol. */
   constructor(version: GameVersion) {
     const data = minecraftData(version.protocol) as IndexedData | null;
-    // For a number it does not have, the data set may answer with another version's.
+    // For an unknown number, the data set may return another version.
     if (data?.version.version !== version.protocol)
       throw new Error(`no protocol data for Minecraft ${version.name} (${version.protocol})`);
     const protocol = data.protocol as ProtocolData;
@@ -31,19 +31,19 @@ export class Protocol {
     return Boolean(this.data.supportFeature(feature as Parameters<IndexedData['supportFeature']>[0]));
   }
 
-  /** Whether the server can send such a packet in play. */
+  /** Reports whether the server can send this packet in the state "play". */
   sends(packet: string): boolean {
     return `packet_${packet}` in this.#clientbound;
   }
 
-  /** Names of the fields of a packet to the client; empty for a packet whose shape has a name of its own. */
+  /** Returns the names of a packet's fields, for packets to the client; empty if its shape has its own name. */
   fields(packet: string): string[] {
     const schema = this.#clientbound[`packet_${packet}`];
     if (!Array.isArray(schema) || !Array.isArray(schema[1])) return [];
     return schema[1].map((field: { name?: string }) => field.name ?? '');
   }
 
-  /** The shape of a packet to the client as text, to look for a type or a field somewhere in it. */
+  /** Returns the shape of a packet to the client as text, for finding a type or field in it. */
   shape(packet: string): string {
     return JSON.stringify(this.#clientbound[`packet_${packet}`] ?? '');
   }

@@ -2,7 +2,7 @@ import { createHash, timingSafeEqual } from 'node:crypto';
 import { type Server, type Socket, createServer } from 'node:net';
 import type { Log } from './log.ts';
 
-/** Kinds of packets, as in the Source RCON protocol. A reply to a login has the number of a command. */
+/** Types of packets in the Source RCON protocol. A reply to a login has the type of a command. */
 const TYPE_LOGIN = 3;
 const TYPE_COMMAND = 2;
 const TYPE_REPLY = 0;
@@ -22,12 +22,15 @@ export interface RconOptions {
   host: string | undefined;
   port: number;
   password: string;
-  /** Runs a command; answers its reply. */
+  /** Runs a command and returns its reply. */
   run: (command: string) => string;
   log: Log;
 }
 
-/** The remote console: Source RCON, replies in packets of at most 4096 bytes. Resolves once it listens. */
+/**
+ * Starts the remote console (Source RCON), and resolves once it listens. Replies are sent in packets of at most 4096
+ * bytes.
+ */
 export function startRcon({ host, port, password, run, log }: RconOptions): Promise<Server> {
   const server = createServer((socket) => {
     const client = `Thread RCON Client /${(socket.remoteAddress ?? '').replace(/^::ffff:/, '')}`;
@@ -88,7 +91,7 @@ function encodePacket({ id, type, body }: RconPacket): Buffer {
   return packet;
 }
 
-/** At least one part, and none that ends inside a character. */
+/** Splits a reply into at least one part. No part ends inside a character. */
 function* parts(reply: Buffer): Generator<Buffer> {
   let rest = reply;
   do {

@@ -27,9 +27,9 @@ import { Storage, levelDirectory } from './storage.ts';
 import type { GameVersion } from './versions.ts';
 import { SURFACE_Y, World } from './world.ts';
 
-/** How long a player's client gets to read why it is disconnected. */
+/** Time for players' clients to receive the reason of the disconnection. */
 const GOODBYE_MS = 150;
-/** The most that players whose connection does not end are waited for. */
+/** The longest wait for players whose connections do not end. */
 const MOST_GOODBYE_MS = 2_000;
 
 /** The inputs of a run. */
@@ -39,7 +39,7 @@ export interface Run {
   log: Log;
 }
 
-/** Starts the server and runs it until it is stopped; then the process exits with 0. */
+/** Starts the server and runs it until it is stopped. Then the process exits: with 0, or with 1 after a failure. */
 export async function runServer({ launch, properties, log }: Run): Promise<void> {
   const { faults, version } = launch;
   let shutDown: () => void = () => process.exit(0);
@@ -97,7 +97,7 @@ async function open(game: Game): Promise<Listener> {
   return listener;
 }
 
-/** A remote console that cannot be had is no reason not to play, as in vanilla. */
+/** Opens the remote console. If that fails, the game runs without it, as in vanilla. */
 async function openRcon(game: Game): Promise<NetServer | undefined> {
   const { properties, log } = game;
   if (!properties.is('enable-rcon')) return undefined;
@@ -165,7 +165,7 @@ function end(game: Game, { listener, rcon, management }: Ports): void {
       setTimeout(leave, 20);
       return;
     }
-    // A client that does not close its connection has left all the same, and is written down as such.
+    // Clients that have not closed their connections are recorded as having left, too.
     for (const player of game.players.values()) game.leave(player);
     process.exit(exitCode);
   };
@@ -184,7 +184,9 @@ function stackOf(error: unknown): string {
   return error instanceof Error ? (error.stack ?? error.message) : String(error);
 }
 
-/** Reads a game from the working directory. Throws where something there cannot be read, before anything is written. */
+/**
+ * Loads a game from the working directory. Throws if a file of the world cannot be read, before any of them is written.
+ */
 function loadGame(version: GameVersion, properties: ServerProperties, log: Log): Game {
   const name = properties.get('level-name');
   const directory = levelDirectory(process.cwd(), name);
@@ -210,8 +212,8 @@ function loadGame(version: GameVersion, properties: ServerProperties, log: Log):
 const STEPS = 12;
 
 /**
- * The part of a start in which a vanilla server makes the land around the spawn. There is nothing to make here: it
- * takes as long, and goes as wrong, as `faults` says. Throws LaunchRefused for a start that is to fail.
+ * Simulates the part of a start in which a vanilla server generates the land around the spawn. Its duration and its
+ * failures depend on `faults`. Throws LaunchRefused if the start must fail.
  */
 async function prepareSpawnArea(faults: Faults, log: Log): Promise<void> {
   const begunAt = performance.now();
@@ -233,7 +235,7 @@ async function prepareSpawnArea(faults: Faults, log: Log): Promise<void> {
   log.info(`Time elapsed: ${Math.round(performance.now() - begunAt)} ms`);
 }
 
-/** Also keeps the process from ending for want of anything to do. */
+/** Returns a promise that never settles. Its timer keeps the process alive. */
 function never(): Promise<never> {
   return new Promise(() => setInterval(() => undefined, 60_000));
 }

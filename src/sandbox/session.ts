@@ -7,7 +7,7 @@ import type { Player } from './player.ts';
 const CHAT_HEAT_PER_MESSAGE = 20;
 const MAX_CHAT_HEAT = 200;
 
-/** Listens to what a player's client says, until it is gone. */
+/** Handles the packets of a player's client until it disconnects. */
 export function attend(game: Game, player: Player): void {
   const { client } = player;
   const onChat = ({ message }: { message: string }) => chat(game, player, message);
@@ -26,7 +26,7 @@ export function attend(game: Game, player: Player): void {
     if (player.isCreative) player.inventory.set(slot, decodeSlot(item));
     player.showSlots(player.inventory.get(slot) || !player.isCreative ? [slot] : []);
   });
-  // Items stay in their slots: the client's move is answered with how things are.
+  // Items stay in their slots: the answer to a move is the actual content of all slots.
   client.on('window_click', ({ windowId, action }: { windowId: number; action?: number }) => {
     if (action !== undefined) client.write('transaction', { windowId, action, accepted: false });
     player.showSlots(player.inventory.all().keys());
@@ -35,7 +35,7 @@ export function attend(game: Game, player: Player): void {
 
 function chat(game: Game, player: Player, text: string): void {
   const limit = game.protocol.supports('lessCharsInChat') ? 100 : 256;
-  // Control characters would forge lines of the log.
+  // Control characters could forge lines of the log.
   if (text.length > limit || /[\p{Cc}§]/u.test(text)) return player.kick('Illegal characters in chat');
   player.chatHeat += CHAT_HEAT_PER_MESSAGE;
   if (player.chatHeat > MAX_CHAT_HEAT && !game.isOperator(player)) return player.kick('Kicked for spamming');

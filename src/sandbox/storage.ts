@@ -14,8 +14,8 @@ const AUTOSAVE_MS = 5 * 60_000;
 export type LevelFacts = Omit<Level, 'ageTicks' | 'dayTicks'>;
 
 /**
- * One world on disk: `level.dat`, and our own `dormouse-blocks.json.gz` with what players changed. It saves half a
- * second after a change and every five minutes, unless automatic saving is off.
+ * One world on disk: `level.dat`, and our own `dormouse-blocks.json.gz` with the blocks that players changed. Saves
+ * half a second after a change and every five minutes, unless automatic saving is off.
  */
 export class Storage {
   automatic = true;
@@ -31,7 +31,9 @@ export class Storage {
   #changed = false;
   #timer: NodeJS.Timeout | undefined;
 
-  /** Reads the world from `directory` into `world`. Throws where a file there cannot be read: it must not be overwritten. */
+  /**
+   * Reads the world from `directory` into `world`. Throws if a file cannot be read, because it must not be overwritten.
+   */
   constructor(directory: string, world: World, blocks: Blocks, facts: LevelFacts, log: Log) {
     this.directory = directory;
     this.#world = world;
@@ -51,7 +53,7 @@ export class Storage {
     }, AUTOSAVE_MS);
   }
 
-  /** Marks the world as changed since it was saved. */
+  /** Marks the world as changed, so that it is saved soon. */
   noteChange(): void {
     this.#changed = true;
     if (!this.automatic || this.#timer) return;
@@ -61,7 +63,7 @@ export class Storage {
     }, AFTER_CHANGE_MS);
   }
 
-  /** Writes what has changed, now. Throws what the file system throws. */
+  /** Saves the world now. Throws the file system's error. */
   save(): void {
     this.#changed = false;
     try {
@@ -76,7 +78,7 @@ export class Storage {
     }
   }
 
-  /** Automatic saving back on; what changed meanwhile is saved soon. */
+  /** Turns automatic saving on again. Unsaved changes are saved soon. */
   resume(): void {
     this.automatic = true;
     if (this.#changed) this.noteChange();
@@ -110,7 +112,7 @@ export class Storage {
   }
 }
 
-/** The directory of a level, which must lie inside `root`; undefined where the name leads out of it. */
+/** Returns the directory of a level; undefined if the name leads out of `root`. */
 export function levelDirectory(root: string, name: string): string | undefined {
   const directory = resolve(root, name);
   const inside = relative(root, directory);

@@ -8,12 +8,12 @@ export interface TickTimes {
   max: number;
 }
 
-/** The beat of 20 a second. Measures how well it keeps it. */
+/** Runs the work of the game 20 times per second, and measures the actual pace. */
 export class Ticks {
   readonly #work: () => void;
-  /** When each kept tick began, in ms since the process began. */
+  /** When each recorded tick began, in ms since the process began. */
   readonly #begun: number[] = [];
-  /** How long its work took, in ms. */
+  /** How long the work of each recorded tick took, in ms. */
   readonly #took: number[] = [];
   #timer: NodeJS.Timeout | undefined;
   #startedAt = 0;
@@ -31,7 +31,7 @@ export class Ticks {
     clearTimeout(this.#timer);
   }
 
-  /** Ticks per second over the last `seconds`, at most 20. */
+  /** Returns the ticks per second over the last `seconds`, at most 20. */
   rate(seconds: number): number {
     const since = Math.max(performance.now() - seconds * 1_000, this.#startedAt);
     const elapsedSeconds = (performance.now() - since) / 1_000;
@@ -39,7 +39,7 @@ export class Ticks {
     return Math.min(20, this.#countSince(since) / elapsedSeconds);
   }
 
-  /** How long ticks took over the last `seconds`. */
+  /** Returns how long ticks took over the last `seconds`. */
   times(seconds: number): TickTimes {
     const recent = this.#recent(seconds);
     if (recent.length === 0) return { average: 0, min: 0, max: 0 };
@@ -47,7 +47,7 @@ export class Ticks {
     return { average: sum / recent.length, min: Math.min(...recent), max: Math.max(...recent) };
   }
 
-  /** The time that `percent` of the last 100 ticks stayed below. */
+  /** Returns the time, in ms, that `percent` of the last 100 ticks stayed below. */
   percentile(percent: number): number {
     const sorted = this.#took.slice(-100).sort((a, b) => a - b);
     return sorted[Math.min(sorted.length - 1, Math.floor((sorted.length * percent) / 100))] ?? 0;
@@ -71,7 +71,7 @@ export class Ticks {
   #schedule(dueAt: number): void {
     const begin = () => {
       const begunAt = performance.now();
-      // The next beat is asked for first: work that throws must not end the beat.
+      // Schedules the next tick first, because an error in the work must not end the ticks.
       const behind = begunAt - dueAt > 2_000;
       this.#schedule(behind ? begunAt + TICK_MS : dueAt + TICK_MS);
       this.#work();
@@ -83,7 +83,7 @@ export class Ticks {
   #keep(begunAt: number, tookMs: number): void {
     this.#begun.push(begunAt);
     this.#took.push(tookMs);
-    // Shortened rarely: each time costs a copy.
+    // Shortened rarely, because each time costs a copy.
     if (this.#begun.length < KEPT_TICKS * 1.1) return;
     this.#begun.splice(0, this.#begun.length - KEPT_TICKS);
     this.#took.splice(0, this.#took.length - KEPT_TICKS);

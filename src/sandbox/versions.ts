@@ -1,14 +1,14 @@
-/** A Minecraft release and the number its protocol goes by in a handshake. */
+/** A Minecraft release and its protocol number in handshakes. */
 export interface GameVersion {
   name: string;
   protocol: number;
 }
 
 /**
- * Written out rather than read from minecraft-data, which costs 30 MB and 100 ms to import; a test holds the two
- * together. Releases that share a protocol number share its data: resolve by number, as by name 1.21.7 would
- * silently become 1.21. Releases without data of their own (1.14.2, 1.9.1), for which minecraft-data answers with
- * that of another protocol, are left out.
+ * The releases by protocol number. They are written out because importing minecraft-data costs 30 MB and 100 ms; a test
+ * compares the two. Releases with the same protocol number share its data, which must be found by number: by name,
+ * 1.21.7 would silently become 1.21. Releases without their own data (1.14.2, 1.9.1) are left out, because
+ * minecraft-data returns another protocol's data for them.
  */
 const RELEASES_BY_PROTOCOL: readonly [protocol: number, ...names: string[]][] = [
   [775, '26.1.2', '26.1.1', '26.1'],
@@ -63,12 +63,15 @@ const versions: readonly GameVersion[] = RELEASES_BY_PROTOCOL.flatMap(([protocol
   names.map((name) => ({ name, protocol })),
 );
 
-/** The Minecraft releases the sandbox core can be, newest first. Cheap to import and to call. */
+/** Returns the Minecraft releases that the sandbox core supports, newest first. Cheap to import and to call. */
 export function sandboxVersions(): string[] {
   return versions.map(({ name }) => name);
 }
 
-/** The release of that name (`LATEST` or nothing: the newest), or undefined where the sandbox core cannot be it. */
+/**
+ * Returns the release with this name; `LATEST` or '' means the newest. Undefined if the sandbox core does not support
+ * it.
+ */
 export function findVersion(name: string): GameVersion | undefined {
   if (name === '' || name.toUpperCase() === 'LATEST') return versions[0];
   return versions.find((version) => version.name === name);

@@ -2,10 +2,10 @@ import type { Chunks } from './chunks.ts';
 import type { Player } from './player.ts';
 import { type World, WORLD_RADIUS } from './world.ts';
 
-/** Chunks around a joining player that are sent at once, and how many follow with each tick. */
+/** The radius of the chunks sent at once to a joining player, and the number of chunks sent with each tick. */
 const FIRST_RADIUS = 2;
 const CHUNKS_PER_TICK = 6;
-/** Players do not see further than this, whatever the file says: the world is flat. */
+/** The largest radius, regardless of the properties, because the world is flat. */
 const MAX_RADIUS = 8;
 
 /** Shows players the part of the world around them, nearest first, a few chunks a tick. */
@@ -20,21 +20,21 @@ export class View {
     this.radius = Math.min(MAX_RADIUS, Math.max(FIRST_RADIUS, viewDistance));
   }
 
-  /** The chunks without which a client does not let its player in. */
+  /** Sends the chunks that a client needs before its player can enter. */
   begin(player: Player): void {
     const { x, z } = chunkOf(player);
     this.#moveCentre(player, x, z);
     this.#send(player, missing(player, x, z, FIRST_RADIUS));
   }
 
-  /** The next few chunks, if any are missing. */
+  /** Sends the next few chunks, if any are missing. */
   tick(player: Player): void {
     const { x, z } = chunkOf(player);
     const next = missing(player, x, z, this.radius).slice(0, CHUNKS_PER_TICK);
     if (next.length > 0) this.#send(player, next);
   }
 
-  /** After a step over a chunk's border. */
+  /** Updates the view after a step over a chunk's border. */
   moved(player: Player, from: { x: number; z: number }): void {
     const { x, z } = chunkOf(player);
     if (from.x >> 4 === x && from.z >> 4 === z) return;
@@ -68,7 +68,7 @@ export class View {
     if (protocol.sends('update_view_position')) client.write('update_view_position', { chunkX, chunkZ });
   }
 
-  /** Whether a player may be there: inside the world and not beyond what numbers can say exactly. */
+  /** Reports whether a player may be at a position: within the world's bounds, with space above and below. */
   allows({ x, y, z }: { x: number; y: number; z: number }): boolean {
     const inside = [x, y, z].every(Number.isFinite) && Math.abs(x) <= WORLD_RADIUS && Math.abs(z) <= WORLD_RADIUS;
     return inside && y > this.#world.minY - 64 && y < 10_000;

@@ -3,8 +3,8 @@ import type { Blocks } from './blocks.ts';
 import type { World } from './world.ts';
 
 /**
- * The changed blocks of a world as a file: gzipped JSON, `blocks` being x, y, z and an index into `palette`, in turn.
- * The palette holds block texts rather than state ids, which differ between versions.
+ * The file of a world's changed blocks: gzipped JSON. `blocks` repeats x, y, z and an index into `palette`. The palette
+ * holds block texts, because state ids differ between versions.
  */
 interface WorldFile {
   format: 1;
@@ -12,10 +12,10 @@ interface WorldFile {
   blocks: number[];
 }
 
-/** Far above what `World` keeps, so that a file made to hurt cannot. */
+/** Size limit against malicious files, far above the size of any real one. */
 const MAX_JSON_BYTES = 64 * 1024 * 1024;
 
-/** A block text the version running now does not know; kept, so that the next save does not lose it. */
+/** A block that the running version does not know. It is kept, so that the next save does not lose it. */
 export interface UnknownBlock {
   x: number;
   y: number;
@@ -42,7 +42,9 @@ export function encodeWorld(world: World, blocks: Blocks, unknown: readonly Unkn
   return gzipSync(JSON.stringify(file), { level: 4 });
 }
 
-/** Puts a file's blocks into the world; answers those of no use in this version. Throws where it is no such file. */
+/**
+ * Sets the blocks of a file in the world. Returns those that this version cannot use. Throws if the file is invalid.
+ */
 export function decodeWorld(content: Buffer, world: World, blocks: Blocks): UnknownBlock[] {
   const file = JSON.parse(gunzipSync(content, { maxOutputLength: MAX_JSON_BYTES }).toString()) as Partial<WorldFile>;
   if (

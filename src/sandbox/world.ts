@@ -1,6 +1,6 @@
 import type { Blocks } from './blocks.ts';
 
-/** A block's place. Whole numbers. */
+/** A block's position, in whole numbers. */
 export interface BlockPosition {
   x: number;
   y: number;
@@ -10,13 +10,15 @@ export interface BlockPosition {
 /** The y above the topmost layer of the flat world, where players stand. */
 export const SURFACE_Y = 4;
 
-/** How far from the middle blocks can be changed, and how many changes a world keeps: bounds for memory and file. */
+/**
+ * Limits for memory and file size: how far from the centre blocks can be changed, and the number of changes in a world.
+ */
 export const WORLD_RADIUS = 30_000;
 const MAX_CHANGES = 500_000;
 
 /**
- * A flat world (bedrock, two of dirt, grass) and what players changed in it. Only changes take memory: a block that is
- * again as the flat world has it is forgotten.
+ * A flat world (bedrock, two layers of dirt, grass) and the blocks that players changed in it. Stores only the changes,
+ * and drops those that restore the original block.
  */
 export class World {
   readonly minY: number;
@@ -26,7 +28,7 @@ export class World {
   readonly #chunks = new Map<string, Map<number, number>>();
   #size = 0;
 
-  /** `tall`: reaches from -64 to 319 (since Minecraft 1.18), else from 0 to 255. */
+  /** `tall`: the world reaches from y = -64 to 319 (since Minecraft 1.18), otherwise from 0 to 255. */
   constructor(blocks: Blocks, tall: boolean) {
     this.minY = tall ? -64 : 0;
     this.height = tall ? 384 : 256;
@@ -39,7 +41,7 @@ export class World {
     ];
   }
 
-  /** The states of the untouched world from y = 0 up; above it is air. */
+  /** The states of the untouched world's layers, from y = 0 up. Above them is air. */
   get layers(): readonly number[] {
     return this.#layers;
   }
@@ -64,7 +66,10 @@ export class World {
     );
   }
 
-  /** Puts a state somewhere. False where it is there already, outside the world, or the world holds all it can. */
+  /**
+   * Sets a block. Returns false if it has this state already, is outside the world, or if the world has too many
+   * changes.
+   */
   setBlock(position: BlockPosition, state: number): boolean {
     if (!this.holds(position) || this.blockAt(position) === state) return false;
     const key = chunkKey(position.x >> 4, position.z >> 4);
@@ -88,14 +93,14 @@ export class World {
     return this.#chunks.has(chunkKey(chunkX, chunkZ));
   }
 
-  /** The changed blocks of one chunk. */
+  /** Yields the changed blocks of one chunk. */
   *changesOf(chunkX: number, chunkZ: number): Generator<BlockPosition & { state: number }> {
     for (const [index, state] of this.#chunks.get(chunkKey(chunkX, chunkZ)) ?? []) {
       yield { x: chunkX * 16 + (index & 15), y: (index >> 8) + this.minY, z: chunkZ * 16 + ((index >> 4) & 15), state };
     }
   }
 
-  /** All changed blocks. */
+  /** Yields all changed blocks. */
   *changes(): Generator<BlockPosition & { state: number }> {
     for (const key of this.#chunks.keys()) {
       const [chunkX, chunkZ] = key.split(',').map(Number) as [number, number];

@@ -14,10 +14,13 @@ export interface ScheduleActionsOptions extends TypedCommandAccess {
   backups: Backups;
 }
 
-/** Never fires: closing the backups ends the wait for them. */
+/** A signal that never fires. Closing the backups ends the wait. */
 const NEVER = new AbortController().signal;
 
-/** The action of each kind of schedule: the operation of its name, with the schedule as the cause. */
+/**
+ * Returns the action of each kind of schedule. Each action runs the operation of the same name, with the schedule as
+ * its cause.
+ */
 export function scheduleActions(options: ScheduleActionsOptions): Record<ScheduleKind, ScheduleAction> {
   const { servers, backups, clock } = options;
   const send =

@@ -58,7 +58,7 @@ const Schedule = z
 const ScheduleId = message({ scheduleId: line(64).min(1, 'is required') });
 const COMMON = { tag: 'control', role: 'member', params: ServerParams } as const;
 
-/** A schedule needs the scope of its action. */
+/** The scope that the action of a schedule requires in addition, by kind. */
 const SCOPES: Partial<Record<ScheduleKind, Scope>> = { command: 'console', backup: 'backups' };
 const ALSO = Object.fromEntries(Object.entries(SCOPES).map(([kind, scope]) => [scope, `kind \`${kind}\``]));
 
@@ -215,7 +215,7 @@ const setScheduleEnabled = (needs: Needs) =>
     },
   });
 
-/** A schedule that has never run. */
+/** Returns the fields of a schedule that has never run. */
 function newSchedule(serverId: string, createdAt: number) {
   const never = { lastStatus: '', lastError: '', lastRunAt: null, runningSince: null } as const;
   return { id: newId('sch'), serverId, enabled: true, createdAt, ...never };

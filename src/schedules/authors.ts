@@ -8,7 +8,10 @@ import { getServer } from '../servers/rows.ts';
 import type { Sql, Tx } from '../store/store.ts';
 import { type ScheduleRow, disableSchedule, listSchedulesBy } from './rows.ts';
 
-/** The account a schedule acts for: the one that made it, or enabled it last. '' where that is not known, or no key was used. */
+/**
+ * The user and API key that a schedule acts for: those that created it or last enabled it. `userId` is '' if unknown;
+ * `keyId` is '' if no key was used.
+ */
 export type Author = Pick<ScheduleRow, 'userId' | 'keyId'>;
 
 export function authorOf(principal: Principal): Author {
@@ -16,8 +19,8 @@ export function authorOf(principal: Principal): Author {
 }
 
 /**
- * Why a schedule may not run any more, as a sentence for the server's owner; undefined: it may. A schedule is no way to keep
- * what was taken away from its author.
+ * Returns why a schedule can no longer run, as a sentence for the server's owner; undefined if it can. A schedule must
+ * not outlast the permissions of its author.
  */
 export async function refusedAuthor(db: Sql, { serverId, userId, keyId }: ScheduleRow): Promise<string | undefined> {
   if (keyId !== '' && (await isKeyRevoked(db, keyId)))
@@ -29,7 +32,7 @@ export async function refusedAuthor(db: Sql, { serverId, userId, keyId }: Schedu
   return role === 'member' ? undefined : `Its author lost the permission. ${AGAIN}`;
 }
 
-/** Disables a schedule whose author lost permission, and records that in the audit log for the server's owner. */
+/** Disables a schedule whose author lost permission, and records it in the audit log of the server's account. */
 export async function stopSchedule(tx: Tx, { id, serverId }: ScheduleRow, why: string, at: number): Promise<void> {
   const server = await getServer(tx, serverId);
   if (server === undefined || !(await disableSchedule(tx, id, why))) return;
@@ -37,7 +40,10 @@ export async function stopSchedule(tx: Tx, { id, serverId }: ScheduleRow, why: s
   await recordAudit(tx, { userId: '', through: 'system access' }, entry);
 }
 
-/** Does so with all that a change of access stops: those of a key, or those of a user on a server. In the write of that change. */
+/**
+ * Disables the schedules that a change of access affects: those of a key, or those of a user on a server. Runs in the
+ * write of that change.
+ */
 export async function stopSchedulesOf(tx: Tx, { keyId, userId, serverId }: AccessChange, at: number): Promise<void> {
   const schedules = [
     ...(keyId === undefined ? [] : await listSchedulesBy(tx, { keyId })),

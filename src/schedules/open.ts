@@ -1,4 +1,6 @@
-/** Runs scheduled tasks on time, once. Never: a task more than a minute late, as after an outage. */
+/**
+ * Runs scheduled tasks on time, and each run once. Never: a task run more than a minute late, such as after an outage.
+ */
 import type { AccessChanges } from '../http/access-changes.ts';
 import type { OnClose } from '../kernel/closers.ts';
 import type { Log } from '../kernel/log.ts';
@@ -19,7 +21,7 @@ export interface OpenSchedulesOptions extends ScheduleActionsOptions {
   onClose: OnClose;
 }
 
-/** Runs what is due, from now on: all that may refuse a start is to be there. */
+/** Runs due schedules from now on. Call it once all checks that can refuse a start are in place. */
 export async function openSchedules(options: OpenSchedulesOptions): Promise<Feature> {
   const { store, accessChanges, serverOperation, log, onClose, clock } = options;
   const schedules = await Schedules.open({ store, clock, log, actions: scheduleActions(options) });

@@ -6,7 +6,7 @@ import type { Sql, Tx } from '../store/writer.ts';
 /** The action of a schedule. */
 export type ScheduleKind = 'command' | 'start' | 'stop' | 'restart' | 'backup';
 
-/** Something to be done with a server, again and again. */
+/** A recurring task on a server. */
 export interface ScheduleRow {
   id: string;
   serverId: string;
@@ -16,9 +16,9 @@ export interface ScheduleRow {
   /** Five fields, in UTC. */
   cronExpr: string;
   enabled: boolean;
-  /** How the last run ended; '' before the first one, and while one is in progress. */
+  /** The result of the last run; '' before the first run and while a run is in progress. */
   lastStatus: '' | 'ok' | 'error' | 'skipped';
-  /** Why it did not end well; ''. */
+  /** The reason for an error or a skipped run; '' otherwise. */
   lastError: string;
   createdAt: number;
   lastRunAt: number | null;
@@ -26,9 +26,9 @@ export interface ScheduleRow {
   nextRunAt: number | null;
   /** Start of the run in progress; null without one. */
   runningSince: number | null;
-  /** The user who created or last enabled it: it acts for them. '' if unknown. */
+  /** The user who created or last enabled the schedule. It acts on their behalf; '' if unknown. */
   userId: string;
-  /** With which API key; '' for none. */
+  /** The API key they used; '' without one. */
   keyId: string;
 }
 
@@ -54,20 +54,20 @@ export const schedules = new EntitySchema<ScheduleRow>({
   foreignKeys: [{ target: 'servers', columnNames: ['serverId'], referencedColumnNames: ['id'], onDelete: 'CASCADE' }],
 });
 
-/** How a run ended. */
+/** The result of a run. */
 export type ScheduleOutcome = Pick<ScheduleRow, 'lastStatus' | 'lastError'>;
 
 export async function insertSchedule(tx: Tx, row: ScheduleRow): Promise<void> {
   await tx.manager.insert(schedules, row);
 }
 
-/** Only among the schedules of that server. */
+/** Returns a schedule of this server; undefined if the server has no schedule with this id. */
 export async function getSchedule(db: Sql, serverId: string, id: string): Promise<ScheduleRow | undefined> {
   const sql = 'SELECT * FROM "schedules" WHERE "serverId" = $1 AND "id" = $2';
   return (await db.query<Stored>(sql, [serverId, id])).map(asRow)[0];
 }
 
-/** A server's, oldest first. */
+/** Returns a server's schedules, oldest first. */
 export async function listSchedules(db: Sql, serverId: string): Promise<ScheduleRow[]> {
   const sql = 'SELECT * FROM "schedules" WHERE "serverId" = $1 ORDER BY "createdAt", "id"';
   return (await db.query<Stored>(sql, [serverId])).map(asRow);
@@ -78,7 +78,7 @@ export async function countSchedules(db: Sql, serverId: string): Promise<number>
   return countOf(db, sql, [serverId]);
 }
 
-/** False where the server has no such schedule. */
+/** Deletes a schedule. Returns false if the server has no such schedule. */
 export async function deleteSchedule(tx: Tx, serverId: string, id: string): Promise<boolean> {
   return (await tx.run('DELETE FROM "schedules" WHERE "serverId" = $1 AND "id" = $2', [serverId, id])) === 1;
 }
@@ -91,7 +91,7 @@ export async function changeSchedule(tx: Tx, row: ScheduleRow): Promise<void> {
   await tx.run(sql, [kind, command, cronExpr, nextRunAt, userId, keyId, id]);
 }
 
-/** Enables it for `nextRunAt`, from now on for its new author, or disables it with null. */
+/** Enables a schedule for `nextRunAt`, or disables it with null. Sets its author. */
 export async function enableSchedule(
   tx: Tx,
   id: string,
@@ -101,14 +101,14 @@ export async function enableSchedule(
   await tx.run(sql, [nextRunAt !== null, nextRunAt, userId, keyId, id]);
 }
 
-/** Disables one that is not to run any more, and says why. False where it is disabled already. */
+/** Disables a schedule that can no longer run, with the reason. Returns false if it is already disabled. */
 export async function disableSchedule(tx: Tx, id: string, why: string): Promise<boolean> {
   const sql = `UPDATE "schedules" SET "enabled" = $1, "nextRunAt" = NULL, "lastStatus" = 'skipped', "lastError" = $2
     WHERE "id" = $3 AND "enabled" = $4`;
   return (await tx.run(sql, [false, why, id, true])) === 1;
 }
 
-/** Enabled schedules that act for a user on a server, or for a key. */
+/** Returns the enabled schedules that act for a user on a server, or for a key. */
 export async function listSchedulesBy(
   db: Sql,
   author: Pick<ScheduleRow, 'userId' | 'serverId'> | Pick<ScheduleRow, 'keyId'>,
@@ -120,31 +120,31 @@ export async function listSchedulesBy(
   return (await db.query<Stored>(sql, [true, ...values])).map(asRow);
 }
 
-/** Schedules that are due by `at`, the longest due first. */
+/** Returns up to `limit` schedules that are due by `at`, the longest overdue first. */
 export async function listDueSchedules(db: Sql, at: number, limit: number): Promise<ScheduleRow[]> {
   const sql = 'SELECT * FROM "schedules" WHERE "nextRunAt" <= $1 ORDER BY "nextRunAt", "id" LIMIT $2';
   return (await db.query<Stored>(sql, [at, limit])).map(asRow);
 }
 
-/** Schedules that are due later than `at`. */
+/** Returns the schedules that are due after `at`. */
 export async function listSchedulesAfter(db: Sql, at: number): Promise<ScheduleRow[]> {
   return (await db.query<Stored>('SELECT * FROM "schedules" WHERE "nextRunAt" > $1', [at])).map(asRow);
 }
 
-/** Has it come due at another time, unless that was changed meanwhile. */
+/** Changes the time of the next run, unless it was changed since the schedule was read. */
 export async function moveRun(tx: Tx, { id, nextRunAt: dueAt }: ScheduleRow, nextRunAt: number): Promise<void> {
   await tx.run('UPDATE "schedules" SET "nextRunAt" = $1 WHERE "id" = $2 AND "nextRunAt" = $3', [nextRunAt, id, dueAt]);
 }
 
-/** When the next one is due; null where none is. */
+/** Returns when the next schedule is due; null without one. */
 export async function nextScheduleAt(db: Sql): Promise<number | null> {
   const [row] = await db.query<{ at: number | string | null }>('SELECT MIN("nextRunAt") AS "at" FROM "schedules"');
   return row?.at == null ? null : Number(row.at);
 }
 
 /**
- * Claims a run: the caller that gets true runs it, and no other does, whatever happens then. False if one is in
- * progress, or if it was claimed before (`dueAt` is outdated).
+ * Claims a run. Returns true to exactly one caller, which then runs it. Returns false if a run is in progress, or if
+ * this run was claimed before (`dueAt` is outdated).
  */
 export async function takeRun(tx: Tx, { id, nextRunAt: dueAt }: ScheduleRow, at: number, nextRunAt: number | null) {
   const sql = `UPDATE "schedules"
@@ -153,7 +153,7 @@ export async function takeRun(tx: Tx, { id, nextRunAt: dueAt }: ScheduleRow, at:
   return (await tx.run(sql, [at, nextRunAt, id, dueAt])) === 1;
 }
 
-/** Passes a run over. */
+/** Skips a run, unless its time has changed since the schedule was read. */
 export async function skipRun(tx: Tx, { id, nextRunAt: dueAt }: ScheduleRow, why: string, nextRunAt: number | null) {
   const sql = `UPDATE "schedules" SET "lastStatus" = 'skipped', "lastError" = $1, "nextRunAt" = $2
     WHERE "id" = $3 AND "nextRunAt" IS NOT DISTINCT FROM $4`;
@@ -165,14 +165,14 @@ export async function endRun(tx: Tx, id: string, { lastStatus, lastError }: Sche
   await tx.run(sql, [lastStatus, lastError, id]);
 }
 
-/** Ends the runs in progress when an earlier run of the service ended: their result is unknown. */
+/** Ends runs that an earlier run of the service left in progress, as errors: their result is unknown. */
 export async function endInterruptedRuns(tx: Tx, why: string): Promise<void> {
   const sql = `UPDATE "schedules" SET "runningSince" = NULL, "lastStatus" = 'error', "lastError" = $1
     WHERE "runningSince" IS NOT NULL`;
   await tx.run(sql, [why]);
 }
 
-/** SQLite gives booleans as 0 and 1. */
+/** SQLite returns booleans as 0 and 1. */
 type Stored = Omit<ScheduleRow, 'enabled'> & { enabled: boolean | number };
 
 function asRow(stored: Stored): ScheduleRow {

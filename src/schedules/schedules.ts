@@ -24,7 +24,7 @@ import {
   takeRun,
 } from './rows.ts';
 
-/** Does what a schedule says. Resolves when it is done; rejects with what kept it from being done. */
+/** Performs the action of a schedule. Resolves when it is done; rejects if it fails. */
 export type ScheduleAction = (schedule: ScheduleRow, cause: Cause) => Promise<unknown>;
 
 export interface SchedulesOptions {
@@ -34,13 +34,16 @@ export interface SchedulesOptions {
   actions: Record<ScheduleKind, ScheduleAction>;
 }
 
-/** Later runs are skipped: the owner chose the time on purpose. */
+/** Runs later than this are skipped, because the owner chose the time on purpose. */
 const TOLERANCE_MS = MINUTE_MS;
-/** The longest timer. Setting the clock or suspending the machine moves the hour, but no timer. */
+/**
+ * The longest timer. Timers ignore changes of the clock and a suspended machine, so the time is checked at least this
+ * often.
+ */
 const LOOK_MS = 10_000;
-/** A clock set back by less than this runs nothing a second time. */
+/** If the clock is set back by less than this, no schedule runs a second time. */
 const SAME_RUN_MS = 3 * HOUR_MS;
-/** So many begin together; of the others, those due longest go first. */
+/** Limit of schedules started together. The longest overdue start first. */
 const TOGETHER = 16;
 const PATIENCE_MS = 10_000;
 const RETRY_MS = 5_000;
@@ -49,30 +52,30 @@ const INTERRUPTED = 'Dormouse was restarted while it ran; look at the server to 
 /** Refusals for a sleeping server. Only the kind `start` wakes it. */
 const ASLEEP = new Set(['SERVER_NOT_RUNNING', 'SERVER_HIBERNATED']);
 
-/** Runs what is due. Each run is taken in a write of its own before it begins, so that none happens twice. */
+/** Runs due schedules. Each run is claimed in its own write before it begins, so it cannot happen twice. */
 export class Schedules {
   readonly #options: SchedulesOptions;
   readonly #withLock = createMutex();
   readonly #closing = new AbortController();
   #cancel = () => {};
-  /** The time of the last look. */
+  /** The time of the last check. */
   #seenAt = -Infinity;
 
   private constructor(options: SchedulesOptions) {
     this.#options = options;
   }
 
-  /** Ends what an earlier run of the service left in progress, then runs what comes due. */
+  /** Ends the runs that an earlier run of the service left in progress, then runs due schedules. */
   static async open(options: SchedulesOptions): Promise<Schedules> {
     const schedules = new Schedules(options);
     await options.store.write((tx) => endInterruptedRuns(tx, INTERRUPTED));
-    // A run that is due within a day comes soon enough, even if the clock was wrong when its time was stored.
+    // Times within a day are left as they are, even if the clock was wrong when they were stored.
     await schedules.#bringForward(options.clock.now() + DAY_MS);
     schedules.changed();
     return schedules;
   }
 
-  /** To be called after a schedule was stored or changed: looks anew at when the next one is due. */
+  /** Call it after a schedule was stored or changed. Runs due schedules and sets the timer for the next one. */
   changed(): void {
     const { clock, log } = this.#options;
     void this.#withLock(async () => {
@@ -84,8 +87,9 @@ export class Schedules {
   }
 
   /**
-   * Runs one now, whatever its time; `record` runs in the write that takes the run. Resolves when it has ended, or goes on
-   * after a while. NOT_FOUND; ABORTED where it is running.
+   * Runs a schedule now, regardless of its time. `record` runs in the write that claims the run. Resolves when the run
+   * has ended, or after ten seconds while it continues. Rejects with NOT_FOUND, or with ABORTED if the schedule is
+   * running.
    */
   async runNow(
     { serverId, id }: Pick<ScheduleRow, 'serverId' | 'id'>,
@@ -103,7 +107,10 @@ export class Schedules {
     return (await getSchedule(store, serverId, id)) ?? scheduleNotFound(id);
   }
 
-  /** Begins no more runs. One that is in progress is ended as interrupted by the next run of the service, unless it ends first. */
+  /**
+   * Starts no more runs. A run that is still in progress when the process ends is recorded as interrupted at the next
+   * start.
+   */
   async close(): Promise<void> {
     this.#closing.abort();
     this.#cancel();
@@ -136,7 +143,7 @@ export class Schedules {
     this.#wakeAt(clock.now());
   }
 
-  /** Corrects times beyond `after` that were reckoned by a clock that ran ahead and was then set back. */
+  /** Recomputes times after `after`: they were computed by a clock that was ahead and has been set back since. */
   async #bringForward(after: number): Promise<void> {
     const { store, clock } = this.#options;
     const now = clock.now();
@@ -178,7 +185,7 @@ export class Schedules {
     await this.#keepEnd(id, outcome);
   }
 
-  /** Until it is stored the schedule counts as running, and would never run again. */
+  /** Stores the result, with retries: until it is stored, the schedule counts as running and cannot run again. */
   async #keepEnd(id: string, outcome: ScheduleOutcome): Promise<void> {
     const { store, clock, log } = this.#options;
     do {
@@ -208,8 +215,9 @@ export function scheduleNotFound(id: string): never {
 const MAX_CHARS = 120;
 
 /**
- * When a cron expression next comes due after an instant (epoch ms): five fields - minute, hour, day of month, month, day of
- * week - in UTC, hence never twice a minute. Null where the expression cannot be read, or never comes due.
+ * Returns the first time after an instant (epoch ms) that matches a cron expression. It has five fields in UTC (minute,
+ * hour, day of month, month, day of week), so a schedule never runs twice in a minute. Returns null if the expression
+ * is invalid or never matches.
  */
 export function nextRun(cronExpr: string, after: number): number | null {
   if (cronExpr.length > MAX_CHARS || cronExpr.trim().split(/\s+/).length !== 5) return null;

@@ -19,7 +19,7 @@ import type { ServerParts, ServersOptions } from './servers.ts';
 import { stepWords } from './step-words.ts';
 import { saveSnapshot } from './transition-rows.ts';
 
-/** Sleeping servers kept in memory, so that frequent requests do not read them each time. */
+/** Limits of the cache of sleeping servers, so that frequent requests do not read them each time. */
 const REMEMBERED = { most: 256, ms: 10_000 };
 
 /**

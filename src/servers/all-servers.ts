@@ -83,7 +83,7 @@ interface CreateOptions extends Required<Pick<ServersOptions, 'store' | 'steady'
   wakeChecks: WakeChecks;
 }
 
-/** Stores a new server; one with a mod pack starts with the installation. See `Servers`. */
+/** Stores a new server. A server with a mod pack starts with the installation. See `Servers`. */
 async function createServer(options: CreateOptions, row: ServerRow, cause: Cause): Promise<ServerNow> {
   const { store, steady, limits, audit, actors, wakeChecks } = options;
   const stored = { ...row, snapshot: JSON.stringify(untouched(row, limits, cause)), state: 'hibernated' };
@@ -115,7 +115,7 @@ async function createServer(options: CreateOptions, row: ServerRow, cause: Cause
   return made;
 }
 
-/** Set once, after the rooms it depends on are open. */
+/** Stores the parts, which are provided once the rooms that they depend on are open. */
 function createParts(): { provide: (parts: ServerParts) => void; get: () => Required<ServerParts> } {
   let provided: Required<ServerParts> | undefined;
   return {

@@ -23,8 +23,8 @@ export interface ServerCommandsOptions extends Required<
 type Allow = (now: ServerNow, snapshot: ServerSnapshot) => void;
 
 /**
- * Creates the changes that need a check first: commands, operators' events, and settings that must not change during a
- * run.
+ * Creates the functions for changes that need a check first: commands, operators' events, and settings that must not
+ * change during a run.
  */
 export function createServerCommands(
   options: ServerCommandsOptions,

@@ -15,7 +15,7 @@ const NAMES_TRIED = 50;
 
 type Names = Pick<ServerRow, 'id' | 'hostname' | 'container'>;
 
-/** A server to create, with each field checked by itself. Empty names are derived. */
+/** A server to create, with each field validated on its own. Empty names are derived. */
 type NewServer = Names &
   Pick<ServerRow, 'accountId' | 'name' | 'type' | 'version' | 'ramMb' | 'plan' | 'region' | 'motd' | 'properties'> &
   Pick<ServerRow, 'modpackPlatform' | 'modpackRef' | 'modpackVersion'>;

@@ -22,8 +22,8 @@ export function untouched(row: ServerRow, limits: ServerLimits, cause: Cause): S
 }
 
 /**
- * Returns a stored snapshot with this run's limits, in the steady clock's time. One that this version cannot read is
- * replaced by a sleeping one.
+ * Returns a stored snapshot with this run's limits, in the steady clock's time. A snapshot that this version cannot
+ * read is replaced by a sleeping one.
  */
 export function restorable(
   row: ServerRow,
@@ -53,7 +53,7 @@ export function isStopped({ state, context }: ServerNow): boolean {
   return isTagged(state, 'at-rest') && context.queued === null && context.job === null;
 }
 
-/** Returns a dormant server's snapshot, for asking which events it accepts. */
+/** Returns a dormant server's snapshot, to check which events it accepts. */
 export function readOnly(row: ServerRow): ServerSnapshot {
   const { value, context } = storedSnapshot(row);
   return serverMachine.resolveState({ value, context });
@@ -65,8 +65,8 @@ export function sameValue(a: ServerSnapshot, b: ServerSnapshot): boolean {
 }
 
 /**
- * Whether a snapshot is worth a write. Readings (`live`) alone are not, except that a game stops or resumes answering;
- * see ServerContext.
+ * Whether a snapshot is worth a write. Changed readings (`live`) alone are not, unless the game stops or resumes
+ * answering; see ServerContext.
  */
 export function worthStoring(before: ServerSnapshot, after: ServerSnapshot): boolean {
   if (before.context === after.context) return !sameValue(before, after);

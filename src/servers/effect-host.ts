@@ -25,7 +25,7 @@ export interface EffectHost {
 
 /**
  * Does a job on a dormant server's files. Resolves with null once it is done, or with the failure if everything was
- * undone. Rejects if it could be neither done nor undone; it is then called again.
+ * undone. Rejects if the job could be neither done nor undone, and is then called again.
  */
 export type Maintain = (serverId: string, jobId: string, signal: AbortSignal) => Promise<Failure | null>;
 
@@ -93,7 +93,7 @@ export interface EffectsOptions {
   eulaAccepted: (row: ServerRow) => Promise<boolean>;
   /** Number of times the engine has come back after an outage. */
   outages: () => number;
-  /** Does jobs on the files of dormant servers. Absent: there are no jobs. */
+  /** Does jobs on the files of dormant servers. Absent: no jobs. */
   maintain?: (host: EffectHost) => Maintain;
   /** Called in this order when a server is deleted. Each may run again, and rejects if it did not finish. */
   erasers: readonly ((id: string) => Promise<void>)[];

@@ -7,11 +7,11 @@ import { withTimeout } from '../kernel/timeout.ts';
 import { HOUR_MS } from '../kernel/units.ts';
 import type { EffectHost } from './effect-host.ts';
 
-/** An aborted effect has this long to end before the next one begins; one engine call takes a minute at most. */
+/** Longest time that an aborted effect delays the next one. An engine call lasts a minute at most. */
 const SETTLE_MS = 90_000;
-/** How long a start or an installation is spared at a time while its machine is lost. */
+/** How long the deadline of a start or installation is postponed at a time while its machine is lost. */
 const HELD_UP_MS = 30_000;
-/** The end of every start, however much its log moves. */
+/** Limit of every start, however much its log moves. */
 const LONGEST_START_MS = 4 * HOUR_MS;
 
 interface EffectPatienceOptions {
@@ -21,10 +21,13 @@ interface EffectPatienceOptions {
   host: EffectHost;
 }
 
-/** How long the effects of servers may take: an aborted one until it ends, and a start beyond its deadline. */
+/**
+ * Decides how long effects of servers may take: how long an aborted effect may take to end, and how far a start may
+ * exceed its deadline.
+ */
 export class EffectPatience {
   readonly #options: EffectPatienceOptions;
-  /** When the log of a starting game moved last. */
+  /** The time of the last log line, by starting server. */
   readonly #loggedAt = new Map<string, number>();
 
   constructor(options: EffectPatienceOptions) {

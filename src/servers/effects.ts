@@ -35,7 +35,7 @@ export type Effects = NonNullable<Parameters<typeof serverMachine.provide>[0]['a
 
 /** Time reserved for SIGTERM if the console's `stop` does not end the game. */
 const SIGNAL_MS = MINUTE_MS;
-/** Limit for stopping a game that hangs or is to be killed. */
+/** Limit for stopping a game that hangs or will be killed. */
 const GRACE_MS = 45_000;
 /** The engine waits longer than the machine, so that the machine kills the game and records it. */
 const BEHIND_DEADLINE_MS = 15_000;
@@ -289,7 +289,7 @@ class ServerEffects {
   }
 
   /**
-   * Asks the game to save and exit, which no signal can do for every core, and waits for that. The engine's halt is the
+   * Makes the game save and exit, which no signal can do for every core, and waits for that. The engine's halt is the
    * fallback.
    */
   async #saveAndStop({ serverId: id, rcon }: Game, until: number, signal: AbortSignal): Promise<void> {

@@ -11,9 +11,9 @@ export interface ConsoleAccess {
 }
 
 /**
- * Runs one command on the game of a running server and returns its output. FAILED_PRECONDITION SERVER_NOT_RUNNING;
- * RCON_UNAVAILABLE: UNAVAILABLE if the console may answer later, FAILED_PRECONDITION if the game has none;
- * DEADLINE_EXCEEDED RCON_TIMEOUT; INVALID_ARGUMENT COMMAND_INVALID.
+ * Runs one command on the game of a running server and returns its output. Rejects with FAILED_PRECONDITION
+ * SERVER_NOT_RUNNING; RCON_UNAVAILABLE, as UNAVAILABLE if the console may answer later, or FAILED_PRECONDITION if the
+ * game has none; DEADLINE_EXCEEDED RCON_TIMEOUT; INVALID_ARGUMENT COMMAND_INVALID.
  */
 export async function runOnGame(access: ConsoleAccess, server: ServerNow, command: string): Promise<string> {
   const rcon = rconOf(server);

@@ -15,13 +15,13 @@ export interface LastCall {
   graceMs: number;
   /** One line for the chat. */
   warning: string;
-  /** Returns the servers concerned. Asked again for the stop, so that servers woken meanwhile stop too. */
+  /** Returns the servers concerned. Called again for the stop, so that servers woken since the warning stop, too. */
   servers: () => ServerNow[];
   /** Returns the cause of the stop when the grace is over; undefined if the reason no longer applies. */
   cause: () => Promise<Cause | undefined>;
 }
 
-/** Pending stops that players have been warned of, one per key. */
+/** Pending stops, one per key, that players have been warned of. */
 export interface LastCalls {
   /** Returns the keys whose stop is pending. */
   keys(): string[];
@@ -35,7 +35,7 @@ export interface LastCalls {
   close(): void;
 }
 
-/** Limits on kicks before a stop. Each kick takes up to a tick, and the stop waits for it. */
+/** Limits on kicks before a stop. Each kick lasts up to a tick, and the stop waits for it. */
 const MOST_SENT_AWAY = 200;
 const SENDING_AWAY_MS = 5_000;
 /** Other sources of player names are skipped because the game is about to end. */

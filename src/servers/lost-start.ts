@@ -58,7 +58,7 @@ interface FollowedNode {
   name(): string;
 }
 
-/** Follows a node once it has been seen ready: the node of an earlier run may have been off for long. */
+/** Follows a node once it has been seen ready, because the node of an earlier run may have been off for long. */
 function followNode(nodes: EngineNodes, serverId: string): FollowedNode {
   let last: { id: string; name: string } | undefined;
   let away = false;

@@ -44,8 +44,8 @@ export function inStoredTime(snapshot: object, steady: SteadyClock): object {
 }
 
 /**
- * Converts a stored snapshot to machine time. Within one boot, it continues exactly where it was. After a reboot, its
- * instants count as today's wall time. The snapshot of a new server has no recorded clock.
+ * Converts a stored snapshot to machine time. Within one boot, its instants stay exact. After a reboot, its instants
+ * count as today's wall time. The snapshot of a new server has no recorded clock.
  */
 export function fromStoredTime<Snapshot extends object>(
   stored: Snapshot & { clock?: StoredTime },

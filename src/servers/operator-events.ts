@@ -8,7 +8,7 @@ import { worthStoring } from './dormant.ts';
  * Events operators can send to a server: all commands except a player's JOIN, replaced by START, and KEEP_AWAKE, which
  * only the owner sends. The only fact is ALARM, which brings a due timeout forward or retries. DOWN, UP and `done` are
  * excluded because a false report about a running game would lead to two games on one world, or an unbilled game. KILL
- * has the same effect but asks the engine.
+ * has the same effect but goes through the engine.
  */
 export const OPERATOR_EVENTS = [
   'ALARM',

@@ -21,7 +21,7 @@ const CONSOLE_EVERY_MS = 3_000;
 const MANAGEMENT_EVERY_MS = 1_000;
 /** Delay before an interrupted log is read again. */
 const LOG_RETRY_MS = 1_000;
-/** Number of lines kept; a diagnosis reads no more. */
+/** Number of lines stored for a diagnosis, which reads no more. */
 const KEPT_LINES = 2_000;
 
 /** Created once: without a reason, each abort creates an error with a stack. */
@@ -110,8 +110,8 @@ async function readLog(waiting: Waiting, signal: AbortSignal): Promise<void> {
       signal.throwIfAborted();
       const game = await engine.inspect(row.id);
       if (!game?.up) throw new GameEnded(game?.exit ?? null, lines.slice(-KEPT_LINES));
-      // The log ended before the game, for example because the engine went away and came back. Continue where it broke
-      // off.
+      // The log ended before the game, for example because the engine went away and came back. Continue at the last
+      // position.
     }
   } finally {
     ticking();
@@ -139,7 +139,7 @@ async function askConsole(
 ): Promise<void> {
   for (;;) {
     await sleep(clock, CONSOLE_EVERY_MS, signal);
-    // The password goes only to our own game. A program that accepts commands elsewhere accepts no players here either.
+    // Send the password only to this game. A program that accepts commands elsewhere accepts no players here either.
     if (game.rcon === null || !(await areOwn(ports, game.rcon, game.game))) continue;
     const reply = await console.run(game.rcon, rconPassword, 'list').catch(() => undefined);
     if (reply !== undefined) return;

@@ -193,15 +193,18 @@ export async function removeGame(engine: Pick<Engine, 'kill' | 'erase'>, serverI
   await engine.erase(serverId);
 }
 
-/** Returns the engine's time of an unseen end. A time outside the run comes from a node with a wrong clock: then it is now. */
+/**
+ * Returns the engine's time of an unseen end. A time outside the run comes from a node with a wrong clock; the result
+ * is then `now`.
+ */
 function endWithin(readyAt: number, exitAt: number, now: number): number {
   return exitAt >= readyAt && exitAt <= now ? exitAt : now;
 }
 
 /**
  * Classifies the end of a game. An end that was missed may be due to the engine or the machine. An orderly end is
- * intended only if the game received a stop command; otherwise its engine may be going down, or the game ended by
- * itself.
+ * intended only if the game received a stop command; otherwise its engine may be shutting down, or the game ended on
+ * its own.
  */
 function endingOf(exit: Exit | null, missed: boolean, lines: string[]): Ending {
   const code = exit?.code ?? null;

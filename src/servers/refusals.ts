@@ -14,7 +14,7 @@ export function notAllowed({ row, state, context }: ServerNow, command: ServerCo
   return wrongState(`SERVER_${state.toUpperCase()}`, `${sentence} The server is ${state}.`, metadata, words);
 }
 
-/** Returns a refusal because of a server's state. FAILED_PRECONDITION. */
+/** Returns a FAILED_PRECONDITION refusal because of a server's state. */
 export function wrongState(
   reason: string,
   sentence: string,

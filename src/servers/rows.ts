@@ -11,7 +11,7 @@ import type { Sql, Store, Tx } from '../store/store.ts';
 /** Client versions that can play: the server's own only, any, or, by default, those its software reports. */
 export type ClientVersions = 'auto' | 'own' | 'any';
 
-/** An owner's settings and data kept from earlier runs. The actor's snapshot holds the live part. */
+/** An owner's settings, and data from earlier runs. The actor's snapshot holds the live part. */
 export interface ServerRow extends OwnerSettings {
   /** A slug, also the host name's first label; unique in the installation. */
   id: string;
@@ -133,8 +133,8 @@ export async function listServersById(db: Sql, ids: readonly string[]): Promise<
 const MOST_IDS = 500;
 
 /**
- * NOT_FOUND if the server is missing or being deleted: new rows must not be attached to it, because they would never be
- * removed.
+ * Throws NOT_FOUND if the server is missing or being deleted. New rows must not be attached to such a server, because
+ * they would never be removed.
  */
 export async function requireServer(tx: Tx, id: string): Promise<void> {
   const sql = `SELECT "id" FROM "servers" WHERE "id" = $1 AND "state" <> 'deleting'`;

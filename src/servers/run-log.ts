@@ -7,14 +7,17 @@ import { shortText } from '../kernel/short-text.ts';
 /** Number of lines that a diagnosis reads. */
 const MAX_LINES = 2_000;
 
-/** Returns where a server's log ends now; null if it is empty. Rejects if the engine cannot tell. */
+/** Returns the end of a server's log; null if it is empty. Rejects with the engine's error. */
 export async function lastPosition(engine: Engine, id: string): Promise<string | null> {
   let position: string | null = null;
   for await (const line of engine.logs(id, { tail: 1 })) ({ position } = line);
   return position;
 }
 
-/** Returns the newest lines after a position if one is given and still kept; [] if the engine is unavailable. */
+/**
+ * Returns the newest lines of a log; only those after `position` if the log still has it; [] if the engine is
+ * unavailable.
+ */
 export async function linesBehind(engine: Engine, id: string, position: string | null): Promise<string[]> {
   let lines: string[] = [];
   try {

@@ -10,19 +10,19 @@ import type { Presence } from './presence.ts';
 import type { ServerNow } from './server-now.ts';
 import { type Silence, type SilenceOptions, listenFor } from './silence.ts';
 
-/** Interval at which a running game is asked for its players. */
+/** Interval at which the players of a running game are counted. */
 export const SAMPLE_MS = 15_000;
 /** Vanilla caches its status answer for 5 s, so it may miss newer changes of players. */
 const STALE_MS = 5_000;
 /**
- * Retry delay while the proxies have not reported their players. Without those, a reading could put a game to sleep
- * under its players.
+ * Retry delay while the proxies have not reported their players. Without them, a reading could put a game to sleep
+ * while players are connected.
  */
 const UNKNOWN_MS = 250;
 /** Joins and leaves within this time become one reading. */
 const GATHER_MS = 100;
 const PING_TIMEOUT_MS = 3_000;
-/** Limit of bytes kept after a status. */
+/** Limit of the stored bytes after a status. */
 const MAX_TAIL_BYTES = 8 * KIB;
 
 interface SamplingOptions extends ManagedPlayersOptions {

@@ -3,10 +3,7 @@ import { type ServerNow, waitsForRoom } from './server-now.ts';
 
 /** Obstacles to servers that would otherwise run: an operator, an unresponsive node, or missing room. */
 export interface ServerBlocks {
-  /**
-   * Returns why a server cannot proceed; undefined if there is no such obstacle. `now`: the server; undefined if it
-   * sleeps.
-   */
+  /** Returns why a server cannot proceed; undefined without an obstacle. `now`: the server; undefined if it sleeps. */
   of(serverId: string, now: Run | undefined): Failure | undefined;
   /**
    * Reports each server whose obstacle changed without a change of its own. Returns a function that removes the

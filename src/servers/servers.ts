@@ -17,11 +17,11 @@ import type { CheckedCommand, WakeCheck } from './wake-checks.ts';
 /** All servers of the installation, each one an actor. */
 export interface Servers {
   /**
-   * Stores the server and its first snapshot; with a mod pack it goes to `installing`. ALREADY_EXISTS if the id or host
-   * name is taken.
+   * Stores the server and its first snapshot. A server with a mod pack enters `installing`. Rejects with ALREADY_EXISTS
+   * if the id or host name is taken.
    */
   create(row: ServerRow, cause: Cause): Promise<ServerNow>;
-  /** Undefined for unknown servers and for those being deleted. */
+  /** Resolves with undefined for unknown servers and for those being deleted. */
   get(id: string): Promise<ServerNow | undefined>;
   /** Returns the number of an account's servers. */
   count(accountId: string): Promise<number>;
@@ -31,27 +31,28 @@ export interface Servers {
   /** Yields an account's servers in pages of at most `size` from a place on. Each page is read on demand. */
   pagesByAccount(accountId: string, size: number, after?: ServerPlace): AsyncGenerator<ServerPage>;
   /**
-   * Sends a command and resolves once it is stored. NOT_FOUND; FAILED_PRECONDITION if the state does not allow it;
-   * UNAVAILABLE if it could not be stored, in which case it had no effect. `fields` are changes of the row for the same
-   * write.
+   * Sends a command and resolves once it is stored. Rejects with NOT_FOUND; FAILED_PRECONDITION if the state does not
+   * allow it; UNAVAILABLE if it could not be stored, in which case it had no effect. `fields` are changes of the row
+   * for the same write.
    */
   send(id: string, command: ServerCommand, fields?: Partial<ServerRow>): Promise<ServerNow>;
   /**
-   * Sends an operator's event, also to a server that is being deleted; otherwise like `send`. FAILED_PRECONDITION
-   * EVENT_NOT_LEGAL, listing the accepted events.
+   * Sends an operator's event, also to a server that is being deleted; otherwise like `send`. Rejects with
+   * FAILED_PRECONDITION EVENT_NOT_LEGAL, listing the accepted events.
    */
   intervene(id: string, event: Intervention): Promise<void>;
   /** Changes an owner's settings, which effects read on their next action. `also` runs in the same write. */
   patch(id: string, change: RowChange, also?: (tx: Tx) => Promise<void>): Promise<ServerNow>;
   /**
-   * Changes settings that must not change during a run. NOT_FOUND; FAILED_PRECONDITION SERVER_NOT_STOPPED if anything
-   * of the server runs or is about to. Wakes wait until the change is stored.
+   * Changes settings that must not change during a run. Rejects with NOT_FOUND, or with FAILED_PRECONDITION
+   * SERVER_NOT_STOPPED unless the server is at rest, with no start or job pending. Wakes wait until the change is
+   * stored.
    */
   patchAtRest(id: string, change: RowChange, also?: (tx: Tx) => Promise<void>): Promise<ServerNow>;
   inspect(id: string): Promise<MachineView | undefined>;
   /**
-   * Sends a fact and resolves once its change is stored. A server that does not handle it in its state, or is gone,
-   * ignores it. Rejects if it could not be stored: then send it again.
+   * Sends a fact and resolves once its change is stored. A server that is gone, or does not handle the fact in its
+   * state, ignores it. Rejects if the change could not be stored; the fact must then be sent again.
    */
   notify(id: string, fact: ServerEvent): Promise<void>;
   /**
@@ -74,8 +75,8 @@ export interface Servers {
   /** Returns the first refusal of a player's join by the wake checks; undefined if none refuses. */
   refusal(id: string): Promise<StatusError | undefined>;
   /**
-   * Returns the refusals of a join or start of several servers, for display: from known data, with as few reads for
-   * many as for one. The map only has servers with a known refusal.
+   * Returns the refusals of a join or start of several servers, for display. Uses known data, with as few reads for
+   * many servers as for one. The map contains only servers with a known refusal.
    */
   refusals(ids: readonly string[], command: 'JOIN' | 'START'): Promise<Map<string, StatusError>>;
   /**

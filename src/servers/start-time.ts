@@ -3,7 +3,7 @@ import type { ServerNow } from './server-now.ts';
 
 /**
  * Returns the seconds left of a start, estimated from the server's median cold start; null for a first start, or one
- * that takes longer than usual.
+ * that is slower than usual.
  */
 export function etaSeconds(
   {

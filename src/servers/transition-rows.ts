@@ -33,8 +33,8 @@ export const transitions = new EntitySchema<TransitionRow>({
 });
 
 /**
- * Transitions kept per server. Older ones are deleted in batches, because a delete at each step would be one of its six
- * statements.
+ * Number of transitions stored per server. Older ones are deleted in batches, because a delete at each step would be
+ * one of its six statements.
  */
 const KEPT_TRANSITIONS = 200;
 const TRIMMED_EACH = 20;
@@ -65,13 +65,13 @@ export async function listTransitions(db: Sql, serverId: string, limit = 50): Pr
   return db.query<TransitionRow>(sql, [serverId, limit]);
 }
 
-/** Returns a server's transitions since an instant, oldest first, as far back as they are kept. */
+/** Returns a server's transitions since an instant, oldest first, as far back as they are stored. */
 export async function listTransitionsSince(db: Sql, serverId: string, at: number): Promise<TransitionRow[]> {
   const sql = 'SELECT * FROM "transitions" WHERE "serverId" = $1 AND "at" >= $2 ORDER BY "seq"';
   return db.query<TransitionRow>(sql, [serverId, at]);
 }
 
-/** Whether a server has run since an instant, as far back as transitions are kept. Each run makes several. */
+/** Whether a server has run since an instant, as far back as transitions are stored. Each run adds several. */
 export async function hasRunSince(db: Sql, serverId: string, at: number): Promise<boolean> {
   const sql = `SELECT 1 FROM "transitions" WHERE "serverId" = $1 AND "to" = 'running' AND "at" >= $2 LIMIT 1`;
   return (await db.query(sql, [serverId, at])).length > 0;

@@ -5,9 +5,10 @@ import type { ServerRow } from './rows.ts';
 import type { ServerNow } from './server-now.ts';
 
 /**
- * Checks whether a server may wake or install something. It first reads what it needs; the returned function is called
- * synchronously with the command, so that the state cannot change in between, and throws the StatusError that refuses
- * it. With `batchRead` no command follows: it answers from known data without waiting.
+ * Checks whether a server may wake or install something. The check first reads the data it needs. The function it
+ * returns is called synchronously with the command, so that the state cannot change in between, and throws the
+ * StatusError that refuses it. With `batchRead` no command follows, and the check answers from known data without
+ * waiting.
  */
 export type WakeCheck = (row: ServerRow, batchRead?: BatchRead) => Promise<(now: ServerNow) => void>;
 

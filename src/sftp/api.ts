@@ -42,7 +42,7 @@ const SftpCredential = z
   .object({ ...where, password: reply.text.describe('Shown this once.') })
   .meta({ id: 'SftpCredential' });
 
-/** The password opens all files, for reading and writing, so only owners hand it out. */
+/** The password gives read and write access to all files, so only owners can create it. */
 const COMMON = { role: 'owner', tag: 'control', params: ServerParams } as const;
 const CUTS = 'Ends all sessions that are open, also those of the password before.';
 
@@ -122,7 +122,7 @@ async function credential(
   return { ...address(needs), ...login };
 }
 
-/** Changes the access in one write with its view; then sessions with an earlier password end. */
+/** Changes the access and the server's row in one write. Then ends all sessions, which may use an earlier password. */
 async function change<T>(
   { server: { row }, principal }: Call,
   { servers, sftp, clock }: Needs,

@@ -4,7 +4,7 @@ import { type Fields, uint32, uint64 } from './wire.ts';
 /** Attributes requested by a client (§5). Absent: unchanged. Times are seconds since 1970. */
 export interface Attributes {
   size?: number;
-  /** Type and permissions, as `stat(2)` has them. */
+  /** Type and permissions, as in `stat(2)`. */
   mode?: number;
   atime?: number;
   mtime?: number;
@@ -25,14 +25,14 @@ const MOST_UINT32 = 0xff_ff_ff_ff;
 const TYPE = { file: 0o100000, directory: 0o040000, link: 0o120000, other: 0o140000 } as const;
 const LETTER = { file: '-', directory: 'd', link: 'l', other: 's' } as const;
 
-/** The owner that listings name: there is only one user, the game. */
+/** The owner shown in listings. All files belong to one user, the game. */
 const OWNER = 'game';
 
 export function readAttributes(fields: Fields): Attributes {
   const flags = fields.uint32();
   const attributes: Attributes = {};
   if (flags & FLAG.size) attributes.size = fields.uint64();
-  // Files are the game's, whatever the client would like.
+  // Ignored: all files belong to the game.
   if (flags & FLAG.owner) fields.skip(8);
   if (flags & FLAG.mode) attributes.mode = fields.uint32();
   if (flags & FLAG.times) {
@@ -40,7 +40,7 @@ export function readAttributes(fields: Fields): Attributes {
     attributes.mtime = fields.uint32();
   }
   if (flags & FLAG.extended) {
-    // Each takes eight bytes at least, so the packet's end comes soon enough, whatever the count says.
+    // An extension takes at least eight bytes, so the end of the packet stops this loop, even for a huge count.
     for (let strings = 2 * fields.uint32(); strings > 0; strings--) fields.bytes();
   }
   return attributes;
@@ -60,8 +60,8 @@ export function attributesOf({ kind, sizeBytes, modifiedAt, mode }: Shown): Buff
 const HALF_A_YEAR_MS = 182 * DAY_MS;
 
 /**
- * A line of `ls -l` in the columns of §7, which some clients take apart: type and permissions, links, owner, group, size,
- * time (UTC; the year where it is half a year away), name.
+ * Returns a line of `ls -l` in the columns of §7, which some clients parse: type and permissions, links, owner, group,
+ * size, time (UTC; the year instead of the time of day if half a year away), name.
  */
 export function longName(name: string, { kind, sizeBytes, modifiedAt, mode }: Shown, now: number): string {
   const rights =
@@ -76,7 +76,7 @@ function time(modifiedAt: number, now: number): string {
   return `${month} ${day?.replace(/^0/, ' ')} ${place?.padStart(5)}`;
 }
 
-/** As the protocol counts them: in 32 bits, without a sign. */
+/** Converts to the protocol's seconds: 32 bits, unsigned. */
 function seconds(ms: number): number {
   return Math.min(MOST_UINT32, Math.max(0, Math.floor(ms / 1_000)));
 }

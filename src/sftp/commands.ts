@@ -22,7 +22,7 @@ import {
 import type { Request, RequestOf } from './requests.ts';
 import { MOST_DATA_BYTES, OPEN } from './wire.ts';
 
-/** Entries of a directory in one reply: with the longest names, they and all about them fit any client's buffer. */
+/** Most directory entries in one reply. Even with the longest names, the reply fits the buffer of any client. */
 const ENTRIES_AT_ONCE = 64;
 
 /** Dependencies of requests. */
@@ -30,7 +30,7 @@ export interface CommandOptions {
   /** The server's files. */
   jail: Jail;
   handles: Handles;
-  /** Most handles of a client, as reported to it. */
+  /** Most open handles of a client, as reported to it. */
   mostHandles: number;
   /** Reserves space for each byte before it is written. */
   disk: Disk;
@@ -40,8 +40,8 @@ export interface CommandOptions {
 }
 
 /**
- * Does what clients ask, on the server's files alone: a path is read as if the data root were `/`, and `..` there leads
- * nowhere. Rejects with StatusError. A reply holds until the next request, as data is read into one place.
+ * Performs clients' requests on the server's files. The data root is `/`, and `..` cannot leave it. Rejects with
+ * StatusError. A reply is valid until the next request, because all reads share one buffer.
  */
 export class Commands {
   readonly #options: CommandOptions;
@@ -60,7 +60,7 @@ export class Commands {
     switch (request.type) {
       case 'realpath':
         return pathReply(id, pathOf(request.path));
-      // A link is never followed, and so is what it is to both.
+      // Links are never followed, so both return the same.
       case 'stat':
       case 'lstat':
         return attributesReply(id, await this.#jail.stat(pathOf(request.path)));
@@ -144,14 +144,15 @@ export class Commands {
     const { sizeBytes, allocatedBytes, removed } = await opened.file.extent();
     const position = opened.append ? sizeBytes : offset;
     const addedBytes = spaceOf(Math.max(sizeBytes, position + data.length)) - spaceOf(sizeBytes);
-    // A hole has been counted, but takes its room only now.
+    // The quota already counts this hole, but only now does it take space on the disk.
     if (allocatedBytes < sizeBytes && position < sizeBytes) await this.#options.disk.requireFree?.(data.length);
     await this.#growing({ addedBytes, removed }, () => opened.file.write(position, data));
   }
 
   /**
-   * Makes a file longer, under a reservation: a hole counts like what may one day fill it. How long the file is must have
-   * been asked just now, as others have it open too. One without a name is found by no measurement, and so stays as it is.
+   * Extends a file under a reservation. A hole counts like the data that may fill it later. The caller must read the
+   * size of the file just before, because other clients may have it open too. A removed file cannot grow, because no
+   * measurement finds it.
    */
   async #growing({ addedBytes, removed }: { addedBytes: number; removed: boolean }, work: () => Promise<void>) {
     const { disk, serverId } = this.#options;
@@ -163,7 +164,7 @@ export class Commands {
   #openDirectory(path: string): Promise<string> {
     return this.#handles.add(async () => {
       const batches = this.#jail.entries(path);
-      // Reads the first batch already, to find out whether the directory exists.
+      // Reads the first batch now, to check that the directory exists.
       const first = await batches.next();
       return { batches, rest: first.done ? [] : first.value };
     });
@@ -215,7 +216,10 @@ export class Commands {
   }
 }
 
-/** A client's path from the root, `/plugins/x`. INVALID_ARGUMENT INVALID_PATH where it is no text. */
+/**
+ * Returns a client's path from the root, such as `/plugins/x`. Throws INVALID_ARGUMENT INVALID_PATH if it is invalid or
+ * not UTF-8.
+ */
 function pathOf(path: string | undefined): string {
   if (path === undefined) throw new StatusError('INVALID_ARGUMENT', 'INVALID_PATH', 'The path is no UTF-8.');
   const whole = posix.resolve('/', path);

@@ -15,9 +15,9 @@ export interface ConnectionOptions {
   clock: Clock;
   log: Log;
   limits: SftpLimits;
-  /** Somebody has proved that they may sign in to the server: whether there is a place for them. */
+  /** Called when a client has proved that it may sign in to the server. Returns false if no place is left for it. */
   admit: (serverId: string, keyId: string | undefined) => boolean;
-  /** Talks SFTP on a channel of somebody who has signed in, until it ends or `signal` fires. */
+  /** Serves SFTP on the channel of a signed-in client, until the client ends it or `signal` fires. */
   serve: (serverId: string, channel: ServerChannel, link: Link) => Promise<void>;
 }
 
@@ -29,16 +29,16 @@ export interface Link {
 }
 
 /**
- * How often a login is checked again. A change whose COMMIT was lost with the database's connection may hold although
- * the service reported a failure and ended no session.
+ * Interval between two checks of a login. If the database connection breaks during a COMMIT, the change may be stored
+ * although the service reported a failure and ended no session.
  */
 const RECHECK_MS = MINUTE_MS;
-/** How long a client may take to fetch the last words. */
+/** How long a client may take to read the last packets. */
 const LAST_WORDS_MS = 1_000;
-/** Over a whole connection; one after the other, as clients that share a connection do. */
+/** Limit of sessions in the lifetime of a connection. Clients that share a connection open one after the other. */
 const MOST_SESSIONS = 1_000;
 
-/** A client's connection, from accept to close. It ends by itself where the client is late, idle or will not listen. */
+/** A client's connection, from accept to close. It ends when the client is late or idle, or stops reading. */
 export class Connection implements Guest {
   readonly address: string;
   readonly #options: ConnectionOptions;
@@ -64,7 +64,7 @@ export class Connection implements Guest {
       socket.destroy();
     });
     socket.setNoDelay(true);
-    // A dead peer is noticed by the system, which takes less than asking it over SSH.
+    // TCP keepalive detects a dead peer at lower cost than requests over SSH.
     socket.setKeepAlive(true, 30_000);
     socket.once('close', () => {
       this.#cancelTimer();
@@ -72,12 +72,12 @@ export class Connection implements Guest {
     });
   }
 
-  /** The server somebody has signed in to, or is trying to. */
+  /** The server that the client has signed in to, or is signing in to. */
   get serverId(): string | undefined {
     return this.#serverId;
   }
 
-  /** The public key that it was opened with. */
+  /** The public key used to sign in; undefined after a password. */
   get keyId(): string | undefined {
     return this.#login?.keyId;
   }
@@ -86,12 +86,12 @@ export class Connection implements Guest {
     return this.#signedIn;
   }
 
-  /** Whether its client has agreed on keys and asked to sign in. */
+  /** Whether the client has completed the key exchange and requested to sign in. */
   get signingIn(): boolean {
     return this.#signingIn;
   }
 
-  /** Whether it ended because its client was late. */
+  /** Whether the connection ended because the client was late. */
   get late(): boolean {
     return this.#late;
   }
@@ -105,13 +105,16 @@ export class Connection implements Guest {
     return !this.#ending.signal.aborted && this.#options.admit(login.serverId, login.keyId);
   }
 
-  /** The client has said what it is: what it does from now on comes from `ssh`. */
+  /**
+   * Call it once the client has identified itself. `ssh` reports all further requests of the client; `answer` answers
+   * its sign-in.
+   */
   greet(ssh: SshConnection, answer: (context: AuthContext) => Promise<void>): void {
     const { socket, clock, log, limits } = this.#options;
     this.#ssh = ssh;
     ssh.on('error', (error: Error) => {
       log.debug({ err: error }, 'an SSH client broke off');
-      // The library would go on using what it has just let go of.
+      // After an error, the library would keep using objects that it has released.
       socket.destroy();
     });
     ssh.on('authentication', (context) => {
@@ -138,7 +141,7 @@ export class Connection implements Guest {
     });
   }
 
-  /** Ends it; resolves when none of its requests is at work any more. */
+  /** Ends the connection. Resolves once all its requests have ended. */
   async end(): Promise<void> {
     const { socket, clock } = this.#options;
     if (!this.#ending.signal.aborted) {
@@ -167,7 +170,7 @@ export class Connection implements Guest {
     this.#watch();
   }
 
-  /** Ends the connection when it is idle, and when its login has become invalid although nothing called `end`. */
+  /** Ends the connection when it is idle, or when its login is no longer valid although `end` was not called. */
   #watch(): void {
     const { clock, limits, log } = this.#options;
     const idleAt = this.#lastRequestAt + limits.idleMs;
@@ -205,7 +208,10 @@ export class Connection implements Guest {
       });
   }
 
-  /** The library does not enforce the limits it announces, and answers some requests at once. */
+  /**
+   * Disconnects a client with too many waiting bytes. The library does not enforce the limits it announces, and answers
+   * some requests at once.
+   */
   #checkWaiting(): void {
     const { socket, limits } = this.#options;
     const waiting = Math.max(this.#channel?.readableLength ?? 0, socket.writableLength);

@@ -6,7 +6,7 @@ export interface OpenFile {
   file: JailFile;
   readable: boolean;
   writable: boolean;
-  /** Writes go behind what is there, wherever the client puts them. */
+  /** Writes are appended to the file, regardless of the client's offset. */
   append: boolean;
 }
 
@@ -17,9 +17,12 @@ export interface OpenDirectory {
   rest: Entry[];
 }
 
-/** The open handles of a session, by numbers that are never reused. */
+/** The open handles of a session. Handle numbers are never reused. */
 export interface Handles {
-  /** Opens something and gives the client's handle for it. RESOURCE_EXHAUSTED TOO_MANY_HANDLES, before anything is opened. */
+  /**
+   * Opens a file or directory and returns the client's handle for it. Rejects with RESOURCE_EXHAUSTED TOO_MANY_HANDLES
+   * before it opens anything.
+   */
   add(open: () => Promise<OpenFile | OpenDirectory>): Promise<string>;
   file(handle: string): OpenFile;
   directory(handle: string): OpenDirectory;
@@ -27,7 +30,7 @@ export interface Handles {
   closeAll(): Promise<void>;
 }
 
-/** `most` of a session, and `total.left` of all sessions together. */
+/** Creates the handles of a session: at most `most`, and at most `total.left` over all sessions. */
 export function createHandles(most: number, total: { left: number }): Handles {
   const open = new Map<string, OpenFile | OpenDirectory>();
   let last = 0;

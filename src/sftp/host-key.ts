@@ -6,7 +6,7 @@ import { StatusError } from '../kernel/status.ts';
 
 /** The service's host key. */
 export interface HostKey {
-  /** In OpenSSH's format. It stays in this process. */
+  /** In OpenSSH's format. Secret. */
   privateKey: string;
   /** `SHA256:…`, as clients show it for comparison. */
   fingerprint: string;

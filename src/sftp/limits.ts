@@ -2,41 +2,44 @@ import type { Clock } from '../kernel/clock.ts';
 import type { BackoffRule } from '../kernel/limits/sliding-log.ts';
 import { MIB, MINUTE_MS, SECOND_MS } from '../kernel/units.ts';
 
-/** The limits of strangers and clients. */
+/** Limits for SFTP clients, before and after their sign-in. */
 export interface SftpLimits {
-  /** Connections: of all, of an address, of both before somebody has signed in, and of one server behind that. */
+  /** Limits of connections: in total and per address; the same before sign-in; and per server after sign-in. */
   connections: number;
   connectionsPerAddress: number;
   signingIn: number;
   signingInPerAddress: number;
   connectionsPerServer: number;
-  /** How soon a client must have said what it is. */
+  /** Time for a client to identify itself. */
   helloMs: number;
-  /** How soon somebody must have signed in: a person has to compare a fingerprint and find a password first. */
+  /** Time to sign in: a person must compare a fingerprint and find a password first. */
   signInMs: number;
   /** How long a client may go without a request. */
   idleMs: number;
-  /** Wrong passwords of a connection, and how long each is thought about. */
+  /** Password attempts per connection, and the delay before a refusal. */
   tries: number;
   refusalDelayMs: number;
-  /** New connections from an address without a successful sign-in. */
+  /** New connections per address. A connection with a successful sign-in does not count. */
   connects: BackoffRule;
   /**
-   * Connections that end before anybody has signed in: what one is worth that was silent until its time was up, and one that
-   * broke off, in sum by source (an address, or the /48 of an IPv6 one).
+   * Penalties for connections that end before the sign-in: `silentMs` for a client that ran out of time, `brokenMs` for
+   * a client that disconnected. They add up by source (an IPv4 address, or an IPv6 /48).
    */
   penalties: PenaltyRule & { silentMs: number; brokenMs: number };
   /** Wrong passwords, by address and by name. */
   address: BackoffRule;
   name: BackoffRule;
-  /** Open files and directories, of a session and of all. */
+  /** Open files and directories, per session and in total. */
   handles: number;
   handlesOfAll: number;
-  /** Bytes that may wait in this process in one direction of a connection, of a client that keeps to the protocol or not. */
+  /**
+   * Most bytes that may wait in this process for each direction of a connection, whether or not the client follows the
+   * protocol.
+   */
   waitingBytes: number;
 }
 
-/** A session holds at most some 10 MiB: what waits each way, and a packet in work. */
+/** A session uses at most about 10 MiB: the waiting bytes of both directions, and one packet in progress. */
 export const SFTP_LIMITS: SftpLimits = {
   connections: 256,
   connectionsPerAddress: 32,
@@ -54,18 +57,18 @@ export const SFTP_LIMITS: SftpLimits = {
   name: { free: 20, firstWaitMs: SECOND_MS, longestWaitMs: MINUTE_MS, windowMs: 15 * MINUTE_MS },
   handles: 128,
   handlesOfAll: 8_192,
-  // The library lets a client send 2 MiB ahead of what has been taken, and renews that when half is used up.
+  // The library lets a client send 2 MiB beyond what has been read, and renews this window once half of it is used.
   waitingBytes: 4.5 * MIB,
 };
 
 interface PenaltyRule {
-  /** Penalties that add up to less than this are not enforced: everybody breaks off now and then. */
+  /** Penalties with a smaller sum are not enforced, because any client disconnects now and then. */
   leastMs: number;
-  /** No longer than this from now. */
+  /** The longest time from now until a penalty ends. */
   mostMs: number;
 }
 
-/** Shuts out for a while keys that do what only attackers do often (`PerSourcePenalties` of OpenSSH). */
+/** Blocks keys for a while if they often do what only attackers do often (`PerSourcePenalties` of OpenSSH). */
 export interface Penalties {
   add(key: string, ms: number): void;
   isEnforced(key: string): boolean;
@@ -73,7 +76,7 @@ export interface Penalties {
 
 const KEPT = 50_000;
 
-/** Penalties in memory, at most `kept` of them: the one added to longest ago is forgotten first. */
+/** Creates penalties in memory, at most `kept` of them: the one increased longest ago is forgotten first. */
 export function createPenalties({ leastMs, mostMs }: PenaltyRule, clock: Clock, kept = KEPT): Penalties {
   const penalties = new Map<string, { until: number; enforced: boolean }>();
   return {
@@ -91,7 +94,7 @@ export function createPenalties({ leastMs, mostMs }: PenaltyRule, clock: Clock, 
       const penalty = penalties.get(key);
       if (!penalty) return false;
       const now = clock.now();
-      // An end further ahead was set before the clock was set back.
+      // An end further in the future was set before the clock was set back.
       if (penalty.until <= now || penalty.until > now + mostMs) penalties.delete(key);
       return penalty.enforced && penalties.has(key);
     },

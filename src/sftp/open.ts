@@ -1,6 +1,6 @@
 /**
- * The same files over SFTP, by the same rules.
- * Never: a shell, a forwarded port, or a file outside of the server's folder.
+ * Serves servers' files over SFTP, under the same rules as elsewhere. Never: a shell, a forwarded port, or a file
+ * outside of the server's folder.
  */
 import { createRequire } from 'node:module';
 import type { AddressInfo, BlockList } from 'node:net';
@@ -33,7 +33,10 @@ export interface OpenSftpOptions {
   onClose: OnClose;
 }
 
-/** Servers' files over SFTP; it listens nowhere yet. What is open on a server ends with its deletion. */
+/**
+ * Opens SFTP for servers' files. It accepts clients only after `listenSftp`. The deletion of a server ends its
+ * connections.
+ */
 export async function openSftp(options: OpenSftpOptions): Promise<{ sftp: Sftp; feature: Feature }> {
   const { store, servers, people, serverOperation, files, disk, settings, clock, log, onClose } = options;
   const { dataDir, trustedProxies: trusted } = settings;
@@ -48,7 +51,7 @@ export async function openSftp(options: OpenSftpOptions): Promise<{ sftp: Sftp; 
     disk,
     ...(trusted && { trusted }),
   });
-  // At once, as the erasing of a deleted server may wait for its engine.
+  // Ends them at once, because erasing a deleted server may wait for its engine.
   onClose(servers.observe((id, now) => void (now?.state === 'deleting' && sftp.cut(id))));
   const keys = { ...people, sftp };
   return {
@@ -61,7 +64,7 @@ export async function openSftp(options: OpenSftpOptions): Promise<{ sftp: Sftp; 
   };
 }
 
-/** Opens the door for SFTP clients and resolves with its address. Rejects if the port cannot be opened. */
+/** Accepts SFTP clients and resolves with the address of the port. Rejects if the port cannot be opened. */
 export async function listenSftp(
   sftp: Sftp,
   {
@@ -80,8 +83,8 @@ export async function listenSftp(
 }
 
 /**
- * Whether the compiled part of the SSH library loads. Without it, everything works at a third of the speed, and the library
- * does not say so.
+ * Whether the compiled part of the SSH library loads. Without it, SFTP works at a third of the speed, and the library
+ * does not report that.
  */
 export function hasNativeCrypto(): boolean {
   try {

@@ -4,23 +4,22 @@ import type { Reply } from './replies.ts';
 
 export interface OutboxOptions {
   channel: Duplex;
-  /** The socket that the channel's bytes go out through. */
+  /** The socket that carries the bytes of the channel. */
   socket: Socket;
   signal: AbortSignal;
-  /** Most bytes that may wait in this process for a client that does not fetch them. */
+  /** Most bytes that may wait in this process for a client that does not read them. */
   waitingBytes: number;
 }
 
-/** The client can be sent nothing more. */
+/** The error for a session that has ended: no more replies can be sent. */
 export class SftpSessionEnded extends Error {
   override name = 'SftpSessionEnded';
 }
 
 /**
- * Sends replies to a client, one at a time, and resolves when it has fetched enough of the earlier ones. The SSH
- * library heeds
- * how much the client will take in a channel, but neither how fast it takes it from the connection nor how long it lets a
- * key exchange last, during which everything is kept. Rejects with SessionEnded.
+ * Sends replies to a client, one at a time. Resolves once the client has read enough of the earlier replies. The SSH
+ * library respects the flow control of a channel. It limits neither the bytes queued on the connection nor the duration
+ * of a key exchange, during which it queues everything. Rejects with SftpSessionEnded.
  */
 export function createOutbox({
   channel,
@@ -30,7 +29,7 @@ export function createOutbox({
 }: OutboxOptions): (reply: Reply) => Promise<void> {
   let fail = (_error: Error): void => {};
   let keptBytes = 0;
-  // A channel whose client has gone never says what became of a write.
+  // If the client has disconnected, the channel never reports the result of a write.
   const end = (): void => fail(new SftpSessionEnded('The session has ended.'));
   channel.on('close', end);
   signal.addEventListener('abort', end);
@@ -46,7 +45,8 @@ export function createOutbox({
     if (signal.aborted) throw new SftpSessionEnded('The session has ended.');
     const before = socket.bytesWritten;
     await settled((done) => channel.write(reply, done));
-    // Encrypted it is no shorter, so if the connection has not seen as much, it is being kept for after a key exchange.
+    // Encryption does not shorten a reply. If the socket has written fewer bytes, the library queues the reply until a
+    // key exchange ends.
     keptBytes = socket.bytesWritten - before < reply.length ? keptBytes + reply.length : 0;
     if (keptBytes > waitingBytes) throw new SftpSessionEnded('A key exchange does not end.');
     if (socket.writableLength > waitingBytes / 4) await settled((done) => socket.once('drain', done));

@@ -14,19 +14,19 @@ export interface NamedFile {
   shown: Shown;
 }
 
-/** A disk's space, in bytes and files. */
+/** A disk's total and free space, in bytes. */
 export interface Space {
   totalBytes: number;
   freeBytes: number;
 }
 
-/** The answer to the greeting: version 3, and what is understood beyond it. */
+/** The answer to a client's greeting: version 3 and the supported extensions. */
 export function versionReply(): Reply {
   const extensions = Object.entries(EXTENSIONS).flatMap(([name, version]) => [string(name), string(version)]);
   return packet(REPLY.version, [uint32(3), ...extensions]);
 }
 
-/** `message` is one sentence for the person at the client. */
+/** `message`: one sentence for the user of the client. */
 export function statusReply(id: number, status: Status, message: string): Reply {
   return packet(REPLY.status, [uint32(id), uint32(STATUS[status]), string(message), string('en')]);
 }
@@ -35,7 +35,7 @@ export function handleReply(id: number, handle: string): Reply {
   return packet(REPLY.handle, [uint32(id), string(handle)]);
 }
 
-/** Turns a buffer whose first `DATA_HEAD_BYTES` are free, and which has `length` bytes of data behind them, into a reply. */
+/** Completes a data reply in a buffer: its first `DATA_HEAD_BYTES` are free, and `length` bytes of data follow them. */
 export function dataReply(id: number, buffer: Buffer, length: number): Reply {
   buffer.writeUInt32BE(DATA_HEAD_BYTES - 4 + length, 0);
   buffer.writeUInt8(REPLY.data, 4);
@@ -72,7 +72,7 @@ export function spaceReply(id: number, { totalBytes, freeBytes }: Space): Reply 
   return packet(REPLY.extended, [uint32(id), ...figures.map(uint64)]);
 }
 
-/** `limits@openssh.com`: the longest packet, read and write, and how many handles may be open. */
+/** `limits@openssh.com`: the longest packet, read and write, and the most open handles. */
 export function limitsReply(id: number, handles: number): Reply {
   const figures = [MOST_PACKET_BYTES, MOST_DATA_BYTES, MOST_DATA_BYTES, handles];
   return packet(REPLY.extended, [uint32(id), ...figures.map(uint64)]);

@@ -1,10 +1,10 @@
 import { type Attributes, readAttributes } from './attributes.ts';
 import { BadPacket, Fields, REQUEST } from './wire.ts';
 
-/** A path as the client wrote it; undefined: not in UTF-8, and so no path of ours. */
+/** A path as the client wrote it; undefined if it is not UTF-8, and therefore invalid. */
 type Path = string | undefined;
 
-/** A client's request. `id` is the client's own and returns with the answer. */
+/** A client's request. The client chooses `id`, and the reply repeats it. */
 export type Request = { id: number } & (
   | { type: 'open'; path: Path; flags: number; attributes: Attributes }
   | { type: 'close' | 'fstat' | 'readdir' | 'fsync' | 'fstatvfs'; handle: string }
@@ -13,7 +13,7 @@ export type Request = { id: number } & (
   | { type: 'lstat' | 'stat' | 'opendir' | 'remove' | 'rmdir' | 'realpath' | 'readlink' | 'statvfs'; path: Path }
   | { type: 'setstat' | 'mkdir'; path: Path; attributes: Attributes }
   | { type: 'fsetstat'; handle: string; attributes: Attributes }
-  /** `replace`: what is at `to` gives way, as `rename(2)` has it. */
+  /** `replace`: replaces an existing file at `to`, like `rename(2)`. */
   | { type: 'rename'; path: Path; to: Path; replace: boolean }
   | { type: 'symlink' | 'limits' | 'unknown' }
 );
@@ -29,7 +29,7 @@ export const EXTENSIONS = {
   'limits@openssh.com': '1',
 } as const;
 
-/** The version a client greets with. Throws BadPacket where the packet is anything else. */
+/** Returns the protocol version in a client's greeting. Throws BadPacket for any other packet. */
 export function readInit(packet: Buffer): number {
   const fields = new Fields(packet);
   if (fields.byte() !== REQUEST.init) throw new BadPacket('the first packet is no greeting');

@@ -3,13 +3,13 @@ import { text } from '../store/columns.ts';
 import { exact } from '../store/exact.ts';
 import type { Sql, Tx } from '../store/writer.ts';
 
-/** The one who may see to a server's files over SFTP; whether they may at present, the server's own row says. */
+/** The only SFTP user of a server. `sftpEnabled` in the server's row is true while SFTP is on. */
 export interface SftpUserRow {
   serverId: string;
   username: string;
   /** SHA-256 of the password, hex; '' while SFTP is off. */
   passwordHash: string;
-  /** When the password was made. */
+  /** When the password was created or deleted. */
   changedAt: number;
 }
 
@@ -27,7 +27,7 @@ export const sftpUsers = new EntitySchema<SftpUserRow>({
   ],
 });
 
-/** A server's SFTP user; undefined where it never had one. */
+/** Returns a server's SFTP user; undefined if it never had one. */
 export async function getSftpUser(db: Sql, serverId: string): Promise<SftpUserRow | undefined> {
   const [row] = await db.query<SftpUserRow>('SELECT * FROM "sftp_users" WHERE "serverId" = $1', [serverId]);
   return row;
@@ -41,7 +41,7 @@ export async function getActiveSftpUser(db: Sql, username: string): Promise<Sftp
   return row;
 }
 
-/** Puts a server's SFTP user in the place of the one it had. */
+/** Stores a server's SFTP user and replaces an earlier one. */
 export async function putSftpUser(tx: Tx, row: SftpUserRow): Promise<void> {
   const sql = `INSERT INTO "sftp_users" ("serverId", "username", "passwordHash", "changedAt") VALUES ($1, $2, $3, $4)
     ON CONFLICT ("serverId") DO UPDATE
@@ -49,7 +49,7 @@ export async function putSftpUser(tx: Tx, row: SftpUserRow): Promise<void> {
   await tx.run(sql, [row.serverId, row.username, row.passwordHash, row.changedAt]);
 }
 
-/** Forgets the password; the name stays the server's. */
+/** Deletes the password. The server keeps the user name. */
 export async function clearSftpPassword(tx: Tx, serverId: string, at: number): Promise<void> {
   const sql = `UPDATE "sftp_users" SET "passwordHash" = '', "changedAt" = $1 WHERE "serverId" = $2`;
   await tx.run(sql, [at, serverId]);

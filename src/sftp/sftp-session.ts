@@ -6,7 +6,7 @@ import { type Reply, statusReply, versionReply } from './replies.ts';
 import { type Request, readInit, readRequest } from './requests.ts';
 import { BadPacket, MOST_PACKET_BYTES, type Status } from './wire.ts';
 
-/** One SFTP session, with a client that has signed in. */
+/** The parts of an SFTP session with a signed-in client. */
 export interface SftpSessionOptions {
   /** The client's bytes. */
   channel: Readable;
@@ -14,17 +14,17 @@ export interface SftpSessionOptions {
   send: (reply: Reply) => Promise<void>;
   /** Answers one request. Rejects with StatusError. */
   perform: (request: Request) => Promise<Reply>;
-  /** Told of each request, before it is answered. */
+  /** Called for each request before it is answered. */
   onRequest: () => void;
-  /** Ends the session, after the request in work. */
+  /** Ends the session after the request in progress. */
   signal: AbortSignal;
   log: Log;
 }
 
 /**
- * Answers requests until the client ends, one at a time and in order, as OpenSSH's own server does: a client that asks
- * faster than it is answered, or does not fetch its answers, waits. Rejects with BadPacket where it speaks something else,
- * and with what `send` rejects with.
+ * Answers requests until the client ends the session, one at a time and in order, like OpenSSH's own server. A client
+ * that sends requests too fast, or does not read the replies, must wait. Rejects with BadPacket for an invalid packet,
+ * and with the errors of `send`.
  */
 export async function serveSftpSession({
   channel,
@@ -69,18 +69,18 @@ const STATUSES: Partial<Record<Code, Status>> = {
 };
 
 /**
- * Cuts a stream into packets (a length of four bytes, then that many), each read only when it is asked for, until the
- * stream ends. Throws BadPacket for a length of 0 or above `MOST_PACKET_BYTES`, before anything is kept for it.
+ * Splits a stream into packets (a length of four bytes, then that many bytes) until it ends. Reads each packet only on
+ * demand. Throws BadPacket for a length of 0 or above `MOST_PACKET_BYTES`, before it buffers anything.
  */
 export async function* packetsOf(stream: Readable): AsyncGenerator<Buffer, void, undefined> {
   let wake = (): void => {};
   for (const event of ['readable', 'end', 'close']) stream.on(event, () => wake());
 
-  /** Exactly so many bytes; undefined where the stream ends before. */
+  /** Reads exactly `length` bytes; undefined if the stream ends before. */
   async function read(length: number): Promise<Buffer | undefined> {
     for (;;) {
       const bytes = stream.read(length) as Buffer | null;
-      // At its end a stream gives what there is.
+      // At its end, a stream returns its remaining bytes.
       if (bytes !== null) return bytes.length === length ? bytes : undefined;
       if (stream.readableEnded || stream.destroyed) return undefined;
       await new Promise<void>((resolve) => (wake = resolve));

@@ -49,16 +49,19 @@ export interface Sftp {
   readonly fingerprint: string;
   /** Connections signed in to a server. */
   sessions(serverId: string): number;
-  /** From now on, refuses sign-ins to servers for which this is true. */
+  /** Refuses sign-ins from now on to servers for which `isShut` returns true. */
   keepShut(isShut: (serverId: string) => boolean): void;
-  /** Ends all that was opened with a public key; resolves likewise. */
+  /** Ends all connections opened with a public key. Resolves once their requests have ended. */
   cutKey(keyId: string): Promise<void>;
-  /** Ends all that is open on a server; resolves when nothing of it is at work any more. */
+  /** Ends all connections to a server. Resolves once their requests have ended. */
   cut(serverId: string): Promise<void>;
   close(): Promise<void>;
 }
 
-/** The accepted algorithms: none with SHA-1, NIST curves or encrypt-and-MAC. Terrapin's remedy is built in. */
+/**
+ * The accepted algorithms. SHA-1, NIST curves and encrypt-and-MAC are excluded. The library has the countermeasure to
+ * Terrapin.
+ */
 const ALGORITHMS = {
   kex: ['curve25519-sha256', 'curve25519-sha256@libssh.org'],
   serverHostKey: ['ssh-ed25519'],
@@ -69,11 +72,14 @@ const ALGORITHMS = {
 
 /** SFTP has no `X-Forwarded-For`. */
 const NO_PROXY = new BlockList();
-/** The prefix that a penalty is for: an IPv4 address, or the IPv6 network of one customer. */
+/** The prefix lengths that penalties apply to: an IPv4 address, or the IPv6 network of one customer. */
 const SOURCE = { ipv4: 32, ipv6: 48 };
 /** The result for clients that are not counted. */
 const NOT_COUNTED = { waitMs: 0, giveBack: () => {} };
-/** Longer than any connection lasts: the library's own way to see whether somebody is there would outlive its mistakes. */
+/**
+ * Longer than any connection lasts. Disables the keepalive of the library, whose timer would keep running after an
+ * error.
+ */
 const NEVER_MS = 2 ** 31 - 1;
 
 export function createSftp(options: SftpOptions): Sftp {
@@ -156,7 +162,7 @@ class SftpServer implements Sftp {
     await closed;
   }
 
-  /** Accepts a client up to its sign-in; without a free place it is disconnected before any work. */
+  /** Accepts a client and waits for its sign-in. If no place is free, disconnects it before any other work. */
   #accept(socket: Socket): void {
     const { store, clock, log } = this.#options;
     const limits = this.#limits;
@@ -180,11 +186,12 @@ class SftpServer implements Sftp {
 
     const leaveSigningIn = this.#signingIn.enter({
       address: from,
-      // A person needs time to type a password. Before that, only a flood and a first look at the fingerprint take long.
+      // A person needs time to type a password. Before that, only a flood and a first check of the fingerprint take
+      // long.
       state: () => (connection.signingIn ? 'waiting' : 'idle'),
       leave: () => socket.destroy(),
     });
-    /** An authenticated client takes one of the server's seats. */
+    /** Reserves one of the server's seats for an authenticated client. Returns false if it cannot be admitted. */
     const admit = (serverId: string, keyId: string | undefined): boolean => {
       if (this.#shut.some((isShut) => isShut(serverId))) return false;
       const seat = this.#places.take({ [`in ${serverId}`]: limits.connectionsPerServer });
@@ -193,7 +200,7 @@ class SftpServer implements Sftp {
       leaveSigningIn?.();
       attempt.giveBack();
       log.info({ server: serverId, sshKey: keyId }, 'SFTP sign-in');
-      // A courtesy to the key's user: a sign-in does not fail for it.
+      // Best effort: the sign-in must not fail because of it.
       if (keyId !== undefined) store.write((tx) => touchSshKey(tx, keyId, clock.now())).catch(() => {});
       return true;
     };
@@ -242,7 +249,10 @@ class SftpServer implements Sftp {
   }
 }
 
-/** The server's quota, as far as the file system has so much left; without one the file system that holds the servers. */
+/**
+ * Returns the server's quota, with its free space limited to that of the file system. Without a quota, returns the
+ * space of the file system that holds the servers.
+ */
 async function spaceOf(dataDir: string, disk: Disk, serverId: string): Promise<Space> {
   const { bsize, blocks, bavail } = await statfs(dataDir);
   const freeBytes = bavail * bsize;

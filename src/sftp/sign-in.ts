@@ -35,7 +35,7 @@ export interface Guest {
   address: string;
   /** Called with the server that the client names, before its login is checked. */
   claim(serverId: string): void;
-  /** Called when the login is right. Returns false if there is no place left for the client. */
+  /** Called when the login is valid. Returns false if no place is left for the client. */
   admit(login: AcceptedLogin): boolean;
   end(): Promise<void>;
 }
@@ -56,7 +56,7 @@ export function createSignIn({ findServer, findKeyed, clock, limits }: SignInOpt
     return async function answer(context) {
       if (++answers > MOST_ANSWERS) return guest.end();
       if (context.method === 'publickey') return answerKey(context);
-      // The first question of most clients is which methods there are.
+      // Most clients first ask for the available methods.
       if (context.method !== 'password') return context.reject(METHODS);
       if (++tries > limits.tries) return guest.end();
       const login = await loginOf(context);
@@ -67,26 +67,26 @@ export function createSignIn({ findServer, findKeyed, clock, limits }: SignInOpt
     };
 
     /**
-     * A client first asks whether a key is accepted, then signs with it (RFC 4252 §7). Keys cannot be guessed, so tries
-     * are not counted.
+     * Answers a public key. A client first asks whether the key is accepted, then signs with it (RFC 4252 §7). Keys
+     * cannot be guessed, so attempts are not counted.
      */
     async function answerKey(context: PublicKeyAuthContext): Promise<void> {
       const { username, signature, blob, hashAlgo } = context;
       const claimed = NAME.exec(username)?.[1];
       const key = claimed === undefined ? undefined : readSshKey(context.key.data);
-      // Without a name of its own the hash would be SHA-1.
+      // RSA without a named hash algorithm would use SHA-1.
       const isWeak = key?.type === 'ssh-rsa' && hashAlgo === undefined;
       const fingerprint = key ? sshFingerprint(key.getPublicSSH()) : '';
       const found = key && !isWeak ? await findKeyed(username, fingerprint) : undefined;
       if (!key || !found) return context.reject(METHODS);
       if (!signature || !blob) return context.accept();
-      // It gives an error rather than throwing it.
+      // `verify` returns an error instead of throwing it.
       const verified: unknown = key.verify(blob, signature, hashAlgo);
       if (verified !== true) return context.reject(METHODS);
       guest.claim(found.serverId);
       const isValid = async (): Promise<boolean> => (await findKeyed(username, fingerprint))?.keyId === found.keyId;
       const admitted = guest.admit({ ...found, isValid });
-      // From here on, removing the key ends this connection. It may have been removed just before.
+      // Once admitted, the connection ends when the key is removed. The key may have been removed just before.
       if (admitted && (await isValid())) context.accept();
       else await guest.end();
     }

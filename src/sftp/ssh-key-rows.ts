@@ -11,7 +11,7 @@ export interface SshKeyRow {
   id: string;
   userId: string;
   name: string;
-  /** As in the key: `ssh-ed25519`, `ssh-rsa`, `ecdsa-sha2-nistp256`, … */
+  /** The name in the key: `ssh-ed25519`, `ssh-rsa`, `ecdsa-sha2-nistp256`, … */
   type: string;
   /** `SHA256:…`, as OpenSSH shows it. */
   fingerprint: string;
@@ -34,7 +34,7 @@ export const sshKeys = new EntitySchema<SshKeyRow>({
   foreignKeys: [{ target: 'users', columnNames: ['userId'], referencedColumnNames: ['id'] }],
 });
 
-/** ALREADY_EXISTS SSH_KEY_EXISTS where the user has it already. */
+/** Stores a key. Throws ALREADY_EXISTS SSH_KEY_EXISTS if the user already has it. */
 export async function insertSshKey(tx: Tx, row: SshKeyRow): Promise<void> {
   try {
     await tx.manager.insert(sshKeys, row);
@@ -46,12 +46,12 @@ export async function insertSshKey(tx: Tx, row: SshKeyRow): Promise<void> {
   }
 }
 
-/** A user's, in the order they were added. */
+/** Returns a user's keys, in the order they were added. */
 export async function listSshKeys(db: Sql, userId: string): Promise<SshKeyRow[]> {
   return db.query<SshKeyRow>('SELECT * FROM "ssh_keys" WHERE "userId" = $1 ORDER BY "createdAt", "id"', [userId]);
 }
 
-/** False where the user has no key of that id. */
+/** Deletes a key of a user. Returns false if the user has no key with this id. */
 export async function deleteSshKey(tx: Tx, userId: string, id: string): Promise<boolean> {
   return (await tx.run('DELETE FROM "ssh_keys" WHERE "id" = $1 AND "userId" = $2', [id, userId])) > 0;
 }
@@ -61,8 +61,8 @@ export async function touchSshKey(tx: Tx, id: string, at: number): Promise<void>
 }
 
 /**
- * Returns the server opened by an SFTP user name with a key of one of its owners; undefined if they are unknown, SFTP is
- * off, or the server is being deleted.
+ * Returns the server opened by an SFTP user name with a key of one of its owners; undefined if they are unknown, SFTP
+ * is off, or the server is being deleted.
  */
 export async function findKeyedSftpUser(
   db: Sql,

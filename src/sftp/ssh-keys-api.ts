@@ -65,7 +65,7 @@ const remove = (needs: Needs) =>
     },
   });
 
-/** The public keys of who is signed in. */
+/** Operations on the caller's public keys. */
 export const sshKeyOperations = (needs: Needs): readonly SessionOperation[] => [list(needs), add(needs), remove(needs)];
 
 function keyView({ id, ...row }: SshKeyRow): z.input<typeof SshKey> {

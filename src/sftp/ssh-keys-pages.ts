@@ -26,7 +26,7 @@ export interface SshKeyPages extends People {
   sftp: SshSessions;
 }
 
-/** Public keys for SFTP: the list, adding one, removing. */
+/** Mounts the page of the public keys for SFTP: listing, adding, removing. */
 export function mountSshKeys(serve: Serve, people: SshKeyPages): void {
   serve.signedIn('/profile/ssh', (request) => listPage(request, { name: '', publicKey: '' }));
 

@@ -10,9 +10,9 @@ import type { People } from '../people/people.ts';
 import type { Store } from '../store/store.ts';
 import { type SshKeyRow, deleteSshKey, insertSshKey, listSshKeys } from './ssh-key-rows.ts';
 
-/** Per user. */
+/** Limit of keys per user. */
 export const MOST_SSH_KEYS = 20;
-/** Length of a line with a key: more than RSA with 8192 bits and a comment needs. */
+/** Longest line with a key: more than RSA with 8192 bits and a comment needs. */
 export const SSH_KEY_CHARS = 4_096;
 
 const RSA_BITS = { least: 2_048, most: 8_192 };
@@ -29,14 +29,17 @@ export interface SshSessions {
   cutKey(keyId: string): Promise<void>;
 }
 
-/** A line such as `ssh-ed25519 AAAA… comment`, or the key within a packet; undefined for what is no public key we take. */
+/**
+ * Parses a line such as `ssh-ed25519 AAAA… comment`, or the key in a packet. Returns undefined unless it is a public
+ * key of an accepted type.
+ */
 export function readSshKey(key: string | Buffer): ParsedKey | undefined {
   const parsed = ssh2.utils.parseKey(key);
   if (parsed instanceof Error || parsed.isPrivateKey() || !TYPES.has(parsed.type)) return undefined;
   return parsed.type === 'ssh-rsa' && !isRsaTaken(parsed) ? undefined : parsed;
 }
 
-/** `SHA256:…`, as OpenSSH shows it. */
+/** Returns the fingerprint as OpenSSH shows it: `SHA256:…`. */
 export function sshFingerprint(publicKey: Buffer): string {
   return `SHA256:${createHash('sha256').update(publicKey).digest('base64').replaceAll('=', '')}`;
 }
@@ -46,7 +49,7 @@ export async function sshKeysOf(store: Store, { userId }: SessionPrincipal): Pro
 }
 
 /**
- * Adds a public key with which its user signs in to SFTP of all servers of their account, and writes to them. INVALID_ARGUMENT
+ * Adds a public key for SFTP of all servers of the user's account, and notifies the user by e-mail. INVALID_ARGUMENT
  * SSH_KEY_INVALID; PERMISSION_DENIED PASSWORD_REQUIRED; ALREADY_EXISTS SSH_KEY_EXISTS; RESOURCE_EXHAUSTED MAX_SSH_KEYS.
  */
 export async function addSshKey(
@@ -76,7 +79,7 @@ export async function addSshKey(
   return row;
 }
 
-/** Removes one, and ends what is open with it. NOT_FOUND SSH_KEY_NOT_FOUND. */
+/** Removes a key and ends its connections. NOT_FOUND SSH_KEY_NOT_FOUND. */
 export async function removeSshKey(
   { store, clock, sftp }: People & { sftp: SshSessions },
   principal: SessionPrincipal,

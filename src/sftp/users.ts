@@ -4,17 +4,17 @@ import { StatusError } from '../kernel/status.ts';
 import type { Sql, Tx } from '../store/store.ts';
 import { clearSftpPassword, getActiveSftpUser, getSftpUser, putSftpUser } from './rows.ts';
 
-/** With what a server's files are reached over SFTP. The password is nowhere else: it is shown once. */
+/** The credentials for a server's files over SFTP. The password is shown only once, because only its hash is stored. */
 export interface SftpLogin {
   username: string;
   password: string;
 }
 
-/** 190 bits, which cannot be guessed, so that a plain SHA-256 is as good as a slow hash and sign-in is fast. */
+/** 190 bits cannot be guessed. A plain SHA-256 is therefore as safe as a slow hash, and makes sign-in fast. */
 const PASSWORD_CHARS = 32;
 /**
- * A name is `<server id>.<eight more>`: the id alone is in the server's address for all to see, and who knows a name can
- * slow down those who sign in with it.
+ * A user name is `<server id>.<eight more>`. The id alone is public, because it is in the server's address, and anyone
+ * who knows a user name can slow down its sign-ins.
  */
 const SUFFIX_CHARS = 8;
 const NOBODY = '0'.repeat(64);
@@ -28,7 +28,7 @@ export async function issueSftpLogin(tx: Tx, serverId: string, at: number): Prom
   return { username, password };
 }
 
-/** Gives a server's login another password. FAILED_PRECONDITION SFTP_DISABLED where it is off. */
+/** Replaces the password of a server's SFTP user. Throws FAILED_PRECONDITION SFTP_DISABLED if SFTP is off. */
 export async function rotateSftpLogin(tx: Tx, serverId: string, at: number): Promise<SftpLogin> {
   if (await getSftpUser(tx, serverId).then((user) => !user?.passwordHash)) {
     throw new StatusError('FAILED_PRECONDITION', 'SFTP_DISABLED', 'SFTP is off; enable it to get a password.');
@@ -36,12 +36,15 @@ export async function rotateSftpLogin(tx: Tx, serverId: string, at: number): Pro
   return issueSftpLogin(tx, serverId, at);
 }
 
-/** Voids the password of a server's SFTP user, who keeps the name. */
+/** Voids the password of a server's SFTP user. The user name stays. */
 export async function revokeSftpLogin(tx: Tx, serverId: string, at: number): Promise<void> {
   await clearSftpPassword(tx, serverId, at);
 }
 
-/** Returns the id of the server that a name and the hash of a password open. Takes as long if they open none. */
+/**
+ * Returns the id of the server that a name and the hash of a password open; undefined without one. A wrong password and
+ * an unknown name take the same time.
+ */
 export async function findSftpServer(db: Sql, username: string, passwordHash: string): Promise<string | undefined> {
   const user = await getActiveSftpUser(db, username);
   const expected = Buffer.from(user?.passwordHash || NOBODY);

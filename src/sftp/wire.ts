@@ -1,9 +1,9 @@
 import { KIB } from '../kernel/units.ts';
 
 /**
- * The SSH File Transfer Protocol, version 3 (draft-ietf-secsh-filexfer-02, the one that clients speak), with the
- * extensions that OpenSSH describes in its file PROTOCOL. The library that speaks SSH for us has a codec of its own, but
- * one that can neither announce nor answer an extension, and that lets a client ask faster than it is answered.
+ * The SSH File Transfer Protocol, version 3 (draft-ietf-secsh-filexfer-02, the version that clients use), with the
+ * extensions in OpenSSH's file PROTOCOL. The codec of our SSH library is not used: it can neither announce nor answer
+ * extensions, and lets a client send requests faster than they are answered.
  */
 
 /** The client's requests: SSH_FXP_*, §3. */
@@ -30,7 +30,7 @@ export const REQUEST = {
   extended: 200,
 } as const;
 
-/** The answers. */
+/** The replies: SSH_FXP_*, §3. */
 export const REPLY = {
   version: 2,
   status: 101,
@@ -57,19 +57,19 @@ export type Status = keyof typeof STATUS;
 /** SSH_FXF_*, §6.3. */
 export const OPEN = { read: 1, write: 2, append: 4, create: 8, truncate: 16, exclusive: 32 } as const;
 
-/** Bytes of a read or a write, at most; OpenSSH's own server has the same. */
+/** Most bytes of a read or a write, the same as in OpenSSH's own server. */
 export const MOST_DATA_BYTES = 255 * KIB;
-/** Bytes of a packet behind its length, at most, either way. */
+/** Most bytes of a packet after its length, in either direction. */
 export const MOST_PACKET_BYTES = 256 * KIB;
 
-/** A packet that no client sends: what comes behind it cannot be made sense of either. */
+/** A packet that no valid client sends. The bytes after it cannot be parsed either. */
 export class BadPacket extends Error {
   override name = 'BadPacket';
 }
 
 const UTF8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
-/** Reads the fields of one packet in order. Throws BadPacket where the packet ends before the field does. */
+/** Reads the fields of one packet in order. Throws BadPacket if the packet ends within a field. */
 export class Fields {
   readonly #packet: Buffer;
   #at: number;
@@ -95,7 +95,9 @@ export class Fields {
     return this.#packet.readUInt32BE(this.#take(4));
   }
 
-  /** 64 bits; a value too large for JavaScript is no offset in a file. */
+  /**
+   * Reads 64 bits. Throws BadPacket for a value beyond the safe integers of JavaScript, which no file offset reaches.
+   */
   uint64(): number {
     const value = this.#packet.readBigUInt64BE(this.#take(8));
     if (value > BigInt(Number.MAX_SAFE_INTEGER)) throw new BadPacket(`${value} is beyond any file`);
@@ -109,7 +111,7 @@ export class Fields {
     return this.#packet.subarray(start, start + length);
   }
 
-  /** Undefined where it is no UTF-8. */
+  /** Returns undefined if the bytes are not UTF-8. */
   text(): string | undefined {
     const bytes = this.bytes();
     try {

@@ -5,14 +5,12 @@ import type { DoJob, Tools, Work } from '../backups/job.ts';
 import { openJail } from '../jail/jail.ts';
 import { removeWorld } from '../game/worlds.ts';
 
-/**
- * Creates the jobs that remove a world: `world.delete`, and `world.reset`, which first makes a backup of everything.
- */
+/** Creates the jobs that remove a world: `world.delete`, and `world.reset`, which first backs up the whole server. */
 export function createWorldJobs(tools: Tools): Record<'world.delete' | 'world.reset', DoJob> {
   const { archives, dataDir, owner, disk, at, attempt } = tools;
   const keep = createKeep(tools);
 
-  /** Makes a backup of everything and removes the active world. The next start creates a new one. */
+  /** Backs up the whole server and removes the active world. The next start creates a new one. */
   async function reset(work: Work): Promise<Failure | null> {
     const { job, signal } = work;
     if (job.step === '') {

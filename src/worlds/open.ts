@@ -1,6 +1,4 @@
-/**
- * Lists a server's worlds and selects the one it starts. Never: a world's files removed under a running game.
- */
+/** Lists a server's worlds and selects the one it starts. Never removes a world's files under a running game. */
 import type { ServerOperation } from '../servers/api/operation.ts';
 import type { Feature } from '../web/feature.ts';
 import { worldOperations } from './api.ts';
@@ -11,7 +9,7 @@ export interface OpenWorldsOptions extends WorldsOptions {
   serverOperation: ServerOperation;
 }
 
-/** The worlds in servers' folders. */
+/** Opens the worlds in servers' folders, with their API and pages. */
 export function openWorlds({ serverOperation, ...options }: OpenWorldsOptions): { worlds: Worlds; feature: Feature } {
   const worlds = new Worlds(options);
   return { worlds, feature: { operations: worldOperations({ worlds, serverOperation }), panel: mountWorldPages } };

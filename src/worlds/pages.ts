@@ -13,7 +13,7 @@ import { sizeText } from '../web/text.ts';
 
 type World = ReplyOf<'ListServerWorlds'>['worlds'][number];
 
-/** The worlds in a server's folder: selecting, resetting and deleting them. */
+/** The page that lists, selects, resets and deletes a server's worlds. */
 export function mountWorldPages(panel: Panel): void {
   panel.serverPage({ path: '/worlds', show: worldsPage, forms: FORMS, done: DONE });
 }

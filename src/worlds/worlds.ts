@@ -51,7 +51,7 @@ export interface By {
   cause: Cause;
 }
 
-/** The worlds in servers' folders. WORLD_NOT_FOUND for unknown names. */
+/** The worlds in servers' folders. Rejects with WORLD_NOT_FOUND for unknown names. */
 export class Worlds {
   readonly #options: WorldsOptions;
 
@@ -86,7 +86,9 @@ export class Worlds {
     });
   }
 
-  /** Removes a world with its nether and end. WORLD_ACTIVE if the game has it open, or is about to open it. */
+  /**
+   * Removes a world with its nether and end. Rejects with WORLD_ACTIVE if the game has it open, or is about to open it.
+   */
   async remove(id: string, name: string, { actor, cause }: By, signal: AbortSignal): Promise<void> {
     const { servers, backups, clock, disk, lock } = this.#options;
     lock.require(id);
@@ -110,8 +112,8 @@ export class Worlds {
   }
 
   /**
-   * Makes a backup before a change that the world might not survive, and resolves when it is ready; no-op for a server
-   * without a world. FAILED_PRECONDITION BACKUP_FAILED.
+   * Creates a backup before a change that the world might not survive, and resolves when it is ready; no-op for a
+   * server without a world. Rejects with FAILED_PRECONDITION BACKUP_FAILED.
    */
   async backUp(server: ServerRow, actor: AuditActor, signal: AbortSignal): Promise<void> {
     const { backups } = this.#options;
@@ -122,7 +124,7 @@ export class Worlds {
   }
 
   /**
-   * Makes a backup and removes the active world; the next start creates a new one. A running server is stopped and
+   * Creates a backup and removes the active world; the next start creates a new one. A running server is stopped and
    * started again.
    */
   async reset(id: string, { cause }: By, signal: AbortSignal): Promise<void> {

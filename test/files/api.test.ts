@@ -204,12 +204,11 @@ test('a 2 GB log is returned truncated, and binary content survives a write and 
 test('copies and downloads are refused while all transfer slots of the account are in use', async (t) => {
   const { services, put, post, fetch, until } = await filesApi(t);
   put('a');
-  const taken = Array.from({ length: 8 }, () =>
-    services.transferSlots.take({ kind: 'key', keyId: 'x', accountId: 'acc_test' } as never, 'transfer'),
-  );
-  const more = Array.from({ length: 8 }, () =>
-    services.transferSlots.take({ kind: 'key', keyId: 'y', accountId: 'acc_test' } as never, 'transfer'),
-  );
+  const take = (keyId: string) =>
+    services.transferSlots.take({ kind: 'key', keyId, accountId: 'acc_test' } as never, 'transfer');
+  const taken = Array.from({ length: 8 }, () => take('x'));
+  t.throws(() => take('x'), { message: /^At most 8 / });
+  const more = Array.from({ length: 8 }, () => take('y'));
   t.is((await post(':copy', { from: 'a', to: 'b' })).reason, 'TOO_MANY_STREAMS');
   t.is((await fetch('a')).answer.status, 429);
   for (const release of [...taken, ...more]) release();

@@ -6,11 +6,14 @@ import test from 'ava';
 import * as z from 'zod';
 import { readBody } from '../../src/http/body.ts';
 import { openapiDocument } from '../../src/http/openapi.ts';
+import type { Principal } from '../../src/http/principal.ts';
+import { createCallerRate, keyRate } from '../../src/http/rate-limit.ts';
 import { replyOf } from '../../src/http/reply.ts';
 import { KEY_SCOPES } from '../../src/http/scopes.ts';
 import { StatusError } from '../../src/kernel/status.ts';
 import { describeApi } from '../../src/reference.ts';
 import type { Store } from '../../src/store/store.ts';
+import { fakeClock } from '../fakes/clock.ts';
 import { type Answer, api } from '../support/api-harness.ts';
 import * as fc from '../support/property.ts';
 
@@ -268,6 +271,13 @@ test('a key’s rate limit ignores forwarded addresses and recovers with time', 
   t.is((await call('GET', '/v1/servers', { key: (await mint(['servers:read'])).key })).status, 200, 'another key');
   await clock.advance(1_000);
   t.deepEqual([(await from(7)).status, (await from(8)).status, (await from(9)).status], [200, 200, 429]);
+});
+
+test('a key may make three seconds’ worth of calls at once', (t) => {
+  const take = createCallerRate(keyRate(100), fakeClock());
+  const caller = { kind: 'key', keyId: 'key_1', accountId: 'acc_test' } as Principal;
+  for (let n = 0; n < 300; n++) take(caller);
+  t.throws(() => take(caller), { message: /Too many calls with this credential/ });
 });
 
 test('the keys of an account share twice the rate of one key, and other accounts are not slowed', async (t) => {

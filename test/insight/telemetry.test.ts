@@ -173,6 +173,10 @@ test('telemetry counts each billing tick once, however often and concurrently it
     { ticks: 1, micros: 5 },
   ]);
   await tick(7);
+  await clock.advance(9_999);
+  t.is((await charged()).ticks, 1, 'a tick of the last 10 s may still be in flight');
+  await clock.advance(1);
+  t.is((await charged()).ticks, 2);
   await tick(8);
   await clock.advance(60_000);
   t.deepEqual(await charged(), { ticks: 3, micros: 20 });

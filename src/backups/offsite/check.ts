@@ -6,7 +6,10 @@ import type { Bucket } from './bucket.ts';
 import { placeOf } from './offsite.ts';
 import { type Doing, wrongSetting } from './s3-failure.ts';
 
-/** Key of the object that names the installation using this place: two would remove each other's unfinished uploads. */
+/**
+ * The key of the object that names the installation using this place. Two installations would remove each other's
+ * unfinished uploads.
+ */
 const OWNER_KEY = 'dormouse-installation';
 const MOST_OWNER_BYTES = 200;
 const REFUSED = 'BACKUP_STORE_REFUSED';

@@ -57,7 +57,10 @@ export async function listUploads(db: Sql): Promise<BackupUploadRow[]> {
   return await db.query<BackupUploadRow>('SELECT * FROM "backup_uploads" ORDER BY "at", "backupId"');
 }
 
-/** Returns the number of backups waiting for or in upload, and since when the oldest waits; null if absent. */
+/**
+ * Returns the number of backups waiting for their upload or being uploaded, and since when the oldest waits; null
+ * without any.
+ */
 export async function countUploads(db: Sql): Promise<{ count: number; since: number | null }> {
   const sql = 'SELECT COUNT(*) AS "count", MIN("at") AS "since" FROM "backup_uploads"';
   const [row] = await db.query<{ count: number | string; since: number | string | null }>(sql);

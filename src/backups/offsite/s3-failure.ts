@@ -16,7 +16,9 @@ const WRONG_REGION = new Set([
 const NO_CREDENTIALS = 'CredentialsProviderError';
 const NO_BUCKET = 'NoSuchBucket';
 
-/** Reports whether the store says that the object does not exist. A missing bucket is a wrong setting instead. */
+/**
+ * Reports whether the store's error means that the object does not exist. A missing bucket is a wrong setting instead.
+ */
 export function isGone(error: unknown): boolean {
   return GONE.has((error as S3Error).name) && (error as S3Error).name !== NO_BUCKET;
 }

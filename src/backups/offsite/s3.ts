@@ -14,7 +14,7 @@ import { MINUTE_MS } from '../../kernel/units.ts';
 export interface S3Options {
   endpoint: string;
   region: string;
-  /** Whether the bucket is part of the address's path or of its host. */
+  /** Whether the bucket is in the path of the address instead of its host. */
   pathStyle: boolean;
   accessKeyId: string;
   secretAccessKey: string;
@@ -206,7 +206,9 @@ class S3Bucket implements Bucket {
     });
   }
 
-  /** Yields the entries of a listing under a prefix, page by page. `next`: the marker of the following page. */
+  /**
+   * Returns the entries of a listing under a prefix, up to MOST_PAGES pages. `next`: the marker of the following page.
+   */
   async #allBelow<Found extends { key: string }>(
     begins: string,
     pageOf: (

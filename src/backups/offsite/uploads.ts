@@ -24,7 +24,7 @@ export interface UploadsOptions extends ArchiveUploadOptions {
 /**
  * Uploads finished backups from the folder, and removes off-site archives that are no longer needed.
  *
- * A backup stays in the folder, and can be restored, until it is completely uploaded and its row says so. After any
+ * A backup stays in the folder, and can be restored, until its upload is complete and recorded in its row. After any
  * failure or a killed process, an upload resumes with the parts that the bucket has. Pending work is stored as rows and
  * retried until it is done. Removals do not wait for uploads.
  */
@@ -141,7 +141,8 @@ export class Uploads {
   }
 
   /**
-   * A missing bucket of earlier settings has lost its content. A missing bucket for new backups must be created again.
+   * Removes an archive off site. If a bucket of earlier settings is missing, its content is gone, so the removal is
+   * done. A missing bucket for new backups must be created again.
    */
   async #removeUnlessGone(row: rows.OffsiteRemovalRow): Promise<void> {
     const { store, offSite, log } = this.#options;
@@ -189,7 +190,7 @@ export class Uploads {
   }
 }
 
-/** A large world on a slow connection takes a while. */
+/** How long a backup may wait for its upload. A large world on a slow connection takes a while. */
 const LATE_MS = 6 * HOUR_MS;
 const LOOK_MS = 10 * MINUTE_MS;
 

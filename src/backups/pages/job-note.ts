@@ -4,7 +4,7 @@ import { timeTag } from '../../web/panel/time.ts';
 import { PREVIOUS } from '../rows.ts';
 import { type Backup, progressBar } from './backup-item.ts';
 
-/** Shows the running job on a server's files with its progress, or why the last one was given up. */
+/** Shows the running job on a server's files with its progress, or why the last one failed. */
 export function jobNote({ job, jobError, state }: ReplyOf<'InspectMachine'>, backups: readonly Backup[]): Html | false {
   if (job === null) {
     return (

@@ -123,7 +123,7 @@ function print({ json, document, terminal: { out } }: Context, { reply, server }
   if (json) return document(reply);
   const { id, state, addr, startErrorSummary } = server;
   const word = stateWord(state, out);
-  // In this case, as for a suspension, the other hints do not apply.
+  // With such an error, for example a suspension, the other hints do not apply.
   if (startErrorSummary !== '') return out.line(`${id} is ${word}. ${startErrorSummary}`);
   if (state === 'running') return out.line(`${id} is ${word}. Join it at ${out.style('bold', addr)}`);
   if (state === 'starting') return out.line(`${id} is ${word}. Players can join at ${out.style('bold', addr)}.`);

@@ -42,7 +42,7 @@ function names(players: readonly { name: string }[]): string {
   return players.map(({ name }) => name).join(', ') || 'none';
 }
 
-/** Commands for a list of players. */
+/** Creates a command that adds a player to a list or removes one. */
 function membership(
   name: string,
   summary: string,

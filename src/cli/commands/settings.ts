@@ -27,7 +27,7 @@ const SETTINGS = {
 
 const MOST_IDLE_MINUTES = 10_080;
 
-/** The request of each option of `settings set`: one call each, in this order. */
+/** The options of `settings set`. */
 const OPTIONS = {
   name: { type: 'string', value: 'text', help: 'The name of the server.' },
   ram: { type: 'string', value: 'size', help: 'Memory: 512M, 2G. The server must be stopped.' },

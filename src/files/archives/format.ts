@@ -14,7 +14,7 @@ const ENDINGS: readonly [RegExp, ArchiveFormat][] = [
 
 /**
  * Memory limit of Zstandard decompression, as a power of two: 8 MiB, which RFC 8878 §3.1.1.1.2 asks every reader to
- * support, and enough for every level but --ultra. The archive's writer chooses it, up to 2 GiB.
+ * support, and enough for every level but --ultra. The writer of an archive chooses how much it needs, up to 2 GiB.
  */
 export const ZSTD_WINDOW = { params: { [constants.ZSTD_d_windowLogMax]: 23 } };
 

@@ -44,7 +44,7 @@ interface Source {
 const MAX_ENTRIES = 100_000;
 /** Limit of extra headers before an entry: PAX records, long names. Real ones have some hundred bytes. */
 const MAX_HEADER_BYTES = 64 * KIB;
-/** Most output bytes per input byte, once there are many. */
+/** Most output bytes per input byte. Applies above `RATIO_FROM_BYTES` of output. */
 const MAX_RATIO = 100;
 const RATIO_FROM_BYTES = 10 * MIB;
 /** The folder attribute of MS-DOS and Windows. Some programs omit the slash at the end of the name. */
@@ -88,7 +88,7 @@ async function* found(source: Source): AsyncGenerator<Found> {
   yield* format === 'zip' ? zipEntries(source, meter, count) : tarEntries(source, format, meter, count);
 }
 
-/** Splits an entry into messages. A small file takes only one. */
+/** Splits an entry into messages. A small file needs only one. */
 async function* pieces(
   entry: NonNullable<ArchivePiece['entry']>,
   content: AsyncIterable<Buffer>,

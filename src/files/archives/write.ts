@@ -91,7 +91,7 @@ async function packEntry(
 ): Promise<void> {
   const { promise: packed, resolve, reject } = Promise.withResolvers<void>();
   const sink = pack.entry(header, (error) => (error ? reject(error) : resolve()));
-  // The callback reports it, too.
+  // The callback reports the error, too.
   sink.on('error', () => {});
   const over = Promise.race([packed, gone]);
   over.catch(() => {});

@@ -7,7 +7,7 @@ const UTF8_NAME = 0x800;
 /** The extra field that repeats a name in UTF-8 (APPNOTE 4.6.9), after a version and a checksum. */
 const UNICODE_PATH = 0x7075;
 const UNICODE_NAME_OFFSET = 5;
-/** CP850 from byte 80 to A5, where most letters of western European languages are. The letter ß is E1. */
+/** CP850 from byte 80 to A5: most letters of western European languages. The letter ß is E1. */
 const CP850_LETTERS = 'ÇüéâäàåçêëèïîìÄÅÉæÆôöòûùÿÖÜø£Ø×ƒáíóúñÑ';
 /** Bytes that those names never contain, and a backslash that in Asian code pages is half of a character. */
 const NOT_CP850 = /[\x9C\x9E\x9F\xA6-\xE0\xE2-\xFF]|[\x80-\xFF]\\/;

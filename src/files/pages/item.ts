@@ -124,7 +124,7 @@ function facts({ isDir, size, modifiedAt }: Entry): Html {
   </dl>`;
 }
 
-/** Throws that a file is in the way: an archive must not replace files without permission. */
+/** Rewords the error for a file in the way: an archive must not replace files without permission. */
 function inTheWay(error: unknown): never {
   if (!(error instanceof StatusError) || error.reason !== 'PATH_EXISTS') throw error;
   const path = error.options.metadata?.['path'] ?? '';

@@ -6,7 +6,7 @@ import type { ServerRequest } from '../../web/panel/panel.ts';
 import { copyButton, fact } from '../../web/panel/parts.ts';
 import { countText } from '../../web/text.ts';
 
-/** Shown only once. */
+/** The user name and password, shown only once. */
 export type SftpLogin = ReplyOf<'EnableSftp'>;
 
 /** Shows how to access the files over SFTP. Only the owner can create a password. */

@@ -31,8 +31,8 @@ export function textOf({ content, truncated, version }: ReplyOf<'ReadFile'>, mos
 }
 
 /**
- * Returns a form's text as bytes with the file's line ends and encoding. Forms send CRLF (HTML §4.10.22.4), whatever the
- * text had. INVALID_ARGUMENT NOT_IN_ENCODING for a character that the encoding does not have.
+ * Returns a form's text as bytes with the file's line ends and encoding. Forms send CRLF (HTML §4.10.22.4), whatever
+ * the text had. Throws INVALID_ARGUMENT NOT_IN_ENCODING for a character that the encoding lacks.
  */
 export function contentOf(text: string, { ends, encoding }: Record<'ends' | 'encoding', string | null>): Buffer {
   const plain = text.replaceAll(/\r\n?/g, '\n');

@@ -62,7 +62,7 @@ export function createCatalogue({
     async versions() {
       if (clock.now() >= staleAt) {
         asking ??= ask();
-        // Later calls use the last answer meanwhile.
+        // Later calls use the last answer until the new one arrives.
         if (staleAt === -Infinity) await asking;
       }
       return { versions: [...listing.versions], latest: listing.latest };

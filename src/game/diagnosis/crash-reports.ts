@@ -4,7 +4,7 @@ import { KIB } from '../../kernel/units.ts';
 
 const FOLDER = 'crash-reports';
 const MAX_BYTES = 256 * KIB;
-/** Limit of entries read, because a game may put anything there. */
+/** Limit of entries read, because a game may fill the folder. */
 const MAX_ENTRIES = 10_000;
 /** The lines after this describe the machine, not the failure. */
 const DETAILS = /^-- System Details --/;

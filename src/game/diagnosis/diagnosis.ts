@@ -27,7 +27,7 @@ export interface Insight {
   evidence: string[];
 }
 
-/** Why something failed, and all findings. */
+/** The reason of a failure, and all findings. */
 export type Diagnosis = Failure & { insights: Insight[] };
 
 export interface DiagnosisInput {
@@ -46,7 +46,9 @@ const MAX_CHARS_OF_RULE = 128 * KIB;
 const MAX_EVIDENCE = 5;
 const MAX_INSIGHTS = 20;
 const MAX_RAW_BYTES = 4_096;
-/** Lets the decisive line and those before it fit in {@link MAX_RAW_BYTES}, whatever their characters. */
+/**
+ * Short enough that the decisive line and those before it fit in {@link MAX_RAW_BYTES}, regardless of their characters.
+ */
 const MAX_SHOWN_LINE_CHARS = 400;
 /** Number of lines shown before the decisive one. */
 const RAW_LINES_BEFORE = 2;

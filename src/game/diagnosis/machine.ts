@@ -12,7 +12,7 @@ function wrongJava(needed: string, detail: string): Finding {
   };
 }
 
-/** Returns the memory to suggest: half as much again, in whole GB. */
+/** Returns the memory to suggest: 1.5 times the present, in whole GB, at least 2 GB. */
 function moreRam(ramMb: number): string {
   return `${Math.max(2, Math.ceil((ramMb * 1.5) / 1024))} GB`;
 }

@@ -91,7 +91,7 @@ class Reader {
     this.#paint = undefined;
   }
 
-  /** Returns false if it is text after all. */
+  /** Returns false if the tag is plain text after all. */
   #tag({ tag, closes, not, args }: { tag: string; closes: boolean; not: boolean; args: string }): boolean {
     if (closes) return !not && this.#close(tag);
     const format = DECORATIONS.get(tag);

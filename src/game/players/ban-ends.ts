@@ -22,7 +22,7 @@ export function gameDate(at: number): string {
   return `${new Date(at).toISOString().slice(0, 19).replace('T', ' ')} +0000`;
 }
 
-/** Returns the epoch ms of such a date; null for `forever` and invalid dates. */
+/** Returns the epoch ms of a date in the game's format; null for `forever` and invalid dates. */
 export function instantOf(date: string): number | null {
   const [, day = '', time = '', hours = '', minutes = ''] =
     /^(\d{4}-\d\d-\d\d) (\d\d:\d\d:\d\d) ([+-]\d\d):?(\d\d)$/.exec(date) ?? [];
@@ -50,7 +50,7 @@ export function endsByReason({ expires, reason }: BanTerms): boolean {
   return instantOf(expires) === null && IN_REASON.test(reason);
 }
 
-/** Returns a ban's terms, wherever its end is stored. */
+/** Returns a ban's terms, with the end taken from the reason if only the reason has it. */
 export function termsOf<Terms extends BanTerms>(terms: Terms): Terms {
   const [end = '', expires = ''] = IN_REASON.exec(terms.reason) ?? [];
   return endsByReason(terms) ? { ...terms, expires, reason: terms.reason.slice(0, -end.length) } : terms;

@@ -77,8 +77,8 @@ export function isNewBan(change: PlayerChange): boolean {
 }
 
 /**
- * Whether a running game still applies an expired ban, because it does not know its end, to a player who is to be
- * banned again.
+ * Whether a running game still applies an expired ban of the player or address that the change bans again, because the
+ * game does not know the ban's end.
  */
 export function isEnded(list: readonly unknown[], change: PlayerChange, at: number): boolean {
   return list.some((entry) => isAbout(entry, change) && entryOf(entry as object).endsByReason && !holds(entry, at));
@@ -103,8 +103,8 @@ export function withChange(list: readonly unknown[], change: PlayerChange, at: n
 }
 
 /**
- * Returns the entries of a list's file; empty if the game would read none. Throws FAILED_PRECONDITION LIST_UNREADABLE
- * if it is not a list, because overwriting it would lose its content.
+ * Returns the entries of a list's file; empty for an empty file. Throws FAILED_PRECONDITION LIST_UNREADABLE if it is
+ * not a list, because overwriting it would lose its content.
  */
 export function parseList(file: string, text: string): unknown[] {
   if (text.trim() === '') return [];

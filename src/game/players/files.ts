@@ -29,8 +29,8 @@ export interface IpBan extends Ban {
 }
 
 /**
- * A game's player lists, read from its own files, which include changes made in the game and over the API, and are
- * available while it sleeps. A file is read again only when it has changed. One that is missing, too large or invalid
+ * A game's player lists, read from its own files. They include changes made in the game and over the API, and are
+ * available while the game sleeps. A file is read again only when it has changed. A missing, too large or invalid file
  * counts as an empty list.
  */
 export interface PlayerFiles {
@@ -70,7 +70,7 @@ interface IpEntry extends Entry {
 export const MAX_LIST_BYTES = MIB;
 export const MAX_LIST_ENTRIES = 10_000;
 const PIECE = 500;
-/** Files kept in memory. */
+/** Most files cached. */
 const MOST_FILES = 512;
 const REASON_UNITS = 256;
 /** Folders of a world's player data, since 26.1 and before. */

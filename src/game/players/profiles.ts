@@ -6,8 +6,8 @@ import { UUID, entryOf } from './files.ts';
 import type { Profiles } from './minecraft-accounts.ts';
 
 /**
- * A valid player name: up to 16 letters, digits and underscores; with a leading dot, one of the Bedrock edition
- * (Floodgate's default prefix). It contains nothing that could end a command or begin another.
+ * A valid player name: up to 16 letters, digits and underscores; with a leading dot, a player of the Bedrock edition
+ * (Floodgate's default prefix). A valid name cannot end a command or begin another.
  */
 export const PLAYER_NAME = /^\.?[A-Za-z0-9_]{1,16}$/;
 

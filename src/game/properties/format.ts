@@ -75,7 +75,7 @@ function unicode(char: string): string {
   return `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`;
 }
 
-// Java refuses the whole file for an incomplete \u escape; here it is kept as literal text.
+// Java refuses the whole file for an incomplete \u escape. Here it stays as literal text.
 function unescaped(text: string): string {
   return text.replaceAll(/\\(?:u([0-9a-fA-F]{4})|(.)|$)/gs, (_, hex?: string, char = '') =>
     hex === undefined ? (MEANINGS[char] ?? char) : String.fromCharCode(Number.parseInt(hex, 16)),

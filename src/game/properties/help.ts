@@ -14,7 +14,7 @@ export const PROPERTY_GROUPS = ['play', 'world', 'players', 'pack', 'speed', 're
 
 export type PropertyGroup = (typeof PROPERTY_GROUPS)[number];
 
-/** By name, one line for each property an owner can set. */
+/** The help texts by name, one line for each property an owner can set. */
 export const PROPERTY_HELP: Readonly<Record<string, PropertyHelp>> = {
   gamemode: help('play', 'Game mode of new players.', 'survival'),
   'force-gamemode': help('play', 'Puts everybody back into that mode each time they join.', 'false'),

@@ -10,8 +10,8 @@ import { deleteIncident, insertIncident, listIncidents, listWebhookServers } fro
 export interface Alerts {
   /**
    * Checks a minute of all running servers, in the write of their readings: opens and ends incidents of slow servers,
-   * and ends those of servers that have stopped. Returns a function that notifies the viewers, to call once that is
-   * stored.
+   * and ends those of servers that have stopped. Returns a function that notifies the viewers, to call after the
+   * commit.
    */
   minute: (tx: Tx, at: number, minutes: readonly Minute[]) => Promise<() => void>;
   /** Notifies the webhooks of an account's servers, each once, that its spend cap is reached. */
@@ -33,7 +33,7 @@ const SLACK_MS = SAMPLE_MS / 2;
 export function createAlerts({ outbox, serverEvents, log }: AlertsOptions): Alerts {
   async function judge(tx: Tx, { serverId, readyAt, sample }: Minute, openedAt: number | null) {
     const since = Math.max(readyAt, sample.at - (READINGS - 1) * SAMPLE_MS - SLACK_MS);
-    // Most minutes are good and change nothing: these cost no query.
+    // Most minutes are good and change nothing, so they cost no query.
     const mayDecide = incidentStep(
       Array.from({ length: READINGS }, () => sample),
       { openedAt, readyAt },
@@ -67,7 +67,7 @@ export function createAlerts({ outbox, serverEvents, log }: AlertsOptions): Aler
     };
   }
 
-  /** Ends the incident of an earlier run. It is not a recovery, but who waits for one must be told. */
+  /** Ends the incident of an earlier run. It is not a recovery, but owners waiting for one must be notified. */
   async function stop(tx: Tx, serverId: string, at: number, openedAt: number): Promise<() => void> {
     await deleteIncident(tx, serverId);
     await outbox.add(tx, serverId, { event: 'tps.ended', at, openedAt });
@@ -101,10 +101,10 @@ export function createAlerts({ outbox, serverEvents, log }: AlertsOptions): Aler
   };
 }
 
-/** How a server kept its pace in one minute. */
+/** A server's pace in one minute. */
 interface PaceReading {
   at: number;
-  /** 0: the game did not say. */
+  /** 0 if the game did not report it. */
   tps: number;
   players: number;
 }

@@ -12,7 +12,7 @@ export type Notice =
   | { event: 'stop.forced'; at: number }
   | { event: 'spendCap.reached'; at: number; capMicros: number; action: 'notify' | 'stop' };
 
-/** A notice to send: its id, and its server. */
+/** A notice to send, with its id and its server. */
 export interface Message {
   id: string;
   serverId: string;
@@ -110,18 +110,21 @@ function duration(ms: number): string {
   return minutes === 1 ? 'a minute' : `${minutes} minutes`;
 }
 
-/** One line without what cannot be seen: controls, and the marks that turn the direction of writing. */
+/** Returns one line without invisible characters: controls, and marks that change the writing direction. */
 function plain(text: string): string {
   const visible = text.replaceAll(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, ' ').replaceAll(/\s+/g, ' ');
   return visible.toWellFormed().trim().slice(0, NAME_CHARS).toWellFormed() || 'A server';
 }
 
-/** Escapes each mark, so that none formats, links or quotes, and no name follows an @. */
+/** Escapes all punctuation, so that the text cannot format, link, quote or mention anyone. */
 function discordText(text: string): string {
   return text.replaceAll(/[!-/:-@[-`{-~]/g, (mark) => `\\${mark}${mark === '@' ? '\u200B' : ''}`);
 }
 
-/** https://api.slack.com/reference/surfaces/formatting#escaping; nothing else is special without mrkdwn. */
+/**
+ * Escapes text for Slack (https://api.slack.com/reference/surfaces/formatting#escaping). Without mrkdwn, no other
+ * character is special.
+ */
 function slackText(text: string): string {
   return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('@', '@\u200B');
 }

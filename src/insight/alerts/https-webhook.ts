@@ -10,28 +10,28 @@ type Resolve = (
 ) => void;
 
 export interface WebhookOptions {
-  /** Whether an address may be called. Every address of a name must be. */
+  /** Whether an address may be called. All addresses of a name must be allowed. */
   isAllowed: (address: string) => boolean;
-  /** Default: that of https. */
+  /** Default: the port of https. */
   port?: number;
   /** Trusted certificate authorities. Default: the well-known ones. */
   ca?: string;
-  /** All addresses of a name. Default: as this machine finds them. */
+  /** Looks up all addresses of a name. Default: this machine's resolver. */
   resolve?: Resolve;
-  /** From the lookup of the name to the end of the answer. */
+  /** Time limit from the name lookup to the end of the answer. */
   timeoutMs?: number;
 }
 
 const TIMEOUT_MS = 5_000;
-/** How much of the answer's body is read; none of it is used. */
+/** The most bytes of the answer's body that are read. The content is ignored. */
 const MAX_BODY_BYTES = 4_096;
 const MAX_HEADER_BYTES = 8_192;
 const USER_AGENT = 'Dormouse-Webhook/1';
 
 /**
- * Calls webhooks over https. The addresses of a name are checked in the lookup of the connection itself, so a name that
- * has changed since an earlier check gains nothing; redirects are answers like any other. Nothing is kept between
- * calls.
+ * Creates a client that calls webhooks over https. It checks a name's addresses in the lookup of the connection itself,
+ * so changing the name after an earlier check has no effect. It does not follow redirects, and keeps no connections
+ * between calls.
  */
 export function createWebhook(options: WebhookOptions): Webhook {
   const { isAllowed, port, ca, resolve = resolveAll, timeoutMs = TIMEOUT_MS } = options;
@@ -59,7 +59,7 @@ export function createWebhook(options: WebhookOptions): Webhook {
       })
         .on('response', resolve)
         .on('error', reject)
-        // A connection that is upgraded or ends before an answer; after one this changes nothing.
+        // Reached if the connection is upgraded or ends before an answer. After an answer, this has no effect.
         .on('close', () => reject(new Error('no answer')))
         .end(payload);
     });
@@ -87,7 +87,7 @@ export function createWebhook(options: WebhookOptions): Webhook {
   };
 }
 
-/** Reads a small body, so that the connection ends well. Failures here do not matter: the receiver has answered. */
+/** Reads a small body, so that the connection ends well. Ignores failures, because the receiver has answered. */
 async function drain(response: IncomingMessage): Promise<void> {
   let left = MAX_BODY_BYTES;
   try {
@@ -101,7 +101,7 @@ async function drain(response: IncomingMessage): Promise<void> {
   }
 }
 
-/** RFC 9110 §10.2.3, in the form of seconds. */
+/** Returns the seconds of `Retry-After` (RFC 9110 §10.2.3); null if it is missing or a date. */
 function retryAfter({ headers }: IncomingMessage): number | null {
   const text = headers['retry-after'] ?? '';
   return /^\d{1,6}$/.test(text) ? Number(text) : null;

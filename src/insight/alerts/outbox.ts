@@ -18,18 +18,16 @@ import { checkWebhookUrl } from '../../servers/webhook-url.ts';
 import { type Webhook, type WebhookAnswer, WebhookError } from './webhook.ts';
 
 /**
- * The messages to servers' webhooks. A message is stored in the write of its event, and sent until its receiver has
- * taken it: at least once, a server's messages in order, each with an id that shows repetitions. After some eighty
- * minutes, or where the receiver refuses it for good, it is given up, and the owner's audit log says so.
+ * Sends messages to servers' webhooks. A message is stored in the write of its event, and retried until its receiver
+ * accepts it: at least once, in order for each server, with an id that identifies repetitions. After about eighty
+ * minutes, or if the receiver refuses it permanently, a message is dropped, and the owner's audit log records that.
  */
 export interface WebhookOutbox {
-  /** Keeps a message to the server's webhook, if it has one, in the caller's write. */
+  /** Stores a message to the server's webhook, if it has one, in the caller's write. */
   add(tx: Tx, serverId: string, notice: Notice): Promise<void>;
-  /** How many messages wait. */
+  /** Returns the number of waiting messages. */
   waiting(db: Sql): Promise<number>;
-  /**
-   * Ends the sending, and resolves once the outcome of messages in flight is stored; the next process sends the rest.
-   */
+  /** Stops sending, and resolves once the results of messages in flight are stored. The next process sends the rest. */
   close(): Promise<void>;
 }
 
@@ -38,7 +36,7 @@ export interface WebhookOutboxOptions {
   clock: Clock;
   log: Log;
   webhook: Webhook;
-  /** Writes into the audit log, in the write that gives a message up. */
+  /** Adds an audit entry, in the write that drops a message. */
   record: (
     tx: Tx,
     entry: { action: string; accountId: string; serverId: string; detail: string; at: number },
@@ -51,15 +49,18 @@ const MESSAGES_A_SERVER = 20;
 const AT_ONCE = 8;
 const CALLS_A_MINUTE = { server: 6, host: 120 };
 const FULL_MS = 10_000;
-/** From one try to the next; after the last of these a message is given up. */
+/** The delay after each failed attempt. After the last one, a message is dropped. */
 const DELAYS_MS = [15_000, MINUTE_MS, 4 * MINUTE_MS, 15 * MINUTE_MS, 60 * MINUTE_MS];
 const LONGEST_MS = 60 * MINUTE_MS;
-/** Statuses that may change; all others outside of 2xx are final (RFC 9110 §15.5, RFC 6585 §4). */
+/** Statuses below 500 that may change. All others below 500, except 2xx, are final (RFC 9110 §15.5, RFC 6585 §4). */
 const PASSING = new Set([408, 425, 429]);
 
 type Outcome = { taken: true } | { taken: false; why: string; final: boolean; afterMs: number };
 
-/** Looks for due messages every two seconds until closed. One process of an installation may do so. */
+/**
+ * Creates an outbox, which checks for due messages every two seconds until closed. Only one process of an installation
+ * may run it.
+ */
 export function createWebhookOutbox({ store, clock, log, webhook, record }: WebhookOutboxOptions): WebhookOutbox {
   const ofServer = createSlidingLog(atMost(CALLS_A_MINUTE.server, MINUTE_MS), clock);
   const ofHost = createSlidingLog(atMost(CALLS_A_MINUTE.host, MINUTE_MS), clock);
@@ -100,7 +101,7 @@ export function createWebhookOutbox({ store, clock, log, webhook, record }: Webh
   }
 
   async function attempt({ id, serverId, serverName, url, notice }: DueMessage): Promise<Outcome> {
-    // The URL may have been set before this rule.
+    // The URL may have been set before this rule existed.
     if (checkWebhookUrl(url) !== undefined) return failed('not a URL that is called', true);
     const body = webhookBody(url, { id, serverId, serverName, notice: JSON.parse(notice) as Notice });
     try {
@@ -108,7 +109,7 @@ export function createWebhookOutbox({ store, clock, log, webhook, record }: Webh
     } catch (error) {
       const why = error instanceof WebhookError ? error.reason : 'failed';
       log.debug({ server: serverId, message: id, why }, 'a webhook was not reached');
-      // Owners get one word: the reason would show which names exist and answer inside this network.
+      // Owners get one word, because the reason would reveal the names that exist and respond inside this network.
       return failed('unreachable', false);
     }
   }

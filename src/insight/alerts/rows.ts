@@ -3,17 +3,20 @@ import { bigint, integer, ofServer, text } from '../../store/columns.ts';
 import { countOf } from '../../store/count.ts';
 import type { Sql, Tx } from '../../store/writer.ts';
 
-/** A message to a server's webhook that has not been taken yet. The server's row says where to, until it is sent. */
+/**
+ * A message to a server's webhook that the receiver has not accepted yet. The URL is read from the server's row when it
+ * is sent.
+ */
 export interface WebhookMessageRow {
-  /** Sorts by time; also shows the receiver a repetition. */
+  /** Sorts by time. It also identifies repetitions to the receiver. */
   id: string;
   serverId: string;
   /** The notice, as JSON text. */
   notice: string;
   createdAt: number;
-  /** Not sent before this time. */
+  /** The earliest time to send it. */
   dueAt: number;
-  /** Tries that have failed. */
+  /** The number of failed attempts. */
   tries: number;
 }
 
@@ -43,15 +46,15 @@ export const tpsIncidents = new EntitySchema<TpsIncidentRow>({
   foreignKeys: [ofServer],
 });
 
-/** A message with the present fields of its server. */
+/** A message with the current fields of its server. */
 export interface DueMessage extends WebhookMessageRow {
-  /** '' where the webhook has been removed. */
+  /** '' if the webhook has been removed. */
   url: string;
   serverName: string;
   accountId: string;
 }
 
-/** Stores a message for a server that has a webhook; does nothing for another. The newest `keep` of a server stay. */
+/** Stores a message if the server has a webhook. Keeps only the server's newest `keep` messages. */
 export async function insertWebhookMessage(tx: Tx, row: WebhookMessageRow, keep: number): Promise<void> {
   const { id, serverId, notice, createdAt, dueAt, tries } = row;
   const sql = `INSERT INTO "webhook_messages" ("id", "serverId", "notice", "createdAt", "dueAt", "tries")
@@ -65,7 +68,7 @@ export async function insertWebhookMessage(tx: Tx, row: WebhookMessageRow, keep:
   );
 }
 
-/** The oldest message of each server that has one, where it is due: a server's are sent in their order. */
+/** Returns the oldest message of each server if it is due, because a server's messages are sent in order. */
 export async function listDueMessages(db: Sql, at: number, limit: number): Promise<DueMessage[]> {
   const sql = `SELECT m.*, s."alertWebhookUrl" AS "url", s."name" AS "serverName", s."accountId" AS "accountId"
     FROM "webhook_messages" m JOIN "servers" s ON s."id" = m."serverId"
@@ -87,7 +90,7 @@ export async function countMessages(db: Sql): Promise<number> {
   return countOf(db, 'SELECT COUNT(*) AS "count" FROM "webhook_messages"');
 }
 
-/** One server of an account for each webhook of its servers. */
+/** Returns one server of an account for each of its different webhooks. */
 export async function listWebhookServers(db: Sql, accountId: string): Promise<string[]> {
   const sql = `SELECT MIN("id") AS "id" FROM "servers" WHERE "accountId" = $1 AND "alertWebhookUrl" <> ''
     AND "state" <> 'deleting' GROUP BY "alertWebhookUrl" ORDER BY 1`;
@@ -103,7 +106,7 @@ export async function findIncident(db: Sql, serverId: string): Promise<TpsIncide
   return row;
 }
 
-/** Does nothing for a server that is gone. */
+/** Does nothing if the server is gone. */
 export async function insertIncident(tx: Tx, { serverId, openedAt }: TpsIncidentRow): Promise<void> {
   const sql = `INSERT INTO "tps_incidents" ("serverId", "openedAt")
     SELECT "id", CAST($1 AS bigint) FROM "servers" WHERE "id" = $2`;

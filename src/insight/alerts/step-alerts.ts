@@ -6,12 +6,12 @@ import type { Tx } from '../../store/store.ts';
 import type { ServerNow } from '../../servers/server-now.ts';
 import type { Servers } from '../../servers/servers.ts';
 
-/** Whether a step ends a game that hangs. */
+/** Reports whether a step ends a game that hangs. */
 function isHang({ event, from, to, cause }: ServerStep): boolean {
   return event === 'SAMPLE' && from === 'running' && to !== from && cause.id === 'hung';
 }
 
-/** Whether a step is due to a game that was killed before it had saved. */
+/** Reports whether a step follows a forced stop: the game was killed before it had saved. */
 function isForcedStop({ failure }: ServerStep): boolean {
   return failure === STOP_FORCED.code;
 }
@@ -30,7 +30,7 @@ export async function alertStep(
   await outbox.add(tx, row.id, { event: 'game.hung', at, silentMs, restarts: context.queued !== null });
 }
 
-/** Publishes the same alerts to the server's followers, once the step is stored. Returns the cancellation. */
+/** Publishes the same alerts to the server's viewers, once the step is stored. Returns a function that stops this. */
 export function followAlerts(servers: Servers, serverEvents: Pick<ServerEvents, 'publish'>): () => void {
   return servers.follow((step) => {
     if (step.kind !== 'server') return;

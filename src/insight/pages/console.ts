@@ -17,9 +17,9 @@ import { actionOf } from '../../web/panel/form.ts';
 import type { Panel, ServerRequest } from '../../web/panel/panel.ts';
 import { earlierLogs } from './earlier-logs.ts';
 
-/** Lines of a page without a script, which begins at the newest. */
+/** Number of newest lines in the page as sent. A script loads more. */
 const SHOWN_LINES = 200;
-/** As many as one call gives; what is looked for is looked for in these. */
+/** Number of newest lines that a search covers, which is the most that one call returns. */
 const SEARCHED_LINES = 1_000;
 const FIND_CHARS = 100;
 const COMMAND_CHARS = 4_096;
@@ -76,7 +76,7 @@ async function consolePage(request: ServerRequest, said?: Said): Promise<Page> {
   };
 }
 
-/** The log as far as it can be had now: a page without one says so, and still takes commands. */
+/** Reads the log. If it is unavailable, returns the reason, so that the page still accepts commands. */
 async function readLog(
   { call, server }: ServerRequest,
   tail: number,
@@ -178,15 +178,16 @@ function replyCard({ command, output }: Said): Html {
 /** Dependencies of reading a log. */
 interface LogFileNeeds {
   engine: Engine;
-  /** Places for downloads that last. */
+  /** Slots for long downloads. */
   transferSlots: StreamSlots;
 }
 
 const PIECE_CHARS = 64 * KIB;
 
 /**
- * All lines that are kept of a server's log, as text without colours, for who may read the log over the API. Page by page, as the
- * API gives it, an engine would read all of it for each page. RESOURCE_EXHAUSTED where too many downloads go on at once.
+ * Returns a server's whole stored log as text without colours, for users who may read it over the API. Reads it in one
+ * pass, because an engine would read all of it for each page of the API. Throws RESOURCE_EXHAUSTED if too many
+ * downloads are in progress.
  */
 async function logFile(request: ServerRequest, { engine, transferSlots }: LogFileNeeds): Promise<Download> {
   const { call, principal, server, signal } = request;
@@ -196,7 +197,7 @@ async function logFile(request: ServerRequest, { engine, transferSlots }: LogFil
   return { filename: `${server.id}.log`, open: () => text, close: () => (text.destroy(), release()) };
 }
 
-/** In pieces of some size: a log has hundreds of thousands of lines. */
+/** Yields the text of the lines in large pieces, because a log has hundreds of thousands of lines. */
 async function* textOf(lines: AsyncIterable<LogLine>): AsyncGenerator<string> {
   let piece = '';
   for await (const { text } of lines) {
@@ -210,7 +211,7 @@ async function* textOf(lines: AsyncIterable<LogLine>): AsyncGenerator<string> {
   yield piece;
 }
 
-/** Lines of a log in their colours, warnings and errors marked. */
+/** Shows the lines of a log in their colours, with warnings and errors marked. */
 function logLines(lines: readonly string[]): Html {
   let level = '';
   return html`${lines.map((line) => {
@@ -221,7 +222,7 @@ function logLines(lines: readonly string[]): Html {
   })}`;
 }
 
-/** The lines that hold a text, in any case and however they are coloured. */
+/** Returns the lines that contain a text, ignoring case and colours. */
 function foundIn(lines: readonly string[], find: string): string[] {
   const wanted = find.toLowerCase();
   const textOf = (line: string) =>

@@ -4,12 +4,12 @@ import { type Html, html } from '../../web/html.ts';
 import type { ServerRequest } from '../../web/panel/panel.ts';
 import { sizeText } from '../../web/text.ts';
 
-/** The folder of a game's logs: the newest is `latest.log`, earlier ones are packed and named by their day. */
+/** The folder of a game's logs: the newest is `latest.log`, earlier ones are compressed and named by day. */
 const FOLDER = 'logs';
 const PACKED = /^\d{4}-\d\d-\d\d-\d+\.log\.gz$/;
 const MOST = 10;
 
-/** The logs that the game itself kept of its runs, the newest first; nothing where it kept none. */
+/** Lists the logs that the game stored of its earlier runs, newest first; undefined if it stored none. */
 export async function earlierLogs({ call, server }: ServerRequest): Promise<Html | undefined> {
   const entries = await listed();
   const packed = entries.filter(({ name, isDir }) => !isDir && PACKED.test(name)).sort(newestFirst);

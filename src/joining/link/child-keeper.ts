@@ -29,9 +29,9 @@ const LONGEST_PAUSE_MS = 5_000;
 const STEADY_MS = 10_000;
 
 /**
- * Keeps one proxy of this release listening. Finds the one an earlier service started, or starts one, and drains those
- * of other releases or settings as soon as players can connect to the new one. Never starts or ends proxies that
- * another program manages.
+ * Keeps one proxy of this release listening. Finds the proxy that an earlier service started, or starts one. Drains
+ * proxies of other releases or settings as soon as players can connect to the new one. Never starts or ends proxies
+ * that another program manages.
  */
 export class ChildKeeper {
   readonly #options: ChildKeeperOptions;
@@ -62,7 +62,7 @@ export class ChildKeeper {
     return join(childFolder(this.#options.dataDir), 'link.sock');
   }
 
-  /** Call it once links are accepted. Resolves when an earlier proxy has reported its players, or will not. */
+  /** Call it once links are accepted. Resolves when an earlier proxy has reported its players, or cannot. */
   async start(): Promise<void> {
     this.#expected = await livingChild(this.#options.dataDir);
     this.check();

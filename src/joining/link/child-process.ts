@@ -15,7 +15,7 @@ export interface ChildSettings {
   proxyProtocolFrom: readonly string[];
 }
 
-/** Variables passed on to the proxy: it faces strangers, and gets no setting it does not need. */
+/** Variables passed on to the proxy. It faces strangers, so it gets only settings that it needs. */
 const INHERITED = ['PATH', 'HOME', 'LANG', 'TZ', 'NODE_EXTRA_CA_CERTS'];
 const ENTRY = join(import.meta.dirname, '../../../proxy/main.ts');
 /** A log longer than this is replaced by the next. */

@@ -22,7 +22,10 @@ export interface LinkedProxiesOptions extends Pick<NotifierOptions, 'routes' | '
   presence: Presence;
   log: Log;
   logLevel: string;
-  /** Collects changes for a moment. Default: those of one turn, because players may come for a new server at once. */
+  /**
+   * Collects changes for a moment. Default: for one turn of the event loop, because many players may join a new server
+   * at once.
+   */
   later?: (run: () => void) => void;
   /** Calls once after the delay and returns the cancellation. Default: real time. */
   after?: (ms: number, fire: () => void) => () => void;
@@ -58,7 +61,7 @@ export class LinkedProxies {
     this.#options = options;
   }
 
-  /** From now on proxies receive routes, and wakes are answered. */
+  /** Starts to send routes to proxies and to answer wakes. */
   open(): void {
     this.#opened.resolve();
   }
@@ -242,7 +245,7 @@ export class LinkedProxies {
     const gone = new AbortController();
     wakes.set(id, gone);
     const answer = (message: object): void => {
-      // Send the changes that came with it first.
+      // Send pending changes before the answer.
       notifier.flush();
       if (!gone.signal.aborted) channel.send(JSON.stringify({ ...message, id }));
     };

@@ -8,7 +8,7 @@ import type { Notifier } from './notifier.ts';
 export interface Link {
   channel: Channel;
   notifier: Notifier;
-  /** By the proxy's number; aborted when the player or the connection is gone. */
+  /** Wakes by the proxy's number. Each is aborted when the player or the connection is gone. */
   wakes: Map<number, AbortController>;
   /** The players reported so far, until the proxy has reported all. */
   arriving: Map<string, Here> | undefined;

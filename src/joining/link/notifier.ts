@@ -51,7 +51,7 @@ export class Notifier {
   readonly #unfollow: (() => void)[];
   readonly #hosts = new Set<string>();
   readonly #servers = new Set<string>();
-  /** By host, the state last sent to the proxy. */
+  /** The state last sent to the proxy, by host. */
   readonly #statuses = new Map<string, string | null>();
   #nameless: Nameless | null | undefined;
   #isGathering = false;
@@ -67,7 +67,7 @@ export class Notifier {
     ];
   }
 
-  /** Sends everything once, then the changes made meanwhile. */
+  /** Sends everything once, then the changes since. */
   async notifyAll(): Promise<void> {
     this.#isBusy = true;
     const { routes, bans } = this.#options;

@@ -76,7 +76,7 @@ function embedded({ settings, routing, presence, log }: OpenProxiesOptions): Ope
       const state = { draining: false, connected: true, lagMs: 0 };
       return [{ id: 'embedded', name: 'embedded', version, since, listening, players, held, ...state }];
     },
-    // An embedded proxy asks before each join.
+    // An embedded proxy checks bans at each join.
     addressBansChanged() {},
     farewell: async () => '',
     shut: () => proxy.close(),

@@ -59,7 +59,10 @@ const File = z.object({
 const one = <Schema extends z.ZodType>(data: Schema) => z.object({ data });
 const many = <Schema extends z.ZodType>(data: Schema) => z.object({ data: z.array(data).max(200) });
 
-/** CurseForge for Studios (https://docs.curseforge.com/rest-api). Its authors may forbid downloads by programs. */
+/**
+ * CurseForge for Studios (https://docs.curseforge.com/rest-api). Authors may forbid downloads of their projects by
+ * programs.
+ */
 export function createCurseForge({ baseUrl, apiKey, clock, fetch }: CurseForgeOptions): ModRegistry {
   const http = createRegistryHttp({
     name: 'CurseForge',

@@ -29,7 +29,7 @@ export interface ModProject {
 export interface ModVersion {
   projectId: string;
   versionId: string;
-  /** The version's name by its authors. */
+  /** The version's name, as its authors wrote it. */
   number: string;
   channel: 'release' | 'beta' | 'alpha';
   loaders: readonly string[];
@@ -37,7 +37,7 @@ export interface ModVersion {
   /** Epoch ms. */
   publishedAt: number;
   file: RegistryFile;
-  /** Its dependencies. One of the two ids is set; a version's id is binding. */
+  /** The dependencies. At least one of the two ids is set. A `versionId` is preferred over other versions that fit. */
   requires: readonly { projectId: string; versionId: string }[];
 }
 

@@ -28,7 +28,7 @@ interface Asked {
 /** Notes on settings for operators. */
 type Notes = (operator: PanelRequest['principal']) => readonly Html[];
 
-/** The operators' table of all state machines. Works without a script; with it, it updates live. */
+/** The operators' table of all state machines. Works without scripts; with them, it updates live. */
 export function mountMachines(panel: Panel, notes: Notes): void {
   const show = (request: PanelRequest) => machinesPage(request, notes(request.principal));
   mountOperatorPage(panel, { path: '/operator', show, stream: '/v1/operator/machines:stream', saysLive: true });

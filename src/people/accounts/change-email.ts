@@ -17,10 +17,10 @@ import { deleteAccountInvitationTo } from './invitation-rows.ts';
 const CHANGE_MS = DAY_MS;
 
 /**
- * Changes the caller's e-mail address once the link sent to it has been opened; without a mail server at once, and then
- * unverified. Sessions and keys stay. Returns whether an e-mail was sent: also true for an address with an account,
- * whose e-mail says so. PERMISSION_DENIED WRONG_PASSWORD; FAILED_PRECONDITION SAME_EMAIL; without a mail server
- * ALREADY_EXISTS USER_EXISTS; RESOURCE_EXHAUSTED for too many attempts or e-mails; UNAVAILABLE BUSY.
+ * Changes the caller's e-mail address once they open the link sent to it. Without a mail server, changes it at once,
+ * unverified. Sessions and keys stay. Returns whether an e-mail was sent. An address that has an account gets a notice
+ * instead, with the same result. PERMISSION_DENIED WRONG_PASSWORD; FAILED_PRECONDITION SAME_EMAIL; without a mail
+ * server ALREADY_EXISTS USER_EXISTS; RESOURCE_EXHAUSTED for too many attempts or e-mails; UNAVAILABLE BUSY.
  */
 export async function changeEmail(
   people: People,

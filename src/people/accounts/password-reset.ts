@@ -33,8 +33,8 @@ export interface ResetLink {
 
 /**
  * E-mails a link for a new password to an address that has an account. Returns before the address is looked up, so that
- * neither the answer nor its time shows whether there is an account. Throws FAILED_PRECONDITION MAIL_NOT_SET without a mail server, and
- * RESOURCE_EXHAUSTED for too many requests from or for an address.
+ * neither the answer nor its time shows whether there is an account. Throws FAILED_PRECONDITION MAIL_NOT_SET without a
+ * mail server, and RESOURCE_EXHAUSTED for too many requests from or for an address.
  */
 export function requestPasswordReset(people: People, email: string, visitor: Visitor): void {
   const { config, loginLimits } = people;

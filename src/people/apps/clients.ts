@@ -22,7 +22,7 @@ export interface ClientServices {
   clock: Clock;
 }
 
-/** The scope of grants that request none. */
+/** The scope of a grant that requests no scope. */
 const DEFAULT_SCOPE: Scope = 'servers:list';
 const CLIENT_ID = /^[\w-]{1,64}$/;
 /** RFC 6749 §3.3 separates scopes by blanks. */

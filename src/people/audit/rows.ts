@@ -6,7 +6,7 @@ import type { OwnedServer } from '../members/owned-servers.ts';
 
 /** One audit entry: actor, credential, action and time. Must not contain secrets. */
 export interface AuditRow {
-  /** Sorts by time. */
+  /** Ids sort by time. */
   id: string;
   accountId: string;
   /** '' unless the entry is about a server. */
@@ -72,8 +72,8 @@ export async function pruneAudit(
 }
 
 /**
- * Returns the entries of an account, its keys, apps, members and sessions, newest first; of its servers only creation
- * and deletion.
+ * Returns the entries of an account: those of its keys, apps, members and sessions, newest first. Includes only the
+ * creation and deletion of its servers.
  */
 export async function listAccountAudit(db: Sql, accountId: string, limit: number): Promise<AuditRow[]> {
   return db.query<AuditRow>(

@@ -72,9 +72,7 @@ export interface Grants {
     clientId?: string,
     received?: Promise<boolean>,
   ): Promise<GrantedToken | { error: PollError }>;
-  /**
-   * Returns the grant waiting under a code, however it was typed; undefined for unknown, expired and used codes alike.
-   */
+  /** Returns the grant waiting under a code, in any spelling; undefined for unknown, expired and used codes alike. */
   find(userCode: string): Promise<ConsentRequest | undefined>;
   /**
    * Approves a grant, so that the device gets its token. NOT_FOUND GRANT_NOT_FOUND if it does not wait for a decision;
@@ -136,7 +134,7 @@ class DeviceGrants implements Grants {
     const issued = this.#issuedTokens.of(deviceCode);
     const found = await rows.getGrantByDevice(store, deviceHash);
     if (!found || (clientId !== undefined && clientId !== found.clientId)) return { error: 'invalid_grant' };
-    // Each early poll is a write. Polls beyond the limit store nothing.
+    // Each early poll is a write, so polls beyond the limit are not stored.
     if (this.#polls.take(found.id).waitMs > 0) return { error: 'slow_down' };
     const asked = sendToGrant({ store, actors: this.#actors }, found.id, {
       cause: DEVICE,

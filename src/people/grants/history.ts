@@ -9,7 +9,10 @@ export interface Change {
   cause: Cause;
 }
 
-/** Changes kept. A grant lives for ten minutes, in which an impatient device may cause many. */
+/**
+ * Most changes stored per grant. A grant lives for ten minutes; an impatient device may cause many changes in that
+ * time.
+ */
 const KEPT = 20;
 
 /** The cause of automatic steps by the command line, an app or its device. */

@@ -30,13 +30,13 @@ export interface IssuedTokens {
 const PURPOSE = 'token of a device grant';
 
 /**
- * Tracks which tokens of device grants were received. Each is kept from the write that creates it until its answer is
- * received, for a minute at most: encrypted under a key derived from its device code. The database has only the hash of
- * that code.
+ * Tracks which tokens of device grants were received. Each token is stored from the write that creates it until its
+ * answer is received, for a minute at most. It is encrypted under a key derived from its device code. The database has
+ * only the hash of that code.
  */
 export function createIssuedTokens({ store, clock, log }: { store: Store; clock: Clock; log: Log }): IssuedTokens {
   /**
-   * This process's answers of the last minute by grant, oldest first. After a restart there are none, so unfinished
+   * This process's answers of the last minute by grant, oldest first. It is empty after a restart, so unfinished
    * answers count as lost.
    */
   const begun = new Map<string, { issued: IssuedToken; at: number }>();

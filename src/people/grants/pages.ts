@@ -15,8 +15,8 @@ export interface DevicePages extends People, CodeLookup {
 }
 
 /**
- * Pages that connect a device: the code, the decision, and its result (RFC 8628 §3.3). Looking up a code changes
- * nothing.
+ * Pages that connect a device: the code, the decision, and its result (RFC 8628 §3.3). Looking up a code has no side
+ * effects.
  */
 export function mountDevice(serve: Serve, deps: DevicePages): void {
   const { grants } = deps;

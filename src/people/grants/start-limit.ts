@@ -17,18 +17,18 @@ export interface StartLimitOptions {
   /** Starts per window. Default 20 an hour. */
   limit?: number;
   windowMs?: number;
-  /** Limit of starts kept, of all addresses. */
+  /** Limit of stored starts, of all addresses together. */
   kept?: number;
 }
 
 const PRUNED_AT_ONCE = 100;
-/** Limit of starts kept. An attacker with enough addresses to displace old starts gains little. */
+/** Limit of stored starts. An attacker with enough addresses to displace old starts gains little. */
 const KEPT = 100_000;
 
 /**
- * A sliding log of accepted starts per address, so that no hour, wherever it begins, exceeds the limit. Refused calls
- * do not count; otherwise a client that keeps trying would stay locked out. Stored in the database, so that a restart
- * does not reset it.
+ * Creates a sliding log of accepted starts per address, so that no hour, at any offset, exceeds the limit. Refused
+ * calls do not count; otherwise a client that keeps trying would stay locked out. Stored in the database, so that a
+ * restart does not reset it.
  */
 export function createStartLimit(options: StartLimitOptions): StartLimit {
   const { store, clock, limit = 20, windowMs = HOUR_MS, kept = KEPT } = options;

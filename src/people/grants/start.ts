@@ -46,7 +46,7 @@ interface Parts {
 type Codes = Pick<StartedGrant, 'deviceCode' | 'userCode'>;
 
 const ATTEMPTS = 5;
-/** Rows are kept this long after their end, so that no code is reused while the old one may still be displayed. */
+/** Rows are stored this long after their end, so that no code is reused while the old one may still be displayed. */
 const KEPT_MS = HOUR_MS;
 const PURGED_AT_ONCE = 50;
 const USER_AGENT_CHARS = 256;
@@ -98,7 +98,7 @@ async function insert(store: Store, secret: Secret, row: Omit<GrantRow, 'deviceH
       });
       return codes;
     } catch (error) {
-      // There are 25 thousand million user codes; this one is in use.
+      // There are 25.6 billion user codes; this one is in use.
       if (!isDuplicate(error) || attempt === ATTEMPTS) throw error;
     }
   }

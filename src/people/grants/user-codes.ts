@@ -54,7 +54,10 @@ export interface GuessLimit {
 const FREE = { session: 5, account: 10, address: 20 };
 const WINDOW_MS = 600_000;
 
-/** Attempts are forgotten after ten minutes. Kept in memory with a size limit; a restart resets the count. */
+/**
+ * Creates the limit of wrong codes. Attempts are forgotten after ten minutes. They are in memory, with a size limit; a
+ * restart resets the count.
+ */
 export function createGuessLimit(clock: Clock): GuessLimit {
   const limit = (free: number) =>
     createAttemptLimit(

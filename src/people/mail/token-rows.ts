@@ -50,7 +50,7 @@ export async function getEmailToken(db: Sql, hash: string): Promise<EmailTokenRo
   return row;
 }
 
-/** Deletes a user's tokens for a purpose, because none is needed once one was used. */
+/** Deletes a user's tokens for a purpose. Call it once one of them was used. */
 export async function deleteEmailTokens(tx: Tx, userId: string, purpose: EmailTokenPurpose): Promise<void> {
   await tx.run('DELETE FROM "email_tokens" WHERE "userId" = $1 AND "purpose" = $2', [userId, purpose]);
 }

@@ -6,8 +6,8 @@ import type { OwnedServer } from './owned-servers.ts';
 import { type Invitation, acceptMember, deleteMember, getInvitation, listInvitations } from './rows.ts';
 
 /**
- * Returns the caller's open invitations, newest first; none until their address is verified, because it may not be
- * theirs.
+ * Returns the caller's open invitations, newest first. Returns an empty list until their address is verified, because
+ * it may not be theirs.
  */
 export async function invitationsOf(store: Store, { email, emailVerified }: SessionPrincipal): Promise<Invitation[]> {
   return emailVerified ? listInvitations(store, email) : [];

@@ -48,8 +48,9 @@ export async function membersOf(store: Store, serverId: string): Promise<MemberR
 }
 
 /**
- * Invites an address (normalized by `email.ts`) to a server of the caller and e-mails it. Does not reveal whether a
- * user has the address. ALREADY_EXISTS MEMBER_EXISTS; RESOURCE_EXHAUSTED MAX_MEMBERS, or TOO_MANY_ATTEMPTS for e-mails.
+ * Invites an address (normalized by `mail/address.ts`) to a server of the caller and e-mails it. Does not reveal
+ * whether a user has the address. ALREADY_EXISTS MEMBER_EXISTS; RESOURCE_EXHAUSTED MAX_MEMBERS, or TOO_MANY_ATTEMPTS
+ * for e-mails.
  */
 export async function inviteMember(
   people: People,

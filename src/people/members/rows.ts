@@ -16,7 +16,7 @@ export type MemberRole = Exclude<Role, 'owner'>;
 export interface MemberRow {
   id: string;
   serverId: string;
-  /** As invited, in lower case. */
+  /** The invited address, in lower case. */
   email: string;
   /** Null until a user with this address has signed up. */
   userId: string | null;

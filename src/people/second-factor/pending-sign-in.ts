@@ -10,8 +10,8 @@ export const PENDING_MS = 10 * MINUTE_MS;
 const TOKEN = /^(usr_\w{1,64})\.(\d{1,15})\.([\w-]{43})$/;
 
 /**
- * Creates the token a browser keeps between password and code. It grants no access by itself, is derived from the
- * secret and not stored; the code that must follow works once. A new password voids it.
+ * Creates the token a browser keeps between password and code. The token alone grants no access. It is derived from the
+ * secret and not stored; the code that must follow works once. A new password voids the token.
  */
 export function pendingSignIn(secret: Secret, user: Pick<UserRow, 'id' | 'passwordHash'>, expiresAt: number): string {
   return `${user.id}.${expiresAt}.${seal(secret, user, expiresAt)}`;

@@ -31,8 +31,8 @@ export function lengthFields(filled: Filling): Html {
 }
 
 /**
- * Returns the end of a ban from its form, in the operations' format; undefined if it is permanent. INVALID_FIELD for an
- * invalid date.
+ * Returns the end of a ban from its form, in the operations' format; undefined if it is permanent. Throws INVALID_FIELD
+ * for an invalid date.
  */
 export function endIn(form: Form, now: number): string | undefined {
   const length = form.get('length') ?? '';

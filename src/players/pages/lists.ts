@@ -123,7 +123,10 @@ interface Names<Entry> {
   /** Shown if the list is empty. */
   none: string;
   of: string;
-  /** The button that removes an entry: one form for all, with a button each; false if the reader must not. */
+  /**
+   * The button that removes an entry. One form contains all entries, with a button each. False if the reader must not
+   * change the list.
+   */
   off: { form: string; field: string; label: string } | false;
   shown: (entry: Entry) => readonly [name: string, what?: Html];
 }

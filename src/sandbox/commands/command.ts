@@ -7,16 +7,19 @@ export type Source =
   | { kind: 'rcon'; name: 'Rcon' }
   | { kind: 'player'; name: string; player: Player };
 
-/** One command: what it is called, and what it does. */
+/** A command of the game. */
 export interface Command {
   name: string;
-  /** As `help` shows it. */
+  /** The text for `help`. */
   usage: string;
-  /** May be given by any player, not operators only. */
+  /** Whether every player may use it, not only operators. */
   forAll?: boolean;
-  /** Others in charge are not told of it: it changes nothing, or says itself what it did. */
+  /**
+   * Whether its use is not reported to the log and other operators, because it changes nothing or reports its effect
+   * itself.
+   */
   silent?: boolean;
-  /** The reply, lines separated by newlines; may be empty. Throws `CommandError` where the command failed. */
+  /** Returns the reply, which may be empty or have several lines. Throws `CommandError` if the command fails. */
   run(call: Call): string;
 }
 
@@ -28,22 +31,22 @@ export interface Call {
   words: string[];
 }
 
-/** A command that did nothing; the message is the reply, in vanilla's words. */
+/** The command did nothing. The message is the reply, in vanilla's words. */
 export class CommandError extends Error {}
 
-/** The word at an index; without one the reply is vanilla's for a command that is not complete. */
+/** Returns the word at an index. If it is missing, throws vanilla's reply to an incomplete command. */
 export function word({ words }: Call, index: number): string {
   const found = words[index];
   if (found === undefined) throw new CommandError('Unknown or incomplete command, see below for error');
   return found;
 }
 
-/** The words from an index on as one text. */
+/** Returns the words from an index on as one text; `otherwise` without any. */
 export function rest({ words }: Call, index: number, otherwise: string): string {
   return words.slice(index).join(' ') || otherwise;
 }
 
-/** The name at an index, fit for a list of players. */
+/** Returns the player name at an index. Throws if it is invalid. */
 export function playerName(call: Call, index: number): string {
   const name = word(call, index);
   if (!/^[\x21-\x7e]{1,16}$/.test(name)) throw new CommandError('That player does not exist');

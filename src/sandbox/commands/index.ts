@@ -19,7 +19,7 @@ const help: Command = {
 const COMMANDS: Command[] = [...SERVER_COMMANDS, ...ACCESS_COMMANDS, whitelistCommand, ...WORLD_COMMANDS, help];
 const BY_NAME = new Map(COMMANDS.map((command) => [command.name, command]));
 
-/** Runs one command line, with or without a slash; answers what to show to its sender. Never throws. */
+/** Runs one command line, with or without a slash. Returns the reply for its sender. Never throws. */
 export function runCommand(game: Game, line: string, source: Source): string {
   const text = line.trim().replace(/^\//, '');
   const [name = '', ...words] = text.split(/\s+/);

@@ -1,6 +1,6 @@
 import { type Call, type Command, CommandError, rest, word } from './command.ts';
 
-/** The server itself: who is here, how it is doing, and its end. */
+/** Commands for the server itself: players, pace and stop. */
 export const SERVER_COMMANDS: Command[] = [
   { name: 'list', usage: 'list [uuids]', forAll: true, silent: true, run: list },
   { name: 'say', usage: 'say <message>', silent: true, run: say },
@@ -24,13 +24,13 @@ function say(call: Call): string {
   return '';
 }
 
-/** As the Paper server writes it. */
+/** Returns the reply in Paper's format. */
 function tps({ game }: Call): string {
   const rates = [60, 300, 900].map((seconds) => `§a${game.ticks.rate(seconds).toFixed(1)}`);
   return `§6TPS from last 1m, 5m, 15m: ${rates.join(', ')}`;
 }
 
-/** As the Paper server writes it. */
+/** Returns the reply in Paper's format. */
 function mspt({ game }: Call): string {
   const times = [5, 10, 60].map((seconds) => {
     const { average, min, max } = game.ticks.times(seconds);
@@ -40,7 +40,7 @@ function mspt({ game }: Call): string {
   return `${head}\n§6◴ ${times.join('§7, ')}`;
 }
 
-/** As the vanilla server answers over RCON: its lines come without line ends. */
+/** Returns the reply in the vanilla format over RCON, which joins most lines without line ends. */
 function tick(call: Call): string {
   if (word(call, 0) !== 'query') throw new CommandError('Only "tick query" is known here');
   const { ticks } = call.game;
@@ -54,7 +54,7 @@ function tick(call: Call): string {
 }
 
 function stop({ game }: Call): string {
-  // After the reply is on its way.
+  // Stops after the reply has been sent.
   setTimeout(() => game.stop(), 20);
   return 'Stopping the server';
 }

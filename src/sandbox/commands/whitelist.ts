@@ -12,7 +12,7 @@ const actions: Record<string, (call: Call) => string> = {
   reload,
 };
 
-/** `whitelist on|off|add|remove|list|reload`; `reload` takes in operators and bans as well. */
+/** `whitelist on|off|add|remove|list|reload`; `reload` also reloads operators and bans. */
 export const whitelistCommand: Command = {
   name: 'whitelist',
   usage: 'whitelist (add|list|off|on|reload|remove)',
@@ -61,7 +61,7 @@ function reload({ game }: Call): string {
   return 'Reloaded the whitelist';
 }
 
-/** With `enforce-whitelist`, who is not on the list has to go at once. */
+/** Kicks players who are not on the whitelist, if `enforce-whitelist` is on. */
 function enforce(game: Game): void {
   if (!game.properties.is('white-list') || !game.properties.is('enforce-whitelist')) return;
   for (const player of game.players.values()) {

@@ -5,7 +5,7 @@ const TIMES_OF_DAY: Record<string, number> = { day: 1_000, noon: 6_000, night: 1
 const DAY_TICKS = 24_000;
 const MAX_GIVEN = 6_400;
 
-/** The world: saving, time, blocks and items. */
+/** Commands for the world: saving, time, blocks and items. */
 export const WORLD_COMMANDS: Command[] = [
   { name: 'save-all', usage: 'save-all [flush]', run: saveAll },
   { name: 'save-off', usage: 'save-off', run: saveOff },
@@ -84,7 +84,7 @@ function give(call: Call): string {
   return `Gave ${count} [${item.displayName}] to ${player.name}`;
 }
 
-/** Three coordinates, `~` being those of the player who speaks (0 for the console). */
+/** Parses three coordinates. `~` stands for the position of the player who sends the command (0 for the console). */
 function parsePosition(call: Call): BlockPosition {
   const { source } = call;
   const here = source.kind === 'player' ? source.player.position : { x: 0, y: 0, z: 0 };

@@ -6,10 +6,12 @@ import type { ServerRequest } from '../../web/panel/panel.ts';
 import { KINDS, type Schedule } from './schedule-item.ts';
 import { WHENS, timingOf } from './timing.ts';
 
-/** The default of a new schedule: one that every server should have. */
+/** The default of a new schedule: a nightly backup, which every server should have. */
 const NEW = { id: '', kind: 'backup', command: '', cronExpr: '0 4 * * *' };
 
-/** Makes a schedule, or changes one. What a choice does not need is hidden by the style sheet alone. */
+/**
+ * Returns the form that creates or changes a schedule. The style sheet hides the fields that a choice does not need.
+ */
 export function scheduleForm(request: ServerRequest, edited: Schedule | undefined): Html {
   const filled = filling(request, 'save');
   const { id, kind, command, cronExpr } = edited ?? NEW;

@@ -19,7 +19,7 @@ export const KINDS: Readonly<Record<ScheduleKind, string>> = {
   command: 'Run a command',
 };
 
-/** One schedule: what, when, how it went, and what can be done with it. */
+/** Returns one schedule as a list item: its action, its time, its last run, and its buttons. */
 export function scheduleItem(request: ServerRequest, schedule: Schedule): Html {
   const { id, command, cronExpr, enabled, nextRunAt } = schedule;
   return html`<li id="${id}">
@@ -42,7 +42,7 @@ function kindText({ kind }: Schedule): string {
 }
 
 function lastText({ lastRunAt, lastStatus, lastError }: Schedule, now: number): Html {
-  // A schedule that was only ever skipped has no run.
+  // A schedule whose runs were all skipped has no last run.
   const when = lastRunAt === '' ? undefined : agoTag(lastRunAt, now);
   switch (lastStatus) {
     case 'ok':

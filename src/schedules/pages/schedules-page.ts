@@ -11,7 +11,7 @@ import { cronOf } from './timing.ts';
 
 const ON_A_PAGE = 20;
 
-/** A server's schedules. */
+/** Mounts the page of a server's schedules. */
 export function mountSchedulePages(panel: Panel): void {
   panel.serverPage({ path: '/schedules', show: schedulesPage, forms: FORMS, done: DONE });
 }
@@ -33,7 +33,7 @@ const FORMS: NonNullable<PanelPage<ServerRequest>['forms']> = {
     const command = kind === ('command' as string) ? text(form, 'command') : '';
     const cronExpr = cronOf({ when: text(form, 'when'), time: text(form, 'time'), cronExpr: text(form, 'cronExpr') });
     await call('CreateSchedule', { id }, { scheduleId, kind, command, cronExpr });
-    // The page without the schedule that was asked for.
+    // Drops `?edit=…`, so that the form is empty again.
     return { to: `${here}?done=${scheduleId === '' ? 'made' : 'changed'}` };
   },
   async run({ call, server: { id } }, form) {

@@ -1,11 +1,11 @@
 import { invalidFields } from '../../http/errors.ts';
 import { listText } from '../../web/text.ts';
 
-/** A schedule's time as the form has it. */
+/** A schedule's time, as the form represents it. */
 export interface Timing {
-  /** `hour`, `day`, `month`, a day of the week (`0` to `6`, Sunday first), or `cron` for what none of these is. */
+  /** `hour`, `day`, `month`, a day of the week (`0` to `6`, Sunday first), or `cron` for any other time. */
   when: string;
-  /** `HH:MM`; of an hour only its minutes count. */
+  /** `HH:MM`; for `hour`, only the minutes apply. */
   time: string;
 }
 
@@ -35,7 +35,7 @@ export function cronOf({ when, time, cronExpr }: Timing & { cronExpr: string }):
   throw invalidFields([{ field: 'when', description: 'must be one of those offered' }]);
 }
 
-/** How the form would say a cron expression; `cron` where it cannot. */
+/** Returns a cron expression as the form represents it; `cron` for an expression that no other choice covers. */
 export function timingOf(cronExpr: string): Timing {
   const [minute = '', hour = '', day = '', month = '', weekday = ''] = cronExpr.trim().split(/\s+/);
   const time = `${isNumber(hour) ? two(hour) : '00'}:${isNumber(minute) ? two(minute) : '00'}`;
@@ -48,7 +48,10 @@ export function timingOf(cronExpr: string): Timing {
   return { when: 'cron', time };
 }
 
-/** `every day at 04:00 UTC`; a cron expression itself where it has no short words. */
+/**
+ * Returns a cron expression in words, such as `every day at 04:00 UTC`. An expression without short words is returned
+ * as it is.
+ */
 export function timingText(cronExpr: string): string {
   const { when, time } = timingOf(cronExpr);
   if (when === 'hour') return time === '00:00' ? 'every hour' : `every hour, ${Number(time.slice(3))} minutes past`;
@@ -56,7 +59,7 @@ export function timingText(cronExpr: string): string {
   return repeated(cronExpr) ?? atTimes(cronExpr) ?? `by cron, in UTC: ${cronExpr}`;
 }
 
-/** `every 15 minutes`, `every 6 hours`; undefined for what does not fit whole into an hour or a day, as it is not evenly spread. */
+/** Returns `every 15 minutes` or `every 6 hours`; undefined if the step does not divide the hour or the day evenly. */
 function repeated(cronExpr: string): string | undefined {
   const [, minutes] = /^(?:\*|\*\/(\d+)) \* \* \* \*$/.exec(cronExpr) ?? [];
   if (cronExpr === '* * * * *') return 'every minute';
@@ -66,7 +69,10 @@ function repeated(cronExpr: string): string | undefined {
   return `every ${hours} hours`;
 }
 
-/** `every day at 04:00 and 16:00 UTC`, `every Saturday and Sunday at 04:00 UTC`. */
+/**
+ * Returns, for example, `every day at 04:00 and 16:00 UTC` or `every Saturday and Sunday at 04:00 UTC`; undefined for
+ * any other expression.
+ */
 function atTimes(cronExpr: string): string | undefined {
   const [, minute, hours = '', weekdays = ''] = /^(\d+) (\d+(?:,\d+)*) \* \* (\*|[0-7][0-7,-]*)$/.exec(cronExpr) ?? [];
   if (minute === undefined) return undefined;

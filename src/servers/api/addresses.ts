@@ -6,9 +6,12 @@ const OWN_MACHINE = 'localhost';
 /** How players reach the default server, which needs no name. */
 export interface FallbackServer {
   id: string;
-  /** Reached by every name that no other server has; otherwise only by the machine's own names, such as `localhost`. */
+  /**
+   * Whether players reach it by any name that no other server has. If not, only by the machine's own names, such as
+   * `localhost`.
+   */
   byAnyName: boolean;
-  /** The server's address is the machine's own name. A server that had another address before keeps that one. */
+  /** Whether its address is the machine's own name. A server that already had another address keeps that. */
   isAddressed: boolean;
 }
 
@@ -29,7 +32,7 @@ export interface AddressOptions {
 export interface Addresses {
   /**
    * Returns a server's address. Few systems resolve names below `localhost` (RFC 6761 §6.3 leaves it to them; neither
-   * glibc nor Java does): the default server is at `localhost` itself.
+   * glibc nor Java does), so the default server is at `localhost` itself.
    */
   of(server: { id: string; hostname: string }): string;
   /** Returns the server's address for other machines of the home network; undefined if they cannot reach it. */

@@ -26,7 +26,7 @@ const PAGE = 200;
 const READ = 100;
 /** Servers written before other work gets a turn. If all concurrent lists write one in a row, that takes 5 ms. */
 const PIECE = 25;
-/** Limits on lists of more than a page that are sent at once; one of 10 000 servers is 10 MB. */
+/** Limits on concurrent lists of more than a page. A list of 10 000 servers is 10 MB. */
 const LONG = { atOnce: 4, atOncePerKey: 2, mostWaiting: 256, mostWaitingPerKey: 64 };
 const PLACE = /^(\d{1,15})-([a-z0-9-]{1,40})$/;
 const List = z.array(Server);
@@ -115,5 +115,5 @@ function placeIn(after: string): ServerPlace | undefined {
   throw invalidFields([{ field: 'after', description: 'must be `next` of the page before' }]);
 }
 
-/** Apart from the other operations because of its place in the API reference. */
+/** Separate from the other operations because of its place in the API reference. */
 export const serverListOperations = (needs: Needs): readonly Operation[] => [listServers(needs)];

@@ -18,7 +18,7 @@ interface Needs {
   settings: { idleTimeoutMinutes: number };
 }
 
-/** The person or thing that caused something. */
+/** The cause of a step: a person, a key, a schedule or the service itself. */
 export const Cause = z.object({
   kind: reply.text.describe('`key`, `user`, `player`, `schedule`, `operator` or `system`.'),
   id: reply.text,

@@ -18,7 +18,7 @@ export interface Reached {
 interface ServerSpec<Params extends z.ZodType> {
   params: Params;
   role: Role;
-  /** The operation puts code into the server's files. Default: true if it needs the scope `files:write`. */
+  /** Whether the operation writes code into the server's files. Default: true if it needs the scope `files:write`. */
   writesCode?: boolean;
 }
 

@@ -49,7 +49,5 @@ const deleteServer = ({ serverOperation, servers, clock }: Needs) =>
     },
   });
 
-/** Operations on a caller's list of servers. */
-
 /** Operations on one server. */
 export const serverOperations = (needs: Needs): readonly Operation[] => [getServer(needs), deleteServer(needs)];

@@ -57,7 +57,7 @@ const setServerProperties = (needs: Needs) =>
       const { properties = {} } = body;
       const violations = [...checkProperties({ ...now.row, properties })];
       if (violations.length > 0) throw invalidFields(violations);
-      // A restore determines the world name; other properties set meanwhile stay.
+      // A restore determines the world name. Other properties set during the restore stay.
       const job = needs.servers.jobOf(now.row.id);
       const movesWorld = properties['level-name'] !== now.row.properties['level-name'];
       if (body.properties && movesWorld && job !== undefined) throw inProgress(now.row.id, job);

@@ -21,7 +21,7 @@ export function shownTo(role: Role, view: ReturnType<ServerView>): ReturnType<Se
   return isAtLeast(role, 'member') ? view : { ...view, alertWebhookUrl: '' };
 }
 
-/** Server data kept by other rooms. */
+/** Server data that other rooms provide. */
 export interface ServerViewParts extends ServerBlocksOptions {
   config: { nodeLabel: string };
   clock: Clock;

@@ -10,14 +10,14 @@ export interface CrashArtefacts {
   report: string[];
 }
 
-/** Reads what belongs to the latest installation or start of each server. */
+/** Reads the artefacts of the latest installation or start of each server. */
 export interface CrashArtefactReader {
   /**
    * Marks the beginning of a run. Returns the game that runs until then and the end of its log. Rejects if the engine
    * cannot be reached.
    */
   begin(id: string): Promise<{ before: Game | undefined; last: string | null }>;
-  /** Returns where the log ended before the run; null if the whole log counts or the position is unknown. */
+  /** Returns the end of the log before the run; null if the whole log counts or the position is unknown. */
   logAfter(id: string): string | null;
   /** Never rejects. `since`: when the run was requested. */
   read(id: string, since: number): Promise<CrashArtefacts>;

@@ -2,7 +2,7 @@ import { EntitySchema } from 'typeorm';
 import { bigint, id, ofServer, text } from '../../store/columns.ts';
 import type { Sql, Tx } from '../../store/writer.ts';
 
-/** A failure of one server; the newest 50 are kept. */
+/** A failure of one server. The newest 50 are stored. */
 export interface DiagnosticRow {
   serverId: string;
   seq: number;
@@ -45,7 +45,7 @@ export const diagnostics = new EntitySchema<DiagnosticRow>({
   foreignKeys: [ofServer],
 });
 
-/** Diagnostics kept per server; older ones are deleted. */
+/** Number of diagnostics stored per server. Older ones are deleted. */
 const KEPT = 50;
 
 /** Stores a failure of a server. Call it in the write of the transition that the failure caused. */

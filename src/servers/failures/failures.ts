@@ -42,7 +42,7 @@ export function failureIn(
   return to === 'install_failed' ? diagnostic('install', installFailure, insights, at) : undefined;
 }
 
-/** Whether a game was killed before it could save. One that hung before has been reported already. */
+/** Whether a game was killed before it could save. A game that hung before has been reported already. */
 function isForced(before: ServerSnapshot, after: ServerSnapshot, event: FailingEvent): boolean {
   if (before.context.cause.id === HUNG.id || before.context.kill) return false;
   // The sender of an event needs no notice of it.

@@ -61,7 +61,7 @@ function stateAlerts({ server, now }: ServerRequest, slowSince: string | null): 
   return alerts;
 }
 
-/** For the paying account: alerts on money that keeps servers from waking, or soon will. */
+/** Returns alerts for the paying account: a lack of money that keeps servers from waking, now or soon. */
 async function moneyAlerts({ call, server }: ServerRequest): Promise<Html[]> {
   const { accountId } = server;
   const [wallet, spending] = await Promise.all([call('GetWallet', { accountId }), call('GetSpendCap', { accountId })]);

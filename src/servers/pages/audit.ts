@@ -52,7 +52,7 @@ function pageOf({ query }: PanelRequest): number {
   return Number.isInteger(page) && page >= 1 && page <= MOST / ON_A_PAGE ? page : 1;
 }
 
-/** One more than is shown, to detect another page. */
+/** Returns one more than is shown, to detect another page. */
 function limitOf(request: PanelRequest): number {
   return Math.min(MOST, pageOf(request) * ON_A_PAGE + 1);
 }

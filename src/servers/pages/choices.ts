@@ -67,7 +67,7 @@ export interface Tile {
   href: string;
   name: string;
   about: string;
-  /** This option is selected. */
+  /** Whether this option is selected. */
   here: boolean;
 }
 

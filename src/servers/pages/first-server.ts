@@ -145,7 +145,7 @@ function dismissForm(request: PanelRequest): Html {
 }
 
 /**
- * Whether a player has joined as far as records show: players online, counts of the last day, and the endings of awake
+ * Whether a player has joined, as far as records show: players online, counts of the last day, and the endings of awake
  * sessions.
  */
 async function hasBeenJoined(
@@ -169,7 +169,7 @@ async function hasBeenJoined(
 
 const EVER = new Date(0).toISOString();
 
-/** Most steps listed. */
+/** Most transitions that InspectMachine returns. */
 const MOST_STEPS = 50;
 
 async function firstForm(request: PanelRequest): Promise<Html> {

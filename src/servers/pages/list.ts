@@ -26,11 +26,11 @@ const CARDS = 24;
 
 type Summary = ReplyOf<'ListMyServers'>['my'][number];
 
-/** Obstacles to servers that the API's list does not include. */
+/** Dependencies of the page. The API's list does not include obstacles to servers. */
 export interface ListOptions {
   servers: Servers;
   blocks: ServerBlocks;
-  /** Whether any player may wake it by joining. */
+  /** Whether any player may wake the server by joining. */
   playersWake: (serverId: string) => boolean;
   addresses: Addresses;
   firstRunFile: FirstRunFile | undefined;
@@ -160,7 +160,7 @@ function awakeText(request: PanelRequest, { state, awakeSince, cause }: Summary,
   return html`${state === 'running' ? 'awake' : 'woken'} for ${since}${wokenWords(cause, request.principal)}`;
 }
 
-/** Joins short facts, each kept on one line. */
+/** Joins short facts. Each stays on one line. */
 function inFacts(facts: readonly string[]): Html[] {
   return facts.map((each, nth) => html`${nth > 0 && ' · '}<span class="piece">${each}</span>`);
 }

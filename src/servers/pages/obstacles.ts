@@ -21,13 +21,13 @@ interface Sleeper {
 
 export interface ObstacleOptions {
   servers: Servers;
-  /** Whether any player may wake it by joining. */
+  /** Whether any player may wake the server by joining. */
   playersWake: (serverId: string) => boolean;
 }
 
 /**
  * Returns why a join, or else a start, of these sleeping servers would be refused now. Servers that would wake are
- * missing.
+ * omitted.
  */
 export async function obstaclesTo(
   sleepers: readonly Sleeper[],
@@ -35,7 +35,7 @@ export async function obstaclesTo(
 ): Promise<Map<string, Obstacle>> {
   const ids = sleepers.map(({ id }) => id);
   const joins = await asked(servers, ids.filter(playersWake), 'JOIN');
-  // For servers that only players must not wake, the check of a start matters.
+  // Check a start for servers that players cannot wake now.
   const startable = ids.filter((id) => !playersWake(id) || joins.get(id)?.reason === WAKES_USED_UP);
   const starts = await asked(servers, startable, 'START');
   return new Map(

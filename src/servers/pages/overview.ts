@@ -130,7 +130,7 @@ function factsCard(server: ServerRequest['server']): Html {
   </section>`;
 }
 
-/** Undefined if the address needs no notes. */
+/** Returns the notes on the address; undefined if it needs none. */
 function addressCard({ addr }: ServerRequest['server'], atHome: string | undefined): Html | undefined {
   if (atHome === undefined && nameForHosts(addr) === undefined) return undefined;
   return html`<section class="card" data-live="address">
@@ -199,7 +199,7 @@ function usageCard(given: { month: Usage; today: Usage; now: number; request: Se
   </section>`;
 }
 
-/** Wakes without cost, for readers who do not pay: it uses the machine's data only. */
+/** Lists wakes without their cost, for readers who do not pay. Uses only the machine's data. */
 function wakesCard(request: ServerRequest, { transitions }: ReplyOf<'InspectMachine'>): Html | undefined {
   const from = dayStart(request.now);
   const wakes = transitions.filter(

@@ -51,7 +51,7 @@ const streamMyServers = ({ servers, blocks, store, clock, accessChanges }: Needs
           const seen = new Map<string, string>();
           const changed = () =>
             sink.send(eventFrame({ id: '', type: 'changed', data: { at: new Date(clock.now()).toISOString() } }));
-          // Someone was granted or lost access to a server.
+          // The caller gained or lost access to a server.
           const ignoreAccess = accessChanges.onAccessChange((change) => {
             if (change.userId !== userId || change.serverId === undefined) return;
             sharedNow().then(
@@ -120,7 +120,7 @@ const getServerIcon = ({ serverOperation }: Needs) =>
     },
   });
 
-/** Streams and icons for the pages of servers, beside the API. */
+/** Streams and icons for servers' pages, in addition to the API. */
 export const serverPageOperations = (needs: Needs): readonly Operation[] => [
   streamMyServers(needs),
   getServerIcon(needs),
@@ -154,10 +154,7 @@ const SKIES = [
   ['#2b2f6b', '#6a5bc0'],
 ] as const;
 
-/**
- * Returns a picture for a server or player without one: the first letter of the name on a background derived from the
- * id.
- */
+/** Returns an icon for a server without one: the first letter of the name on a background derived from the id. */
 function drawnIcon(id: string, name: string): string {
   const [from, to] = SKIES[(createHash('sha256').update(id).digest()[0] ?? 0) % SKIES.length] ?? SKIES[0];
   const letter = escapeHtml(Array.from(name)[0]?.toUpperCase() ?? '');

@@ -15,7 +15,7 @@ import { summaryText } from './why.ts';
 type Machine = ReplyOf<'InspectMachine'>;
 type Server = ServerRequest['server'];
 
-/** How long one press keeps a server awake. */
+/** The choices, in hours, for keeping a server awake. */
 const KEEP_HOURS = [1, 4, 12];
 
 const PHASES: Readonly<Record<string, string>> = {
@@ -28,7 +28,7 @@ const PHASES: Readonly<Record<string, string>> = {
 interface Facts {
   /** Default for servers without an idle time of their own. */
   idleTimeoutMinutes: number;
-  /** Whether any player may wake it by joining. */
+  /** Whether any player may wake the server by joining. */
   playersWake: boolean;
   /** The rule that refuses a wake; undefined if none does or the server does not sleep. */
   obstacle: Obstacle | undefined;
@@ -40,7 +40,7 @@ interface Facts {
 export function whatNow(request: ServerRequest, machine: Machine, facts: Facts): Html {
   const { server } = request;
   const { idleTimeoutMinutes, playersWake, obstacle, latest } = facts;
-  // Anything else waits for that node.
+  // A lost node takes precedence, because everything else waits for it.
   if (server.startErrorCode === 'node_lost') return startFailure(request, latest);
   if (server.startErrorCode === 'suspended' && isTagged(server.state, 'at-rest')) return startFailure(request, latest);
   switch (server.state) {
@@ -130,7 +130,7 @@ function deadline({ deadlines }: Machine, wanted: string): string | undefined {
   return deadlines.find(({ name }) => name === wanted)?.at ?? undefined;
 }
 
-/** Returns when the server goes to sleep; with players online, the rule. */
+/** Returns when the server will sleep; with players online, the rule. */
 function restText(machine: Machine, idleMinutes: number): Html {
   const [idle, falseWake] = [deadline(machine, 'idle'), deadline(machine, 'falseWake')];
   if (idle !== undefined) return html`Sleeps at ${timeTag(idle)} unless someone joins.`;
@@ -147,7 +147,7 @@ function wokenBy(request: ServerRequest, { transitions }: Machine): Html | undef
   </p>`;
 }
 
-/** Kills the game. Unsaved changes are lost, so it asks for confirmation. */
+/** The form that kills the game. It asks for confirmation, because unsaved changes are lost. */
 function killForm(request: ServerRequest): Html | undefined {
   if (!isAtLeast(request.role, 'member')) return undefined;
   return confirmed(
@@ -165,7 +165,7 @@ interface Failed {
   lines: string;
 }
 
-/** The button for a new start is in the page's head. */
+/** Shows a failure with its remedy and log lines. The button for a new start is in the page's head. */
 function failure(request: ServerRequest, latest: Incident | undefined, failed: Failed): Html {
   const { code, summary, suggestion, lines } = failed;
   const remedy = remedyLink(request, remedyOf(code, latest), 'button second');

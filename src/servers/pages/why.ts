@@ -6,7 +6,7 @@ import type { Obstacle } from './obstacles.ts';
 export interface WakeFacts {
   /** Why the server cannot proceed; undefined if only its own state matters. */
   why: Failure | undefined;
-  /** Whether any player may wake it by joining. */
+  /** Whether any player may wake the server by joining. */
   playersWake: boolean;
   /** The rule that refuses a wake; undefined if none does or the server does not sleep. */
   obstacle: Obstacle | undefined;

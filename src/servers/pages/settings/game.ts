@@ -143,7 +143,7 @@ function propertiesIn(server: Server, form: Form): Record<string, string> {
   return Object.fromEntries([...kept, ...set.filter(([, value]) => value !== '')]);
 }
 
-/** Returns the file's values; undefined if it is missing or unreadable. */
+/** Returns the file's values; none if the file is missing or unreadable. */
 async function fileNow({ call, server: { id } }: ServerRequest): Promise<ReadonlyMap<string, string>> {
   try {
     const { content } = await call('ReadFile', { id }, { path: 'server.properties' });
