@@ -50,7 +50,7 @@ export interface GrantContext {
   /** Minimum interval between two polls; each `slow_down` increases it permanently. */
   intervalMs: number;
   polledAt: number | null;
-  /** The user who approved; null until then. */
+  /** The user who approved the grant; null until then. */
   userId: string | null;
   /** When the token was created; null before. */
   redeemedAt: number | null;

@@ -243,7 +243,7 @@ export interface Finished {
   killed?: boolean;
 }
 
-/** Result of `maintain` once the job is done or undone. `failure` gives the reason if it was undone. */
+/** Result of `maintain` once the job is done or undone. `failure` is the reason if it was undone. */
 export interface Maintained {
   at: number;
   failure: Failure | null;

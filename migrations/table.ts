@@ -1,4 +1,7 @@
-/** Describes tables for migrations: `table('users', { id: text().primary(), email: text().unique() }).index('name', 'id')`. */
+/**
+ * Describes tables for migrations:
+ * `table('users', { id: text().primary(), email: text().unique() }).index('name', 'id')`.
+ */
 import { Table, type TableForeignKeyOptions } from 'typeorm';
 
 type ColumnType = 'text' | 'integer' | 'bigint' | 'boolean';

@@ -29,8 +29,8 @@ interface Question {
 
 /**
  * Sends beats to one held player and reads the client between them. Discards answers; any other packet is a protocol
- * violation. Calls `onGone` when the client has left, violated the protocol or stopped answering; perhaps more than
- * once.
+ * violation. Calls `onGone`, perhaps more than once, when the client has left, violated the protocol or stopped
+ * answering.
  */
 export class Beats {
   readonly kind: BeatKind;

@@ -59,7 +59,7 @@ export interface Proxy {
    * leave. Resolves when every socket is closed.
    */
   close(options?: { drainMs?: number }): Promise<void>;
-  /** Whether players can connect: at least one listener was opened and none has closed. */
+  /** Whether players can connect: at least one listener was opened, and all are still open. */
   listening(): boolean;
   /**
    * Returns the number of players connected to this server's game. Pings and waiting or refused players do not count.

@@ -1,9 +1,10 @@
 /*
  * Bundles the service into one file, plus a few for modules that are imported only when needed, and bundles the code of its workers in the
- * same way. A bundle starts faster: most of a start is spent on finding and linking some 800 files of ours and as many of packages. `npm
- * ci` runs this program at its end. `start.js` runs the bundle as long as no source file has changed since. Otherwise, or without esbuild,
- * the source files run, as in all other programs. In the bundle, each file's code begins with the file's name, for readers of stack traces.
- * By hand: `node src/bundle.js`.
+ * same way. A bundle starts faster: most of a start is spent on finding and linking some 800 files of ours and as many of packages.
+ *
+ * `npm ci` runs this program at its end. `start.js` runs the bundle as long as no source file has changed since. Otherwise, or without
+ * esbuild, the source files run, as in all other programs. In the bundle, each file's code begins with the file's name, for readers of
+ * stack traces. By hand: `node src/bundle.js`.
  */
 import { existsSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';

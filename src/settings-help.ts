@@ -2,7 +2,7 @@ import { type ConfigOptions, type Setting, settings, textsOf } from './config.ts
 
 /** The first setting of each group in the help, with the group's title. */
 const HEADINGS: Partial<Record<keyof typeof settings, string>> = {
-  dataDir: 'Where it keeps things, and where browsers and programs reach it',
+  dataDir: 'Data and HTTP',
   proxy: 'Players',
   sftpHost: 'SFTP',
   databaseUrl: 'Database',
@@ -13,7 +13,7 @@ const HEADINGS: Partial<Record<keyof typeof settings, string>> = {
   trustedProxies: 'People',
   backupQuotaMb: 'Backups',
   smtpUrl: 'Mail',
-  modrinthUrl: 'Where things are looked up',
+  modrinthUrl: 'External services',
   logLevel: 'Log',
 };
 

@@ -2,7 +2,7 @@ import type { AnyMachineSnapshot, EventObject, InspectionEvent, Snapshot } from 
 import type { Tx } from '../store/store.ts';
 import type { MachineStep } from './machine-step.ts';
 
-/** The actor moved on after a decision about it was made. Nothing has happened; `use` has the decision made again. */
+/** The actor has changed since a decision about it was made. The decision had no effect; `use` repeats it. */
 export class Outdated extends Error {}
 
 /** The types of one kind of actor. */
@@ -10,7 +10,7 @@ export interface ActorTypes {
   row: { id: string };
   snapshot: AnyMachineSnapshot;
   event: EventObject;
-  /** As others are shown one. */
+  /** The view of an actor that others see. */
   now: unknown;
 }
 
@@ -26,12 +26,15 @@ export interface HostedActor<T extends ActorTypes> {
 
 /** An actor in memory. */
 export interface LiveActor<T extends ActorTypes> {
-  /** As it is stored, or will be by the writes in flight. */
+  /** The row as it is stored, or will be by the pending writes. */
   row: T['row'];
   readonly actor: HostedActor<T>;
   /** The current snapshot, stored or not. */
   snapshot: T['snapshot'];
-  /** Settles when `snapshot` and `row` are stored; rejects where they are not, and then neither ever was. */
+  /**
+   * Resolves when `snapshot` and `row` are stored. Rejects if they could not be stored; the changes then never
+   * happened.
+   */
   stored: Promise<unknown>;
   /**
    * `failing`: its machine or one of its writes has failed. It is dropped once the callers of the writes in the same
@@ -39,16 +42,16 @@ export interface LiveActor<T extends ActorTypes> {
    * must not decide on it.
    */
   phase: 'settled' | 'storing' | 'failing' | 'gone';
-  /** How many decide about it right now: it stays for them. */
+  /** The number of decisions in progress. It stays in memory for them. */
   users: number;
   usedAt: number;
-  /** The creation of its row, until the write of its first step takes it over. */
+  /** The creation of its row, until the write of its first step includes it. */
   creation?: StoredStep<T> | undefined;
   /** Writes implied by the current event, until the write that stores the event includes them. */
   implied: ((tx: Tx, snapshot: T['snapshot']) => Promise<void>) | undefined;
 }
 
-/** Throws Outdated if the actor has changed since it was looked at. */
+/** Throws Outdated if the actor has changed since `was` was read. */
 export function requireSame<T extends ActorTypes>(
   live: LiveActor<T>,
   was: Pick<LiveActor<T>, 'stored' | 'snapshot'>,
@@ -62,7 +65,7 @@ export interface TakenStep<T extends ActorTypes> {
   row: T['row'];
   before: T['snapshot'];
   after: T['snapshot'];
-  /** An event that was given, or that came from an effect. */
+  /** The event, sent by `give` or by an effect. */
   event: EventObject;
   persisted: () => Snapshot<unknown>;
 }
@@ -71,7 +74,10 @@ export interface TakenStep<T extends ActorTypes> {
 export interface StoredStep<T extends ActorTypes> {
   /** The changed columns of the row. */
   fields?: Partial<T['row']>;
-  /** Stores the snapshot and all that follows from it. Outdated where the row is not where the step began. */
+  /**
+   * Stores the snapshot and all its consequences. Rejects with Outdated if the stored row is not in the state in which
+   * the step began.
+   */
   save: (tx: Tx) => Promise<void>;
   /** The step for the feed, called once it is stored. Absent if no follower needs it. */
   stepTaken?: (() => MachineStep) | undefined;
@@ -82,19 +88,22 @@ export interface ActorKind<T extends ActorTypes> {
   /** For the log. */
   name: MachineStep['kind'];
   /**
-   * For how long an actor stays in memory after its last use, and how many do, for actors that invoke nothing and whose `save`
-   * finds out that it is Outdated: they go by age alone. Absent: an actor stays as long as it invokes something.
+   * How long an actor stays in memory after its last use, and how many do. For actors that invoke nothing and whose
+   * `save` detects that it is Outdated. Absent: an actor stays as long as it invokes something.
    */
   keep?: { ms: number; most: number };
   /**
-   * How many dormant ones are remembered as they are shown, from when they were first asked for, and for how long: what others
-   * change of a row is noticed after this time. Absent: each is read anew.
+   * How long the views of dormant actors are cached from the request that read them, and how many. Changes that others
+   * make to a row become visible after this time. Absent: each view is read anew.
    */
   remembered?: { ms: number; most: number };
   read(id: string): Promise<T['row'] | undefined>;
-  /** Its actor where the row has it, not yet started. Throws for a state that this version does not know. */
+  /** Creates the actor in the state of its row, not yet started. Throws for a state that this version does not know. */
   revive(row: T['row'], inspect: (inspection: InspectionEvent) => void): HostedActor<T>;
-  /** Undefined for a step that is not worth a write. One that `give` implies something with may lead nowhere. */
+  /**
+   * Returns the rows that a step changes; undefined if the step needs no write. After an event with implied writes, the
+   * state may be unchanged.
+   */
   step(taken: TakenStep<T>): StoredStep<T> | undefined;
   /** The view shown to callers. */
   show(row: T['row'], snapshot: T['snapshot']): T['now'];

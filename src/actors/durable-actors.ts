@@ -12,7 +12,7 @@ export interface DurableActorsOptions<T extends ActorTypes> {
   store: Pick<Store, 'write'>;
   clock: Clock;
   log: Log;
-  /** Made with the actors, whose `committed` its effects await. */
+  /** Creates the kind. Its effects await `committed` of these actors. */
   kind: (actors: DurableActors<T>) => ActorKind<T>;
 }
 
@@ -29,18 +29,18 @@ const READ_BACK_MS = 1_000;
  *        ▲                 │  ▼                       ▼
  *        └── passivation ──┘  └── actor fails ──▶  undone ── read back ──▶ settled or dormant
  *
- * 1. Load: the row is read once for all callers, and again if it changes meanwhile. Restore: the actor starts at the stored
- *    snapshot; its invokes run again with their stored input.
+ * 1. Load: the row is read once for all callers, and again if it changes meanwhile. Restore: the actor starts at the
+ *    stored snapshot; its invokes run again with their stored input.
  * 2. Event: sent in the same turn as the check that allows it. The actor moves immediately, and observers see that.
  * 3. Write: the snapshot, the rows the step implies, and those of `give` are one write. Writes are in the order of the
  *    events; a further event does not wait for them.
- * 4. Commit: the caller is answered, readers (`get`) see the change, `committed` releases its effects, and the feed reports
- *    it.
+ * 4. Commit: the caller gets its answer, readers (`get`) see the change, `committed` releases its effects, and the feed
+ *    reports it.
  * 5. Passivation: an actor without invokes, pending writes or open decisions is dropped.
  *
- * A failed write undoes its step and all later ones: their callers get the error, the actor stops with its effects, which
- * have not begun, and a second later the row is read back. A process that dies before the commit has the same result. If it
- * dies later, the restored actor starts the effects, perhaps again: so each means "make it so".
+ * A failed write undoes its step and all later ones: their callers get the error, the actor stops with its effects,
+ * which have not begun, and a second later the row is read back. A process that dies before the commit has the same
+ * result. If it dies later, the restored actor starts the effects, perhaps again, so each effect must be idempotent.
  */
 export class DurableActors<T extends ActorTypes> {
   /** Every step, once it is stored. */
@@ -55,7 +55,7 @@ export class DurableActors<T extends ActorTypes> {
   /** Actors that were undone after a failed write, until their row has been read back. */
   readonly #undone = new Set<string>();
   readonly #observers = new Set<Observer<T['now']>>();
-  /** Dormant ones as they are stored. Forgotten with each change, and while one is in memory. */
+  /** The stored views of dormant actors. Dropped at each change, and while the actor is in memory. */
   readonly #dormant: Cache<T['now'] | undefined> | undefined;
   #closed = false;
 
@@ -70,11 +70,11 @@ export class DurableActors<T extends ActorTypes> {
   }
 
   /**
-   * Has something decided about one: `act` is called with its actor, and again where it throws Outdated. Undefined where there
-   * is no such row, or no more.
+   * Calls `act` with an actor, and again if it throws Outdated. Resolves with its result; undefined if the row does not
+   * exist.
    */
   async use<R>(id: string, act: (live: LiveActor<T>) => Promise<R>): Promise<R | undefined> {
-    // Each further round means that somebody else's event was stored, or could not be: there is a last one.
+    // Each further round means that another event was stored or failed, so the loop ends.
     for (;;) {
       const live = await this.#load(id);
       if (live === undefined) return undefined;
@@ -92,8 +92,8 @@ export class DurableActors<T extends ActorTypes> {
   }
 
   /**
-   * Gives an event synchronously. Resolves once what it led to is stored, with what `implied` did in the same write, which
-   * there is then in any case; rejects where it could not be stored: then it was never given.
+   * Sends an event synchronously. Resolves once its step is stored, with the result of `implied`, which runs in the
+   * same write and always causes one. Rejects if the step could not be stored; the event then never happened.
    */
   async give<R>(
     live: LiveActor<T>,
@@ -103,7 +103,7 @@ export class DurableActors<T extends ActorTypes> {
     let value: R | undefined;
     live.implied = implied && (async (tx, snapshot) => void (value = await implied(tx, snapshot)));
     live.actor.send(event);
-    // It stays where it was, or what changed is not worth a write of its own.
+    // The state is unchanged, or the change needs no write of its own.
     if (live.implied !== undefined)
       this.#write(live, this.#step(live, live.snapshot, event) ?? { save: async () => {} });
     await live.stored;
@@ -111,8 +111,9 @@ export class DurableActors<T extends ActorTypes> {
   }
 
   /**
-   * Makes one whose life begins with an event: `creation`, which inserts its row, and the step that the event leads to are one
-   * write. `allow` runs in the turn of the event. Resolves with the state it begins in; undefined if the id is taken.
+   * Creates an actor with its first event. `creation`, which inserts its row, and the event's step are one write.
+   * `allow` runs in the turn of the event and throws to prevent it. Resolves with the actor's first view; undefined if
+   * the id is taken.
    */
   async make(
     row: T['row'],
@@ -129,14 +130,17 @@ export class DurableActors<T extends ActorTypes> {
     return now;
   }
 
-  /** Resolves once all that it shows is stored. Outdated where it is not, or where it has moved on meanwhile. */
+  /**
+   * Resolves once the current state is stored. Rejects with Outdated if it could not be stored or has changed
+   * meanwhile.
+   */
   async settled(live: LiveActor<T>): Promise<void> {
     const { stored, snapshot } = live;
     await stored.catch(() => {});
     requireSame(live, { stored, snapshot });
   }
 
-  /** It is not settled before a write about it, which is no step, has ended. That must not reject. */
+  /** Keeps the actor unsettled until a write that is not a step has ended. The write must not reject. */
   hold(live: LiveActor<T>, write: Promise<unknown>): void {
     begin(live, write);
     void write.then(() => this.#settle(live, write));
@@ -147,7 +151,7 @@ export class DurableActors<T extends ActorTypes> {
     await this.use(id, (live) => this.give(live, fact));
   }
 
-  /** Its row was changed by a write of its own. Shows it to the observers and gives what it is now. */
+  /** Applies a change that a separate write made to a row. Notifies the observers and returns the new view. */
   async changed(id: string, fields: Partial<T['row']>): Promise<T['now'] | undefined> {
     const loading = this.#loading.get(id);
     if (loading !== undefined) loading.isOutdated = true;
@@ -159,7 +163,9 @@ export class DurableActors<T extends ActorTypes> {
     return now;
   }
 
-  /** As it is stored: what is not on disk yet is not shown to anybody who may rely on it. */
+  /**
+   * Returns the stored view; undefined without a row. Waits for pending writes, because callers may rely on the view.
+   */
   async get(id: string): Promise<T['now'] | undefined> {
     const live = this.#live.get(id);
     if (live === undefined) {
@@ -178,41 +184,44 @@ export class DurableActors<T extends ActorTypes> {
     return row && this.#kind.showDormant(row);
   }
 
-  /** The actor in memory, for what takes effect in this turn. */
+  /** Returns the actor in memory, for decisions that take effect in this turn. */
   find(id: string): LiveActor<T> | undefined {
     return this.#live.get(id);
   }
 
-  /** As it is in memory, stored or not. */
+  /** Returns the current view, stored or not. */
   show({ row, snapshot }: LiveActor<T>): T['now'] {
     return this.#kind.show(row, snapshot);
   }
 
-  /** The actors in memory. */
+  /** Returns the views of the actors in memory. */
   live(): T['now'][] {
     return [...this.#live.values()].map((live) => this.show(live));
   }
 
-  /** Whether its last change could not be stored, and it is not known yet what is. */
+  /** Reports whether the last change could not be stored and the row has not been read back yet. */
   isUndone(id: string): boolean {
     return this.#undone.has(id);
   }
 
   /** Awaited first by every effect: resolves once the snapshot that started it is stored. */
   async committed(id: string, signal?: AbortSignal): Promise<void> {
-    // An effect is started before its step is observed, synchronously.
+    // An effect starts synchronously, before its step is observed.
     await Promise.resolve();
     await this.#live.get(id)?.stored;
     signal?.throwIfAborted();
   }
 
-  /** Calls after every change, stored or not, with null once it is gone. Returns the cancellation. */
+  /**
+   * Calls `observer` after every change, stored or not, with null once the actor is gone. Returns a function that
+   * removes it.
+   */
   observe(observer: Observer<T['now']>): () => void {
     this.#observers.add(observer);
     return () => this.#observers.delete(observer);
   }
 
-  /** Shows observers one that a write of its own has made. */
+  /** Notifies observers of an actor that a separate write has created, changed or removed (null). */
   announce(id: string, now: T['now'] | null): void {
     this.#dormant?.drop(id);
     this.#tell(id, now);
@@ -222,12 +231,12 @@ export class DurableActors<T extends ActorTypes> {
     for (const observer of this.#observers) observer(id, now);
   }
 
-  /** Brings these back to life; those that invoke nothing go again. */
+  /** Loads these actors. Actors that invoke nothing become dormant again. */
   async restore(ids: readonly string[]): Promise<void> {
     for (const id of ids) await this.use(id, async () => {});
   }
 
-  /** Stops all actors as they are once their last change is stored. Loads no actor afterwards. */
+  /** Waits for the pending writes and stops all actors. Loads no actor afterwards. */
   async close(): Promise<void> {
     this.#closed = true;
     const all = [...this.#live.values()];
@@ -253,7 +262,7 @@ export class DurableActors<T extends ActorTypes> {
       loading.isOutdated = false;
       row = await this.#kind.read(id);
     } while (loading.isOutdated);
-    // One that is being made has its actor before its row can be read.
+    // An actor that is being created is in memory before its row can be read.
     return this.#live.get(id) ?? (row === undefined || this.#closed ? undefined : this.#revive(row));
   }
 
@@ -366,7 +375,7 @@ export class DurableActors<T extends ActorTypes> {
   #undo(live: LiveActor<T>, error: unknown, what: string): void {
     if (live.phase === 'gone') return;
     this.#letGo(live);
-    // A cached actor does nothing by itself: the next request reads it back.
+    // A cached actor has no effects. The next request reads it back.
     if (this.#closed || this.#kind.keep !== undefined) return;
     const { id } = live.row;
     const isTaken = error instanceof StatusError && error.code === 'ALREADY_EXISTS';

@@ -1,22 +1,22 @@
 import type { StateValue } from 'xstate';
 import type { Cause } from '../../machines/server-types.ts';
 
-/** One transition of one machine, told once it is stored. */
+/** One transition of one machine, published once it is stored. */
 export interface MachineStep {
-  /** The server's or the grant's. */
+  /** The id of the server or the grant. */
   id: string;
   kind: 'server' | 'grant';
   at: number;
   /** The event's name; `CREATE` for the first step of all. */
   event: string;
-  /** Wire states; '' before the first. */
+  /** The API's states; '' before the first step. */
   from: string;
   to: string;
   /** The full state path, from `pathOf`. */
   fromPath: string;
   toPath: string;
   cause: Cause;
-  /** The code of the failure that the step is due to. */
+  /** The code of the failure that caused the step. */
   failure?: string | undefined;
 }
 
@@ -25,7 +25,7 @@ export type StepListener = (step: MachineStep) => void;
 /** Distributes steps to their followers. Without followers, `publish` costs one comparison. */
 export interface StepFeed {
   publish(step: () => MachineStep): void;
-  /** Returns the cancellation. */
+  /** Calls `listener` with each step. Returns a function that removes it. */
   follow(listener: StepListener): () => void;
 }
 
@@ -47,7 +47,7 @@ export function createStepFeed(): StepFeed {
 /** Returns a machine's state path: `running`, `stopping.halting`. */
 export function pathOf(value: StateValue): string {
   if (typeof value === 'string') return value;
-  // No machine here is in two states at once.
+  // No machine has parallel states.
   for (const [key, below] of Object.entries(value)) return below === undefined ? key : `${key}.${pathOf(below)}`;
   return '';
 }

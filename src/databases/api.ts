@@ -22,18 +22,18 @@ interface Needs {
 const ServerDatabase = z
   .object({
     serverId: reply.text,
-    host: reply.text.describe('As game servers reach it.'),
+    host: reply.text.describe('The host name that game servers connect to.'),
     port: reply.int32,
     dbName: reply.text,
     dbUser: reply.text,
     dbPassword: reply.text.describe('Shown to the owner; empty for members.'),
     present: reply.flag,
-    offered: reply.flag.describe('Whether this service has databases to give.'),
+    offered: reply.flag.describe('Whether this service offers databases.'),
   })
   .meta({ id: 'ServerDatabase' });
 
 const COMMON = { scope: 'servers:write', tag: 'control', params: ServerParams } as const;
-const OFFERED = 'UNIMPLEMENTED if this service offers no databases.';
+const OFFERED = 'Fails with UNIMPLEMENTED if this service offers no databases.';
 
 const getServerDatabase = (needs: Needs) =>
   needs.serverOperation({
@@ -43,7 +43,7 @@ const getServerDatabase = (needs: Needs) =>
     method: 'get',
     path: '/v1/servers/{id}/database',
     summary: "Show the server's MySQL database",
-    description: '`present` is false, and the rest empty, without a database or if none are offered.',
+    description: 'Without a database, `present` is false and the connection fields are empty.',
     reply: ServerDatabase,
     async run({ server, role }) {
       const { id } = server.row;
@@ -60,8 +60,8 @@ const createServerDatabase = (needs: Needs) =>
     id: 'CreateServerDatabase',
     method: 'post',
     path: '/v1/servers/{id}/database',
-    summary: 'Give the server a MySQL database',
-    description: `Of its own, with a user who may do anything in it and nothing elsewhere. ${OFFERED}`,
+    summary: 'Create a MySQL database for the server',
+    description: `Creates a database with its own user. The user has all rights in it and none elsewhere. ${OFFERED}`,
     reply: ServerDatabase,
     async run({ server, role, principal }) {
       const { row } = server;
@@ -79,7 +79,8 @@ const dropServerDatabase = (needs: Needs) =>
     method: 'post',
     path: '/v1/servers/{id}/database:drop',
     summary: "Drop the server's MySQL database",
-    description: 'Deletes it permanently with all its data; sessions end. A later database has another name.',
+    description:
+      'Deletes the database permanently with all its data. Open sessions end. A new database gets another name.',
     reply: Nothing,
     async run({ server: { row }, principal }) {
       const entry = { action: 'database.drop', at: needs.clock.now() };
@@ -96,7 +97,7 @@ const rotateServerDatabasePassword = (needs: Needs) =>
     method: 'post',
     path: '/v1/servers/{id}/database:rotatePassword',
     summary: "Change the database's password",
-    description: 'Sessions that are open end; plugins need the new password before they can sign in again.',
+    description: 'Open sessions end. Plugins need the new password to reconnect.',
     reply: ServerDatabase,
     async run({ server: { row }, role, principal }) {
       const entry = { action: 'database.rotate', at: needs.clock.now() };

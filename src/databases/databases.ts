@@ -91,7 +91,7 @@ export class ServerDatabases {
       return done;
     });
     if (!inserted) {
-      throw new StatusError('ALREADY_EXISTS', 'DATABASE_EXISTS', 'The server has a database; drop that first.');
+      throw new StatusError('ALREADY_EXISTS', 'DATABASE_EXISTS', 'The server already has a database. Drop it first.');
     }
     try {
       await this.#settle(row.name);
@@ -166,7 +166,7 @@ export class ServerDatabases {
   /** Settles. Logs a failure and tries again later. */
   async #settleSoon(name: string): Promise<void> {
     await this.#settle(name).catch((err: unknown) => {
-      this.#log.warn({ database: name, err }, 'the database server does not agree yet; trying again in a minute');
+      this.#log.warn({ database: name, err }, 'could not apply a change to the database server; trying again in a minute');
       this.#retryLater();
     });
   }
@@ -175,7 +175,7 @@ export class ServerDatabases {
     try {
       for (const { name } of await listUnsettled(this.#store)) await this.#settle(name);
     } catch (error) {
-      this.#log.warn({ err: error }, 'databases are waiting for their server; trying again in a minute');
+      this.#log.warn({ err: error }, 'could not apply changes to the database server; trying again in a minute');
       this.#retryLater();
     }
   }
@@ -221,5 +221,5 @@ function nameFor(serverId: string): string {
 }
 
 function notFound(): never {
-  throw new StatusError('NOT_FOUND', 'DATABASE_NOT_FOUND', 'The server has no database; create one first.');
+  throw new StatusError('NOT_FOUND', 'DATABASE_NOT_FOUND', 'The server has no database. Create one first.');
 }

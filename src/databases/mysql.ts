@@ -133,17 +133,17 @@ function quoted(name: string) {
 }
 
 function account(name: string, host: string): string {
-  if (!HOST.test(host)) throw new TypeError(`no host of an account: ${host}`);
+  if (!HOST.test(host)) throw new TypeError(`invalid account host: ${host}`);
   return `'${checkedName(name)}'@'${host}'`;
 }
 
 function checkedName(name: string): string {
-  if (!/^[a-z0-9_]{1,32}$/.test(name)) throw new TypeError(`no name for a database: ${name}`);
+  if (!/^[a-z0-9_]{1,32}$/.test(name)) throw new TypeError(`invalid database name: ${name}`);
   return name;
 }
 
 function checkedPassword(password: string): string {
-  if (!/^[\w-]{16,128}$/.test(password)) throw new TypeError('no password for a database');
+  if (!/^[\w-]{16,128}$/.test(password)) throw new TypeError('invalid database password');
   return password;
 }
 
@@ -167,7 +167,7 @@ function asStatus(error: unknown): unknown {
   const unreachable =
     sqlState === undefined || sqlState.startsWith('08') || [1_040, 1_045, 1_053, 1_290].includes(errno);
   return unreachable
-    ? new StatusError('UNAVAILABLE', 'DATABASE_SERVER_UNAVAILABLE', 'The database server is out of reach; try again.', {
+    ? new StatusError('UNAVAILABLE', 'DATABASE_SERVER_UNAVAILABLE', 'The database server is unreachable. Try again.', {
         cause: error,
       })
     : error;

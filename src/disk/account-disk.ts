@@ -107,7 +107,7 @@ export class AccountDisk {
     if (measures && isOver(account)) account = await this.#read(accountId);
     return () => {
       if (isOver(account))
-        throw this.#refused('FAILED_PRECONDITION', accountId, account, 'Delete something, then start it.');
+        throw this.#refused('FAILED_PRECONDITION', accountId, account, 'Delete files or backups, then try again.');
     };
   }
 
@@ -203,7 +203,8 @@ export class AccountDisk {
   #refused(code: 'RESOURCE_EXHAUSTED' | 'FAILED_PRECONDITION', id: string, account: Account, advice: string) {
     const { limitMb } = this.#options;
     const usedMb = Math.ceil(this.#usedBytes(id, account) / MIB);
-    const message = `The servers of this account may take ${limitMb} MB of the disk together with their backups, and take ${usedMb} MB. ${advice}`;
+    const message =
+      `The servers and backups of this account use ${usedMb} MB of disk. ` + `The limit is ${limitMb} MB. ${advice}`;
     const metadata = { account: id, usedMb: String(usedMb), limitMb: String(limitMb) };
     const subject = `account:${id}`;
     const details =

@@ -118,7 +118,7 @@ export class DiskEnforcement {
       const grew = this.#hasGrown(row, before?.bytes ?? 0);
       await this.#guard.check(id, { wasOver: disks.quota.isOver(row, before), grew });
     } catch (error) {
-      log.warn({ server: id, err: error }, 'a disk quota could not be enforced yet');
+      log.warn({ server: id, err: error }, 'could not enforce a disk quota yet');
     }
   }
 
@@ -179,7 +179,7 @@ export class DiskEnforcement {
       await store.write((tx) => recordAudit(tx, { userId: '', through: 'system quota' }, written));
     } catch (error) {
       // A full disk may prevent the entry, but the server must be stopped nevertheless.
-      log.warn({ ...entry, err: error }, 'that a disk quota is exceeded, or no longer, was not recorded');
+      log.warn({ ...entry, err: error }, 'could not record a change of disk quota state in the audit log');
     }
   }
 }

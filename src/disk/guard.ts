@@ -104,7 +104,7 @@ export function createDiskGuard(options: DiskGuardOptions): DiskGuard {
     try {
       await servers.send(id, { type, at: clock.now(), cause });
     } catch (error) {
-      log.warn({ server: id, err: error }, 'a server over its disk quota was not stopped yet');
+      log.warn({ server: id, err: error }, 'could not stop a server over its disk quota yet');
     }
   }
 

@@ -138,7 +138,7 @@ function isDoubtful(usage: DiskUsage, serverId: string, limitBytes: number): boo
 
 /** The error for a state that the owner must change before the call can succeed. */
 function startRefused(serverId: string, usedBytes: number, quotaMb: number): StatusError {
-  const advice = 'Delete something, then start it.';
+  const advice = 'Delete files, then try again.';
   const { subject, message, metadata } = quotaState(serverId, usedBytes, quotaMb, advice);
   const details = [preconditionFailure('DISK_QUOTA', subject, message)];
   const words: RefusalWords = {

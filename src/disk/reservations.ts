@@ -90,21 +90,21 @@ export async function measured(usage: DiskUsage, serverId: string): Promise<void
     await usage.measure(serverId);
   } catch (cause) {
     if (cause instanceof StatusError) throw cause;
-    const message = 'The files of the server cannot be read now. Try again.';
+    const message = 'The files of the server cannot be read right now. Try again.';
     throw new StatusError('UNAVAILABLE', 'DISK_UNREADABLE', message, { cause });
   }
 }
 
 /** The error for a call that needs more space than is left. */
 function noRoom(serverId: string, usedBytes: number, quotaMb: number): StatusError {
-  const { subject, message, metadata } = quotaState(serverId, usedBytes, quotaMb, 'Delete something first.');
+  const { subject, message, metadata } = quotaState(serverId, usedBytes, quotaMb, 'Delete files first.');
   return quotaExceeded('DISK_QUOTA_EXCEEDED', subject, message, metadata);
 }
 
 /** Returns a server's use and quota for an error. */
 export function quotaState(serverId: string, usedBytes: number, quotaMb: number, advice: string) {
   const usedMb = mbOf(usedBytes);
-  const message = `The server may take ${quotaMb} MB of disk and uses ${usedMb} MB. ${advice}`;
+  const message = `The server uses ${usedMb} MB of disk. Its quota is ${quotaMb} MB. ${advice}`;
   const metadata = { server: serverId, usedMb: String(usedMb), quotaMb: String(quotaMb) };
   return { subject: `server:${serverId}`, message, metadata };
 }

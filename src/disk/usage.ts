@@ -212,7 +212,7 @@ export class DiskUsage {
       .write((tx) => saveDiskUsage(tx, serverId, usage))
       .catch((error: unknown) => {
         this.#stored.delete(serverId);
-        log.debug({ server: serverId, err: error }, 'what a server takes of the disk could not be stored');
+        log.debug({ server: serverId, err: error }, "could not store a server's disk use");
       });
   }
 }

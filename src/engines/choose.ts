@@ -12,7 +12,7 @@ export type EngineSetting = 'docker' | 'swarm' | 'process' | 'auto';
 
 export interface EngineChoice {
   docker?: DockerEngineOptions['docker'];
-  /** The sandbox core's image; where it cannot be had, `auto` does not take Docker. */
+  /** The image of the sandbox core. `auto` does not choose Docker if this image is unavailable. */
   image: string;
   provideImage?: ImageProvider;
   /** Whether games of this installation have run in containers before. */
@@ -21,10 +21,10 @@ export interface EngineChoice {
 }
 
 /**
- * Which engine to use. `auto` takes Docker where the engine answers and the image is there or can be had, otherwise
- * child processes, and logs the reason in one line. An installation that has used Docker waits for it: its containers
- * confine code that tenants have uploaded. A setting that names an engine is followed; where Docker is named and does not
- * answer, the log says what to do, as it may also just not be up yet.
+ * Chooses the engine. `auto` chooses Docker if the Docker Engine responds and the image is present or available.
+ * Otherwise it chooses child processes and logs the reason. An installation that has used Docker waits for it, because
+ * its containers confine code uploaded by tenants. A setting that names an engine always applies. If it names Docker
+ * and Docker does not respond, an error with the remedy is logged, because Docker may still be starting.
  */
 export async function chooseEngine(
   setting: EngineSetting,
@@ -64,11 +64,11 @@ async function whyNotDocker(choice: EngineChoice): Promise<string | undefined> {
   }
 }
 
-/** The engine's client; undefined where it does not answer. */
+/** Returns a client of the Docker Engine; undefined if the engine does not respond. */
 async function answers({ docker: options }: EngineChoice): Promise<Docker | undefined> {
   const { socketPath } = options ?? {};
   try {
-    // A look at the socket first: loading the client takes a tenth of a second.
+    // Check the socket first: loading the client takes a tenth of a second.
     if (typeof socketPath === 'string') await access(socketPath);
     const docker = new (await import('dockerode')).default(options);
     await within(PING_MS, docker.ping());

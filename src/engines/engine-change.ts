@@ -9,23 +9,24 @@ export type EngineKind = Exclude<EngineSetting, 'auto'>;
 
 export interface EngineChange {
   store: Store;
-  /** The setting, and the engine it led to this time. */
+  /** The setting, and the engine chosen for it at this start. */
   setting: EngineSetting;
   chosen: EngineKind;
-  /** How many servers are not at rest, as far as is known. */
+  /** Returns the last known number of servers that are not at rest. */
   awake: () => Promise<number>;
-  /** Somebody has said that none of them runs any more. */
+  /** Whether an operator has confirmed that no game of the previous engine still runs. */
   accepted: boolean;
   log: Log;
 }
 
-/** The key of the note by which engine games ran last. */
+/** Key of the stored name of the engine that last ran games. */
 const KEY = 'engine.kind';
 
 /**
- * The engine to go on with. Games outlive the service, and an engine knows those of no other: one that took over while games are
- * awake would start each of them a second time, on the same world. `auto` then stays with the engine before;
- * FAILED_PRECONDITION ENGINE_CHANGED where another one is set.
+ * Returns the engine to use. Games outlive the service, and an engine does not know the games of another. A new engine
+ * that took over while servers are awake would start their games a second time, on the same worlds. So `auto` keeps the
+ * previous engine while servers are awake, unless that is Swarm. Otherwise rejects with FAILED_PRECONDITION
+ * ENGINE_CHANGED.
  */
 export async function engineAfter({ store, setting, chosen, awake, accepted, log }: EngineChange): Promise<EngineKind> {
   const before = (await getMeta(store, KEY)) as EngineKind | undefined;
@@ -49,7 +50,7 @@ export async function engineAfter({ store, setting, chosen, awake, accepted, log
   );
 }
 
-/** Notes by which engine games run from now on. */
+/** Stores which engine runs games from now on. */
 export async function noteEngine(store: Store, kind: EngineKind): Promise<void> {
   if ((await getMeta(store, KEY)) !== kind) await store.write((tx) => setMeta(tx, KEY, kind));
 }

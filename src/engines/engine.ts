@@ -1,8 +1,8 @@
 import type { Address } from '../kernel/address.ts';
 
 /**
- * Ports of a game, its console and its management inside a container. They are fixed, because each container has its own
- * address and publishes none of them.
+ * The ports of a game, its console and its management inside a container. They are fixed, because each container has
+ * its own address and publishes none of them.
  */
 export const GAME_PORT = 25_565;
 export const RCON_PORT = 25_575;
@@ -16,18 +16,21 @@ export interface PublishedPort {
   proto: 'tcp' | 'udp';
 }
 
-/** The inputs of an engine to run one server. Made of ids and validated rows; user text only inside `env` values. */
+/**
+ * The specification of one server for an engine. It is built from ids and validated rows; only `env` values contain
+ * user text.
+ */
 export interface GameSpec {
   serverId: string;
   /** `sandbox`, `vanilla`, `paper`, … */
   core: string;
   version: string;
   ramMb: number;
-  /** The most CPU time it may use at once, in cores (ignored by engines that cannot bound it). */
+  /** Maximum CPU use, in cores (ignored by engines that cannot limit it). */
   cpus: number;
-  /** Open to the outside while the game runs. */
+  /** Ports that are open to the outside while the game runs. */
   ports: readonly PublishedPort[];
-  /** The versions of Java it runs on (ignored by engines whose image brings Java). Absent: any. */
+  /** The Java versions that the core supports (ignored by engines whose image contains Java). Absent: any. */
   java?: JavaRange | undefined;
   /** Container image (ignored by engines without images). */
   image: string;
@@ -35,7 +38,7 @@ export interface GameSpec {
   region?: string | undefined;
   /** Absolute path of the server's data root on this machine; mounted at /data, or the working directory. */
   dataDir: string;
-  /** The image contract (`EULA`, `TYPE`, `VERSION`, `MEMORY`, …); the `process` engine passes it on as it is. */
+  /** The image's variables (`EULA`, `TYPE`, `VERSION`, `MEMORY`, …). The `process` engine passes them on unchanged. */
   env: Record<string, string>;
 }
 
@@ -43,7 +46,7 @@ export interface GameSpec {
 export interface Exit {
   code: number | null;
   oomKilled: boolean;
-  /** Epoch ms; null where unknown. */
+  /** Epoch ms; null if unknown. */
   at: number | null;
 }
 
@@ -67,12 +70,12 @@ export interface Game {
 }
 
 /**
- * `up`, `down`: one game changed. `away`: the engine seems out of reach. `resync`: it is back, or an event may have
- * been missed: ask `list()` and compare everything.
+ * `up`, `down`: one game changed. `away`: the engine seems unreachable. `resync`: the engine is back, or events may
+ * have been missed. Call `list()` and compare everything.
  */
 export type EngineEvent = { type: 'up' | 'down'; game: Game } | { type: 'away' } | { type: 'resync' };
 
-/** One reading. Absent where the engine has no figure. */
+/** One reading of a game's resource use. */
 export interface GameStats {
   cpuPercent: number;
   memUsedMb: number;
@@ -80,7 +83,8 @@ export interface GameStats {
 }
 
 /**
- * One line a game printed (no line end), and an opaque place in the log: `logs({ after: position })` goes on after it.
+ * One line of a game's output, without the line end. `position` is opaque: `logs({ after: position })` continues after
+ * this line.
  */
 export interface LogLine {
   position: string;
@@ -88,18 +92,18 @@ export interface LogLine {
 }
 
 export interface LogQuery {
-  /** Only lines after this position; unknown or too old: from the oldest kept line. */
+  /** Only lines after this position. If it is unknown or too old, the output starts at the oldest stored line. */
   after?: string;
-  /** At most this many of the newest lines before following; fewer where they are longer than any reader waits for. */
+  /** Maximum number of newest lines before following. There may be fewer if the lines are extremely long. */
   tail?: number;
-  /** Most characters wanted of each line, so that a caller who collects many lines needs less memory. */
+  /** Maximum number of characters per line, so that a caller that collects many lines needs less memory. */
   lineChars?: number;
-  /** Go on with new lines until the game ends or `signal` fires. */
+  /** Continue with new lines until the game ends or `signal` fires. */
   follow?: boolean;
   signal?: AbortSignal;
 }
 
-/** Codes an engine can name; they become `startErrorCode`/`installErrorCode`. */
+/** Error codes of engines. They become `startErrorCode`/`installErrorCode`. */
 export type EngineErrorCode =
   | 'engine_unavailable'
   | 'image_pull_failed'
@@ -109,7 +113,7 @@ export type EngineErrorCode =
   | 'install_failed'
   | 'port_in_use'
   | 'wrong_port'
-  /** No machine of several has room now. */
+  /** No machine currently has room. */
   | 'no_room'
   | 'unknown';
 
@@ -126,34 +130,40 @@ export class EngineError extends Error {
 }
 
 /**
- * Runs game servers. Every method is idempotent and means "make it so"; a game outlives this process. Engines know
- * server ids, never accounts or state machines. The full contract is `test/conformance/engine.ts`.
+ * Runs game servers. Every method is idempotent. A game outlives this process. Engines know server ids, but no accounts
+ * or state machines. `test/conformance/engine.ts` specifies the full contract.
  */
 export interface Engine {
   readonly kind: 'docker' | 'swarm' | 'process' | 'memory';
-  /** Runs the core's installer to its end (mod packs). Rejects with EngineError. `signal` stops and removes it. */
+  /**
+   * Runs the core's installer to completion (mod packs). Rejects with EngineError. `signal` stops and removes the
+   * installer.
+   */
   install(spec: GameSpec, signal: AbortSignal): Promise<void>;
-  /** Makes the game run: resolves once its process runs (not: once it is ready). A running one is left alone and returned. */
+  /** Starts the game and resolves once its process runs, before the game is ready. Returns a running game unchanged. */
   boot(spec: GameSpec, signal: AbortSignal): Promise<Game>;
   /**
-   * Asks the game to end, waits up to `graceMs`, then kills. Resolves when it is gone; at once if it is not there. Rejects once
-   * `signal` fires, and then leaves the game as it is.
+   * Asks the game to stop, waits up to `graceMs`, then kills it. Resolves once the game is gone, or immediately if
+   * there is none. Rejects when `signal` fires, and no longer waits.
    */
   halt(serverId: string, graceMs: number, signal?: AbortSignal): Promise<void>;
   kill(serverId: string): Promise<void>;
-  /** Removes every trace of the server from the engine (container, network, kept logs). The data root is not the engine's. */
+  /** Removes all data of the server from the engine (container, network, stored logs). Does not touch the data root. */
   erase(serverId: string): Promise<void>;
-  /** All games and installers of this installation, ended ones too as long as the engine remembers them. */
+  /** Returns all games and installers of this installation, including ended ones that the engine still remembers. */
   list(): Promise<Game[]>;
   inspect(serverId: string): Promise<Game | undefined>;
-  /** Reports changes until the returned function is called. Restores its own connection; never throws later. */
+  /** Reports changes until the returned function is called. Reconnects automatically. Never throws later. */
   watch(listener: (event: EngineEvent) => void): () => void;
   stats(serverId: string): Promise<GameStats | undefined>;
-  /** Yields the game's output, oldest first, also after it ended (until erased). Unknown server: empty. */
+  /**
+   * Yields the game's output, oldest first, even after the game has ended (until erased). Yields no lines for an
+   * unknown server.
+   */
   logs(serverId: string, query?: LogQuery): AsyncIterable<LogLine>;
   /**
-   * Types a line into the standard input of the game whose console would be at this address, and resolves with what it
-   * prints next; undefined where no game reads its input there. Absent: the engine does not own it.
+   * Writes a line to the standard input of the game whose console would be at this address. Resolves with the output
+   * that follows; undefined if no game reads its input there. Absent: the engine does not own standard input.
    */
   type?(rcon: Address, line: string): Promise<string | undefined>;
   /**
@@ -161,28 +171,34 @@ export interface Engine {
    * known. Absent: each game has its own address.
    */
   listeners?(serverId: string): Promise<Listeners | undefined>;
-  /** No game has a console, by the way in which they are reached here. Absent: those have one that open one. */
+  /** True if this engine cannot reach the consoles of games. Absent: a game has a console if it opens one. */
   withoutConsoles?: boolean;
-  /** The machines that games run on, where they are several. Absent: this one. */
+  /** The machines that run games, for an engine with several. Absent: games run on this machine. */
   nodes?: EngineNodes;
-  /** The addresses that connections from this machine come from, as a game sees it; all players come from there. */
+  /**
+   * Returns the source addresses of this machine's connections, as games see them. All players connect from these
+   * addresses.
+   */
   proxyAddresses(): Promise<readonly string[]>;
 }
 
-/** A machine that games run on, among several. */
+/** One of several machines that run games. */
 export interface EngineNode {
   id: string;
-  /** As its operators call it; two may be called alike. */
+  /** The machine's name. It may not be unique. */
   name: string;
   address: string;
-  /** The name or address at which strangers reach the ports of its games; '' where none is known. */
+  /** The public name or address of its games' ports; '' if unknown. */
   publicHost: string;
   region: string;
-  /** `down`: it does not answer, and its games may run on. `gone`: the engine knows it no more, and its games may run on. */
+  /**
+   * `down`: the machine does not respond. `gone`: the engine no longer knows the machine. In both cases its games may
+   * still run.
+   */
   state: 'ready' | 'down' | 'gone';
-  /** It answers, no operator has drained it, and nothing else keeps games from starting there. */
+  /** Whether games can start there: the machine responds, is not drained and has no other problem. */
   takesStarts: boolean;
-  /** An operator has drained it. */
+  /** Whether an operator has drained the machine. */
   drained: boolean;
   /**
    * The problem that keeps games from starting on a responding node, as a sentence; '' without one, or for a drain
@@ -191,28 +207,30 @@ export interface EngineNode {
   trouble: string;
   cores: number;
   ramMb: number;
-  /** Reserved by games that are there. */
+  /** RAM reserved by the games on the machine. */
   usedRamMb: number;
   games: number;
-  /** Since when games wait until it is surely off, epoch ms; null: none does. */
+  /** When games began to wait for certainty that the machine is off, in epoch ms; null if none waits. */
   waitsSince: number | null;
-  /** Since when it counts as surely off, epoch ms; null: it answers, or may run on. */
+  /** When the machine began to count as certainly off, in epoch ms; null if it responds or may still run. */
   fencedAt: number | null;
 }
 
-/** Queries of an engine with several machines. `list` and `whereIs` answer immediately from the last observation. */
+/** The machines of an engine with several. `list` and `whereIs` return immediately, from the last observation. */
 export interface EngineNodes {
   list(): EngineNode[];
   /** Returns the machine of a game; undefined if it has none or the machine is unknown. */
   whereIs(serverId: string): EngineNode | undefined;
-  /** Takes somebody's word that a machine is off, so that its games may start elsewhere. False where it answers. */
+  /**
+   * Marks a machine as off on an operator's word, so that its games may start elsewhere. Returns false if it responds.
+   */
   fence(id: string): Promise<boolean>;
-  /** Whether games may start there. Those that run there go on. */
+  /** Sets whether games may start on a machine. Running games continue. */
   setStarts(id: string, on: boolean): Promise<void>;
   setRegion(id: string, region: string): Promise<void>;
 }
 
-/** Versions of Java, both ends included; `most` is Infinity where no newest one is known. */
+/** A range of Java versions, inclusive. `most` is Infinity if there is no known upper limit. */
 export interface JavaRange {
   least: number;
   most: number;
@@ -222,6 +240,6 @@ export interface JavaRange {
 export interface Listeners {
   /** Ports on which only the game's own processes listen. */
   own: readonly number[];
-  /** Ports that the game was given and at which somebody else listens. */
+  /** Ports assigned to the game on which another program listens. */
   taken: readonly number[];
 }

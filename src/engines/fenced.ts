@@ -1,10 +1,10 @@
 import type { Console } from './console/console.ts';
 import type { Engine } from './engine.ts';
 
-/** Resolves where this process may act; see `Lease.require`. */
+/** Resolves if this process may act; see `Lease.require`. */
 type MayAct = () => Promise<void>;
 
-/** The engine, which does nothing to a game, and makes none, unless this process may act. What only reads is asked at any time. */
+/** Wraps an engine so that it changes games only while this process may act. Methods that only read always work. */
 export function fencedEngine(engine: Engine, mayAct: MayAct): Engine {
   return {
     ...engine,

@@ -32,46 +32,49 @@ import type { Store } from '../store/store.ts';
 export interface GameHost {
   /** The consoles of games (RCON). */
   console: Console;
-  /** For commands that people type: the same, or standard input where a game opens no console. */
+  /** For typed commands: like `console`, but uses standard input if a game opens no console. */
   typed: Console;
   management: Management;
   passwords: ConsolePasswords;
   engine: Engine;
   /** The owner of servers' files; undefined: this process's own user. */
   owner: FileOwner | undefined;
-  /** Whose servers may run uploaded code. */
+  /** The users whose servers may run uploaded code. */
   trusted: TrustedWithCode;
-  /** Returns the name of a server's container; undefined if games do not run in any. */
+  /** Returns the name of a server's container. Undefined if games do not run in containers. */
   containerOf: ((serverId: string) => string) | undefined;
 }
 
-/** The settings by which the engine is chosen and opened. */
+/** The settings that select and configure the engine. */
 export interface GameHostSettings {
   dataDir: string;
   engine: EngineSetting;
-  /** Whether another engine than before may begin while servers are awake. */
+  /** Whether the engine may change while servers are awake. */
   engineChange: 'refuse' | 'accept';
   dockerHost: string;
   sandboxImage: string;
   /** The region of servers that request none. */
   region: string;
-  /** For a swarm: its overlay network, its nodes' sockets, what switches a node off ('': people do), and after how long it counts as off. */
+  /**
+   * For a swarm: its overlay network, its nodes' Docker sockets, the command that switches a node off ('' if people
+   * do), and the time after which a node counts as off.
+   */
   swarmNetwork: string;
-  /** Whether there is an overlay network. */
+  /** Whether the swarm has an overlay network. */
   swarmOverlay: boolean;
   swarmNodeSocket: string;
   fenceCommand: string;
   swarmLostAfterSeconds: number;
-  /** For containers: what games may connect to. */
+  /** For containers: the destinations that games may connect to. */
   gamesReach: 'internet' | 'everything';
-  /** The database server for games; `mysqlAdminUrl` null: they have none. */
+  /** The database server for games. `mysqlAdminUrl` is null if there is none. */
   mysqlAdminUrl: string | null;
   mysqlAddress: Address;
-  /** For processes: whether code that others than operators upload is run too. */
+  /** For processes: whether to run uploaded code of tenants as well as that of operators. */
   trustTenants: boolean;
   /**
-   * For processes: homes of Java. Where none is named: `javaHome`, the `java` of the search path, and those of the
-   * distribution.
+   * For processes: Java homes. If empty, the places are `javaHome`, the `java` of the search path, and the
+   * distribution's Java homes.
    */
   javaHomes: readonly string[];
   javaHome: readonly string[];
@@ -83,9 +86,9 @@ export interface GameHostOptions {
   store: Store;
   secret: Secret;
   settings: GameHostSettings;
-  /** Resolves where games may be touched by this process; see `Lease.require`. */
+  /** Resolves if this process may change games; see `Lease.require`. */
   mayAct: () => Promise<void>;
-  /** How many servers are not at rest, as far as is known. */
+  /** Returns the last known number of servers that are not at rest. */
   awake: () => Promise<number>;
   clock: Clock;
   log: Log;
@@ -95,10 +98,10 @@ export interface GameHostOptions {
 /** The user of the game image. */
 const GAME_USER: FileOwner = { uid: 1_000, gid: 1_000 };
 
-/** The key of the note that games have run in containers. */
+/** Key of the stored fact that games have run in containers. */
 const USED_DOCKER = 'engine.docker';
 
-/** Opens the engine that is set, or that is there. Rejects with StatusError where neither can be had. */
+/** Opens the configured engine, or the best available one for `auto`. Rejects with StatusError if it cannot be used. */
 export async function openGameHost(options: GameHostOptions): Promise<GameHost> {
   const { store, secret, mayAct, onClose } = options;
   const console = fencedConsole(createRconConsole(), mayAct);
@@ -111,7 +114,10 @@ export async function openGameHost(options: GameHostOptions): Promise<GameHost> 
   return { console, typed: withStandardInput(console, engine), management, passwords, engine, ...opened };
 }
 
-/** Loads the code of an engine, which takes a second on a busy machine: a standby has done so before its turn comes. */
+/**
+ * Loads the code of an engine in advance. Loading takes a second on a busy machine, so a standby does it before it
+ * takes over.
+ */
 export async function preloadEngine(engine: EngineSetting): Promise<void> {
   if (engine === 'swarm') await import('./swarm/open.ts');
   if (engine === 'docker') await import('./docker/docker.ts');
@@ -125,7 +131,7 @@ async function openEngine(options: GameHostOptions, installation: string): Promi
   const image = settings.sandboxImage;
   const provideImage: ImageProvider = async (docker, wanted) => {
     if (wanted !== image) return false;
-    // Loaded only here: it takes time that other starts are spared.
+    // Imported here, so that starts without a build do not spend time on it.
     const { buildSandboxImage } = await import('./docker/sandbox-image.ts');
     await buildSandboxImage({ docker, tag: image, progress: (line) => log.info({ image }, line) });
     return true;
@@ -165,7 +171,9 @@ async function openEngine(options: GameHostOptions, installation: string): Promi
   return await openProcesses(options, installation);
 }
 
-/** The user of games in containers, where this process can give files to others. */
+/**
+ * Returns the user of games in containers; undefined if this process is not root and cannot give files to other users.
+ */
 function rootsGames(): FileOwner | undefined {
   return process.getuid?.() === 0 ? GAME_USER : undefined;
 }

@@ -18,8 +18,9 @@ export interface GamesElsewhereOptions {
 const DOCKER_MS = 5_000;
 
 /**
- * Rejects with FAILED_PRECONDITION GAMES_RUN where games of this installation run on this machine and their folders are not in
- * `dataDir`: as after that was moved away, or beside a copy. A service in `dataDir` would start the same servers a second time.
+ * Rejects with FAILED_PRECONDITION GAMES_RUN if games of this installation run on this machine with folders outside
+ * `dataDir`, for example after that directory was moved or copied. A service in `dataDir` would start the same servers
+ * a second time.
  */
 export async function refuseGamesElsewhere(options: GamesElsewhereOptions): Promise<void> {
   const found = await Promise.all([processesElsewhere(options), containersElsewhere(options)]);

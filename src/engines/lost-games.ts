@@ -10,15 +10,18 @@ export interface LostGame {
   since: number;
 }
 
-/** Why a game can neither be reached nor started elsewhere; undefined where its node answers, or is surely off. */
+/**
+ * Returns the node that a game waits for, because the game can neither be reached nor started elsewhere. Undefined if
+ * its node responds or is certainly off.
+ */
 export function lostGame(nodes: Pick<EngineNodes, 'whereIs'> | undefined, serverId: string): LostGame | undefined {
   const node: EngineNode | undefined = nodes?.whereIs(serverId);
   return node === undefined || node.waitsSince === null ? undefined : { node: node.name, since: node.waitsSince };
 }
 
 /**
- * Promises: which servers' games are on a node that does not answer and may still run them, within seconds after the engine has
- * found out. Never decides anything: where and when such a game goes on is the engine's to say.
+ * Reports servers whose games are on a node that does not respond and may still run them, within seconds after the
+ * engine notices. It never acts: the engine decides where and when such a game continues.
  */
 export interface LostGames {
   of(serverId: string): LostGame | undefined;
@@ -36,7 +39,7 @@ export interface LostGamesOptions {
 
 const LOOK_MS = 2_000;
 
-/** Looks every two seconds; that costs nothing while all nodes answer. */
+/** Checks every two seconds. A check is almost free while all nodes respond. */
 export function watchLostGames({ nodes, servers, clock, log, onClose }: LostGamesOptions): LostGames {
   const lost = new Map<string, LostGame>();
   const listeners = new Set<(serverId: string) => void>();

@@ -8,12 +8,12 @@ export interface GameStatus {
   protocol: number;
   /** The status JSON as the game sent it. */
   raw: string;
-  /** The bytes that a mod put behind the JSON, in the same packet. */
+  /** Bytes that a mod appended to the JSON in the same packet. */
   tail?: Buffer;
 }
 
-/** Asks running games for their status, as the server list of a client does. */
+/** Requests the status of running games, like the server list of a client. */
 export interface Pinger {
-  /** Rejects when there is no complete answer within `timeoutMs`. */
+  /** Rejects if no complete answer arrives within `timeoutMs`. */
   status(address: Address, timeoutMs: number): Promise<GameStatus>;
 }

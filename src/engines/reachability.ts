@@ -3,24 +3,24 @@ import type { Clock } from '../kernel/clock.ts';
 import { withTimeout } from '../kernel/timeout.ts';
 import type { Engine } from './engine.ts';
 
-/** Whether the engine answers. */
+/** Reports whether the engine responds. */
 export interface Reachability {
-  /** Asks the engine at most every 5 s, every second while it does not answer. */
+  /** Queries the engine at most every 5 s, or every second while it does not respond. */
   reachable(): Promise<boolean>;
 }
 
 const REACHABLE_MS = 5_000;
-/** How often a silent engine is asked again, so that its return is noticed soon. */
+/** Interval for an engine that does not respond, so that its return is noticed soon. */
 const UNREACHABLE_MS = 1_000;
 const ENGINE_MS = 3_000;
 
-/** Asks by listing games, and remembers the answer for a while. */
+/** Queries the engine by listing its games, and caches the result. */
 export function createReachability(engine: Pick<Engine, 'list'>, clock: Clock): Reachability {
   const reached = createCache<boolean>({ most: 1, ttlMs: (reached) => (reached ? REACHABLE_MS : UNREACHABLE_MS) });
   return { reachable: () => reached.get('', clock.now(), () => answers(engine)) };
 }
 
-/** In real time: an engine that hangs does so whatever the service's clock says. */
+/** Measures in real time, because an engine can hang whatever the service's clock shows. */
 async function answers(engine: Pick<Engine, 'list'>): Promise<boolean> {
   try {
     await withTimeout(engine.list(), ENGINE_MS);

@@ -6,12 +6,12 @@ import type { EngineNodes } from './engine.ts';
  */
 export type RegionState = 'open' | 'drained' | 'down';
 
-/** The regions that nodes for games stand in, in the order of their codes. */
+/** Returns the regions of nodes for games, sorted by code. */
 export function regionsOf(nodes: EngineNodes): string[] {
   return [...new Set(nodes.list().map(({ region }) => region))].filter((region) => region !== NO_REGION).toSorted();
 }
 
-/** Whether games may start in a region. */
+/** Returns whether games can start in a region. */
 export function regionState(nodes: EngineNodes, region: string): RegionState {
   const there = nodes.list().filter((node) => node.region === region && node.trouble === '');
   const ready = there.filter(({ state }) => state === 'ready');

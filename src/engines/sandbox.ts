@@ -1,8 +1,8 @@
 import { join } from 'node:path';
 
 /**
- * All that the service knows of the sandbox core, which is a program of its own: where it lies, what it plays, and what its
- * image holds. No other file of the service imports from there.
+ * The service's view of the sandbox core, which is a separate program: its location, its versions and the content of
+ * its image. No other file of the service imports from it.
  */
 export {
   contentHash,
@@ -19,7 +19,7 @@ const ROOT = join(import.meta.dirname, '../..');
 export const SANDBOX_ENTRY = join(ROOT, 'src/sandbox/main.ts');
 
 /**
- * Paths a process must be able to read to run it. Not the whole project folder, which may contain settings with
- * passwords.
+ * Paths that a process must be able to read to run the sandbox core. They exclude the rest of the project folder, which
+ * may contain settings with passwords.
  */
 export const SANDBOX_PATHS = ['node_modules', 'src/sandbox'].map((name) => join(ROOT, name));

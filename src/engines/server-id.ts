@@ -1,13 +1,13 @@
 /**
- * A server id as engines put it into container names and file names. Ids are checked where they are made; an engine
- * checks again, because here a stray `/` or `..` would be somebody else's file. Throws TypeError.
+ * Returns a server id for use in container and file names. Ids are validated when created. Engines validate them again,
+ * because a `/` or `..` would lead to another server's file. Throws TypeError for an invalid id.
  */
 export function checkedServerId(serverId: string): string {
   if (isServerId(serverId)) return serverId;
   throw new TypeError(`not a server id: ${JSON.stringify(serverId.slice(0, 80))}`);
 }
 
-/** Whether a name, of a file for example, can be that of a server. */
+/** Returns whether a name, for example of a file, is a valid server id. */
 export function isServerId(name: string): boolean {
   return /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/.test(name);
 }

@@ -27,13 +27,17 @@ const CONTENT_BYTES = 4 * MIB;
 const CONTENT_MESSAGE_BYTES = 6 * MIB;
 
 const COMMON = { role: 'member', tag: 'control', params: ServerParams } as const;
-const PathQuery = message({ path: filePath().default('').describe("Relative to the server's root; '/' separates.") });
+const PathQuery = message({ path: filePath().default('').describe(
+  "Path relative to the server's root, with `/` as separator.",
+) });
 const ListQuery = message({
-  path: filePath().default('').describe("Relative to the server's root; '/' separates."),
-  limit: int32({ min: 0 }).default(0).describe('At most so many entries; 0: all.'),
-  offset: int32({ min: 0 }).default(0).describe('How many entries to leave out in front.'),
-  contains: text(256).default('').describe('Only entries whose names have this in them, in any case.'),
-  directoriesFirst: queryFlag().default(false).describe('Directories before files; else by name alone.'),
+  path: filePath().default('').describe("Path relative to the server's root, with `/` as separator."),
+  limit: int32({ min: 0 }).default(0).describe('Maximum number of entries. 0 = all.'),
+  offset: int32({ min: 0 }).default(0).describe('Number of entries to skip.'),
+  contains: text(256).default('').describe('Only entries whose name contains this text. Case-insensitive.'),
+  directoriesFirst: queryFlag().default(false).describe(
+    'List directories before files. Otherwise sorted by name alone.',
+  ),
 });
 const Move = message({ from: ownPath(), to: ownPath() });
 
@@ -46,13 +50,14 @@ const listFiles = ({ serverOperation, files }: Needs) =>
     scope: 'files:read',
     summary: 'List a directory',
     description:
-      'What is in a directory, by name, or a part of it; the root without `path`. Works in every state. Symbolic links are shown but never followed.',
-    precondition: 'there must be a directory, and not a file, at `path`.',
+      'Returns the entries of a directory, sorted by name. Without `path`, lists the root. Works in every state. ' +
+      'Symbolic links are listed but never followed.',
+    precondition: '`path` must be a directory, not a file.',
     query: ListQuery,
     reply: z
       .object({
         entries: z.array(FileEntry).default([]),
-        total: reply.int32.describe('How many there are, whatever `limit` and `offset` say.'),
+        total: reply.int32.describe('Number of matching entries, regardless of `limit` and `offset`.'),
       })
       .meta({ id: 'ListFilesResponse' }),
     async run({ params, query: { path, ...part }, server, signal }) {
@@ -71,14 +76,15 @@ const readFile = ({ serverOperation, files }: Needs) =>
     scope: 'files:read',
     summary: 'Read a file',
     description:
-      'The first 4 MiB of a file. Passwords in `server.properties` are starred out. For all of it: DownloadPath.',
-    precondition: 'there must be a file, and not a directory, at `path`.',
+      'Returns the first 4 MiB of a file. Passwords in `server.properties` are masked. For the whole file, use ' +
+      'DownloadPath.',
+    precondition: '`path` must be a file, not a directory.',
     query: PathQuery,
     reply: z
       .object({
         content: reply.text.meta({ format: 'byte' }).describe('Base64.'),
-        truncated: reply.flag.describe('The file is longer.'),
-        version: reply.text.describe('Another after each change: for `ifVersion` of WriteFile.'),
+        truncated: reply.flag.describe('Whether the file is longer than `content`.'),
+        version: reply.text.describe('Changes whenever the file changes. Pass it to WriteFile as `ifVersion`.'),
       })
       .meta({ id: 'ReadFileResponse' }),
     async run({ params, query }) {
@@ -96,15 +102,17 @@ const writeFile = (needs: Needs) =>
     scope: 'files:write',
     summary: 'Write a file',
     description:
-      'Creates or replaces a file of at most 4 MiB atomically, with the directories above it. For larger files: UploadFile.',
-    precondition: 'no directory may be at `path`, and no file above it.',
+      'Creates or replaces a file of at most 4 MiB atomically. Creates missing parent directories. For larger ' +
+      'files, use UploadFile.',
+    precondition: '`path` must not be a directory, and its parents must not be files.',
     body: message({
       path: ownPath(),
-      content: base64(CONTENT_BYTES).default(Buffer.alloc(0)).describe('Base64; empty: an empty file.'),
+      content: base64(CONTENT_BYTES).default(Buffer.alloc(0)).describe('Base64. Empty creates an empty file.'),
       ifVersion: line(256)
         .default('')
         .describe(
-          'The `version` that was read: what somebody else has written since is not overwritten (FILE_CHANGED). `none`: nothing may be there yet. Empty: whatever is there gives way.',
+          'The `version` you read. If the file has changed since, the write fails with FILE_CHANGED. `none`: the ' +
+            'file must not exist. Empty: overwrite any content.',
         ),
     }).meta({ id: 'WriteFileRequest' }),
     bodyLimitBytes: CONTENT_MESSAGE_BYTES,
@@ -128,7 +136,9 @@ const copyPath = (needs: Needs) =>
     path: '/v1/servers/{id}/file:copy',
     scope: 'files:write',
     summary: 'Copy a file or directory',
-    description: 'With all its content except links. `to` must not exist. Stops when the caller disconnects.',
+    description:
+      'Copies a file, or a directory with all its content except symbolic links. `to` must not exist. Stops when ' +
+      'the caller disconnects.',
     precondition: '`to` must not be below `from`.',
     body: Move.meta({ id: 'CopyPathRequest' }),
     example: { from: 'world', to: 'world-before' },
@@ -150,7 +160,7 @@ const renamePath = (needs: Needs) =>
     path: '/v1/servers/{id}/file:rename',
     scope: 'files:write',
     summary: 'Rename or move a file or directory',
-    description: '`to` must not exist; the directory above it must.',
+    description: '`to` must not exist. Its parent directory must exist.',
     precondition: '`to` must not be below `from`.',
     body: Move.meta({ id: 'RenamePathRequest' }),
     example: { from: 'world', to: 'world-old' },
@@ -172,7 +182,7 @@ const deletePath = (needs: Needs) =>
     path: '/v1/servers/{id}/file:delete',
     scope: 'files:write',
     summary: 'Delete a file or directory',
-    description: 'With all that is in it. A symbolic link is deleted itself, never what it points to.',
+    description: 'Deletes a directory with all its content. For a symbolic link, deletes the link, never its target.',
     body: message({ path: ownPath() }).meta({ id: 'DeletePathRequest' }),
     example: { path: 'world-old' },
     reply: Nothing,
@@ -192,8 +202,8 @@ const makeDirectory = (needs: Needs) =>
     method: 'post',
     path: '/v1/servers/{id}/file:mkdir',
     scope: 'files:write',
-    summary: 'Make a directory',
-    description: 'With the directories above it.',
+    summary: 'Create a directory',
+    description: 'Also creates missing parent directories.',
     body: message({ path: ownPath() }).meta({ id: 'MakeDirectoryRequest' }),
     example: { path: 'plugins/maps' },
     reply: Nothing,

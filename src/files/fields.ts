@@ -35,8 +35,10 @@ export const FileEntry = z
   .object({
     name: reply.text,
     isDir: reply.flag,
-    size: reply.int64.describe('In bytes; 0 for anything but a file.'),
-    modifiedAt: reply.timestamp.describe('When its content last changed; of a directory, what is in it.'),
+    size: reply.int64.describe('In bytes. 0 if it is not a file.'),
+    modifiedAt: reply.timestamp.describe(
+      'When the content of the file, or the list of entries in the directory, last changed.',
+    ),
   })
   .meta({ id: 'FileEntry' });
 
@@ -80,8 +82,7 @@ export async function changeFiles<T>(
 }
 
 function notRecorded({ row }: ServerNow, cause: unknown): StatusError {
-  const sentence =
-    'The files were changed as you asked; only the audit entry of it could not be written. Do not repeat it.';
+  const sentence = 'The files were changed, but the audit entry could not be written. Do not repeat the request.';
   const metadata = { server: row.id, changed: 'true' };
   return new StatusError('DATA_LOSS', 'CHANGE_NOT_RECORDED', sentence, { metadata, cause });
 }

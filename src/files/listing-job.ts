@@ -62,6 +62,6 @@ function tooManyEntries(): StatusError {
   return new StatusError(
     'RESOURCE_EXHAUSTED',
     'DIRECTORY_TOO_LARGE',
-    `The directory holds more than ${MAX_ENTRIES} entries, or too long names. List it over SFTP.`,
+    `The directory has more than ${MAX_ENTRIES} entries, or its names are too long. List it over SFTP.`,
   );
 }

@@ -38,7 +38,8 @@ const downloadPath = ({ serverOperation, transferSlots, files }: Needs) =>
     scope: 'files:read',
     summary: 'Download a file, or a directory as zip',
     description:
-      'A file as it is, also in part (`Range`, kept valid by `If-Range` with its `ETag`); a directory as a zip, made while it is sent. Passwords in `server.properties` are starred out.',
+      'Returns a file as it is, or a directory as a zip that is created while it is sent. Files support `Range`, ' +
+      'and `If-Range` with the `ETag`. Passwords in `server.properties` are masked.',
     query: message({ path: filePath().default('').describe('Empty: the whole server.') }),
     async run({ params, query, principal, server, signal }) {
       const release = transferSlots.take(principal, 'transfer');
@@ -70,7 +71,8 @@ const uploadFile = (needs: Needs) =>
     scope: 'files:write',
     summary: 'Upload a file',
     description:
-      'The body is the content, of any length the disk quota allows. The file is there when all of it has come; an upload that breaks off changes nothing. Directories above it are made.',
+      'The request body is the content, of any size the disk quota allows. The file appears once the upload is ' +
+      'complete. An upload that breaks off changes nothing. Missing parent directories are created.',
     query: message({
       path: ownPath().describe('The target path.'),
       overwrite: queryFlag().default(false).describe('Whether to replace an existing file.'),
@@ -96,7 +98,8 @@ const archivePaths = (needs: Needs) =>
     scope: 'files:write',
     summary: 'Pack files and directories into an archive',
     description:
-      'The name `to` decides the format: `.zip`, `.tar`, `.tar.gz` or `.tar.zst`. Links are left out. `to` must not exist. Stops when the caller disconnects.',
+      'The extension of `to` sets the format: `.zip`, `.tar`, `.tar.gz` or `.tar.zst`. Symbolic links are left out. ' +
+      '`to` must not exist. Stops when the caller disconnects.',
     bodyLimitBytes: PATHS_BYTES,
     body: message({
       paths: z.array(filePath()).min(1, 'is required').max(MAX_PATHS),
@@ -124,9 +127,13 @@ const extractArchive = (needs: Needs) =>
     method: 'post',
     path: '/v1/servers/{id}/file:extract',
     scope: 'files:write',
-    summary: 'Unpack an archive',
+    summary: 'Extract an archive',
     description:
-      'A zip (or jar), tar, tar.gz or tar.zst, whatever its name, into the directory `to`, which is made if it is not there. Existing files are overwritten, unless `overwrite` is false: then it is refused, and changes nothing. An archive that is damaged, holds links or reaches outside changes nothing. If the service is killed while it puts the files in place, some of them are there: extract it again. Ends when the caller goes away.',
+      'Extracts a zip (or jar), tar, tar.gz or tar.zst into the directory `to`, which is created if missing. The ' +
+      'format is detected from the content, not the name. Existing files are overwritten. If `overwrite` is false, ' +
+      'the call fails when a file exists, and nothing changes. An archive that is damaged, contains links or has ' +
+      'paths outside it is refused, and nothing changes. If the service is killed while it moves the files into ' +
+      'place, only some of them may exist: extract again. Stops when the caller disconnects.',
     body: message({
       path: ownPath(),
       to: filePath().default('').describe("Empty: the server's root."),

@@ -47,7 +47,7 @@ export function createCoreRules({ trusted, isOperatorAccount }: CoreRulesOptions
 
 const WORDS: RefusalWords = {
   player: "This host can't run this type of server. Ask its owner.",
-  list: '§7Asleep: §fnot run here',
+  list: '§7Asleep: §fcan’t run here',
   owner: {
     title: 'Its software can’t run here',
     mend: ['member', 'settings/version', 'choose another'],
@@ -55,9 +55,9 @@ const WORDS: RefusalWords = {
   },
 };
 const OPERATORS_ONLY =
-  'Games are processes of the machine itself here, so only operators may have servers of this type, which run ' +
-  'code of their owners. Choose the type sandbox, or ask the operator for the Docker engine.';
-const SANDBOX_ONLY = 'Only the type sandbox is offered here. The operator finds the fix in the log of the service.';
+  'Servers of this type run code from their owners. Games run directly on the machine here, so only operators can ' +
+  'have them. Choose the type sandbox, or ask the operator to use the Docker engine.';
+const SANDBOX_ONLY = 'Only the type sandbox is available here. The operator can find the fix in the service log.';
 const WRITER_SENTENCE =
-  'Games are processes of the machine itself here and run code from their files, so only operators may change files, ' +
+  'Games run directly on the machine here and run code from their files, so only operators can change the files, ' +
   'mods and mod packs of this server.';

@@ -210,9 +210,9 @@ export function foldersIn(type: string, version = ''): ModFolder[] {
 /** Returns why the core does not exist, or has no build for the Minecraft version; undefined if it may exist. */
 export function missingCore({ type, version }: { type: string; version: string }): string | undefined {
   const { endedFor, first } = coreOf(type) ?? {};
-  if (endedFor !== undefined) return `${type} is not available any more: its project has ended. Choose ${endedFor}`;
+  if (endedFor !== undefined) return `${type} is no longer available: its project has ended. Choose ${endedFor}`;
   if (first === undefined || (compareVersions(version, first) ?? 0) >= 0) return undefined;
-  return `there is no ${type} for ${version}: its first is for ${first}`;
+  return `${type} does not support ${version}. The first supported version is ${first}`;
 }
 
 /** Returns the loader of Arclight for a version: Forge, or NeoForge since the two split. Fabric's is not offered. */

@@ -55,7 +55,7 @@ export function writePlain(path: string, text: string, owner?: FileOwner): Promi
 function notPlain(path: string, cause?: Error): EngineError {
   return new EngineError(
     'unknown',
-    `${path.slice(path.lastIndexOf('/') + 1)} is not a plain file, or too large for one of its kind.`,
+    `${path.slice(path.lastIndexOf('/') + 1)} is not a regular file, or it is too large.`,
     {
       suggestion: 'Delete it in the file manager, then start again.',
       cause,

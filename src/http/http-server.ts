@@ -118,8 +118,8 @@ class Connection {
   }
 
   /**
-   * The state for `createClientCount`: a connection waiting for its client may be replaced by one from a smaller network, a
-   * silent one by any.
+   * Returns the state for `createClientCount`. A connection that waits for its client may be replaced by one from a
+   * smaller network, a silent one by any.
    */
   state(): ReturnType<Guest['state']> {
     const { bytesRead, bytesWritten, writableLength } = this.#socket;

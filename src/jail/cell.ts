@@ -17,17 +17,20 @@ export interface Cell {
   owner: FileOwner | undefined;
   /** Whether secrets are hidden from callers. */
   guarded: boolean;
-  /** Whether directories are on disk as soon as they are made; what is staged is so when it is placed. */
+  /** Whether new directories are on disk at once. A stage is synced when it is placed. */
   durable: boolean;
   /** Runs each change that is visible outside, or refuses it. */
   change: Change;
-  /** Told of each file that is opened. */
+  /** Called with each opened file. */
   opened: ((file: FileHandle) => void) | undefined;
-  /** Takes the room of a file or directory that has just been made; where it rejects, that is undone. */
+  /** Reserves space for a file or directory that was just created. If it rejects, the creation is undone. */
   enter: (() => Promise<void>) | undefined;
 }
 
-/** One thing in a data root. `modifiedAt` is epoch ms, `mode` the nine permission bits, `version` another after each change. */
+/**
+ * An entry of a data root. `modifiedAt` is epoch ms, `mode` has the nine permission bits, and `version` differs after
+ * each change.
+ */
 export interface Entry {
   name: string;
   kind: Kind;
@@ -44,29 +47,29 @@ export function entryOf(name: string, stats: Stats): Entry {
   return { name, kind, sizeBytes, modifiedAt: modifiedAtOf(stats), mode: stats.mode & 0o777, version };
 }
 
-/** How a path is guarded in this jail. */
+/** Returns how a path is guarded in this jail. */
 export function guardIn({ guarded }: Cell, names: Names): Guard {
   return guarded ? guardOf(names) : 'plain';
 }
 
-/** Refuses a path at which callers see nothing. NOT_FOUND PATH_NOT_FOUND. */
+/** Throws NOT_FOUND PATH_NOT_FOUND for a path that is hidden from callers. */
 export function requireVisible(cell: Cell, names: Names): void {
   if (guardIn(cell, names) === 'hidden') throw refused('ENOENT', joinNames(names));
 }
 
-/** Refuses a path that must not be written. PERMISSION_DENIED PATH_PROTECTED. */
+/** Throws PERMISSION_DENIED PATH_PROTECTED for a path that must not be written. */
 export function requireWritable(cell: Cell, names: Names): void {
   const guard = guardIn(cell, names);
   if (guard === 'hidden' || guard === 'readOnly') throw protectedPath(names);
 }
 
-/** Works in the directory at a path, which is closed behind it. */
+/** Runs `work` with the directory at a path, and closes it afterwards. */
 export async function inDirectory<T>(cell: Cell, names: Names, work: (dir: FileHandle) => Promise<T>): Promise<T> {
   await using dir = await openPath(cell.root, names);
   return await work(dir);
 }
 
-/** Makes the directories of a path that are missing, each on disk before the next. */
+/** Creates the missing directories of a path. If the cell is durable, each is on disk before the next is created. */
 export async function makeParents(cell: Cell, names: Names): Promise<void> {
   if (await isDirectory(cell, names)) return;
   for (let depth = 0; depth < names.length; depth++) {
@@ -81,19 +84,19 @@ export async function makeParents(cell: Cell, names: Names): Promise<void> {
   }
 }
 
-/** Makes a directory in an open one. Rejects with EEXIST. */
+/** Creates a directory in an open one. Rejects with EEXIST if the name is taken. */
 export async function makeDirectoryIn(cell: Cell, dir: FileHandle, name: string): Promise<void> {
   await makeDirectory(dir, name, cell.owner);
   await enter(cell, () => rmdir(at(dir, name)));
   if (cell.durable) await dir.sync();
 }
 
-/** Takes the room of what has just been made, or undoes it. */
+/** Reserves space for an entry that was just created, or undoes its creation. */
 export async function enter(cell: Cell, undo: () => Promise<void>): Promise<void> {
   try {
     await cell.enter?.();
   } catch (error) {
-    // A directory that somebody has filled meanwhile stays.
+    // A directory that is no longer empty stays.
     await undo().catch(() => undefined);
     throw error;
   }
@@ -108,7 +111,7 @@ async function isDirectory(cell: Cell, names: Names): Promise<boolean> {
   }
 }
 
-/** Refuses to write to what is no plain file, or has a second name. FAILED_PRECONDITION NOT_A_FILE, PATH_IS_LINK. */
+/** Throws FAILED_PRECONDITION NOT_A_FILE or PATH_IS_LINK unless the entry is a plain file with only one name. */
 export function requirePlainFile(stats: Stats, names: Names): void {
   const path = joinNames(names);
   if (stats.isSymbolicLink()) throw refused('ELOOP', path);

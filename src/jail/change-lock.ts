@@ -4,28 +4,27 @@ import { StatusError } from '../kernel/status.ts';
 export type Change = <T>(work: () => Promise<T>) => Promise<T>;
 
 /**
- * Keeps changes of a server's files apart from the jobs that replace them. The machine says whether there is a job, and
- * is asked synchronously when a change begins. So once a job is accepted, a change has either begun, and the job waits
- * for it, or is refused: ABORTED OPERATION_IN_PROGRESS. A stream is one change for each piece, so that no job waits for
- * a caller.
+ * Keeps changes of a server's files apart from the jobs that replace them. When a change begins, the machine is queried
+ * synchronously for a job. So once a job is accepted, a change has either begun, and the job waits for it, or is
+ * refused: ABORTED OPERATION_IN_PROGRESS. A stream is one change for each piece, so that no job waits for a caller.
  */
 export interface ChangeLock {
   /** Runs a change; reads need none. Rejects as `require` does, before `work` is called. */
   change<T>(serverId: string, work: () => Promise<T>): Promise<T>;
-  /** Refuses while a job is accepted or in progress. */
+  /** Throws ABORTED OPERATION_IN_PROGRESS while a job is accepted or in progress. */
   require(serverId: string): void;
   /**
-   * Refuses likewise for work that keeps the server's folder open; to be called before it is opened. Once other files are in its place, all changes
-   * by it are refused for good: ABORTED FILES_REPLACED.
+   * Returns a `Change` for work that keeps the server's folder open. Call it before the folder is opened. Throws like
+   * `require`. Once the files are replaced, it refuses all further changes: ABORTED FILES_REPLACED.
    */
   of(serverId: string): Change;
-  /** Resolves once no change is in flight. To be awaited by a job before it looks at the files. */
+  /** Resolves once no change is in flight. A job awaits it before it reads the files. */
   settled(serverId: string): Promise<void>;
-  /** Called before a server's files are replaced by others: open files belong to the old ones. */
+  /** Called before a server's files are replaced, because open files belong to the old ones. */
   replaced(serverId: string): void;
 }
 
-/** `jobOf`: what is being done with a server's files as a whole, from the moment it is accepted; undefined: nothing. */
+/** `jobOf` returns the job on a server's files as a whole, from the moment it is accepted; undefined without one. */
 export function createChangeLock(jobOf: (serverId: string) => string | undefined): ChangeLock {
   const inFlight = new Map<string, Set<Promise<unknown>>>();
   /** How often each server's files were replaced since this process began. */
@@ -69,7 +68,7 @@ export function createChangeLock(jobOf: (serverId: string) => string | undefined
   };
 }
 
-/** Something else is being done with the server's files. */
+/** Returns the error for a change while another operation works on the server's files. */
 export function inProgress(server: string, operation: string): StatusError {
   const sentence = `Wait until ${operation} has ended, then try again.`;
   return new StatusError('ABORTED', 'OPERATION_IN_PROGRESS', sentence, {

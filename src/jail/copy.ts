@@ -12,13 +12,17 @@ import { requireNameable, walk } from './tree.ts';
 const CHUNK_BYTES = 256 * KIB;
 
 export interface CopyOptions {
-  /** Called before each piece with the bytes it takes beside its entry (0 for a directory); what it throws ends the copy. */
+  /**
+   * Called before each piece with the bytes that it takes in addition to its entry (0 for a directory). An error it
+   * throws ends the copy.
+   */
   beforePiece?: (bytes: number) => Promise<void>;
 }
 
 /**
- * Copies a file or a directory with all below it to a path where nothing is, and says how many bytes that took. There at
- * once and whole, or not at all. Links and the like are left out, and secrets are copied as they are shown.
+ * Copies a file, or a directory with its contents, to a path that must not exist. Returns the number of bytes copied.
+ * The copy appears at once and complete, or not at all. Leaves out links, pipes, sockets and devices, and copies
+ * secrets as they are shown.
  */
 export async function copyPath(cell: Cell, from: Names, to: Names, options: CopyOptions = {}): Promise<number> {
   requireVisible(cell, from);
@@ -29,7 +33,7 @@ export async function copyPath(cell: Cell, from: Names, to: Names, options: Copy
     if (await statEntry(dir, target.name)) throw refused('EEXIST', joinNames(to));
   });
   const { parent, name } = splitLast(from);
-  // The copy itself is out of sight: a job on the files need not wait for it.
+  // The stage is hidden, so a job on the files need not wait for it.
   await using stage = await openStage(cell);
   const copied = await inDirectory(cell, parent, async (dir) => {
     const stats = await statEntry(dir, name);
@@ -56,7 +60,7 @@ export async function copyPath(cell: Cell, from: Names, to: Names, options: Copy
   return copied;
 }
 
-/** As much as the file held when it was opened, so that one that grows all the time has an end. */
+/** Copies as many bytes as the file has when it is opened, so that copying a growing file ends. */
 async function copyFile(into: Cell, file: JailFile, names: Names, options: CopyOptions): Promise<number> {
   await using source = file;
   const { sizeBytes, mode } = await source.stat();

@@ -1,7 +1,7 @@
 /**
- * Files relative to an open directory, which is what `openat` does and Node has no call for: Linux resolves
- * `/proc/self/fd/<n>/<name>` from the directory that descriptor n holds, wherever it has been moved since and whatever
- * has been put in its place. With one name at a time and O_NOFOLLOW, no link can ever be followed.
+ * Access to files relative to an open directory, like `openat`, which Node does not offer. Linux resolves
+ * `/proc/self/fd/<n>/<name>` from the directory of descriptor n, even if the directory has been moved or replaced
+ * since. With one name at a time and O_NOFOLLOW, no link is ever followed.
  */
 import { type Stats, existsSync, lstat as lstatThen } from 'node:fs';
 import { type FileHandle, chmod, constants, lstat, open, opendir } from 'node:fs/promises';
@@ -10,10 +10,10 @@ import type { Names } from './path.ts';
 
 const { O_RDONLY, O_DIRECTORY, O_NOFOLLOW, O_NONBLOCK, O_NOCTTY } = constants;
 
-/** Linux's flag; Node does not name it. */
+/** Linux's flag, which Node does not export. */
 const O_PATH = 0o10000000;
 
-/** Never follows a link, never waits for the other end of a pipe. */
+/** Flags that neither follow a link nor wait for the other end of a pipe. */
 export const SAFELY = O_NOFOLLOW | O_NONBLOCK | O_NOCTTY;
 
 /** A name in a directory. Names that are not valid UTF-8 can only be bytes. */
@@ -24,26 +24,26 @@ export type Kind = 'file' | 'directory' | 'link' | 'other';
 
 const BATCH = 256;
 
-/** Refuses machines whose kernel is not Linux or hides /proc. UNIMPLEMENTED NOT_SUPPORTED. */
+/** Throws UNIMPLEMENTED NOT_SUPPORTED if the kernel is not Linux or hides /proc. */
 export function requireProc(platform: string = process.platform, descriptors = '/proc/self/fd'): void {
   if (platform === 'linux' && existsSync(descriptors)) return;
   throw new StatusError('UNIMPLEMENTED', 'NOT_SUPPORTED', "Servers' files need Linux with /proc mounted.");
 }
 
-/** The path of a name in an open directory. Good for as long as the directory is open. */
+/** Returns the path of a name in an open directory. Valid while the directory is open. */
 export function at(dir: Pick<FileHandle, 'fd'>, name: Name): Name {
   const prefix = `/proc/self/fd/${dir.fd}/`;
   return typeof name === 'string' ? prefix + name : Buffer.concat([Buffer.from(prefix), name]);
 }
 
-/** Opens a directory in a directory. Rejects with ENOTDIR or ELOOP for anything else, links among it. */
+/** Opens a directory in a directory. Rejects with ENOTDIR or ELOOP for any other entry, including links. */
 export function openDirectory(parent: FileHandle, name: Name): Promise<FileHandle> {
   return open(at(parent, name), O_RDONLY | O_DIRECTORY | SAFELY);
 }
 
 /**
- * Opens a directory that this process's user may have locked itself out of, as a plugin of the same user does. Unlocks it
- * by a descriptor that stands for the place alone, so that nothing else is changed, whatever it is swapped for.
+ * Opens a directory after restoring this user's access to it, which a plugin of the same user may have removed. Changes
+ * the mode through an O_PATH descriptor, so that no other entry is changed even if the directory is swapped.
  */
 export async function unlockDirectory(parent: FileHandle, name: Name): Promise<FileHandle> {
   const found = await statEntry(parent, name);
@@ -68,7 +68,7 @@ export async function openPath(root: FileHandle, names: Names): Promise<FileHand
   return here;
 }
 
-/** Returns the entry of a directory by its name, a link itself rather than its target; undefined if missing. */
+/** Returns the stats of an entry in a directory; undefined if missing. For a link, returns those of the link itself. */
 export async function statEntry(dir: FileHandle, name: Name): Promise<Stats | undefined> {
   try {
     return await lstat(at(dir, name));
@@ -84,7 +84,10 @@ export function kindOf(entry: Stats): Kind {
   return entry.isSymbolicLink() ? 'link' : 'other';
 }
 
-/** The names in a directory as they come, in bytes and in batches, so that a huge one costs neither memory nor a pause. */
+/**
+ * Yields the names in a directory, unsorted, as bytes and in batches, so that a huge directory needs little memory and
+ * does not block.
+ */
 export async function* namesIn(dir: FileHandle): AsyncGenerator<Buffer[]> {
   await using entries = await opendir(at(dir, '.'), { encoding: 'latin1', bufferSize: BATCH });
   let batch: Buffer[] = [];
@@ -97,14 +100,14 @@ export async function* namesIn(dir: FileHandle): AsyncGenerator<Buffer[]> {
   if (batch.length > 0) yield batch;
 }
 
-/** A name in a directory, and what the directory itself says of it; nothing behind it has been looked at. */
+/** A name in a directory, with its type from the directory itself. The entry was not read. */
 export interface Named {
   bytes: Buffer;
   name: string;
   isDir: boolean;
 }
 
-/** All names in a directory; undefined where there are more than `most`. */
+/** Returns all names in a directory; undefined if there are more than `most`. */
 export async function allNamesIn(dir: FileHandle, most: number): Promise<Named[] | undefined> {
   await using entries = await opendir(at(dir, '.'), { encoding: 'latin1', bufferSize: 4 * BATCH });
   const all: Named[] = [];
@@ -116,23 +119,23 @@ export async function allNamesIn(dir: FileHandle, most: number): Promise<Named[]
   return all;
 }
 
-/** Something in a directory, a link itself rather than its target. */
+/** An entry of a directory, a link itself rather than its target. */
 export interface Found {
   name: Buffer;
   stats: Stats;
 }
 
 /**
- * The entries of a directory, in the order of its names. They are read in batches: one by one, each would wait for a
- * thread.
+ * Yields the entries of a directory, in the order of its names. Reads them in batches, because single reads would each
+ * wait for a thread.
  */
 export async function* foundIn(dir: FileHandle): AsyncGenerator<Found[]> {
   for await (const names of namesIn(dir)) yield await statAll(dir, names);
 }
 
 /**
- * Looks up the existing names, in order. Callbacks halve the work for a large directory. Rejects with the first error,
- * or reports each error to `overlook`.
+ * Returns the stats of the names that exist, in order. Callbacks halve the work for a large directory. Rejects with the
+ * first error, or reports each error to `overlook`.
  */
 export function statAll(
   dir: FileHandle,
@@ -149,7 +152,7 @@ export function statAll(
       else if (error && error.code !== 'ENOENT') failed ??= error;
       found[index] = error ? undefined : { name, stats };
       left -= 1;
-      // Wait until all have ended: until then the directory must stay open.
+      // Wait for all calls, because the directory must stay open until then.
       if (left > 0) return;
       if (failed) reject(failed);
       else resolve(found.filter((each) => each !== undefined));
@@ -159,7 +162,10 @@ export function statAll(
   return promise;
 }
 
-/** Does `work` for each, at most `atOnce` at the same time; rejects with the first error when all that began has ended. */
+/**
+ * Calls `work` for each item, at most `atOnce` at a time. Rejects with the first error, after all started work has
+ * ended.
+ */
 export async function eachOf<T>(items: readonly T[], atOnce: number, work: (item: T) => Promise<void>): Promise<void> {
   const rest = items.values();
   let failed = false;

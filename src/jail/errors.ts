@@ -17,7 +17,7 @@ const REFUSALS: Record<string, Refusal> = {
   EISDIR: ['FAILED_PRECONDITION', 'NOT_A_FILE', 'It is a directory.'],
   ENXIO: ['FAILED_PRECONDITION', 'NOT_A_FILE', 'It is not a plain file.'],
   ENODEV: ['FAILED_PRECONDITION', 'NOT_A_FILE', 'It is not a plain file.'],
-  // The service may not, its caller may: no PERMISSION_DENIED.
+  // Not PERMISSION_DENIED, because the caller has permission and the service has not.
   EACCES: ['FAILED_PRECONDITION', NOT_ACCESSIBLE, 'The file system does not let the service do that.'],
   EPERM: ['FAILED_PRECONDITION', NOT_ACCESSIBLE, 'The file system does not let the service do that.'],
   EROFS: ['UNAVAILABLE', 'DISK_READ_ONLY', 'The machine’s disk cannot be written now. Tell the operator.'],
@@ -37,12 +37,12 @@ export function fileError(error: unknown, path: string): unknown {
   return refusal ? refuse(refusal, path, error) : error;
 }
 
-/** A refusal in the file system's own terms: `refused('EEXIST', 'world/level.dat')`. */
+/** Returns the error for a file system's code: `refused('EEXIST', 'world/level.dat')`. */
 export function refused(code: string, path: string): StatusError {
   return refuse(REFUSALS[code]!, path);
 }
 
-/** A hard link: the same file may be somebody else's under another name. */
+/** Returns the error for a hard link, because the same file may belong to another user under its other name. */
 export function hardLinked(path: string): StatusError {
   return refuse(
     ['FAILED_PRECONDITION', 'PATH_IS_LINK', 'It has a second name (a hard link), so it cannot be changed.'],
@@ -50,7 +50,7 @@ export function hardLinked(path: string): StatusError {
   );
 }
 
-/** It is not as its caller saw it. */
+/** Returns the error for an entry that has changed since the caller read it. */
 export function changedMeanwhile(names: Names): StatusError {
   const sentence = 'It changed meanwhile. Read it again.';
   return refuse(['ABORTED', 'FILE_CHANGED', sentence], joinNames(names));

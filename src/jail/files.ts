@@ -19,18 +19,18 @@ import { type Names, joinNames, splitLast } from './path.ts';
 import { MAX_MASKED_BYTES, maskProperties, protectedPath, tooLongToShow } from './secrets.ts';
 import { makeFile } from './temps.ts';
 
-/** As much as is read from the disk at once, for streams. */
+/** Bytes that a stream reads from the disk at once. */
 const CHUNK_BYTES = 256 * KIB;
 const TRIES = 5;
-/** As `stat` counts them. */
+/** The unit of blocks in `stat`. */
 const BLOCK_BYTES = 512;
 
-/** How a file is opened; without any of these to be read. */
+/** Options for opening a file. Default: for reading. */
 export interface OpenOptions {
   write?: boolean;
-  /** Makes it where it is not there, also to be read. */
+  /** Creates the file if it is missing, even for reading. */
   create?: boolean;
-  /** It must not be there; means something only together with `create`. */
+  /** The file must not exist. Has an effect only together with `create`. */
   exclusive?: boolean;
   truncate?: boolean;
   /** The mode of a new file. */
@@ -50,34 +50,37 @@ export interface StreamOptions {
   keepOpen?: boolean;
 }
 
-/** An open file. Its opener closes it, by `close` or by the end of a stream. */
+/** An open file. Its opener must close it, with `close` or by the end of a stream. */
 export interface JailFile extends AsyncDisposable {
   /** The descriptor for a worker to read; undefined if the shown content differs from the disk. */
   readonly descriptor: number | undefined;
   stat(): Promise<Entry>;
-  /** How long it is now and how much of that is on the disk, and whether its last name has been removed while it is open. */
+  /**
+   * Returns the current size, the bytes allocated on the disk, and whether the last name was removed while the file is
+   * open.
+   */
   extent(): Promise<{ sizeBytes: number; allocatedBytes: number; removed: boolean }>;
-  /** The bytes from `position`, at most `length`; none at the end of the file. */
+  /** Returns at most `length` bytes from `position`; an empty buffer at the end of the file. */
   read(position: number, length: number): Promise<Buffer>;
-  /** Fills a buffer with the bytes from `position`, as far as there are any; gives how many. */
+  /** Reads bytes from `position` into a buffer and returns their number. */
   readInto(buffer: Buffer, position: number): Promise<number>;
-  /** From byte `start` to byte `end`, both with it. Closes the file at its end, unless told otherwise. */
+  /** Streams the bytes from `start` to `end`, both inclusive. Closes the file at the end unless `keepOpen` is set. */
   stream(options?: StreamOptions): Readable;
   write(position: number, data: Uint8Array): Promise<void>;
   truncate(sizeBytes: number): Promise<void>;
   setAttributes(attributes: Attributes): Promise<void>;
-  /** Once it resolves, what was written is on disk. */
+  /** Resolves once all written data is on disk. */
   sync(): Promise<void>;
   close(): Promise<void>;
 }
 
-/** Opens a file for positional reading and writing, as SFTP needs it. What replaces a file whole uses `replaceFile`. */
+/** Opens a file for positional reading and writing, as SFTP needs it. To replace a whole file, use `replaceFile`. */
 export async function openFile(cell: Cell, names: Names, options: OpenOptions = {}): Promise<JailFile> {
   if (names.length === 0 && !options.write) throw refused('EISDIR', '');
   const guard = guardIn(cell, names);
   if (options.write) requireWritable(cell, names);
   else requireVisible(cell, names);
-  // Written in place, a secret's name could be changed and the secret then be read.
+  // A write in place could change a secret's name, after which the secret would be readable.
   const startsEmpty = options.truncate || (options.create && options.exclusive);
   if (guard === 'masked' && options.write && !startsEmpty) throw protectedPath(names);
   const { parent, name } = splitLast(names);
@@ -87,7 +90,7 @@ export async function openFile(cell: Cell, names: Names, options: OpenOptions = 
   });
 }
 
-/** Opens a file met on a walk, to read it; `names` is what a guard goes by. */
+/** Opens a file found by a walk for reading. `names` is its path, which decides how it is guarded. */
 export async function openMet(cell: Cell, dir: FileHandle, name: Name, names: Names): Promise<JailFile> {
   const file = await openReadable(dir, name, names);
   const shownName = names.at(-1) ?? '';
@@ -96,7 +99,10 @@ export async function openMet(cell: Cell, dir: FileHandle, name: Name, names: Na
     : plainFile(cell, file, shownName);
 }
 
-/** Changes a file or directory, by its descriptor and thus never what a link points to. The service's own access stays. */
+/**
+ * Changes the attributes of a file or directory through its descriptor, and so never those of a link's target. Keeps
+ * the permissions that the service needs.
+ */
 export async function setAttributes(cell: Cell, names: Names, attributes: Attributes): Promise<void> {
   requireVisible(cell, names);
   requireWritable(cell, names);
@@ -120,13 +126,16 @@ async function openIn(cell: Cell, dir: FileHandle, name: string, names: Names, o
         return openThere();
       });
     } catch (error) {
-      // Removed between the two: it is to be made after all.
+      // The file was removed in between, so try to create it after all.
       if (!options.create || tries >= TRIES || (error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
     }
   }
 }
 
-/** Whether a file that is to be made where it is missing is there, and opened only to be read. Refuses what may not be made. */
+/**
+ * Reports whether a file opened with `create` exists already and is opened only for reading. Throws if the file would
+ * be created in a protected place.
+ */
 async function mayOnlyBeRead(cell: Cell, dir: FileHandle, name: string, names: Names, options: OpenOptions) {
   if (options.write) return false;
   if (!options.exclusive && (await statEntry(dir, name))) return true;
@@ -151,7 +160,7 @@ async function openReadable(dir: FileHandle, name: Name, names: Names): Promise<
 }
 
 async function openWritable(dir: FileHandle, name: string, names: Names, truncate: boolean): Promise<FileHandle> {
-  // Truncated only once it is known to be a plain file with one name.
+  // Truncate only after the check that it is a plain file with one name.
   const file = await checked(await open(at(dir, name), constants.O_RDWR | SAFELY), (stats) =>
     requirePlainFile(stats, names),
   );
@@ -202,7 +211,10 @@ async function writeAll(file: FileHandle, position: number, data: Uint8Array): P
   }
 }
 
-/** Node's own file streams close the file when they are destroyed, whatever their options. */
+/**
+ * Creates a stream that can leave the file open. Node's own file streams close the file when they are destroyed,
+ * whatever their options.
+ */
 function streamOf(file: FileHandle, { start = 0, end = Infinity, keepOpen = false }: StreamOptions = {}): Readable {
   let position = start;
   async function next(): Promise<Buffer | null> {
@@ -225,7 +237,7 @@ function streamOf(file: FileHandle, { start = 0, end = Infinity, keepOpen = fals
   return stream;
 }
 
-/** A file whose secrets are starred out, from memory; to be read only. */
+/** Returns a read-only copy of a file in memory, with its secrets masked, and closes the file. */
 async function maskedFile(file: FileHandle, name: string, names: Names): Promise<JailFile> {
   await using source = file;
   const stats = await source.stat();
@@ -257,7 +269,7 @@ async function change(file: FileHandle, stats: Stats, { mode, accessedAt, modifi
   await file.utimes((accessedAt ?? stats.atimeMs) / 1_000, (modifiedAt ?? stats.mtimeMs) / 1_000);
 }
 
-/** Permission bits without set-uid and its like, and never fewer than the service needs. */
+/** Returns the permission bits without set-uid and the like, and with at least those that the service needs. */
 function modeOf(mode: number, least: number): number {
   return (mode & 0o777) | least;
 }

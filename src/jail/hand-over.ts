@@ -4,13 +4,13 @@ import type { FileOwner } from '../kernel/atomic-file.ts';
 import { SAFELY, at, eachOf, foundIn, openDirectory } from './descriptors.ts';
 
 const ENTRIES_AT_ONCE = 16;
-/** Deeper no world goes; each level is a descriptor. */
+/** No world is deeper. Each level needs a descriptor. */
 const MOST_LEVELS = 256;
 
 /**
- * Gives a server's folder and all in it to a user, which only root can; a link itself, never its target. The folder comes
- * last: one that belongs to the user already has been handed over whole, and is left alone. What has a second name (a hard
- * link) stays as it is, since that may be anybody's file.
+ * Changes the owner of a server's folder and its contents, which requires root. Changes links themselves, never their
+ * targets. The folder is last: if it belongs to the user already, its contents do, too, and the call does not change
+ * them. Skips files with a second name (hard links), which may belong to another user.
  */
 export async function handOver(root: string, { uid, gid }: FileOwner): Promise<void> {
   await using folder = await open(root, constants.O_RDONLY | constants.O_DIRECTORY | SAFELY);
@@ -25,7 +25,7 @@ export async function handOver(root: string, { uid, gid }: FileOwner): Promise<v
         if (stats.uid === uid || (stats.nlink > 1 && !stats.isDirectory())) return;
         await lchown(at(dir, name), uid, gid);
       });
-      // One at a time, lest descriptors multiply with the levels.
+      // One at a time, so that descriptors do not multiply with the levels.
       for (const { name, stats } of batch) {
         if (!stats.isDirectory()) continue;
         await using inside = await openDirectory(dir, name);

@@ -15,7 +15,7 @@ export async function sizeIfThere(jail: Jail, path: string): Promise<number | un
   }
 }
 
-/** A plain file's text (`decodeText`); undefined if there is no such plain file, or one of more than `maxBytes`. */
+/** Returns a plain file's text (`decodeText`); undefined if it does not exist or has more than `maxBytes`. */
 export async function textIfThere(jail: Jail, path: string, maxBytes: number): Promise<string | undefined> {
   try {
     await using file = await jail.open(path);
@@ -27,7 +27,10 @@ export async function textIfThere(jail: Jail, path: string, maxBytes: number): P
   }
 }
 
-/** A plain file's JSON; undefined where there is no such file, one of more than `maxBytes`, or one of another shape. */
+/**
+ * Returns a plain file's JSON; undefined if the file does not exist, has more than `maxBytes`, or does not match the
+ * schema.
+ */
 export async function jsonIfThere<Schema extends z.ZodType>(
   jail: Jail,
   path: string,
@@ -42,13 +45,15 @@ export async function jsonIfThere<Schema extends z.ZodType>(
   }
 }
 
-/** Whether a path leads to nothing, or to something else than was to be opened, such as a link. */
+/**
+ * Reports whether an error means that a path does not exist, or is another kind of entry than expected, such as a link.
+ */
 export function isNone(error: unknown): boolean {
   if (!(error instanceof StatusError) || error.reason === NOT_ACCESSIBLE) return false;
   return error.code === 'NOT_FOUND' || error.code === 'FAILED_PRECONDITION';
 }
 
-/** Removes a file or a folder with what is in it; it need not be there. */
+/** Removes a file, or a folder with its contents, if it exists. */
 export async function removeIfThere(jail: Jail, path: string): Promise<void> {
   try {
     await jail.remove(path);
@@ -57,12 +62,15 @@ export async function removeIfThere(jail: Jail, path: string): Promise<void> {
   }
 }
 
-/** Whether a path leads to nothing: it, or a folder above it, is not there. */
+/** Reports whether an error means that a path, or a folder above it, does not exist. */
 export function isGone(error: unknown): boolean {
   return error instanceof StatusError && (error.code === 'NOT_FOUND' || error.reason === 'NOT_A_DIRECTORY');
 }
 
-/** Opens what a walk has met; undefined where it has gone since, is something else now, or belongs to the service. */
+/**
+ * Opens an entry found by a walk; undefined if it has been removed, has become another kind of entry, or belongs to the
+ * service.
+ */
 export async function openIfThere(open: TreeEntry['open']): Promise<JailFile | undefined> {
   try {
     return await open();

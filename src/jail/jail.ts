@@ -1,7 +1,7 @@
 /**
- * The one way to a server's files. A game may run any plugin, and a plugin may put links, pipes and devices wherever it
- * likes, at any moment, also between a check and what follows it. So no path is ever handed to the kernel whole: each
- * component is opened by the descriptor of the one before (`descriptors.ts`), and what is checked is what is open.
+ * The only access to a server's files. A game may run any plugin, and a plugin may create links, pipes and devices
+ * anywhere and at any moment, even between a check and the access after it. So the kernel never gets a whole path: each
+ * component is opened through the descriptor of its parent (`descriptors.ts`), and checks apply to the open file.
  */
 import { constants } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
@@ -28,21 +28,27 @@ export type { Replacement } from './replace.ts';
 export interface JailOptions {
   /** The owner of new files: the game's user. Needed only if this process is root. */
   owner?: FileOwner | undefined;
-  /** `open`: shows and changes what is kept from owners (`secrets.ts`), for the service's own work, e.g. backups. */
+  /**
+   * `open`: shows and changes files that are protected from owners (`secrets.ts`), for the service's own work, e.g.
+   * backups.
+   */
   secrets?: 'guarded' | 'open';
-  /** Runs each change, or refuses it; see `ChangeLock`. Default: it is run. */
+  /** Runs each change, or refuses it; see `ChangeLock`. Default: runs it. */
   change?: Change | undefined;
-  /** Told of each file that is opened. */
+  /** Called with each opened file. */
   opened?: ((file: FileHandle) => void) | undefined;
-  /** Takes the room of each file and directory that is made by being opened or copied; where it rejects, none is. */
+  /**
+   * Reserves space for each file and directory that is created by opening or copying. If it rejects, the creation is
+   * undone.
+   */
   enter?: (() => Promise<void>) | undefined;
-  /** Told of leftovers that could not be removed. */
+  /** Logs leftovers that could not be removed. */
   log?: Pick<Log, 'warn'> | undefined;
 }
 
-/** A file or directory within a tree; `path` is relative to where the walk began. */
+/** A file or directory within a tree; `path` is relative to the start of the walk. */
 export interface TreeEntry extends Entry, Pick<Met, 'path' | 'bytes'> {
-  /** Opens a file to read it. To be called before the next entry is asked for; it need not have resolved by then. */
+  /** Opens the file for reading. Must be called before the next entry is requested, but may resolve later. */
   open(): Promise<JailFile>;
 }
 
@@ -52,12 +58,12 @@ export interface OpenDirectory extends AsyncDisposable {
   readonly guarded: boolean;
 }
 
-/** A staging directory: files are written out of sight and put in their place whole. */
+/** A hidden staging directory, in which files are written before they are moved to their place as a whole. */
 export interface Staging extends AsyncDisposable {
   mkdir(path: string): Promise<void>;
-  /** Makes a file, with the directories above it; the last of one name wins. */
+  /** Creates a file and its parent directories. The last file of a name wins. */
   create(path: string, mode?: number): Promise<JailFile>;
-  /** Joins all that is staged with what is at a path of the jail (`stage.ts`); the bytes of the files that gave way. */
+  /** Merges all staged entries into a path of the jail (`stage.ts`). Returns the bytes of the replaced files. */
   mergeInto(path: string, exclusive?: boolean): Promise<number>;
 }
 
@@ -67,36 +73,39 @@ export interface Staging extends AsyncDisposable {
  * on disk when they resolve, except those of an open file, which has `sync`.
  */
 export interface Jail extends AsyncDisposable {
-  /** A link itself, not what it points to. */
+  /** Returns an entry; for a link, that of the link itself. */
   stat(path: string): Promise<Entry>;
   /** Streams the entries of a directory of any length, in batches and in no order. */
   entries(path: string): AsyncGenerator<Entry[]>;
   /**
-   * Those of a directory's entries that `choose` picks by name and by whether each is a directory, in its order: no other is looked at.
-   * Undefined where there are more than `most`.
+   * Returns the entries of a directory that `choose` picks by name and type, in its order. Reads no other entry.
+   * Undefined if there are more than `most`.
    */
   chosen(path: string, most: number, choose: (all: Named[]) => readonly Named[]): Promise<Entry[] | undefined>;
-  /** An open directory for a worker to list. `guarded`: what is hidden in it is not to be shown. */
+  /** Opens a directory for a worker to list. `guarded`: the worker must not show its hidden entries. */
   directory(path: string): Promise<OpenDirectory>;
   open(path: string, options?: OpenOptions): Promise<JailFile>;
   replace(path: string, options?: ReplaceOptions): Promise<Replacement>;
   mkdir(path: string): Promise<void>;
   rename(from: string, to: string, options?: RenameOptions): Promise<void>;
-  /** Bytes copied. */
+  /** Returns the number of bytes copied. */
   copy(from: string, to: string, options?: CopyOptions): Promise<number>;
   remove(path: string): Promise<void>;
   /** Removes a directory if nothing is in it. */
   rmdir(path: string): Promise<void>;
   setAttributes(path: string, attributes: Attributes): Promise<void>;
-  /** All below a directory, each directory before what is in it. Links and the like are left out. */
+  /**
+   * Yields everything below a directory, each directory before its contents. Leaves out links, pipes, sockets and
+   * devices.
+   */
   tree(path: string): AsyncGenerator<TreeEntry>;
   stage(): Promise<Staging>;
   close(): Promise<void>;
 }
 
 /**
- * Opens the jail of a data root, which must be there: NOT_FOUND otherwise. Removes what an earlier process left unfinished
- * in it. UNIMPLEMENTED NOT_SUPPORTED where there is no /proc to walk by.
+ * Opens the jail of a data root and removes unfinished files of an earlier process. Rejects with NOT_FOUND if the data
+ * root does not exist, and with UNIMPLEMENTED NOT_SUPPORTED without /proc.
  */
 export async function openJail(
   root: string,
@@ -108,13 +117,16 @@ export async function openJail(
   try {
     await sweepTemps(handle);
   } catch (error) {
-    // Does not stop the rest.
+    // The jail can be used nevertheless.
     log?.warn({ root, err: error }, 'what an earlier run left in a server’s files could not be removed');
   }
   return jailOf({ root: handle, owner, guarded: secrets === 'guarded', durable: true, change, opened, enter });
 }
 
-/** Removes what an earlier process left unfinished in a data root. One that is not there, or no folder, is passed over. */
+/**
+ * Removes unfinished files of an earlier process from a data root. Does nothing if it does not exist or is not a
+ * folder.
+ */
 export async function sweepJail(root: string): Promise<void> {
   const { O_RDONLY, O_DIRECTORY, O_NOFOLLOW } = constants;
   const gone = new Set(['ENOENT', 'ENOTDIR', 'ELOOP']);
@@ -131,7 +143,7 @@ export async function sweepJail(root: string): Promise<void> {
 
 function jailOf(cell: Cell): Jail {
   const close = () => cell.root.close();
-  /** Does something at a path, and says of errors that it is about this path. */
+  /** Runs `work` on a path, and converts the file system's errors to errors about this path. */
   const on = async <T>(path: string, work: (names: Names) => Promise<T>): Promise<T> =>
     await named(path, async () => work(parsePath(path)));
   const changing = <T>(path: string, work: (names: Names) => Promise<T>): Promise<T> =>

@@ -17,11 +17,11 @@ import { erase, moveDirectory, moveToFree, openTemps, tempName } from './temps.t
 import { requireNameable, walk } from './tree.ts';
 
 export interface RenameOptions {
-  /** A file that is there already gives way. Else ALREADY_EXISTS PATH_EXISTS. */
+  /** Replaces an existing file. Default: rejects with ALREADY_EXISTS PATH_EXISTS. */
   replace?: boolean;
 }
 
-/** Makes a directory, and those above it. ALREADY_EXISTS PATH_EXISTS. */
+/** Creates a directory and its parents. Rejects with ALREADY_EXISTS PATH_EXISTS. */
 export async function makeDirectoryAt(cell: Cell, names: Names): Promise<void> {
   requireWritable(cell, names);
   const { parent, name } = splitLast(names);
@@ -31,7 +31,10 @@ export async function makeDirectoryAt(cell: Cell, names: Names): Promise<void> {
   });
 }
 
-/** Gives something another name or place, itself if it is a link. What holds a secret stays where it is masked. */
+/**
+ * Renames or moves an entry, a link itself rather than its target. A masked file can be moved only to a path where it
+ * is masked, too.
+ */
 export async function renamePath(cell: Cell, from: Names, to: Names, { replace = false }: RenameOptions = {}) {
   const [source, target] = [splitLast(from), splitLast(to)];
   requireVisible(cell, from);
@@ -54,13 +57,18 @@ export async function renamePath(cell: Cell, from: Names, to: Names, { replace =
   });
 }
 
-/** A walk through all of it, so only for what goes deeper than it was. */
+/**
+ * Checks the new paths of all entries below a directory. Used only for moves to a greater depth, because it walks the
+ * whole tree.
+ */
 async function requireNameableIn(dir: FileHandle, name: string, to: Names): Promise<void> {
   await using inside = await openDirectory(dir, name);
   for await (const { path } of walk(inside)) requireNameable(to, path);
 }
 
-/** Removes a file, a link itself, or a directory with all below it. A directory is out of sight at once, then erased. */
+/**
+ * Removes a file, a link itself, or a directory with its contents. A directory disappears at once and is then erased.
+ */
 export async function removePath(cell: Cell, names: Names): Promise<void> {
   requireVisible(cell, names);
   const { parent, name } = splitLast(names);
@@ -80,7 +88,7 @@ export async function removePath(cell: Cell, names: Names): Promise<void> {
   });
 }
 
-/** Removes a directory in which nothing is. FAILED_PRECONDITION DIRECTORY_NOT_EMPTY. */
+/** Removes an empty directory. Rejects with FAILED_PRECONDITION DIRECTORY_NOT_EMPTY for any other. */
 export async function removeEmptyDirectory(cell: Cell, names: Names): Promise<void> {
   requireVisible(cell, names);
   const { parent, name } = splitLast(names);
@@ -92,7 +100,7 @@ export async function removeEmptyDirectory(cell: Cell, names: Names): Promise<vo
   });
 }
 
-/** FAILED_PRECONDITION PATH_WITHIN_ITSELF: a directory cannot go into itself. */
+/** Throws FAILED_PRECONDITION PATH_WITHIN_ITSELF if a directory would be moved or copied into itself. */
 export function requireOutside(from: Names, to: Names): void {
   if (to.length <= from.length || !isWithin(to, from)) return;
   throw new StatusError('FAILED_PRECONDITION', 'PATH_WITHIN_ITSELF', 'A directory cannot go into itself.', {

@@ -2,20 +2,20 @@ import type { EventEmitter } from 'node:events';
 import type { FileHandle } from 'node:fs/promises';
 
 /**
- * Files of servers that are open, over SFTP or for a download. A file that is deleted meanwhile takes its room until it
- * is closed, and no walk finds it.
+ * Tracks open files of servers, over SFTP or for a download. A deleted file takes space until it is closed, and no walk
+ * finds it.
  */
 export interface OpenFiles {
-  /** Until it is closed. */
+  /** Tracks a file until it is closed. */
   add(serverId: string, file: FileHandle): void;
-  /** The bytes of open files that have no name any more. `closed` is called when one of them is closed. */
+  /** Returns the bytes of open files whose last name was removed. Calls `closed` when one of them is closed. */
   deletedBytes(serverId: string, closed: () => void): Promise<number>;
 }
 
 const BLOCK_BYTES = 512;
 
 export function createOpenFiles(): OpenFiles {
-  /** By server, with the function to call at the end. */
+  /** By server. Each file has the function to call when it is closed. */
   const open = new Map<string, Map<FileHandle, () => void>>();
   return {
     add(serverId, file) {
@@ -24,7 +24,7 @@ export function createOpenFiles(): OpenFiles {
         serverId,
         files.set(file, () => {}),
       );
-      // Node's types do not say that it is an emitter.
+      // Node's types leave out that a FileHandle is an EventEmitter.
       (file as FileHandle & EventEmitter).once('close', () => {
         const closed = files.get(file);
         files.delete(file);
@@ -36,7 +36,7 @@ export function createOpenFiles(): OpenFiles {
       const files = open.get(serverId) ?? new Map<FileHandle, () => void>();
       const found = new Map<string, number>();
       for (const file of files.keys()) {
-        // Closed meanwhile, it takes nothing.
+        // A file that was closed meanwhile takes no space.
         const stats = await file.stat().catch(() => undefined);
         if (stats?.nlink !== 0 || !files.has(file)) continue;
         files.set(file, closed);

@@ -1,18 +1,21 @@
 import { StatusError } from '../kernel/status.ts';
 
-/** A path below a server's data root, taken apart; `[]` is the root itself. None is '', '.', '..' or holds '/' or NUL. */
+/**
+ * The components of a path below a server's data root; `[]` is the root itself. No component is '', '.' or '..', or
+ * contains '/' or NUL.
+ */
 export type Names = readonly string[];
 
 export const MAX_PATH_BYTES = 4096;
 const NOT_ROOT = "must not be the server's root";
 const MAX_NAME_BYTES = 255;
-/** Directories below directories. */
+/** Maximum number of components. */
 export const MAX_DEPTH = 64;
 
 /**
- * Takes a path apart as the jail reads it: relative to the root, with or without a slash in front, empty names and '.'
- * dropped, '..' one up. All else is a plain character, a backslash and a percent sign too.
- * INVALID_ARGUMENT INVALID_PATH where it leaves the root, is too long or too deep, or no text that a file name can be.
+ * Parses a path relative to the root, with or without a leading slash. Drops empty components and '.', and resolves
+ * '..'. All other characters are literal, including backslash and percent sign. Throws INVALID_ARGUMENT INVALID_PATH if
+ * the path leaves the root, is too long or too deep, or cannot be a file name.
  */
 export function parsePath(path: string): Names {
   const problem = pathProblem(path);
@@ -39,7 +42,7 @@ export function ownPathProblem(path: string): string | undefined {
   return pathProblem(path) ?? (resolve(path)?.length === 0 ? NOT_ROOT : undefined);
 }
 
-/** The names as a path again. */
+/** Joins the components of a path. */
 export function joinNames(names: Names): string {
   return names.join('/');
 }
@@ -56,14 +59,14 @@ export function splitLast(names: Names): { parent: Names; name: string } {
   return { parent: names.slice(0, -1), name };
 }
 
-/** A refusal of a path. */
+/** Returns the error for an invalid path. `problem` is the clause from `pathProblem`. */
 export function invalidPath(path: string, problem: string): StatusError {
   return new StatusError('INVALID_ARGUMENT', 'INVALID_PATH', `The path ${problem}.`, {
     metadata: { path: shown(path) },
   });
 }
 
-/** A path for an error: not too long, and nothing that could pass for something else. */
+/** Returns a path for an error message: shortened, and without control characters. */
 export function shown(path: string): string {
   const clean = path.toWellFormed().replaceAll(/\p{Cc}/gu, '\uFFFD');
   return clean.length > 256 ? `${clean.slice(0, 256).toWellFormed()}…` : clean;

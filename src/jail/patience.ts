@@ -2,8 +2,8 @@ import { callerGone } from '../kernel/caller-gone.ts';
 import type { Room } from './space.ts';
 
 /**
- * Checks before each piece that there is room for it and that its caller is still there. The piece before has been
- * written by then.
+ * Returns a function to call before each piece. It reserves space for the piece, and rejects if its caller has gone.
+ * The previous piece counts as written by then.
  */
 export function patiently(
   { grow, landed }: Pick<Room, 'grow' | 'landed'>,

@@ -7,9 +7,9 @@ import { modifiedAtOf } from './stated.ts';
 import { MAX_LEVELS, tooDeep } from './tree.ts';
 
 const { O_RDONLY, O_DIRECTORY } = constants;
-/** Names of a directory that are read at once. */
+/** Names read from a directory at once. */
 const BATCH = 1_024;
-/** Most names: as text they take less time than as bytes. */
+/** Matches most names. As text they take less time than as bytes. */
 const ASCII = /^\p{ASCII}*$/u;
 /** Errors of names that disappeared since they were read, or are now a link, socket or device. */
 const PASSED_OVER = new Set(['ENOENT', 'ENOTDIR', 'ELOOP', 'EISDIR', 'ENXIO', 'ENODEV']);
@@ -17,26 +17,29 @@ const PASSED_OVER = new Set(['ENOENT', 'ENOTDIR', 'ELOOP', 'EISDIR', 'ENXIO', 'E
 /** A file or directory of a tree that is being read. */
 export interface ReadEntry {
   kind: 'file' | 'directory';
-  /** Below the root, '/'-separated. */
+  /** Relative to the root, '/'-separated. */
   path: string;
-  /** The path as it is, where it is no text. */
+  /** The path as bytes, if it is not valid UTF-8. */
   bytes?: Buffer | undefined;
-  /** As long as it was when it was opened; 0 of a directory. */
+  /** The size of the file when it was opened; 0 for a directory. */
   sizeBytes: number;
   /** The nine permission bits. */
   mode: number;
   /** Epoch ms. */
   modifiedAt: number;
-  /** Reads from `position` into a part of the buffer; gives how many bytes, 0 at the end. Only until the next entry is asked for. */
+  /**
+   * Reads from `position` into a part of the buffer. Returns the number of bytes, 0 at the end. Valid until the next
+   * entry is requested.
+   */
   read: (buffer: Buffer, offset: number, length: number, position: number) => number;
 }
 
 /**
- * A data root as a backup holds it: without what is hidden in it, but for this service's lists, and with the secrets of
- * `server.properties` starred out (`secrets.ts`). For a worker that has the root as an open descriptor: each call blocks,
- * which takes a tenth of the computing time of `walk` (`tree.ts`). The rules are those of `walk` too: each directory before
- * what is in it. Does not follow links, and skips entries that vanish meanwhile. Calls `onLink` with the path of each
- * symbolic link. FAILED_PRECONDITION TREE_TOO_DEEP.
+ * Yields the entries of a data root as a backup contains them: without hidden files except this service's lists, and
+ * with the secrets of `server.properties` masked (`secrets.ts`). For a worker that has the root as an open descriptor:
+ * each call blocks, which takes a tenth of the CPU time of `walk` (`tree.ts`). Like `walk`, yields each directory
+ * before its contents, does not follow links, and skips entries that vanish meanwhile. Calls `onLink` with the path of
+ * each symbolic link. Throws FAILED_PRECONDITION TREE_TOO_DEEP.
  */
 export function* readTree(root: number, onLink: (path: string) => void = () => {}): Generator<ReadEntry> {
   for (const met of walkNow(root, onLink)) {
@@ -54,7 +57,7 @@ export function* readTree(root: number, onLink: (path: string) => void = () => {
   }
 }
 
-/** Something in an open directory. */
+/** An entry of an open directory. */
 interface Met {
   path: string;
   bytes: Buffer | undefined;
@@ -68,7 +71,7 @@ interface Met {
 interface Level {
   fd: number;
   names: Dir;
-  /** With a slash at the end; '' for the root. */
+  /** With a trailing slash; '' for the root. */
   path: string;
   bytes: Buffer | undefined;
 }
@@ -104,7 +107,7 @@ function* walkNow(root: number, onLink: (path: string) => void): Generator<Met> 
   }
 }
 
-/** Names are any bytes, and as Latin-1 they come through unchanged. */
+/** Opens a directory to read its names. Names can be any bytes, which Latin-1 preserves. */
 function namesOf(dir: number): Dir {
   return opendirSync(at({ fd: dir }, ''), { encoding: 'latin1' as BufferEncoding, bufferSize: BATCH });
 }
@@ -114,7 +117,7 @@ function leave({ fd, names }: Level, root: number): void {
   if (fd !== root) closeSync(fd);
 }
 
-/** Undefined for what is hidden. */
+/** Returns an entry; undefined if it is hidden. */
 function meet(level: Level, latin1: string, isAtTop: boolean): Met | undefined {
   const name = ASCII.test(latin1) ? latin1 : Buffer.from(latin1, 'latin1');
   const text = name.toString();
@@ -136,7 +139,9 @@ function openIfThere(
   }
 }
 
-/** Undefined where it is no plain file, or no `server.properties` for its size. */
+/**
+ * Returns an open file as an entry; undefined if it is not a plain file, or a `server.properties` that is too large.
+ */
 function readable(met: Met, fd: number): ReadEntry | undefined {
   const stats = fstatSync(fd);
   if (!stats.isFile()) return undefined;

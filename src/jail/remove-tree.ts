@@ -6,11 +6,11 @@ import { statEntry, unlockDirectory } from './descriptors.ts';
 import { erase } from './temps.ts';
 
 /**
- * Removes a file or a folder with all that is in it; nothing where it is not there. Links are removed, never followed.
- * However large or deep the tree, few of its files are at work at once.
+ * Removes a file, or a folder with its contents, if it exists. Removes links without following them. Works on few
+ * entries at once, however large or deep the tree.
  */
 export async function removeTree(path: string): Promise<void> {
-  // Without descriptors, servers' files are not served at all.
+  // Other systems do not serve servers' files at all, so no plugin interferes.
   if (process.platform !== 'linux') return await rm(path, { recursive: true, force: true, maxRetries: 3 });
   const name = basename(path);
   const parent = await open(dirname(path), constants.O_RDONLY | constants.O_DIRECTORY).catch(ignore('ENOENT'));
@@ -18,10 +18,10 @@ export async function removeTree(path: string): Promise<void> {
   try {
     const found = await statEntry(parent, name);
     if (!found?.isDirectory()) return await erase(parent, name, parent);
-    // Deep folders are moved up into the folder itself, so that a process that dies leaves nothing outside.
+    // Moves deep folders up into the folder itself, so that a process that dies leaves no files outside.
     await using top = await unlockDirectory(parent, name);
     await erase(parent, name, top);
-    // In a deep one the last of these was moved up after the folder was last looked at.
+    // In a deep tree, the last folder may have been moved up after the last pass over the top folder.
     if (await statEntry(parent, name)) await erase(parent, name, top);
     if (await statEntry(parent, name)) throw new Error(`${path} is filled while it is removed`);
   } finally {

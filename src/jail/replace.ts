@@ -10,27 +10,29 @@ export interface ReplaceOptions {
   exclusive?: boolean;
   /** The entry must have this `Entry.version`: ABORTED FILE_CHANGED if it differs or is gone. */
   version?: string | undefined;
-  /** The mode of a new file; a file that is replaced passes on its own. */
+  /** The mode of a new file. A replaced file's mode is retained. */
   mode?: number;
 }
 
 /** A file being written: invisible until `commit`, removed if that is never called. */
 export interface Replacement extends AsyncDisposable {
   write(chunk: Uint8Array): Promise<void>;
-  /** Puts it in its place, on disk and in one step. Says how large what it replaced was; undefined where nothing was. */
+  /**
+   * Moves the file to its place, on disk and in one step. Returns the size of the replaced file; undefined without one.
+   */
   commit(): Promise<{ entry: Entry; replacedBytes: number | undefined }>;
 }
 
 /**
- * Begins to write the file at a path, with its directories where they are missing. Looks at what is there now and once more
- * at the end; in between, and after a crash, the old file stands as it was.
+ * Starts writing the file at a path, and creates its missing directories. Checks the existing entry now and again at
+ * the end. In between, and after a crash, the old file stays unchanged.
  */
 export async function replaceFile(cell: Cell, names: Names, options: ReplaceOptions = {}): Promise<Replacement> {
   requireWritable(cell, names);
   const { parent, name } = splitLast(names);
   await makeParents(cell, parent);
   await inDirectory(cell, parent, (dir) => replaceable(dir));
-  // Held open, so that it does not matter where the game moves the directory meanwhile.
+  // Stays open, so that the game may move the directory meanwhile.
   const temps = await openTemps(cell.root, cell.owner);
   const temp = tempName();
   const file = await makeFile(temps, temp, cell.owner, options.mode).catch(async (error: unknown) => {

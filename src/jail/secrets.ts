@@ -3,14 +3,14 @@ import { KIB } from '../kernel/units.ts';
 import { type Names, joinNames, shown } from './path.ts';
 
 /**
- * The access of files in a data root that an owner must not simply read or change. Reading files must not give access to the
- * console, so its secrets are not shown:
+ * The protection of a file in a data root from its owner. Reading files must not give access to the console, so its
+ * secrets are not shown:
  * - hidden: the file does not exist for callers. Files that only Dormouse or the image reads: the console's password
  *   (`.rcon-cli.*`), our own files (`.dormouse-*`);
- * - masked: shown with its secrets blanked out. `server.properties`, with any suffix, because copies and temporary files have
- *   one;
- * - read-only: shown, and may be deleted. Files that the image's scripts run as shell: installers' results and its health
- *   check;
+ * - masked: shown with its secrets starred out. `server.properties`, with any suffix, because copies and temporary
+ *   files have one;
+ * - read-only: shown, and may be deleted. Files that the image's scripts run as shell: installers' results and its
+ *   health check;
  * - plain: all others, including `eula.txt`, `ops.json` and the other lists, which the owner may edit.
  */
 export type Guard = 'hidden' | 'masked' | 'readOnly' | 'plain';
@@ -26,7 +26,7 @@ const GUARDED: readonly [RegExp, Guard][] = [
   [/^\.(?:paper|mc-health)\.env$/, 'readOnly'],
 ];
 
-/** How a name directly in a data root is guarded. */
+/** Returns how a name directly in a data root is guarded. */
 export function guardOfName(name: string): Guard {
   return GUARDED.find(([pattern]) => pattern.test(name))?.[1] ?? 'plain';
 }
@@ -35,8 +35,8 @@ export function guardOfName(name: string): Guard {
 export const LOADER_FILE = '.dormouse-loader.json';
 
 /**
- * Lists of the players and properties this service has written and of the running build. Hidden, but part of backups,
- * because they go with the files.
+ * Lists that this service writes: of mods, of a mod pack's files, of the properties it has set, and of the running
+ * build. Hidden, but part of backups, because they belong to the files.
  */
 export const LISTS = [
   '.dormouse-mods.json',
@@ -46,18 +46,21 @@ export const LISTS = [
   LOADER_FILE,
 ] as const;
 
-/** Whether a name directly in a data root is that of such a list. */
+/** Reports whether a name directly in a data root is one of `LISTS`. */
 export function isList(name: string): boolean {
   return LISTS.some((list) => list === name);
 }
 
-/** How a path is guarded: by its first name where that is hidden, else only directly in the root. */
+/**
+ * Returns how a path is guarded. A hidden first name hides all paths below it; other guards apply only directly in the
+ * root.
+ */
 export function guardOf(names: Names): Guard {
   const guard = guardOfName(names[0] ?? '');
   return names.length === 1 || guard === 'hidden' ? guard : 'plain';
 }
 
-/** Refuses what would put something else in a protected place. PERMISSION_DENIED PATH_PROTECTED. */
+/** Returns PERMISSION_DENIED PATH_PROTECTED for a path that must not be changed. */
 export function protectedPath(names: Names): StatusError {
   const path = shown(joinNames(names));
   return new StatusError(
@@ -70,39 +73,39 @@ export function protectedPath(names: Names): StatusError {
   );
 }
 
-/** Refuses to show a file that is too long to be looked through for secrets. PERMISSION_DENIED PATH_PROTECTED. */
+/** Returns PERMISSION_DENIED PATH_PROTECTED for a file that is too long to be searched for secrets. */
 export function tooLongToShow(names: Names): StatusError {
   const path = shown(joinNames(names));
   const sentence = `${path} is larger than ${MAX_MASKED_BYTES / KIB} KiB, so that it is no server.properties and is not shown: secrets might be in it. You may delete it, or write it anew.`;
   return new StatusError('PERMISSION_DENIED', 'PATH_PROTECTED', sentence, { metadata: { path } });
 }
 
-/** Properties that open the console or the management port, or could. */
+/** Properties that give access to the console or the management port, or could. */
 const SECRET_PROPERTIES = new Set([
   'rcon.password',
   'management-server-secret',
   'management-server-tls-keystore-password',
 ]);
-/** No entry of these has fewer characters, however it is spelled. */
+/** The minimum length of an entry with such a property, in any spelling. */
 const SHORTEST = Math.min(...[...SECRET_PROPERTIES].map((name) => name.length));
 /**
- * The beginning of an entry as far as its key may reach, in characters and escapes: one of an escape of six for each character of
- * the longest secret's takes five, and no more is decoded.
+ * Matches the beginning of an entry as far as a secret's key can reach. A six-character escape counts as five units
+ * here, so 250 units cover the longest key in escapes alone. No more is decoded.
  */
 const KEY = /^[ \t\f]*((?:\\[^]|[^\\=: \t\f\r\n]){0,250})/;
-/** Text that may spell a secret's key, plain or by escapes. */
+/** Matches text that may contain a secret's key, plain or escaped. */
 const TELLING = /\\|password|secret/;
 const [STAR, NEWLINE, RETURN] = [0x2a, 0x0a, 0x0d];
 
 /**
- * The bytes of a `server.properties` with each secret value starred out, of the same length. Reads the format as Java does
- * (`game/properties/format.ts`); an entry that is spelled in an odd way (escapes or a continued line in the key) is starred whole.
+ * Returns the bytes of a `server.properties` with each secret value starred out, in the same length. Reads the format
+ * as Java does (`game/properties/format.ts`). If the key has escapes or a continued line, stars out the whole entry.
  */
 export function maskProperties(bytes: Buffer): Buffer {
   const masked = Buffer.from(bytes);
-  // One character a byte, so that places in the text are places in the file.
+  // One character per byte, so that positions in the text are positions in the file.
   const text = bytes.toString('latin1');
-  // A byte order mark, as Latin-1, is not part of the first key.
+  // Skips a byte order mark (read as Latin-1), which is not part of the first key.
   for (const { start, end } of logicalLines(text, text.startsWith('ï»¿') ? 3 : 0)) {
     if (end - start < SHORTEST) continue;
     const raw = text.slice(start, end);
@@ -148,14 +151,14 @@ function endOfLine(text: string, from: number): number {
   return end;
 }
 
-/** Whether a line is neither blank nor a comment. */
+/** Reports whether a line is neither blank nor a comment. */
 function isEntry(text: string, from: number, end: number): boolean {
   let at = from;
   while (at < end && ' \t\f'.includes(text[at]!)) at += 1;
   return at < end && text[at] !== '#' && text[at] !== '!';
 }
 
-// Counted from the end: a pattern for it would take quadratic time on a line full of backslashes.
+// Counts backslashes from the end. A pattern would take quadratic time on a line full of them.
 function endsOpen(text: string, from: number, end: number): boolean {
   let at = end;
   while (at > from && text[at - 1] === '\\') at -= 1;

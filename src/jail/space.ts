@@ -3,41 +3,44 @@ const BLOCK_BYTES = 4_096;
 /** The cost of a directory or an empty file: a block, so that their number is bounded, too. */
 export const ENTRY_BYTES = BLOCK_BYTES;
 
-/** The bytes that a file of a length takes. */
+/** Returns the bytes that a file of this size takes. */
 export function spaceOf(sizeBytes: number): number {
   return Math.max(ENTRY_BYTES, Math.ceil(sizeBytes / BLOCK_BYTES) * BLOCK_BYTES);
 }
 
-/** How much a server's files may still grow. Asked before the bytes land, on every way in. */
+/** The disk quotas of servers. All code that adds bytes reserves them before it writes. */
 export interface Disk {
-  /** Reserves so many bytes of the server's quota. Rejects as `grow` does. */
+  /** Reserves bytes of the server's quota. Rejects like `grow`. */
   reserve(serverId: string, bytes: number): Promise<Reservation>;
   /** Returns the server's quota and the space left; undefined without a quota. */
   room(serverId: string): Promise<{ totalBytes: number; freeBytes: number } | undefined>;
   /**
-   * Bytes are about to fill what the quota has counted already, as a hole. RESOURCE_EXHAUSTED DISK_FULL. Absent: the machine's
-   * disk is not looked at.
+   * Checks the machine's disk before bytes fill space that the quota has counted already, such as a hole in a file.
+   * Rejects with RESOURCE_EXHAUSTED DISK_FULL. Absent: the machine's disk is not checked.
    */
   requireFree?(bytes: number): Promise<void>;
-  /** Something was removed: usage is worth measuring again. */
+  /** Reports that files were removed, so that usage is measured again. */
   freed(serverId: string): void;
 }
 
 /** Bytes reserved for one change. */
 export interface Reservation {
-  /** More is needed; rejects StatusError RESOURCE_EXHAUSTED DISK_QUOTA_EXCEEDED. */
+  /** Reserves more bytes. Rejects with RESOURCE_EXHAUSTED DISK_QUOTA_EXCEEDED. */
   grow(bytes: number): Promise<void>;
-  /** So many of them are written, and counted by the file system itself. Absent: the machine's disk is not looked at. */
+  /**
+   * Reports that reserved bytes are written, and thus counted by the file system itself. Absent: the machine's disk is
+   * not checked.
+   */
   landed?(bytes: number): void;
   /** Settles the reservation with the bytes actually added. */
   settle(addedBytes: number): void;
 }
 
-/** Bytes reserved for work in flight, as that work sees them. */
+/** A reservation, as the work that uses it sees it. */
 export interface Room extends Pick<Reservation, 'grow'> {
-  /** One more file or directory has been made. */
+  /** Reserves space for one more file or directory, which has been created. */
   enter: () => Promise<void>;
-  /** So many bytes are written: others need no longer take them for still to come. */
+  /** Reports that bytes are written, so that they no longer count as pending. */
   landed: (bytes: number) => void;
 }
 
@@ -51,9 +54,9 @@ export const unlimitedDisk: Disk = {
 };
 
 /**
- * Does work that makes a server's files grow, under a reservation that is settled in any case. Failed work settles with
- * nothing, as it leaves only directories behind, which are measured. Entries made count beside `addedBytes`. A negative
- * growth frees room.
+ * Runs work that makes a server's files grow, under a reservation that is always settled. Failed work is settled with
+ * 0, because it leaves only directories, which are measured. Entries created by `enter` count in addition to
+ * `addedBytes`. Reports freed space if the files shrink.
  */
 export async function withReserved<T>(
   disk: Disk,
@@ -83,7 +86,7 @@ export async function withReserved<T>(
   }
 }
 
-/** Takes the room of one more file or directory. Rejects as `reserve` does. */
+/** Reserves space for one more file or directory. Rejects like `reserve`. */
 export async function enterOne(disk: Disk, serverId: string): Promise<void> {
   await withReserved(disk, serverId, ENTRY_BYTES, async () => ({ result: undefined, addedBytes: ENTRY_BYTES }));
 }

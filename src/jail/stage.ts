@@ -10,20 +10,23 @@ import { walk } from './tree.ts';
 
 const SYNCS_AT_ONCE = 8;
 
-/** A tree on its way in: a directory out of sight, in which `cell` works as in a data root of its own. */
+/** A hidden directory for a tree that is not in its place yet. `cell` works in it as in a data root. */
 export interface Stage extends AsyncDisposable {
   cell: Cell;
-  /** Puts the one thing staged under `name` at a path where nothing may be yet: ALREADY_EXISTS PATH_EXISTS. */
+  /** Moves the one entry staged as `name` to a path. Rejects with ALREADY_EXISTS PATH_EXISTS if the path exists. */
   placeAt(name: string, names: Names): Promise<void>;
   /**
-   * Puts all that is staged into the directory at a path, which is made where it is missing: files replace files,
-   * directories are joined. Refused before anything is moved where a name is protected, or taken by another kind of thing.
-   * Says how many bytes the replaced files had. `exclusive`: no file may be replaced, ALREADY_EXISTS PATH_EXISTS.
+   * Moves all staged entries into the directory at a path, which is created if missing. Files replace files, and
+   * directories are merged. Rejects before any move if a name is protected or taken by another kind of entry. Returns
+   * the bytes of the replaced files. `exclusive`: rejects with ALREADY_EXISTS PATH_EXISTS instead of replacing a file.
    */
   mergeInto(names: Names, exclusive?: boolean): Promise<number>;
 }
 
-/** Opens a stage. What was not placed is removed with it, or after a crash with the next use of the jail. */
+/**
+ * Opens a stage. Disposing of it removes entries that were not placed; after a crash, the next opening of the jail
+ * does.
+ */
 export async function openStage(cell: Cell): Promise<Stage> {
   const temps = await openTemps(cell.root, cell.owner);
   const name = tempName();
@@ -39,7 +42,7 @@ export async function openStage(cell: Cell): Promise<Stage> {
 
 function stageIn(cell: Cell, temps: FileHandle, root: FileHandle): Omit<Stage, typeof Symbol.asyncDispose> {
   return {
-    // Names are guarded where they are placed, not here.
+    // Names are checked when they are placed, not here.
     cell: { ...cell, root, guarded: false, durable: false },
     async placeAt(staged, names) {
       requireWritable(cell, names);
@@ -102,7 +105,7 @@ async function dispose(temps: FileHandle, name: string, root: FileHandle): Promi
   }
 }
 
-/** Everything staged onto the disk, several at once: file systems commit these together. */
+/** Syncs a tree to the disk, several files at once, because file systems commit these together. */
 async function syncTree(dir: FileHandle): Promise<void> {
   for await (const names of namesIn(dir)) {
     await eachOf(names, SYNCS_AT_ONCE, async (name) => {

@@ -6,8 +6,8 @@ import { ignore } from '../kernel/ignore.ts';
 import { type Name, SAFELY, at, eachOf, namesIn, openDirectory, statEntry, unlockDirectory } from './descriptors.ts';
 
 /**
- * The folder of unfinished things: incomplete uploads, trees being staged or removed. It is in the data root itself,
- * since a rename puts things in place or out of sight in one step only within one file system.
+ * The folder of unfinished work: incomplete uploads, and trees that are being staged or removed. It is in the data root
+ * itself, because a rename is atomic only within one file system.
  */
 export const TEMPS = '.dormouse-tmp';
 
@@ -15,14 +15,14 @@ export const TEMPS = '.dormouse-tmp';
 const RUN = randomBytes(6).toString('hex');
 
 const ENTRIES_AT_ONCE = 8;
-/** Directories that are held open one below the other; what lies deeper is moved up first. */
+/** Most nested directories that are open at once. Deeper ones are moved up first. */
 const LEVELS_OPEN = 16;
-/** Errors of file systems without hard links, or with no more of them. */
+/** Errors of file systems without hard links, or with no more of them left. */
 const NO_LINKS = new Set(['EPERM', 'EOPNOTSUPP', 'ENOTSUP', 'ENOSYS', 'EMLINK']);
-/** Passes over a directory that the game keeps filling while it is removed. */
+/** Most passes over a directory that the game keeps filling while it is removed. */
 const MAX_PASSES = 50;
 
-/** The directory of temporary things, made where it is not there. The caller closes it. */
+/** Opens the folder of unfinished work, and creates it if missing. The caller closes it. */
 export async function openTemps(root: FileHandle, owner: FileOwner | undefined): Promise<FileHandle> {
   for (let tries = 0; ; tries++) {
     try {
@@ -30,19 +30,19 @@ export async function openTemps(root: FileHandle, owner: FileOwner | undefined):
     } catch (error) {
       const { code } = error as NodeJS.ErrnoException;
       if (tries > 2 || !['ENOENT', 'ENOTDIR', 'ELOOP'].includes(code ?? '')) throw error;
-      // A link or file that somebody has put in its place.
+      // Remove a link or file in its place.
       if (code !== 'ENOENT') await unlink(at(root, TEMPS)).catch(ignore('ENOENT'));
     }
     await makeDirectory(root, TEMPS, owner, 0o700).catch(ignore('EEXIST'));
   }
 }
 
-/** A name of its own for a temporary thing of this process. */
+/** Returns a unique name for a temporary entry of this process. */
 export function tempName(): string {
   return `${RUN}-${randomBytes(6).toString('hex')}`;
 }
 
-/** Makes a directory that belongs to the game at once. Rejects with EEXIST. */
+/** Creates a directory that belongs to the game at once. Rejects with EEXIST if the name is taken. */
 export async function makeDirectory(dir: FileHandle, name: Name, owner: FileOwner | undefined, mode = 0o750) {
   await mkdir(at(dir, name), mode);
   if (!owner) return;
@@ -57,7 +57,7 @@ export async function makeDirectory(dir: FileHandle, name: Name, owner: FileOwne
 export async function moveToFree(fromDir: FileHandle, from: Name, toDir: FileHandle, to: Name): Promise<void> {
   const [source, target] = [at(fromDir, from), at(toDir, to)];
   if (await isDirectory(fromDir, from)) {
-    // An empty directory gives way to another: this one of ours keeps the name until then.
+    // A rename replaces an empty directory, so this one reserves the name until then.
     await mkdir(target, 0o700);
     return await rename(source, target).catch(async (error: unknown) => {
       await rmdir(target).catch(ignore('ENOENT', 'ENOTEMPTY', 'ENOTDIR'));
@@ -67,20 +67,23 @@ export async function moveToFree(fromDir: FileHandle, from: Name, toDir: FileHan
   try {
     await link(source, target);
   } catch (error) {
-    // Some file systems have no hard links: there the game may come in between.
+    // Without hard links, the game may take the name in between.
     if (!NO_LINKS.has((error as NodeJS.ErrnoException).code ?? '') || (await statEntry(toDir, to))) throw error;
     return await rename(source, target);
   }
   await unlink(source);
 }
 
-/** Moves a directory, which its user must be let into for that. */
+/** Moves a directory after restoring its owner's access, which the move needs. */
 export async function moveDirectory(fromDir: FileHandle, from: Name, toDir: FileHandle, to: Name): Promise<void> {
   await (await unlockDirectory(fromDir, from)).close();
   await rename(at(fromDir, from), at(toDir, to));
 }
 
-/** Makes a file that belongs to the game at once, open for reading and writing. Rejects with EEXIST. */
+/**
+ * Creates a file that belongs to the game at once, open for reading and writing. Rejects with EEXIST if the name is
+ * taken.
+ */
 export async function makeFile(
   dir: FileHandle,
   name: Name,
@@ -98,7 +101,7 @@ export async function makeFile(
   }
 }
 
-/** Removes what an earlier process left unfinished. Rejects with the first error, when all the rest is gone. */
+/** Removes unfinished work of an earlier process. Rejects with the first error, after trying all entries. */
 export async function sweepTemps(root: FileHandle): Promise<void> {
   const temps = await unlockDirectory(root, TEMPS).catch(ignore('ENOENT', 'ENOTDIR', 'ELOOP'));
   if (!temps) return;
@@ -117,8 +120,8 @@ export async function sweepTemps(root: FileHandle): Promise<void> {
 }
 
 /**
- * Removes whatever bears the name in the directory, with all below it; a link is removed, never followed. Nothing there is
- * fine. However deep a tree, few of its levels are open at once: those below are first moved into `temps`.
+ * Removes an entry with its contents, if it exists. Removes a link without following it. However deep the tree, few of
+ * its levels are open at once: deeper directories are first moved into `temps`.
  */
 export async function erase(dir: FileHandle, name: Name, temps: FileHandle): Promise<void> {
   const deep: string[] = [];
@@ -149,7 +152,7 @@ export async function erase(dir: FileHandle, name: Name, temps: FileHandle): Pro
           if (await isDirectory(inside, child)) directories.push(child);
           else await unlink(at(inside, child)).catch(ignore('ENOENT'));
         });
-        // One at a time, lest descriptors multiply with the levels.
+        // One at a time, so that descriptors do not multiply with the levels.
         for (const child of directories) await eraseTree(inside, child, level);
       }
     } finally {

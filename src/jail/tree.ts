@@ -7,41 +7,50 @@ import { fileError } from './errors.ts';
 import { MAX_DEPTH, MAX_PATH_BYTES, type Names, shown } from './path.ts';
 import { guardOfName } from './secrets.ts';
 
-/** A file or directory met on a walk through a tree. */
+/** A file or directory found by a walk through a tree. */
 export interface Met {
   kind: 'file' | 'directory';
-  /** Below the place where the walk began, '/'-separated. */
+  /** Relative to the start of the walk, '/'-separated. */
   path: string;
-  /** The path as it is, where it is no text. */
+  /** The path as bytes, if it is not valid UTF-8. */
   bytes?: Buffer;
-  /** As they were when its directory was read, which may be some 250 names ago. */
+  /** The stats from the read of its directory, up to 256 names ago. */
   stats: Stats;
-  /** The open directory it lies in, until the next is met and `leaving` has settled, and its name there. */
+  /**
+   * Its open directory and its name there. The directory stays open until the next entry is requested and `leaving` has
+   * settled.
+   */
   dir: FileHandle;
   name: Buffer;
 }
 
 export interface WalkOptions {
-  /** The directory is a data root: its hidden files are passed over. */
+  /** Whether the directory is a data root, whose hidden files are skipped. */
   guarded?: boolean;
-  /** Awaited before any directory is closed: what still uses one is to have settled by then. Never rejects. */
+  /**
+   * Awaited before any directory is closed. Must settle once no code uses the directory any more, and must never
+   * reject.
+   */
   leaving?: () => Promise<unknown>;
 }
 
-/** A game can make directories deeper than anybody can name over the API. Each level takes two descriptors. */
+/**
+ * Maximum depth of a walk, since a game can create directories deeper than any path of the API. Each level takes two
+ * descriptors.
+ */
 export const MAX_LEVELS = 512;
 
 interface Level {
   dir: FileHandle;
   found: AsyncGenerator<Found>;
-  /** With a slash at the end; '' for where the walk began. */
+  /** With a trailing slash; '' for the start of the walk. */
   path: string;
   bytes: Buffer | undefined;
 }
 
 /**
- * Everything below an open directory, each directory before what is in it. Links, pipes, sockets and devices are passed
- * over, and so is what vanishes meanwhile. FAILED_PRECONDITION TREE_TOO_DEEP beyond 512 levels.
+ * Yields everything below an open directory, each directory before its contents. Skips links, pipes, sockets and
+ * devices, and entries that vanish meanwhile. Throws FAILED_PRECONDITION TREE_TOO_DEEP beyond 512 levels.
  */
 export async function* walk(root: FileHandle, options: WalkOptions = {}): AsyncGenerator<Met> {
   const { guarded = false, leaving = async () => {} } = options;
@@ -73,8 +82,8 @@ export async function* walk(root: FileHandle, options: WalkOptions = {}): AsyncG
 }
 
 /**
- * Refuses a place for a directory if an entry in it, at `path`, would get a name too long to use: it could be neither
- * read nor removed by itself. FAILED_PRECONDITION TREE_TOO_DEEP.
+ * Throws FAILED_PRECONDITION TREE_TOO_DEEP if an entry at `path` in a directory would be too deep or its path too long
+ * once the directory is at `at`. Such an entry could be neither read nor removed individually.
  */
 export function requireNameable(at: Names, path: string): void {
   if (at.length + path.split('/').length > MAX_DEPTH) throw tooDeep(path, MAX_DEPTH);
@@ -100,13 +109,13 @@ async function enter({ dir, name, path, bytes }: Met): Promise<Level | undefined
     return { dir: inside, found: eachIn(inside), path: `${path}/`, bytes: within };
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
-    // Gone, or swapped for something else since it was looked at.
+    // The directory was removed or replaced since it was read.
     if (code === 'ENOENT' || code === 'ENOTDIR' || code === 'ELOOP') return undefined;
     throw fileError(error, path);
   }
 }
 
-/** A refusal of what lies below so many levels. */
+/** Returns FAILED_PRECONDITION TREE_TOO_DEEP for an entry more than `levels` levels deep. */
 export function tooDeep(path: string, levels: number): StatusError {
   return unfit(path, `It would lie more than ${levels} levels deep.`);
 }

@@ -6,7 +6,7 @@ import { openJail } from './jail.ts';
 import { TEMPS } from './temps.ts';
 
 /**
- * Removes unfinished files that the previous process left in servers' folders, one server after the other, as they
+ * Removes unfinished files that the previous process left in servers' folders, one server after the other, because they
  * count against quotas. Never rejects; ends early when `signal` fires.
  */
 export async function sweepUnfinished(dataDir: string, log: Log, signal: AbortSignal): Promise<void> {
@@ -17,7 +17,7 @@ export async function sweepUnfinished(dataDir: string, log: Log, signal: AbortSi
     const temps = await lstat(join(root, TEMPS)).catch(() => undefined);
     if (!temps?.isDirectory()) continue;
     try {
-      // Opening it is what removes them.
+      // Opening the jail removes them.
       await using _ = await openJail(root, { log });
     } catch (error) {
       log.warn({ server: id, err: error }, 'what was left unfinished in the files of a server could not be removed');

@@ -116,7 +116,7 @@ function banText(sentence: string, { reason, until }: Ban): string {
 }
 
 function usedUp(server: string, limit: number): StatusError {
-  return new StatusError('RESOURCE_EXHAUSTED', 'WAKES_USED_UP', `Players may wake it ${limit} times a day.`, {
+  return new StatusError('RESOURCE_EXHAUSTED', 'WAKES_USED_UP', `This server reached its limit of ${limit} wakes by players per day. Start it, or raise the limit.`, {
     metadata: { server, limit: String(limit) },
     words: {
       player: 'This server reached its daily wake limit. Try again tomorrow, or ask its owner.',

@@ -86,7 +86,7 @@ export function createPublicStatusReader(deps: PublicStatusDeps): PublicStatusRe
 }
 
 function notFound(): StatusError {
-  return new StatusError('NOT_FOUND', 'STATUS_NOT_FOUND', 'There is no public status here.');
+  return new StatusError('NOT_FOUND', 'STATUS_NOT_FOUND', 'This public status page does not exist.');
 }
 
 function publicServer(slug: string, now: ServerNow, deps: PublicStatusDeps): PublicServer {

@@ -30,8 +30,8 @@ const setPublicStatus = (needs: Needs) =>
     path: '/v1/servers/{id}:setPublicStatus',
     summary: 'Show or hide the public status page',
     description:
-      'While enabled, `/status/{publicSlug}` shows name, state, version, players and description to everybody, and the ' +
-      'address only with `showAddress`. The slug is minted at the first enabling and stays.',
+      'While enabled, `/status/{publicSlug}` shows name, state, version, players and description to anyone, and the ' +
+      'address only with `showAddress`. The slug is created when you first enable the page, and stays.',
     body: message({ enabled: z.boolean().default(false), showAddress: z.boolean().default(false) }).meta({
       id: 'SetPublicStatusRequest',
     }),

@@ -10,18 +10,18 @@ export const PUBLIC_CACHE = 'public, max-age=10';
 const PublicStatusReply = z
   .object({
     name: reply.text,
-    state: reply.text.describe('As of a Server.'),
+    state: reply.text.describe('Same as `state` of a Server.'),
     version: reply.text.describe('Minecraft version.'),
     playersOnline: z
       .int32()
       .optional()
       .meta({ format: 'int32' })
-      .describe('0 while it does not run; absent if unknown.'),
+      .describe('0 if the server is not running. Absent if unknown.'),
     playersMax: reply.int32,
     motd: reply.text.describe('With `§` codes.'),
-    motdText: reply.text.describe('The words alone.'),
-    maintenance: reply.text.describe("While its owner works on it: the owner's words."),
-    address: z.string().optional().describe('The address for players; absent unless its owner shows it.'),
+    motdText: reply.text.describe('`motd` as plain text.'),
+    maintenance: reply.text.describe('The maintenance message. Empty if there is none.'),
+    address: z.string().optional().describe('The address for players. Absent unless the owner shows it.'),
   })
   .meta({ id: 'PublicStatus' });
 
@@ -33,11 +33,12 @@ export const publicStatusOperations = (needs: {
     id: 'GetPublicStatus',
     method: 'get',
     path: '/v1/public/status/{publicSlug}',
-    summary: 'A server as its owner shows it to everybody',
+    summary: 'Get the public status of a server',
     description:
-      'For servers whose owner enabled it by SetPublicStatus; 404 for all others. Never wakes a server. The same as a page ' +
-      'at `/status/{publicSlug}`, as a badge at `/status/{publicSlug}/badge.svg`. Limited by address; may be 10 s old.',
-    params: z.object({ publicSlug: z.string().describe('Of the Server.') }),
+      'Works for servers whose owner enabled it with SetPublicStatus. Returns 404 for all others. Never wakes a ' +
+      'server. Also available as a page at `/status/{publicSlug}` and as a badge at ' +
+      '`/status/{publicSlug}/badge.svg`. Rate-limited by address. The reply may be 10 s old.',
+    params: z.object({ publicSlug: z.string().describe('The `publicSlug` of the Server.') }),
     reply: PublicStatusReply,
     answerHeaders: { 'Access-Control-Allow-Origin': '*' },
     async run({ params, caller, response }) {

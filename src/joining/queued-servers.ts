@@ -33,7 +33,7 @@ export function queueServers({ servers, line, entered, clock, log }: QueuedServe
 
   function heed(id: string, now: ServerNow | null): void {
     if (now !== null && waitsForRoom(now)) begin(now);
-    else joined.get(id)?.abort(new Error('it does not wait for room any more'));
+    else joined.get(id)?.abort(new Error('the server no longer waits for capacity'));
   }
 
   function begin(now: ServerNow): void {
@@ -45,12 +45,12 @@ export function queueServers({ servers, line, entered, clock, log }: QueuedServe
     entered(now);
     const { signal } = out;
     const notify = (place: number | null) => {
-      if (place !== null) log.info({ server: id, place }, `${id} waits for room: number ${place} in line`);
+      if (place !== null) log.info({ server: id, place }, `${id} is waiting for capacity: number ${place} in the queue`);
     };
     const waiting = line.enter({ serverId: id, since: noRoom.foundAt, patienceMs: Infinity, signal, wake, notify });
     waiting
       .catch((error: unknown) => (signal.aborted ? undefined : refused(id, error)))
-      .catch((err: unknown) => log.debug({ server: id, err }, 'a server in line is tried again'))
+      .catch((err: unknown) => log.debug({ server: id, err }, 'could not start a queued server; trying again'))
       .finally(() => joined.delete(id));
 
     async function wake(): Promise<void> {

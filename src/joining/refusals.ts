@@ -15,8 +15,8 @@ export function refusalLine(error: StatusError): string {
 export function lostWords(name: string): Required<Pick<RefusalWords, 'player' | 'list'>> {
   return {
     player:
-      `The machine that ${name} is on is not responding.\n` +
-      'It continues when that machine is back. Try again in a few minutes.',
+      `The machine that runs ${name} is not responding.\n` +
+      'It continues when the machine is back. Try again in a few minutes.',
     list: '§cIts machine is not responding',
   };
 }

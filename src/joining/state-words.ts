@@ -27,7 +27,7 @@ export function stateWords(server: PublicServer): StateWords {
     case 'starting':
       return { label: 'Waking up', tone: 'passing', hint: 'Join now and wait in the queue.' };
     case 'stopping':
-      return { label: 'Falling asleep', tone: 'passing', hint: 'It saves its world.' };
+      return { label: 'Falling asleep', tone: 'passing', hint: 'It is saving its world.' };
     case 'installing':
       return { label: 'Being set up', tone: 'passing', hint: 'Come back in a few minutes.' };
     default:
@@ -36,12 +36,12 @@ export function stateWords(server: PublicServer): StateWords {
 }
 
 const NOT_ANSWERING: StateWords = {
-  label: 'Does not answer',
+  label: 'Not responding',
   tone: 'down',
-  hint: 'Its machine is not responding. It continues when that machine is back.',
+  hint: 'Its machine is not responding. It continues when the machine is back.',
 };
 const NO_ROOM: StateWords = {
-  label: 'Waits for room',
+  label: 'Waiting for capacity',
   tone: 'passing',
   hint: 'No capacity right now. It starts automatically when there is.',
 };
@@ -52,5 +52,5 @@ const WAKES: Readonly<Record<WakePolicy['mode'], string>> = {
   verified: 'Joining wakes it.',
   known: 'Players who have played there before can wake it by joining.',
   whitelist: 'Whitelisted players can wake it by joining.',
-  nobody: 'Only its owner wakes it.',
+  nobody: 'Only its owner can wake it.',
 };

@@ -20,8 +20,8 @@ interface Needs {
 }
 
 const MODES =
-  '`anyone`; `known`: who is on the whitelist, an operator or has played here; `whitelist`; `verified`: who has proved a ' +
-  'Minecraft account to the proxy; `nobody`.';
+  '`anyone`; `known`: players on the whitelist, operators, and players who have joined before; `whitelist`; ' +
+  '`verified`: players whose Minecraft account the proxy has verified; `nobody`.';
 
 const setWakePolicy = ({ serverOperation, wakePolicies, servers, clock, withLock }: Needs) =>
   serverOperation({
@@ -33,15 +33,16 @@ const setWakePolicy = ({ serverOperation, wakePolicies, servers, clock, withLock
     tag: 'control',
     summary: 'Set who can wake the server by joining',
     description:
-      'What is absent stays as it is, so the empty body reads the policy. It is about joins alone: keys, schedules and the ' +
-      'dashboard start the server as ever, and who may play in an awake one is for the game to say. Banned players wake nothing.',
+      'Absent fields stay unchanged, so an empty body returns the policy. The policy is about joining only. It does ' +
+      'not affect starts by keys, schedules or the dashboard. The game decides who can play while the server is ' +
+      'awake. Banned players never wake it.',
     params: ServerParams,
     body: message({
       mode: z.enum(WAKE_MODES).optional().describe(MODES),
       maxWakesPerDay: int32({ min: 0, max: 10_000 })
         .optional()
-        .describe('By joins, counted from midnight UTC; 0: no cap.'),
-      asleepMotd: Motd.optional().describe('Shown in the server list while asleep; empty: the usual.'),
+        .describe('Daily limit of wakes by joining, counted from midnight UTC. 0 = unlimited.'),
+      asleepMotd: Motd.optional().describe('Shown in the server list while asleep. Empty = the default.'),
       maintenanceText: Motd.optional().describe(
         'Unless empty, joining does not wake the server and players get this message.',
       ),

@@ -58,7 +58,7 @@ export function watchWakeability(options: WakeabilityOptions): Wakeability {
       const refusal = await servers.refusal(id);
       if (!closed) set(id, refusal && refusalLine(refusal));
     } catch (err) {
-      log.debug({ server: id, err }, 'whether a sleeping server can be woken is not known');
+      log.debug({ server: id, err }, 'could not check whether a sleeping server can wake');
     }
   }
 

@@ -4,12 +4,12 @@ export interface Address {
   port: number;
 }
 
-/** As it is written: an IPv6 address in brackets. */
+/** Formats an endpoint as text, with an IPv6 address in brackets. */
 export function hostAndPort({ host, port }: Address): string {
   return host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`;
 }
 
-/** A key for maps: equal for equal endpoints. */
+/** Returns a map key that is equal for equal endpoints. */
 export function endpointKey({ host, port }: Address): string {
   return `${host} ${port}`;
 }

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { mkdir, open, readFile, rename, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
 
-/** A user and a group of this machine, by number: the owner of a file if this process is root. */
+/** The user and group ids of a file's owner. Only a process that runs as root can set them. */
 export interface FileOwner {
   uid: number;
   gid: number;
@@ -17,7 +17,7 @@ export interface AtomicWrite {
   mode?: number;
   /** Default: this process's user. */
   owner?: FileOwner | undefined;
-  /** Missing directories are made, and the file's name is on disk too once the promise resolves. Default: false. */
+  /** Creates missing directories, and syncs the file's name to disk before the promise resolves. Default: false. */
   durable?: boolean;
   /**
    * Temporary path of the file until it is complete, in the same directory. Default: a name that `sweepDrafts` knows.
@@ -26,13 +26,14 @@ export interface AtomicWrite {
 }
 
 /**
- * Writes a file in the place of an earlier one: at any moment, and after a crash, there is the old one or the new, whole and on
- * disk. A link that bears the name is replaced, not followed. Rejects as the file system does, and then leaves no draft.
+ * Writes or replaces a file atomically: at any moment, and after a crash, either the old or the new content is on disk
+ * in full. Replaces a symbolic link at the path instead of following it. If it fails, removes the draft and rejects
+ * with the file system's error.
  */
 export async function writeAtomic(path: string, content: Content, options: AtomicWrite = {}): Promise<void> {
   const { mode = 0o600, owner, durable = false, draft = `${path}.${randomBytes(6).toString('hex')}.tmp` } = options;
   if (durable) await mkdir(dirname(path), { recursive: true });
-  // Fails where there is anything, a link too.
+  // Fails if the path exists, even as a link.
   const file = await open(draft, 'wx', mode);
   try {
     await using open = file;
@@ -47,7 +48,7 @@ export async function writeAtomic(path: string, content: Content, options: Atomi
   if (durable) await syncDirectory(dirname(path));
 }
 
-/** Once it resolves, names made, moved and removed in a directory are on disk. */
+/** Syncs a directory, so that names created, moved or removed in it are on disk. */
 export async function syncDirectory(path: string): Promise<void> {
   await using directory = await open(path, 'r');
   await directory.sync();

@@ -1,23 +1,29 @@
-/** Remembers values that are read elsewhere, for a while. */
+/** Caches values that are read from elsewhere, for a limited time. */
 export interface Cache<T> {
   /**
    * Returns the cached or pending value of a key, else the result of `read`. Rejections are not cached. `version`: a
    * value of another version does not count. `now` is epoch ms, or any clock that all calls share.
    */
   get(key: string, now: number, read: () => Promise<T>, version?: string): Promise<T>;
-  /** Forgets a key; what is being read of it is not remembered. */
+  /** Removes a key. A read in progress for it is not cached. */
   drop(key: string): void;
-  /** Forgets what a change is about. To be called once it is stored: no later call is answered from before it. */
+  /**
+   * Removes the values that a change concerns. Call it once the change is stored. Later calls never return a value from
+   * before the change.
+   */
   forget(concerned: (value: T) => boolean): void;
-  /** How many keys are being read. */
+  /** Returns the number of keys being read. */
   inFlight(): number;
 }
 
-/** How much is remembered, and for how long. */
+/** The limits of a cache. */
 export interface CacheOptions<T> {
-  /** Keys at most; the one asked for longest ago is forgotten first. */
+  /** Most keys to cache. The least recently used key is removed first. */
   most: number;
-  /** From when it was asked for; 0: not at all. Either way of time: a clock set back makes nothing last longer. */
+  /**
+   * How long a value is cached after the call that read it; 0: not at all. A value also expires if the clock is set
+   * back this far.
+   */
   ttlMs: (value: T) => number;
 }
 
@@ -32,13 +38,13 @@ interface Flight<T> {
   version: string | undefined;
 }
 
-/** A bounded cache in memory, which reads one key once at a time. */
+/** Creates a bounded cache in memory. Concurrent calls for a key share one read. */
 export function createCache<T>({ most, ttlMs }: CacheOptions<T>): Cache<T> {
   const entries = new Map<string, Entry<T>>();
   const flights = new Map<string, Flight<T>>();
   let changes = 0;
 
-  /** Taken out and put back, so that the map stays in the order of last use. */
+  /** Deletes and reinserts the entry, so that the map stays in order of last use. */
   function take(key: string, now: number, version: string | undefined): Entry<T> | undefined {
     const entry = entries.get(key);
     if (!entry) return undefined;
@@ -55,13 +61,13 @@ export function createCache<T>({ most, ttlMs }: CacheOptions<T>): Cache<T> {
     if (oldest !== undefined && entries.size > most) entries.delete(oldest);
   }
 
-  /** Reads once more where something changed meanwhile: what was found may be from before, and the change confirmed to somebody. */
+  /** Reads again if a change was stored during the read, because the value may be older than the confirmed change. */
   async function fill(read: () => Promise<T>, keepOwn: (value: T) => void): Promise<T> {
     for (;;) {
       const before = changes;
       const value = await read();
       if (before !== changes) continue;
-      // Synchronously after the look at `changes`, so that none comes in between.
+      // Runs in the same turn as the check of `changes`, so that no change can come in between.
       keepOwn(value);
       return value;
     }

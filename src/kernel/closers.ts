@@ -1,7 +1,13 @@
-/** Takes what undoes an opening, as soon as there is something to undo: where a later step fails, it is closed as well. */
+/**
+ * Registers a function that closes a resource. Call it as soon as the resource is open, so that the resource is closed
+ * even if a later step fails.
+ */
 export type OnClose = (close: () => unknown) => void;
 
-/** Closes what was opened: the last thing opened is the first to be closed. A second call finds nothing left. */
+/**
+ * Collects functions that close resources. `close` calls them in reverse order, one after the other. A second call does
+ * nothing.
+ */
 export function createClosers(): { onClose: OnClose; close: () => Promise<void> } {
   const closers: (() => unknown)[] = [];
   return {

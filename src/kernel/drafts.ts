@@ -2,7 +2,7 @@ import { readdir, stat, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ignore } from './ignore.ts';
 
-/** The temporary name of a file that is written beside its place. */
+/** The temporary name of a file that is written beside its final path. */
 const DRAFT = /^(.+)\.[0-9a-f]{12}\.tmp$/;
 
 /**

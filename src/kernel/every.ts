@@ -1,6 +1,8 @@
 import type { Clock } from './clock.ts';
 
-/** Calls `fire` each `ms`, the first time in so long, until the function that is returned is called; also from within `fire`. */
+/**
+ * Calls `fire` every `ms`, for the first time after `ms`. Returns a function that stops it, even from within `fire`.
+ */
 export function every(clock: Clock, ms: number, fire: () => void): () => void {
   let cancel = clock.at(clock.now() + ms, beat);
   function beat(): void {

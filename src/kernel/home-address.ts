@@ -3,7 +3,10 @@ import { networkInterfaces } from 'node:os';
 const PRIVATE = /^(?:10\.|192\.168\.|172\.(?:1[6-9]|2\d|3[01])\.)/;
 const EVERY_CARD: ReadonlySet<string> = new Set(['::', '0.0.0.0']);
 
-/** This machine's first private IPv4 address (RFC 1918), where it has one. */
+/**
+ * Returns this machine's first private IPv4 address (RFC 1918); undefined without one. Ignores the interfaces of
+ * containers and virtual machines.
+ */
 export function homeAddressOf(interfaces = networkInterfaces()): string | undefined {
   return Object.entries(interfaces)
     .filter(([name]) => !/^(?:docker|br-|veth|virbr)/.test(name))
@@ -12,8 +15,8 @@ export function homeAddressOf(interfaces = networkInterfaces()): string | undefi
 }
 
 /**
- * Returns the address of `host` for other devices in the network; undefined without one. It cannot be known inside
- * a container.
+ * Returns the address at which other devices in the network reach `host`; undefined unless `host` listens on all
+ * interfaces. Also undefined inside a container, where the machine's address is unknown.
  */
 export function homeHost(host: string, inContainer: boolean): string | undefined {
   return !inContainer && EVERY_CARD.has(host) ? homeAddressOf() : undefined;

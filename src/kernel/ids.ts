@@ -5,7 +5,7 @@ const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz
 const SECRET_LENGTH = 32;
 const CHECKSUM_LENGTH = 6;
 const SLUG = /^[a-z0-9](?:[a-z0-9-]{0,38}[a-z0-9])?$/;
-/** The most characters of a DNS label of ours. */
+/** Maximum length of a slug. */
 export const SLUG_LENGTH = 40;
 
 /** Prefixes of bearer tokens: an API key, an app token (device grant), a device_code (RFC 8628 §3.2). */
@@ -14,7 +14,9 @@ const TOKEN = new RegExp(`^(?:dmk|dma|dmd)_[0-9A-Za-z]{${SECRET_LENGTH + CHECKSU
 
 export type TokenKind = keyof typeof PREFIXES;
 
-/** Names no server may have, because a host of the installation's own domain, or a path, is or may be called so. */
+/**
+ * Names that servers must not have, because they are or may become hosts of the installation's own domain, or paths.
+ */
 const RESERVED: ReadonlySet<string> = new Set(
   `admin api app assets auth billing cdn console control dashboard device docs dormouse ftp healthz imap localhost login
   mail metrics mx new ns ns1 ns2 openapi operator proxy readyz root sftp signin signup smtp status v1 webmail www`.split(
@@ -23,8 +25,9 @@ const RESERVED: ReadonlySet<string> = new Set(
 );
 
 /**
- * A name as a slug: lower-case ASCII letters, digits and single inner hyphens, at most 40 characters; accents are
- * dropped. A reserved result gets `-server`. '' where nothing of the name can be kept: the caller asks for an id then.
+ * Converts a name to a slug: lower-case ASCII letters, digits and single inner hyphens, at most 40 characters. Drops
+ * accents, and appends `-server` to a reserved name. Returns '' if no character remains; the caller then asks for an
+ * id.
  */
 export function slugify(name: string): string {
   const slug = name
@@ -39,12 +42,17 @@ export function slugify(name: string): string {
   return RESERVED.has(slug) ? `${slug}-server` : slug;
 }
 
-/** Whether a text can be a server's id: 1–40 of a–z, 0–9 and inner hyphens (a DNS label, RFC 1123 §2.1), not reserved. */
+/**
+ * Reports whether a text can be a server's id: 1–40 of a–z, 0–9 and inner hyphens (a DNS label, RFC 1123 §2.1), not
+ * reserved.
+ */
 export function isSlug(text: string): boolean {
   return SLUG.test(text) && !RESERVED.has(text);
 }
 
-/** A fresh id of an account, user, key, schedule or template: the prefix, `_` and 16 base62 characters (95 bits). */
+/**
+ * Returns a new id of an account, user, key, schedule or template: the prefix, `_` and 16 base62 characters (95 bits).
+ */
 export function newId(prefix: 'acc' | 'usr' | 'key' | 'sch' | 'tpl'): string {
   return `${prefix}_${randomBase62(16)}`;
 }
@@ -52,8 +60,8 @@ export function newId(prefix: 'acc' | 'usr' | 'key' | 'sch' | 'tpl'): string {
 let ordered = 0;
 
 /**
- * A fresh id that sorts by time, and within a millisecond by the order of making: digits whose order no database's
- * collation changes, and 8 random characters.
+ * Returns a new id that sorts by time, and within a millisecond by order of creation. It begins with hex digits, which
+ * every database collation sorts alike, and ends with 8 random characters.
  */
 export function timeOrderedId(prefix: 'aud' | 'dlv', at: number): string {
   ordered = (ordered + 1) % 0x1_00_00_00;
@@ -61,13 +69,16 @@ export function timeOrderedId(prefix: 'aud' | 'dlv', at: number): string {
   return `${prefix}_${hex(at, 12)}${hex(ordered, 6)}${randomBase62(8)}`;
 }
 
-/** A fresh secret: prefix, 32 random base62 characters (190 bits), and the base62 CRC32 of what precedes, 42 in all. */
+/**
+ * Creates a bearer token of 42 characters: the prefix, 32 random base62 characters (190 bits), and the CRC32 of both in
+ * base62.
+ */
 export function mintToken(kind: TokenKind): string {
   const body = PREFIXES[kind] + randomBase62(SECRET_LENGTH);
   return body + checksum(body);
 }
 
-/** Returns the kind of a token by format and checksum alone; undefined for other text, so that no query is needed. */
+/** Returns the kind of a token by its format and checksum; undefined for other text, which then needs no query. */
 export function parseToken(text: string): TokenKind | undefined {
   if (!TOKEN.test(text)) return undefined;
   if (checksum(text.slice(0, -CHECKSUM_LENGTH)) !== text.slice(-CHECKSUM_LENGTH)) return undefined;
@@ -79,16 +90,19 @@ export function randomToken(): string {
   return randomBytes(32).toString('base64url');
 }
 
-/** SHA-256 in hex: how tokens are stored and looked up. Enough for 190 random bits and more; never for passwords. */
+/**
+ * Returns the SHA-256 of a token in hex, under which it is stored and looked up. Strong enough for 190 or more random
+ * bits; never for passwords.
+ */
 export function hashToken(token: string): string {
   return hash('sha256', token);
 }
 
-/** Unused random bytes: a call for a few costs as much as one for all of these. */
+/** Unused random bytes. One call for all of them costs as much as one for a few. */
 const spare = Buffer.alloc(1_024);
 let used = spare.length;
 
-/** Unbiased random base62 characters, from the operating system's generator. */
+/** Returns unbiased base62 characters from a cryptographic random generator. */
 export function randomBase62(length: number): string {
   let text = '';
   while (text.length < length) {
@@ -98,7 +112,7 @@ export function randomBase62(length: number): string {
     }
     const byte = spare[used]!;
     spare[used++] = 0;
-    // 248 is the largest multiple of 62 below 256: above it the first characters would come up more often.
+    // Skips bytes from 248, the largest multiple of 62 below 256. Otherwise the first characters would be more frequent.
     if (byte < 248) text += ALPHABET.charAt(byte % 62);
   }
   return text;

@@ -1,15 +1,15 @@
 import { type BlockList, isIP } from 'node:net';
 import ipaddr from 'ipaddr.js';
 
-/** How many bits of an address are the network's, by kind. */
+/** The length of a network prefix in bits, by IP version. */
 export interface PrefixBits {
   ipv4: number;
   ipv6: number;
 }
 
 /**
- * Returns an address in normal form: IPv6 after RFC 5952 without zone, IPv4-mapped as IPv4. '' if the text is not an
- * address.
+ * Returns an address in normal form: IPv6 as in RFC 5952 without a zone, IPv4-mapped IPv6 as IPv4. Returns '' if the
+ * text is not an address.
  */
 export function canonical(text: string): string {
   switch (isIP(text)) {
@@ -23,12 +23,13 @@ export function canonical(text: string): string {
 }
 
 /**
- * The unit of limits by address: an IPv4 address, or the /64 of an IPv6 one, within which its holder can choose freely.
+ * Returns the key for limits by address: an IPv4 address itself, or the /64 of an IPv6 address, because its holder can
+ * use any address within it.
  */
 export function addressKey(address: string): string {
   if (isIP(address) !== 6) return address;
   const groups = ipaddr.IPv6.parse(withoutZone(address)).parts.slice(0, 4);
-  // Not shortened as in RFC 5952: such keys are stored.
+  // Not shortened as in RFC 5952, because stored keys have this form.
   return `${groups.map((group) => group.toString(16)).join(':')}::/64`;
 }
 
@@ -46,7 +47,7 @@ export function networkOf(address: string, prefix: PrefixBits = { ipv4: 24, ipv6
   return `${network.toString()}/${bits}`;
 }
 
-/** Whether an address, as `canonical` writes it, is in one of a list's networks. */
+/** Reports whether an address in canonical form is in one of a list's networks. */
 export function isListed(list: BlockList, address: string): boolean {
   return list.check(address, isIP(address) === 6 ? 'ipv6' : 'ipv4');
 }
@@ -65,7 +66,7 @@ export function isPublicAddress(address: string): boolean {
   return parsed instanceof ipaddr.IPv4 || parsed.match(GLOBAL_IPV6);
 }
 
-/** Whether an address is a loopback address (127.0.0.0/8, ::1), in any spelling. */
+/** Reports whether an address is a loopback address (127.0.0.0/8, ::1), in any spelling. */
 export function isLoopback(address: string): boolean {
   const plain = canonical(address);
   return plain !== '' && ipaddr.parse(plain).range() === 'loopback';
@@ -73,6 +74,6 @@ export function isLoopback(address: string): boolean {
 
 function withoutZone(address: string): string {
   const [plain = ''] = address.split('%', 1);
-  // `::192.0.2.1` is no address of IPv4's (RFC 4291 §2.5.5.1), though the library reads it so where it begins like this.
+  // `::192.0.2.1` is not an IPv4 address (RFC 4291 §2.5.5.1), but the library would parse it as one. A leading 0 prevents that.
   return /^::\d+\./.test(plain) ? `0${plain}` : plain;
 }

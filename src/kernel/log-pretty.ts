@@ -1,10 +1,10 @@
 import type { DestinationStream } from 'pino';
 
-/** Shown before the message, in this order: what the line is about. */
+/** The fields with the subject of an entry, shown before the message in this order. */
 const BINDINGS = ['server', 'conn', 'op', 'requestId'];
 const COLOURS: Record<string, string> = { error: '31', fatal: '31', warn: '33', info: '32', debug: '90', trace: '90' };
 
-/** Fields whose content the sentence already says, by the fields that identify the kind of entry. */
+/** Fields left out because the message already contains them, by the fields that identify the kind of entry. */
 const SAID: readonly (readonly [kind: readonly string[], said: readonly string[]])[] = [
   [
     ['server', 'from', 'to', 'event'],
@@ -27,12 +27,12 @@ const SAID: readonly (readonly [kind: readonly string[], said: readonly string[]
     ['sftpKey', 'engine'],
   ],
 ];
-/** A text of several lines, shown as it is below the rest. */
+/** A field with a text of several lines, shown below the entry. */
 const LETTER = 'letter';
 
 /**
- * Turns pino's JSON lines into `12:34:56.789 info  [server=amber] message key=value`, an error's stack below. Leaves out the progress of
- * the proxy before the first `ready`, which sums it up.
+ * Converts pino's JSON lines to `12:34:56.789 info [server=amber] message key=value`, with an error's stack below.
+ * Leaves out the proxy's `info` entries before the first `ready`, which summarizes them.
  */
 export function prettyStream(sink: DestinationStream): DestinationStream {
   let isReady = false;
@@ -71,7 +71,7 @@ function show(value: unknown): string {
   return typeof value === 'string' && /^[^\s"=\p{Cc}]+$/u.test(value) ? value : visible(JSON.stringify(value));
 }
 
-/** Text from outside must not move the terminal's cursor or colour its text. */
+/** Escapes control characters, so that text from outside cannot move the terminal's cursor or change its colours. */
 function visible(text: string): string {
   return text.replace(/\p{Cc}/gu, (control) => `\\x${control.charCodeAt(0).toString(16).padStart(2, '0')}`);
 }
@@ -82,7 +82,7 @@ function stackOf(err: unknown): string {
   return below(stack ?? message ?? '');
 }
 
-/** Each line by itself, indented; nothing for ''. */
+/** Returns a text with each line indented; '' for ''. */
 function below(text: string): string {
   if (text === '') return '';
   return text

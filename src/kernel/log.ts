@@ -2,13 +2,14 @@ import { type DestinationStream, type Logger, pino, stdSerializers } from 'pino'
 import { prettyStream } from './log-pretty.ts';
 
 /**
- * The service's logger. Children are bound to what a line is about: `log.child({ server })`, `conn`, `op`, `requestId`.
- * error: somebody must act · warn: we healed it · info: state changes and joins · debug: the rest.
+ * The service's logger. Child loggers carry the subject of an entry: `log.child({ server })`, `conn`, `op`,
+ * `requestId`. error: an operator must act · warn: the service recovered · info: state changes and joins · debug: the
+ * rest.
  */
 export type Log = Logger;
 
 export interface LogOptions {
-  /** The least level that is written. */
+  /** The lowest level that is written. */
   level: string;
   /** One readable line per entry instead of JSON. Default: whether standard output is a terminal. */
   pretty?: boolean;
@@ -16,25 +17,28 @@ export interface LogOptions {
   destination?: DestinationStream;
 }
 
-/** Names of fields that hold secrets or say where a player sits; letter case does not matter. */
+/** Names of fields that contain secrets or IP addresses, in any letter case. */
 const FIELDS =
   `(?:proxy-)?authorization|(?:x-)?api[-_]?key|cookie|set-cookie|[\\w-]*(?:password|secret|token|webhook_?url)|
   password_?hash|csrf|sid|device_?code|user_?code|ip|(?:ip|remote|client|peer|player)_?address|x-forwarded-for|forwarded|
   x-real-ip`.replace(/\s+/g, '');
 const STRING = '"(?:[^"\\\\]|\\\\.)*"';
-/** Such a field with its value, in a line of JSON, at any depth: inside a string its quotes would be escaped. */
+/**
+ * Matches such a field with its value, at any depth of a JSON line. Text inside strings does not match, because its
+ * quotes are escaped.
+ */
 const SECRET_FIELD = new RegExp(`("(?:${FIELDS})":)(?:${STRING}|\\[(?:${STRING},?)*\\]|-?\\d[\\d.eE+-]*)`, 'gi');
-/** API keys, app tokens and device codes wherever else they turn up: in a sentence, a URL, an error's message. */
+/** API keys, app tokens and device codes in any other place: a sentence, a URL, an error's message. */
 const TOKEN = /\b(dm[kad]_)[0-9A-Za-z]{20,}/g;
-/** Keys of the payment provider, and what it signs with. */
+/** Keys and webhook signing secrets of the payment provider. */
 const PAYMENT_KEY = /\b((?:sk|rk)_(?:live|test)_|whsec_)[0-9A-Za-z]{8,}/g;
 /** User and password before the host of a URL. */
 const USERINFO = /(:\/\/)[^\s"/@\\]{1,256}@/g;
-/** The path of a chat platform's webhook is its password. */
+/** The path of a chat platform's webhook acts as its password. */
 const WEBHOOK =
   /(:\/\/(?:[\w-]{1,32}\.)?(?:discord(?:app)?\.com\/api\/(?:v\d{1,3}\/)?webhooks|slack(?:-gov)?\.com\/(?:services|workflows|triggers)))\/[^\s"\\]{1,1024}/gi;
 
-/** Makes the root logger. What it writes has been through `redact`. */
+/** Creates the root logger. All its output passes through `redact`. */
 export function createLog({ level, pretty, destination }: LogOptions): Log {
   const readable = pretty ?? (destination === undefined && process.stdout.isTTY);
   const sink = destination ?? process.stdout;
@@ -51,7 +55,7 @@ export function createLog({ level, pretty, destination }: LogOptions): Log {
   );
 }
 
-/** Errors that say in words what is the matter, and in whose making no line of ours is at fault. */
+/** Errors with a clear message that no defect in our code has caused, so that their stack adds nothing. */
 const EXPECTED = new Set(['StatusError', 'EngineError', 'ConfigError', 'JoinRefused', 'GameEnded']);
 
 /** Returns an error for the log, without its stack if that adds nothing. */
@@ -64,10 +68,13 @@ function errorFields(error: unknown): unknown {
   return { type, message: why, code, ...(reason !== undefined && { reason }) };
 }
 
-/** A line of JSON without its secrets: one pass over the text costs a tenth of looking for fields by path, at any depth. */
+/**
+ * Returns a line of JSON without its secrets. One pass over the text costs a tenth of a search for fields by path, and
+ * covers any depth.
+ */
 export function redact(line: string): string {
   const text = line.replace(SECRET_FIELD, '$1"[redacted]"').replace(TOKEN, '$1[redacted]');
-  // Few lines hold a URL or such a key.
+  // Most lines contain neither a URL nor such a key.
   if (!text.includes('://') && !text.includes('_')) return text;
   return text.replace(PAYMENT_KEY, '$1[redacted]').replace(USERINFO, '$1[redacted]@').replace(WEBHOOK, '$1/[redacted]');
 }

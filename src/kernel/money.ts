@@ -7,8 +7,8 @@ const fromADollar = lazily(() => format(2));
 const belowADollar = lazily(() => format(4));
 
 /**
- * An amount in micros as people read it: `12.00 USD`, `−3.50 USD`; below a dollar to a hundredth of a cent, as hours cost cents:
- * `0.0175 USD`. The one way in which amounts are written.
+ * Formats an amount in micros, in the one format in which amounts are shown: `12.00 USD`, `−3.50 USD`. Amounts below a
+ * dollar have up to four decimals, because hours cost cents: `0.0175 USD`.
  */
 export function usdText(micros: number): string {
   const size = Math.abs(micros);

@@ -9,7 +9,7 @@ export type WithLock = <T>(work: () => Promise<T>, signal?: AbortSignal) => Prom
 /** `WithLock` with a mutex for each key: different keys don't wait for each other. */
 export type WithKeyLock = <T>(key: string, work: () => Promise<T>, signal?: AbortSignal) => Promise<T>;
 
-/** A mutex. Work gets it in the order in which it was asked for; work that asks for a mutex it holds waits for ever. */
+/** Creates a mutex. Work runs in order of the calls. Work that requests a mutex it already holds waits forever. */
 export function createMutex(): WithLock {
   let last: Promise<unknown> = Promise.resolve();
   return function withLock(work, signal) {
@@ -18,13 +18,13 @@ export function createMutex(): WithLock {
       signal?.throwIfAborted();
       return work();
     });
-    // A caller that gave up keeps the others in order. Results are not kept in memory for the next.
+    // Wait for both, so that a caller that gives up does not change the order. Drop the result, so that it does not stay in memory.
     last = Promise.allSettled([turn, result]).then(() => undefined);
     return result;
   };
 }
 
-/** Mutexes by key. Keys without work in flight take no memory. */
+/** Creates mutexes by key. Keys without work in flight use no memory. */
 export function createKeyedMutex(): WithKeyLock {
   const held = new Map<string, { withLock: WithLock; users: number }>();
   return async function withLock(key, work, signal) {

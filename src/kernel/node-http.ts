@@ -1,7 +1,7 @@
 import process from 'node:process';
 
 /**
- * Node's HTTP. Who imports `node:http` as an ES module reads each of its exports once, and one of these is Undici's: it would
- * be loaded at every start, for nothing. Its types may be imported.
+ * Node's HTTP module. An ES module import of `node:http` would read all its exports and thereby load Undici needlessly
+ * at every start. Type imports are fine.
  */
 export const { IncomingMessage, createServer } = process.getBuiltinModule('node:http');

@@ -1,4 +1,7 @@
-/** Makes something when it is first asked for, and gives the same from then on. A failure is not kept: the next caller tries again. */
+/**
+ * Returns a function that calls `make` on first use and returns the same result from then on. A failure is not stored:
+ * the next call tries again.
+ */
 export function once<T>(make: () => Promise<T>): () => Promise<T> {
   let made: Promise<T> | undefined;
   return () => {
@@ -12,7 +15,10 @@ export function once<T>(make: () => Promise<T>): () => Promise<T> {
   };
 }
 
-/** The same for what is made at once. A formatter of a language takes milliseconds to make, which a start need not wait for. */
+/**
+ * Like `once`, for synchronous values. Used for formatters, whose creation takes milliseconds and would delay the
+ * start.
+ */
 export function lazily<T>(make: () => T): () => T {
   let made: { value: T } | undefined;
   return () => (made ??= { value: make() }).value;

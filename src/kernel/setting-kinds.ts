@@ -4,17 +4,19 @@ import { resolve } from 'node:path';
 import { distance } from 'fastest-levenshtein';
 import * as z from 'zod';
 
-/** How a setting's text is read. The description completes "must be …". Gets '' where a setting without default is not set. */
+/**
+ * Parses a setting's text. The description completes "must be …". Receives '' if a setting without default is not set.
+ */
 export type Kind<T> = z.ZodType<T, string>;
 
 export const text = z.string().describe('text');
 
 const path = z.string().refine((value) => !value.includes('\0'));
 
-/** An absolute path, made from the working directory. */
+/** A path, resolved against the working directory. */
 export const directory = path.transform((value) => resolve(value)).describe('a directory');
 
-/** Absolute paths, made from the working directory. */
+/** Paths, each resolved against the working directory. */
 export const directories = path
   .transform((value) => value.split(/[:,]/).flatMap((each) => (each === '' ? [] : [resolve(each)])))
   .describe('folders separated by colons or commas');
@@ -22,7 +24,7 @@ export const directories = path
 /** An address to listen on. */
 export const host = pattern(/^[0-9A-Za-z:.%-]{1,253}$/, 'an IP address or a host name');
 
-/** A host, or a host and its port. */
+/** A host with an optional port. */
 export function endpoint(defaultPort: number): Kind<{ host: string; port: number }> {
   const shape = /^(?:\[([0-9A-Fa-f:.]{2,45})\]|([0-9A-Za-z.-]{1,253}))(?::(\d{1,5}))?$/;
   return pattern(shape, 'host or host:port')
@@ -43,27 +45,30 @@ export const image = pattern(/^[a-z0-9][A-Za-z0-9._/:@-]{0,254}$/, 'the name of 
 /** 0 means: any free port. */
 export const port = integer(0, 65_535);
 
-/** Hosts of accounts as MySQL has them, separated by commas or blanks. */
+/** Hosts of MySQL accounts, separated by commas or spaces. */
 export const accountHosts = list(/^[0-9A-Za-z.:%_/-]{1,255}$/)
   .refine((all) => all.length > 0)
   .describe('hosts of MySQL accounts such as 127.0.0.1,10.%,172.16.0.0/255.240.0.0');
 
-/** Both ends included. */
+/** A range of ports, both ends included. */
 export const portRange = pattern(/^\d{1,5}-\d{1,5}$/, '')
   .transform((value) => value.split('-').map(Number))
   .transform(([from = 0, to = 0]) => ({ from, to }))
   .refine(({ from, to }) => from > 0 && from <= to && to < 65_536)
   .describe('a range of ports such as 32000-32767');
 
-/** Millionths of the currency. */
+/** An amount in millionths of the currency. */
 export const micros = integer(0, Number.MAX_SAFE_INTEGER);
 
-/** For a GB. Times the RAM of the largest server it still fits where databases count, and a flat period into a wallet. */
+/**
+ * A price per GB. The maximum times the RAM of the largest server still fits the database, and a flat period's price
+ * still fits a wallet.
+ */
 export const price = integer(0, 500_000_000_000).describe(
   'a price in millionths of the currency, a whole number from 0 to 500000000000',
 );
 
-/** Null where not set. */
+/** Null if not set. */
 export const credit = optional(micros);
 
 export const engine = oneOf('auto', 'docker', 'swarm', 'process');
@@ -75,7 +80,7 @@ export const flag = z
 
 export const webUrl = url('http', 'https');
 
-/** Pages and the API are at the root of their host: links, cookies and the API's paths begin there. */
+/** The URL of a whole host, because links, cookies and API paths begin at its root. */
 export const siteUrl = webUrl
   .refine((value) => URL.parse(value)?.pathname === '/')
   .describe('the http:// or https:// address of a whole host, without a path behind it');
@@ -88,7 +93,7 @@ export const smtpUrl = optional(url('smtp', 'smtps'));
 
 export const mailbox = pattern(/^[^\s@<>",;]{1,64}@[A-Za-z0-9.-]{1,253}$/, 'an e-mail address');
 
-/** `postgres://…`, `sqlite:<path>`, or `sqlite::memory:` (a private database that is gone with the process). */
+/** `postgres://…`, `sqlite:<path>`, or `sqlite::memory:` (a private database that ends with the process). */
 export const databaseUrl = optional(
   z
     .string()
@@ -100,12 +105,12 @@ export const logLevel = oneOf('fatal', 'error', 'warn', 'info', 'debug', 'trace'
 
 const NETWORKS = 'a list of IP addresses and CIDRs such as 10.0.0.0/8, fd00::/8';
 
-/** Single addresses and CIDRs, separated by commas or spaces, as they are written. */
+/** Addresses and CIDRs as text, separated by commas or spaces. */
 export const networks = list(/^/)
   .refine((all) => all.every((entry) => addSubnet(new BlockList(), entry)))
   .describe(NETWORKS);
 
-/** Networks as a list that an address can be looked up in. */
+/** Networks as a `BlockList`, to look up addresses. */
 export const cidrs = networks
   .transform((all) => {
     const subnets = new BlockList();
@@ -129,7 +134,7 @@ export function pattern(shape: RegExp, expected: string): Kind<string> {
   return z.string().regex(shape).describe(expected);
 }
 
-/** Entries separated by commas or blanks. */
+/** Entries separated by commas or spaces. */
 function list(shape: RegExp): Kind<string[]> {
   return z
     .string()
@@ -169,12 +174,15 @@ function addSubnet(list: BlockList, entry: string): boolean {
   return true;
 }
 
-/** Variables for the sandbox core, `NAME=value` separated by commas or blanks, without their prefix. */
+/** Variables for the sandbox core as `NAME=value`, without the prefix `SANDBOX_`, separated by commas or spaces. */
 export const faults = list(/^[A-Z_]+=\w+$/)
   .transform((all) => Object.fromEntries(all.map((entry) => `SANDBOX_${entry}`.split('=', 2) as [string, string])))
   .describe('faults of the sandbox core such as START_MS=45000,IGNORE_STOP=true');
 
-/** MB for servers of up to so much RAM, smallest first; the last one is for all above. One number is for all. */
+/**
+ * MB by maximum RAM of a server, smallest first. The last pair also applies to larger servers. A single number applies
+ * to all.
+ */
 export const mbByRam = list(/^(?:\d{1,9}:)?\d{1,9}$/)
   .transform((all) => all.map((pair) => pair.split(':').map(Number).toReversed()))
   .transform((all) => all.map(([quotaMb = 0, ramMb = Infinity]) => ({ ramMb, quotaMb })))
@@ -182,12 +190,12 @@ export const mbByRam = list(/^(?:\d{1,9}:)?\d{1,9}$/)
   .transform((tiers) => tiers.toSorted((a, b) => a.ramMb - b.ramMb))
   .describe('a number of MB, or pairs of RAM and MB such as 2048:10240,4096:20480');
 
-/** `s3://bucket/prefix`, the prefix being optional, without a slash at its end. */
+/** `s3://bucket` or `s3://bucket/prefix`, without a trailing slash. */
 export const bucketUrl = pattern(/^s3:\/\/[a-z0-9][a-z0-9.-]{1,61}[a-z0-9](\/\w[\w.-]{0,99}){0,10}\/?$/, '')
   .transform((value) => value.replace(/\/$/, ''))
   .describe('s3://bucket or s3://bucket/prefix');
 
-/** Keys of 256 bits, separated by commas or blanks. */
+/** 256-bit keys in base64, separated by commas or spaces. */
 export const encryptionKeys = list(/^[\w+/-]{43}=?$/)
   .transform((all) => all.map((text) => Buffer.from(text, 'base64')))
   .refine((all) => all.every(({ length }) => length === 32))
@@ -202,7 +210,7 @@ export function meantBy(given: string, known: readonly string[]): string | undef
   );
 }
 
-/** Whether the names differ by two neighbouring letters in the wrong order. */
+/** Reports whether the names differ only by two swapped neighbouring letters. */
 function isSwapped(name: string, given: string): boolean {
   const at = Array.from(name).findIndex((letter, index) => letter !== given[index]);
   return given === `${name.slice(0, at)}${name[at + 1]}${name[at]}${name.slice(at + 2)}`;
@@ -214,14 +222,14 @@ function bare(name: string): string {
 
 const MOST_BYTES = 65_536;
 
-/** The variable that names the file in which a secret stands, in place of the secret itself. */
+/** Returns the name of the variable with the path of a secret's file, which replaces the secret itself. */
 export function fileVariable(name: string): string {
   return `${name}_FILE`;
 }
 
 /**
- * Secrets that stand in files of their own, as Docker and systemd hand them out: `NAME_FILE=/run/secrets/name`. Gives the texts
- * with each under its own name, without the end of line after it. Throws an Error whose message is one sentence without a secret.
+ * Reads secrets from files, as Docker and systemd provide them: `NAME_FILE=/run/secrets/name`. Returns the settings
+ * with each secret under its own name, trimmed. Throws an Error whose message is one sentence without a secret.
  */
 export function withSecretFiles(texts: NodeJS.Dict<string>, secrets: readonly string[]): NodeJS.Dict<string> {
   const read: NodeJS.Dict<string> = {};

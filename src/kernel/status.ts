@@ -3,7 +3,7 @@
  * google.rpc.Code, not the HTTP status.
  */
 
-/** google.rpc.Code: name → [number, HTTP status]. INVALID body size and method errors override the HTTP status only. */
+/** google.rpc.Code: name → [number, HTTP status]. Errors of body size and method override only the HTTP status. */
 export const CODES = {
   CANCELLED: [1, 499],
   UNKNOWN: [2, 500],
@@ -25,7 +25,7 @@ export const CODES = {
 
 export type Code = keyof typeof CODES;
 
-/** One further google.rpc detail, e.g. `{ '@type': 'type.googleapis.com/google.rpc.QuotaFailure', violations: […] }`. */
+/** A further google.rpc detail, e.g. `{ '@type': 'type.googleapis.com/google.rpc.QuotaFailure', violations: […] }`. */
 export type Detail = { '@type': string; [field: string]: unknown };
 
 /** Explains a refused wake to players and owners. The message of the error is for API callers. */
@@ -48,20 +48,26 @@ export interface OwnerWords {
 }
 
 export interface StatusOptions {
-  /** Everything dynamic in the message, as strings, for machines (AIP-193). Of what is not there, or is there already, its name is last. */
+  /**
+   * The variable parts of the message as strings, for programs (AIP-193). If a resource is missing or already exists,
+   * its name is the last entry.
+   */
   metadata?: Record<string, string>;
   details?: Detail[];
-  /** Set if the HTTP status differs from the code's: 405 and 413. */
+  /** The HTTP status if it differs from the code's, e.g. 405 or 413. */
   httpStatus?: number;
   /** Sent as `Retry-After` and google.rpc.RetryInfo. */
   retryAfterSeconds?: number;
-  /** If a rule refuses a wake. Never sent to callers. */
+  /** Texts for players and owners if a rule refuses a wake. Never sent to API callers. */
   words?: RefusalWords;
   /** For the log only. */
   cause?: unknown;
 }
 
-/** Thrown anywhere, rendered by one middleware. `reason` is stable and matches [A-Z][A-Z0-9_]+; `message` helps the caller. */
+/**
+ * An error for callers. Any code may throw it, and one middleware renders it. `reason` is stable and matches
+ * [A-Z][A-Z0-9_]+; `message` helps the caller.
+ */
 export class StatusError extends Error {
   readonly code: Code;
   readonly reason: string;
@@ -83,7 +89,10 @@ export function quotaFailure(subject: string, description: string): Detail {
   return { '@type': `${DETAIL_TYPE}QuotaFailure`, violations: [{ subject, description }] };
 }
 
-/** google.rpc.PreconditionFailure: what kind of state is in the way, whose (`server:…`), and a sentence on it. */
+/**
+ * google.rpc.PreconditionFailure: the kind of state that prevents the call, its subject (`server:…`), and a sentence
+ * about it.
+ */
 export function preconditionFailure(type: string, subject: string, description: string): Detail {
   return { '@type': `${DETAIL_TYPE}PreconditionFailure`, violations: [{ type, subject, description }] };
 }
@@ -94,12 +103,12 @@ export interface FieldViolation {
   description: string;
 }
 
-/** google.rpc.BadRequest: what is wrong with which fields. */
+/** google.rpc.BadRequest: the problem of each invalid field. */
 export function badRequest(fieldViolations: readonly FieldViolation[]): Detail {
   return { '@type': `${DETAIL_TYPE}BadRequest`, fieldViolations };
 }
 
-/** google.rpc.ResourceInfo: what kind of thing is not there, or is there already, its name, and a sentence on it. */
+/** google.rpc.ResourceInfo: the type and name of a missing or existing resource, and a sentence about it. */
 export function resourceInfo(resourceType: string, resourceName: string, description: string): Detail {
   return { '@type': `${DETAIL_TYPE}ResourceInfo`, resourceType, resourceName, owner: '', description };
 }

@@ -6,19 +6,19 @@ import type { Clock } from './clock.ts';
  * `wallOf` converts one for display or storage. Its timers fire after the given time has passed.
  */
 export interface SteadyClock extends Clock {
-  /** Names what the count belongs to, this boot of the machine; '' where that is not known. */
+  /** Identifies the boot of the machine that the count belongs to; '' if it is unknown. */
   readonly epoch: string;
-  /** How much the wall is ahead; another one whenever somebody sets the machine's clock. */
+  /** Returns how far the wall is ahead. Changes whenever the machine's clock is set. */
   offsetMs(): number;
   /** Returns the wall's time of the instant `steadyAt`. */
   wallOf(steadyAt: number): number;
-  /** The instant that the wall calls `wallAt`. */
+  /** Converts the wall's time `wallAt` to an instant. */
   ofWall(wallAt: number): number;
-  /** The instant that the wall calls `wallAt`, for what has happened: never in the future. */
+  /** Converts the wall's time `wallAt` of a past event to an instant that is never in the future. */
   ofPast(wallAt: number): number;
 }
 
-/** Which instant a count of time began with. */
+/** The start of a count of time. */
 export interface Anchor {
   epoch: string;
   monotonicMs: number;
@@ -28,14 +28,14 @@ export interface Anchor {
 export interface SteadyTime {
   /** The wall. */
   clock: Clock;
-  /** A count of ms that only grows. */
+  /** Returns a count of ms that never decreases. */
   monotonicMs: () => number;
 }
 
-/** Two readings of two clocks are never of one instant; who sets a clock by less than this leaves it as it is. */
+/** Smaller differences are ignored, because two clocks are never read at the same instant. */
 const STEP_MS = 500;
 
-/** The steady clock that began with `anchor`. */
+/** Creates the steady clock that started at `anchor`. */
 export function steadyClock({ clock, monotonicMs }: SteadyTime, anchor: Anchor): SteadyClock {
   let offset = 0;
   const now = () => anchor.steadyMs + Math.max(0, Math.floor(monotonicMs() - anchor.monotonicMs));
@@ -52,7 +52,7 @@ export function steadyClock({ clock, monotonicMs }: SteadyTime, anchor: Anchor):
     ofWall,
     wallOf: (steadyAt) => steadyAt + offsetMs(),
     ofPast: (wallAt) => Math.min(now(), ofWall(wallAt)),
-    // A timer of the wall's is set by a difference, and runs by the machine's count of time.
+    // The wall's timers measure elapsed time, so only the difference matters.
     at: (steadyAt, fire) => clock.at(clock.now() + (steadyAt - now()), fire),
   };
 }

@@ -4,21 +4,21 @@ import { withTimeout } from './timeout.ts';
 
 export interface StrayErrorsOptions {
   log: Pick<Log, 'error'>;
-  /** Lets go of everything. */
+  /** Closes all resources. */
   close: () => Promise<unknown>;
   /** How long `close` may take. Default: 5 s. */
   closeMs?: number;
 }
 
-/** Whatever has not closed by then is repaired by the next start, as after a power cut. */
+/** The next start repairs resources that are not closed by then, as after a power failure. */
 const CLOSE_MS = 5_000;
 
 /**
  * Handles errors that no code has handled. Without it each would end the process with a bare stack.
- * - A rejection: the process continues. Code that needs a result awaits it, so none relied on this one, and the work in
+ * - A rejection: the process continues. Code that needs a result awaits it, so no code relied on this one. The work in
  *   progress has released its locks as with any error.
- * - An exception out of a timer or a socket's event: its work may be half done, and continuing would be a guess. The process
- *   closes and exits with 1. Stored data is consistent at any instant, and the supervisor restarts the process.
+ * - An exception from a timer or a socket's event: its work may be half done, and continuing would be a guess. The
+ *   process closes and exits with 1. Stored data is consistent at any instant, and the supervisor restarts the process.
  */
 export function hearStrayErrors({ log, close, closeMs = CLOSE_MS }: StrayErrorsOptions): void {
   process.on('unhandledRejection', (err) =>
@@ -29,7 +29,7 @@ export function hearStrayErrors({ log, close, closeMs = CLOSE_MS }: StrayErrorsO
   );
   let isEnding = false;
   process.on('uncaughtException', (err) => {
-    // Closing has failed in its turn.
+    // A further exception while closing.
     if (isEnding) process.exit(1);
     isEnding = true;
     log.error(

@@ -1,9 +1,9 @@
 import type { Clock } from './clock.ts';
 
-/** The longest delay a timer takes; what lies further away is waited for in steps. */
+/** The longest delay of a timer. Longer waits are split into steps. */
 const MAX_DELAY_MS = 2 ** 31 - 1;
 
-/** The machine's own clock. Its timers keep the process alive no longer than its listeners do. */
+/** The machine's own clock. Its timers do not keep the process alive. */
 export const systemClock: Clock = {
   now: () => Date.now(),
   at(at, fire) {
@@ -27,7 +27,7 @@ export const monotonicClock: Clock = {
   },
 };
 
-/** Counts ms since the machine's boot; setting its clock does not change it. */
+/** Returns the ms since the machine's boot. Setting the machine's clock does not change them. */
 export function sinceBoot(): number {
   return Number(process.hrtime.bigint() / 1_000_000n);
 }

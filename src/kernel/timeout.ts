@@ -8,7 +8,7 @@ export interface TimeoutOptions<L> {
   clock?: Clock;
   /** Ends the wait at once: it rejects with the signal's reason. */
   signal?: AbortSignal;
-  /** Gives the result, or throws the error, of a wait that took too long. Default: throws an Error. */
+  /** Called when time is up. Its result or error becomes that of the wait. Default: throws an Error. */
   late?: () => L;
 }
 

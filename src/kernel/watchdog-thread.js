@@ -2,16 +2,16 @@ import { writeSync } from 'node:fs';
 import { parentPort, workerData } from 'node:worker_threads';
 
 /**
- * The thread of `watchdog.ts`: the one that is looked after cannot tell that it is stuck. In JavaScript, for what strips types
- * would take as much memory as all the rest of the thread.
+ * The thread of `watchdog.ts`, because the watched thread cannot detect that it is stuck. Written in JavaScript,
+ * because stripping types would double the thread's memory.
  */
 
 /** @type {import('./watchdog.ts').WatchdogData} */
 const { beats, stuckMs, asks, logFd } = workerData;
-/** Looks, rather than time, make the measure: a machine that slept has looked once. */
+/** Counts checks instead of time: a machine that was asleep counts as one check. */
 const LOOKS = 4;
 const lookMs = stuckMs / LOOKS;
-/** It may be in code that is not JavaScript, and cannot be asked. */
+/** Time limit of an answer. A thread in native code cannot answer. */
 const ANSWER_MS = 1_000;
 const MOST_FRAMES = 12;
 const ROOT = new URL('../../', import.meta.url).href;
@@ -43,7 +43,7 @@ async function find(since) {
 }
 
 /**
- * Stops the other thread for an instant, and looks at where it is.
+ * Pauses the main thread briefly and reads its stack and activity.
  * @param {{ activity: string, at: string[] }} report
  */
 async function ask(report) {
@@ -69,7 +69,7 @@ async function ask(report) {
     session.post('Debugger.pause');
     await answered;
   } catch {
-    // A Node without an inspector: that it is stuck is told all the same.
+    // Node may lack an inspector. The log then reports only that the thread is stuck.
   } finally {
     clearTimeout(timeout);
     session.disconnect();

@@ -28,34 +28,35 @@ const MAX_PROJECTS = 256;
 const source = z
   .enum(['modrinth', 'curseforge'])
   .default('modrinth')
-  .describe('`modrinth` (default) or `curseforge`, where its operator has set it up.');
+  .describe('`modrinth` (default) or `curseforge`, if the operator has set it up.');
 const ProjectId = z
   .string('is required')
   .max(64, 'must be the id or short name of a project')
   .regex(/^\.*[\w!@$()`+,"'-][\w!@$()`.+,"'-]*$/, 'must be the id or short name of a project')
-  .describe("The registry's id of the project, or its short name.");
+  .describe("The project's id or short name in the registry.");
 
 const ServerMod = z
   .object({
     name: reply.text,
     projectId: reply.text,
     source: reply.text,
-    versionSpec: reply.text.describe('As it was asked for.'),
-    version: reply.text.describe('The version it has.'),
-    file: reply.text.describe("Its path among the server's files."),
+    versionSpec: reply.text.describe('The requested version.'),
+    version: reply.text.describe('The installed version.'),
+    file: reply.text.describe("The path in the server's files."),
     dependency: reply.flag.describe('Installed as a dependency; removed with the mod that needs it.'),
   })
   .meta({ id: 'ServerMod' });
 
 const ServerModRequest = message({
-  name: line(128).default('').describe("For people; empty: the project's title."),
+  name: line(128).default('').describe("Display name. Empty = the project's title."),
   projectId: ProjectId,
   source,
   versionSpec: line(128)
     .default('')
     .describe(
-      'Empty: the newest that fits the server, releases first. `release`, `beta`, `alpha`: the newest that is at least as ' +
-        'stable. Anything else: the id or number of one version, which updates leave alone.',
+      'Empty: the newest version that fits the server, releases first. `release`, `beta`, `alpha`: the newest ' +
+        'version that is at least this stable. Any other value: the id or number of one version, which updates do ' +
+        'not change.',
     ),
   dryRun: z.boolean().default(false),
 }).meta({ id: 'ServerModRequest' });
@@ -78,7 +79,9 @@ const listServerMods = ({ serverOperation, mods }: Needs) =>
     role: 'limited',
     writesCode: false,
     summary: 'List mods and plugins',
-    description: 'Mods added here, with their dependencies. Not those of a mod pack or uploaded by hand.',
+    description:
+      'Returns mods added through this API, with their dependencies. Excludes mods from a mod pack or uploaded by ' +
+      'hand.',
     reply: z.object({ mods: z.array(ServerMod).default([]) }).meta({ id: 'ListServerModsResponse' }),
     run: async ({ params }) => ({
       mods: (await mods.list(params.id)).map((row) => ({
@@ -98,8 +101,8 @@ const ModChange = z
     name: reply.text,
     projectId: reply.text,
     source: reply.text,
-    from: reply.text.describe('Version; empty: it was not there.'),
-    to: reply.text.describe('Version; empty if it is removed.'),
+    from: reply.text.describe('The version before. Empty if it was not installed.'),
+    to: reply.text.describe('The version after. Empty if it is removed.'),
   })
   .meta({ id: 'ModChange' });
 
@@ -113,14 +116,14 @@ const addServerMod = ({ serverOperation, mods, clock, takeQuestion }: Needs) =>
     path: '/v1/servers/{id}/mods',
     summary: 'Add a mod or plugin',
     description:
-      "Chooses the version for the server's core and Minecraft version, and what it needs, downloads and checks all of it, and " +
-      'then puts it into `mods/` or `plugins/`. Answers when that is done; after an error nothing has changed. A game that is ' +
-      'awake goes on with what it has loaded: the new files load at its next start. A project that is there already gets ' +
-      'the new `versionSpec`. With `dryRun` it changes nothing, and returns the changes it would make.',
+      "Chooses versions of the project and its dependencies for the server's core and Minecraft version. Downloads " +
+      'and checks all files, then puts them into `mods/` or `plugins/`. Returns when this is done. If it fails, ' +
+      'nothing changes. A running game loads the new files at its next start. A project that is already installed ' +
+      'gets the new `versionSpec`. With `dryRun`, it changes nothing and returns the changes it would make.',
     body: ServerModRequest,
     example: { projectId: 'lithium' },
     reply: z
-      .object({ changes: z.array(ModChange).optional().describe('With `dryRun` only.') })
+      .object({ changes: z.array(ModChange).optional().describe('Only with `dryRun`.') })
       .meta({ id: 'AddServerModResponse' }),
     async run({ server, body, principal, signal }) {
       requireSettled(server);
@@ -140,7 +143,8 @@ const removeServerMod = ({ serverOperation, mods, clock }: Needs) =>
     path: '/v1/servers/{id}/mods:remove',
     summary: 'Remove a mod or plugin',
     description:
-      'Removes what only it needed, too. A mod that others need stays until they are removed. A game that is awake keeps it until its next start.',
+      'Also removes dependencies that no other mod needs. A mod that others need stays until they are removed. A ' +
+      'running game keeps it loaded until its next start.',
     body: message({ projectId: ProjectId, source }),
     example: { projectId: 'lithium' },
     reply: Nothing,
@@ -161,8 +165,8 @@ const updateServerMods = ({ serverOperation, mods, clock, takeQuestion }: Needs)
     path: '/v1/servers/{id}/mods:update',
     summary: 'Update mods and plugins',
     description:
-      "Chooses again by each one's `versionSpec`, as after a change of the server's version. Returns what changes; with `dryRun` " +
-      'nothing is changed.',
+      "Chooses versions again by each mod's `versionSpec`, for example after the server's version has changed. " +
+      'Returns the changes. With `dryRun`, it changes nothing.',
     body: message({
       projectIds: z.array(ProjectId).max(MAX_PROJECTS).default([]).describe('Empty: all.'),
       dryRun: z.boolean().default(false),
@@ -181,7 +185,7 @@ const updateServerMods = ({ serverOperation, mods, clock, takeQuestion }: Needs)
 const ModProject = z
   .object({
     projectId: reply.text,
-    slug: reply.text.describe('Its short name, which may change.'),
+    slug: reply.text.describe('The short name. It may change.'),
     source: reply.text,
     kind: reply.text.describe('`mod`, `plugin` or `modpack`.'),
     name: reply.text,
@@ -200,9 +204,9 @@ const searchMods = ({ mods, takeQuestion }: Needs) =>
     scope: 'servers:read',
     tag: 'control',
     summary: 'Search mods, plugins and mod packs',
-    description: 'Searches a registry for what runs on servers, best match first.',
+    description: 'Searches a registry for projects that run on servers, best match first.',
     query: message({
-      query: line(128).default('').describe('Words of its name; empty: whatever is popular.'),
+      query: line(128).default('').describe('Words in the name. Empty returns popular projects.'),
       source,
       kind: z.enum(['', 'mod', 'plugin', 'modpack']).default('').describe('Empty: any.'),
       loader: z

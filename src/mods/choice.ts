@@ -75,18 +75,18 @@ function whyNone(
   const matching = spec === '' ? all : all.filter((each) => each.versionId === spec || each.number === spec);
   const known = matching.length > 0 ? matching : CHANNELS.some((each) => each === spec) ? all : [];
   if (known.length === 0) {
-    const sentence = spec === '' ? `${title} has no version at all.` : `${title} has no version "${spec}".`;
+    const sentence = spec === '' ? `${title} has no versions.` : `${title} has no version "${spec}".`;
     return new StatusError('NOT_FOUND', 'MOD_VERSION_NOT_FOUND', sentence, { metadata });
   }
   const what = spec === '' ? title : `${title} ${spec}`;
   const loaders = known.filter((version) => folderFor(host, version) !== undefined);
   if (loaders.length === 0) {
     const made = some(known.flatMap((version) => version.loaders));
-    const sentence = `${what} is not made for ${host.type}, but for ${made}.`;
+    const sentence = `${what} does not support ${host.type}. Supported: ${made}.`;
     return new StatusError('FAILED_PRECONDITION', 'MOD_WRONG_LOADER', sentence, { metadata });
   }
   const made = some(loaders.flatMap((version) => version.minecraftVersions).toReversed());
-  const sentence = `There is no ${what} for Minecraft ${host.version} on ${host.type}; there is for ${made}.`;
+  const sentence = `${what} does not support Minecraft ${host.version} on ${host.type}. Supported: ${made}.`;
   return new StatusError('FAILED_PRECONDITION', 'MOD_WRONG_MINECRAFT_VERSION', sentence, { metadata });
 }
 

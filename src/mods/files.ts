@@ -83,7 +83,7 @@ async function isMissing(jail: Jail, row: ServerModRow, placed: Placed, strict: 
   const known = placed.get(row.path);
   if (known !== undefined) return known !== sumOf(row);
   if (!strict) return false;
-  const sentence = `There is already a file ${row.path}, which was not put there by this service. Delete or rename it first.`;
+  const sentence = `The file ${row.path} already exists, and this service did not add it. Delete or rename it first.`;
   throw new StatusError('FAILED_PRECONDITION', 'MOD_FILE_EXISTS', sentence, { metadata: { path: row.path } });
 }
 

@@ -58,10 +58,10 @@ const VERSION = /^[0-9A-Za-z][0-9A-Za-z._+-]{0,63}$/;
 export function readPackIndex(text: string): PackIndex {
   const { name, files, dependencies } = parse(text);
   const minecraftVersion = dependencies['minecraft'] ?? '';
-  if (!VERSION.test(minecraftVersion)) throw invalid('names no version of Minecraft');
+  if (!VERSION.test(minecraftVersion)) throw invalid('has no Minecraft version');
   const unknown = Object.keys(dependencies).find((each) => !NO_LOADERS.has(each));
   if (unknown !== undefined) {
-    const sentence = `The pack needs ${printable(unknown)}, which is not known here.`;
+    const sentence = `The pack needs ${printable(unknown)}, which is not supported.`;
     throw new StatusError('FAILED_PRECONDITION', 'MODPACK_UNSUPPORTED', sentence);
   }
   const loader = LOADERS.find(([each]) => dependencies[each] !== undefined);
@@ -74,7 +74,7 @@ export function readPackIndex(text: string): PackIndex {
       .filter(({ env }) => env?.server !== 'unsupported')
       .map(({ path, hashes, downloads, fileSize }) => {
         const safe = packPath(path);
-        if (safe === undefined) throw invalid(`holds a path that does not stay within the server: ${printable(path)}`);
+        if (safe === undefined) throw invalid(`contains a path outside the server: ${printable(path)}`);
         const file = { urls: downloads, sizeBytes: fileSize, sha512: hashes.sha512, sha1: hashes.sha1 ?? '' };
         return { path: safe, file: { name: safe.split('/').at(-1) ?? safe, ...file } };
       }),
@@ -105,7 +105,7 @@ function parse(text: string): z.output<typeof Shape> {
   try {
     return Shape.parse(JSON.parse(text));
   } catch (cause) {
-    throw invalid('has an index that is not understood', cause);
+    throw invalid('has an invalid index', cause);
   }
 }
 

@@ -134,7 +134,7 @@ async function fill(
 function registryOf(registries: readonly ModRegistry[], platform: string): ModRegistry {
   const found = registries.find(({ source }) => source === platform && source === 'modrinth');
   if (found) return found;
-  const sentence = `Packs of ${platform} need the Docker engine, which this installation does not use.`;
+  const sentence = `Packs from ${platform} need the Docker engine, which this installation does not use.`;
   throw new StatusError('FAILED_PRECONDITION', 'MODPACK_UNSUPPORTED', sentence);
 }
 
@@ -196,7 +196,7 @@ async function indexIn(jail: Jail, reading: UnpackOptions): Promise<PackIndex> {
     }
   } catch (error) {
     if (error instanceof StatusError && error.reason === 'WORK_TOO_LARGE')
-      throw invalid('has an index that is not understood', error);
+      throw invalid('has an invalid index', error);
     throw error;
   }
   return { ...index!, files };
@@ -209,7 +209,7 @@ async function indexBytes(jail: Jail, reading: UnpackOptions): Promise<Buffer> {
     const tooLarge = () => invalid('has an index that is too large');
     return await bytesWithin(MAX_INDEX_BYTES, content, tooLarge);
   }
-  throw invalid(`holds no ${INDEX}`);
+  throw invalid(`has no ${INDEX}`);
 }
 
 /** Stages the files below one folder of the archive as if it were the server's root. Returns the checksum of each. */
@@ -224,7 +224,7 @@ async function unpackBelow(
   for await (const { path, kind, content } of unpack(archive, reading)) {
     if (kind !== 'file') continue;
     const safe = packPath(path.slice(reading.below.length));
-    if (safe === undefined) throw invalid('holds a path that does not stay within the server');
+    if (safe === undefined) throw invalid('contains a path outside the server');
     // Skip files that the image's scripts would run.
     if (guardOfName(safe) === 'readOnly') continue;
     await using out = await staging.create(safe);

@@ -47,7 +47,7 @@ export async function writePlaced(jail: Jail, list: PlacedList, placed: Placed):
   if (placed.size === 0) return await removeIfThere(jail, list);
   const content = Buffer.from(listText(placed));
   const { bytes, files } = LIST_LIMITS[list];
-  if (content.length > bytes || placed.size > files) throw invalid('holds more files than can be kept track of');
+  if (content.length > bytes || placed.size > files) throw invalid('has too many files to track');
   await using replacement = await jail.replace(list);
   await replacement.write(content);
   await replacement.commit();

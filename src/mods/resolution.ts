@@ -124,7 +124,7 @@ function requireOwnFiles(rows: readonly ServerModRow[]): void {
   for (const row of rows) {
     const other = owners.get(row.path.toLowerCase());
     if (other) {
-      const sentence = `${row.name} and ${other.name} both come as ${row.path}; only one of them can be there.`;
+      const sentence = `${row.name} and ${other.name} both use the file ${row.path}. You can install only one of them.`;
       throw new StatusError('FAILED_PRECONDITION', 'MOD_FILE_CONFLICT', sentence, { metadata: { path: row.path } });
     }
     owners.set(row.path.toLowerCase(), row);
@@ -143,6 +143,6 @@ function noJar(title: string, name: string): StatusError {
 }
 
 function tooMany(serverId: string): StatusError {
-  const sentence = `A server may have ${MAX_MODS} mods.`;
+  const sentence = `A server can have at most ${MAX_MODS} mods.`;
   return quotaExceeded('TOO_MANY_MODS', `server:${serverId}`, sentence, { limit: String(MAX_MODS) });
 }

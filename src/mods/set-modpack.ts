@@ -41,17 +41,17 @@ const setModpack = (needs: Needs) =>
     tag: 'control',
     summary: 'Install a mod pack',
     description:
-      'On a stopped server. Where there is a world, a backup is made first, and this answers when that is done; then the server ' +
-      'is `installing`, and afterwards `hibernated` or `install_failed`, from which `:retryInstall` leads back. The pack ' +
-      "brings its loader and its Minecraft version; files of the server's earlier pack are removed, but for those " +
-      'changed since.',
+      'Only on a stopped server. If there is a world, it is backed up first, and this call returns when the backup ' +
+      'is done. Then the server is `installing`, and afterwards `hibernated` or `install_failed`. After a failure, ' +
+      'use RetryInstall. The pack sets the loader and the Minecraft version. Files of the previous pack are ' +
+      'removed, except those changed since.',
 
-    precondition: 'the server must be at rest, and of a type that takes mod packs.',
+    precondition: 'the server must be stopped, and its type must support mod packs.',
     params: ServerParams,
     body: message({
       platform: PackPlatform.describe('`modrinth`, `curseforge` or `ftb`.'),
-      ref: line(128).min(1, 'is required').describe("The platform's id or short name of the pack."),
-      version: line(128).default('').describe("Id of a version; empty: the newest. The pack decides on Minecraft's."),
+      ref: line(128).min(1, 'is required').describe("The pack's id or short name on the platform."),
+      version: line(128).default('').describe('Version id. Empty = the newest. The pack sets the Minecraft version.'),
     }),
     example: { platform: 'modrinth', ref: 'adrenaserver' },
     reply: Server,
@@ -92,7 +92,7 @@ function check(
 
 function requireRest(state: string, server: string): void {
   if (isTagged(state, 'at-rest')) return;
-  const sentence = 'Stop it first, then change what is installed.';
+  const sentence = 'Stop the server first, then change what is installed.';
   throw wrongState(`SERVER_${state.toUpperCase()}`, sentence, { server, state });
 }
 

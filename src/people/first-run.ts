@@ -56,9 +56,9 @@ export async function openFirstRunFile(
     try {
       await rm(path, { force: true });
       left = undefined;
-      log.info('first-run.json is removed');
+      log.info('removed first-run.json');
     } catch (error) {
-      log.warn({ err: error }, 'first-run.json cannot be removed: remove it, it holds an API key');
+      log.warn({ err: error }, 'could not remove first-run.json; remove it, because it contains an API key');
     }
   };
   const removeAt = (at: number) => void clock.at(at, () => void (left && remove()));
@@ -72,9 +72,9 @@ export async function openFirstRunFile(
         await writeFile(dataDir, kept);
         left = kept;
         removeAt(kept.removeAt);
-        log.info('first-run.json no longer holds the password, because its account has signed in');
+        log.info('removed the password from first-run.json, because its account has signed in');
       } catch (error) {
-        log.warn({ err: error }, 'first-run.json cannot be changed: remove it, it holds a password');
+        log.warn({ err: error }, 'could not change first-run.json; remove it, because it contains a password');
       }
     },
     async dismissed(accountId) {

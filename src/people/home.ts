@@ -15,9 +15,9 @@ export const ASK_FOR_ACCOUNT = 'New here? Ask your administrator for an invitati
 function homePage(signup: SignUp): Page {
   const main = html`<section class="card hero">
       <img src="${ASSETS.logo}" alt="A dormouse asleep under the moon" width="176" height="176" />
-      <h1>Minecraft servers that sleep until somebody joins</h1>
+      <h1>Minecraft servers that sleep until someone joins</h1>
       <p>
-        A Dormouse server costs nothing while nobody plays. When a player joins, it wakes up, and the player stays
+        A Dormouse server costs nothing while it sleeps. When a player joins, it wakes up, and the player stays
         connected until it is ready: no kick, no second try.
       </p>
       <p class="actions">
@@ -29,16 +29,17 @@ function homePage(signup: SignUp): Page {
     <div class="three">
       <section class="card">
         <h2>Join once</h2>
-        <p>Dormouse holds your login for as long as the start takes, then hands it over untouched.</p>
+        <p>Dormouse holds your login while the server starts, then passes it on unchanged.</p>
       </section>
       <section class="card">
         <h2>Pay while awake</h2>
-        <p>Strangers who look at the server list wake nothing. Every minute on your bill has a cause you can read.</p>
+        <p>Viewing the server list does not wake your server. Your bill shows why it was awake, minute by minute.</p>
       </section>
       <section class="card">
         <h2>Use it from anywhere</h2>
         <p>
-          Make a key in your <a href="/profile/keys">profile</a> and drive everything over the <a href="/docs">API</a>.
+          Create a key in your <a href="/profile/keys">profile</a> and control everything over the
+          <a href="/docs">API</a>.
         </p>
       </section>
     </div>`;

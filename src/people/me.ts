@@ -30,7 +30,7 @@ const whoAmI = ({ findUser }: Needs) =>
     reply: WhoAmIResponse,
     async run({ principal }) {
       const user = await findUser(principal.userId);
-      if (!user) throw new StatusError('UNAUTHENTICATED', 'CREDENTIAL_INVALID', 'The user of this credential is gone.');
+      if (!user) throw new StatusError('UNAUTHENTICATED', 'CREDENTIAL_INVALID', 'The user no longer exists.');
       const accountId = principal.kind === 'app' ? '' : principal.accountId;
       return { accountId, email: user.email, emailVerified: user.emailVerified };
     },

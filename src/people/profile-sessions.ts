@@ -24,7 +24,7 @@ export function mountSessions(serve: Serve, services: BrowserSessionServices): v
     const main = html`${doneNote(DONE[request.query.get('done') ?? ''])}
       <section class="card">
         <h2>Where you are signed in</h2>
-        <p>Is there one you do not recognise? End it, and <a href="/profile">change your password</a>.</p>
+        <p>If you do not recognise a session, end it and <a href="/profile">change your password</a>.</p>
         <ul class="list">
           ${sessions.map((session) => sessionItem(request, session))}
         </ul>

@@ -100,7 +100,7 @@ function overviewPage(request: SignedInRequest, problem?: Problem, newEmail = ''
       <h2>Change your password</h2>
       <p>
         All your other browsers are signed out. <a href="/profile/keys">API keys</a> and
-        <a href="/profile/apps">connected apps</a> stay; end those there.
+        <a href="/profile/apps">connected apps</a> keep working until you revoke them.
       </p>
       <form method="post" action="/profile/password">
         ${csrfField(request.csrf)}

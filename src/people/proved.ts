@@ -18,7 +18,7 @@ export function passwordAgain(
   return html`<input type="text" name="username" value="${principal.email}" autocomplete="username" hidden />
     ${textField({
       name: 'password',
-      label: 'Your password, once more',
+      label: 'Confirm your password',
       type: 'password',
       autocomplete: 'current-password',
       hint,

@@ -28,8 +28,8 @@ export async function resetPassword(store: Store, clock: Clock, email?: string):
     await recordAudit(tx, by, { action: 'session.resetPassword', accountId, at: clock.now() });
   });
   const { enabledAt } = await secondFactorOf(store, user.id);
-  const factor = enabledAt === null ? '' : `The second factor stays on: ${SWITCH_OFF}\n`;
-  return `${user.email} signs in with the password ${password} from now on. All their browsers are signed out.\n${factor}`;
+  const factor = enabledAt === null ? '' : `Two-factor sign-in stays on. ${SWITCH_OFF}\n`;
+  return `The new password of ${user.email} is ${password}. All their browsers are signed out.\n${factor}`;
 }
 
 /**
@@ -39,10 +39,10 @@ export async function resetPassword(store: Store, clock: Clock, email?: string):
 export async function removeSecondFactor(store: Store, clock: Clock, email?: string): Promise<string> {
   const user = await known(store, email);
   await removeSecondFactorHere({ store, clock }, user.accountId);
-  return `${user.email} signs in with the password alone from now on.\n`;
+  return `Two-factor sign-in is off for ${user.email}.\n`;
 }
 
-const SWITCH_OFF = 'where phone and recovery codes are lost, npm run remove-second-factor switches it off.';
+const SWITCH_OFF = 'If phone and recovery codes are lost, turn it off with npm run remove-second-factor.';
 
 async function known(store: Store, email: string | undefined): Promise<UserRow> {
   const user = await (email === undefined

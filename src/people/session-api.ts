@@ -23,8 +23,8 @@ const Me = z
     accountId: reply.text,
     email: reply.text,
     emailVerified: reply.flag,
-    operator: reply.flag.describe('May run this installation.'),
-    csrfToken: reply.text.describe(`To be sent as \`${CSRF_HEADER}\` with every change by this session.`),
+    operator: reply.flag.describe('Whether the user is an operator.'),
+    csrfToken: reply.text.describe(`Send it as \`${CSRF_HEADER}\` with every change in this session.`),
   })
   .meta({ id: 'Me' });
 
@@ -33,8 +33,8 @@ const getMe = ({ secret }: People) =>
     id: 'GetMe',
     method: 'get',
     path: '/v1/session/me',
-    summary: 'Read the signed-in user',
-    description: "The user of this browser's session, and the token its changes need.",
+    summary: 'Get the signed-in user',
+    description: "Returns the user of this browser's session and the token that changes require.",
     reply: Me,
     run: async ({ principal }) => ({ ...principal, csrfToken: csrfToken(secret, principal.sessionId) }),
   });
@@ -67,8 +67,8 @@ const requestSignUpOperation = (people: People) =>
     path: '/v1/session/me:requestSignUp',
     summary: 'Request a sign-up link',
     description:
-      'If sign-up is open and e-mail is set up, sends the link for SignUp to the address. An address that has an account gets ' +
-      'another e-mail; the answer is the same.',
+      'If sign-up is open and e-mail is set up, sends the link for SignUp to the address. If the address already ' +
+      'has an account, it gets a different e-mail, and the response is the same.',
     precondition: 'sign-up must be open, and e-mail set up.',
     body: message({ email: Email }).meta({ id: 'RequestSignUpRequest' }),
     reply: Nothing,
@@ -86,15 +86,16 @@ const signInOperation = (people: People) =>
     path: '/v1/session/me:signIn',
     summary: 'Sign in',
     description:
-      'Opens a session, kept by the browser as a cookie. Tries are slowed down, never locked out. Of a user with a second ' +
-      'factor a code is asked for next: UNAUTHENTICATED with the reason CODE_REQUIRED, and `SignInWithCode`.',
+      'Opens a session, stored in the browser as a cookie. Repeated attempts are slowed down but never locked out. ' +
+      'If the user has a second factor, the call returns UNAUTHENTICATED with the reason CODE_REQUIRED. Call ' +
+      '`SignInWithCode` next.',
     body: message({ email: Email, password: Password }).meta({ id: 'SignInRequest' }),
     reply: Me,
     async run({ body, browser }) {
       const signedIn = await signIn(people, body, browser);
       if ('user' in signedIn) return enter(signedIn, browser, people);
       browser.keepPending(signedIn.pending);
-      throw new StatusError('UNAUTHENTICATED', 'CODE_REQUIRED', 'Now the code that your app shows.');
+      throw new StatusError('UNAUTHENTICATED', 'CODE_REQUIRED', 'Enter the code that your app shows.');
     },
   });
 
@@ -104,10 +105,10 @@ const signInWithCodeOperation = (people: People) =>
     id: 'SignInWithCode',
     method: 'post',
     path: '/v1/session/me:signInWithCode',
-    summary: 'Sign in: the code',
+    summary: 'Sign in with a code',
     description:
-      'The second step of `SignIn`, with the same browser, within ten minutes: a cookie shows that it has given the password. ' +
-      'Tries are slowed down, for each account.',
+      'The second step of `SignIn`, in the same browser and within ten minutes. A cookie proves that the password ' +
+      'was correct. Repeated attempts are slowed down for each account.',
     body: message({ code: Code }).meta({ id: 'SignInWithCodeRequest' }),
     reply: Me,
     async run({ body, browser }) {
@@ -139,7 +140,7 @@ const changePasswordOperation = (people: People) =>
     method: 'post',
     path: '/v1/session/me:changePassword',
     summary: 'Change the password',
-    description: 'Ends all other sessions. API keys and connected apps stay: revoke them where that is meant.',
+    description: 'Ends all other sessions. API keys and connected apps stay. Revoke them separately.',
     body: message({ current: Password, replacement: NewPassword }).meta({ id: 'ChangePasswordRequest' }),
     reply: Nothing,
     async run({ principal, body, browser }) {
@@ -153,10 +154,10 @@ const provePasswordOperation = (people: People) =>
     id: 'ProvePassword',
     method: 'post',
     path: '/v1/session/me:provePassword',
-    summary: 'Give the password once more',
+    summary: 'Confirm the password',
     description:
-      'For a quarter of an hour this session may then make keys and let a command line in, as after a sign-in. Tries are ' +
-      'slowed down like those of a sign-in.',
+      'For 15 minutes, this session can create keys and approve a command line, as after a sign-in. Repeated ' +
+      'attempts are slowed down as for a sign-in.',
     body: message({ password: Password }).meta({ id: 'ProvePasswordRequest' }),
     reply: Nothing,
     async run({ principal, body, browser }) {
@@ -170,7 +171,7 @@ const sendVerification = (people: People) =>
     id: 'SendVerification',
     method: 'post',
     path: '/v1/session/me:sendVerification',
-    summary: 'Send the e-mail again',
+    summary: 'Resend the verification e-mail',
     description: 'Sends the verification link again, unless the address is verified.',
     reply: Nothing,
     async run({ principal }) {

@@ -20,11 +20,11 @@ const Session = z
   .object({
     sessionId: reply.text,
     createdAt: reply.timestamp,
-    seenAt: reply.timestamp.describe('To the minute.'),
-    expiresAt: reply.timestamp.describe('Unless it is used before.'),
-    address: reply.text.describe('The address it was opened from.'),
-    userAgent: reply.text.describe('The browser’s description of itself.'),
-    current: reply.flag.describe('The session of this call.'),
+    seenAt: reply.timestamp.describe('Accurate to the minute.'),
+    expiresAt: reply.timestamp.describe('Extended by each use.'),
+    address: reply.text.describe('The IP address it was opened from.'),
+    userAgent: reply.text.describe('The `User-Agent` of the browser.'),
+    current: reply.flag.describe('Whether it is the session of this call.'),
   })
   .meta({ id: 'Session' });
 
@@ -34,7 +34,7 @@ const listSessions = ({ store, clock }: Needs) =>
     method: 'get',
     path: '/v1/session/sessions',
     summary: 'List sessions',
-    description: 'Your sessions, last used first.',
+    description: 'Returns your sessions, last used first.',
     reply: z.object({ sessions: z.array(Session).default([]) }).meta({ id: 'ListSessionsResponse' }),
     async run({ principal }) {
       const sessions = await browserSessionsOf(store, clock, principal);
@@ -48,7 +48,7 @@ const endSessionOperation = (needs: Needs) =>
     method: 'post',
     path: '/v1/session/sessions:end',
     summary: 'End a session',
-    description: 'Its browser is signed out at its next call.',
+    description: 'Signs its browser out at the next call.',
     body: message({ sessionId: text(64).min(1, 'is required') }).meta({ id: 'EndSessionRequest' }),
     reply: Nothing,
     async run({ principal, body }) {
@@ -63,7 +63,7 @@ const endOtherSessionsOperation = (needs: Needs) =>
     method: 'post',
     path: '/v1/session/sessions:endOthers',
     summary: 'End all other sessions',
-    description: 'Leaves only the session of this call.',
+    description: 'Ends all sessions except that of this call.',
     reply: z.object({ ended: reply.int32 }).meta({ id: 'EndOtherSessionsResponse' }),
     run: async ({ principal }) => ({ ended: await endOtherBrowserSessions(needs, principal) }),
   });

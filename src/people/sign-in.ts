@@ -151,7 +151,7 @@ function firstRunNote(file: string, { visitor }: PageRequest): Html {
     </p>`;
   return html`<p class="note">
     First start: you will find the first e-mail address and password in <code>${file}</code> on the machine that runs
-    Dormouse. Keep the password: it leaves the file at the first sign-in.
+    Dormouse. Save the password: it is removed from the file at the first sign-in.
   </p>`;
 }
 
@@ -176,7 +176,7 @@ function requestedPage({ next }: Draft): Page {
     <p>We sent an e-mail to this address with the next step. You can close this page.</p>
     ${signInHint(next)}
   </section>`;
-  return { title: 'Check your mail', main };
+  return { title: 'Check your e-mail', main };
 }
 
 function closedPage({ next, problem, invitation }: Draft): Page {
@@ -185,7 +185,7 @@ function closedPage({ next, problem, invitation }: Draft): Page {
     ${
       invitation !== '' &&
       html`<p class="note bad" role="alert">
-        This link has been used or taken back, or is too old, or is for another e-mail address.
+        This link has been used or cancelled, has expired, or is for another e-mail address.
       </p>`
     }
     <p>Ask your administrator for an invitation link. It is valid for seven days, for your e-mail address alone.</p>

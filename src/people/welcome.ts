@@ -37,18 +37,18 @@ export function welcomeText(
   const named = (id: string) => `${needsName ? `${id}.` : ''}${publicHost}${port}`;
   const fromHome =
     homeAddress === undefined || needsName ? '' : `\n    At home    ${homeAddress}${port}, for others in your network`;
-  const fromOutside = inContainer ? `\n  From outside of this container: docker exec <its name> cat ${file}` : '';
+  const fromOutside = inContainer ? `\n  From outside this container: docker exec <its name> cat ${file}` : '';
   return `
   Welcome to Dormouse. ${isTerminal ? shown : `Your e-mail, password and API key are in ${file}.${fromOutside}`}
 
     Pages      ${baseUrl}/servers, and for you as the operator ${baseUrl}/operator
     Players    ${named('<its id>')}${fromHome}
 
-  Sign in and create a first server there, or by the API:
+  Sign in and create a first server there, or with the API:
 
     curl -H 'x-api-key: ${key}' localhost:${httpPort}/v1/servers -d '{"name":"Lobby","ramMb":512}'
 
-  then join ${named('lobby')} with Minecraft. This is said at each start until you have signed in.
+  then join ${named('lobby')} with Minecraft. This message appears at each start until you have signed in.
 
 `;
 }

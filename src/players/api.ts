@@ -23,8 +23,8 @@ interface Needs {
 }
 
 const PlayerName = text(17)
-  .regex(PLAYER_NAME, 'must be a name of a player: 1 to 16 letters, digits and underscores')
-  .describe('With a dot before it: a player of the Bedrock edition, who has joined before.');
+  .regex(PLAYER_NAME, 'must be a player name: 1 to 16 letters, digits and underscores')
+  .describe('Player name. A leading dot means a Bedrock player who has joined before.');
 
 /** A run of blanks becomes one, because commands separate words by blanks. */
 const Reason = text(256)
@@ -38,7 +38,7 @@ const Reason = text(256)
 /** Dates in lists have seconds and years of four digits. */
 const LAST_AT = Date.UTC(9999, 0);
 const Expires = z.iso
-  .datetime({ offset: true, error: 'must be an instant such as 2030-01-31T12:00:00Z' })
+  .datetime({ offset: true, error: 'must be a time such as 2030-01-31T12:00:00Z' })
   .transform((instant) => Math.ceil(Date.parse(instant) / SECOND_MS) * SECOND_MS)
   .refine((at) => at < LAST_AT, 'must be before the year 9999')
   .optional()
@@ -52,10 +52,12 @@ const Ip = text(64)
 const COMMON = { role: 'member', tag: 'control', params: ServerParams } as const;
 const CHANGE = { ...COMMON, method: 'post', scope: 'servers:write', reply: PlayerLists } as const;
 const ENDS =
-  'With `expires` it lifts itself then, whatever state the server is in. A ban in force keeps its reason and its end: to give others, lift it first. ' +
-  "A running game's own console knows no end: to the game the end is part of the reason until it starts next.";
+  'With `expires`, the ban ends automatically at that time, in every state of the server. A ban in force keeps its ' +
+  'reason and its end: lift it first to change them. The console of a running game knows no end, so the game shows ' +
+  'the end as part of the reason until its next start.';
 const BOTH_WAYS =
-  'Told to the game where it runs, written into its files where it sleeps; not while it starts or stops. What is so already stays as it is.';
+  'Applied through the console while the game runs, and in its files while the server is asleep. Fails while the ' +
+  'server starts or stops. Does nothing if nothing would change.';
 
 const getPlayerLists = (needs: Needs) =>
   needs.serverOperation({
@@ -67,7 +69,7 @@ const getPlayerLists = (needs: Needs) =>
     path: '/v1/servers/{id}/players',
     scope: 'servers:read',
     summary: 'Get whitelist, operators, bans and who is online',
-    description: "The game's own lists, whatever they were changed by, in every state of the server.",
+    description: "Returns the game's own lists, whatever changed them. Works in every state.",
     reply: PlayerLists,
     run: async ({ params }) => listsOf(params.id, needs),
   });
@@ -78,7 +80,7 @@ const setWhitelistEnforced = (needs: Needs) =>
     id: 'SetWhitelistEnforced',
     path: '/v1/servers/{id}/players:setWhitelistEnforced',
     summary: 'Turn the whitelist on or off',
-    description: `The property \`white-list\`. While it is on, nobody else wakes the server either. ${BOTH_WAYS}`,
+    description: `Sets the property \`white-list\`. While it is on, only listed players and operators can join or wake the server. ${BOTH_WAYS}`,
     precondition: 'the server must not be starting, stopping or installing.',
     body: message({ enforced: z.boolean().default(false) }).meta({ id: 'SetWhitelistEnforcedRequest' }),
     example: { enforced: true },
@@ -95,7 +97,7 @@ const setWhitelistEntry = (needs: Needs) =>
     ...CHANGE,
     id: 'SetWhitelistEntry',
     path: '/v1/servers/{id}/players:setWhitelist',
-    summary: 'Put a player on the whitelist, or take them off',
+    summary: 'Add a player to the whitelist, or remove them',
     description: BOTH_WAYS,
     precondition: 'the server must not be starting, stopping or installing.',
     body: message({ name: PlayerName, allowed: z.boolean().default(false) }).meta({ id: 'SetWhitelistEntryRequest' }),
@@ -117,7 +119,7 @@ const setBanEntry = (needs: Needs) =>
     id: 'SetBanEntry',
     path: '/v1/servers/{id}/players:setBan',
     summary: 'Ban a player, or lift their ban',
-    description: `Who is banned does not wake the server either, and reads the reason. ${ENDS} ${BOTH_WAYS}`,
+    description: `Banned players can’t join or wake the server. They see the reason. ${ENDS} ${BOTH_WAYS}`,
     precondition: 'the server must not be starting, stopping or installing.',
     body: message({
       name: PlayerName,
@@ -144,7 +146,7 @@ const setIpBanEntry = (needs: Needs) =>
     id: 'SetIpBanEntry',
     path: '/v1/servers/{id}/players:setIpBan',
     summary: 'Ban an address, or lift its ban',
-    description: `The proxy refuses it, whether the server sleeps or runs: the game itself sees all players come from the same address. Players who are in already stay: kick them. ${ENDS} ${BOTH_WAYS}`,
+    description: `The proxy refuses the address in every state, because the game sees all players under one address. Players online from it are kicked. ${ENDS} ${BOTH_WAYS}`,
     precondition: 'the server must not be starting, stopping or installing.',
     body: message({
       ip: Ip,
@@ -171,7 +173,7 @@ const setOpEntry = (needs: Needs) =>
     id: 'SetOpEntry',
     path: '/v1/servers/{id}/players:setOp',
     summary: 'Add or remove an operator of the game',
-    description: `Of the level that \`op-permission-level\` says. ${BOTH_WAYS}`,
+    description: `New operators get the level in \`op-permission-level\`. ${BOTH_WAYS}`,
     precondition: 'the server must not be starting, stopping or installing.',
     body: message({ name: PlayerName, op: z.boolean().default(false) }).meta({ id: 'SetOpEntryRequest' }),
     example: { name: 'Steve', op: true },
@@ -188,9 +190,9 @@ const kickPlayer = (needs: Needs) =>
     method: 'post',
     path: '/v1/servers/{id}/players:kick',
     scope: 'console',
-    summary: 'Throw a player out',
-    description: 'Of a running server; they may come back. To keep them out: SetBanEntry.',
-    precondition: 'the server must run.',
+    summary: 'Kick a player',
+    description: 'Disconnects a player from a running server. They can rejoin. To keep them out, use SetBanEntry.',
+    precondition: 'the server must be running.',
     body: message({ name: PlayerName, reason: Reason }).meta({ id: 'KickPlayerRequest' }),
     example: { name: 'Steve', reason: 'Dinner is ready' },
     reply: Nothing,

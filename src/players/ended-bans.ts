@@ -56,7 +56,7 @@ export function liftEndedBans(options: EndedBansOptions): () => void {
       running.map((server) =>
         lift(server, now).catch((err: unknown) => {
           if (!hasNoConsole(err))
-            log.warn({ server: server.row.id, err }, 'a ban that has ended could not be lifted yet');
+            log.warn({ server: server.row.id, err }, 'could not lift an ended ban yet');
         }),
       ),
     );

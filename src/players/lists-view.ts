@@ -15,8 +15,8 @@ const OpEntry = z
   })
   .meta({ id: 'OpEntry' });
 const ban = {
-  created: reply.text.describe("In the game's own words: `2026-11-20 20:00:00 +0000`."),
-  source: reply.text.describe('The person who banned; `Rcon` for this API.'),
+  created: reply.text.describe("In the game's format: `2026-11-20 20:00:00 +0000`."),
+  source: reply.text.describe('Who created the ban. `Rcon` for this API.'),
   expires: reply.text.describe('When the ban ends: a date as in `created`, or `forever`.'),
   reason: reply.text.describe('Shown to the player.'),
 };
@@ -28,12 +28,13 @@ export const PlayerLists = z
     online: z.array(z.string()).default([]).describe('Online players, by name.'),
     running: reply.flag,
     withoutConsole: reply.flag.describe(
-      'The running game takes no commands: who is online is told by the proxy, and a change of a list has effect in the game when it starts next; the proxy keeps to bans of addresses at once.',
+      'The running game accepts no commands. `online` comes from the proxy, and list changes apply in the game at ' +
+        'its next start. The proxy applies address bans immediately.',
     ),
     accountsChecked: reply.flag.describe(
-      'Players are who their Minecraft accounts say (`online-mode`). Without it anybody may come in under any name.',
+      'Whether the game checks Minecraft accounts (`online-mode`). If not, anyone can join under any name.',
     ),
-    whitelistEnforced: reply.flag.describe('Whitelisted players and operators only, may come in.'),
+    whitelistEnforced: reply.flag.describe('Whether only whitelisted players and operators can join.'),
     whitelist: z.array(WhitelistEntry).default([]),
     ops: z.array(OpEntry).default([]),
     banned: z.array(BanEntry).default([]).describe('Bans in force.'),

@@ -320,7 +320,7 @@ async function orNoConsole<T>(work: () => Promise<T>): Promise<T | undefined> {
 
 function passing({ row, state, context }: ServerNow): StatusError {
   if (context.job !== null) return inProgress(row.id, context.job.kind);
-  const sentence = `Something is going on with the server (${state}). Try again when it runs, or sleeps in peace.`;
+  const sentence = `The server is busy (${state}). Try again when it is running or asleep.`;
   return wrongState('SERVER_PASSING', sentence, { server: row.id, state });
 }
 
@@ -330,7 +330,7 @@ function gameRefused({ row }: ServerNow, said: string): StatusError {
     .replaceAll(/\p{C}+/gu, ' ')
     .trim()
     .slice(0, SAID_UNITS);
-  const sentence = `The game did not do it${words === '' ? '' : `, and says: "${words}"`}. It can be done while the server sleeps.`;
+  const sentence = `The game did not apply the change${words === '' ? '.' : `. It answered: "${words}"`} Lists can also be changed while the server is asleep.`;
   return new StatusError('FAILED_PRECONDITION', 'GAME_REFUSED', sentence, { metadata: { server: row.id } });
 }
 

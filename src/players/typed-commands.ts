@@ -85,7 +85,7 @@ function isName(name: string, typed: string): boolean {
 
 function everybodys({ row }: ServerNow): StatusError {
   const sentence =
-    'This address is the one that all players come from, as the game sees it: they play on the machine that Dormouse runs on, ' +
-    'or it is its own. Ban the player by name.';
+    'The game sees all players come from this address: they play on the machine that runs Dormouse, or it is the ' +
+    'address of Dormouse itself. Ban the player by name.';
   return new StatusError('FAILED_PRECONDITION', 'PROXY_ADDRESS', sentence, { metadata: { server: row.id } });
 }

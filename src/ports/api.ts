@@ -31,11 +31,11 @@ const addServerPort = (needs: Needs) =>
     path: '/v1/servers/{id}/ports',
     summary: 'Open another port',
     description:
-      'For what a mod or plugin listens on, such as voice chat or a web map: strangers reach it at `hostPort` of `host`, ' +
-      'from the next start of the server on. Such a port wakes nobody, and leads only to what the game itself ' +
-      'listens on.',
+      'For mods and plugins that need their own port, such as voice chat or a web map. From the next start of the ' +
+      'server, clients reach it at `hostPort` of `host`. Traffic to the port does not wake the server, and only ' +
+      'reaches ports that the game itself listens on.',
     body: message({
-      containerPort: int32({ min: 1, max: 65_535 }).describe('Where the game listens.'),
+      containerPort: int32({ min: 1, max: 65_535 }).describe('The port that the game listens on.'),
       label: line(64).default(''),
       proto: z.enum(['tcp', 'udp'], 'must be tcp or udp'),
     }).meta({ id: 'AddServerPortRequest' }),
@@ -43,7 +43,7 @@ const addServerPort = (needs: Needs) =>
     reply: Server,
     async run({ server, body, principal }) {
       if (body.proto === 'tcp' && OWN_PORTS.has(body.containerPort)) {
-        throw invalidFields([{ field: 'containerPort', description: 'is a port that Dormouse itself uses' }]);
+        throw invalidFields([{ field: 'containerPort', description: 'is used by Dormouse itself' }]);
       }
       const detail = `${body.containerPort}/${body.proto}`;
       const entry = { action: 'server.port.add', detail, at: needs.clock.now() };
@@ -59,7 +59,7 @@ const removeServerPort = (needs: Needs) =>
     method: 'post',
     path: '/v1/servers/{id}/ports:remove',
     summary: 'Close a port',
-    description: 'From the next start of the server on; its number may be given to another server then.',
+    description: 'The port closes at the next start of the server. Another server may get its number then.',
     body: message({ slot: int32({ min: 0 }) }).meta({ id: 'RemoveServerPortRequest' }),
     example: { slot: 0 },
     reply: Server,

@@ -55,16 +55,16 @@ export async function openServerPorts(options: ServerPortsOptions): Promise<Serv
   async function choose(proto: ServerPort['proto']): Promise<number> {
     for (let port = range.from; port <= range.to; port++)
       if (given.of(port) === undefined && (await isFree(port, proto))) return port;
-    throw new StatusError('RESOURCE_EXHAUSTED', 'NO_FREE_PORT', 'All ports of this machine are given out.');
+    throw new StatusError('RESOURCE_EXHAUSTED', 'NO_FREE_PORT', 'All ports of this machine are in use. Close a port of another server first.');
   }
 
   function checkTarget({ containerPort, proto }: WantedPort): void {
     if (!offered) {
-      throw new StatusError('UNIMPLEMENTED', 'NOT_SUPPORTED', 'This machine cannot give out ports; ENGINE=docker can.');
+      throw new StatusError('UNIMPLEMENTED', 'NOT_SUPPORTED', 'This machine cannot open extra ports. ENGINE=docker can.');
     }
     if (proto !== 'tcp' || !reserved.has(containerPort)) return;
-    const sentence = 'Dormouse itself listens there.';
-    const details = [badRequest([{ field: 'containerPort', description: 'is a port of Dormouse itself' }])];
+    const sentence = 'Dormouse itself uses this port. Choose another one.';
+    const details = [badRequest([{ field: 'containerPort', description: 'is used by Dormouse itself' }])];
     const metadata = { containerPort: String(containerPort) };
     throw new StatusError('INVALID_ARGUMENT', 'PORT_RESERVED', sentence, { metadata, details });
   }
@@ -74,11 +74,11 @@ export async function openServerPorts(options: ServerPortsOptions): Promise<Serv
     const rows = of(serverId);
     if (rows.some((row) => row.containerPort === containerPort && row.proto === proto)) {
       const metadata = { proto, containerPort: String(containerPort) };
-      throw new StatusError('ALREADY_EXISTS', 'PORT_EXISTS', 'The server has this port already.', { metadata });
+      throw new StatusError('ALREADY_EXISTS', 'PORT_EXISTS', 'The server already has this port.', { metadata });
     }
     if (rows.length >= MAX_PORTS) {
       const metadata = { limit: String(MAX_PORTS) };
-      throw new StatusError('RESOURCE_EXHAUSTED', 'MAX_PORTS', `A server may have ${MAX_PORTS} ports.`, { metadata });
+      throw new StatusError('RESOURCE_EXHAUSTED', 'MAX_PORTS', `A server can have at most ${MAX_PORTS} ports. Close one first.`, { metadata });
     }
     const taken = new Set(rows.map(({ slot }) => slot));
     return Array.from({ length: MAX_PORTS }, (_, slot) => slot).find((slot) => !taken.has(slot)) ?? 0;

@@ -43,14 +43,14 @@ const Schedule = z
   .object({
     id: reply.text,
     serverId: reply.text,
-    kind: reply.text.describe('`command`, `start`, `stop`, `restart` or `backup`; more may come.'),
+    kind: reply.text.describe('`command`, `start`, `stop`, `restart` or `backup`. More kinds may be added.'),
     command: reply.text,
-    cronExpr: reply.text.describe('Five fields, in UTC.'),
-    lastStatus: reply.text.describe('`ok`, `error` or `skipped`; empty before the first run and while one goes on.'),
+    cronExpr: reply.text.describe('A cron expression with five fields, in UTC.'),
+    lastStatus: reply.text.describe('`ok`, `error` or `skipped`. Empty before the first run and during a run.'),
     lastError: reply.text,
     createdAt: reply.text,
-    lastRunAt: reply.text.describe('RFC 3339; empty: never.'),
-    nextRunAt: reply.text.describe('RFC 3339; empty while disabled.'),
+    lastRunAt: reply.text.describe('RFC 3339. Empty if it has never run.'),
+    nextRunAt: reply.text.describe('RFC 3339. Empty while disabled.'),
     enabled: reply.flag,
   })
   .meta({ id: 'Schedule' });
@@ -71,8 +71,8 @@ const listSchedules = ({ serverOperation, store }: Needs) =>
     path: '/v1/servers/{id}/schedules',
     summary: 'List schedules',
     description:
-      'Oldest first, with how the last run of each ended. Not for who is `limited` on the server: commands may hold what only those ' +
-      'are to know who may run them.',
+      'Returns the schedules of a server, oldest first, with the result of each last run. Users with the role ' +
+      '`limited` cannot list them, because commands may contain secrets.',
     reply: z.object({ schedules: z.array(Schedule).default([]) }).meta({ id: 'ScheduleList' }),
     run: async ({ params }) => ({ schedules: (await listRows(store, params.id)).map(view) }),
   });
@@ -85,17 +85,18 @@ const createSchedule = (needs: Needs) =>
     id: 'CreateSchedule',
     method: 'post',
     path: '/v1/servers/{id}/schedules',
-    summary: 'Do something again and again',
+    summary: 'Create or change a schedule',
     description:
-      'At the minutes a cron expression names, in UTC. Only kind `start` wakes a server: `command` and `restart` are ' +
-      'skipped while it sleeps. A run that was due more than a minute ago, as after an outage, is skipped too. ' +
-      'It acts for you: it is disabled when you are no member any more, or your key is revoked. ' +
-      'With the id of a schedule, that one becomes this, and stays on or off; else it is a new one.',
+      'Runs an action at the times that match a cron expression, in UTC. Only kind `start` wakes a server: ' +
+      '`command` and `restart` are skipped while it sleeps. A run that was due more than a minute ago is skipped ' +
+      'too, for example after an outage. The schedule acts on your behalf. It is disabled when you are no longer a ' +
+      'member of the server, or when your key is revoked. Pass `scheduleId` to change a schedule, which stays ' +
+      'enabled or disabled. Omit it to create one.',
     body: message({
       kind: z.enum(KINDS, `must be one of ${KINDS.join(', ')}`),
       command: line(4096).default(''),
       cronExpr: line(120).min(1, 'is required'),
-      scheduleId: line(64).default('').describe('Of the schedule to be changed; empty: a new one.'),
+      scheduleId: line(64).default('').describe('The schedule to change. Empty creates a new one.'),
     }).meta({ id: 'CreateScheduleRequest' }),
     example: { kind: 'command', command: 'say Good night', cronExpr: '0 22 * * *' },
     reply: Schedule,
@@ -105,7 +106,7 @@ const createSchedule = (needs: Needs) =>
       const at = clock.now();
       const nextRunAt = dueAfter(body.cronExpr, at);
       if (body.kind !== 'command' && body.command !== '') {
-        throw invalidFields([{ field: 'command', description: 'is for kind `command` only' }]);
+        throw invalidFields([{ field: 'command', description: 'is allowed only for kind `command`' }]);
       }
       const given = {
         kind: body.kind,
@@ -125,7 +126,7 @@ const createSchedule = (needs: Needs) =>
           return changed;
         }
         if ((await countSchedules(tx, server.id)) >= MAX_SCHEDULES) {
-          const sentence = `A server may have ${MAX_SCHEDULES} schedules.`;
+          const sentence = `A server can have ${MAX_SCHEDULES} schedules. Delete one first.`;
           throw quotaExceeded('MAX_SCHEDULES', `server:${server.id}`, sentence, { limit: String(MAX_SCHEDULES) });
         }
         const made = { ...newSchedule(server.id, at), ...given, nextRunAt };
@@ -168,8 +169,8 @@ const runScheduleNow = ({ serverOperation, store, clock, schedules }: Needs) =>
     path: '/v1/servers/{id}/schedules:run',
     summary: 'Run a schedule now',
     description:
-      'Also a disabled one; its next time stays. Answers when the run has ended, or after ten seconds while it goes on. ' +
-      'ABORTED if it is running already.',
+      'Runs a schedule, even a disabled one. The time of its next run does not change. Returns when the run has ' +
+      'ended, or after ten seconds if it is still in progress. Returns ABORTED if the schedule is already running.',
     body: ScheduleId,
     reply: Schedule,
     async run({ server: { row: server }, body: { scheduleId }, principal }) {
@@ -190,7 +191,8 @@ const setScheduleEnabled = (needs: Needs) =>
     path: '/v1/servers/{id}/schedules:setEnabled',
     summary: 'Enable or disable a schedule',
     description:
-      'Runs missed while it was disabled are not repeated. It acts for the caller who enables it, which is what the further scope is for.',
+      'Runs missed while a schedule was disabled are not repeated. A schedule acts on behalf of the caller who ' +
+      'enabled it, so enabling it also requires the scope for its action.',
     body: message({
       scheduleId: line(64).min(1, 'is required'),
       enabled: z.boolean('must be true or false').default(false),
@@ -230,7 +232,7 @@ function dueAfter(cronExpr: string, at: number): number {
   const due = nextRun(cronExpr, at);
   if (due !== null) return due;
   const description =
-    'must have five fields (minute, hour, day of month, month, day of week; UTC) and come due, such as 0 4 * * *';
+    'must have five fields (minute, hour, day of month, month, day of week; UTC) and match a time, such as 0 4 * * *';
   throw invalidFields([{ field: 'cronExpr', description }]);
 }
 

@@ -24,12 +24,12 @@ export function authorOf(principal: Principal): Author {
  */
 export async function refusedAuthor(db: Sql, { serverId, userId, keyId }: ScheduleRow): Promise<string | undefined> {
   if (keyId !== '' && (await isKeyRevoked(db, keyId)))
-    return `The API key that made it, ${keyId}, was revoked. ${AGAIN}`;
+    return `The API key of this schedule, ${keyId}, was revoked. ${AGAIN}`;
   if (userId === '') return undefined;
   const [server, user] = await Promise.all([getServer(db, serverId), getUser(db, userId)]);
   if (user !== undefined && user.accountId === server?.accountId) return undefined;
   const role = await getMembership(db, serverId, userId);
-  return role === 'member' ? undefined : `Its author lost the permission. ${AGAIN}`;
+  return role === 'member' ? undefined : `Its author no longer has permission. ${AGAIN}`;
 }
 
 /** Disables a schedule whose author lost permission, and records it in the audit log of the server's account. */
@@ -55,4 +55,4 @@ export async function stopSchedulesOf(tx: Tx, { keyId, userId, serverId }: Acces
   }
 }
 
-const AGAIN = 'Enable it to have it run for you.';
+const AGAIN = 'Enable it again to run it on your behalf.';

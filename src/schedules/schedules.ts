@@ -47,7 +47,7 @@ const SAME_RUN_MS = 3 * HOUR_MS;
 const TOGETHER = 16;
 const PATIENCE_MS = 10_000;
 const RETRY_MS = 5_000;
-const INTERRUPTED = 'Dormouse was restarted while it ran; look at the server to see how far it came.';
+const INTERRUPTED = 'Dormouse was restarted during the run. Check the server for the result.';
 
 /** Refusals for a sleeping server. Only the kind `start` wakes it. */
 const ASLEEP = new Set(['SERVER_NOT_RUNNING', 'SERVER_HIBERNATED']);
@@ -102,7 +102,7 @@ export class Schedules {
       if (done) await record(tx);
       return done;
     });
-    if (!taken) throw new StatusError('ABORTED', 'SCHEDULE_RUNNING', 'It is running. Wait until it has ended.');
+    if (!taken) throw new StatusError('ABORTED', 'SCHEDULE_RUNNING', 'The schedule is already running. Wait until the run has ended.');
     await withTimeout(this.#perform(schedule), PATIENCE_MS, { clock, late: () => undefined });
     return (await getSchedule(store, serverId, id)) ?? scheduleNotFound(id);
   }
@@ -169,7 +169,7 @@ export class Schedules {
       );
     }
     if (!(await store.write((tx) => takeRun(tx, schedule, now, next)))) {
-      return skip('The run before it had not ended.');
+      return skip('The previous run was still in progress.');
     }
     void this.#perform(schedule);
   }
@@ -192,7 +192,7 @@ export class Schedules {
       try {
         return await store.write((tx) => endRun(tx, id, outcome));
       } catch (error) {
-        log.warn({ schedule: id, err: error }, 'the end of a scheduled run was not stored; trying again');
+        log.warn({ schedule: id, err: error }, 'could not store the result of a scheduled run; trying again');
         await sleep(clock, RETRY_MS, this.#closing.signal).catch(() => {});
       }
     } while (!this.#closing.signal.aborted);
@@ -202,7 +202,7 @@ export class Schedules {
 const OK: ScheduleOutcome = { lastStatus: 'ok', lastError: '' };
 
 function outcomeOf(error: unknown): ScheduleOutcome {
-  if (!(error instanceof StatusError)) return { lastStatus: 'error', lastError: 'Something went wrong here.' };
+  if (!(error instanceof StatusError)) return { lastStatus: 'error', lastError: 'An internal error occurred.' };
   return { lastStatus: ASLEEP.has(error.reason) ? 'skipped' : 'error', lastError: error.message };
 }
 

@@ -37,7 +37,7 @@ export function restorable(
   } catch (error) {
     log.error(
       { server: row.id, err: error, value: stored.value },
-      'stored state unknown to this version; taken as hibernated',
+      'this version does not know the stored state; the server is treated as hibernated',
     );
     return untouched(row, limits, UNKNOWN_CAUSE);
   }

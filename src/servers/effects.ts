@@ -160,12 +160,12 @@ class ServerEffects {
     } catch (error) {
       signal.throwIfAborted();
       if (error instanceof MachineGone) {
-        log.warn({ server: id }, `${id} starts anew: ${error.message}`);
+        log.warn({ server: id }, `${id} starts again: ${error.message}`);
         this.#host.notify(id, { type: 'DOWN', at: clock.now(), how: 'lost', failure: error.failure });
         return await abortable(new Promise<never>(() => {}), signal);
       }
       const level = isExplained(error) ? 'debug' : 'warn';
-      log[level]({ server: id, err: error }, `${id} could not start: what follows says how that came`);
+      log[level]({ server: id, err: error }, `${id} could not start; the cause follows`);
       const failure = await this.#failed(error, 'start', this.#rowOf(id));
       throw failure.code === 'no_room' ? { ...failure, at: clock.now() } : failure;
     }
@@ -196,7 +196,7 @@ class ServerEffects {
       logged: () => this.#patience.logMoved(id),
     }).finally(() => this.#patience.forget(id));
     signal.throwIfAborted();
-    if (game.game === null) throw new EngineError('unknown', 'the engine gave the game no address');
+    if (game.game === null) throw new EngineError('unknown', 'the engine assigned no address to the game');
     const at = clock.now();
     if (build === undefined) await this.#keepBuild(row);
     // Skip games that already ran: they say nothing about cold starts.
@@ -248,7 +248,7 @@ class ServerEffects {
     await noteBuild(dataRoot(dataDir, row.id), row, { ...this.#readingFor(row), owner }).catch((error: unknown) => {
       log.warn(
         { server: row.id, err: error },
-        'the build that runs could not be noted; the next start takes the newest',
+        'could not record the running build; the next start uses the newest',
       );
     });
   }
@@ -261,7 +261,7 @@ class ServerEffects {
   #noteColdStart({ id }: ServerRow, ms: number): void {
     const noted = ({ coldStartsMs }: ServerRow) => ({ coldStartsMs: [...coldStartsMs, ms].slice(-10) });
     this.#host.patch(id, noted).catch((error: unknown) => {
-      this.#options.log.debug({ server: id, err: error }, 'the length of a start could not be stored');
+      this.#options.log.debug({ server: id, err: error }, 'could not store the duration of a start');
     });
   }
 
@@ -301,7 +301,7 @@ class ServerEffects {
       await abortable(run('stop'), signal);
     } catch (error) {
       signal.throwIfAborted();
-      return log.debug({ server: id, err: error }, 'console did not take the stop; halting without it');
+      return log.debug({ server: id, err: error }, 'the console did not accept the stop command; halting without it');
     }
     for (; clock.now() < until; await sleep(clock, 250, signal)) {
       if (!(await engine.inspect(id))?.up) return;
@@ -323,7 +323,7 @@ class ServerEffects {
       return { at: clock.now(), failure };
     } catch (error) {
       if (!signal.aborted)
-        log.error({ server: id, err: error }, 'a job could be neither done nor undone; trying again');
+        log.error({ server: id, err: error }, 'a job could be neither completed nor rolled back; trying again');
       throw error;
     }
   }
@@ -369,7 +369,7 @@ class ServerEffects {
 }
 
 async function unknownJob(): Promise<never> {
-  throw new Error('nobody here does jobs');
+  throw new Error('jobs are not available here');
 }
 
 /** Whether the error's failure already explains everything. */

@@ -76,8 +76,8 @@ export function hasNoConsole(error: unknown): boolean {
 
 function noConsole({ row }: ServerNow, cause: unknown): StatusError {
   const sentence =
-    'The game takes no commands: nothing listens where its RCON would be. Use what the game itself offers, or change its files ' +
-    'while the server sleeps.';
+    'The game accepts no commands, because its RCON port is not open. Use the game’s own commands, or change its ' +
+    'files while the server is asleep.';
   return new StatusError('FAILED_PRECONDITION', 'RCON_UNAVAILABLE', sentence, { metadata: { server: row.id }, cause });
 }
 

@@ -64,10 +64,10 @@ export function createLastCalls(options: LastCallOptions): LastCalls {
       const at = clock.now();
       const stops = call.servers().map(({ row }) => servers.send(row.id, { type: 'STOP', at, cause }));
       for (const each of await Promise.allSettled(stops)) {
-        if (each.status === 'rejected') log.warn({ about: key, err: each.reason as unknown }, 'not stopped yet');
+        if (each.status === 'rejected') log.warn({ about: key, err: each.reason as unknown }, 'could not stop a server yet');
       }
     } catch (error) {
-      log.error({ about: key, err: error }, 'servers that must stop could not be; the next look tries again');
+      log.error({ about: key, err: error }, 'could not stop servers that must stop; trying again at the next check');
     } finally {
       if (begun.get(key) === entry) begun.delete(key);
     }
@@ -145,7 +145,7 @@ export async function warnPlayers(
       try {
         await consoles.run(row.id, context.rcon, `say ${warning}`);
       } catch (error) {
-        log.debug({ server: row.id, err: error }, 'the warning was not taken');
+        log.debug({ server: row.id, err: error }, 'could not warn the players');
       }
     }),
   );

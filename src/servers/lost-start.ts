@@ -12,10 +12,10 @@ const LOOK_MS = 1_000;
 export class MachineGone extends Error {
   readonly failure: Failure;
   constructor(node: string) {
-    super(`${node} went off while the game started there`);
+    super(`${node} failed while the game was starting there`);
     this.name = 'MachineGone';
-    const summary = `Machine lost: ${node} went off while it started there.`;
-    this.failure = { code: 'node_lost', summary, suggestion: 'It starts again on another.', raw: '' };
+    const summary = `Machine lost: ${node} failed while the server was starting there.`;
+    this.failure = { code: 'node_lost', summary, suggestion: 'It starts again on another machine.', raw: '' };
   }
 }
 

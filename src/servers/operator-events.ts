@@ -45,7 +45,7 @@ export function operatorEvents(snapshot: ServerSnapshot, at: number): OperatorEv
  * ones.
  */
 export function eventNotLegal(id: string, state: string, event: string, legal: readonly string[]): StatusError {
-  const instead = legal.length === 0 ? 'It accepts no event now.' : `It takes ${legal.join(', ')}.`;
+  const instead = legal.length === 0 ? 'It accepts no event now.' : `It accepts ${legal.join(', ')}.`;
   return new StatusError(
     'FAILED_PRECONDITION',
     'EVENT_NOT_LEGAL',

@@ -69,7 +69,7 @@ export function createOwnPorts({ engine, pinger, clock, game, published }: OwnPo
       if (game.game === null) return;
       for (const end = clock.now() + LISTEN_WITHIN_MS; !(await owns(game.game));) {
         if (clock.now() >= end)
-          throw wrongPort(`It says that it is ready, but does not listen on port ${game.game.port}.`);
+          throw wrongPort(`The game reports that it is ready, but it does not listen on port ${game.game.port}.`);
         await sleep(clock, LISTEN_EVERY_MS, signal);
       }
     },
@@ -82,7 +82,7 @@ export function createOwnPorts({ engine, pinger, clock, game, published }: OwnPo
         if (listeners.taken.includes(port)) throw taken(port);
         if (listeners.own.includes(port)) continue;
         const other = await elsewhere(listeners, game.game);
-        if (other !== undefined) throw wrongPort(`It listens on ${other}, not on ${port}.`);
+        if (other !== undefined) throw wrongPort(`The game listens on port ${other} instead of ${port}.`);
       }
     },
   };
@@ -90,16 +90,17 @@ export function createOwnPorts({ engine, pinger, clock, game, published }: OwnPo
 
 function wrongPort(message: string): EngineError {
   return new EngineError('wrong_port', message, {
-    suggestion: 'It must take its port from server-port in server.properties, or from SERVER_PORT in its environment.',
+    suggestion:
+      'The game must use the port in server-port of server.properties, or in the environment variable SERVER_PORT.',
   });
 }
 
 function taken(port: number): EngineError {
   return new EngineError(
     'port_in_use',
-    `Another program of this machine listens on port ${port}, which is the game's.`,
+    `Another program on this machine already listens on port ${port}, which the game needs.`,
     {
-      suggestion: 'Start it again: it gets another port.',
+      suggestion: 'Start the server again. It gets another port.',
     },
   );
 }

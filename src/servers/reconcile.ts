@@ -82,7 +82,7 @@ class Comparison {
     } catch (error) {
       const first = this.#retryMs === RETRY_MS;
       const { log } = this.#options;
-      log[first ? 'warn' : 'debug']({ err: error }, 'games and servers could not be compared; trying again');
+      log[first ? 'warn' : 'debug']({ err: error }, 'could not compare games and servers; trying again');
       this.#resyncIn(this.#retryMs, thorough);
       this.#retryMs = Math.min(2 * this.#retryMs, LONGEST_RETRY_MS);
     }
@@ -98,7 +98,7 @@ class Comparison {
     const { serverId, installer } = event.game;
     if (installer) return;
     this.#compare(serverId, false).catch((error: unknown) => {
-      log.debug({ err: error, server: serverId }, 'could not look at a game; everything is compared again');
+      log.debug({ err: error, server: serverId }, 'could not check a game; comparing all games again');
       this.#pending.set(serverId, false);
       this.#resyncIn(RETRY_MS, true);
     });

@@ -54,10 +54,10 @@ const REFUSALS: Partial<Record<ServerCommand['type'], Partial<Record<ServerState
     installing: 'Wait until the install has finished, then start it.',
     install_failed: 'Retry the install first.',
   },
-  JOIN: { start_failed: 'It failed to start too often. Its owner must start it.' },
+  JOIN: { start_failed: 'It failed to start too often. The owner must start it.' },
   RESTART: { other: 'Only an awake server can be restarted; start it instead.' },
   RETRY_INSTALL: { other: 'There is no failed install to retry.' },
-  REINSTALL: { other: 'Stop it first, then change what is installed.' },
+  REINSTALL: { other: 'Stop the server first, then change what is installed.' },
   KEEP_AWAKE: { other: 'Only a running server can be kept awake; start it first.' },
   MAINTAIN: {
     installing: 'Wait until the install has finished.',

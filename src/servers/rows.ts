@@ -108,7 +108,7 @@ export async function insertServer(tx: Tx, row: ServerRow): Promise<void> {
 
 /** Returns the error for an id or host name that another server has. */
 export function serverExists({ id, hostname }: Pick<ServerRow, 'id' | 'hostname'>, cause?: unknown): StatusError {
-  const message = `There is a server called ${id} already, or one at ${hostname}; choose another name.`;
+  const message = `A server called ${id} or at ${hostname} already exists. Choose another name.`;
   return new StatusError('ALREADY_EXISTS', 'SERVER_EXISTS', message, { metadata: { hostname, id }, cause });
 }
 

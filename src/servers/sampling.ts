@@ -147,7 +147,7 @@ async function ping(
     const lasting = lastingStatus(status);
     if (lasting !== row.lastStatus) await host.patch(row.id, { lastStatus: lasting });
   } catch (error) {
-    log.debug({ server: row.id, err: error }, 'a status could not be kept');
+    log.debug({ server: row.id, err: error }, 'could not store a status');
   }
   return status;
 }

@@ -52,7 +52,7 @@ function suspension({ reason }: { reason: string }): Failure {
 
 /** Returns the failure of a game that is unreachable and must not be started elsewhere yet. */
 function loss({ node }: { node: string }): Failure {
-  const summary = `Its machine does not answer: ${node} may still run it, and two games on one world would ruin it.`;
+  const summary = `Its machine is not responding: ${node} may still run it, and two games on one world would corrupt it.`;
   const suggestion = 'It continues automatically when that machine is back or marked as off. The operator can mark it.';
   return { code: 'node_lost', summary, suggestion, raw: '' };
 }

@@ -22,9 +22,9 @@ export function stepWords({ id, from, to, event, cause, failure, startMs }: Said
     case 'running':
       return `${id} is ready${startMs === undefined ? '' : ` after ${(startMs / 1_000).toFixed(1)} s`}`;
     case 'stopping':
-      if (event === 'KILL') return `${id} is ended without saving: ${whoOrWhat(cause)}`;
+      if (event === 'KILL') return `${id} is killed without saving: ${whoOrWhat(cause)}`;
       return event === 'MAINTAIN'
-        ? `${id} goes to sleep for work on its files`
+        ? `${id} goes to sleep for a file operation`
         : `${id} goes to sleep: ${whoOrWhat(cause)}`;
     case 'hibernated':
       return from === 'installing' ? `${id} is installed` : `${id} sleeps`;
@@ -33,7 +33,7 @@ export function stepWords({ id, from, to, event, cause, failure, startMs }: Said
     case 'install_failed':
       return `${id} could not be installed${because(failure)}`;
     case 'start_failed':
-      return `${id} ${from === 'running' ? 'ended by itself' : 'could not start'}${because(failure)}`;
+      return `${id} ${from === 'running' ? 'ended unexpectedly' : 'could not start'}${because(failure)}`;
     case 'deleting':
       return `${id} is being deleted: ${whoOrWhat(cause)}`;
     default:

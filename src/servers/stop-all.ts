@@ -27,7 +27,7 @@ export async function stopAll(
         if (state !== 'stopping') await servers.send(id, { type: 'STOP', at: clock.now(), cause });
         await servers.until(id, (now) => now === null || isTagged(now.state, 'at-rest'), signal);
       } catch (error) {
-        log.error({ server: id, err: error }, 'could not be put to sleep');
+        log.error({ server: id, err: error }, 'could not put the server to sleep');
       }
     }),
   );

@@ -9,13 +9,13 @@ const MAX_CHARS = 2_048;
  * the host name is resolved at each delivery, because it may change.
  */
 export function checkWebhookUrl(text: string): string | undefined {
-  if (text.length > MAX_CHARS) return `A webhook URL has at most ${MAX_CHARS} characters.`;
+  if (text.length > MAX_CHARS) return `A webhook URL can have at most ${MAX_CHARS} characters.`;
   // The parser also normalizes IP addresses written in octal, as one number, or in full width.
   const url = URL.parse(text);
-  if (url === null) return 'This is no URL; a webhook looks like https://example.com/hook.';
-  if (url.protocol !== 'https:') return 'A webhook URL begins with https://.';
-  if (url.username !== '' || url.password !== '') return 'A webhook URL holds no user name or password.';
-  if (url.port !== '') return 'A webhook is called at port 443; leave the port out.';
+  if (url === null) return 'This is not a URL. A webhook looks like https://example.com/hook.';
+  if (url.protocol !== 'https:') return 'A webhook URL must begin with https://.';
+  if (url.username !== '' || url.password !== '') return 'A webhook URL must not contain a user name or password.';
+  if (url.port !== '') return 'Webhooks always use port 443. Leave the port out.';
   const host = hostOf(url);
   if (isIP(host) !== 0) return isPublicAddress(host) ? undefined : 'A webhook must be at a public address.';
   if (!host.includes('.') || LOCAL_NAME.test(host)) return 'A webhook must have a public host name.';

@@ -26,25 +26,25 @@ interface Needs {
 const where = {
   host: reply.text,
   port: reply.int32,
-  username: reply.text.describe('Of this server alone.'),
+  username: reply.text.describe('Valid for this server only.'),
 };
 
 const SftpAccess = z
   .object({
     enabled: reply.flag,
     ...where,
-    sessions: reply.int32.describe('Connections open at present.'),
-    hostKeyFingerprint: reply.text.describe('What clients show on the first connection, to be compared.'),
+    sessions: reply.int32.describe('Number of open sessions.'),
+    hostKeyFingerprint: reply.text.describe('Compare it with the fingerprint that your client shows at first.'),
   })
   .meta({ id: 'SftpAccess' });
 
 const SftpCredential = z
-  .object({ ...where, password: reply.text.describe('Shown this once.') })
+  .object({ ...where, password: reply.text.describe('Returned only once.') })
   .meta({ id: 'SftpCredential' });
 
 /** The password gives read and write access to all files, so only owners can create it. */
 const COMMON = { role: 'owner', tag: 'control', params: ServerParams } as const;
-const CUTS = 'Ends all sessions that are open, also those of the password before.';
+const CUTS = 'Ends all open SFTP sessions of the server.';
 
 const getSftp = (needs: Needs) =>
   needs.serverOperation({
@@ -53,9 +53,10 @@ const getSftp = (needs: Needs) =>
     method: 'get',
     path: '/v1/servers/{id}/sftp',
     scope: 'servers:read',
-    summary: 'Read how to reach the files over SFTP',
+    summary: 'Get SFTP access',
     description:
-      'The access without the password, which is returned only when it is created. The user name is empty before the first time.',
+      'Returns the address and the user name. The password is returned only when it is created. The user name is ' +
+      'empty until SFTP is enabled for the first time.',
     reply: SftpAccess,
     run: async ({ server: { row } }) => ({
       enabled: row.sftpEnabled,
@@ -74,7 +75,7 @@ const enableSftp = (needs: Needs) =>
     path: '/v1/servers/{id}/sftp:enable',
     scope: 'files:write',
     summary: 'Enable SFTP',
-    description: `Makes a password for the server's one SFTP user, whether the server is awake or asleep. ${CUTS}`,
+    description: `Creates a password for the server's only SFTP user. The server may be asleep. ${CUTS}`,
     reply: SftpCredential,
     run: (call) => credential(call, needs, 'sftp.enable', issueSftpLogin),
   });
@@ -87,7 +88,7 @@ const disableSftp = (needs: Needs) =>
     path: '/v1/servers/{id}/sftp:disable',
     scope: 'files:write',
     summary: 'Disable SFTP',
-    description: `The password is void for good. ${CUTS}`,
+    description: `The password stops working permanently. ${CUTS}`,
     reply: Nothing,
     async run(call) {
       await change(call, needs, 'sftp.disable', false, revokeSftpLogin);
@@ -102,8 +103,8 @@ const rotateSftpPassword = (needs: Needs) =>
     method: 'post',
     path: '/v1/servers/{id}/sftp:rotatePassword',
     scope: 'files:write',
-    summary: 'Make a new SFTP password',
-    description: `The one before is void: rotate it when somebody who had it leaves. ${CUTS}`,
+    summary: 'Create a new SFTP password',
+    description: `The old password stops working. Rotate it when someone who knows it leaves. ${CUTS}`,
     precondition: 'SFTP must be enabled.',
     reply: SftpCredential,
     run: (call) => credential(call, needs, 'sftp.rotatePassword', rotateSftpLogin),

@@ -102,9 +102,9 @@ export class Commands {
         return limitsReply(id, this.#options.mostHandles);
       case 'readlink':
       case 'symlink':
-        throw new StatusError('UNIMPLEMENTED', 'LINKS_NOT_SUPPORTED', 'There are no symbolic links here.');
+        throw new StatusError('UNIMPLEMENTED', 'LINKS_NOT_SUPPORTED', 'Symbolic links are not supported.');
       case 'unknown':
-        throw new StatusError('UNIMPLEMENTED', 'NOT_SUPPORTED', 'This is not supported.');
+        throw new StatusError('UNIMPLEMENTED', 'NOT_SUPPORTED', 'This request is not supported.');
       default:
         return request satisfies never;
     }
@@ -157,7 +157,7 @@ export class Commands {
   async #growing({ addedBytes, removed }: { addedBytes: number; removed: boolean }, work: () => Promise<void>) {
     const { disk, serverId } = this.#options;
     if (addedBytes <= 0) return await work();
-    if (removed) throw new StatusError('FAILED_PRECONDITION', 'FILE_REMOVED', 'The file has been removed meanwhile.');
+    if (removed) throw new StatusError('FAILED_PRECONDITION', 'FILE_REMOVED', 'The file was removed.');
     await withReserved(disk, serverId, addedBytes, async () => ({ result: await work(), addedBytes }));
   }
 
@@ -210,7 +210,7 @@ export class Commands {
 
   async #remove(path: string): Promise<void> {
     const { kind } = await this.#jail.stat(path);
-    if (kind === 'directory') throw new StatusError('FAILED_PRECONDITION', 'NOT_A_FILE', 'It is a directory.');
+    if (kind === 'directory') throw new StatusError('FAILED_PRECONDITION', 'NOT_A_FILE', 'This is a directory.');
     await this.#jail.remove(path);
     this.#options.disk.freed(this.#options.serverId);
   }
@@ -221,7 +221,7 @@ export class Commands {
  * not UTF-8.
  */
 function pathOf(path: string | undefined): string {
-  if (path === undefined) throw new StatusError('INVALID_ARGUMENT', 'INVALID_PATH', 'The path is no UTF-8.');
+  if (path === undefined) throw new StatusError('INVALID_ARGUMENT', 'INVALID_PATH', 'The path is not valid UTF-8.');
   const whole = posix.resolve('/', path);
   parsePath(whole);
   return whole;
@@ -245,5 +245,5 @@ async function done(id: number, work: Promise<void>): Promise<Reply> {
 }
 
 function endOf(id: number): Reply {
-  return statusReply(id, 'eof', 'The end.');
+  return statusReply(id, 'eof', 'End of file.');
 }

@@ -120,7 +120,7 @@ export class Connection implements Guest {
     ssh.on('authentication', (context) => {
       this.#signingIn = true;
       answer(context).catch((error: unknown) => {
-        log.debug({ err: error }, 'SFTP sign-in failed for everyone');
+        log.debug({ err: error }, 'could not check an SFTP sign-in');
         void this.end();
       });
     });
@@ -151,7 +151,7 @@ export class Connection implements Guest {
       try {
         this.#ssh?.end();
       } catch (error) {
-        this.#options.log.debug({ err: error }, 'an SSH client was not told of the end');
+        this.#options.log.debug({ err: error }, 'could not notify an SSH client of the end of its connection');
       }
       if (this.#ssh === undefined) socket.destroy();
     }
@@ -180,7 +180,7 @@ export class Connection implements Guest {
       this.#login!.isValid().then(
         (isValid) => void (isValid || this.end()),
         (error: unknown) =>
-          log.warn({ err: error, server: this.#serverId }, 'an SFTP login could not be checked again'),
+          log.warn({ err: error, server: this.#serverId }, 'could not check an SFTP login again'),
       );
     });
   }

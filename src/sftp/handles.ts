@@ -51,7 +51,7 @@ export function createHandles(most: number, total: { left: number }): Handles {
   return {
     async add(work) {
       if (open.size >= most || total.left <= 0) {
-        throw new StatusError('RESOURCE_EXHAUSTED', 'TOO_MANY_HANDLES', 'Too many files are open; close some.');
+        throw new StatusError('RESOURCE_EXHAUSTED', 'TOO_MANY_HANDLES', 'Too many files are open. Close some.');
       }
       total.left--;
       try {
@@ -67,12 +67,12 @@ export function createHandles(most: number, total: { left: number }): Handles {
     file(handle) {
       const found = get(handle);
       if ('file' in found) return found;
-      throw new StatusError('FAILED_PRECONDITION', 'NOT_A_FILE', 'It is a directory.');
+      throw new StatusError('FAILED_PRECONDITION', 'NOT_A_FILE', 'This is a directory.');
     },
     directory(handle) {
       const found = get(handle);
       if ('batches' in found) return found;
-      throw new StatusError('FAILED_PRECONDITION', 'NOT_A_DIRECTORY', 'It is a file.');
+      throw new StatusError('FAILED_PRECONDITION', 'NOT_A_DIRECTORY', 'This is a file.');
     },
     close: (handle) => release(handle, get(handle)),
     async closeAll() {

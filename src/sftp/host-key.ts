@@ -23,7 +23,7 @@ export async function openHostKey(dataDir: string): Promise<HostKey> {
   const privateKey = (await readIfThere(path))?.toString() ?? (await create(path));
   const publicKey = publicKeyOf(privateKey);
   if (!publicKey) {
-    const message = `${path} is no Ed25519 private key; restore it, or remove it to get a new one.`;
+    const message = `${path} is not an Ed25519 private key. Restore it, or remove it to create a new one.`;
     throw new StatusError('FAILED_PRECONDITION', 'HOST_KEY_INVALID', message);
   }
   const digest = createHash('sha256').update(publicKey).digest('base64');

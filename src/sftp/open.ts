@@ -97,5 +97,5 @@ export function hasNativeCrypto(): boolean {
 
 export function warnWithoutNativeCrypto(log: Log, isThere = hasNativeCrypto()): void {
   if (isThere) return;
-  log.warn('the native part of ssh2 was not built for this Node, so that SFTP is slow: run npm rebuild ssh2');
+  log.warn('SFTP is slow, because the native part of ssh2 was not built for this Node; run npm rebuild ssh2');
 }

@@ -32,7 +32,7 @@ export const EXTENSIONS = {
 /** Returns the protocol version in a client's greeting. Throws BadPacket for any other packet. */
 export function readInit(packet: Buffer): number {
   const fields = new Fields(packet);
-  if (fields.byte() !== REQUEST.init) throw new BadPacket('the first packet is no greeting');
+  if (fields.byte() !== REQUEST.init) throw new BadPacket('the first packet is not a greeting');
   return fields.uint32();
 }
 

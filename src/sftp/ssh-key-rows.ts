@@ -40,7 +40,7 @@ export async function insertSshKey(tx: Tx, row: SshKeyRow): Promise<void> {
     await tx.manager.insert(sshKeys, row);
   } catch (error) {
     if (!isDuplicate(error)) throw error;
-    throw new StatusError('ALREADY_EXISTS', 'SSH_KEY_EXISTS', 'You have this key in your list already.', {
+    throw new StatusError('ALREADY_EXISTS', 'SSH_KEY_EXISTS', 'You have already added this key.', {
       cause: error,
     });
   }

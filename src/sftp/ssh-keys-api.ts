@@ -18,7 +18,7 @@ const SshKey = z
     type: reply.text,
     fingerprint: reply.text.describe('`SHA256:…`, as `ssh-keygen -l` shows it.'),
     createdAt: reply.timestamp,
-    lastUsedAt: reply.timestamp.describe('Null: never.'),
+    lastUsedAt: reply.timestamp.describe('Null if never used.'),
   })
   .meta({ id: 'SshKey' });
 
@@ -28,7 +28,7 @@ const list = ({ store }: Needs) =>
     method: 'get',
     path: '/v1/session/sshKeys',
     summary: 'List SSH keys',
-    description: 'The public keys you sign in to SFTP with, in the order they were added.',
+    description: 'Returns your public keys for SFTP, in the order they were added.',
     reply: z.object({ keys: z.array(SshKey).default([]) }).meta({ id: 'ListSshKeysResponse' }),
     run: async ({ principal }) => ({ keys: (await sshKeysOf(store, principal)).map(keyView) }),
   });
@@ -40,11 +40,11 @@ const add = (needs: Needs) =>
     path: '/v1/session/sshKeys',
     summary: 'Add an SSH key',
     description:
-      'It opens SFTP of every server of your account where SFTP is on, under the server’s SFTP name, in place of the password. ' +
-      'PASSWORD_REQUIRED as for `MintKey`.',
+      'The key replaces the password for SFTP on every server of your account that has SFTP enabled. The user name ' +
+      'is the server’s SFTP name. Returns PASSWORD_REQUIRED like `MintKey`.',
     body: message({
       name: line(64).trim().min(1, 'is required'),
-      publicKey: text(SSH_KEY_CHARS).describe('A line of a `.pub` file: Ed25519, ECDSA, or RSA from 2048 bits on.'),
+      publicKey: text(SSH_KEY_CHARS).describe('The line of a `.pub` file: Ed25519, ECDSA, or RSA with 2048 to 8192 bits.'),
     }).meta({ id: 'AddSshKeyRequest' }),
     reply: SshKey,
     run: async ({ principal, body }) => keyView(await addSshKey(needs, principal, body)),
@@ -56,7 +56,7 @@ const remove = (needs: Needs) =>
     method: 'post',
     path: '/v1/session/sshKeys:remove',
     summary: 'Remove an SSH key',
-    description: 'What is open with it ends at once.',
+    description: 'Open sessions with this key end immediately.',
     body: message({ keyId: text(64).min(1, 'is required') }).meta({ id: 'RemoveSshKeyRequest' }),
     reply: Nothing,
     async run({ principal, body }) {

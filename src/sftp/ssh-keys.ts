@@ -68,7 +68,7 @@ export async function addSshKey(
   const row: SshKeyRow = { id, userId, name, type: key.type, fingerprint, createdAt, lastUsedAt: null };
   await store.write(async (tx) => {
     if ((await listSshKeys(tx, userId)).length >= MOST_SSH_KEYS) {
-      const message = `There may be ${MOST_SSH_KEYS} SSH keys. Remove some.`;
+      const message = `You can have ${MOST_SSH_KEYS} SSH keys. Remove one first.`;
       throw new StatusError('RESOURCE_EXHAUSTED', 'MAX_SSH_KEYS', message);
     }
     await insertSshKey(tx, row);
@@ -102,6 +102,8 @@ function isRsaTaken(key: ParsedKey): boolean {
 }
 
 function invalidKey(): StatusError {
-  const message = `This is no public key of a kind that is taken: Ed25519, ECDSA, or RSA from ${RSA_BITS.least} bits on. Paste the line of a file that ends in .pub.`;
+  const message =
+    `This is not a supported public key. Use Ed25519, ECDSA, or RSA with ${RSA_BITS.least} to ${RSA_BITS.most} bits. ` +
+    'Paste the line of a file that ends in .pub.';
   return new StatusError('INVALID_ARGUMENT', 'SSH_KEY_INVALID', message);
 }

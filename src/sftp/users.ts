@@ -31,7 +31,7 @@ export async function issueSftpLogin(tx: Tx, serverId: string, at: number): Prom
 /** Replaces the password of a server's SFTP user. Throws FAILED_PRECONDITION SFTP_DISABLED if SFTP is off. */
 export async function rotateSftpLogin(tx: Tx, serverId: string, at: number): Promise<SftpLogin> {
   if (await getSftpUser(tx, serverId).then((user) => !user?.passwordHash)) {
-    throw new StatusError('FAILED_PRECONDITION', 'SFTP_DISABLED', 'SFTP is off; enable it to get a password.');
+    throw new StatusError('FAILED_PRECONDITION', 'SFTP_DISABLED', 'SFTP is off. Enable it to get a password.');
   }
   return issueSftpLogin(tx, serverId, at);
 }

@@ -123,7 +123,7 @@ export class Fields {
 
   #take(count: number): number {
     const start = this.#at;
-    if (count > this.left) throw new BadPacket(`a field of ${count} bytes where ${this.left} are left`);
+    if (count > this.left) throw new BadPacket(`a field of ${count} bytes exceeds the remaining ${this.left}`);
     this.#at = start + count;
     return start;
   }

@@ -1,7 +1,10 @@
 import type { EntitySchemaColumnOptions } from 'typeorm';
 import { exact } from './exact.ts';
 
-/** On SQLite a query builder writes numbers into the SQL itself, past the check of parameters. */
+/**
+ * Checks numbers in queries, because a query builder for SQLite writes them into the SQL itself, past the check of
+ * parameters.
+ */
 export const transformer = { to: exact, from: <T>(value: T): T => value };
 
 export const text: EntitySchemaColumnOptions = { type: 'text' };

@@ -3,12 +3,12 @@ import { basename, dirname, join } from 'node:path';
 import type { DataSource } from 'typeorm';
 import { syncDirectory } from '../kernel/atomic-file.ts';
 
-/** Older copies are removed as newer ones are made. */
+/** Most copies to keep. Older ones are removed when a new one is written. */
 const MOST = 3;
 
 /**
- * Copies an SQLite database beside itself, whole and for its owner's eyes only, before the migration of this name changes it:
- * an earlier release starts on that copy, and on nothing later. Rejects where it cannot be written; then nothing may be changed.
+ * Copies an SQLite database beside itself, readable by its owner alone, before this migration changes it. An earlier
+ * release can start only on that copy. Rejects if the copy cannot be written; the database must then not be changed.
  */
 export async function copyBefore(database: string, migration: string, source: DataSource): Promise<void> {
   const copy = `${database}.before-${migration}`;
@@ -21,26 +21,31 @@ export async function copyBefore(database: string, migration: string, source: Da
   for (const { path } of copies.slice(0, -MOST)) await rm(path, { force: true });
 }
 
-/** Copies an SQLite database to a new file of its owner's, as it is at one instant, while others may write to it. */
+/**
+ * Copies an SQLite database as of one instant to a new file, readable by its owner alone. Others may write to the
+ * database meanwhile.
+ */
 export async function copyInto(target: string, source: DataSource): Promise<void> {
-  // SQLite takes an empty file, and would make one that everybody reads.
+  // SQLite accepts an empty file. It would create one that every user can read.
   await using file = await open(target, 'wx', 0o600);
   await source.query('VACUUM INTO $1', [target]);
   await file.sync();
 }
 
-/** Returns the copy that a release which knows these migrations can start on; undefined without one. */
+/** Returns the copy on which a release with these migrations can start; undefined without one. */
 export async function copyFor(database: string, known: ReadonlySet<string>): Promise<string | undefined> {
   return (await copiesOf(database)).find(({ migration }) => !known.has(migration))?.path;
 }
 
 interface Copy {
   path: string;
-  /** The one that came next. */
+  /** The migration that ran after the copy. */
   migration: string;
 }
 
-/** Those of earlier migrations first: their names end with when they were written. */
+/**
+ * Returns the copies, those before earlier migrations first. The name of a migration ends with the time it was written.
+ */
 async function copiesOf(database: string): Promise<Copy[]> {
   const folder = dirname(database);
   const prefix = `${basename(database)}.before-`;

@@ -5,7 +5,7 @@ import { type DataSources, type Dialect, openDataSources } from './data-source.t
 import type { DatabaseSession } from './session.ts';
 import { MIGRATING, requireKnown } from './store.ts';
 
-/** A table of ours: on both databases its name and columns are the same. */
+/** A table. Its name and columns are the same in both databases. */
 interface Shape {
   name: string;
   columns: string[];
@@ -14,15 +14,18 @@ interface Shape {
 type Ask = DatabaseSession['query'];
 type Row = Record<string, unknown>;
 
-/** Rows that are read and written in one go. */
+/** Rows per statement. */
 const AT_ONCE = 250;
-/** The first is created with the copy's tables. The holder of the lease does not run the copy. */
+/**
+ * `migrations` is created with the copy's tables. `leases` has no meaning in the copy, because the lease holder does
+ * not run it.
+ */
 const NOT_COPIED = new Set(['migrations', 'leases']);
 
 /**
- * Copies the database of an installation into an empty one of the other kind, from SQLite to PostgreSQL or back: all tables, with
- * the migrations that they have had, as they are at one instant. PostgreSQL may be written to meanwhile. The copy is there whole or not
- * at all. Rejects with a StatusError that says what to do, where that is known.
+ * Copies an installation's database into an empty one of the other kind, from SQLite to PostgreSQL or back: all tables,
+ * and the migrations that they have had, as of one instant. Other processes may write to PostgreSQL meanwhile. The copy
+ * is complete or absent. A refusal is a StatusError that says what to do.
  */
 export async function copyDatabase(
   from: string,
@@ -51,7 +54,7 @@ export async function copyDatabase(
   }
 }
 
-/** This release has to know all of them: it makes the tables of the copy. */
+/** Returns the migrations of the source. This release must know all of them, because it creates the copy's tables. */
 async function migrationsOf(session: DatabaseSession, migrations: readonly Migration[]): Promise<Migration[]> {
   const rows = (await session.query('SELECT "name" FROM "migrations"')) as { name: string }[];
   const done = new Set(rows.map(({ name }) => name));
@@ -59,12 +62,12 @@ async function migrationsOf(session: DatabaseSession, migrations: readonly Migra
   return migrations.filter(({ name }) => done.has(name));
 }
 
-/** In one transaction. */
+/** Creates and fills the tables in one transaction. */
 async function fill({ dialect, writer }: DataSources, ask: Ask, from: Dialect): Promise<void> {
   const runner = writer.createQueryRunner();
   try {
     await runner.startTransaction();
-    // A service that starts meanwhile waits, and finds all of it.
+    // A service that starts now waits, and then finds the whole copy.
     if (dialect === 'postgres') await runner.query('SELECT pg_advisory_xact_lock($1)', [MIGRATING]);
     if (await runner.hasTable('migrations')) throw backupRefusal('The database to copy into is not empty.');
     const executor = new MigrationExecutor(writer, runner);
@@ -74,7 +77,7 @@ async function fill({ dialect, writer }: DataSources, ask: Ask, from: Dialect): 
     for (const shape of await shapesOf(from === 'sqlite' ? ask : askTarget)) await copyTable(shape);
     await runner.commitTransaction();
   } catch (error) {
-    // If the connection is gone, its work is undone.
+    // If the connection is lost, the database undoes its work.
     await runner.rollbackTransaction().catch(() => {});
     throw error;
   } finally {
@@ -95,7 +98,7 @@ async function insertRows(runner: QueryRunner, insert: string, rows: Row[], tabl
   }
 }
 
-/** PostgreSQL has no NUL in its texts. */
+/** Replaces NUL, which PostgreSQL cannot store in text. */
 function storable(_: string, value: unknown): unknown {
   return typeof value === 'string' ? value.replaceAll('\0', '\u{FFFD}') : value;
 }
@@ -126,11 +129,11 @@ async function shapesOf(ask: Ask): Promise<Shape[]> {
   return shapes;
 }
 
-/** Rows in batches. */
+/** Read a table's rows in batches. */
 const READS: Record<Dialect, (ask: Ask, shape: Shape) => AsyncGenerator<Row[]>> = {
   async *sqlite(ask, { name, columns }) {
     const sql = `SELECT rowid AS "rowid", ${quoted(columns)} FROM "${name}" WHERE rowid > $1 ORDER BY rowid LIMIT ${AT_ONCE}`;
-    // A key that is a whole number is the rowid, be it 0 or below.
+    // An integer key is the rowid, and may be 0 or negative.
     for (let after = Number.MIN_SAFE_INTEGER; ;) {
       const rows = (await ask(sql, [after])) as (Row & { rowid: number })[];
       if (rows.length > 0) yield rows;
@@ -149,7 +152,7 @@ const READS: Record<Dialect, (ask: Ask, shape: Shape) => AsyncGenerator<Row[]>> 
   },
 };
 
-/** Take a batch as one text of JSON, whose values become the types of the columns. */
+/** Insert a batch that is passed as one JSON text. The database converts its values to the types of the columns. */
 const INSERTS: Record<Dialect, (shape: Shape) => string> = {
   sqlite: ({ name, columns }) =>
     `INSERT INTO "${name}" (${quoted(columns)})
@@ -163,7 +166,7 @@ function quoted(columns: readonly string[]): string {
   return columns.map((column) => `"${column}"`).join(', ');
 }
 
-/** Why a service is not backed up or restored, in a sentence that says what to do. */
+/** Returns the error for a refused backup or restore. `message` says what to do. */
 export function backupRefusal(message: string, cause?: unknown): StatusError {
   return new StatusError('FAILED_PRECONDITION', 'SERVICE_BACKUP', message, { cause });
 }

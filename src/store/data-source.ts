@@ -10,26 +10,29 @@ import { type DatabaseSession, askSqlite, postgresSession, sqliteSession } from 
 
 export type Dialect = 'sqlite' | 'postgres';
 
-/** The two ways to one database: everything is changed through `writer`, one transaction at a time. */
+/** The writing and the reading side of one database. All changes go through `writer`, one transaction at a time. */
 export interface DataSources {
   dialect: Dialect;
   /** SQLite's database file. */
   file?: string;
   writer: DataSource;
-  /** Refuses to change anything. Sees what has been committed. */
+  /** Refuses changes. Reads committed data. */
   reader: DataSource;
-  /** Asks `reader`. */
+  /** Queries `reader`. */
   read(sql: string, parameters?: unknown[]): Promise<unknown[]>;
-  /** A connection of `writer`. */
+  /** Opens a session on a connection of `writer`. */
   session(): Promise<DatabaseSession>;
-  /** Asks on a new connection what came of a transaction of a session. Absent: a session's own COMMIT always says so. */
+  /**
+   * Queries the outcome of a session's transaction on a new connection. Absent if a session's own COMMIT always reports
+   * it.
+   */
   outcome?: (transaction: string) => Promise<Outcome>;
-  /** For changes of tables, which take as long as they take: a way to the database that waits without end. */
+  /** Runs `work` on a connection without time limits, for changes of tables. */
   patiently<T>(work: (source: DataSource) => Promise<T>): Promise<T>;
   close(): Promise<void>;
 }
 
-/** The fate of a transaction; null: the database no longer knows it. */
+/** The outcome of a transaction; null if the database no longer knows it. */
 export type Outcome = 'committed' | 'aborted' | 'in progress' | null;
 
 /** The tables of an installation, as their rooms describe them. */
@@ -37,7 +40,7 @@ export type Tables = readonly EntitySchema<object>[];
 
 const COMMON = {
   synchronize: false,
-  // Otherwise a condition whose value is undefined is left out, and the first row there is gets returned.
+  // Otherwise TypeORM leaves out a condition whose value is undefined, and returns the first row of the table.
   invalidWhereValuesBehavior: { null: 'throw', undefined: 'throw' },
 } satisfies Partial<DataSourceOptions>;
 
@@ -45,7 +48,7 @@ const COMMON = {
 export interface DatabaseOptions {
   /** The migrations to run. Default: all. */
   migrations?: readonly Migration[];
-  /** Whatever is asked may take as long as it takes. Default: PostgreSQL gives up what takes too long, and so does this side. */
+  /** Disables time limits. Default: PostgreSQL and this side abort statements that take too long. */
   patient?: boolean;
 }
 
@@ -61,7 +64,7 @@ const LIMITS = {
   reader: { statementMs: 20_000, idleInTransactionMs: 7_000 },
 } satisfies Record<string, PostgresLimits>;
 
-/** How long one question what came of a transaction may take. */
+/** Time limit of one query for a transaction's outcome. */
 const OUTCOME_MS = 3_000;
 
 /** Set on every SQLite connection and read back. https://www.sqlite.org/pragma.html */
@@ -76,8 +79,8 @@ const PRAGMAS = {
 };
 
 /**
- * Connects to `postgres://…`, `sqlite:<file>` (created where missing) or `sqlite::memory:`. This is the one file that
- * knows the drivers. Rejects where a connection or a setting cannot be had.
+ * Connects to `postgres://…`, `sqlite:<file>` (created if missing) or `sqlite::memory:`. Rejects if a connection cannot
+ * be opened or a setting cannot be applied.
  */
 export async function openDataSources(
   url: string,
@@ -88,8 +91,8 @@ export async function openDataSources(
   if (!url.startsWith('sqlite:')) return openPostgres(url, described, patient);
   const file = url.slice('sqlite:'.length);
   if (file !== ':memory:') return openSqlite(file, described, PRAGMAS);
-  // Two connections cannot share a database in memory without locking each other out. A private file that is never
-  // synced is as quick, and behaves as the real one does.
+  // Two connections cannot share a database in memory without locking each other out. A private file that is never synced is as fast and
+  // behaves like a real one.
   const directory = await mkdtemp(join(tmpdir(), 'dormouse-memory-'));
   const sources = await openSqlite(join(directory, 'memory.db'), described, { ...PRAGMAS, synchronous: 0 });
   return {
@@ -101,7 +104,7 @@ export async function openDataSources(
   };
 }
 
-/** Copies an SQLite database that others may use meanwhile to a new file. */
+/** Copies an SQLite database to a new file. Others may use the database meanwhile. */
 export async function copySqlite(file: string, target: string): Promise<void> {
   const source = await connect({ type: 'sqlite', database: file, driver: await untraced() });
   try {
@@ -111,7 +114,7 @@ export async function copySqlite(file: string, target: string): Promise<void> {
   }
 }
 
-/** Whether a database of PostgreSQL has no tables yet. */
+/** Reports whether a PostgreSQL database has no tables yet. */
 export async function isEmptyPostgres(url: string): Promise<boolean> {
   const extra = limitedPool(LIMITS.reader);
   const source = await connect({ type: 'postgres', url, connectTimeoutMS: 10_000, installExtensions: false, extra });
@@ -128,7 +131,7 @@ async function openSqlite(
   pragmas: Record<string, string | number>,
 ): Promise<DataSources> {
   await mkdir(dirname(file), { recursive: true });
-  // SQLite would create it readable for everybody; its companions (-wal, -shm) take the same mode.
+  // SQLite would create the file readable by every user. Its companions (-wal, -shm) get the same mode.
   await (await open(file, 'a', 0o600)).close();
   const options: DataSourceOptions = { ...COMMON, type: 'sqlite', database: file, driver: await untraced() };
   const sources = await openBoth(
@@ -140,8 +143,8 @@ async function openSqlite(
 }
 
 /**
- * The driver, which keeps statements prepared. It is deaf to TypeORM's call of `verbose()`: that would write each query with its
- * parameters out as text, in case it fails, which costs more than most queries, and would put what is secret into the stacks of
+ * Returns the driver, which keeps statements prepared and ignores TypeORM's call of `verbose()`. That would format each
+ * query with its parameters in case it fails, which costs more than most queries and puts secrets into the stacks of
  * errors.
  */
 async function untraced(): Promise<object> {
@@ -159,7 +162,7 @@ async function openPostgres(url: string, described: Described, patient: boolean)
     applicationName: 'dormouse',
     connectTimeoutMS: 10_000,
     installExtensions: false,
-    // Safe, because nothing above 2^53 is ever written.
+    // Safe, because no number above 2^53 is ever written.
     parseInt8: true,
   };
   const limits = (of: keyof typeof LIMITS) => (patient ? KEEP_ALIVE : limitedPool(LIMITS[of]));
@@ -183,7 +186,7 @@ async function openPostgres(url: string, described: Described, patient: boolean)
   };
 }
 
-/** A connection that has just been made is not one that has gone silent. */
+/** Queries a transaction's outcome on a new connection, because an existing one may have gone silent. */
 async function outcomeOf(url: string, transaction: string): Promise<Outcome> {
   const { default: pg } = await import('pg');
   const client = new pg.Client({
@@ -210,7 +213,7 @@ async function openBoth(
   const writer = await connectWriter();
   try {
     const reader = await connectReader();
-    // SQLite folds its log into the database when the last connection closes, which the reader may not do.
+    // SQLite merges its log into the database when the last connection closes. The reader may not do that, so it closes first.
     const close = async () => {
       await reader.destroy();
       await writer.destroy();
@@ -261,23 +264,26 @@ function checkParameters(parameters: unknown): void {
   if (Array.isArray(parameters)) for (const value of parameters) exact(value as unknown);
 }
 
-/** How long an answer of PostgreSQL may take. */
+/** Time limits of PostgreSQL. */
 interface PostgresLimits {
-  /** One statement. Longer ones are ended by the database, and the connection stays. */
+  /** Limit of one statement. The database aborts a longer one and keeps the connection. */
   statementMs: number;
-  /** Between two statements of a transaction. Longer ones are undone by the database, and what they had locked is free. */
+  /**
+   * Limit between two statements of a transaction. After it, the database undoes the transaction and releases its
+   * locks.
+   */
   idleInTransactionMs: number;
 }
 
-/** So much later than the database itself would have answered, a connection counts as dead. */
+/** A connection counts as dead this long after the database should have answered. */
 const GRACE_MS = 2_000;
-/** After so long without traffic, the kernel asks whether the other side is still there; where it is not, it gives up after minutes. */
+/** After this time without traffic, the kernel probes the other side. It gives up after minutes without a response. */
 const KEEP_ALIVE = { keepAlive: true, keepAliveInitialDelayMillis: 10_000 };
 
 /**
- * Options of a pool of `pg` whose connections nothing waits for without end: the database gives up what takes too long, and where
- * nothing comes from it either (a machine without power, a firewall that has forgotten the connection), the connection is ended,
- * which fails what waits for it. The kernel alone would try for a quarter of an hour.
+ * Options of a `pg` pool whose connections never block forever. The database aborts statements that take too long. If
+ * the database itself is silent (a machine without power, a firewall that has dropped the connection), the connection
+ * is closed, and pending queries fail. The kernel alone would retry for a quarter of an hour.
  */
 function limitedPool({ statementMs, idleInTransactionMs }: PostgresLimits): object {
   return {
@@ -288,7 +294,7 @@ function limitedPool({ statementMs, idleInTransactionMs }: PostgresLimits): obje
   };
 }
 
-/** Ends a connection without traffic for this long. An unused one ends by it too. */
+/** Closes a connection after this long without traffic, even if it is unused. */
 function silenceEnds(socket: Socket, ms: number): Socket {
   socket.setTimeout(ms, () => {
     const error = new Error(`The database has said nothing for ${ms} ms.`);

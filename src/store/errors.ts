@@ -5,10 +5,10 @@ import { StatusError } from '../kernel/status.ts';
 
 const RETRY_MS = 1_000;
 
-/** SQLite: locked, out of space or out of reach. https://www.sqlite.org/rescode.html */
+/** SQLite: locked, out of space or unreachable. https://www.sqlite.org/rescode.html */
 const SQLITE_TROUBLE = /^SQLITE_(BUSY|LOCKED|FULL|IOERR|CANTOPEN|READONLY|NOMEM|INTERRUPT|PROTOCOL)/;
 /**
- * PostgreSQL: connection, resources, shutdown, what took too long, a transaction left idle, conflicts between transactions.
+ * PostgreSQL: connection, resources, shutdown, time-outs, idle transactions, and conflicts between transactions.
  * Appendix A of its manual.
  */
 const POSTGRES_TROUBLE = /^(08|53|57P|57014|58|25P03|40001|40P01)/;
@@ -17,15 +17,16 @@ const NETWORK_TROUBLE = /^(ECONN|EPIPE|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|ENOTFO
 const LOST = /connection terminated|timeout exceeded when trying to connect|connection error and is not queryable/i;
 
 /**
- * An error of the driver as callers may see it: UNAVAILABLE where the database is busy, full or out of reach, so that
- * the same call may succeed later. Anything else comes back as it is, but for what the query was given: errors are logged.
+ * Converts a driver's error for callers: UNAVAILABLE if the database is busy, full or unreachable, so that the same
+ * call may succeed later. Returns any other error unchanged, but without the query's parameters, because errors are
+ * logged.
  */
 export function storeError(error: unknown): unknown {
   if (error instanceof QueryFailedError) Object.assign(error, { parameters: undefined });
   return isTrouble(error) ? unavailable(error) : error;
 }
 
-/** UNAVAILABLE, whatever the cause. */
+/** Returns an UNAVAILABLE error for any cause. */
 export function unavailable(cause: unknown): StatusError {
   if (cause instanceof StatusError && cause.code === 'UNAVAILABLE') return cause;
   const full = /^(SQLITE_FULL|53100)/.test(codeOf(cause));
@@ -35,8 +36,8 @@ export function unavailable(cause: unknown): StatusError {
 }
 
 /**
- * Repeats a write every second while the database cannot be used. The write must be idempotent. Rejects with any other error,
- * and when `signal` fires.
+ * Repeats a write every second while the database cannot be used. The write must be idempotent. Rejects with any other
+ * error, and when `signal` fires.
  */
 export async function untilStored<T>(write: () => Promise<T>, clock: Clock, signal: AbortSignal): Promise<T> {
   for (;;) {
@@ -49,13 +50,13 @@ export async function untilStored<T>(write: () => Promise<T>, clock: Clock, sign
   }
 }
 
-/** A write that is stored or not: the database went away during its commit. */
+/** Returns the error for a write with an unknown outcome: the database became unreachable during its commit. */
 export function unconfirmed(cause: unknown): StatusError {
   const sentence = 'The database did not confirm the change. Check whether it was made before you try again.';
   return new StatusError('UNAVAILABLE', 'STORE_UNCONFIRMED', sentence, { cause });
 }
 
-/** Whether a row was refused because another one has its key. */
+/** Reports whether a row was rejected because another one has its key. */
 export function isDuplicate(error: unknown): boolean {
   return error instanceof Error && (codeOf(error) === '23505' || error.message.includes('UNIQUE constraint failed'));
 }

@@ -1,6 +1,6 @@
 /**
- * Gives a value back unless a database would keep something else: numbers beyond 2^53 come back rounded, NaN and
- * undefined as NULL. RangeError for those.
+ * Returns a value that databases store exactly. Throws RangeError for any other: databases round numbers beyond 2^53,
+ * and store NaN and undefined as NULL.
  */
 export function exact<T>(value: T): T {
   const tooLarge = typeof value === 'number' && !(Math.abs(value) <= Number.MAX_SAFE_INTEGER);

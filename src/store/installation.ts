@@ -24,14 +24,17 @@ export interface InstallationOptions {
   dataDir: string;
   databaseUrl: string;
   tables: Tables;
-  /** All that the service is going to listen on, and does not yet; asked for when it is about to. */
+  /** Returns the ports that the service will listen on but does not yet. Called just before the lease is taken. */
   ports: () => Promise<readonly Port[]>;
-  /** Default: an installation that another process holds is refused, and a database out of reach too. */
+  /**
+   * Waits for the lease and for the database. Default: rejects if another process holds the installation or the
+   * database is unreachable.
+   */
   waiting?: Waiting | undefined;
   clock: Clock;
   log: Log;
   onClose: OnClose;
-  /** Another process has taken the database over. */
+  /** Called when another process has taken over the database. */
   onLost: () => void;
 }
 
@@ -41,8 +44,8 @@ const SECRETS = new Set(['secret.key', 'first-run.json', 'ssh_host_ed25519_key']
 const PAUSE_MS = 1_000;
 
 /**
- * Opens the database for this process alone and brings it up to date. Rejects with StatusError where it cannot be had, or where
- * one of the ports is taken and another process may hold the database.
+ * Opens the database for this process alone and migrates it. Rejects if the database cannot be used, or if a port is
+ * taken while another process may hold the database.
  */
 export async function openInstallation(options: InstallationOptions): Promise<Installation> {
   const { dataDir, ports, waiting, clock, log, onClose, onLost } = options;
@@ -57,12 +60,12 @@ export async function openInstallation(options: InstallationOptions): Promise<In
   const lease = await acquireLease(store, { clock, log, onLost, beforeTaking, waiting });
   onClose(() => lease.release());
   await store.migrate();
-  // A draft of a secret holds one, too.
+  // A draft of a secret contains a secret, too.
   await sweepDrafts(dataDir, (name) => SECRETS.has(name));
   return { store, secret: await openSecret(store, dataDir), lease };
 }
 
-/** A process that waits for another one waits for the database too. */
+/** Opens the database. A process that waits for another one also waits for a database that is unreachable. */
 async function openSoon({ databaseUrl, tables, waiting }: InstallationOptions): Promise<Store> {
   for (;;) {
     waiting?.signal.throwIfAborted();

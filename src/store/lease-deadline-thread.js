@@ -2,7 +2,10 @@ import { writeSync } from 'node:fs';
 import { uptime } from 'node:os';
 import { workerData } from 'node:worker_threads';
 
-/** The thread of `lease-deadline.ts`. In JavaScript, for what strips types would take more memory than all the rest of it. */
+/**
+ * The thread of `lease-deadline.ts`. Written in JavaScript, because stripping types would take more memory than the
+ * rest of the thread.
+ */
 
 /** @type {import('./lease-deadline.ts').DeadlineData} */
 const { held, limitMs, logFd } = workerData;

@@ -2,23 +2,23 @@ import { uptime } from 'node:os';
 import { Worker } from 'node:worker_threads';
 
 export interface DeadlineOptions {
-  /** When the lease was last surely held, by `sinceBootMs`. */
+  /** The last time at which the lease was certainly held, by `sinceBootMs`. */
   at: number;
-  /** The process ends when so much time has passed since. */
+  /** The process ends this long after `at`, unless the deadline is extended. */
   limitMs: number;
-  /** Told by the event loop, where the thread cannot end the process; see `startDeadline`. */
+  /** Called by the event loop when time is up, in case the thread cannot end the process; see `startDeadline`. */
   onLate: () => void;
-  /** Descriptor to which it is said why. Default: standard error. */
+  /** Descriptor for the log line with the reason. Default: standard error. */
   logFd?: number;
 }
 
 /** Data passed to its thread. */
 export interface DeadlineData extends Required<Pick<DeadlineOptions, 'limitMs' | 'logFd'>> {
-  /** One value, by `sinceBootMs`. */
+  /** One value: the last time at which the lease was held, by `sinceBootMs`. */
   held: BigInt64Array;
 }
 
-/** Ends this process at once, unless it is put off. */
+/** Ends this process at its time limit, unless it is extended or stopped. */
 export interface Deadline {
   extend(at: number): void;
   stop(): Promise<void>;
@@ -26,16 +26,19 @@ export interface Deadline {
 
 const LOOK_MS = 100;
 
-/** Time since the machine's boot, sleep included, which no clock of a program counts; setting the machine's clock does not change it. */
+/**
+ * Returns the ms since the machine's boot, including sleep, which no clock of a program counts. Setting the machine's
+ * clock does not change them.
+ */
 export function sinceBootMs(): number {
   return Math.round(uptime() * 1_000);
 }
 
 /**
  * Ends this process by SIGKILL as soon as its lease has not been renewed for `limitMs`: because it was stopped, its
- * event loop is stuck, its machine has slept, or the database is unreachable. Another process may be about to take
- * over, and this one must not act beside it. A thread checks, so that a busy event loop does not matter. Within a
- * container its first process cannot be killed from inside (pid_namespaces(7)): there the event loop has to find out.
+ * event loop is stuck, its machine was asleep, or the database is unreachable. Another process may be about to take
+ * over, and this one must not act beside it. A thread checks, so that a busy event loop does not matter. The first
+ * process of a container cannot be killed from inside (pid_namespaces(7)), so the event loop checks, too.
  */
 export function startDeadline({ at, limitMs, onLate, logFd = 2 }: DeadlineOptions): Deadline {
   const held = new BigInt64Array(new SharedArrayBuffer(BigInt64Array.BYTES_PER_ELEMENT));

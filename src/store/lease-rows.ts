@@ -3,17 +3,17 @@ import { bigint, id, integer, text } from './columns.ts';
 import type { Dialect } from './data-source.ts';
 import type { Sql, Tx } from './writer.ts';
 
-/** The holder of something that only one process may do. Written by `lease.ts`. */
+/** The holder of a right that only one process may have. Written by `lease.ts`. */
 export interface LeaseRow {
   /** The name of the lease. */
   name: string;
   /** Random, new with every holder. */
   token: string;
   hostname: string;
-  /** The machine's boot and PID namespace: only within the same ones does `pid` mean anything. */
+  /** The machine's boot and PID namespace, in which `pid` is valid. */
   scope: string;
   pid: number;
-  /** When that process started, in its kernel's own unit; '' where the system does not tell. */
+  /** The start of that process, in its kernel's own unit; '' if the system does not report it. */
   startedAt: string;
   /** Changes with each renewal. Others only check whether it changed; it is not compared with a clock. */
   expiresAt: number;
@@ -37,7 +37,10 @@ export async function getLease(db: Sql, name: string): Promise<LeaseRow | undefi
   return row;
 }
 
-/** Puts `row` in the place of the lease as it was read (undefined: of none). False where that is another one, or renewed, by now. */
+/**
+ * Replaces the lease `from` with `row`. `from` is the lease as it was read; undefined if there was no lease. Returns
+ * false if the lease has a new holder or was renewed since.
+ */
 export async function takeLease(tx: Tx, row: LeaseRow, from: LeaseRow | undefined): Promise<boolean> {
   if (from !== undefined) {
     const { name, token, expiresAt } = from;
@@ -58,11 +61,14 @@ export async function takeLease(tx: Tx, row: LeaseRow, from: LeaseRow | undefine
  */
 export async function holdsLease(db: Sql, dialect: Dialect, name: string, token: string): Promise<boolean> {
   const sql = 'SELECT 1 FROM "leases" WHERE "name" = $1 AND "token" = $2';
-  // SQLite has one writer at a time anyway, and no such clause.
+  // SQLite has one writer at a time, and does not know this clause.
   return (await db.query(dialect === 'postgres' ? `${sql} FOR SHARE` : sql, [name, token])).length > 0;
 }
 
-/** Stores another instant than before, even where the clock was set back: a waiting process goes by the difference. */
+/**
+ * Stores an instant that differs from the previous one, even if the clock was set back: a waiting process checks for a
+ * difference.
+ */
 export async function renewLease(tx: Tx, name: string, token: string, expiresAt: number): Promise<void> {
   await tx.run(
     `UPDATE "leases" SET "expiresAt" = CASE WHEN "expiresAt" >= $1 THEN "expiresAt" + 1 ELSE $1 END

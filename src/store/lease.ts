@@ -3,14 +3,14 @@
  *
  * - The database: every commit first checks that the lease is still held (`Store.fence`), so a late write of an earlier
  *   process is refused.
- * - Everything else (games, servers' files, backups, messages to proxies, e-mail): on PostgreSQL, which other machines can
- *   reach, a thread (`lease-deadline.ts`) kills the whole process a second before another one may take the lease, unless it
- *   was renewed. The thread notices first when a paused process continues, and needs no turn of the event loop. Only what
- *   the kernel is already doing (one write of a chunk, one rename) can follow. Within a container, the event loop of the
- *   first process has to end it.
- * - Games and their consoles get no requests unless the lease is certainly held (`Lease.require`). If the time of the last
- *   renewal does not prove that, the database is asked. So a process that wakes up just before that thread acts cannot
- *   start, end or type anything.
+ * - Everything else (games, servers' files, backups, messages to proxies, e-mail): on PostgreSQL, which other machines
+ *   can reach, a thread (`lease-deadline.ts`) kills the whole process a second before another one may take the lease,
+ *   unless it was renewed. The thread notices first when a paused process continues, and needs no turn of the event
+ *   loop. Only an operation that the kernel has already begun (one write of a chunk, one rename) can still complete.
+ *   Within a container, the event loop of the first process has to end it.
+ * - Games and their consoles get no requests unless the lease is certainly held (`Lease.require`). If the time of the
+ *   last renewal does not prove that, the database is queried. So a process that wakes up just before that thread acts
+ *   cannot start or stop a game, or send a console command.
  * - Proxies that know several services leave a silent one before its lease can end, and a standby accepts no links.
  *
  * Not covered: a machine paused as a whole by its hypervisor does not notice that time has passed. There the database's
@@ -34,8 +34,9 @@ export interface Lease {
   /** Extends the lease; called by a timer. */
   renew(): Promise<void>;
   /**
-   * Await this before any action that the database does not guard. UNAVAILABLE LEASE_LOST if another process has taken
-   * over; if one on another machine could have, also while the database is unreachable.
+   * Await this before any action that the database does not guard. Rejects with UNAVAILABLE LEASE_LOST if another
+   * process has taken over. If a process on another machine could have, it also rejects while the database is
+   * unreachable.
    */
   require(): Promise<void>;
   /** Whether the lease is certainly held, judged by the time of the last renewal. */
@@ -46,7 +47,7 @@ export interface Lease {
 
 /** Options of waiting for another process's lease instead of being refused. */
 export interface Waiting {
-  /** Called at each look with the holder; undefined if the database cannot be reached. Throwing ends the wait. */
+  /** Called at each check with the holder; undefined if the database cannot be reached. Throwing ends the wait. */
   onHeld: (holder: ProcessIdentity | undefined) => void;
   /** Ends the wait, which rejects with its reason. */
   signal: AbortSignal;
@@ -62,11 +63,11 @@ export interface LeaseOptions {
    * no check.
    */
   beforeTaking?: () => Promise<void>;
-  /** Default: a lease that is held refuses. */
+  /** Waits for another process's lease. Default: rejects if the lease is held. */
   waiting?: Waiting | undefined;
   /** Default: this process. */
   self?: ProcessIdentity;
-  /** Times looks and renewals, because the patience of other processes runs out in real time. Default: real time. */
+  /** Times checks and renewals. Default: real time, because other processes measure the lease in real time. */
   realTime?: Clock;
   /** Ends this process when a renewal is late. Default: the deadline thread. */
   deadlineOf?: typeof startDeadline;
@@ -82,20 +83,21 @@ const NAME = 'control';
 const LONG: Span = { heldMs: 30_000, renewMs: 10_000 };
 /** For installations with a standby that takes over within 10 s, its start included. */
 const SHORT: Span = { heldMs: 8_000, renewMs: 1_000 };
-/** Between a renewal that failed and the next one. */
+/** Delay after a failed renewal. */
 const RETRY_MS = 1_000;
-/** So long before others may take it, its holder ends itself. */
+/** The holder ends itself this long before others may take the lease. */
 const MARGIN_MS = 1_000;
 const LOOK_MS = 500;
-/** Time limit of a look: a connection without an answer may be dead while another one works. */
+/** Time limit of a check. A connection that does not answer may be dead while a new one works. */
 const PATIENCE_MS = 3_000;
 
 /**
- * Makes this process the only one that writes to the database, and lets no write through once another one is. A process of the
- * same machine keeps the lease as long as it lives, be it stopped, and loses it at once when it is dead. One that cannot be seen
- * from here (another machine, another container) loses it when it has not renewed it while it was looked at for as long as it is
- * held: 30 s, or 8 s by its own word. No clock of one process is compared with that of another, and time in which this one was
- * stopped counts as one look. FAILED_PRECONDITION LEASE_HELD where the other one lives, unless this one is `waiting`.
+ * Makes this process the only writer of the database. Refuses its later writes once another process has taken over. A
+ * process on the same machine keeps the lease as long as it lives, even if it is stopped, and loses it at once when it
+ * is dead. A process that is not visible from here (another machine, another container) loses the lease if it does not
+ * renew it while this process watches for the lease's duration: 30 s, or 8 s if its token contains that. Clocks of two
+ * processes are never compared, and time in which this process was stopped counts as one check. Rejects with
+ * FAILED_PRECONDITION LEASE_HELD if the holder lives, unless this process is `waiting`.
  */
 export async function acquireLease(store: Store, options: LeaseOptions): Promise<Lease> {
   const { waiting, realTime = monotonicClock } = options;
@@ -110,17 +112,19 @@ export async function acquireLease(store: Store, options: LeaseOptions): Promise
       return 'changed' as const;
     });
     if (typeof seen === 'object') return seen;
-    // A change is noticed at the end of the look at the latest.
+    // After a change, wait the full interval: the change may have happened as late as the end of the check.
     await sleep(realTime, seen === 'changed' ? LOOK_MS : Math.max(0, LOOK_MS - (realTime.now() - at)));
   }
 }
 
-/** The process that holds the lease, alive or dead; undefined if the lease was released. */
+/** Returns the process that holds the lease, alive or dead; undefined if the lease was released. */
 export function leaseHolder(store: Store): Promise<ProcessIdentity | undefined> {
   return getLease(store, NAME);
 }
 
-/** Looks once and takes the lease if that is allowed; else reports whether it was renewed since the last look. */
+/**
+ * Checks the lease once and takes it if that is allowed. Otherwise reports whether it was renewed since the last check.
+ */
 function createCheck(store: Store, self: ProcessIdentity, options: LeaseOptions) {
   const { clock, log, waiting, beforeTaking = async () => {}, realTime = monotonicClock } = options;
   const span = waiting && store.dialect === 'postgres' ? SHORT : LONG;
@@ -129,14 +133,14 @@ function createCheck(store: Store, self: ProcessIdentity, options: LeaseOptions)
   let unchanged = 0;
   return async function look(): Promise<Lease | 'changed' | 'unchanged'> {
     const held = await withTimeout(getLease(store, NAME), PATIENCE_MS, { clock: realTime, late: silent });
-    // It was taken by the last look, and the database was gone before it could say so.
+    // The last check may have taken the lease although the database did not confirm it.
     const isOwn = held?.token === token;
     const alive = held && !isOwn && (await isAlive(held, self));
     const isRenewed = seen !== undefined && held !== undefined && !sameBeat(seen, held);
     const isFirst = seen === undefined;
     unchanged = isFirst || isRenewed ? 0 : unchanged + 1;
     seen = held;
-    // If the system reports start times of processes, this is certainly the same one.
+    // Only a system that reports start times of processes can prove that this is the same one.
     const isHere = alive === true && self.startedAt !== '';
     if (held && alive !== false && (isHere || unchanged * LOOK_MS < heldMsOf(held))) {
       if (waiting) waiting.onHeld(held);
@@ -153,19 +157,22 @@ function createCheck(store: Store, self: ProcessIdentity, options: LeaseOptions)
   };
 }
 
-/** As its holder has said: those of releases without standbys say nothing, and mean 30 s. */
+/**
+ * Returns the duration of a lease, which its holder appends to the token. Tokens of releases without standbys contain
+ * none and mean 30 s.
+ */
 function heldMsOf({ token }: LeaseRow): number {
   return Number(token.split('.')[1] ?? LONG.heldMs);
 }
 
-/** Whether it was not renewed in between: each renewal stores another instant. */
+/** Reports whether the lease was not renewed in between. Each renewal stores another instant. */
 function sameBeat(a: LeaseRow, b: LeaseRow): boolean {
   return a.token === b.token && a.expiresAt === b.expiresAt;
 }
 
 interface Taken {
   token: string;
-  /** Before it was, by `sinceBootMs`. */
+  /** The time just before the lease was taken, by `sinceBootMs`. */
   at: number;
   span: Span;
 }
@@ -173,7 +180,7 @@ interface Taken {
 function keep(store: Store, { token, at, span }: Taken, options: LeaseOptions): Lease {
   const { clock, log, onLost, realTime = monotonicClock, deadlineOf = startDeadline } = options;
   const sureMs = span.heldMs - MARGIN_MS;
-  // Only processes of this machine use a file, and they can see that this one is alive.
+  // Only processes of this machine use a file, and they can check that this one is alive.
   const isShared = store.dialect === 'postgres';
   const deadline: Deadline | undefined = isShared ? deadlineOf({ at, limitMs: sureMs, onLate: onLost }) : undefined;
   let renewedAt = at;

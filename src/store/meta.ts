@@ -10,7 +10,7 @@ export interface MetaRow {
 
 export const meta = new EntitySchema<MetaRow>({ name: 'meta', columns: { key: id, value: text } });
 
-/** A fact about the installation; undefined where it was never set. */
+/** Returns a fact about the installation; undefined if it was never set. */
 export async function getMeta(db: Sql, key: string): Promise<string | undefined> {
   const [row] = await db.query<{ value: string }>('SELECT "value" FROM "meta" WHERE "key" = $1', [key]);
   return row?.value;

@@ -3,22 +3,22 @@ import sqlite3 from 'sqlite3';
 /** A statement's callback, with the statement as `this`: the driver stores the effect of a change on it. */
 type Done = (this: unknown, error: Error | null, rows?: unknown[]) => void;
 
-/** The driver's types leave out what `prepare` itself calls. */
+/** The constructor that `prepare` calls, which the driver's types leave out. */
 const Statement = sqlite3.Statement as unknown as new (
   database: sqlite3.Database,
   sql: string,
   prepared: (error: Error | null) => void,
 ) => sqlite3.Statement;
 
-/** Statements worth keeping prepared. Those of a start or a migration are not. */
+/** Statements worth keeping prepared, unlike those of a start or a migration. */
 const KEPT = /^(?:SELECT|INSERT|UPDATE|DELETE|WITH|BEGIN|COMMIT|ROLLBACK|SAVEPOINT|RELEASE)\b/;
-/** Statements of one connection that wait for their next use. A room has some ten that are asked often. */
+/** Most unused statements to keep per connection. A room has about ten that run often. */
 const MOST_IDLE = 200;
 
 /**
- * SQLite's connection, which keeps what it has prepared: the driver's own prepares each query anew, in a turn of a thread of
- * its own, which costs more than running it. A statement is used by one query at a time; where all of a text are in use,
- * another one is prepared.
+ * An SQLite connection that keeps its prepared statements. The driver alone prepares each query anew, in a separate
+ * turn of a thread, which costs more than running it. A statement serves one query at a time. If all statements of a
+ * text are in use, another one is prepared.
  */
 export class PreparedDatabase extends sqlite3.Database {
   /** By text, least recently used first. */
@@ -34,7 +34,10 @@ export class PreparedDatabase extends sqlite3.Database {
     return this.#perform('run', sql, rest);
   }
 
-  /** The driver refuses to close before all statements are gone; those in use go when they have ended. */
+  /**
+   * Finalizes the unused statements first, because the driver refuses to close with open ones. Statements in use are
+   * finalized when they end.
+   */
   override close(callback?: (error: Error | null) => void): void {
     this.#closed = true;
     while (this.#count > 0) this.#forgetOldest();
@@ -43,7 +46,7 @@ export class PreparedDatabase extends sqlite3.Database {
 
   #perform(how: 'all' | 'run', sql: string, rest: unknown[]): this {
     const [given, done] = rest as [unknown[] | undefined, Done];
-    // Without values it would keep those of its last use.
+    // Without values, a statement would reuse those of its last run.
     if (rest.length !== 2 || !KEPT.test(sql) || ((given?.length ?? 0) === 0 && sql.includes('$')))
       return super[how](sql, ...rest);
     const statement = this.#take(sql, done);
@@ -59,7 +62,7 @@ export class PreparedDatabase extends sqlite3.Database {
     const idle = this.#idle.get(sql);
     const statement = idle?.pop();
     if (statement === undefined) {
-      // One that cannot be prepared calls nothing else back.
+      // If preparing fails, the driver calls no other callback.
       return new Statement(this, sql, (error) => {
         if (error !== null) done(error);
       });
@@ -70,7 +73,7 @@ export class PreparedDatabase extends sqlite3.Database {
   }
 
   #release(sql: string, statement: sqlite3.Statement, error: Error | null): void {
-    // One that has failed may still be in the middle of its work.
+    // A failed statement may still be in the middle of its work.
     if (error !== null || this.#closed) return void statement.finalize();
     const idle = this.#idle.get(sql) ?? [];
     idle.push(statement);

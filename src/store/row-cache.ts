@@ -6,19 +6,19 @@ import type { Sql, Store, Tx } from './store.ts';
 export interface RowCache<Key, Row> {
   of(key: Key): Row | undefined;
   all(): IterableIterator<Row>;
-  /** Stores a row by `save`; known here from the commit on. */
+  /** Stores a row with `save`. The cache has it from the commit on. */
   set(key: Key, row: Row, save: (tx: Tx) => Promise<unknown>): Promise<void>;
-  /** Removes a row by `remove`; forgotten here from the commit on. */
+  /** Deletes a row with `remove`. The cache drops it at the commit. */
   delete(key: Key, remove: (tx: Tx) => Promise<unknown>): Promise<void>;
-  /** The row has gone with another one. */
+  /** Drops a row that was deleted together with another one. */
   forget(key: Key): void;
 }
 
 const READ_AGAIN_MS = 1_000;
 
 /**
- * Begins with the rows that `list` reads, as `entryOf` splits each. Only keys that have a row take memory. After a write that
- * was rejected the row is read again: it may be stored all the same.
+ * Opens a cache with the rows that `list` reads. `entryOf` splits each into key and row. Only keys with a row use
+ * memory. After a rejected write the row is read again, because it may be stored nevertheless.
  */
 export async function openRowCache<Stored, Key, Row>(
   store: Store,
@@ -45,7 +45,7 @@ export async function openRowCache<Stored, Key, Row>(
     note(key, row);
   }
 
-  /** Waits for a database that is away. Never rejects. */
+  /** Reads a row again, and retries while the database is unreachable. Never rejects. */
   async function readAgain(key: Key): Promise<void> {
     for (;;) {
       const before = changes;

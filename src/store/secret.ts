@@ -18,32 +18,38 @@ const LENGTH = 32;
 const FINGERPRINT = 'secret.fingerprint';
 
 /**
- * Reads `secret.key` (32 bytes) in the data directory; makes it where the database has never known one.
+ * Reads `secret.key` (32 bytes) in the data directory. Creates it if the database has never had one.
  *
- * The database remembers the secret's fingerprint. A file that is lost, or that is another installation's, stops the
- * start with FAILED_PRECONDITION: a new secret made silently would lock us out of the consoles of all running servers,
- * and void every code that was handed out. Who has no copy left says so by creating the file empty: then a new one is
- * made, and consoles work again from each server's next start on.
+ * The database stores the secret's fingerprint. If the file is missing or belongs to another installation, rejects with
+ * FAILED_PRECONDITION: a silently created new secret would lock us out of the consoles of all running servers and
+ * invalidate all issued codes. An operator without a copy creates the file empty. A new secret is then created, and
+ * consoles work again from each server's next start.
  */
 export async function openSecret(store: Store, dataDir: string): Promise<Secret> {
   const path = join(dataDir, 'secret.key');
   const expected = await getMeta(store, FINGERPRINT);
   const bytes = (await readIfThere(path)) ?? (expected === undefined ? await create(path) : lost(path));
   if (bytes.length === 0) return secretOf(store, await renew(store, path), undefined);
-  if (bytes.length !== LENGTH) throw refusal(`${path} must be ${LENGTH} bytes long, but has ${bytes.length}.`);
+  requireLength(path, bytes);
   return secretOf(store, bytes, expected);
 }
 
 /**
- * Looks whether `openSecret` would find the secret that the database knows, and changes nothing: for a process that is to take
- * this installation over some day. FAILED_PRECONDITION as there.
+ * Checks, without changing anything, that `openSecret` would find the secret that the database knows. For a standby,
+ * which may take over this installation later. Rejects with FAILED_PRECONDITION like `openSecret`.
  */
 export async function requireSecret(store: Store, dataDir: string): Promise<void> {
   const path = join(dataDir, 'secret.key');
   const expected = await getMeta(store, FINGERPRINT);
   if (expected === undefined) return;
   const bytes = (await readIfThere(path)) ?? lost(path);
-  if (bytes.length === LENGTH && secretFingerprintOf(bytes) !== expected) throw another();
+  if (bytes.length === 0) return;
+  requireLength(path, bytes);
+  if (secretFingerprintOf(bytes) !== expected) throw another();
+}
+
+function requireLength(path: string, { length }: Buffer): void {
+  if (length !== LENGTH) throw refusal(`${path} must be ${LENGTH} bytes long, but has ${length}.`);
 }
 
 async function secretOf(store: Store, bytes: Buffer, expected: string | undefined): Promise<Secret> {
@@ -53,7 +59,7 @@ async function secretOf(store: Store, bytes: Buffer, expected: string | undefine
   return secretFrom(bytes);
 }
 
-/** The secret that these bytes of a `secret.key` are. */
+/** Returns the secret for the bytes of a `secret.key`. */
 export function secretFrom(bytes: Buffer): Secret {
   return { derive: (purpose, id) => createHmac('sha256', bytes).update(`${purpose}\0${id}`).digest('base64url') };
 }
@@ -64,7 +70,10 @@ async function create(path: string): Promise<Buffer> {
   return bytes;
 }
 
-/** Forgets the old secret first: killed in between, the next start finds either an empty file or one it can adopt. */
+/**
+ * Deletes the old fingerprint first, so that after a crash the next start finds either an empty file or one that it can
+ * adopt.
+ */
 async function renew(store: Store, path: string): Promise<Buffer> {
   await store.write((tx) => deleteMeta(tx, FINGERPRINT));
   return create(path);

@@ -14,7 +14,7 @@ import { copySqlite, isEmptyPostgres, openDataSources } from './data-source.ts';
 import { type Secret, secretFrom } from './secret.ts';
 import { requireKnown } from './store.ts';
 
-/** The places of an installation's own data: everything but the folders of its servers and their backups. */
+/** The locations of an installation's own data: everything but the folders of its servers and their backups. */
 export interface ServiceFiles {
   dataDir: string;
   databaseUrl: string;
@@ -25,16 +25,16 @@ export interface ServiceFiles {
 /** The description of a service backup; the first file of the archive. */
 const Manifest = z.object({
   format: z.literal(1),
-  /** When it was made. RFC 3339. */
+  /** The time of the backup, RFC 3339. */
   madeAt: z.iso.datetime(),
-  /** A database of SQLite, whichever the installation had. */
+  /** Always SQLite, whichever database the installation had. */
   database: z.literal('sqlite'),
 });
 type Manifest = z.infer<typeof Manifest>;
 
 const MANIFEST = 'manifest.json';
 const DATABASE = 'database';
-/** In the data directory. */
+/** Files in the data directory. */
 const SECRET = 'secret.key';
 const KEYS = [SECRET, 'ssh_host_ed25519_key', 'proxy.token'];
 const ENV = 'env';
@@ -44,9 +44,9 @@ const NOT_OURS = new Set(['EACCES', 'EPERM', 'EROFS']);
 const MOST_BYTES = MIB;
 
 /**
- * Writes the database, keys and settings as one archive (tar, gzip) to `target`, readable by its owner alone; at any moment
- * there is a whole archive or none. The service may run meanwhile: the database is taken as it is at one instant. Resolves with
- * whether there were settings in a file. Rejects with a StatusError that says what to do.
+ * Writes the database, keys and settings as one archive (tar, gzip) to `target`, readable by its owner alone. The
+ * archive is complete or absent at any moment. The service may run meanwhile, because the database is copied as of one
+ * instant. Resolves with whether a settings file was found. A refusal is a StatusError that says what to do.
  */
 export async function backupService(
   { dataDir, databaseUrl, envFile }: ServiceFiles,
@@ -58,7 +58,7 @@ export async function backupService(
   const file = sqliteFile(databaseUrl);
   if (file === undefined ? await isEmptyPostgres(databaseUrl) : !(await isThere(file)))
     throw backupRefusal(`There is no database at ${file ?? 'DATABASE_URL'}: DATA_DIR or DATABASE_URL is another one.`);
-  // Beside the archive, where there has to be room for it anyway.
+  // The draft is beside the archive, where there must be room anyway.
   const draft = await mkdtemp(join(dirname(made), '.dormouse-backup-'));
   try {
     const database = join(draft, DATABASE);
@@ -83,9 +83,9 @@ export async function backupService(
 }
 
 /**
- * Puts what `backupService` has written in its place, the database last: ended in between, it can be done again. It goes into
- * either kind of database, whichever it was of. Only where there is no installation yet. Resolves with when it was made, and where
- * its settings are now. Rejects with a StatusError that says what to do, and then no database was made. `refuse` receives the
+ * Restores an archive of `backupService`, into either kind of database, if no installation exists there yet. Writes the
+ * database last, so that an interrupted restore can be repeated. Resolves with the time of the backup and the new path
+ * of its settings. A refusal is a StatusError that says what to do; no database exists then. `refuse` receives the
  * secret of the installation before the restore changes anything, and rejects to prevent it.
  */
 export async function restoreService(
@@ -121,11 +121,11 @@ async function add(tar: Pack, name: string, path: string): Promise<void> {
   const found = await stat(path).catch(() => undefined);
   if (!found) return;
   const entry = tar.entry({ name, size: found.size, mode: 0o600 });
-  // A file of keys that is being replaced is one or the other; it is never being written.
+  // Key files are replaced atomically, so they are never half-written.
   await pipeline(createReadStream(path, { end: Math.max(0, found.size - 1) }), entry);
 }
 
-/** Only files that a backup has, each once; a file that is cut off, or no archive, is refused. */
+/** Extracts an archive. Accepts only the files of a backup, each once. Refuses a truncated or invalid archive. */
 async function unpack(archive: string, folder: string): Promise<void> {
   const entries = extract();
   const names = new Set([MANIFEST, ENV, DATABASE, ...KEYS]);
@@ -160,7 +160,10 @@ function parsed(text: string): unknown {
   }
 }
 
-/** A log beside no database is of one that was moved away: SQLite would write it into the one that takes its place. */
+/**
+ * Refuses an existing database, and the log of one that was moved away: SQLite would write that log into the new
+ * database.
+ */
 async function refuseOtherDatabase(file: string): Promise<void> {
   if (await isThere(file)) throw inUse(file);
   for (const companion of [`${file}-wal`, `${file}-shm`, `${file}-journal`]) {
@@ -169,7 +172,7 @@ async function refuseOtherDatabase(file: string): Promise<void> {
   }
 }
 
-/** Keys that are the same are of a restore that was ended in between. */
+/** Refuses to replace other keys. Equal keys come from an interrupted restore. */
 async function refuseOtherKeys(folder: string, dataDir: string): Promise<void> {
   for (const name of KEYS) {
     const [own, restored] = await Promise.all([readIfThere(join(dataDir, name)), readIfThere(join(folder, name))]);
@@ -179,8 +182,8 @@ async function refuseOtherKeys(folder: string, dataDir: string): Promise<void> {
 }
 
 /**
- * Deletes the lease: the process that ran the installation when it was backed up does not run this one. Rejects as `openStore`
- * does if this release cannot use the database.
+ * Deletes the lease: the process that ran the installation when it was backed up does not run this one. Rejects like
+ * `openStore` if this release cannot use the database.
  */
 async function prepare(database: string): Promise<void> {
   const sources = await openDataSources(`sqlite:${database}`, []);
@@ -195,8 +198,9 @@ async function prepare(database: string): Promise<void> {
 }
 
 /**
- * To where the service reads them, unless there are some. A container's folder may not be written to: then into that of the data.
- * Resolves with where they are now.
+ * Moves the settings to the path that the service reads, or beside it if a file exists there. If that folder is not
+ * writable, as in a container, moves them to the data directory. Resolves with their new path; undefined without
+ * settings.
  */
 async function moveSettings(from: string, envFile: string, dataDir: string): Promise<string | undefined> {
   const places = [(await isThere(envFile)) ? `${envFile}.restored` : envFile, join(dataDir, 'env.restored')];
@@ -210,7 +214,10 @@ async function moveSettings(from: string, envFile: string, dataDir: string): Pro
   return undefined;
 }
 
-/** On disk under its new name once it resolves, and never there by halves. */
+/**
+ * Moves a file, which is on disk under its new name once this resolves, and is never there in part. Returns false if
+ * there is no such file.
+ */
 async function move(from: string, to: string): Promise<boolean> {
   if (!(await isThere(from))) return false;
   await mkdir(dirname(to), { recursive: true });
@@ -226,7 +233,7 @@ async function move(from: string, to: string): Promise<boolean> {
 
 const isThere = async (path: string) => (await stat(path).catch(() => undefined)) !== undefined;
 
-/** The file of a SQLite database; undefined for PostgreSQL. */
+/** Returns the file of an SQLite database; undefined for PostgreSQL. */
 export function sqliteFile(databaseUrl: string): string | undefined {
   return databaseUrl.startsWith('sqlite:') ? databaseUrl.slice('sqlite:'.length) : undefined;
 }

@@ -2,28 +2,31 @@ import { type DataSource, type EntityManager, QueryFailedError, type QueryRunner
 import { exact } from './exact.ts';
 
 /**
- * One connection to a database, for as long as something is changed by it. What is asked by text goes to the driver itself:
- * TypeORM's way there costs more than most queries do.
+ * One database connection for the duration of a change. SQL text goes to the driver directly, because TypeORM's way
+ * costs more than most queries.
  */
 export interface DatabaseSession {
   /**
-   * Begins a transaction, and a savepoint in it. Returns the id by which another connection can ask what came of the
-   * transaction; undefined if a COMMIT that fails has surely committed nothing.
+   * Begins a transaction, and the savepoint in it if one is named. Returns the id with which another connection can
+   * query the transaction's outcome; undefined if a failed COMMIT has certainly committed no change.
    */
   begin(savepoint?: string): Promise<string | undefined>;
   query(sql: string, parameters?: unknown[]): Promise<unknown[]>;
-  /** An INSERT, UPDATE or DELETE; gives the number of rows it touched. */
+  /** Runs an INSERT, UPDATE or DELETE and returns the number of affected rows. */
   run(sql: string, parameters?: unknown[]): Promise<number>;
   /** Runs several statements at once and returns no result. */
   script(sql: string): Promise<void>;
-  /** Rejects with QueryFailedError if no answer says what came of it, with another error if nothing was committed. */
+  /**
+   * Rejects with QueryFailedError if the outcome is unknown, and with another error if the transaction was not
+   * committed.
+   */
   commit(): Promise<void>;
-  /** Takes part in the transaction that has been begun. */
+  /** Takes part in the open transaction. */
   readonly manager: EntityManager;
   release(): Promise<void>;
 }
 
-/** The part of the driver of SQLite that is used here; what it calls back has the number of rows on `this`. */
+/** The part of the SQLite driver that is used here. The callback of `run` has the number of changed rows on `this`. */
 interface Sqlite {
   all(sql: string, values: unknown[], done: (error: Error | null, rows: unknown[]) => void): void;
   run(sql: string, values: unknown[], done: (this: { changes: number }, error: Error | null) => void): void;
@@ -40,7 +43,7 @@ interface PostgresResult {
   command: string;
 }
 
-/** Asks a connection of SQLite. */
+/** Runs a query on an SQLite connection. */
 export function askSqlite(source: DataSource, sql: string, parameters: unknown[] = []): Promise<unknown[]> {
   parameters.forEach(exact);
   return new Promise((resolve, reject) => {
@@ -51,7 +54,7 @@ export function askSqlite(source: DataSource, sql: string, parameters: unknown[]
   });
 }
 
-/** On the one connection that a source has. */
+/** Opens a session on the only connection of an SQLite source. */
 export async function sqliteSession(source: DataSource): Promise<DatabaseSession> {
   let runner: QueryRunner | undefined;
   return {
@@ -71,7 +74,7 @@ export async function sqliteSession(source: DataSource): Promise<DatabaseSession
   };
 }
 
-/** On a connection of the pool. */
+/** Opens a session on a connection of PostgreSQL's pool. */
 export async function postgresSession(source: DataSource): Promise<DatabaseSession> {
   const runner = enlisted(source.createQueryRunner());
   const client = (await runner.connect()) as PostgresClient;
@@ -91,7 +94,7 @@ export async function postgresSession(source: DataSource): Promise<DatabaseSessi
     run: async (sql, parameters) => (await ask(sql, parameters)).rowCount ?? 0,
     script: async (sql) => void (await ask(sql)),
     async commit() {
-      // A transaction in which something failed is rolled back by it, and that is no error to PostgreSQL.
+      // After a failed statement, COMMIT rolls the transaction back, which PostgreSQL does not report as an error.
       if ((await ask('COMMIT')).command !== 'COMMIT')
         throw new Error('The transaction had failed, and was rolled back.');
     },
@@ -123,14 +126,14 @@ function connectionOf({ driver }: DataSource): Sqlite {
   return (driver as unknown as { databaseConnection: Sqlite }).databaseConnection;
 }
 
-/** Without what the query was given: errors are logged. */
+/** Returns an error without the query's parameters, because errors are logged. */
 function failed(sql: string, error: Error): QueryFailedError {
   return new QueryFailedError(sql, undefined, error);
 }
 
 /**
- * Lets a runner know that a transaction is open, or will be before it is used, so that its manager takes part in it rather than
- * opening its own.
+ * Marks a runner's transaction as open (or about to be, before it is used), so that its manager takes part in it rather
+ * than opening its own.
  */
 function enlisted(runner: QueryRunner): QueryRunner {
   return Object.assign(runner, { isTransactionActive: true, transactionDepth: 1 });

@@ -1,4 +1,4 @@
-/** A piece of SQL with the values that are parameters in it. */
+/** A piece of SQL and the values of its parameters. */
 export class SqlPart {
   readonly strings: readonly string[];
   readonly values: readonly unknown[];
@@ -9,12 +9,12 @@ export class SqlPart {
   }
 }
 
-/** SQL as a template: another part is put in as it is, anything else becomes a parameter. */
+/** A template tag for SQL. Inserts other parts as they are. Any other value becomes a parameter. */
 export function sql(strings: TemplateStringsArray, ...values: unknown[]): SqlPart {
   return new SqlPart(strings, values);
 }
 
-/** A part as `query` and `run` take it: parameters are numbered in order of their appearance. */
+/** Converts a part to the arguments of `query` and `run`. Numbers the parameters in order of appearance. */
 export function statement(part: SqlPart): [text: string, parameters: unknown[]] {
   const parameters: unknown[] = [];
   const render = ({ strings, values }: SqlPart): string =>

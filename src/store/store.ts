@@ -1,6 +1,6 @@
 /**
- * Written data is safe on disk, in order, and written by the process that holds the lease. Never a write of a process
- * that has lost the lease, and never half a write.
+ * The database. Written data is safe on disk, in order of the calls. Each write is atomic. A process that has lost the
+ * lease cannot write.
  */
 import { MIGRATIONS, type Migration } from '../../migrations/index.ts';
 import { StatusError } from '../kernel/status.ts';
@@ -11,41 +11,42 @@ import { type Sql, type Tx, Writer } from './writer.ts';
 
 export type { Sql, Tx } from './writer.ts';
 
-/** All that is kept. The queries of a table lie in the `rows.ts` of its room. */
+/** All stored data. The queries of a table are in the `rows.ts` of its room. */
 export interface Store extends Sql {
   readonly dialect: Dialect;
-  /** Reads what has been committed. UNAVAILABLE where the database is busy or out of reach. */
+  /** Reads committed data. Rejects with UNAVAILABLE if the database is busy or unreachable. */
   query<Row>(sql: string, parameters?: unknown[]): Promise<Row[]>;
   /**
-   * Changes something: one atomic step, in the order of the calls. Resolves once it is safe on disk, whatever then
-   * happens to the process. Rejects with what `work` rejects with, and nothing has changed; with UNAVAILABLE where the
-   * database is busy, full or out of reach, or the store closed, and nothing has changed either. If the database goes away
-   * during a commit and stays away, its fate is unknown: it rejects with UNAVAILABLE STORE_UNCONFIRMED, at a time when a process
-   * that holds the lease has ended. Inside, use `tx` only: a write within a write waits for itself.
+   * Runs one atomic change, in order of the calls. Resolves once the change is safe on disk, even if the process ends
+   * then. Rejects with the error of `work`, or with UNAVAILABLE if the database is busy, full or unreachable, or if the
+   * store is closed; the data is then unchanged. If the database becomes unreachable during a commit and stays so, the
+   * outcome is unknown: rejects with UNAVAILABLE STORE_UNCONFIRMED, but only after a time in which a process that holds
+   * the lease has ended. Inside, use `tx` only: a write within a write waits for itself.
    */
   write<T>(work: (tx: Tx) => Promise<T>): Promise<T>;
-  /** How many writes wait to be safe on disk. */
+  /** Returns the number of writes that are not on disk yet. */
   waiting(): number;
-  /** From now on `check` runs first in every commit, and where it rejects the commit does not happen. */
+  /** Runs `check` first in every later commit. If it rejects, the commit does not happen. */
   fence(check: (tx: Sql) => Promise<void>): void;
-  /** FAILED_PRECONDITION STORE_NEWER where the database has been brought up to date by a newer version since it was opened. */
+  /** Rejects with FAILED_PRECONDITION STORE_NEWER if a newer version has migrated the database since it was opened. */
   requireKnown(): Promise<void>;
   /**
-   * Brings the tables up to date; to be called by the one process that runs the installation. A file of SQLite is copied first,
-   * for who wants to go back to the release before. Rejects as `requireKnown` does.
+   * Migrates the tables. Only the process that runs the installation may call it. Copies an SQLite file first, so that
+   * an operator can go back to the previous release. Rejects like `requireKnown`.
    */
   migrate(): Promise<void>;
-  /** Lets the writes that wait finish, refuses new ones, and closes the connections. */
+  /** Refuses new writes, waits for pending ones, and closes the connections. */
   close(): Promise<void>;
 }
 
-/** The advisory lock that PostgreSQL takes while tables are created: an arbitrary, otherwise unused number. */
+/** The advisory lock for creating tables on PostgreSQL: an arbitrary, otherwise unused number. */
 export const MIGRATING = 740_161_826;
 
 /**
- * Opens the database at `postgres://…`, `sqlite:<file>` or `sqlite::memory:`; `tables` are those that code here asks for by
- * their schema. An empty one gets its tables at once; an older one keeps working until `migrate()`. FAILED_PRECONDITION
- * STORE_NEWER if a newer version made it, STORE_PRERELEASE if a development version before 0.1.0 did; it is unchanged then.
+ * Opens the database at `postgres://…`, `sqlite:<file>` or `sqlite::memory:`. `tables`: the tables that code uses by
+ * their schema. An empty database gets its tables at once; an older one keeps its tables until `migrate()`. Rejects
+ * with FAILED_PRECONDITION STORE_NEWER if a newer version created the database, and STORE_PRERELEASE if a development
+ * version before 0.1.0 did; the database is then unchanged.
  */
 export async function openStore(
   url: string,
@@ -62,7 +63,7 @@ export async function openStore(
   }
 }
 
-/** The migrations of this release that the database has had. */
+/** Returns the migrations that the database has had. Rejects if this release does not know one of them. */
 async function knownMigrations(sources: DataSources, migrations: readonly Migration[]): Promise<string[]> {
   const done = await migrationsOf(sources);
   await requireKnown(new Set(done), migrations, sources.file);
@@ -73,8 +74,8 @@ async function knownMigrations(sources: DataSources, migrations: readonly Migrat
 const PRERELEASE = 'Initial1795132800000';
 
 /**
- * FAILED_PRECONDITION STORE_NEWER or STORE_PRERELEASE if a database has had a migration that this release does not have.
- * `file`: its SQLite file. The message names the copy beside it that fits this release.
+ * Rejects with FAILED_PRECONDITION STORE_NEWER or STORE_PRERELEASE if a database has had a migration that this release
+ * does not have. `file`: its SQLite file. The message names the copy beside it that fits this release.
  */
 export async function requireKnown(
   done: ReadonlySet<string>,
@@ -119,7 +120,7 @@ function storeOn(sources: DataSources, migrations: readonly Migration[]): Store 
     waiting: () => writer.waiting,
     fence: (check) => writer.fence(check),
     requireKnown: () => writer.withLock(async () => void (await knownMigrations(sources, migrations))),
-    // On PostgreSQL by a connection of its own, so that the lease is renewed meanwhile.
+    // PostgreSQL uses a separate connection, so that the lease can be renewed meanwhile.
     migrate: () =>
       sources.dialect === 'sqlite'
         ? writer.withLock(() => migrateWithCopy(sources, migrations))
@@ -147,11 +148,14 @@ async function migrateWithCopy(sources: DataSources, migrations: readonly Migrat
   await migrate(sources);
 }
 
-/** Several services may meet an empty database at the same time: on SQLite by its own lock, on PostgreSQL by this one. */
+/**
+ * Creates the tables of an empty database. If several services try at once, SQLite's own lock or PostgreSQL's advisory
+ * lock makes them take turns.
+ */
 async function migrateEmpty(sources: DataSources, migrations: readonly Migration[]): Promise<void> {
   if (sources.dialect === 'sqlite') return migrate(sources);
   await sources.patiently(async (source) => {
-    // Held by its only connection.
+    // The lock belongs to the source's only connection.
     await source.query('SELECT pg_advisory_lock($1)', [MIGRATING]);
     try {
       if ((await knownMigrations(sources, migrations)).length === 0) await source.runMigrations({ transaction: 'all' });

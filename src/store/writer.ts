@@ -6,31 +6,31 @@ import type { DataSources } from './data-source.ts';
 import { storeError, unavailable, unconfirmed } from './errors.ts';
 import type { DatabaseSession } from './session.ts';
 
-/** Something that answers SQL with `$1`, `$2`, … in order of their first appearance: the store, or a transaction. */
+/** Runs SQL with `$1`, `$2`, … in order of their first appearance: the store, or a transaction. */
 export interface Sql {
   query<Row>(sql: string, parameters?: unknown[]): Promise<Row[]>;
 }
 
-/** One write. Of no use once the work that was given it has ended. */
+/** One write. Throws if it is used after its work has ended. */
 export interface Tx extends Sql {
-  /** Runs an INSERT, UPDATE or DELETE (in capitals, without RETURNING) and gives the number of rows it touched. */
+  /** Runs an INSERT, UPDATE or DELETE (in capitals, without RETURNING) and returns the number of affected rows. */
   run(sql: string, parameters?: unknown[]): Promise<number>;
   /** For query builders and `insert`, `update`, `delete` by entity, within this write. */
   readonly manager: EntityManager;
 }
 
 interface Job {
-  /** Does the work and gives what will tell its caller of the success. */
+  /** Does the work and returns a function that reports the success to its caller. */
   attempt(tx: Tx): Promise<() => void>;
   refuse(error: unknown): void;
 }
 
-/** As many queued writes as share one commit, and with it one sync of the disk. */
+/** Most queued writes that share one commit, and with it one sync of the disk. */
 const GROUP = 100;
 const SAVEPOINT = 'job';
 /**
- * How long the database is asked what came of a commit. It is longer than a lease lasts that is not renewed, which is a write too:
- * a process that holds the lease never sees a write whose fate is unknown.
+ * How long the outcome of a commit is queried. Longer than a lease lasts without a renewal, which is a write, too: so a
+ * process that holds the lease never sees a write with an unknown outcome.
  */
 const ASK_MS = 30_000;
 const ASK_AGAIN_MS = 500;
@@ -78,22 +78,22 @@ export class Writer {
         reject(error);
       };
       this.#jobs.push({ attempt, refuse });
-      // Begun one turn later, so that everything this turn asks for goes into one commit.
+      // Start one turn later, so that all writes of this turn share one commit.
       this.#busy ??= Promise.resolve().then(() => this.#drain());
     });
   }
 
-  /** Runs something that makes its own transactions on the connection, between two commits. */
+  /** Runs `work`, which opens its own transactions on the connection, between two commits. */
   withLock<T>(work: () => Promise<T>): Promise<T> {
     return this.#withLock(work);
   }
 
-  /** From now on this check opens every commit; where it rejects, nothing of that commit happens. */
+  /** Runs this check first in every later commit. If it rejects, the whole commit is undone. */
   fence(check: (tx: Sql) => Promise<void>): void {
     this.#fence = check;
   }
 
-  /** Refuses new writes and resolves once those in the line are through. */
+  /** Refuses new writes and resolves once the queued ones are done. */
   async close(): Promise<void> {
     this.#closed = true;
     await this.#busy;
@@ -106,7 +106,7 @@ export class Writer {
   }
 
   async #commit(waiting: Job[]): Promise<void> {
-    // One that is alone is undone with the whole transaction.
+    // A single job needs no savepoint, because the whole transaction can be undone.
     const isAlone = waiting.length === 1;
     let session: DatabaseSession | undefined;
     const attempted: { job: Job; notify: () => void }[] = [];
@@ -130,7 +130,7 @@ export class Writer {
       const reason =
         error instanceof Refused && undone === true ? storeError(error.cause) : unavailable(causeOf(error));
       for (const { job } of attempted) job.refuse(reason);
-      // Those behind a write that broke the whole commit try again in the next one; before the first, all fail alike.
+      // Writes behind the one that broke the whole commit are retried in the next. If no write was attempted, all fail alike.
       if (attempted.length > 0) this.#jobs.unshift(...waiting);
       else for (const job of waiting) job.refuse(storeError(error));
       return;
@@ -144,7 +144,7 @@ export class Writer {
   async #requireCommitted(transaction: string | undefined, error: unknown): Promise<void> {
     if (transaction === undefined || this.#outcome === undefined || !(error instanceof QueryFailedError)) throw error;
     for (const end = performance.now() + ASK_MS; performance.now() < end; await pause(ASK_AGAIN_MS)) {
-      // Out of reach as yet.
+      // The database is still unreachable.
       const outcome = await this.#outcome(transaction).catch(() => null);
       if (outcome === 'committed') return;
       if (outcome === 'aborted') throw error;
@@ -160,7 +160,10 @@ function causeOf(error: unknown): unknown {
   return error instanceof Refused ? error.cause : error;
 }
 
-/** Does one job and gives what to tell its caller after the commit. Rejects with Refused if it has to be undone. */
+/**
+ * Runs one job and returns a function that notifies its caller after the commit. Rejects with Refused if the job must
+ * be undone.
+ */
 async function attemptAlone(session: DatabaseSession, job: Job): Promise<() => void> {
   const { tx, end } = lend(session);
   try {
@@ -173,8 +176,8 @@ async function attemptAlone(session: DatabaseSession, job: Job): Promise<() => v
 }
 
 /**
- * Does one job after the open savepoint, so that only this job is undone if it fails, and opens a savepoint for the next; the
- * commit releases that of the last. Rejects if the database can store nothing.
+ * Runs one job after the open savepoint, so that only this job is undone if it fails, and opens a savepoint for the
+ * next. The commit releases the last savepoint. Rejects if the database cannot store anything.
  */
 async function attemptBeside(session: DatabaseSession, job: Job, isLast: boolean): Promise<() => void> {
   const { tx, end } = lend(session);
@@ -183,7 +186,7 @@ async function attemptBeside(session: DatabaseSession, job: Job, isLast: boolean
     if (!isLast) await session.script(`RELEASE SAVEPOINT ${SAVEPOINT}; SAVEPOINT ${SAVEPOINT}`);
     return notify;
   } catch (error) {
-    // A full disk makes SQLite roll everything back by itself, and a lost connection does so too.
+    // A full disk or a lost connection rolls back the whole transaction automatically.
     await session.query(`ROLLBACK TO SAVEPOINT ${SAVEPOINT}`).catch(() => Promise.reject(error));
     return () => job.refuse(storeError(error));
   } finally {

@@ -54,7 +54,7 @@ const Template = z
     version: reply.text,
     ramMb: reply.int32,
     properties: reply.textMap,
-    builtIn: reply.flag.describe('It is built in and cannot be deleted.'),
+    builtIn: reply.flag.describe('Built in. It cannot be deleted.'),
     modpack: TemplateModpack.default({ platform: '', ref: '', version: '' }),
   })
   .meta({ id: 'Template' });
@@ -64,13 +64,13 @@ const TemplateOverrides = message({
   region: text(32).default(''),
   version: GameVersion.default(''),
   ramMb: int32({ min: 0 }).default(0),
-}).meta({ id: 'TemplateOverrides', description: 'Empty and 0: as in the template.' });
+}).meta({ id: 'TemplateOverrides', description: 'Empty or 0 = as in the template.' });
 
 const TemplateParams = message({
   templateId: z
     .string()
     .regex(/^[\w-]{1,64}$/)
-    .describe('A built-in one, or one of your own.'),
+    .describe('A built-in template, or one of your own.'),
 });
 
 const COMMON = { scope: 'servers:write', tag: 'control' } as const;
@@ -83,7 +83,7 @@ const listTemplates = (needs: Needs) =>
     method: 'get',
     path: '/v1/templates',
     summary: 'List templates',
-    description: 'The built-in ones, then your own, oldest first.',
+    description: 'Returns the built-in templates, then your own, oldest first.',
     reply: z.object({ templates: z.array(Template).default([]) }).meta({ id: 'ListTemplatesResponse' }),
     async run({ principal }) {
       const own = await listRows(needs.store, principal.accountId);
@@ -98,7 +98,7 @@ const createServerFromTemplate = (needs: Needs) =>
     method: 'post',
     path: '/v1/templates/{templateId}:createServer',
     summary: 'Create a server from a template',
-    description: 'As CreateServer does, with what the template says and you override.',
+    description: 'Works like CreateServer, with the values of the template and your overrides.',
     params: TemplateParams,
     body: message({
       name: ServerName,
@@ -138,7 +138,7 @@ const createTemplate = (needs: Needs) =>
     method: 'post',
     path: '/v1/templates',
     summary: 'Save a server as a template',
-    description: 'Its settings, without its world and files.',
+    description: "Saves the server's settings, without its world and files.",
     body: message({ serverId: ServerId, name: ServerName, description: line(512).default('') }).meta({
       id: 'CreateTemplateRequest',
     }),
@@ -169,7 +169,7 @@ const createTemplate = (needs: Needs) =>
       };
       await store.write(async (tx) => {
         if ((await listRows(tx, accountId)).length >= MAX_TEMPLATES) {
-          const sentence = `An account may have ${MAX_TEMPLATES} templates.`;
+          const sentence = `An account can have at most ${MAX_TEMPLATES} templates.`;
           throw quotaExceeded('MAX_TEMPLATES', `account:${accountId}`, sentence, { limit: String(MAX_TEMPLATES) });
         }
         await insertTemplate(tx, row);
@@ -186,14 +186,14 @@ const deleteTemplate = (needs: Needs) =>
     method: 'post',
     path: '/v1/templates/{templateId}:delete',
     summary: 'Delete a template',
-    description: 'One of your own. Servers created from it stay as they are.',
+    description: 'Deletes one of your own templates. Servers created from it stay as they are.',
     params: TemplateParams,
     reply: Nothing,
     async run({ params: { templateId }, principal }) {
       const { store, clock } = needs;
       requireWholeAccount(principal);
       if ((await builtIn(needs)).some(({ id }) => id === templateId)) {
-        throw new StatusError('PERMISSION_DENIED', 'TEMPLATE_BUILT_IN', 'This template is part of Dormouse.');
+        throw new StatusError('PERMISSION_DENIED', 'TEMPLATE_BUILT_IN', 'This template is built in and cannot be deleted.');
       }
       const { accountId } = principal;
       await store.write(async (tx) => {
@@ -218,7 +218,7 @@ async function find(id: string, principal: Principal, needs: Needs): Promise<Tem
 }
 
 function templateNotFound(templateId: string): StatusError {
-  return new StatusError('NOT_FOUND', 'TEMPLATE_NOT_FOUND', 'There is no such template.', { metadata: { templateId } });
+  return new StatusError('NOT_FOUND', 'TEMPLATE_NOT_FOUND', 'This template does not exist.', { metadata: { templateId } });
 }
 
 function view(template: TemplateView): z.input<typeof Template> {

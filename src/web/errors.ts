@@ -22,8 +22,8 @@ const NOT_FOUND: Trouble = {
 };
 
 /**
- * Answers errors of pages, and unknown addresses, with an error page. Its frame still shows a user already found to be
- * signed in.
+ * Shows an error page for errors of pages and for unknown addresses. Its frame shows the signed-in user if the session
+ * was already looked up.
  */
 export function pageErrors(options: PageRequestOptions, log: Log): Middleware {
   const headers = pageHeaders(options.config.baseUrl);

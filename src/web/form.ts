@@ -60,7 +60,7 @@ export function textField({
   </div>`;
 }
 
-/** Returns the problem of the form as a whole; nothing if a field shows it. */
+/** Returns the problem of the form as a whole; undefined if a field shows it. */
 export function problemNote(problem: Problem | undefined): Html | undefined {
   if (!problem || problem.field !== undefined) return undefined;
   return html`<p class="note bad" role="alert">${problem.message}</p>`;

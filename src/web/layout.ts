@@ -6,7 +6,7 @@ import type { Page, PageRequest } from './page-request.ts';
 /** The part of a request that determines a page's frame. */
 type Surroundings = Pick<PageRequest, 'principal' | 'csrf' | 'signIn'>;
 
-/** For pages that do not look up the session. */
+/** The surroundings of pages that do not look up the session. */
 export const NOBODY: Surroundings = { principal: undefined, csrf: '', signIn: '/sign-in' };
 
 /** Returns a complete page: the common frame with navigation around its content. */

@@ -167,7 +167,7 @@ const KEPT_SECONDS = 400 * 86_400;
 /** Stores which user has finished or dismissed the first steps in this browser. */
 const COOKIE = createCookie('tour');
 
-/** Reports whether a `Cookie` header says that a user has finished or dismissed the first steps. */
+/** Returns whether a `Cookie` header records that a user has finished or dismissed the first steps. */
 function isTourOver(baseUrl: string, header: string | undefined, userId: string): boolean {
   return COOKIE.values(baseUrl, header).includes(userId);
 }

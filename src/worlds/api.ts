@@ -16,8 +16,8 @@ interface Needs {
 
 const ServerWorld = z
   .object({
-    name: reply.text.describe('Its folder; those of its nether and end belong to it.'),
-    active: reply.flag.describe('The world of the next start (`level-name`); created then if it is empty.'),
+    name: reply.text.describe('The name of its folder. The folders of its Nether and End belong to it.'),
+    active: reply.flag.describe('The next start loads this world (`level-name`), and creates it if it is empty.'),
     loaded: reply.flag.describe('The running game has it open.'),
     sizeBytes: reply.int64,
   })
@@ -38,7 +38,7 @@ const listServerWorlds = (needs: Needs) =>
     scope: 'servers:read',
     role: 'limited',
     summary: 'List worlds',
-    description: "The folders with a `level.dat` in the server's own folder, by name.",
+    description: "The folders with a `level.dat` in the server's root folder, sorted by name.",
     run: async ({ params }) => listOf(params.id, needs),
   });
 
@@ -50,7 +50,7 @@ const setActiveWorld = (needs: Needs) =>
     path: '/v1/servers/{id}/worlds:setActive',
     scope: 'servers:write',
     summary: 'Choose the world',
-    description: 'Sets the property `level-name`; a running game goes on in its own world until it is started anew.',
+    description: 'Sets the property `level-name`. A running game keeps its current world until its next start.',
     precondition: 'the world must exist, and no other operation may be running on the server.',
     body: named,
     example: { name: 'world' },
@@ -87,10 +87,11 @@ const resetServerWorld = (needs: Needs) =>
     scope: 'servers:write',
     summary: 'Reset the world',
     description:
-      'Makes a backup of the server, then removes the active world with its nether and end; the next start makes it anew. ' +
-      'A running server is stopped for it and started again. Answers when it is done; after an error everything is as it was.',
+      'Backs up the server, then deletes the active world with its Nether and End. The next start creates a new ' +
+      'one. A running server is stopped first and started again. Returns when it is done. If it fails, nothing ' +
+      'changes.',
     precondition:
-      '`level-name` must be the plain name of a folder, and the server neither installing nor failed to install.',
+      '`level-name` must be a plain folder name, and the server must not be `installing` or `install_failed`.',
     example: {},
     async run({ params, principal, signal }) {
       await needs.worlds.reset(params.id, by(principal), signal);

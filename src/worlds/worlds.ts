@@ -179,13 +179,14 @@ function liesIn(level: string, { name, folders }: World): boolean {
 }
 
 function worldNotFound(name: string): StatusError {
-  const sentence = isWorldName(name) ? 'The server has no such world.' : 'A world is the name of one folder.';
+  const sentence = isWorldName(name) ? 'The server has no world with this name.' :
+    'The name of a world must be a plain folder name.';
   return new StatusError('NOT_FOUND', 'WORLD_NOT_FOUND', sentence, { metadata: { name } });
 }
 
 function worldActive(name: string): StatusError {
   const sentence =
-    'The game has this world open, or will with its next start. Stop the server first, or choose another world.';
+    'The game uses this world now, or will at its next start. Stop the server first, or choose another world.';
   return new StatusError('FAILED_PRECONDITION', 'WORLD_ACTIVE', sentence, { metadata: { name } });
 }
 
@@ -195,6 +196,6 @@ function noBackup(error: string): StatusError {
 }
 
 function outside(): StatusError {
-  const sentence = 'The property level-name is no plain name of a folder. Set it to one first.';
+  const sentence = 'The property level-name is not a plain folder name. Set it to one first.';
   return new StatusError('FAILED_PRECONDITION', 'WORLD_OUTSIDE', sentence);
 }

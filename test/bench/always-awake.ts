@@ -1,7 +1,7 @@
 import { createProxy } from '../../proxy/index.ts';
 import { HOST, running } from '../proxy/support.ts';
 
-/** A proxy in this process whose one game always runs; gives its port. */
+/** Starts a proxy in this process whose one game always runs. Returns its port. */
 export async function proxyTo(gamePort: number): Promise<number> {
   const route = running({ host: '127.0.0.1', port: gamePort });
   const silent = (): void => undefined;

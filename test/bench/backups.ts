@@ -14,29 +14,29 @@ import { type Report, median } from './figures.ts';
 
 const ROUNDS = 5;
 const MIB = 2 ** 20;
-/** As a world is: region files of some MB that hardly compress, and many small files beside them. */
+/** The shape of a world: region files of some MB that hardly compress, and many small files. */
 const REGIONS = 60;
 const SMALL = 3_000;
-/** As plugins keep players: small files and nothing else. */
+/** The shape of plugins' player data: small files only. */
 const PLAYERS = 10_000;
 const signal = new AbortController().signal;
 
-/** What something took, round by round. */
+/** The durations of one step, per round. */
 interface Times {
   wallMs: number[];
   cpuMs: number[];
 }
 
 /**
- * A backup and a restore, against `tar | zstd` of the same tree in the same run. Both sync what they write. The CPU time is that of
- * all processes, the start of the worker that makes the archive included, and the least of all rounds: what else the machine does only
- * adds to it.
+ * Measures a backup and a restore, against `tar | zstd` of the same tree in the same run. Both sync their files. The
+ * CPU time includes all processes and the start of the worker that makes the archive. It is the least of all rounds,
+ * because other work on the machine only adds to it.
  */
 export async function run(report: Report): Promise<void> {
   const peer = ['tar', 'zstd', 'sync'].every((program) => spawnSync(program, ['--version']).status === 0);
   if (!peer) report.progress('tar and zstd are not installed here: no ratios');
   await inFolder(async (folder) => {
-    // As `npm start` has it.
+    // `npm start` does the same.
     process.env['NODE_COMPILE_CACHE'] ??= join(folder, 'compiled');
     const [tree, players] = [join(folder, 'tree'), join(folder, 'players')];
     const bytes = await plant(tree, REGIONS, SMALL);
@@ -111,7 +111,7 @@ async function restored(archive: string, facts: Archive, path: string): Promise<
   await extractArchive(workers, file.fd, facts, { path, owner: undefined }, { signal, progress() {} });
 }
 
-/** A folder of its own for each round: just after many files were removed, ext4 takes long to make others. */
+/** Creates a new folder for each round. Just after many files were removed, ext4 is slow to create others. */
 async function fresh(folder: string, name: string): Promise<string> {
   const path = join(folder, name);
   await mkdir(path);

@@ -3,11 +3,11 @@ import { type Socket, connect } from 'node:net';
 const HEAD_END = Buffer.from('\r\n\r\n');
 const LAST_CHUNK = Buffer.from('\r\n0\r\n\r\n');
 
-/** One answer at a time, as it comes in. */
+/** The answer in progress on a connection. */
 interface Pending {
   received: Buffer[];
   bytes: number;
-  /** Of the whole answer; undefined: not known yet; Infinity: it ends with a last chunk. */
+  /** The length of the whole answer. Undefined: not known yet. Infinity: it ends with a last chunk. */
   length: number | undefined;
   status: number;
   resolve: (status: number) => void;
@@ -15,8 +15,8 @@ interface Pending {
 }
 
 /**
- * A client of HTTP/1.1 that does as little as can be, so that a load costs its own process little: connections are kept, `most`
- * at most, and an answer's body is only counted. Resolves with the status.
+ * Creates a minimal HTTP/1.1 client, so that a load costs its own process little. It reuses at most `most` connections,
+ * and only counts the bytes of an answer's body. The returned function resolves with the status.
  */
 export function bareHttp(port: number, most: number, timeoutMs: number) {
   const idle: Socket[] = [];

@@ -4,10 +4,10 @@ import { prepareService, startService } from './service.ts';
 
 const SLEEPING = 10_000;
 const RUNS = 5;
-/** A start has V8's own threads beside it, which compile and collect. */
+/** V8's own threads compile and collect garbage beside the start. */
 const CORES = '0,1';
 
-/** From the start of the process until the service is ready, with nobody and with many asleep. */
+/** Measures the time from process start to ready, without servers and with many asleep. */
 export async function run(report: Report): Promise<void> {
   await inFolder((empty) =>
     inFolder(async (full) => {
@@ -22,7 +22,7 @@ export async function run(report: Report): Promise<void> {
         for (const [folder, readyMs] of times) {
           const service = await startService(CORES, folder);
           await service.stop();
-          // The first start makes what every installation has: its secret, its lease.
+          // The first start creates the secret and the lease of the installation.
           if (round > 0) readyMs.push(service.readyMs);
         }
       }

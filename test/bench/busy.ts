@@ -16,15 +16,15 @@ const EVERY_MS = 50;
 const PHASE_MS = 2_000;
 const LOGIN = Buffer.concat([handshake(767, 'login'), loginStart('Notch')]);
 
-/** The 99th of a hundred round trips, ms. */
+/** The 99th percentile of round trips, ms. */
 interface Delays {
   idle: number;
   busy: number;
 }
 
 /**
- * What players notice of a service that is busy, with the proxy as a process of its own; and beside it, in turns, with the
- * proxy as a part of the service, which shows that such delays are seen here.
+ * Measures the delay that players notice when the service is busy and the proxy is a process of its own. In alternation
+ * it measures a proxy inside the service, which shows that the bench detects such delays.
  */
 export async function run({ row, progress }: Report): Promise<void> {
   const gamePort = await startGame();
@@ -60,7 +60,7 @@ async function delays(service: ChildProcess, port: number): Promise<Delays> {
   return { idle: quantile(idle, 0.99), busy: quantile(busy, 0.99) };
 }
 
-/** Of packets that the game gives back, ms. */
+/** Returns the round trips of packets that the game sends back, ms. */
 async function roundTrips(port: number): Promise<number[]> {
   const all: number[] = [];
   const sockets = await Promise.all(Array.from({ length: PLAYERS }, () => enter(port)));
@@ -92,7 +92,7 @@ async function enter(port: number): Promise<Socket> {
   return socket;
 }
 
-/** A game that gives every byte back, in this process, as its players are. */
+/** Starts a game that sends every byte back. It runs in this process, as its players do. */
 async function startGame(): Promise<number> {
   const game = createServer({ noDelay: true }, (socket) => {
     socket.on('error', () => undefined);
@@ -103,7 +103,7 @@ async function startGame(): Promise<number> {
   return (game.address() as AddressInfo).port;
 }
 
-/** A service that relays its players itself. */
+/** Runs a service that relays its players itself. */
 async function beEmbedded(gamePort: number): Promise<void> {
   followOrders();
   process.send?.(await proxyTo(gamePort));

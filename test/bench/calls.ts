@@ -14,14 +14,14 @@ import { type Report, median } from './figures.ts';
 import { prepareService, startService } from './service.ts';
 
 const SERVERS = 100;
-/** So many that none reaches its own limit. */
+/** Enough keys that none reaches its own limit. */
 const KEYS = 1_000;
 const CONNECTIONS = 16;
 const ROUNDS = 3;
 const ROUND_MS = 2_500;
 const PATH = '/v1/servers/server-7';
 const AUTHENTICATIONS = 200_000;
-/** Node's and the connection's own, which a server writes by itself. */
+/** Headers of Node and of the connection, which a server adds automatically. */
 const OWN_HEADERS = new Set(['connection', 'keep-alive', 'date', 'content-length']);
 
 interface Target {
@@ -32,7 +32,7 @@ interface Target {
   cpuMicros: number[];
 }
 
-/** Reading one server over the API with a key, beside a bare HTTP server that gives the same bytes. */
+/** Measures reading one server over the API with a key, beside a bare HTTP server that returns the same bytes. */
 export async function run(report: Report): Promise<void> {
   await inFolder(async (folder) => {
     const keys = await prepareService(folder, { servers: SERVERS, keys: KEYS });
@@ -85,7 +85,7 @@ export async function run(report: Report): Promise<void> {
   });
 }
 
-/** Of one call, in µs. */
+/** Returns the time of one authentication, in µs. */
 async function authentication(folder: string, key: string): Promise<number> {
   const store = await openStore(`sqlite:${join(folder, 'dormouse.db')}`, TABLES);
   try {
@@ -111,7 +111,7 @@ async function beBare({ headers, body }: { headers: [string, string][]; body: st
   process.send?.((server.address() as AddressInfo).port);
 }
 
-/** Asks as fast as it is answered, on a few connections that are kept. */
+/** Sends requests as fast as the answers arrive, on a few reused connections. */
 async function beLoad(): Promise<void> {
   process.send?.('there');
   for (;;) {
@@ -135,7 +135,7 @@ function asks(port: number, requests: readonly string[], first: number, end: num
       next += CONNECTIONS;
     };
     socket.on('error', reject).on('close', () => resolve(answers));
-    // An answer of this size comes in one piece, and the next is asked for only then.
+    // An answer of this size arrives in one piece, and the next request follows only then.
     socket.on('data', (chunk) => {
       if (!chunk.subarray(0, 12).equals(OK)) return reject(new Error(`answered: ${chunk.toString().slice(0, 200)}`));
       answers++;

@@ -3,16 +3,16 @@ import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 
-/** Linux counts CPU time in these (`getconf CLK_TCK`), whatever the machine. */
+/** The unit in which Linux counts CPU time (`getconf CLK_TCK`), on every machine. */
 const TICK_MS = 10;
 const PINS = availableParallelism() > 1 && spawnSync('taskset', ['--version']).status === 0;
 
-/** '' or what to say of figures measured without pinning. */
+/** The note for figures measured without pinning; '' with pinning. */
 export const pinningNote = PINS ? '' : 'not pinned to a core';
 
 /**
- * Starts `command` on a core of its own or on several (`0,1`), where that can be had; unless told otherwise with a message channel if
- * it is Node.
+ * Starts `command` on one core or on several (`0,1`), if pinning is available. By default, a Node process has a message
+ * channel.
  */
 export function startChild(
   core: number | string,
@@ -28,12 +28,12 @@ export function startChild(
   });
 }
 
-/** This program again, as `role`. */
+/** Starts this program again as `role`. */
 export function startRole(core: number, file: string, role: string, ...args: string[]): ChildProcess {
   return startChild(core, process.execPath, [file, role, ...args]);
 }
 
-/** The next message of a child. Rejects if it ends instead. */
+/** Resolves with the next message of a child. Rejects if the child ends first. */
 export async function message<T>(child: ChildProcess): Promise<T> {
   const over = new AbortController();
   try {
@@ -47,7 +47,7 @@ export async function message<T>(child: ChildProcess): Promise<T> {
   }
 }
 
-/** CPU time of a process so far, in ms, user and system. */
+/** Returns the CPU time of a process so far, user and system, in ms. */
 export function cpuMs({ pid }: ChildProcess): number {
   const [, , ...fields] = readFileSync(`/proc/${pid}/stat`, 'utf8')
     .replace(/\(.*\)/s, 'name')
@@ -55,7 +55,7 @@ export function cpuMs({ pid }: ChildProcess): number {
   return (Number(fields[11]) + Number(fields[12])) * TICK_MS;
 }
 
-/** CPU time of this process and of those it started, as far as they have ended, in ms. */
+/** Returns the CPU time of this process and of its ended children, in ms. */
 export function familyCpuMs(): number {
   const [, , ...fields] = readFileSync('/proc/self/stat', 'utf8')
     .replace(/\(.*\)/s, 'name')
@@ -64,7 +64,7 @@ export function familyCpuMs(): number {
   return fields.slice(11, 15).reduce((sum, field) => sum + Number(field), 0) * TICK_MS;
 }
 
-/** Resident memory of a process now. */
+/** Returns the resident memory of a process, in bytes. */
 export function rssBytes({ pid }: ChildProcess): number {
   const [, kilobytes] = /VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8')) ?? [];
   return Number(kilobytes) * 1_024;

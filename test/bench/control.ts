@@ -30,7 +30,7 @@ export const BENCH: Cause = { kind: 'system', id: 'bench', note: '' };
 export const ACCOUNT = 'acc_bench';
 const CREATED_TOGETHER = 500;
 
-/** What the service is given from outside. */
+/** The external parts of the service. */
 export interface Outside {
   engine: Engine;
   pinger: Pinger;
@@ -46,7 +46,7 @@ export interface Control {
   close(): Promise<void>;
 }
 
-/** Puts it together as `src/app.ts` does, with `dormouse.db` in `dataDir` unless told of another database. */
+/** Assembles the service as `src/app.ts` does. Its database is `dormouse.db` in `dataDir` by default. */
 export async function openControl(
   dataDir: string,
   { engine, pinger, console }: Outside,
@@ -54,7 +54,7 @@ export async function openControl(
 ): Promise<Control> {
   const clock = systemClock;
   const steady = steadyOf({ ...clock, monotonicMs: sinceBoot });
-  // Lines are made and thrown away: what making them costs belongs to the figures.
+  // Log lines are created and discarded, so that the figures include their cost.
   const log = createLog({ level: 'info', pretty: false, destination: { write: () => {} } });
   const store = await openStore(databaseUrl, TABLES);
   const servers = createServers({ store, clock, steady, log, limits: LIMITS });
@@ -108,7 +108,7 @@ export async function openControl(
   };
 }
 
-/** Games in memory that are ready at once, at `address`, and end when their console says `stop`. */
+/** Returns games in memory that are ready at once, at `address`, and end when their console receives `stop`. */
 export function readyGames(address: Address): Outside & { engine: FakeEngine } {
   const engine = fakeEngine({ address: (serverId) => ({ game: address, rcon: { host: serverId, port: 1 } }) });
   const raw = JSON.stringify({ version: { name: '1.21.4', protocol: 769 }, players: { max: 20, online: 0 } });
@@ -127,7 +127,7 @@ export function readyGames(address: Address): Outside & { engine: FakeEngine } {
   };
 }
 
-/** Creates `count` servers, `server-0` and so on, that have never run. */
+/** Creates `count` servers that have never run, named `server-0` and so on. */
 export async function addServers(control: Control, count: number, fields: Partial<ServerRow> = {}): Promise<void> {
   await control.store.write((tx) => insertAccount(tx, { id: ACCOUNT, name: 'bench', createdAt: 0 }));
   const ids = Array.from({ length: count }, (_, index) => `server-${index}`);
@@ -137,7 +137,7 @@ export async function addServers(control: Control, count: number, fields: Partia
   }
 }
 
-/** Runs `work` in a folder of its own, which is removed afterwards. */
+/** Runs `work` in a new folder, which is removed afterwards. */
 export async function inFolder<T>(work: (folder: string) => Promise<T>): Promise<T> {
   const folder = await mkdtemp(join(tmpdir(), 'dormouse-bench-'));
   try {

@@ -9,7 +9,10 @@ const FOLDERS = 200;
 const FILES_EACH = 100;
 const ROUNDS = 5;
 
-/** What it takes to measure the files of a large server, beside `du` on the same folder, both from the kernel's cache. */
+/**
+ * Measures the walk that sizes the files of a large server, beside `du` on the same folder, both from the kernel's
+ * cache.
+ */
 export const run: Bench = async ({ row, progress }) => {
   const dir = await mkdtemp(join(tmpdir(), 'dormouse-disk-'));
   try {

@@ -14,7 +14,7 @@ const MANY_ENTRIES = 200_000;
 const FILE_BYTES = 256 * 2 ** 20;
 const GIB = 2 ** 30;
 
-/** One that serves the same files: where it lists and gives them, and what that took. */
+/** A server of the same files: its paths, and the measurements. */
 interface Target {
   child: ChildProcess;
   port: number;
@@ -27,7 +27,7 @@ interface Target {
   gibPerSecond: number[];
 }
 
-/** A directory listed and a large file downloaded, beside nginx on the same files where it is installed. */
+/** Measures listing a directory and downloading a large file, beside nginx on the same files if it is installed. */
 export async function run({ row, progress }: Report): Promise<void> {
   await inFolder(async (folder) => {
     const [key = ''] = await prepareService(folder, { servers: 1, keys: 1 });
@@ -76,7 +76,9 @@ export async function run({ row, progress }: Report): Promise<void> {
   }
 }
 
-/** Fills a new directory with links to few files, which are quickly made; most file systems allow 65 000 to one. */
+/**
+ * Fills a new directory with hard links to few files, which is quick. Most file systems allow 65 000 links to a file.
+ */
 function fill(directory: string): void {
   mkdirSync(directory);
   for (let nth = 0; nth < MANY_ENTRIES; nth++) {
@@ -86,7 +88,7 @@ function fill(directory: string): void {
   }
 }
 
-/** The first round, which only warms up, does not count. */
+/** Returns the median without the first round, which only warms up. */
 function of(target: Target, figure: 'listMs' | 'listCpuMs' | 'secondsPerGib' | 'gibPerSecond'): number {
   return median(target[figure].slice(1));
 }
@@ -119,7 +121,7 @@ async function measure(target: Target): Promise<void> {
 
 const agent = new Agent({ keepAlive: true });
 
-/** How many bytes an answer has; they are thrown away. */
+/** Resolves with the number of bytes in an answer. Discards the bytes. */
 function fetched({ port, headers }: Target, path: string): Promise<number> {
   return new Promise((resolve, reject) => {
     get({ host: '127.0.0.1', port, path, headers, agent }, (answer) => {

@@ -7,10 +7,10 @@ import { freePort, opens } from './ports.ts';
 
 export const HAS_HAPROXY = spawnSync('haproxy', ['-v']).status === 0;
 
-/** '' or what to say of figures that have no peer. */
+/** The note for figures that have no peer; '' if HAProxy is installed. */
 export const noHaproxyNote = HAS_HAPROXY ? '' : 'haproxy is not installed: no ratios';
 
-/** HAProxy on one core, in front of the game at `gamePort`. */
+/** Starts HAProxy on one core, in front of the game at `gamePort`. */
 export async function startHaproxy(gamePort: number): Promise<{ child: ChildProcess; port: number } & AsyncDisposable> {
   const folder = mkdtempSync(join(tmpdir(), 'haproxy-bench-'));
   const port = await freePort();

@@ -11,12 +11,12 @@ import { startRelay } from './relay.ts';
 
 const ROUNDS = 5;
 /**
- * A proxy runs for weeks. V8 goes on compiling until some 15 000 joins: after 10 000, that is still a quarter of the time. Of
- * the rest, 44 % are the kernel's (connecting to the game, closing, writing), 38 % Node's own streams and handles, 11 % what
- * `proxy/` says, 5 % garbage collection.
+ * A proxy runs for weeks. V8 keeps compiling until some 15 000 joins: after 10 000, that still takes a quarter of the
+ * time. Of the rest, 44 % is the kernel (connecting to the game, closing, writing), 38 % Node's own streams and
+ * handles, 11 % the code of `proxy/`, and 5 % garbage collection.
  */
 const WARM_UP = 20_000;
-/** Before memory is looked at. */
+/** Joins before the memory is measured. */
 const FEW = 500;
 const JOINS = 2_000;
 const AT_ONCE = 8;
@@ -28,7 +28,7 @@ const WELCOME = Buffer.alloc(64, 1);
 interface Work {
   port: number;
   joins: number;
-  /** They stay, and do nothing. */
+  /** Whether the players stay, idle. */
   stay: boolean;
 }
 
@@ -37,7 +37,9 @@ interface Started extends AsyncDisposable {
   port: number;
 }
 
-/** A join of a game that is up (connect, login, first byte of the game, leave), and the memory of players who are in and idle. */
+/**
+ * Measures a join of a running game (connect, login, first byte of the game, leave), and the memory of idle players.
+ */
 export async function run({ row, progress }: Report): Promise<void> {
   const load = startRole(1, import.meta.filename, 'load');
   try {
@@ -64,7 +66,10 @@ async function startOwn(gamePort: number): Promise<Started> {
   return { child, port: await message<number>(child), [Symbol.asyncDispose]: async () => void child.kill() };
 }
 
-/** CPU of a join, µs, of each; in turns, so that whatever else the machine does meets all alike. */
+/**
+ * Returns the CPU time of a join for each proxy, µs. The proxies alternate, so that other work on the machine affects
+ * all alike.
+ */
 async function measureJoins(
   load: ChildProcess,
   starts: (() => Promise<Started>)[],
@@ -89,7 +94,7 @@ async function measureJoins(
   return all.map(({ micros }) => median(micros));
 }
 
-/** KB for each player who stays. */
+/** Returns the memory of each player who stays, in KB. */
 async function measureMemory(load: ChildProcess, start: () => Promise<Started>): Promise<number> {
   await using started = await start();
   const { child, port } = started;
@@ -106,7 +111,7 @@ async function work(load: ChildProcess, wanted: Work): Promise<void> {
   await message(load);
 }
 
-/** The game and its players in one process: their cost is the same whoever relays. */
+/** Runs the game and its players in one process. Their cost is the same for every proxy. */
 async function beLoad(): Promise<void> {
   const game = createServer({ noDelay: true }, (socket) => {
     socket.on('error', () => undefined);

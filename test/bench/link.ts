@@ -17,20 +17,20 @@ const STATUS_BYTES = 1_024;
 const SETTLE_MS = 3_000;
 const MAIN = join(import.meta.dirname, '../../proxy/main.ts');
 
-/** What the service's process says. */
+/** The message of the service's process. */
 interface Linked {
-  /** From the first word of the proxy until it knows all and listens. */
+  /** The time from the proxy's connection until it knows all servers and listens. */
   wholeMs: number;
-  /** The port players connect to. */
+  /** The port to which players connect. */
   listening: number;
 }
-/** What the service knows: one game at a port, and so many sleeping servers. */
+/** The service's data: one game at a port, and this many sleeping servers. */
 interface Known {
   servers: number;
   port: number;
 }
 
-/** A proxy as a process of its own: what it costs to tell it all sleeping servers. */
+/** Measures a proxy as a process of its own: the cost of sending it all sleeping servers. */
 export async function run(report: Report): Promise<void> {
   const empty: number[] = [];
   const full: { wholeMs: number; rss: number; cpu: number }[] = [];
@@ -53,7 +53,10 @@ export async function run(report: Report): Promise<void> {
   report.row({ figure: 'knowing it, RSS of the proxy', value: (of('rss') - median(empty)) / 2 ** 20, unit: 'MB' });
 }
 
-/** A service that knows `servers`, a proxy that it has told them, and the service's CPU time before that, ms. */
+/**
+ * Runs `work` with a service that has `servers`, a proxy that knows them, and the service's CPU time before the link,
+ * ms.
+ */
 export function linked(
   { servers, port }: Known,
   work: (service: ChildProcess, proxy: ChildProcess, known: Linked & { cpu: number }) => Promise<void>,
@@ -81,7 +84,7 @@ async function settled(proxy: ChildProcess): Promise<number> {
   return rssBytes(proxy);
 }
 
-/** The service's side of the link. */
+/** Runs the service's side of the link. */
 async function beService(path: string, { servers, port }: Known): Promise<void> {
   const routes = new Map<string, Route>([[HOST, running({ host: '127.0.0.1', port })]]);
   for (let n = 0; n < servers; n++)

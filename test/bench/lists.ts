@@ -9,7 +9,10 @@ const CALLERS = 50;
 const RUNS = 5;
 const LOOK_MS = 20;
 
-/** The list of all servers of a large account: alone, in a page, and asked for by many at once while others call too. */
+/**
+ * Measures the list of all servers of a large account: whole, as a page, and requested by many at once while others
+ * call too.
+ */
 export async function run(report: Report): Promise<void> {
   await inFolder(async (folder) => {
     report.progress(`creating ${SERVERS} servers`);

@@ -5,7 +5,7 @@ import { handshake, statusPing, statusRequest } from '../proxy/support.ts';
 import { bareHttp } from './bare-http.ts';
 import { quantile } from './figures.ts';
 
-/** What a load process is to do: so many a second, begun on time whether or not earlier ones have ended. */
+/** The work of a load process: this many requests a second, each begun on time even if earlier ones have not ended. */
 export interface Plan {
   kind: 'calls' | 'pings';
   port: number;
@@ -15,7 +15,9 @@ export interface Plan {
   keys: string[];
 }
 
-/** From the instant at which it was due until its end, in ms: what waits because others are slow is counted. */
+/**
+ * The latency from the instant a request was due until its end, in ms. It includes waiting for slow earlier requests.
+ */
 export interface Latency {
   p50: number;
   p99: number;
@@ -25,7 +27,7 @@ export interface Latency {
 
 const TIME_OUT_MS = 10_000;
 const PROTOCOL = 767;
-/** Of ten calls: a write, a page of the list, and reads of one server. */
+/** Of ten calls, one is a write and one a page of the list. The rest read one server. */
 const WRITE = 3;
 const LIST = 7;
 
@@ -39,7 +41,7 @@ async function generate({ perSecond, seconds, ...plan }: Plan): Promise<Latency>
   const begun = performance.now();
   for (let nth = 0; nth < perSecond * seconds; nth++) {
     const due = begun + (nth * 1_000) / perSecond;
-    // A timer is late by a millisecond or two; whatever is due by then begins at once.
+    // A timer is late by a millisecond or two. All requests due by then begin at once.
     if (due > performance.now()) await delay(Math.max(1, due - performance.now()));
     const work = begin(nth)
       .then(() => void times.push(performance.now() - due))
@@ -67,7 +69,7 @@ function caller({ port, servers, keys }: Where): (nth: number) => Promise<void> 
   };
 }
 
-/** A server list's whole exchange: status and ping, then it hangs up. */
+/** Makes a server list's whole exchange, status and ping, then disconnects. */
 function ping({ port, servers }: Where, nth: number): Promise<void> {
   const host = `server-${(nth * 7919) % servers}.localhost`;
   return new Promise((resolve, reject) => {

@@ -1,4 +1,7 @@
-/** Loaded before a service (`NODE_OPTIONS`): with SIGUSR2 it writes the longest that its event loop was held up since the last one, in ms. */
+/**
+ * Loaded before a service (`NODE_OPTIONS`). On SIGUSR2 it writes the longest delay of the event loop since the last
+ * signal, in ms.
+ */
 import { renameSync, writeFileSync } from 'node:fs';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import process from 'node:process';

@@ -1,6 +1,7 @@
 /**
- * The figures of this machine: `npm run bench` measures all of them, `npm run bench -- relay calls` some. Everything runs on the
- * loopback. Each bench is a process of its own, with a limit in time; one that fails makes the exit code 1.
+ * Prints the figures of this machine. `npm run bench` measures all of them, `npm run bench -- relay calls` some. All
+ * traffic stays on the loopback. Each bench is a process of its own with a time limit. If one fails, the exit code is
+ * 1.
  */
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
@@ -66,7 +67,10 @@ function header(): string {
   ].join(', ');
 }
 
-/** Whether it came to its end. Its processes are one group, so that none outlives its time or this program. */
+/**
+ * Runs a bench, and returns whether it succeeded. Its processes are one group, so that none outlives its time limit or
+ * this program.
+ */
 async function bench(name: string): Promise<boolean> {
   const child = spawn(process.execPath, [import.meta.filename, name], {
     detached: true,
@@ -94,7 +98,7 @@ function signalGroup({ pid }: ChildProcess, signal: NodeJS.Signals): void {
   try {
     if (pid !== undefined) process.kill(-pid, signal);
   } catch {
-    // Nobody of it is left.
+    // The whole group has ended.
   }
 }
 

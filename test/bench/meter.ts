@@ -9,7 +9,7 @@ import { type Report, median } from './figures.ts';
 const MINUTES = 7;
 const MINUTE_MS = 60_000;
 
-/** One minute's ticks of many awake servers, in one write as the meter makes it. */
+/** Measures one minute's ticks of many awake servers, in one write as the meter does. */
 export async function run(report: Report): Promise<void> {
   await inFolder(async (folder) => {
     const store = await openStore(`sqlite:${folder}/meter.db`, TABLES);
@@ -23,7 +23,7 @@ export async function run(report: Report): Promise<void> {
         const charged = await chargeDue(store, START + minute * MINUTE_MS);
         const { user, system } = process.cpuUsage(cpu);
         if (charged !== SERVERS) throw new Error(`${charged} ticks charged`);
-        // The first minute begins an entry of the ledger for each server, as one in sixty does.
+        // The first minute begins a ledger entry for each server, as one minute in sixty does.
         if (minute === 1)
           report.row({ figure: 'a minute that begins all entries, CPU', value: ms(user + system), unit: 'ms' });
         else {

@@ -1,15 +1,15 @@
 import process from 'node:process';
 import { setTimeout as delay } from 'node:timers/promises';
 
-/** What a process is told: to be busy, or to have nothing to do. */
+/** An order to a process: to be busy, or to be idle. */
 export interface Order {
   busy: boolean;
 }
 
-/** So long in a row, and half of the time. */
+/** The length of a busy period, ms. A busy process works half of the time. */
 export const BUSY_MS = 50;
 
-/** Does as it is told from now on. */
+/** Follows orders from now on. */
 export function followOrders(): void {
   let isBusy = false;
   process.on('message', ({ busy }: Order) => {

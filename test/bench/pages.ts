@@ -9,14 +9,14 @@ import { ACCOUNT, inFolder } from './control.ts';
 import { type Report, median, quantile } from './figures.ts';
 import { type ServiceProcess, prepareService, startService } from './service.ts';
 
-/** So many that none reaches its own limit. */
+/** Enough sessions that none reaches its own limit. */
 const SESSIONS = 40;
 const SERVERS = 20;
-/** Of each kind of page, and of each of its pages. */
+/** Reads of each kind of page, and the fewest reads of a single page. */
 const READS = 200;
 const LEAST_READS = 20;
 const ACTS = 50;
-/** Each with a start and a stop of a game. */
+/** Starts and stops of a game. */
 const LIVES = 10;
 const LOOK_EVERY_MS = 100;
 const STATE_MS = 30_000;
@@ -26,7 +26,7 @@ const TABS =
   'console players files mods backups worlds schedules settings settings/description settings/game settings/joining ' +
   'settings/public settings/alerts settings/version database ports members bill audit machine';
 
-/** Kinds of pages, by what they show. */
+/** Kinds of pages, by their content. */
 const PAGES: Readonly<Record<string, readonly string[]>> = {
   'the list of servers': ['/servers'],
   'a new server': ['/servers/new'],
@@ -38,7 +38,7 @@ const PAGES: Readonly<Record<string, readonly string[]>> = {
   ),
 };
 
-/** A form of a page, and what is typed into it the `nth` time. */
+/** A form of a page, and its fields for the `nth` submission. */
 interface Act {
   path: string;
   fields: (nth: number) => Record<string, string>;
@@ -52,7 +52,7 @@ const ACTIONS: Readonly<Record<string, Act>> = {
   'keep it awake': { path: `${AWAKE}/keep-awake`, fields: () => ({ minutes: '60' }) },
 };
 
-/** What a person waits for in the panel: each page, and each change until the page that follows it is there. */
+/** Measures the waits of a person in the panel: for each page, and for each change until the next page is there. */
 export async function run(report: Report): Promise<void> {
   await inFolder(async (folder) => {
     await prepareService(folder, { servers: SERVERS }, { type: 'sandbox', ramMb: 256 });
@@ -69,7 +69,7 @@ export async function run(report: Report): Promise<void> {
         await reads(report, next, service);
         await acts(report, next);
       } finally {
-        // Games outlive the service.
+        // Games outlive the service, so the server is deleted through it.
         await next().submit(`${AWAKE}/settings/delete`, { typed: 'awake' });
         await gone(join(folder, 'servers/awake'));
       }
@@ -85,7 +85,7 @@ async function reads(report: Report, next: () => Browser, service: ServiceProces
     const times: number[] = [];
     let cpu = 0;
     for (let nth = -1; nth < Math.max(LEAST_READS, READS / paths.length); nth++) {
-      // The first time, code is compiled and what is kept is made.
+      // The first time compiles code and fills caches.
       if (nth === 0) cpu = cpuMs(service.child);
       for (const path of paths) {
         const ms = await next().read(path);
@@ -123,7 +123,7 @@ function tell(report: Report, what: string, times: readonly number[], note = '')
   report.row({ figure: `${what}, p99`, value: quantile(times, 0.99), unit: 'ms', note });
 }
 
-/** Sessions of the user whom `prepareService` made. */
+/** Opens sessions of the user that `prepareService` created, and returns their tokens. */
 async function signIn(folder: string): Promise<string[]> {
   const store = await openStore(`sqlite:${join(folder, 'dormouse.db')}`, TABLES);
   const visitor = { address: '127.0.0.1', userAgent: 'bench' };
@@ -138,10 +138,13 @@ async function signIn(folder: string): Promise<string[]> {
   }
 }
 
-/** What somebody who is signed in does; each gives how long it took, in ms. Rejects where the answer is not the page. */
+/**
+ * A signed-in browser. `read` and `submit` resolve with their duration, in ms. Each rejects if the answer is not the
+ * page.
+ */
 interface Browser {
   read: (path: string) => Promise<number>;
-  /** Until the page is answered that the form leads to. */
+  /** Submits a form, and follows it to the next page. */
   submit: (path: string, fields?: Record<string, string>) => Promise<number>;
   text: (path: string) => Promise<string>;
 }
@@ -175,7 +178,7 @@ function roundRobin<T>(all: readonly T[]): () => T {
   return () => all[nth++ % all.length]!;
 }
 
-/** Waits until a page of a server says the state. */
+/** Waits until a page of a server shows the state. */
 async function reach(next: () => Browser, path: string, state: string): Promise<void> {
   for (const end = performance.now() + STATE_MS; performance.now() < end; await delay(LOOK_EVERY_MS)) {
     if ((await next().text(path)).includes(`>${state}</span>`)) return;
@@ -183,7 +186,7 @@ async function reach(next: () => Browser, path: string, state: string): Promise<
   throw new Error(`${path} is not ${state}`);
 }
 
-/** Waits until what a deleted server had is gone, of which its folder goes last. */
+/** Waits until a deleted server's folder is gone, which is removed last. */
 async function gone(folder: string): Promise<void> {
   for (const end = performance.now() + STATE_MS; performance.now() < end; await delay(LOOK_EVERY_MS)) {
     if (!existsSync(folder)) return;

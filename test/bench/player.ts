@@ -3,13 +3,13 @@ import { connect } from 'node:net';
 import { readFrame, readVarInt } from '../../proxy/codec.ts';
 import { handshake, loginStart, pluginAnswer } from '../proxy/support.ts';
 
-/** Of 1.21.4. */
+/** The protocol of 1.21.4. */
 const PROTOCOL = 769;
 const PLUGIN_REQUEST = 4;
 
 /**
- * Joins as a client does, answering what the proxy asks meanwhile, and gives the instant (`performance.now()`) of the first
- * byte that comes from the game. Then leaves. Rejects where the connection ends before.
+ * Joins as a client does and answers the proxy's requests, then leaves. Resolves with the instant (`performance.now()`)
+ * of the game's first byte. Rejects if the connection ends first.
  */
 export async function join(port: number, host: string): Promise<number> {
   const socket = connect({ host: '127.0.0.1', port, noDelay: true });

@@ -12,7 +12,10 @@ const SLOW_SERVERS = 5;
 const REPLY =
   'The game is running normallyTarget tick rate: 20.0 per second.\nAverage time per tick: 2.2ms (Target: 50.0ms)';
 
-/** The reading of many running servers that is due each minute: asked over the console, judged for alerts, and stored. */
+/**
+ * Measures the sampling of many running servers that is due each minute: read over the console, judged for alerts, and
+ * stored.
+ */
 export async function run(report: Report): Promise<void> {
   await inFolder(async (folder) => {
     const games = readyGames({ host: '127.0.0.1', port: 1 });

@@ -5,7 +5,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 const TRIES = 250;
 const PAUSE_MS = 20;
 
-/** A port of the loopback that nobody listens on. */
+/** Returns a free port of the loopback. */
 export async function freePort(): Promise<number> {
   const server = createServer().listen(0, '127.0.0.1');
   await once(server, 'listening');
@@ -15,7 +15,7 @@ export async function freePort(): Promise<number> {
   return port;
 }
 
-/** Waits for a program that is starting to listen; false where it does not within some seconds. */
+/** Waits until a starting program listens. Returns false if it does not within some seconds. */
 export async function opens(port: number): Promise<boolean> {
   for (let tries = 0; tries < TRIES; tries++) {
     const socket = connect({ host: '127.0.0.1', port });

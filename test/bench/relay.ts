@@ -10,7 +10,7 @@ import { HAS_HAPROXY, noHaproxyNote, startHaproxy } from './haproxy.ts';
 
 const ROUNDS = 3;
 const PLAYERS = 200;
-/** Of one player: 20 packets/s up and 40 down. */
+/** Packets of one player: 20 a second up and 40 down. */
 const UP_PER_SECOND = 20;
 const UP_BYTES = 24;
 const DOWN_BYTES = 60;
@@ -26,13 +26,13 @@ interface Measured {
   gibPerSecond: number;
 }
 
-/** The cost of relaying, for players' packets and in bulk; beside HAProxy on the same load where it is installed. */
+/** Measures the cost of relaying players' packets and bulk data, beside HAProxy on the same load if it is installed. */
 export async function run({ row, progress }: Report): Promise<void> {
   const load = startRole(1, import.meta.filename, 'load');
   try {
     const gamePort = await message<number>(load);
     const note = [`median of ${ROUNDS} rounds`, pinningNote, noHaproxyNote].filter(Boolean).join('; ');
-    // In turns, so that whatever else the machine does meets both alike.
+    // The two alternate, so that other work on the machine affects both alike.
     const own: Measured[] = [];
     const peer: Measured[] = [];
     for (let round = 1; round <= ROUNDS; round++) {
@@ -64,7 +64,7 @@ function medians(all: readonly Measured[]): Measured {
   };
 }
 
-/** A proxy of ours, whose one server is the game at `gamePort`; its first message is its port. */
+/** Starts a proxy of ours in front of the game at `gamePort`. Its first message is its port. */
 export function startRelay(gamePort: number): ChildProcess {
   return startRole(0, import.meta.filename, 'proxy', String(gamePort));
 }
@@ -92,7 +92,7 @@ async function measure(load: ChildProcess, relay: ChildProcess, port: number): P
     const amount = await message<number>(load);
     return { cpu: cpuMs(relay) - cpu, amount, seconds: (performance.now() - at) / 1_000 };
   };
-  // Once for nothing: a proxy runs for weeks, not for the seconds in which its code is still being compiled.
+  // The first phase only warms up: a proxy runs for weeks, not for the seconds in which its code is still being compiled.
   await phase('packets');
   const packets = await phase('packets');
   const bulk = await phase('bulk');
@@ -107,7 +107,7 @@ async function beProxy(gamePort: number): Promise<void> {
   process.send?.(await proxyTo(gamePort));
 }
 
-/** The game and its players in one process: their cost is the same whoever relays. */
+/** Runs the game and its players in one process. Their cost is the same for every proxy. */
 async function beLoad(): Promise<void> {
   const games: Socket[] = [];
   let received = 0;
@@ -145,7 +145,7 @@ function player(port: number, onBytes: (count: number) => void): Socket {
   return socket;
 }
 
-/** Packets sent in all. */
+/** Sends packets both ways, and returns their number. */
 async function packets(players: Socket[], games: Socket[]): Promise<number> {
   const [up, down] = [Buffer.alloc(UP_BYTES, 1), Buffer.alloc(DOWN_BYTES, 2)];
   const end = performance.now() + PACKETS_MS;
@@ -163,7 +163,7 @@ async function packets(players: Socket[], games: Socket[]): Promise<number> {
   return sent;
 }
 
-/** Bytes that arrived. */
+/** Sends bulk data to the players, and returns the number of bytes that arrived. */
 async function bulk(games: Socket[], received: () => number): Promise<number> {
   const chunk = Buffer.alloc(256 * 1024, 3);
   const end = performance.now() + BULK_MS;

@@ -16,7 +16,7 @@ import { type ServiceProcess, prepareService, startService } from './service.ts'
 /** `SERVERS=10000` measures that size alone. */
 const SIZES = process.env['SERVERS'] === undefined ? [1_000, 10_000] : [Number(process.env['SERVERS'])];
 const KEYS = 200;
-/** A second: from one that leaves the cores time to spare up to the one that is aimed at, so that it shows where it ends. */
+/** Rates per second, from one that leaves the cores idle time up to the target rate, so that the limit shows. */
 const RATES = [
   { calls: 100, pings: 300 },
   { calls: 250, pings: 1_000 },
@@ -24,17 +24,17 @@ const RATES = [
 ] as const;
 const WARM_UP_S = 10;
 const LOAD_S = 20;
-/** Of the last rate; `LOAD_S=600` shows what only time brings, such as a checkpoint. */
+/** The duration of the last rate. `LOAD_S=600` shows effects that need time, such as a checkpoint. */
 const LAST_LOAD_S = Number(process.env['LOAD_S'] ?? LOAD_S);
 const SAMPLES = 7;
-/** A machine of four cores has one each for the service, its proxy and both loads; a smaller one, one for each pair. */
+/** With four cores, the service and its proxy have two, and each load has one. With fewer, each pair shares one. */
 const CORES = availableParallelism() >= 4 ? { service: '0,1', calls: 2, pings: 3 } : { service: 0, calls: 1, pings: 1 };
 const LOAD = join(import.meta.dirname, 'load.ts');
 
 /**
- * How costs grow with the number of sleeping servers, on each kind of database: the start, memory, the first pages, and what
- * callers and server lists wait while calls (a tenth of them writes) and pings go on, up to 500 and 2 000 a second; and a minute's
- * charge, of as many that are awake.
+ * Measures how costs grow with the number of sleeping servers, on each kind of database. It covers the start, memory,
+ * the first pages, and the latency of calls (a tenth of them writes) and pings, up to 500 and 2 000 a second. It also
+ * covers a minute's charge of as many awake servers.
  */
 export async function run(report: Report): Promise<void> {
   for (const servers of SIZES) {
@@ -92,7 +92,7 @@ async function measure(report: Report, kind: string, servers: number, { folder, 
   }
 }
 
-/** A minute of so many awake servers, in one write as the meter makes it. */
+/** Measures a minute of awake servers, in one write as the meter does. */
 async function charge(report: Report, kind: string, servers: number, url: string): Promise<void> {
   const store = await openStore(url, TABLES);
   try {
@@ -102,7 +102,7 @@ async function charge(report: Report, kind: string, servers: number, url: string
       const begun = performance.now();
       const charged = await chargeDue(store, START + minute * MINUTE_MS);
       if (charged !== servers) throw new Error(`${charged} ticks charged`);
-      // The first minute begins an entry of the ledger for each server, as one in sixty does.
+      // The first minute begins a ledger entry for each server, as one minute in sixty does.
       if (minute > 1) times.push(performance.now() - begun);
     }
     report.row({
@@ -126,7 +126,7 @@ async function medianOf({ httpPort }: ServiceProcess, key: string, path: string)
     const answer = await fetch(`http://127.0.0.1:${httpPort}${path}`, { headers: { 'x-api-key': key } });
     if (!answer.ok) throw new Error(`${path}: ${answer.status}`);
     await answer.arrayBuffer();
-    // The first one warms up.
+    // The first sample only warms up.
     if (sample > 0) times.push(performance.now() - begun);
   }
   return median(times);

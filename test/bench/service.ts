@@ -18,15 +18,18 @@ export interface ServiceProcess {
   child: ChildProcess;
   httpPort: number;
   playersPort: number;
-  /** From the start of the process until it said that it was ready. */
+  /** The time from the start of the process until it was ready. */
   readyMs: number;
-  /** As `SIGTERM` does it; resolves when the process is gone. */
+  /** Sends `SIGTERM`. Resolves when the process has ended. */
   stop(): Promise<void>;
 }
 
 const ROOT = join(import.meta.dirname, '../..');
 
-/** Starts the service on `dataDir`, on free ports of the loopback, and resolves when it is ready. `settings`: other ones. */
+/**
+ * Starts the service on `dataDir`, on free ports of the loopback. Resolves when it is ready. `settings` override the
+ * defaults.
+ */
 export async function startService(
   core: number | string,
   dataDir: string,
@@ -44,7 +47,7 @@ export async function startService(
     SFTP_PORT: '0',
     ENGINE: 'process',
     MAX_SERVERS_PER_ACCOUNT: '0',
-    // Nothing outside this machine is asked for anything.
+    // No request may leave this machine.
     FABRIC_META_URL: 'http://127.0.0.1:9/',
     VERSION_MANIFEST_URL: 'http://127.0.0.1:9/',
     ...settings,
@@ -59,7 +62,7 @@ export async function startService(
   const lines = createInterface({ input: child.stdout! }).on('line', (line) => {
     if (!line.includes('"msg":"ready"')) return;
     ready.resolve(JSON.parse(line) as { http: number; players: number });
-    // What it says from now on is thrown away without being looked at.
+    // Discard further output without reading it.
     lines.close();
     child.stdout!.resume();
   });
@@ -77,7 +80,7 @@ export async function startService(
   };
 }
 
-/** Settings of a service whose event loop is watched, so that `longestTurn` can ask. */
+/** Returns settings that let `longestTurn` measure the event loop of a service. */
 export function watchedTurns(folder: string): NodeJS.ProcessEnv {
   return {
     NODE_OPTIONS: `--import=${join(import.meta.dirname, 'loop-delay.ts')}`,
@@ -85,7 +88,7 @@ export function watchedTurns(folder: string): NodeJS.ProcessEnv {
   };
 }
 
-/** The longest time in ms that the event loop was held up since the last call. */
+/** Returns the longest delay of the event loop since the last call, in ms. */
 export async function longestTurn({ child }: ServiceProcess, folder: string): Promise<number> {
   const file = join(folder, 'loop-delay');
   await rm(file, { force: true });
@@ -97,7 +100,7 @@ export async function longestTurn({ child }: ServiceProcess, folder: string): Pr
   }
 }
 
-/** A database of an installation with sleeping servers, one user, and so many keys of theirs, which are given back. */
+/** Creates a database with sleeping servers, one user, and API keys of that user. Returns the keys. */
 export async function prepareService(
   dataDir: string,
   counts: { servers: number; keys?: number; databaseUrl?: string },

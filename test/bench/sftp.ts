@@ -23,18 +23,21 @@ import { type Report, median } from './figures.ts';
 import { freePort, opens } from './ports.ts';
 
 const SSHD = '/usr/sbin/sshd';
-/** What OpenSSH's client and a server of ours agree on, unless told otherwise; it is told, so that both take the same. */
+/**
+ * The algorithms that OpenSSH's client and our server choose by default. They are set, so that both servers use the
+ * same.
+ */
 const CIPHER = 'aes256-ctr';
 const MAC = 'hmac-sha2-256-etm@openssh.com';
 const ROUNDS = 3;
 const MIB = 256;
 
-/** A server to be measured, and how its client signs in. */
+/** A server to measure, and how its client signs in. */
 interface Peer {
   child: ChildProcess;
   port: number;
   username: string;
-  /** For the client's environment and command line. */
+  /** The environment and the arguments of the client. */
   env: Record<string, string>;
   args: string[];
 }
@@ -42,11 +45,11 @@ interface Peer {
 interface Measured {
   upSeconds: number;
   downSeconds: number;
-  /** CPU of the server, both ways together. */
+  /** CPU time of the server for both directions together. */
   cpuSeconds: number;
 }
 
-/** One file of 256 MiB up and down with OpenSSH's client; beside OpenSSH's own server where it is installed. */
+/** Measures one file of 256 MiB up and down with OpenSSH's client, beside OpenSSH's own server if it is installed. */
 export async function run({ row, progress }: Report): Promise<void> {
   if (spawnSync('ssh', ['-V']).status !== 0) return progress('left out: the OpenSSH client is not installed');
   const folder = mkdtempSync(join(tmpdir(), 'sftp-bench-'));
@@ -61,7 +64,7 @@ export async function run({ row, progress }: Report): Promise<void> {
     const results = new Map<Peer, Measured[]>(peers.map((peer) => [peer, []]));
     for (let round = 1; round <= ROUNDS; round++) {
       progress(`round ${round} of ${ROUNDS}`);
-      // In turns, so that whatever else the machine does meets both alike.
+      // The servers alternate, so that other work on the machine affects both alike.
       for (const [peer, measured] of results) measured.push(await measure(folder, peer));
     }
     const of = (peer: Peer, name: keyof Measured): number => median(results.get(peer)!.map((each) => each[name]));
@@ -92,17 +95,17 @@ async function measure(folder: string, peer: Peer): Promise<Measured> {
   const before = cpuSeconds(peer.child);
   const upSeconds = await transfer(folder, peer, `put big ${remote(folder, peer)}`);
   const downSeconds = await transfer(folder, peer, `get ${remote(folder, peer)} back`);
-  // What a session of OpenSSH's has used is its own until it has been waited for.
+  // The CPU time of an OpenSSH session counts for the server only after the server has waited for the session's process.
   await delay(200);
   return { upSeconds, downSeconds, cpuSeconds: cpuSeconds(peer.child) - before };
 }
 
-/** Ours has a root of its own. */
+/** Returns the path on the server. Our server has a root of its own. */
 function remote(folder: string, { args }: Peer): string {
   return args.includes('-i') ? join(folder, 'theirs') : 'ours';
 }
 
-/** Seconds, with connecting and signing in. */
+/** Returns the duration in seconds, including the connection and the sign-in. */
 async function transfer(folder: string, { port, username, env, args }: Peer, command: string): Promise<number> {
   const set = ['BatchMode=no', 'StrictHostKeyChecking=no', 'UserKnownHostsFile=/dev/null', 'LogLevel=ERROR'];
   const agreed = ['-c', CIPHER, '-o', `MACs=${MAC}`];
@@ -128,7 +131,10 @@ async function startOwn(folder: string): Promise<Peer> {
   return { child, port, username, env, args: [] };
 }
 
-/** OpenSSH's own server on a port and keys of its own; undefined where it is not there or will not start. */
+/**
+ * Starts OpenSSH's server on a free port with keys of its own. Returns undefined if it is not installed or does not
+ * start.
+ */
 async function startOpenssh(folder: string): Promise<Peer | undefined> {
   if (!existsSync(SSHD)) return undefined;
   const key = (name: string): string => {
@@ -156,7 +162,7 @@ async function startOpenssh(folder: string): Promise<Peer | undefined> {
       .map(([name, value]) => `${name} ${value}\n`)
       .join(''),
   );
-  // Where it wants to shut its helper in; distributions make it when the system's own server starts.
+  // The server confines its helper in this folder. Distributions create it when the system's own server starts.
   if (process.getuid?.() === 0) mkdirSync('/run/sshd', { recursive: true, mode: 0o755 });
   const child = startChild(0, SSHD, ['-D', '-f', config], { stdio: 'ignore' });
   if (!(await opens(port))) {
@@ -166,7 +172,10 @@ async function startOpenssh(folder: string): Promise<Peer | undefined> {
   return { child, port, username: userInfo().username, env: {}, args: ['-i', user] };
 }
 
-/** Of a process and those it has waited for. Linux counts in hundredths of a second. */
+/**
+ * Returns the CPU time of a process and of the children it has waited for, in seconds. Linux counts in hundredths of a
+ * second.
+ */
 function cpuSeconds({ pid }: ChildProcess): number {
   const [, , ...fields] = readFileSync(`/proc/${pid}/stat`, 'utf8')
     .replace(/\(.*\)/s, 'name')

@@ -15,8 +15,9 @@ interface Memory {
 }
 
 /**
- * What a sleeping server costs in memory: the service's own parts in a process of their own, with and without the servers. What
- * the resident size shows beyond the heap is room that reading all of them at the start took and the runtime keeps.
+ * Measures the memory of a sleeping server: the service's parts in a process of their own, with and without the
+ * servers. The resident size beyond the heap is space that reading all servers at the start used, and that the runtime
+ * keeps.
  */
 export async function run(report: Report): Promise<void> {
   const none = await measured(0, '');
@@ -56,7 +57,7 @@ function measured(servers: number, lastStatus: string): Promise<Memory> {
 
 async function beControl(folder: string): Promise<void> {
   const control = await openControl(folder, readyGames({ host: '127.0.0.1', port: 1 }));
-  // What only the start needed is given back.
+  // Free memory that only the start needed.
   for (let round = 0; round < 4; round++) {
     global.gc?.();
     await delay(100);

@@ -18,7 +18,10 @@ const LOOK_EVERY_MS = 10;
 const STOP_MS = 30_000;
 const START_MS = 60_000;
 
-/** A player joins a sleeping server of the built-in game, which runs as a process: from the login to its first byte of the game. */
+/**
+ * Measures a player's join to a sleeping server of the built-in game, which runs as a process: from the login to the
+ * game's first byte.
+ */
 export async function run(report: Report): Promise<void> {
   await inFolder(async (folder) => {
     const sandboxEntry = join(import.meta.dirname, '../../src/sandbox/main.ts');
@@ -28,7 +31,7 @@ export async function run(report: Report): Promise<void> {
     const pinger = { status: (address: Address, timeoutMs: number) => pingStatus(address, { timeoutMs }) };
     const control = await openControl(folder, { engine, pinger, console });
     const proxy = createProxy({ routes: control.routing, wake: control.routing, log: control.log });
-    // Games outlive whoever started them.
+    // Games outlive the process that started them.
     process.once('SIGTERM', () => void engine.erase(ID).finally(() => process.exit(1)));
     const [whole, noticed]: [number[], number[]] = [[], []];
     try {
@@ -38,7 +41,7 @@ export async function run(report: Report): Promise<void> {
         const begun = performance.now();
         const answering = firstAnswer(engine);
         const played = await joinGame(players.port, `${ID}.localhost`);
-        // The first one makes the world.
+        // The first start creates the world.
         if (start > 0) {
           whole.push(played - begun);
           noticed.push(played - (await answering));
@@ -57,7 +60,7 @@ export async function run(report: Report): Promise<void> {
   });
 }
 
-/** When the game first answered a status request; it is asked so often that it cannot be far off. */
+/** Returns the time of the game's first answer to a status request. Frequent requests make it nearly exact. */
 async function firstAnswer(engine: Engine): Promise<number> {
   for (const end = performance.now() + START_MS; performance.now() < end; await delay(LOOK_EVERY_MS)) {
     const address = (await engine.inspect(ID))?.game;

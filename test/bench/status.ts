@@ -16,7 +16,10 @@ const LAST_STATUS = JSON.stringify({
 });
 const EXCHANGE = Buffer.concat([handshake(767, 'status'), statusRequest]);
 
-/** Full status exchanges (connect, handshake and request, about 1 KB of status, ping, pong, close) with a sleeping server. */
+/**
+ * Measures full status exchanges (connect, handshake and request, about 1 KB of status, ping, pong, close) with a
+ * sleeping server.
+ */
 export async function run({ row }: Report): Promise<void> {
   const proxy = startRole(0, import.meta.filename, 'proxy');
   const load = startRole(1, import.meta.filename, 'load', String(await message<number>(proxy)));

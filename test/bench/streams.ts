@@ -21,7 +21,7 @@ import { type Report, median } from './figures.ts';
 import { startService } from './service.ts';
 
 const IDLE = 1_000;
-/** What one account, one key of it, and (well below what it may) one address has open. */
+/** The open streams of one account, of one of its keys, and of one address (well below its limit). */
 const PER_ACCOUNT = 10;
 const PER_KEY = 3;
 const PER_ADDRESS = 100;
@@ -38,7 +38,7 @@ const BURST = 500;
 const READERS = 9;
 const LEFT_OUT = 'data: [left out]\n\n';
 
-/** Event streams that wait, and a log that pours through ten of which one is never read. */
+/** Measures event streams that wait, and a fast log on ten streams, including one that is never read. */
 export async function run(report: Report): Promise<void> {
   await idle(report);
   await pour(report);
@@ -56,7 +56,7 @@ async function idle(report: Report): Promise<void> {
           sockets.push(await openStream(service.httpPort, pathOf(serverId), { key, localAddress }));
         }
       };
-      // What the first ones need once.
+      // The first streams include one-time costs.
       await open(streams.slice(0, PER_ACCOUNT));
       await delay(SETTLE_MS);
       const before = rssBytes(service.child);
@@ -72,7 +72,10 @@ async function idle(report: Report): Promise<void> {
   });
 }
 
-/** A database with so many accounts, servers and keys that each stream is within the limits, and which to open. */
+/**
+ * Creates a database with enough accounts, servers and keys that each stream is within the limits. Returns the streams
+ * to open.
+ */
 async function prepareStreams(folder: string): Promise<{ key: string; serverId: string }[]> {
   const control = await openControl(folder, readyGames({ host: '127.0.0.1', port: 1 }));
   const createdAt = Date.now();
@@ -99,13 +102,15 @@ function pathOf(serverId: string): string {
   return `/v1/servers/${serverId}/events/stream`;
 }
 
-/** Resolves with the socket once the stream has begun; what comes then is thrown away, if it is read at all. */
+/**
+ * Resolves with the socket once the stream has begun. It discards further data, unless the caller pauses the socket.
+ */
 async function openStream(port: number, path: string, { key = '', localAddress = '127.0.0.1' } = {}): Promise<Socket> {
   const socket = connect({ host: '127.0.0.1', port, localAddress, noDelay: true });
   socket.write(`GET ${path} HTTP/1.1\r\nHost: localhost\r\nx-api-key: ${key}\r\n\r\n`);
   const [first] = (await once(socket, 'data')) as [Buffer];
   if (!first.toString().startsWith('HTTP/1.1 200')) throw new Error(`answered: ${first.toString().slice(0, 200)}`);
-  // The other side ends first.
+  // The server closes first, so errors are ignored.
   return socket.on('error', () => {}).resume();
 }
 
@@ -146,7 +151,7 @@ async function pour(report: Report): Promise<void> {
   }
 }
 
-/** Counts the lines of the log that come, until its last one or the end of the stream. */
+/** Counts the received lines of the log, until its last line or the end of the stream. */
 function linesUntil(socket: Socket, last: number): Promise<number> {
   return new Promise((resolve) => {
     let lines = 0;
@@ -158,7 +163,7 @@ function linesUntil(socket: Socket, last: number): Promise<number> {
   });
 }
 
-/** A log of one server, which begins to pour once it is told to. */
+/** Serves a log of one server, which begins at a message from the parent. */
 async function bePour(): Promise<void> {
   const go = once(process, 'message');
   async function* logs(_: string, { follow }: LogQuery = {}): AsyncGenerator<LogLine> {
@@ -170,7 +175,7 @@ async function bePour(): Promise<void> {
     process.send?.(heapBytes());
     for (let nth = 1; nth <= LINES; nth++) {
       yield { position: String(nth), text: LINE };
-      // Never faster, so that whoever was held up for a moment is not met by all that piled up.
+      // The rate is capped, so that a reader that was delayed for a moment does not face a backlog.
       if (nth % BURST === 0) await delay((BURST * (LINE.length + 1) * 1_000) / BYTES_A_SECOND);
     }
     yield { position: 'end', text: THE_END };
@@ -197,7 +202,7 @@ async function bePour(): Promise<void> {
     const source = { play: (sink: Parameters<typeof follow>[0]) => follow(sink, 100), overflow: () => LEFT_OUT };
     sendEvents(ctx, source, { ...watcher, principal: { ...watcher.principal, scopes: new Set() } }, services);
   });
-  // Clients that go away are no news.
+  // Disconnected clients need no log.
   app.silent = true;
   const server = createHttpServer(app).listen(0, '127.0.0.1');
   await once(server, 'listening');

@@ -9,7 +9,7 @@ const MEASURED_MS = 6_000;
 const NOWHERE = { host: '127.0.0.1', port: 1 };
 const GIVEN_UP_MS = 60_000;
 
-/** Servers that are started and stopped over and over, each transition on disk before its effects begin. */
+/** Measures servers that start and stop repeatedly. Each transition is on disk before its effects begin. */
 export async function run(report: Report): Promise<void> {
   await inFolder(async (folder) => {
     const control = await openControl(folder, readyGames(NOWHERE));
@@ -32,7 +32,7 @@ export async function run(report: Report): Promise<void> {
   });
 }
 
-/** START, ready, STOP, halted: so many transitions in all. */
+/** Repeats START, ready, STOP, halted, and returns the number of transitions. */
 async function cycles({ servers }: Control, count: number, forMs: number): Promise<number> {
   const end = performance.now() + forMs;
   const signal = AbortSignal.timeout(forMs + GIVEN_UP_MS);

@@ -13,7 +13,7 @@ import { join as joinGame } from './player.ts';
 const WAKES = 200;
 const WARM_UP = 20;
 
-/** When the steps of one join were taken, in ms of `performance.now()`. */
+/** The instants of one join's steps, in ms of `performance.now()`. */
 interface Steps {
   asked: number;
   boot: number;
@@ -23,8 +23,8 @@ interface Steps {
 }
 
 /**
- * What control and proxy themselves add to the start of a game: players join sleeping servers one after the other, through a
- * real proxy and a real store, and the games are ready at once.
+ * Measures the time that control and proxy add to the start of a game. Players join sleeping servers one after the
+ * other, through a real proxy and a real store. The games are ready at once.
  */
 export async function run(report: Report): Promise<void> {
   await inFolder(async (folder) => {
@@ -56,7 +56,7 @@ export async function run(report: Report): Promise<void> {
         const id = `server-${index}`;
         const played = await joinGame(players.port, `${id}.localhost`);
         if (index >= WARM_UP) done.push({ ...steps.get(id), played } as Steps);
-        // What the one has left to be stored is not to be waited for by the next.
+        // Wait for the remaining writes of this wake, so that they do not delay the next one.
         await control.store.write(async () => {});
       }
       const spans: [string, (step: Steps) => number][] = [

@@ -226,11 +226,14 @@ test('CPU cores are overcommitted up to a limit, and a full disk refuses every s
 
   const full = await admitting(t);
   await full.create('any');
-  full.machine.diskFreeMb = 100;
+  full.machine.diskFreeMb = 255;
   t.is((await refusal(t, full.command('any', 'START'))).options.metadata?.['resource'], 'disk');
-  // Not known is not full.
+  // An unreadable disk does not count as full.
   Object.assign(full.machine, { diskFreeMb: 0, diskTotalMb: 0 });
   await t.notThrowsAsync(full.command('any', 'START'));
+  Object.assign(full.machine, { diskFreeMb: 256, diskTotalMb: 20_000 });
+  await full.create('other');
+  await t.notThrowsAsync(full.command('other', 'START'));
 });
 
 test('a player who joins without free capacity sees the reason', async (t) => {

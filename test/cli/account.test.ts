@@ -117,7 +117,7 @@ test('operator commands manage invitations, accounts, nodes and orphans, and the
   await says(['machines'], /castle +server .*hibernated/);
   await says(
     ['accounts', 'show', 'acc_test'],
-    /^account +acc_test\ne-mail +owner@example\.com, operator\nsecond factor +no\nbalance +2\.50 USD\nmay have +.* together\n\nSERVER.*\ncastle +hibernated /,
+    /^account +acc_test\ne-mail +owner@example\.com, operator\nsecond factor +no\nbalance +2\.50 USD\nmay have +.* together\n\nSERVER.*\ncastle +hibernated .* 0 bytes of any\n/,
   );
   await says(['accounts', 'limit', 'acc_test', '--servers', '3', '--ram', '4096'], /can have 3 servers, 4 GB together/);
   await says(['accounts', 'limit', 'acc_test', '--servers=0'], /any number of servers, 4 GB/);

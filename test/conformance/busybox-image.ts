@@ -7,7 +7,7 @@ import Docker from 'dockerode';
 /** A tiny image whose program behaves as its environment says: the games of the conformance tests. */
 export const IMAGE = 'dormouse/conformance:4';
 
-// The printing is one write, so that all lines are there or none. `sleep … & wait` lets the trap run at once.
+// Printing is one write, so that all lines appear or none. `sleep … & wait` lets the trap run at once.
 const PROGRAM = `#!/bin/busybox sh
 say() { test -n "$1" && /bin/busybox printf '%s\\n' "$1"; }
 if test -n "$GAME_IGNORE_STOP"; then trap '' TERM; else trap 'say "$GAME_FAREWELL"; exit 0' TERM; fi
@@ -22,7 +22,7 @@ if test -n "$GAME_OOM"; then x=xxxxxxxx; while :; do x=$x$x; done; fi
 while :; do /bin/busybox sleep 1000 & wait; done
 `;
 
-/** Builds the image unless it is there. Needs Debian's busybox-static. */
+/** Builds the image unless it exists. Needs Debian's busybox-static. */
 export async function busyboxImage(docker = new Docker()): Promise<void> {
   const there = await docker
     .getImage(IMAGE)

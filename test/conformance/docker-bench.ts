@@ -63,7 +63,7 @@ export async function dockerBench(t: ExecutionContext): Promise<DockerBench> {
   };
 }
 
-/** Environment of the conformance tests' program. */
+/** Returns the environment of the conformance tests' program. */
 export function behaviourEnv(behaviour: Behaviour): Record<string, string> {
   const { print, farewell, exitCode, ignoreStop, outOfMemory, echo, dials } = behaviour;
   return {

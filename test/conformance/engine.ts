@@ -20,46 +20,48 @@ import { canonical } from '../../src/kernel/ip.ts';
 import { freePort } from '../support/service.ts';
 import { until } from '../support/until.ts';
 
-/** What the program of a test does in place of a game. Absent: runs until it is asked to end. */
+/** The behaviour of a test's program in place of a game. Default: runs until it is stopped. */
 export interface Behaviour {
-  /** Lines printed at once. */
+  /** Lines to print at the start. */
   print?: string[];
-  /** Printed when asked to end. */
+  /** Line to print at a request to stop. */
   farewell?: string;
-  /** Ends by itself after printing. */
+  /** Exit code with which it ends after printing. */
   exitCode?: number;
   ignoreStop?: boolean;
   outOfMemory?: boolean;
-  /** Sends back what it gets at this port, over TCP, and over UDP where the bench can. */
+  /** Port at which it sends back what it receives, over TCP, and over UDP if the bench can. */
   echo?: number;
-  /** Tries to connect to each of these before all else, and prints of each whether it could. */
+  /** Addresses to connect to before all else. It prints for each whether the connection succeeded. */
   dials?: Address[];
 }
 
-/** One engine under test with games of its own, and what the suite must know of it. */
+/** One engine under test with games of its own, and the properties that the suite needs. */
 export interface Bench {
   engine: Engine;
-  /** Another instance on the same games, as after a restart of the service. */
+  /** Returns another instance on the same games, as after a restart of the service. */
   again: () => Engine;
   spec: (serverId: string, behaviour?: Behaviour) => GameSpec;
-  /** Everything that the engine keeps of a server outside of its data root. */
+  /** Returns everything that the engine stores about a server outside of its data root. */
   traces: (serverId: string) => Promise<string[]>;
-  /** Whether games are bounded in memory by the engine, and whether somebody listens at their addresses. */
+  /** Whether the engine limits the memory of games, and whether games listen at their addresses. */
   enforcesMemory: boolean;
   listens: boolean;
   echoesUdp: boolean;
-  /** Whether games have a network of their own, on which they do not reach one another. */
+  /** Whether games have networks of their own, in which they cannot reach one another. */
   keepsApart: boolean;
-  /** The address of the machine on which a game's published ports are open. Absent: this one's. */
+  /** Returns the address of the machine on which a game's published ports are open. Default: this machine's. */
   publishedAt?: (serverId: string) => Promise<string>;
 }
 
-/** Makes a bench that is torn down with the test. */
+/** Creates a bench that is torn down with the test. */
 export type MakeBench = (t: ExecutionContext) => Promise<Bench>;
 
 const never = new AbortController().signal;
 
-/** The contract of `Engine`, as tests. Serial, since real engines share two processors with everything else. */
+/**
+ * Tests the contract of `Engine`. The tests are serial, because real engines share two processors with everything else.
+ */
 export function engineConformance(test: TestFn, name: string, makeBench: MakeBench): void {
   const holds = (title: string, body: (t: ExecutionContext, bench: Bench) => Promise<void>) => {
     test.serial(`${name}: ${title}`, async (t) => {
@@ -94,7 +96,7 @@ export function engineConformance(test: TestFn, name: string, makeBench: MakeBen
     await engine.boot({ ...spec('alpha', { echo }), ports }, never);
     await until(() => echoes('alpha'));
     if (bench.echoesUdp) await until(() => echoesUdp(udp));
-    // Somebody else has taken them meanwhile.
+    // The game `alpha` still holds these ports.
     const refusal = await t.throwsAsync(engine.boot({ ...spec('beta'), ports }, never), { instanceOf: EngineError });
     t.is(refusal.code, 'port_in_use');
     await until(() => echoes('alpha'));
@@ -122,7 +124,7 @@ export function engineConformance(test: TestFn, name: string, makeBench: MakeBen
       t.pass();
       return;
     }
-    // A core that may run what its owner has put there.
+    // A core that may run its owner's code.
     const core = 'paper';
     const { game, rcon } = await engine.boot({ ...spec('alpha', { echo: RCON_PORT }), core }, never);
     await answers(game!);
@@ -211,7 +213,7 @@ export function engineConformance(test: TestFn, name: string, makeBench: MakeBen
     await printed(t, engine, 'alpha', ['deaf']);
     const stop = new AbortController();
     const halted = engine.halt('alpha', 240_000, stop.signal);
-    // The game has been asked by then, or not yet: both must hold.
+    // The request to stop may or may not have reached the game by then. Both must work.
     setTimeout(() => stop.abort(), 300);
     await t.throwsAsync(halted, { name: 'AbortError' });
     t.true((await engine.inspect('alpha'))?.up);
@@ -238,7 +240,7 @@ export function engineConformance(test: TestFn, name: string, makeBench: MakeBen
   holds('a game that exceeds its memory is killed with the reason', async (t, { engine, spec, enforcesMemory }) => {
     t.pass();
     if (!enforcesMemory) return;
-    // With twenty such kills at once, Docker 20.10 announced one in twenty never or after the exit.
+    // With twenty such kills at once, Docker 20.10 reported one in twenty never, or only after the exit.
     const { events } = await watched(t, engine);
     let exit: Exit | null = null;
     for (let attempt = 0; attempt < 3 && !exit?.oomKilled; attempt++) {
@@ -300,7 +302,7 @@ export function engineConformance(test: TestFn, name: string, makeBench: MakeBen
     const queries: LogQuery[] = [{}, { tail: 1 }, { tail: 0 }, { after: position }];
     const followers = queries.map((query) => follower(engine, 'alpha', query));
     await until(async () => followers[0]!.got.length === 4 && followers[1]!.got.length === 1);
-    // Nothing shows that the others follow as well.
+    // No event shows that the other followers have started.
     await sleep(isDistant(engine) ? 5_000 : 1_000);
     await engine.halt('alpha', 20_000);
     for (const { done } of followers) await done;
@@ -322,7 +324,7 @@ export function engineConformance(test: TestFn, name: string, makeBench: MakeBen
       await engine.boot(spec('alpha', { print: ['new'] }), never);
       const stop = new AbortController();
       const { got, done } = follower(engine, 'alpha', { after: position, signal: stop.signal });
-      // Although nothing more is printed that would push them out.
+      // The lines arrive without further output that would push them out.
       await until(async () => got.length === 2);
       stop.abort();
       await done;
@@ -442,7 +444,7 @@ function isDistant({ kind }: Engine): boolean {
   return kind === 'docker' || kind === 'swarm';
 }
 
-/** What is told of games from now on; `stop` ends that. */
+/** Collects the events about games from now on, until `stop`. */
 async function watched(t: ExecutionContext, engine: Engine): Promise<{ events: EngineEvent[]; stop: () => void }> {
   const events: EngineEvent[] = [];
   const listening = Promise.withResolvers<void>();
@@ -451,7 +453,7 @@ async function watched(t: ExecutionContext, engine: Engine): Promise<{ events: E
     if (event.type === 'resync') listening.resolve();
   });
   t.teardown(stop);
-  // An engine at a distance listens a little later, and says so.
+  // A remote engine begins to listen a little later, and reports it.
   if (isDistant(engine)) await listening.promise;
   return { events, stop };
 }
@@ -462,12 +464,12 @@ export async function collect(lines: AsyncIterable<LogLine>): Promise<LogLine[]>
   return all;
 }
 
-/** An address as the program of a test names it. */
+/** Formats an address as the test's program does. */
 export function named({ host, port }: Address): string {
   return `${host} ${port}`;
 }
 
-/** Waits until somebody listens. */
+/** Waits until a program listens at the address. */
 export async function answers(address: Address): Promise<void> {
   await until(() => connects(address));
 }
@@ -487,7 +489,7 @@ async function texts(engine: Engine, serverId: string, query?: LogQuery): Promis
   return (await collect(engine.logs(serverId, query))).map((line) => line.text);
 }
 
-/** Waits until as many lines were printed, then compares. */
+/** Waits for as many lines as expected, then compares. */
 async function printed(t: ExecutionContext, engine: Engine, serverId: string, lines: string[]): Promise<void> {
   const got = await until(async () => {
     const now = await texts(engine, serverId);
@@ -508,7 +510,7 @@ function ended(game: Game | undefined): Game | undefined {
   return game?.exit ? game : undefined;
 }
 
-/** Whether what is sent to a port, of this machine unless told otherwise, comes back. */
+/** Returns whether a TCP port, by default of this machine, sends back what it receives. */
 export function echoesTcp(port: number, host = '127.0.0.1'): Promise<boolean> {
   return new Promise((resolve) => {
     const socket = createConnection({ port, host }, () => socket.write('hello'));
@@ -522,7 +524,7 @@ export function echoesTcp(port: number, host = '127.0.0.1'): Promise<boolean> {
   });
 }
 
-/** The same by datagrams. */
+/** Returns whether a UDP port of this machine sends back what it receives. */
 export function echoesUdp(port: number): Promise<boolean> {
   return new Promise((resolve) => {
     const socket = createSocket('udp4');

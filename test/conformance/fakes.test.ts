@@ -25,7 +25,7 @@ test('the fake clock fires timers in order of time, including nested ones, and c
   clock.at(1_300, note('late'));
   clock.at(1_100, () => {
     note('first')();
-    // Set two promises later, and still within the same span.
+    // This timer is set two promises later, still within the same span.
     void Promise.resolve()
       .then(() => undefined)
       .then(() => clock.at(1_200, note('nested')));

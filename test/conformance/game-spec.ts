@@ -1,6 +1,6 @@
 import type { GameSpec } from '../../src/engines/engine.ts';
 
-/** A game as the conformance suite boots it, but for where it lies and what it runs from. */
+/** Returns the suite's specification of a game. `where` adds the image, the data directory and the environment. */
 export function gameSpec(
   serverId: string,
   where: Pick<GameSpec, 'image' | 'dataDir' | 'env'> & Partial<GameSpec>,

@@ -16,7 +16,7 @@ import { serverRow } from '../support/store.ts';
 import { until } from '../support/until.ts';
 import { collect } from './engine.ts';
 
-// The port `Management` on real games, each made ready as hosting does it and run by the process engine.
+// Tests the port `Management` on real games, which are prepared as hosting does and run by the process engine.
 
 const never = new AbortController().signal;
 const RCON_PASSWORD = 'correct horse';
@@ -50,7 +50,7 @@ test('the management port of a game reports its start, its players, and when the
   const { game, engine } = await play(t, '1.21.11');
   const at = game.management!;
   const asked = management(t);
-  // It says that it has started a moment after its log does.
+  // The port reports the start a moment after the log.
   await until(() => asked.started(at, secret));
   t.deepEqual(await asked.players(at, secret), []);
   let changes = 0;
@@ -106,7 +106,7 @@ test('the management port serves other JSON-RPC clients, and disconnects one tha
   t.like(await ask('{"jsonrpc":"2.0","id":3,"method":"minecraft:no/such"}'), { id: 3, error: { code: -32_601 } });
   t.like(await ask('{"id":4,"method":"minecraft:players"}'), { error: { code: -32_600 } });
   t.like(await ask('{'), { id: null, error: { code: -32_700 } });
-  // Three lengths of a frame.
+  // Requests of three sizes.
   for (const length of [10, 1_000, 64_000])
     t.like(await ask(JSON.stringify({ jsonrpc: '2.0', id: 'x'.repeat(length), method: 'minecraft:players' })), {
       id: 'x'.repeat(length),
@@ -122,7 +122,7 @@ test('the management port serves other JSON-RPC clients, and disconnects one tha
   t.is(await last.closed, 1000);
 });
 
-/** Node's own WebSocket, with which ours has nothing in common. */
+/** Connects with Node's own WebSocket, which shares no code with ours. */
 async function connected(t: ExecutionContext, { host, port }: Address) {
   const socket = new WebSocket(`ws://${host}:${port}`, { headers: { Authorization: `Bearer ${secret}` } });
   t.teardown(() => socket.close());

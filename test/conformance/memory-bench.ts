@@ -2,7 +2,7 @@ import { fakeEngine } from '../fakes/engine.ts';
 import type { Bench } from './engine.ts';
 import { gameSpec } from './game-spec.ts';
 
-/** The engine in memory, its games scripted by what their specification says. */
+/** Creates a bench on the engine in memory. Each game's specification also sets its script. */
 export async function memoryBench(): Promise<Bench> {
   const engine = fakeEngine();
   return {

@@ -4,7 +4,10 @@ import { until } from '../support/until.ts';
 
 const never = new AbortController().signal;
 
-/** What holds for the nodes of every engine of several machines, on one that is ready, with a server that may start there. */
+/**
+ * Tests that the nodes of every engine of several machines must pass. Needs a ready node and a server that may start on
+ * it.
+ */
 export async function nodesHold(
   t: ExecutionContext,
   engine: Engine & { nodes: EngineNodes },

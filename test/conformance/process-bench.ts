@@ -17,7 +17,7 @@ export interface ProcessBench extends Bench {
   dir: string;
 }
 
-/** The same with games that are shut in, as a user of their own where this process may change users. */
+/** Creates a bench with confined games. They run as a separate user if this process may change users. */
 export async function confinedBench(t: ExecutionContext): Promise<ProcessBench> {
   const user = process.getuid?.() === 0 ? await gameUser(4711) : undefined;
   return await processBench(t, { user, bubblewrap: await openBubblewrap(user) });

@@ -17,7 +17,7 @@ import { isHere } from '../support/needs.ts';
 import { until } from '../support/until.ts';
 import { collect } from './engine.ts';
 
-// The core that ships with Dormouse, through each real engine, with what hosting makes of a row.
+// Tests the built-in core through each real engine, with the specification that hosting derives from a row.
 
 const never = new AbortController().signal;
 const log = pino({ level: 'silent' });
@@ -102,7 +102,7 @@ const plays = test.macro({
     await seen(engine, /Done \(\d+[.,]\d+s\)!/);
     const rcon = createRconConsole();
     t.teardown(() => rcon.close());
-    // It begins to listen a moment after the game.
+    // RCON begins to listen a moment after the game.
     const players = await until({ despiteErrors: true }, () => rcon.run(game.rcon!, RCON_PASSWORD, 'list'));
     t.regex(players, /0 of a max of 7 players/);
     t.true((await rcon.run(game.rcon!, RCON_PASSWORD, 'help')).length > 0);
@@ -137,7 +137,7 @@ const fails = test.macro({
     t.true(Date.now() - began >= 1_900);
     await engine.install(faulty({ SETUP_ONLY: 'true' }), never);
     t.deepEqual(await engine.list(), []);
-    // Only containers are bounded in all their memory.
+    // Only containers limit all of a game's memory.
     if (engine.kind !== 'docker') return;
     await engine.boot(faulty({ SANDBOX_OUT_OF_MEMORY: 'allocate' }), never);
     t.true((await until(async () => ended(await engine.inspect('alpha')))).exit?.oomKilled);

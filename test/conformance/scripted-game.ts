@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { createSocket } from 'node:dgram';
 import { createServer } from 'node:net';
 
-// A program that behaves as its environment says, in place of a game: see busybox-image.ts for the same in a container.
+// A program that behaves as its environment says, in place of a game. See busybox-image.ts for the same in a container.
 const { GAME_PRINT, GAME_FAREWELL, GAME_EXIT, GAME_IGNORE_STOP, GAME_ECHO, GAME_HELPER } = process.env;
 const { SERVER_IP, SERVER_PORT } = process.env;
 
@@ -14,7 +14,7 @@ process.on('SIGTERM', () => {
 if (GAME_PRINT !== undefined) console.log(GAME_PRINT);
 if (GAME_EXIT) process.exitCode = Number(GAME_EXIT);
 if (GAME_HELPER) {
-  // What the game does is done by a process that it has started, in a session of its own.
+  // A helper process in a session of its own does the game's work.
   const env = { ...process.env, GAME_HELPER: '', SERVER_PORT: '0' };
   spawn(process.execPath, [import.meta.filename], { env, detached: true, stdio: 'ignore' });
 } else if (GAME_ECHO) {

@@ -17,16 +17,16 @@ import { behaviourEnv } from './docker-bench.ts';
 import type { Bench } from './engine.ts';
 import { gameSpec } from './game-spec.ts';
 
-/** Where games would find their databases: the port. */
+/** The port at which games would find their databases. */
 export const DATABASE_PORT = 23_306;
 
-/** A bench on a swarm of real engines, which all tests of a file share; each has an installation of its own. */
+/** A bench on a swarm of real engines. All tests of a file share the swarm, and each has an installation of its own. */
 export interface SwarmBench extends Bench {
   swarm: TestSwarm;
   installation: string;
-  /** Undefined: without an overlay. */
+  /** The overlay network; undefined without one. */
   network: string | undefined;
-  /** Which nodes share the folder of all servers; what is wrong on the others. */
+  /** Checks whether nodes share the folder of all servers. Returns each node's trouble, if any. */
   checkFiles(): Promise<{ dir: string; troubles: Map<string, string | undefined> }>;
 }
 
@@ -49,7 +49,7 @@ export function swarmBenches(count: number): SwarmBenches {
     return swarm;
   }
 
-  /** Which the engine makes where they are not there yet. */
+  /** Gives this process addresses in the engine's networks, which are created if they are missing. */
   async function enter(swarm: TestSwarm): Promise<void> {
     await swarmNetworks(swarm.manager, managerOf(swarm.manager), network).ensure();
     await Promise.all([network, `${network}-nodes`].map((each) => swarm.enter(each)));

@@ -10,18 +10,18 @@ import { engineConformance } from './engine.ts';
 import { nodesHold } from './nodes.ts';
 import { swarmBenches } from './swarm-bench.ts';
 
-/** One engine in the suite, for its time; the same holds on three. */
+/** The number of engines. One saves time; the suite also passes on three. */
 const NODES = Number(process.env.SWARM_NODES ?? 1);
 const benches = swarmBenches(NODES);
 test.after.always(() => benches.end());
 
 engineConformance(test.runIf(isHere('swarm')), `swarm of ${NODES}`, (t) => benches.make(t));
-// The same, where no overlay network can be had.
+// The same suite without an overlay network.
 engineConformance(test.runIf(isHere('swarm')), `swarm of ${NODES} without an overlay`, (t) =>
   benches.make(t, { overlay: false }),
 );
 
-/** With more of them a game may start on another than the one that is looked at. */
+/** With more nodes, a game may start on a node other than the one under test. */
 if (NODES === 1) {
   test
     .runIf(isHere('swarm'))

@@ -6,26 +6,28 @@ interface Timer {
   fire: () => void;
 }
 
-/** A clock that stands still until it is told to move. */
+/** A clock that moves only when a test moves it. */
 export interface FakeClock extends Clock {
   /**
-   * Moves on by `ms`, firing what falls due on the way in order of time (`now()` shows each timer its own instant), and
-   * lets promises settle after each, so that what a timer sets in motion may set further timers within the same span.
+   * Moves on by `ms` and fires due timers in order of time. `now()` shows each timer its own instant. Promises settle
+   * after each timer, so that it may set further timers within the same span.
    */
   advance(ms: number): Promise<void>;
-  /** Moves straight to an instant, also backwards; fires what is then due. */
+  /** Moves straight to an instant, also backwards, and fires due timers. */
   jump(to: number): Promise<void>;
-  /** Somebody sets the machine's clock: timers ring as much later as ever. */
+  /** Sets the time as a change of the machine's clock does: each timer keeps its remaining time. */
   set(to: number): Promise<void>;
-  /** How much time has passed in truth, whatever the clock was set to. */
+  /** Returns the time that has really passed, whatever the clock was set to. */
   monotonicMs(): number;
-  /** When the next timer is due; Infinity where there is none. */
+  /** Returns the time of the next timer; Infinity without timers. */
   nextAt(): number;
-  /** Timers not yet fired or cancelled. */
+  /** Returns the number of timers that have neither fired nor been cancelled. */
   pending(): number;
 }
 
-/** A clock for tests, standing at `start` (epoch ms). Timers already past fire on the next turn, as the port promises. */
+/**
+ * Creates a clock that stands at `start` (epoch ms). Timers in the past fire on the next turn, as the port promises.
+ */
 export function fakeClock(start = 1_700_000_000_000): FakeClock {
   let now = start;
   let passed = 0;
@@ -77,7 +79,7 @@ export function fakeClock(start = 1_700_000_000_000): FakeClock {
   };
 }
 
-/** What machines of a service with this clock live by, from the clock's present instant on. */
+/** Returns the steady clock of a service with this clock, from its present instant on. */
 export function steadyOf(clock: Clock & Pick<FakeClock, 'monotonicMs'>, epoch = 'this boot'): SteadyClock {
   const { monotonicMs } = clock;
   return steadyClock({ clock, monotonicMs }, { epoch, monotonicMs: monotonicMs(), steadyMs: clock.now() });

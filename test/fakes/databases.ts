@@ -2,15 +2,15 @@ import type { Databases } from '../../src/databases/database-server.ts';
 import { StatusError } from '../../src/kernel/status.ts';
 
 export interface FakeDatabases extends Databases {
-  /** By name: the password that holds. */
+  /** The current password of each database, by name. */
   passwords: Map<string, string>;
-  /** Out of reach while set. */
+  /** Makes the server unavailable while it is set. */
   away: boolean;
-  /** What is called before each change, as a place to fail. */
+  /** Called before each change, so that a test can make the change fail. */
   before: () => Promise<void>;
 }
 
-/** A server of databases in memory. */
+/** Creates a database server in memory. */
 export function fakeDatabases(): FakeDatabases {
   const passwords = new Map<string, string>();
   const reach = async () => {

@@ -1,13 +1,13 @@
 import type { Disk } from '../../src/jail/space.ts';
 import { StatusError } from '../../src/kernel/status.ts';
 
-/** A disk of so many bytes for each server, which counts what was set aside and what came of it. */
+/** A disk with a limit in bytes, which counts reserved and used bytes. */
 export interface FakeDisk extends Disk {
   limitBytes: number;
   usedBytes: number;
-  /** Reserved and not settled yet. */
+  /** Reserved bytes that are not settled yet. */
   openBytes: number;
-  /** How often something became free. */
+  /** How often space was freed. */
   freedTimes: number;
 }
 

@@ -14,56 +14,62 @@ import {
 import type { Address } from '../../src/kernel/address.ts';
 import type { Clock } from '../../src/kernel/clock.ts';
 
-/** How a server's program behaves in its next runs; absent: starts at once, prints nothing, ends when asked to. */
+/**
+ * The behaviour of a server's program in its next runs. Default: starts at once, prints nothing, and ends when it is
+ * stopped.
+ */
 export interface Script {
-  /** Lines printed as soon as it runs. */
+  /** Lines to print at the start. */
   print?: string[];
-  /** Ends by itself right after printing, with this code. */
+  /** Ends right after printing, with this code. */
   exitCode?: number;
-  /** Takes more memory than it may right after printing. */
+  /** Exceeds its memory right after printing. */
   outOfMemory?: boolean;
-  /** Does not react to being asked to end. */
+  /** Ignores requests to stop. */
   ignoreStop?: boolean;
-  /** Takes so long to end when asked to; by the clock. */
+  /** The time it takes to end after a request to stop, by the clock. */
   stopMs?: number;
-  /** Lines printed when asked to end. */
+  /** Lines to print at a request to stop. */
   farewell?: string[];
-  /** `boot` or `install` is refused with this code. */
+  /** Refuses `boot` or `install` with this code. */
   refuse?: EngineErrorCode;
 }
 
-/** An engine without processes, and the strings by which a test pulls it. Passes the conformance suite of engines. */
+/** An engine without processes that a test controls. Passes the conformance suite of engines. */
 export interface FakeEngine extends Omit<Engine, 'nodes'> {
   readonly kind: 'memory';
-  /** Ids of servers in the order in which games were really started (an idempotent boot of a running one is not). */
+  /** Ids of servers in the order of real starts. A boot of a running game does not count. */
   readonly boots: string[];
-  /** The same for installers. */
+  /** Ids of servers in the order in which installers started. */
   readonly installs: string[];
-  /** What games and installers were made of, in the same order. */
+  /** Specifications of games and installers, in the order they started. */
   readonly specs: GameSpec[];
   /** Sets the behaviour of a server's next runs. */
   script(serverId: string, script: Script): void;
-  /** From now on boots of the server wait; the returned function lets them go on. */
+  /** Delays further boots of the server until the returned function is called. */
   hold(serverId: string): () => void;
   print(serverId: string, ...lines: string[]): void;
-  /** The running game has ended with its machine, and nobody has told: watchers get `resync`. */
+  /** Ends the running game as the loss of its machine does. Watchers receive only `resync`. */
   vanish(serverId: string): void;
-  /** The running game or installer ends by itself. */
+  /** Ends the running game or installer. */
   crash(serverId: string, exit?: { code?: number | null; oomKilled?: boolean }): void;
-  /** The engine is out of reach: every method rejects, events are lost, games go on; watchers get `away`. */
+  /**
+   * Makes the engine unreachable: every method rejects, events are lost, and games keep running. Watchers receive
+   * `away`.
+   */
   away(): void;
-  /** It is back; watchers get `resync`. */
+  /** Makes the engine reachable again. Watchers receive `resync`. */
   back(): void;
-  /** Another instance on the same games, as a restarted service makes one. */
+  /** Returns another instance on the same games, as a restarted service creates one. */
   again(): FakeEngine;
 }
 
-/** From which games of a fake engine see all players come. */
+/** The address from which games of a fake engine see all players. */
 export const PROXY_ADDRESS = '10.9.8.1';
 
 export interface FakeEngineOptions {
   clock?: Clock;
-  /** Where games listen; by default addresses at which nobody answers. */
+  /** Returns the addresses of a game. Default: addresses without a listener. */
   address?: (serverId: string) => { game: Address; rcon: Address };
 }
 
@@ -82,7 +88,7 @@ interface World {
   specs: GameSpec[];
   away: boolean;
   lines: number;
-  /** `event` carries EngineEvents, `change` wakes whoever waits for anything. */
+  /** `event` carries EngineEvents. `change` wakes all waiting calls. */
   bus: EventEmitter<{ event: [EngineEvent]; change: [] }>;
 }
 
@@ -99,7 +105,7 @@ const REAL: Clock = {
   },
 };
 
-/** An engine in memory. With a fake clock, a stop that is ignored ends when the clock has passed its grace. */
+/** Creates an engine in memory. With a fake clock, an ignored stop ends when the clock has passed its grace. */
 export function fakeEngine(options: FakeEngineOptions = {}): FakeEngine {
   const bus: World['bus'] = new EventEmitter();
   bus.setMaxListeners(0);
@@ -209,7 +215,7 @@ function engineOn(world: World, options: Required<FakeEngineOptions>): FakeEngin
       const old = runs.get(spec.serverId);
       if (old?.game.up && !old.game.installer) throw new EngineError('install_failed', 'The server is running.');
       const run = old?.game.up ? old : begin(spec, true);
-      // Without a script an installer has nothing to do; one with an empty script waits to be ended by `crash`.
+      // Without a script, an installer ends at once. With an empty script, it runs until `crash`.
       if (!world.scripts.has(spec.serverId)) end(run, { code: 0, oomKilled: false, at: clock.now() });
       await gone(run, signal);
       if (signal.aborted) {
@@ -313,7 +319,7 @@ function engineOn(world: World, options: Required<FakeEngineOptions>): FakeEngin
   };
 }
 
-/** The answer of an engine that hangs: it never comes, and rejects once the caller gives up. */
+/** Returns the answer of an engine that hangs: a promise that rejects once the caller gives up. */
 export function aborted(signal: AbortSignal | undefined): Promise<never> {
   return new Promise((_, reject) => signal?.addEventListener('abort', () => reject(signal.reason)));
 }

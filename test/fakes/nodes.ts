@@ -2,20 +2,21 @@ import { EngineError, type EngineNode, type EngineNodes } from '../../src/engine
 import type { Clock } from '../../src/kernel/clock.ts';
 import type { FakeEngine } from './engine.ts';
 
-/** What a fake node is; the rest is as a large, ready one has it. */
+/** A fake node. Absent fields are those of a large, ready node. */
 export type FakeNode = Partial<EngineNode> & Pick<EngineNode, 'id'>;
 
-/** Nodes in memory, and the strings by which a test pulls them. */
+/** Nodes in memory that a test controls. */
 export interface FakeNodes extends EngineNodes {
-  /** A node does not answer any more; its games run on, unseen. */
+  /** Makes a node unreachable. Its games keep running. */
   cut(id: string): void;
-  /** It answers again. */
+  /** Makes a node reachable again. */
   back(id: string): void;
 }
 
 /**
- * Puts the games of a fake engine on several nodes: each starts on the one of its region that has the fewest, and room for it.
- * Of games on a node that is cut off nothing can be asked, until it is back or fenced: then they have ended.
+ * Puts the games of a fake engine on several nodes. A game starts on the node with the fewest games among those of its
+ * region with room. A game on an unreachable node can be neither booted nor ended until the node is back. Fencing the
+ * node ends its games.
  */
 export function onNodes(
   engine: FakeEngine,
@@ -50,7 +51,7 @@ export function onNodes(
       throw new EngineError('engine_unavailable', `${node} does not answer, and may still run the server.`);
   }
 
-  /** Every way to the end of a game leads to its node. */
+  /** Wraps a function that ends a game. It rejects while the game's node is unreachable. */
   const ending = <Given extends unknown[]>(end: (serverId: string, ...given: Given) => Promise<void>) =>
     async function endThere(serverId: string, ...rest: Given): Promise<void> {
       requireReachable(serverId);

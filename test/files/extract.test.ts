@@ -163,7 +163,7 @@ for (const [hex, name] of [
       return;
     }
     t.is(reason, 'BAD_ARCHIVE');
-    t.regex(text, /names in an encoding that it does not state; pack it again with names in UTF-8/);
+    t.regex(text, /names in an unknown encoding; pack it again with names in UTF-8/);
     t.deepEqual(tree(), ['a.zip']);
   });
 

@@ -75,7 +75,7 @@ test('the status page explains wake policy, suspension, a lost node and a wait f
   };
   const policy = { maxWakesPerDay: 0, asleepMotd: '', maintenanceText: '' };
   await site.wakePolicies.set('castle', { ...policy, mode: 'nobody' }, async () => {});
-  await says(/Asleep[^]*Asleep until someone joins\. Only its owner wakes it\./);
+  await says(/Asleep[^]*Asleep until someone joins\. Only its owner can wake it\./);
   await site.wakePolicies.set('castle', { ...policy, mode: 'anyone' }, async () => {});
   const suspension = { serverId: 'castle', reason: 'too loud', userId: 'usr_test', at: site.clock.now() };
   await site.suspensions.set(suspension, async () => {});
@@ -85,10 +85,10 @@ test('the status page explains wake policy, suspension, a lost node and a wait f
   await site.reach('castle', 'running');
   const nodes = site.engine.nodes!;
   nodes.cut('n1');
-  await says(/Does not answer[^]*Its machine is not responding\./);
+  await says(/Not responding[^]*Its machine is not responding\./);
   await nodes.fence('n1');
   await site.reach('castle', 'start_failed');
-  await says(/Waits for room[^]*It starts automatically when there is\./);
+  await says(/Waiting for capacity[^]*It starts automatically when there is\./);
 });
 
 test('malicious names and descriptions are escaped on the status page and in the badge', async (t) => {

@@ -101,7 +101,7 @@ test('a queued server stands between earlier and later players, and its own play
   await it.clock.advance(1_000);
   await it.nodes.fence('n1');
   await it.reach('small', 'start_failed');
-  await it.until(() => it.logged.some((line) => line.includes('small waits for room: number 2 in line')));
+  await it.until(() => it.logged.some((line) => line.includes('small is waiting for capacity: number 2 in the queue')));
   await it.clock.advance(1_000);
   const [later, own] = [it.comes('later', 'Steve'), it.comes('small', 'Eve')];
   await it.until(() => later.places.length > 0 && own.places.length > 0);

@@ -74,17 +74,17 @@ test('an update lists its changes in a dry run, applies them, and leaves pinned 
 test('a mod that cannot be installed is refused with a reason and leaves the server unchanged', async (t) => {
   const it = await bench(t);
   const cases: [string, VersionShape[], RegExp][] = [
-    ['Forgy', [{ id: 'x1', loaders: ['forge'] }], /^MOD_WRONG_LOADER: Forgy is not made for fabric, but for forge\.$/],
+    ['Forgy', [{ id: 'x1', loaders: ['forge'] }], /^MOD_WRONG_LOADER: Forgy does not support fabric\. Supported: forge\.$/],
     [
       'Old',
       [{ id: 'x2', gameVersions: ['1.19'] }],
-      /^MOD_WRONG_MINECRAFT_VERSION: .*no Old for Minecraft 1\.21\.1 on fabric.*1\.19/,
+      /^MOD_WRONG_MINECRAFT_VERSION: Old does not support Minecraft 1\.21\.1 on fabric.*1\.19/,
     ],
     ['Needy', [{ id: 'x3', requires: [{ project_id: 'Gone' }] }], /^MOD_DEPENDENCY_MISSING: Needy needs .*Gone/],
     [
       'Needy2',
       [{ id: 'x4', requires: [{ project_id: 'Forgy' }] }],
-      /^MOD_DEPENDENCY_MISSING: Needy2 needs .*Forgy is not made/,
+      /^MOD_DEPENDENCY_MISSING: Needy2 needs .*Forgy does not support fabric/,
     ],
     ['Damaged', [{ id: 'x5', sha512: 'a'.repeat(128) }], /^CHECKSUM_MISMATCH/],
     ['Elsewhere', [{ id: 'x6', url: 'https://evil.example/x.jar' }], /^DOWNLOAD_REFUSED: .*evil\.example/],
@@ -92,7 +92,7 @@ test('a mod that cannot be installed is refused with a reason and leaves the ser
     ['Local', [{ id: 'x8', url: 'file:///etc/passwd' }], /^DOWNLOAD_REFUSED/],
     ['Climber', [{ id: 'x9', filename: '../../evil.jar' }], /^DOWNLOAD_REFUSED: The file of Climber is not a jar/],
     ['Script', [{ id: 'xa', filename: 'run.sh' }], /^DOWNLOAD_REFUSED/],
-    ['Empty', [], /^MOD_VERSION_NOT_FOUND: Empty has no version at all/],
+    ['Empty', [], /^MOD_VERSION_NOT_FOUND: Empty has no versions/],
   ];
   for (const [id, versions] of cases) it.registry.project(id, versions);
   for (const [projectId, , message] of cases) t.regex(await it.refused('/mods', { projectId }), message, projectId);

@@ -175,8 +175,8 @@ test('a failed pack install reports its reason and adds no mods, and RetryInstal
     ],
     [await bad({ downloads: ['http://169.254.169.254/latest'] }), 'download_failed', /none of its own/],
     [await mrpack({ dependencies: { minecraft: '1.21', rift: '1' } }), 'core_unavailable', /rift/],
-    [await mrpack({ dependencies: {} }), 'modpack_invalid', /no version of Minecraft/],
-    [await mrpack({ formatVersion: 2, dependencies: DEPENDENCIES }), 'modpack_invalid', /not understood/],
+    [await mrpack({ dependencies: {} }), 'modpack_invalid', /no Minecraft version/],
+    [await mrpack({ formatVersion: 2, dependencies: DEPENDENCIES }), 'modpack_invalid', /invalid index/],
     [Buffer.from('no zip'), 'modpack_invalid', /./],
   ];
   for (const [index, [content]] of cases.entries())

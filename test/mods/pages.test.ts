@@ -43,7 +43,7 @@ test('a mod can be found, added with its dependencies, updated and removed witho
   t.regex(found.text, /1\.2K downloads ·\s+Modrinth/);
   t.regex(found.text, /value="lith"/, 'what was looked for stays');
   const planned = await it.form('plan', LITHIUM);
-  t.regex(planned.text, /<bdi>FabricApi<\/bdi> fa1 comes/);
+  t.regex(planned.text, /<bdi>FabricApi<\/bdi> fa1 will be added/);
   t.deepEqual(await it.installed(), [], 'nothing is done by looking');
   t.is((await it.form('add', LITHIUM)).to, `${PATH}?done=added`);
   t.deepEqual(await it.installed(), ['FabricApi fa1', 'Lithium <b> l1']);
@@ -149,7 +149,7 @@ test.runIf(isHere('chromium'))('a mod can be searched by keyboard, reviewed and 
   await page.keyboard.press('Enter');
   await page.getByRole('button', { name: 'Add… Lithium' }).focus();
   await page.keyboard.press('Enter');
-  await page.getByText('fa1 comes').waitFor();
+  await page.getByText('fa1 will be added').waitFor();
   await page.getByRole('button', { name: 'Add', exact: true }).tap();
   await page.getByText('Installed. Restart').waitFor();
   await page.getByText('required by another mod').waitFor();

@@ -145,7 +145,7 @@ test('CurseForge filters versions by loader, checks file hashes, and reports dis
   t.deepEqual(versions[0]?.requires, [{ projectId: '306612', versionId: '' }]);
   const disallowed = await t.throwsAsync<StatusError>(bytesOf(adapter.download(versions[0]!.file, never)));
   t.deepEqual(
-    [disallowed.reason, /disallowed its distribution/.test(disallowed.message)],
+    [disallowed.reason, /do not allow automatic downloads/.test(disallowed.message)],
     ['MOD_DISTRIBUTION_DISALLOWED', true],
   );
   const allowed = { ...versions[0]!.file, urls: [`${url}/files/jei-3.jar`] };

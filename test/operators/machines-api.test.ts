@@ -147,7 +147,7 @@ test('a server with a stuck engine halt is found, explained and freed by an oper
 
   const illegal = await it.send('lobby', 'REINSTALL');
   t.like(illegal, { status: 400, reason: 'EVENT_NOT_LEGAL' });
-  t.regex(illegal.text, /It takes ALARM, START, RESTART, DELETE\./);
+  t.regex(illegal.text, /It accepts ALARM, START, RESTART, DELETE\./);
   for (const event of ['DOWN', 'UP', 'JOIN', 'xstate.done.actor.halt', ''])
     t.like(await it.send('lobby', event), { status: 400, reason: 'INVALID_FIELD' }, event);
   for (const reason of ['', '  ', 'a\nb']) t.is((await it.send('lobby', 'ALARM', reason)).status, 400, reason);

@@ -55,7 +55,7 @@ test.runIf(isHere('chromium'))(
   async (t) => {
     const it = await office(t);
     const { page } = await it.open('/servers/castle', { ...PHONE, colorScheme: 'dark' });
-    await page.getByText('Its machine does not answer').waitFor();
+    await page.getByText('Its machine is not responding').waitFor();
     await accessible(t, page);
     await page.goto(`${it.origin}/operator/nodes`);
     await page.getByText('Mark as off…').click();

@@ -177,14 +177,14 @@ test('a lost game waits until an operator marks its node as off, then starts on 
   it.games.silent.add('castle');
   await it.clock.advance(2_000);
   const route = it.route('castle')!;
-  t.regex(route.refusal, /^The machine that castle is on is not responding\.\n/);
+  t.regex(route.refusal, /^The machine that runs castle is not responding\.\n/);
   t.is(route.asleepLine, '§cIts machine is not responding');
   t.is(it.route('other')?.refusal, '');
   t.like(await it.ok('GET', '/v1/servers/castle'), {
     state: 'running',
     nodeLabel: 'one',
     startErrorCode: 'node_lost',
-    startErrorSummary: 'Its machine does not answer: one may still run it, and two games on one world would ruin it.',
+    startErrorSummary: 'Its machine is not responding: one may still run it, and two games on one world would corrupt it.',
   });
   const { waitsFor } = (await it.operate('machines/castle')).json as { waitsFor: object[] };
   const what = 'one to be back, or surely off: it does not answer, and may still run the game';

@@ -250,7 +250,7 @@ test('the machine form refuses illegal events, missing and overlong reasons, and
   t.is((await post({ event: 'UP', reason: 'x' })).status, 400);
   const illegal = await post({ event: 'STOP', reason: 'because "I" say so' });
   t.is(illegal.status, 400);
-  t.regex(illegal.text, /STOP does not apply to a machine that is hibernated\. It takes START, REINSTALL, DELETE\./);
+  t.regex(illegal.text, /STOP does not apply to a machine that is hibernated\. It accepts START, REINSTALL, DELETE\./);
   t.regex(illegal.text, /value="because &quot;I&quot; say so"/);
   t.is((await it.servers.get('lobby'))?.state, 'hibernated');
   t.is((await post({ event: 'START', reason: 'x' })).status, 303);

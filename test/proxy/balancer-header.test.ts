@@ -7,14 +7,14 @@ import * as fc from '../support/property.ts';
 const SIGNATURE = Buffer.from('0d0a0d0a000d0a515549540a', 'hex');
 const MOST_BYTES = 16 + 536;
 
-/** A header of version 2: `head` is version with command, then family with transport. */
+/** Returns a version 2 header. `head` is version with command, then family with transport. */
 function binary(head: [number, number], rest: Buffer, length = rest.length): Buffer {
   return Buffer.concat([SIGNATURE, Buffer.from([...head, length >> 8, length & 0xff]), rest]);
 }
 
 const port = fc.integer({ min: 0, max: 65_535 });
 const ipv4 = fc.tuple(...Array.from({ length: 4 }, () => fc.integer({ min: 0, max: 255 })));
-/** Never one that carries an IPv4 address: those are written in its form. */
+/** IPv6 addresses, except those that carry an IPv4 address, which are written in IPv4 form. */
 const ipv6 = fc
   .tuple(...Array.from({ length: 8 }, () => fc.integer({ min: 0, max: 0xffff })))
   .filter(([first = 0]) => first > 0);
@@ -25,7 +25,7 @@ const tlvs = fc
 const hexOf = (groups: readonly number[]): string => groups.map((group) => group.toString(16)).join(':');
 const bytesOf = (groups: readonly number[]): Buffer =>
   Buffer.from(groups.flatMap((group) => [group >> 8, group & 0xff]));
-/** As browsers and sockets write an IPv6 address. */
+/** Formats an IPv6 address as browsers and sockets do. */
 const canonical = (groups: readonly number[]): string => new URL(`http://[${hexOf(groups)}]`).hostname.slice(1, -1);
 const portBytes = (...ports: number[]): Buffer => Buffer.from(ports.flatMap((each) => [each >> 8, each & 0xff]));
 

@@ -29,7 +29,7 @@ function line(ip: string): Buffer {
   return Buffer.from(`PROXY TCP4 ${ip} 198.51.100.1 50000 25565\r\n`);
 }
 
-/** Version 2; `command` 1 names `ip`, 0 nobody. */
+/** Returns a version 2 header. With `command` 1 it names `ip`, with 0 no client. */
 function binary(ip: string, command = 1): Buffer {
   const bytes = ip.split('.').map(Number);
   const head = Buffer.from([0x20 | command, 0x11, 0, 12, ...bytes, 198, 51, 100, 1, 0xc3, 0x50, 0x63, 0xdd]);
@@ -162,7 +162,7 @@ for (const directive of ['send-proxy', 'send-proxy-v2']) {
       const it = await startProxy(t, FROM);
       it.routes.set(HOST, running(game));
       const port = await startHaproxy(t, it.port, directive);
-      // Each player at an address of their own, which HAProxy sees and this proxy cannot.
+      // Each player has an address of its own, which HAProxy sees and this proxy cannot.
       for (const [localAddress, host] of [
         ['127.0.0.77', '127.0.0.1'],
         ...(HAS_IPV6 ? [['::1', '::1']] : []),
@@ -184,14 +184,14 @@ for (const directive of ['send-proxy', 'send-proxy-v2']) {
   );
 }
 
-/** The port on which HAProxy listens, over IPv4 and IPv6, for the proxy at `target`. */
+/** Starts HAProxy in front of the proxy at `target`. Returns its port, which is open over IPv4 and IPv6. */
 async function startHaproxy(t: ExecutionContext, target: number, directive: string): Promise<number> {
   const folder = mkdtempSync(join(tmpdir(), 'balancer-'));
   t.teardown(() => rmSync(folder, { recursive: true }));
   const port = await freePort();
   const config = join(folder, 'haproxy.cfg');
   const times = 'timeout connect 60s\n timeout client 1h\n timeout server 1h';
-  // Checked as balancers check, by which its own connections are tried too.
+  // HAProxy also checks the proxy as balancers do, so the test covers its own connections.
   const server = `server dormouse 127.0.0.1:${target} ${directive} check inter 100ms`;
   const binds = ['127.0.0.1', ...(HAS_IPV6 ? ['::1'] : [])].map((host) => `bind ${host}:${port}`).join('\n ');
   writeFileSync(config, `global\n nbthread 1\ndefaults\n mode tcp\n ${times}\nlisten players\n ${binds}\n ${server}\n`);

@@ -8,7 +8,7 @@ test('a clock jump within a turn expires a deadline only after another turn has 
   const deadlines = new Deadlines({ now: () => clock.now, sweepMs: 1, alsoEach: () => order.push('pass') });
   t.teardown(() => deadlines.close());
   deadlines.add({ deadlineAt: 10, expire: () => order.push('expired') });
-  // Behind the one of the deadlines, as it is made later and as long.
+  // This timer fires after that of the deadlines: it starts later, with the same interval.
   const pause = setInterval(() => (clock.now = 20), 1);
   t.teardown(() => clearInterval(pause));
   await until(() => order.includes('expired'));

@@ -30,7 +30,7 @@ test('a remote proxy needs only an address and a token, and other settings have 
 test('a proxy name over 128 characters and a drain over 596 hours are refused', (t) => {
   t.is(readEnvironment({ ...REMOTE, PROXY_NAME: 'x'.repeat(128) }).name.length, 128);
   t.throws(() => readEnvironment({ ...REMOTE, PROXY_NAME: 'x'.repeat(129) }), { message: /PROXY_NAME.*129.*128/ });
-  // A timer of Node takes no longer span.
+  // Node's timers allow no longer span.
   const longest = 2 ** 31 - 1;
   t.true(readEnvironment({ ...REMOTE, PROXY_DRAIN_HOURS: '596' }).drainMs <= longest);
   t.throws(() => readEnvironment({ ...REMOTE, PROXY_DRAIN_HOURS: '597' }), { message: /PROXY_DRAIN_HOURS.*596/ });

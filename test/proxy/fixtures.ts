@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** What a client sent, packet by packet, and what the proxy must make of it. */
+/** The packets of a client, and the result that the proxy must derive from them. */
 export interface Fixture {
   title: string;
   packets: Buffer[];
@@ -22,14 +22,14 @@ export const fixtures: Fixture[] = readdirSync(FOLDER).map((file) =>
   readFixture(readFileSync(join(FOLDER, file), 'utf8')),
 );
 
-/** The one fixture whose title begins like this. */
+/** Returns the one fixture whose title begins with `title`. Throws if there is not exactly one. */
 export function fixture(title: string): Fixture {
   const [found, ...others] = fixtures.filter((candidate) => candidate.title.startsWith(title));
   if (!found || others.length > 0) throw new Error(`${others.length + (found ? 1 : 0)} fixtures are titled ${title}`);
   return found;
 }
 
-/** `# title`, `# expect {…}`, then for each packet a `# name` and lines of hexadecimal bytes. */
+/** Reads `# title`, `# expect {…}`, then for each packet a `# name` and lines of hexadecimal bytes. */
 function readFixture(text: string): Fixture {
   const [title = '', expect = '', ...rest] = text.split('\n');
   const packets: string[] = [];

@@ -26,7 +26,7 @@ import {
 
 const text = (words: string): Buffer => encodeFrame(0, encodeString(JSON.stringify({ text: words })));
 
-/** A game that keeps what each connection sends it, and says `greeting` to the first byte. */
+/** Starts a game that stores the bytes of each connection, and answers the first one with `greeting`. */
 async function listener(
   t: ExecutionContext,
   greeting = Buffer.from('greeting'),
@@ -79,14 +79,14 @@ interface Player {
   client: mc.Client;
 }
 
-/** A minecraft-protocol client; `ready` once it plays. */
+/** Connects a minecraft-protocol client. `ready` resolves once it plays. */
 function player(t: ExecutionContext, port: number, version: string, username: string): Player {
-  // It is no part of these tests that a client leaves a game that is silent for 30 s, as a busy machine makes it.
+  // By default, the client leaves a game that is silent for 30 s, as on a busy machine. These tests do not cover that.
   const patient = { checkTimeoutInterval: 600_000 };
   const client = mc.createClient({ host: '127.0.0.1', port, version, username, auth: 'offline', ...patient });
   t.teardown(() => void client.socket.destroy());
   const ready = new Promise<void>((resolve, reject) => {
-    // Its own events differ by version; that it reads a packet of the play state is what counts.
+    // The client's own events differ by version. A packet of the play state is a reliable sign that it plays.
     client.on('keep_alive', () => resolve());
     client.on('error', reject);
     client.on('end', (reason) => {
@@ -98,7 +98,7 @@ function player(t: ExecutionContext, port: number, version: string, username: st
   return { ready, client };
 }
 
-/** A minecraft-protocol server whose players are sent a keep-alive at once. */
+/** Starts a minecraft-protocol server that sends each player a keep-alive at once. */
 async function realGame(
   t: ExecutionContext,
   version: string,
@@ -120,11 +120,11 @@ const VERSIONS = isThorough
   ? ['1.7', '1.8.8', '1.12.2', '1.16.5', '1.20.4', '1.21.11', '26.1']
   : ['1.7', '1.16.5', '26.1'];
 const PLAYERS = runs(50);
-// Beforehand: no test's player seems silent while another's client is loaded.
+// Load all versions first, so that no player is silent while another test's client is loaded.
 for (const version of [...VERSIONS, '1.21.1']) loadVersion(version, Object.values(mc.states));
 
-// minecraft-protocol bots, unlike the game, do not survive Set Compression(-1): between 1.8 and 1.12 they are held for
-// less than the first beat, as `compressionFirstBeatMs` means it; raw clients below stay for the beats.
+// minecraft-protocol bots, unlike the game, do not survive Set Compression(-1). Between 1.8 and 1.12 they are held for
+// less than the first beat, which is the purpose of `compressionFirstBeatMs`. The raw clients below stay for the beats.
 for (const version of VERSIONS) {
   test(`a real ${version} client waits for a server to wake and then plays`, async (t) => {
     const game = await realGame(t, version);
@@ -399,7 +399,7 @@ test('a deliberate, repeated or late refusal by the game reaches the player', as
     return dials;
   };
   t.is(await refusal(Date.now(), 'You are not white-listed on this server!'), 1);
-  // As young for as long as this takes.
+  // This game stays young for the whole test.
   t.is(await refusal(Date.now() + 600_000, 'Wait'), 3);
   t.is(await refusal(Date.now() - 61_000, 'Wait'), 1);
 });
@@ -462,7 +462,7 @@ test('a closing proxy kicks waiting players with a message, drops idle connectio
   playing.socket.end();
   await closed;
   t.is(proxied.proxy.stats().piped, 0);
-  // A program that another thread starts holds the listener too, until it is exec'd.
+  // A program that another thread starts also holds the listener until its exec.
   await until(() =>
     RawClient.open(t, proxied.port).then(
       () => false,

@@ -1,7 +1,7 @@
 import test from 'ava';
 import { createProxyLog } from '../../proxy/log.ts';
 
-/** Calls with what goes to standard output meanwhile, which is not written there. */
+/** Runs `work`, and returns its output to standard output instead of writing it there. */
 function written(work: () => void): string {
   const write = process.stdout.write.bind(process.stdout);
   let text = '';

@@ -20,7 +20,7 @@ import { cleanText, plainText, toComponent, wordsOf } from '../../proxy/text.ts'
 import { type Fixture, fixtures } from './fixtures.ts';
 import { HOST, handshake } from './support.ts';
 
-/** Fails unless `act` ends well or with the codec's own error; tells which. */
+/** Returns the result of `act`, or the codec's own error. Throws any other error. */
 function attempt<T>(act: () => T): T | ProtocolError {
   try {
     return act();
@@ -30,7 +30,10 @@ function attempt<T>(act: () => T): T | ProtocolError {
   }
 }
 
-/** Like `parse`, but first shown every shorter beginning, which must not satisfy it. */
+/**
+ * Parses the shortest beginning of `bytes` that suffices, and checks that the bytes after it change nothing. Returns
+ * the value and the rest.
+ */
 function throughEverySplit<T>(t: ExecutionContext, bytes: Buffer, parse: Parse<T>): { value: T; rest: Buffer } {
   for (let length = 1; length <= bytes.length; length++) {
     const parsed = parse(bytes.subarray(0, length));
@@ -294,7 +297,7 @@ test('a status of any shape is read if it is a JSON object or array, and anythin
 test('the default timings fit each other and the timeouts of clients', (t) => {
   const times = DEFAULT_TIMINGS;
   const clientMs = 30_000;
-  // The longest silence: a hand-over begins just before a beat is due, and fails.
+  // The longest silence: a hand-over that begins just before a beat is due, and fails.
   t.true(Math.max(times.beatMs, times.compressionFirstBeatMs) + times.dialMs + times.firstPacketMs < clientMs);
   t.true(times.silentHoldMs + times.sweepMs < 20_000, 'clients before 1.8 wait 20 s');
   t.true(times.answerMs > times.beatMs && times.answerMs < clientMs);

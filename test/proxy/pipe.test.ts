@@ -21,7 +21,7 @@ import {
 
 const LOGIN = Buffer.concat([handshake(767, 'login'), loginStart('Notch')]);
 
-/** A player joined to a game, and both ends in the test's hands. The login is taken off the game's side. */
+/** Joins a player to a game, and returns both ends. The game's end has already read the login. */
 async function joined(
   t: ExecutionContext,
   lingerMs = EVER_MS,
@@ -53,7 +53,7 @@ test('the service is notified when a player knocks, joins and leaves', async (t)
   t.deepEqual(told, [{ inside: 0, knocking: 1 }]);
   game.write(Buffer.alloc(64 * 1024));
   await until(() => told.length === 2);
-  // A game that reads sees that its player has left, and leaves too.
+  // A game that reads notices that its player has left, and leaves too.
   game.once('end', () => game.end()).resume();
   client.socket.destroy();
   await until(() => proxied.proxy.connections('one') === 0);
@@ -82,7 +82,7 @@ test('a player refused by the game never counts as joined', async (t) => {
   ]);
 });
 
-/** What arrives at `socket`, counted and hashed. */
+/** Counts and hashes the bytes that arrive at `socket`. */
 function sink(socket: Socket): { bytes: number; hash: Hash; ended: boolean } {
   const state = { bytes: 0, hash: createHash('sha1'), ended: false };
   socket.on('data', (chunk: Buffer) => {
@@ -93,7 +93,7 @@ function sink(socket: Socket): { bytes: number; hash: Hash; ended: boolean } {
   return state;
 }
 
-/** Writes `chunks` of random bytes of many sizes as fast as they are taken. */
+/** Writes `chunks` of random bytes of many sizes, as fast as the socket accepts them. */
 async function pour(socket: Socket, chunks: number, maxBytes: number): Promise<{ bytes: number; hash: Hash }> {
   const hash = createHash('sha1');
   const noise = randomBytes(maxBytes);
@@ -108,7 +108,7 @@ async function pour(socket: Socket, chunks: number, maxBytes: number): Promise<{
   return { bytes, hash };
 }
 
-/** Rests after each piece, and comes to the next one however busy the machine is. */
+/** Pauses after each piece, and always resumes, however busy the machine is. */
 function readSlowly(socket: Socket, restMs: number): void {
   socket.on('data', () => {
     socket.pause();
@@ -140,7 +140,7 @@ test('a slow player makes a fast game wait, and every byte arrives in order', as
   client.socket.pause();
   const pouring = pour(game, 1_500, 60_000);
   let before = -1;
-  // Stuck: the kernel's buffers are full, and the proxy has taken no more than its own small ones.
+  // Stuck: the kernel's buffers are full, and the proxy has filled only its own small ones.
   while (before !== game.bytesWritten - game.writableLength) {
     before = game.bytesWritten - game.writableLength;
     await delay(150);

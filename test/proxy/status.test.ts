@@ -43,7 +43,7 @@ interface Status {
 const answer = (json: string): Buffer => encodeFrame(0, encodeString(json));
 const bothPackets = (socket: Socket, json: string): void => void socket.on('data', () => socket.end(answer(json)));
 
-// Beforehand: no test's player seems silent while another's client is loaded.
+// Load all versions first, so that no player is silent while another test's client is loaded.
 for (const version of ['1.8.8', '1.12.2', '1.16.5', '1.21.1'])
   loadVersion(version, [mc.states.HANDSHAKING, mc.states.STATUS]);
 
@@ -272,7 +272,7 @@ test('pingStatus reads an answer in any pieces, and rejects anything else in tim
 });
 
 test('legacy pings are answered whether they arrive whole or in pieces', async (t) => {
-  // The longest form is known to be whole; behind the others more may come, which is waited for.
+  // The proxy recognizes the end of the longest form. After the others it waits for more bytes.
   const patient = await startProxy(t, { timings: { legacyTailMs: EVER_MS } });
   const slow = await startProxy(t, { timings: { legacyTailMs: 4_000 } });
   const { port, routes } = await startProxy(t, { timings: { legacyTailMs: 250 } });
@@ -396,7 +396,7 @@ test('internet noise is closed without a byte and logged only at debug level', a
     t.true(log.length > 0);
     t.true(log.every(({ level }) => level === 'debug'));
   };
-  // What cannot become anything is not waited for.
+  // Input that can no longer become valid is cut off without a wait.
   await close(noise, {});
   await close(unfinished, { firstByteMs: 150, openingMs: 300, statusMs: 400 });
 });
@@ -420,7 +420,7 @@ test('a slow loris is cut off in time even if it keeps sending', async (t) => {
 test('after a pause of the proxy, data that arrived meanwhile is read before any cut-off', async (t) => {
   const { port, proxy } = await startProxy(t, { timings: { firstByteMs: 300, openingMs: 600, sweepMs: 20 } });
   const client = await RawClient.open(t, port);
-  // It speaks in the turn in which it was accepted, whatever this thread has to do besides.
+  // The client sends in the turn in which it was accepted, whatever else this thread does.
   while (proxy.stats().accepted === 0) await turn();
   client.send(handshake(767, 'status'), statusRequest);
   for (const resumesAt = performance.now() + 400; performance.now() < resumesAt;);

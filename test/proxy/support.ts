@@ -32,7 +32,7 @@ export function route(change: Partial<Route> = {}): Route {
   };
 }
 
-/** A game that is up, and has been long enough to be believed. */
+/** Returns the route of a running game that has been up long enough to be trusted. */
 export function running(address: Address, change: Partial<Route> = {}): Route {
   return route({ state: 'running', address, readyAt: Date.now() - 3_600_000, ...change });
 }
@@ -50,13 +50,13 @@ export interface TestProxy {
   proxy: Proxy;
   port: number;
   routes: Map<string, Route>;
-  /** Every wake asked for, oldest first; the test answers it. */
+  /** Every requested wake, oldest first. The test answers it. */
   wishes: Wish[];
   log: { level: 'debug' | 'info' | 'warn'; message: string; fields: object }[];
   stop(): Promise<void>;
 }
 
-/** Longer than any test: for what is not to happen in one, however slow the machine. */
+/** Longer than any test, for timeouts that must not occur, however slow the machine is. */
 export const EVER_MS = 600_000;
 const PATIENT = {
   firstByteMs: EVER_MS,
@@ -68,9 +68,12 @@ const PATIENT = {
   verifyMs: EVER_MS,
 };
 
-/** A proxy on loopback; `Map` of routes, where HOST is a sleeping server. Short where a test waits, else patient. */
+/**
+ * Starts a proxy on loopback. In its map of routes, HOST is a sleeping server. Pauses that tests wait for are short;
+ * timeouts are long.
+ */
 export async function startProxy(t: ExecutionContext, options: Partial<ProxyOptions> = {}): Promise<TestProxy> {
-  // Real clients load the data of their versions first, for seconds in which nothing else goes on.
+  // Real clients first load the data of their versions, which blocks this thread for seconds.
   t.timeout(300_000);
   const routes = new Map([[HOST, route()]]);
   const wishes: Wish[] = [];
@@ -85,7 +88,7 @@ export async function startProxy(t: ExecutionContext, options: Partial<ProxyOpti
         new Promise((ready, refuse) => wishes.push({ serverId, player, signal, inLine, ready, refuse })),
     },
     log: { debug: note('debug'), info: note('info'), warn: note('warn') },
-    // Nobody is at home, unless a test says so.
+    // No address is a neighbour, unless a test changes that.
     neighbours: [],
     ...options,
     timings: { ...PATIENT, sweepMs: 20, dwellMs: 20, redialMs: 50, farewellMs: 300, ...options.timings },
@@ -97,7 +100,7 @@ export async function startProxy(t: ExecutionContext, options: Partial<ProxyOpti
   return { proxy, port, routes, wishes, log, stop };
 }
 
-/** A client that speaks bytes, and keeps all it gets. */
+/** A client that sends raw bytes, and stores all bytes it receives. */
 export class RawClient {
   readonly socket: Socket;
   received: Buffer = Buffer.alloc(0);
@@ -123,7 +126,7 @@ export class RawClient {
     return this;
   }
 
-  /** The next frame's packet id and data. */
+  /** Resolves with the next frame's packet id and data. */
   async packet(): Promise<{ id: number; reader: FrameReader }> {
     await until(() => readFrame(this.received, 2_097_151) !== undefined);
     const frame = readFrame(this.received, 2_097_151);
@@ -133,7 +136,7 @@ export class RawClient {
     return { id: reader.varInt(), reader };
   }
 
-  /** The text of a login Disconnect, which must come next. */
+  /** Resolves with the text of a login Disconnect, which must be the next packet. */
   async kickText(): Promise<string> {
     const { id, reader } = await this.packet();
     if (id !== 0) throw new Error(`packet ${id} in place of a disconnect`);
@@ -145,7 +148,7 @@ export class RawClient {
   }
 }
 
-/** A game made of a bare TCP server; `serve` gets each connection. */
+/** Starts a game on a bare TCP server. `serve` receives each connection. */
 export async function startGame(
   t: ExecutionContext,
   serve: (socket: Socket) => void,
@@ -178,12 +181,12 @@ export function handshake(protocol: number, intent: keyof typeof INTENT, host = 
 export const statusRequest = encodeFrame(0);
 export const statusPing = encodeFrame(1, Buffer.from('0123456789abcdef', 'hex'));
 
-/** A Login Start of protocol 764 and later, or (with `uuid` false) below 759. */
+/** Returns a Login Start of protocol 764 and later, or (with `uuid` false) of a protocol below 759. */
 export function loginStart(name: string, uuid = true): Buffer {
   return encodeFrame(0, encodeString(name), uuid ? Buffer.alloc(16, 7) : Buffer.alloc(0));
 }
 
-/** "Not understood": what clients answer to a plugin request on a channel unknown to them. */
+/** Returns "not understood", the answer of clients to a plugin request on an unknown channel. */
 export function pluginAnswer(id: number): Buffer {
   return encodeFrame(2, encodeVarInt(id), Buffer.from([0]));
 }

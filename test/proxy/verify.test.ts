@@ -12,7 +12,7 @@ import { HOST, RawClient, type TestProxy, handshake, loginStart, route, startPro
 
 const STEVE = { id: 'dc6ae7a1c4c03a51b7d7bb0a2a0f8b0d', name: 'Steve' };
 
-/** A session service that knows one player, with the id its client claims. */
+/** Starts a session service. `answer` decides each reply. */
 async function sessions(t: ExecutionContext, answer: (asked: URLSearchParams) => { status: number; body?: string }) {
   const asked: URLSearchParams[] = [];
   const server = createServer((request, response) => {
@@ -30,7 +30,7 @@ async function sessions(t: ExecutionContext, answer: (asked: URLSearchParams) =>
   return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, asked };
 }
 
-/** The UUID an offline client claims. */
+/** Returns the UUID that an offline client claims. */
 function offlineUuid(name: string): string {
   const hash = createHash('md5').update(`OfflinePlayer:${name}`).digest();
   hash[6] = ((hash[6] ?? 0) & 0x0f) | 0x30;
@@ -43,7 +43,7 @@ const yes = (asked: URLSearchParams) => {
   return { status: 200, body: JSON.stringify({ id: offlineUuid(name), name }) };
 };
 
-/** A client of the game that encrypts as online games ask it to. */
+/** Connects a client of the game, which encrypts when the server requests it. */
 function join(t: ExecutionContext, { port }: TestProxy, protocol: number, name = 'Steve') {
   const client: Client = createClient({
     stream: connect(port, '127.0.0.1'),
@@ -56,7 +56,7 @@ function join(t: ExecutionContext, { port }: TestProxy, protocol: number, name =
     hideErrors: true,
     checkTimeoutInterval: 600_000,
   });
-  // Its own end would start a timer of 30 s.
+  // The client's own `end` would start a timer of 30 s.
   t.teardown(() => void client.socket?.destroy());
   client.on('error', () => undefined);
   const told = new Promise<string>((resolve) => {
@@ -68,7 +68,7 @@ function join(t: ExecutionContext, { port }: TestProxy, protocol: number, name =
 }
 
 test('the session hash is the game’s: signed, without leading zeros', (t) => {
-  // minecraft.wiki Protocol encryption, "Authentication": the names stand for secret and key.
+  // See minecraft.wiki Protocol encryption, "Authentication". The names stand for secret and key.
   t.is(serverHash(Buffer.from('Notch'), Buffer.alloc(0)), '4ed1f46bbe04bc756bcb17c0c7ce3e4632f06a48');
   t.is(serverHash(Buffer.from('jeb_'), Buffer.alloc(0)), '-7c9d5b0044c130109a5d7b5fb5c317c02b4e28c1');
   t.is(serverHash(Buffer.from('simon'), Buffer.alloc(0)), '88e16a1019277b15d58faf0541e11910eb756f6');
@@ -180,7 +180,7 @@ test('a closing proxy does not wait for a pending verification', async (t) => {
   const client = await RawClient.open(t, it.port);
   client.send(handshake(767, 'login'), loginStart('Steve'));
   t.is((await client.packet()).id, 0x01);
-  // The patience of this proxy is longer than any test.
+  // The timeout of this proxy is longer than any test.
   await it.stop();
   await client.gone();
 });

@@ -13,7 +13,7 @@ async function started(t: ExecutionContext, options: SandboxOptions = {}) {
   const sandbox = startSandbox(t, options);
   const { port, rconPort } = await sandbox.ready();
   const rcon = await Rcon.connect({ host: '127.0.0.1', port: rconPort, password: RCON_PASSWORD, timeout: 120_000 });
-  // The library throws what nobody hears.
+  // Without a listener, the library throws its errors.
   rcon.on('error', () => undefined);
   t.teardown(() => rcon.end().catch(() => undefined));
   return { sandbox, port, rconPort, run: (command: string) => rcon.send(command) };
@@ -23,7 +23,7 @@ function list(sandbox: Sandbox, name: string): Record<string, unknown>[] {
   return JSON.parse(readFileSync(join(sandbox.directory, name), 'utf8')) as Record<string, unknown>[];
 }
 
-/** The packets of one reply. The reply to a second, unknown request marks its end. */
+/** Returns the packets of one reply. The reply to a second, unknown request marks its end. */
 async function rawReply(port: number, command: string): Promise<string[]> {
   const packet = (id: number, type: number, body: string) => {
     const bytes = Buffer.alloc(14 + body.length);

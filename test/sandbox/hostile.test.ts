@@ -13,7 +13,7 @@ function varInt(value: number): Buffer {
   return Buffer.from([...bytes, rest]);
 }
 
-/** Sends bytes; resolves when the server has closed the connection. */
+/** Sends bytes. Resolves when the server has closed the connection. */
 function closedAfter(port: number, bytes: Buffer, thenEnd = false): Promise<void> {
   return new Promise((resolve, reject) => {
     const socket = connect(port, '127.0.0.1');
@@ -33,7 +33,7 @@ async function alive(t: ExecutionContext, port: number): Promise<void> {
 test('garbage, false lengths and misplaced packets close the connection, but never crash the server', async (t) => {
   const sandbox = startSandbox(t, { version: '1.21.4' });
   const { port, rconPort } = await sandbox.ready();
-  // A length of six bytes, a frame of two gigabytes, and a long frame that goes on and on.
+  // A length of six bytes, a frame of two gigabytes, and a long frame that never ends.
   await closedAfter(port, Buffer.from('ffffffffffff', 'hex'));
   await closedAfter(port, Buffer.concat([varInt(0x7fffffff), Buffer.alloc(200_000)]));
   await closedAfter(port, Buffer.concat([varInt(2_000_000), Buffer.alloc(1_999_999)]));

@@ -21,7 +21,7 @@ test.runIf(isHere('docker'))(
     t.false(isOutdated(Labels));
     t.true(isOutdated({ ...Labels, 'dormouse.sandbox.hash': 'of another version' }));
     t.false(isOutdated({}));
-    // Its layers may at this moment be the ground of another build of the same code.
+    // Another build of the same code may use its layers at this moment.
     t.teardown(() => docker.getImage(TAG).remove({ force: true, noprune: true }));
     const { Config } = (await docker.getImage(TAG).inspect()) as { Config: Record<string, unknown> };
     t.is(Config.User, '1000:1000');
@@ -74,7 +74,7 @@ test.runIf(isHere('docker'))(
   },
 );
 
-/** Where on this machine the game is, once it says it is up. */
+/** Waits until the game is ready, and returns its port on this machine. */
 async function readyPort(container: Docker.Container): Promise<number> {
   const logs = await container.logs({ follow: true, stdout: true, stderr: true });
   try {

@@ -7,8 +7,8 @@ import { startSandbox } from './spawn.ts';
 const takePlace = fewAtATime(4);
 
 /**
- * Who plays what: a creative bot places a block, a survival bot digs one first. Every kind of world format and of
- * packet is among those restarted.
+ * A creative bot places a block; a survival bot digs one first. The restarted versions cover every kind of world format
+ * and of packet.
  */
 const VERSIONS = [
   { version: '1.8.8', mode: 'creative', restart: true, item: 'stone' },

@@ -10,14 +10,14 @@ import { COMPILE_CACHE } from '../support/compile-cache.ts';
 const program = join(import.meta.dirname, '../../src/sandbox/main.ts');
 const LINE_TIMEOUT_MS = 120_000;
 
-/** How to start a sandbox server. */
+/** Options of a sandbox server. */
 export interface SandboxOptions {
   version?: string;
-  /** Its data directory; by default a new one, removed after the test. */
+  /** Its data directory. Default: a new one, which is removed after the test. */
   directory?: string;
-  /** On top of an accepted EULA, free ports, offline mode and a known RCON password. */
+  /** Further environment, beside an accepted EULA, free ports, offline mode and a known RCON password. */
   env?: Record<string, string>;
-  /** Options of the runtime itself. */
+  /** Options of Node. */
   execArgv?: string[];
 }
 
@@ -26,36 +26,36 @@ export interface Sandbox {
   pid: number;
   directory: string;
   lines: string[];
-  /** The first line that matches, printed already or still to come. */
+  /** Resolves with the first line that matches, already printed or still to come. */
   waitLine(pattern: RegExp, timeoutMs?: number): Promise<string>;
-  /** Waits for `Done` and answers where it plays. */
+  /** Waits for `Done`, and resolves with the ports. */
   ready(): Promise<{ port: number; rconPort: number }>;
   type(line: string): void;
   signal(signal: NodeJS.Signals): void;
-  /** The exit code, or the signal that ended it. */
+  /** Resolves with the exit code, or with the signal that ended the process. */
   exited: Promise<number | NodeJS.Signals>;
-  /** SIGTERM, and its exit code. */
+  /** Sends SIGTERM. Resolves with the exit code. */
   stop(): Promise<number | NodeJS.Signals>;
 }
 
 export const RCON_PASSWORD = 'for-tests-only';
 
-/** Makes a directory that goes with the test. */
+/** Creates a directory that is removed after the test. */
 export function temporaryDirectory(t: ExecutionContext): string {
   const directory = mkdtempSync(join(tmpdir(), 'dormouse-sandbox-'));
   t.teardown(() => rmSync(directory, { recursive: true, force: true }));
   return directory;
 }
 
-/** Starts the real program as a process of its own; it ends with the test at the latest. */
+/** Starts the real program in a process of its own, which ends with the test at the latest. */
 export function startSandbox(t: ExecutionContext, options: SandboxOptions = {}): Sandbox {
-  // On a busy machine a start alone may take longer than the ten seconds a test has by default.
+  // On a busy machine, a start alone may exceed a test's default limit of ten seconds.
   t.timeout(300_000);
   const directory = options.directory ?? temporaryDirectory(t);
   const child = spawn(process.execPath, [...(options.execArgv ?? []), program], {
     cwd: directory,
     env: {
-      // minecraft-protocol asks for it, and a user without a name has no other.
+      // minecraft-protocol reads it, and a user without a name has no other.
       HOME: directory,
       EULA: 'TRUE',
       VERSION: options.version ?? '1.20.4',

@@ -158,7 +158,7 @@ test('the server list rejects malformed cursors and limits', async (t) => {
     const { status, reason, text } = await call('GET', `/v1/servers?after=${encodeURIComponent(after)}`);
     t.is(status, 400, after);
     t.is(reason, 'INVALID_FIELD');
-    t.true(text.includes('must be `next` of the page before'), text);
+    t.true(text.includes('must be `next` of the previous page'), text);
   }
   t.is((await call('GET', '/v1/servers?limit=99999999999')).status, 200, 'as many as there are on a page');
   for (const limit of ['', '9007199254740993', '1e400'])

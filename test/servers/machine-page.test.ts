@@ -14,7 +14,7 @@ test('the machine page describes in words how the server reached its state', asy
   await it.reach('castle', 'running');
   const { text } = await it.get('/servers/castle/machine');
   t.regex(text, /Ready for players[\s\S]*Started[\s\S]*<bdi>Steve<\/bdi> joined/);
-  t.regex(text, /a stop, a restart/);
+  t.regex(text, /stop, restart/);
   t.regex(text, /data-state="running" class="lit"/);
   await it.stranger();
   await it.share('castle', 'limited');

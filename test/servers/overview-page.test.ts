@@ -69,9 +69,9 @@ test('the front page lists the five newest wakes of today with a link to the res
   const owned = (await it.get('/servers/castle')).text;
   const shared = (await it.get('/servers/castle', await it.browser('usr_other'))).text;
   for (const text of [owned, shared]) t.is(text.match(/<bdi>Steve<\/bdi> joined<\/li>/g)?.length, 5);
-  t.regex(owned, /href="\/servers\/castle\/bill">All of them: Bill/);
+  t.regex(owned, /href="\/servers\/castle\/bill">See all under Bill/);
   t.regex(owned, /Wakes this month<\/h3>\s*<p>\s*<bdi>Steve<\/bdi> 5 times, API keys 2 times\./);
-  t.regex(shared, /href="\/servers\/castle\/machine">All of them: Machine/);
+  t.regex(shared, /href="\/servers\/castle\/machine">See all under Machine/);
   t.notRegex(shared, /This month|this month/);
 });
 

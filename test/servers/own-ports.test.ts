@@ -18,7 +18,7 @@ test('a start fails if another program listens on the game port, and that progra
   const w = await starting(t, () => ({ own: [], taken: [25_565] }));
   const failed = await w.reach('lobby', 'start_failed', 60_000);
   t.like(failed?.context.startFailure, { code: 'port_in_use' });
-  t.regex(failed?.context.startFailure?.summary ?? '', /Another program of this machine listens on port 25565/);
+  t.regex(failed?.context.startFailure?.summary ?? '', /Another program on this machine already listens on port 25565/);
   t.deepEqual(w.games.commands, [], 'nor is it told the password of the console');
 });
 
@@ -26,7 +26,7 @@ test('a start fails if the game listens on another port, and the failure names t
   const w = await starting(t, () => ({ own: [25_570, 25_575], taken: [] }), [DONE]);
   const failed = await w.reach('lobby', 'start_failed', 60_000);
   t.like(failed?.context.startFailure, { code: 'wrong_port' });
-  t.regex(failed?.context.startFailure?.summary ?? '', /^Wrong port: It listens on 25570, not on 25565\.$/);
+  t.regex(failed?.context.startFailure?.summary ?? '', /^Wrong port: The game listens on port 25570 instead of 25565\.$/);
 });
 
 test('a game that logs Done but listens on no port is not ready, and its start fails', async (t) => {

@@ -61,7 +61,7 @@ test('SetServerProperties refuses reserved keys, keys that the version does not 
   await bad({ 'server-port': '1' }, 'properties.server-port: is set by the service itself');
   await bad({ 'management-server-secret': 'x' }, 'properties.management-server-secret');
   await bad({ 'enable-jmx-monitoring': 'true' }, 'properties.enable-jmx-monitoring');
-  await bad({ 'prevent-proxy-connections': 'true' }, 'would lock everybody out');
+  await bad({ 'prevent-proxy-connections': 'true' }, 'would lock all players out');
   await bad({ motd: 'x' }, 'SetServerMotd');
   await bad({ 'accepts-transfers': 'true' }, 'comes with Minecraft 1.20.5');
   await bad({ difficulty: 'hard\nenable-rcon=true' }, 'control characters');

@@ -65,13 +65,13 @@ test('a server whose machine does not answer shows that in the list and on its o
   const it = await loses(t);
   it.engine.nodes!.cut('n1');
   await it.clock.advance(2_000);
-  const says = /<span class="tag bad">waits<\/span>[^]*Its machine does not answer<\/strong>: one may still run it/;
+  const says = /<span class="tag bad">waits<\/span>[^]*Its machine is not responding<\/strong>: one may still run it/;
   t.regex(await cardOf(it, 'castle'), says);
   t.regex((await it.get('/servers/castle')).text, says);
   t.notRegex(await cardOf(it, 'castle'), /playing|awake/);
   it.engine.nodes!.back('n1');
   await it.clock.advance(2_000);
-  t.regex(await cardOf(it, 'castle'), />awake<[^]*nobody playing/);
+  t.regex(await cardOf(it, 'castle'), />awake<[^]*no one playing/);
 });
 
 test('a server waiting for capacity shows that it starts automatically, and can be removed from the queue', async (t) => {
@@ -88,7 +88,7 @@ test('a server waiting for capacity shows that it starts automatically, and can 
   const { text } = await it.get('/servers/castle');
   t.regex(text, waits);
   t.regex(text, /<strong>No room<\/strong>: No node[^]*It is queued and starts automatically/);
-  t.regex((await it.get('/servers/castle/machine')).text, /Given up/);
+  t.regex((await it.get('/servers/castle/machine')).text, /Times out/);
   await it.submit('/servers/castle/stop');
   t.notRegex(await cardOf(it, 'castle'), waits);
   t.regex(await cardOf(it, 'castle'), /start failed[^]*The last start failed/);
@@ -143,8 +143,8 @@ test('the first-join tour shows that a server is queued, or that its machine doe
   const barred = 'Your server is ready, but players can’t join now | ';
   it.engine.nodes!.cut('n1');
   await it.clock.advance(2_000);
-  const lost = 'one may still run it, and two games on one world would ruin it.';
-  t.is(await tourOf(it), `${barred}<strong>Its machine does not answer</strong>: ${lost}`);
+  const lost = 'one may still run it, and two games on one world would corrupt it.';
+  t.is(await tourOf(it), `${barred}<strong>Its machine is not responding</strong>: ${lost}`);
   await it.engine.nodes!.fence('n1');
   await it.reach('castle', 'start_failed');
   await it.clock.advance(2_000);

@@ -24,15 +24,15 @@ test('each transition of a server is described in one sentence', (t) => {
   t.is(said('running', { to: 'stopping', cause: OPERATOR }), 'lobby goes to sleep: by an operator, we move');
   t.is(
     said('running', { to: 'stopping', event: 'KILL', cause: KEY }),
-    'lobby is ended without saving: asked over the API',
+    'lobby is killed without saving: asked over the API',
   );
-  t.is(said('running', { to: 'stopping', event: 'MAINTAIN' }), 'lobby goes to sleep for work on its files');
+  t.is(said('running', { to: 'stopping', event: 'MAINTAIN' }), 'lobby goes to sleep for a file operation');
   t.is(said('running', { to: 'hibernated' }), 'lobby sleeps');
   t.is(said('installing', { to: 'hibernated' }), 'lobby is installed');
   t.is(
     said('starting', { to: 'start_failed', failure }),
     'lobby could not start: Out of memory: the game took more than its 512 MB (out_of_memory). Give it more RAM.',
   );
-  t.regex(said('running', { to: 'start_failed', failure }), /^lobby ended by itself: Out of memory/);
+  t.regex(said('running', { to: 'start_failed', failure }), /^lobby ended unexpectedly: Out of memory/);
   t.regex(said('starting', { to: 'start_failed', failure: START_TIMEOUT }), /\(start_timeout\)\. Read the log/);
 });

@@ -27,8 +27,8 @@ test(bad, 'https://metadata.google.internal./', /host name/);
 test(bad, 'ftp://example.com/', /https/);
 test(bad, 'file:///etc/passwd', /https/);
 test(bad, 'javascript:alert(1)', /https/);
-test(bad, 'discord.com/api/webhooks/1', /no URL/);
-test(bad, '', /no URL/);
+test(bad, 'discord.com/api/webhooks/1', /not a URL/);
+test(bad, '', /not a URL/);
 test(bad, `https://example.com/${'a'.repeat(2_048)}`, /2048 characters/);
 
 test('webhook URLs of chat platforms and other public hosts are accepted', (t) => {

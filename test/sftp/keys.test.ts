@@ -20,7 +20,7 @@ import { type SftpUnderTest, connect, openSftp, openssh, startSftp } from './sup
 
 const { generateKeyPairSync } = ssh2.utils;
 
-/** SFTP, whose server is owned by somebody who keeps public keys. */
+/** Starts SFTP with a server whose owner can store public keys. */
 async function start(t: ExecutionContext) {
   const it = await startSftp(t, { limits: { refusalDelayMs: 0 } });
   const { store } = it;
@@ -162,7 +162,10 @@ test.runIf(isHere('openssh'))('OpenSSH signs in with an Ed25519 and an RSA key',
   }
 });
 
-/** Of the keys that the library makes, one in 256 is none: it drops a zero where that is the first byte. */
+/**
+ * Returns a pair of Ed25519 keys. One in 256 of the library's keys is invalid, because it drops a zero as the first
+ * byte.
+ */
 function ed25519() {
   for (;;) {
     const pair = generateKeyPairSync('ed25519');

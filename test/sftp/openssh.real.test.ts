@@ -6,7 +6,7 @@ import test, { type ExecutionContext } from 'ava';
 import { isHere } from '../support/needs.ts';
 import { type SftpUnderTest, openssh, startSftp } from './support.ts';
 
-/** SFTP with the real client, and where that works. */
+/** Starts SFTP for OpenSSH's client. `run` executes a batch of its commands and returns the output. */
 async function start(t: ExecutionContext): Promise<SftpUnderTest & { run: (...batch: string[]) => Promise<string> }> {
   const it = await startSftp(t);
   return {
@@ -19,7 +19,7 @@ async function start(t: ExecutionContext): Promise<SftpUnderTest & { run: (...ba
   };
 }
 
-/** So many bytes that differ from place to place. */
+/** Writes a file whose bytes vary from place to place, and returns them. */
 function noise(file: string, bytes: number): Buffer {
   const block = createHash('shake256', { outputLength: 65_521 }).update(file).digest();
   const content = Buffer.alloc(bytes, block);
@@ -89,7 +89,7 @@ test.runIf(isHere('openssh'))(
     writeFileSync(join(folder, 'part'), whole.subarray(0, 2_345_678));
     await run('reget world.zip part');
     t.true(readFileSync(join(folder, 'part')).equals(whole));
-    // A longer file is not what is left of a shorter one.
+    // A shorter upload leaves no rest of a longer file.
     writeFileSync(join(folder, 'short'), 'short');
     await run('put short world.zip');
     t.is(readFileSync(join(root, 'world.zip'), 'utf8'), 'short');

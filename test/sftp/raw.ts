@@ -1,20 +1,20 @@
 import type { ClientChannel } from 'ssh2';
 import { REPLY, REQUEST, uint32 } from '../../src/sftp/wire.ts';
 
-/** One reply as it came: what is behind its id is `rest`. */
+/** One reply. `rest` is everything after its id. */
 export interface RawReply {
   type: number;
   id: number;
   rest: Buffer;
 }
 
-/** The protocol spoken by hand, over a bare channel. */
+/** The protocol by hand, over a bare channel. */
 export interface Raw {
-  /** Sends a packet of this type and these parts, its length before it. */
+  /** Sends a packet of this type with these parts, after its length. */
   send: (type: number, ...parts: Buffer[]) => void;
-  /** Greets, as every session begins. */
+  /** Sends the greeting that begins every session. Resolves with the reply. */
   greet: () => Promise<RawReply>;
-  /** The next reply; undefined where the channel has ended. */
+  /** Resolves with the next reply; undefined after the end of the channel. */
   next: () => Promise<RawReply | undefined>;
 }
 

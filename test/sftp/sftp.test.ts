@@ -27,12 +27,12 @@ const MIB = 2 ** 20;
 
 type Callback<T> = (error: Error | null | undefined, value: T) => void;
 
-/** Calls one of the client's methods. */
+/** Calls a method of the client, and resolves with its result. */
 function ask<T = unknown>(work: (done: Callback<T>) => void): Promise<T> {
   return promisify(work)();
 }
 
-/** The status a request is answered with. */
+/** Returns the status of the answer to a request. */
 async function statusOf(work: (done: Callback<never>) => void): Promise<number> {
   return ask(work).then(
     () => STATUS_CODE.OK,
@@ -44,13 +44,13 @@ function put(sftp: SFTPWrapper, path: string, content: string | Buffer): Promise
   return ask((done) => sftp.writeFile(path, content, (error) => done(error, undefined)));
 }
 
-/** A session by hand: its packets have been exchanged up to the greeting. */
+/** Opens a session by hand, and exchanges the greeting. */
 async function byHand(t: ExecutionContext, it: SftpUnderTest) {
   const client = await connect(t, it);
   const channel = await openChannel(client);
   const { send, next, greet } = raw(channel);
   const greeting = await greet();
-  /** The handle of a file that is opened. */
+  /** Opens a file, and returns its handle. */
   async function open(path: string, flags: number): Promise<Buffer> {
     send(REQUEST.open, uint32(0), string(path), uint32(flags), uint32(0));
     const reply = await next();
@@ -64,7 +64,7 @@ function statusIn(reply: RawReply | undefined): number | undefined {
   return reply?.type === REPLY.status ? reply.rest.readUInt32BE() : undefined;
 }
 
-/** A disk with so many bytes left. */
+/** Creates a disk with this many bytes left. */
 function quota(bytes: number): Disk & { left: number } {
   const disk = {
     left: bytes,
@@ -80,7 +80,7 @@ function quota(bytes: number): Disk & { left: number } {
   return disk;
 }
 
-/** What this process has open below a folder. */
+/** Returns the paths below a folder that this process has open. */
 function openBelow(folder: string): string[] {
   return readdirSync('/proc/self/fd').flatMap((fd) => {
     try {
@@ -312,20 +312,20 @@ test('writes, resizes, directories and empty files beyond the quota are refused'
   }
   t.deepEqual(statuses, [...Array<number>(5).fill(STATUS.ok), STATUS.failure, STATUS.failure]);
   t.is(size(), 1_000_000);
-  // A hole, a longer file by its attributes, through the handle and by the path.
+  // A hole, and a longer size as an attribute, through the handle and by the path.
   const bySize = [uint32(1), uint64(2 * MIB)];
   send(REQUEST.write, uint32(2), handle, uint64(2 ** 40), string('x'));
   send(REQUEST.fsetstat, uint32(3), handle, ...bySize);
   send(REQUEST.setstat, uint32(4), string('file'), ...bySize);
   for (let count = 0; count < 3; count++) t.is(statusIn(await next()), STATUS.failure);
   t.is(size(), 1_000_000);
-  // What is there may change, and shrink.
+  // Existing bytes may change, and the file may shrink.
   send(REQUEST.write, uint32(5), handle, uint64(0), string(block));
   send(REQUEST.fsetstat, uint32(6), handle, uint32(1), uint64(10));
   for (let count = 0; count < 2; count++) t.is(statusIn(await next()), STATUS.ok);
   t.is(size(), 10);
   t.is(disk.left, MIB - 245 * 4_096);
-  // Neither do directories and empty files come for nothing.
+  // Directories and empty files take space, too.
   send(REQUEST.mkdir, uint32(7), string('a/b'), uint32(0));
   t.is(statusIn(await next()), STATUS.ok);
   t.is(disk.left, MIB - 247 * 4_096);
@@ -383,7 +383,7 @@ test('space freed through one handle is charged again to another, and a removed 
   t.is(await statusAfter(two, REQUEST.fsetstat, uint32(2), b, uint32(1), uint64(0)), STATUS.ok);
   t.is(await write(), STATUS.ok);
   t.true(disk.left <= left - 195_000, 'what came back was asked for');
-  // By its path, and by being opened.
+  // The file is emptied by its path, and then by an open.
   t.is(await statusAfter(two, REQUEST.setstat, uint32(3), string('file'), uint32(1), uint64(0)), STATUS.ok);
   t.is(await write(), STATUS.ok);
   await two.open('file', OPEN.write | OPEN.truncate);
@@ -427,7 +427,7 @@ test('symbolic links are never followed, read or created, and their targets stay
   t.not(await statusOf((done) => sftp.open('hard', 'w', done as Callback<Buffer>)), 0);
   t.is(await statusOf((done) => sftp.symlink('/etc', 'made', done as () => void)), STATUS_CODE.OP_UNSUPPORTED);
   t.true((await ask<ssh2.Stats>((done) => sftp.stat('file', done))).isSymbolicLink());
-  // A link may be moved and removed, as the thing it is.
+  // A link itself may be moved and removed.
   t.is(await statusOf((done) => sftp.rename('dir', 'moved', done as () => void)), 0);
   for (const path of ['moved', 'file', 'loop'])
     t.is(await statusOf((done) => sftp.unlink(path, done as () => void)), 0);
@@ -477,12 +477,12 @@ test('the RCON password is masked in server.properties, and the service’s own 
   const read = await open('server.properties', OPEN.read);
   send(REQUEST.read, uint32(1), read, uint64(0), uint32(1_000));
   t.is(new Fields((await next())!.rest).bytes().toString(), 'rcon.password=*******\nmotd=Hi\n');
-  // One byte of its name overwritten, it would be shown.
+  // If one byte of the property's name were overwritten, the password would be shown.
   for (const flags of [OPEN.write, OPEN.write | OPEN.create, OPEN.write | OPEN.exclusive]) {
     send(REQUEST.open, uint32(4), string('server.properties'), uint32(flags), uint32(0));
     t.is(statusIn(await next()), STATUS.permissionDenied);
   }
-  // Kept open for writing while the game puts the password back.
+  // The file stays open for writing while the game writes the password back.
   const kept = await open('server.properties', OPEN.read | OPEN.write | OPEN.truncate);
   writeFileSync(join(it.root, 'server.properties'), 'rcon.password=hunter2\n');
   send(REQUEST.read, uint32(2), kept, uint64(0), uint32(1_000));

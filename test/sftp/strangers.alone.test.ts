@@ -20,11 +20,11 @@ import { type SftpUnderTest, connect, openChannel, openSftp, startSftp } from '.
 
 const NEVER = { free: 1e9, firstWaitMs: 1, longestWaitMs: 1, windowMs: 1 };
 const QUICK = { refusalDelayMs: 0 };
-/** Nobody is sent away for coming too often. */
+/** Silent and broken connections cause no penalty. */
 const UNPUNISHED = { ...SFTP_LIMITS.penalties, silentMs: 0, brokenMs: 0 };
 const PATIENT: Partial<SftpLimits> = { ...QUICK, connects: NEVER, address: NEVER, name: NEVER, penalties: UNPUNISHED };
 
-/** A connection without any SSH, and when it has been closed. */
+/** Opens a connection without any SSH. `closed` resolves when it has been closed. */
 function dial(t: ExecutionContext, port: number, localAddress?: string): { socket: Socket; closed: Promise<void> } {
   const socket = connectTcp({ host: '127.0.0.1', port, localAddress });
   t.teardown(() => socket.destroy());
@@ -34,8 +34,8 @@ function dial(t: ExecutionContext, port: number, localAddress?: string): { socke
 }
 
 /**
- * Says what client it is. Resolves with whether the server has read that, which its offer shows: it is longer than its own
- * line. Else it was sent away.
+ * Sends the client's version. Resolves with whether the server has read it, which its offer shows: it is longer than
+ * the server's own version line. Resolves with false if the server disconnects.
  */
 function greet({ socket, closed }: ReturnType<typeof dial>): Promise<boolean> {
   socket.write('SSH-2.0-Patient\r\n');
@@ -46,7 +46,7 @@ function greet({ socket, closed }: ReturnType<typeof dial>): Promise<boolean> {
   return Promise.race([offered, closed.then(() => false)]);
 }
 
-/** A client that comes as far as being asked for a password, and keeps it to itself. Resolves with whether it is asked. */
+/** Connects a client until the server asks for a password, and sends none. Resolves with whether the server asks. */
 function isAsked(t: ExecutionContext, port: number, localAddress: string): Promise<boolean> {
   const client = new ssh2.Client();
   t.teardown(() => client.destroy());
@@ -58,7 +58,7 @@ function isAsked(t: ExecutionContext, port: number, localAddress: string): Promi
       port,
       localAddress,
       username: 'lobby.00000000',
-      // Its first question is which methods there are. The second is never put.
+      // The first request asks for the available methods. The second one is never sent.
       authHandler: (_methods, _partial, next) => {
         if (answers++ === 0) next({ type: 'none', username: 'lobby.00000000' });
         else resolve(true);
@@ -67,12 +67,12 @@ function isAsked(t: ExecutionContext, port: number, localAddress: string): Promi
   });
 }
 
-/** Resolves when a client has been sent away, in whatever manner. */
+/** Resolves when a client has been disconnected, in whatever manner. */
 function end(client: Client): Promise<void> {
   return new Promise((resolve) => void client.once('close', () => resolve()));
 }
 
-/** Tries to sign in, and returns how that failed. */
+/** Tries to sign in. Returns the error's message, or undefined after a success. */
 async function trying(t: ExecutionContext, it: SftpUnderTest, login: Partial<SftpUnderTest['login']>) {
   return await connect(t, { port: it.port, login: { ...it.login, ...login } }).then(
     (client) => void client.end(),
@@ -80,7 +80,7 @@ async function trying(t: ExecutionContext, it: SftpUnderTest, login: Partial<Sft
   );
 }
 
-/** It still works, for whoever has the password. */
+/** Checks that a client with the password can still sign in. */
 async function works(t: ExecutionContext, it: SftpUnderTest): Promise<void> {
   const client = await connect(t, it);
   t.truthy(await openSftp(client));
@@ -173,7 +173,7 @@ test('silent, slow and idle SFTP clients are disconnected', async (t) => {
   await Promise.all([silent, slow, greeted].map(({ socket }) => once(socket, 'data')));
   greeted.socket.write('SSH-2.0-Patient\r\n');
   slow.socket.write('SSH-');
-  // It has been read when its answer comes, to what is no packet; nothing else would show it.
+  // The server's next bytes show that it has read the version line. There is no other sign.
   await once(greeted.socket, 'data');
   await clock.advance(SFTP_LIMITS.helloMs - 1);
   slow.socket.write('2.0');
@@ -215,15 +215,16 @@ test('SFTP limits the connections signing in per address and the sessions per se
 test('silent strangers that hold every sign-in slot give way to a newcomer', async (t) => {
   const many = { signingIn: 8, signingInPerAddress: 8 };
   const it = await startSftp(t, { limits: { ...PATIENT, ...many } });
-  // Each from an address of its own, as far as loopback has any: of 127.0.0.0/24 and of 127.0.1.0/24.
+  // The strangers and the client have addresses in different networks of loopback: 127.0.0.0/24 and 127.0.1.0/24.
   const strangers = Array.from({ length: 8 }, (_, n) => dial(t, it.port, `127.0.0.${n + 10}`));
   await Promise.all(strangers.map(({ socket }) => once(socket, 'data')));
   const client = await connect(t, it, { localAddress: '127.0.1.1' });
   t.truthy(await openSftp(client));
   await Promise.race(strangers.map(({ closed }) => closed));
 
-  // Those who are asked for a password go for whose network holds less, and not for one more of theirs.
-  // Who makes room is picked by chance: that nobody is found is seldom, and then one comes again.
+  // Strangers that have been asked for a password make room for a network that holds fewer places, and not for another
+  // of their own. The stranger that makes room is picked at random. If the search finds none, which is rare, another
+  // stranger tries.
   for (let [n, tries] = [0, 0]; n < 8; tries++) if (await isAsked(t, it.port, `127.0.0.${tries + 20}`)) n++;
   t.truthy(await openSftp(await connect(t, it, { localAddress: '127.0.2.1' })));
 });
@@ -259,7 +260,7 @@ test('an address whose connections time out in silence is blocked for a while, u
   t.not(await greetingOf(t, shared.port), '', 'a load balancer is not one client');
 });
 
-/** What a client that connects is told; '' where it is turned away. */
+/** Returns the server's first bytes; '' if the connection is refused. */
 async function greetingOf(t: ExecutionContext, port: number, localAddress?: string): Promise<string> {
   const { socket, closed } = dial(t, port, localAddress);
   const said = await Promise.race([
@@ -367,7 +368,7 @@ test('malformed packets and data after the end of a channel end only their own c
   await works(t, it);
 });
 
-/** What the client's library has beneath what it lets one do. */
+/** The parts of the client's library below its public methods. */
 interface Protocol {
   channelEOF(id: number): void;
   channelData(id: number, data: Buffer): void;
@@ -386,7 +387,7 @@ test('the SSH server offers only the sftp subsystem, one channel at a time', asy
   t.true(await refused((done) => client.forwardOut('127.0.0.1', 1, '127.0.0.1', it.port, done)));
   t.true(await refused((done) => client.forwardIn('127.0.0.1', 0, done)));
   t.true(await refused((done) => client.openssh_forwardOutStreamLocal('/var/run/docker.sock', done)));
-  // One session at a time, as long as somebody likes.
+  // One session at a time, any number after one another.
   for (let count = 0; count < 3; count++) {
     const channel = await openChannel(client);
     t.true(await refused((done) => client.subsys('sftp', done)));
@@ -428,7 +429,7 @@ test.serial('a client that does not read its replies uses bounded memory, and re
   socket.pause();
   for (let id = 1; id <= count; id++) send(REQUEST.read, uint32(id), handle, uint64(0), uint32(MOST_DATA_BYTES));
   let last = -1;
-  // Until nothing moves any more.
+  // Wait until the memory stays the same.
   await until(async () => {
     const before = last;
     await new Promise((resolve) => setTimeout(resolve, 100));
@@ -455,7 +456,7 @@ test('a client that sends beyond its channel window is disconnected', async (t) 
   await greet();
   send(REQUEST.open, uint32(0), string('file'), uint32(OPEN.read), uint32(0));
   const handle = (await next())!.rest;
-  // It asks, takes nothing, and goes on talking past what its window allows.
+  // The client requests data, reads none of it, and sends more than its window allows.
   channel.removeAllListeners('data');
   channel.pause();
   for (let id = 1; id <= 40; id++) send(REQUEST.read, uint32(id), handle, uint64(0), uint32(MOST_DATA_BYTES));

@@ -21,7 +21,7 @@ import { NO_JOBS } from '../support/no-jobs.ts';
 import { serverRow } from '../support/store.ts';
 import { openEmptyStore } from '../support/empty-store.ts';
 
-/** SFTP on a port of its own, with one server, `lobby`, that somebody may sign in to. */
+/** SFTP on a free port, with one server, `lobby`, and a login for it. */
 export interface SftpUnderTest {
   sftp: Sftp;
   store: Store;
@@ -29,7 +29,7 @@ export interface SftpUnderTest {
   port: number;
   /** The server's data root. */
   root: string;
-  /** Beside the data root: for whatever else a test needs on disk. */
+  /** A folder around the data directory, for other files of a test. */
   folder: string;
   logged: string[];
 }
@@ -56,7 +56,7 @@ export async function startSftp(
   });
   const hostKey = await openHostKey(dataDir);
   const files = createFiles({ dataDir, owner, disk: options.disk ?? unlimitedDisk, lock: NO_JOBS });
-  // Time stands still unless a test moves it, so a slow client is not sent away.
+  // Time stands still unless a test moves it, so a slow client is not disconnected.
   const rest = { files, disk: unlimitedDisk, clock: fakeClock(Date.now()) };
   const sftp = createSftp({ store, log, dataDir, hostKey, ...rest, ...options });
   t.teardown(() => sftp.close());
@@ -66,7 +66,7 @@ export async function startSftp(
   return { sftp, store, login, port: sftp.port, root, folder, logged };
 }
 
-/** A client that has signed in. */
+/** Connects a client and signs it in. */
 export async function connect(
   t: ExecutionContext,
   { port, login }: Pick<SftpUnderTest, 'port' | 'login'>,
@@ -76,10 +76,10 @@ export async function connect(
   const client = new ssh2.Client();
   t.teardown(() => client.destroy());
   await new Promise<void>((resolve, reject) => {
-    // For good: what comes behind the first error is no news.
+    // Keep this listener: errors after the first one are ignored.
     client.once('ready', resolve).on('error', reject);
     client.once('close', () => reject(new Error('closed before anybody was signed in')));
-    // Its own patience is 20 s.
+    // The library's default is 20 s.
     client.connect({ host: '127.0.0.1', port, username, password, readyTimeout: 240_000, ...config });
   });
   return client;
@@ -89,7 +89,7 @@ export function openSftp(client: Client): Promise<SFTPWrapper> {
   return new Promise((resolve, reject) => client.sftp((error, sftp) => (error ? reject(error) : resolve(sftp))));
 }
 
-/** The bare channel, for whoever wants to speak the protocol in its own way. */
+/** Opens the bare channel, for tests that speak the protocol themselves. */
 export function openChannel(client: Client, subsystem = 'sftp'): Promise<ClientChannel> {
   return new Promise((resolve, reject) =>
     client.subsys(subsystem, (error, channel) => (error ? reject(error) : resolve(channel))),

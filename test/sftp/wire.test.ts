@@ -85,7 +85,7 @@ test('attributes survive encoding and decoding, except owners and extensions', (
   t.throws(() => readAttributes(new Fields(Buffer.concat([uint32(0x80_00_00_00), uint32(2 ** 32 - 1)]))), {
     instanceOf: BadPacket,
   });
-  // Times that 32 bits do not hold.
+  // Times that do not fit in 32 bits.
   for (const modifiedAt of [-1, 1e15]) t.is(attributesOf({ ...file, modifiedAt }).length, 24);
 });
 

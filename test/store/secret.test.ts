@@ -1,7 +1,7 @@
 import { readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import test from 'ava';
-import { openSecret } from '../../src/store/secret.ts';
+import { openSecret, requireSecret } from '../../src/store/secret.ts';
 import type { Store } from '../../src/store/store.ts';
 import { directory, emptyStore, refused } from './support.ts';
 
@@ -30,8 +30,10 @@ test('secret: a missing or foreign file stops the start; an empty file is replac
   for (const wrong of [Buffer.alloc(32), bytes.subarray(1)]) {
     await writeFile(path, wrong);
     await refused(t, openSecret(store, dataDir), 'SECRET_MISSING');
+    await refused(t, requireSecret(store, dataDir), 'SECRET_MISSING');
   }
   await writeFile(path, bytes);
+  await t.notThrowsAsync(requireSecret(store, dataDir));
   t.is((await openSecret(store, dataDir)).derive('rcon', 'amber'), first);
   await writeFile(path, '');
   // Killed after the new file is there, before the database knows it.

@@ -4,18 +4,18 @@ import { type ServerResponse, createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { ExecutionContext } from 'ava';
 
-/** The UUID of an account (version 4) that a name has in tests. */
+/** Returns the account UUID (version 4) that a name has in tests. */
 export function accountUuid(name: string): string {
   const hash = createHash('sha256').update(name.toLowerCase()).digest('hex');
   return hash.replace(/^(.{8})(.{4}).(.{3}).(.{3})(.{12}).*$/, '$1-$2-4$3-8$4-$5');
 }
 
-/** What stands in for Mojang's API: it knows the accounts it is given, and says what it is told to. */
+/** A stand-in for Mojang's API. It knows the given accounts, and a test can replace its answers. */
 export interface Accounts {
   url: string;
-  /** Paths in the order in which they were asked for. */
+  /** Paths of the requests, in order. */
   asked: string[];
-  /** From now on answers all requests so; undefined: as it should. */
+  /** Answers all further requests with this function. Undefined restores the real answers. */
   answer(with_: ((response: ServerResponse) => void) | undefined): void;
 }
 

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { describeApi } from '../../src/reference.ts';
 import { openapiDocument } from '../../src/http/openapi.ts';
 
-/** `npm run client` and `npm run check` write it. Only the compiler and editors read it. */
+/** The generated file. `npm run client` and `npm run check` write it; only the compiler and editors read it. */
 const FILE = join(import.meta.dirname, '../../src/http/api-types.ts');
 const HEAD = '// Generated from the API description by `npm run client`; not to be edited.\n\n';
 
@@ -18,5 +18,5 @@ async function apiTypes(): Promise<string> {
 
 const types = await apiTypes();
 const previous = await readFile(FILE, 'utf8').catch(() => undefined);
-// Editors check everything again after a write.
+// Skip an unchanged file: editors check everything again after a write.
 if (types !== previous) await writeFile(FILE, types);

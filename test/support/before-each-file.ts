@@ -4,8 +4,9 @@ import { isMainThread } from 'node:worker_threads';
 import test from 'ava';
 import '../../src/quick-imports.js';
 
-// Every worker loads this file first (`require` in ava.config.js). Node strips types in place, so lines are as written; with source
-// maps, which ava turns on, each of a thousand files of packages would have its own map read and parsed.
+// Every worker loads this file first (`require` in ava.config.js). Node strips types in place, so lines are as written
+// without source maps. Ava turns source maps on, which would read and parse the map of each of a thousand package
+// files.
 process.setSourceMapsEnabled(false);
 
 const { TEST_DURATIONS } = process.env;

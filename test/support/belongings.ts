@@ -1,8 +1,8 @@
 import type { ExecutionContext } from 'ava';
 
-/** What a test gives to those who leave something behind, for things that several tests of a file share. */
+/** The parts of a test's context that helpers need for teardown, for things that several tests of a file share. */
 export interface Belongings extends Pick<ExecutionContext, 'teardown' | 'log' | 'passed'> {
-  /** Undoes everything, the newest first. */
+  /** Runs all teardowns, the newest first. */
   end(): Promise<void>;
 }
 

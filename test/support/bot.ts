@@ -7,75 +7,75 @@ import { Vec3 } from 'vec3';
 import { TEXTS } from '../../proxy/texts.ts';
 import { findVersion } from '../../src/sandbox/versions.ts';
 
-/** Where and as whom to join. */
+/** Options of a join: the server, the version and the player. */
 export interface JoinOptions {
   host?: string;
   port: number;
-  /** A Minecraft release, as `1.20.4`. */
+  /** A Minecraft release, such as `1.20.4`. */
   version: string;
   name: string;
-  /** The host name said in the handshake, where it is not `host`: what a proxy routes by. */
+  /** The host name in the handshake, by which a proxy routes. Default: `host`. */
   fakeHost?: string;
-  /** Sent here by another server, as the handshake then says. */
+  /** Sends the transfer intent in the handshake, as a client does that another server has transferred. */
   transferred?: boolean;
-  /** An address of this machine to come from, such as 127.0.0.2. */
+  /** The local address to connect from, such as 127.0.0.2. */
   from?: string;
-  /** How long the whole join may take, including a login that is held. */
+  /** The limit for the whole join, including a login that is held. */
   timeoutMs?: number;
 }
 
-/** A whole place. */
+/** A block position, in whole numbers. */
 export interface Place {
   x: number;
   y: number;
   z: number;
 }
 
-/** Somebody who plays, with eyes and hands. */
+/** A player with a full client, which knows the world and acts in it. */
 export interface TestBot extends Talker {
   bot: Bot;
-  /** Puts a block of that name on top of the one below, out of the inventory; a creative player needs none there. */
+  /** Places a block from the inventory on top of the block below `at`. In creative mode the inventory may lack it. */
   placeBlock(at: Place, name: string): Promise<void>;
   dig(at: Place): Promise<void>;
-  /** The name of the block there; waits until its chunk has come. */
+  /** Returns the name of the block at a position. Waits until its chunk has arrived. */
   blockAt(at: Place): Promise<string>;
 }
 
-/** Somebody who only talks, and costs little. */
+/** A player who only chats, which costs little. */
 export interface RawBot extends Talker {
   client: Client;
 }
 
 interface Talker {
   chat(text: string): void;
-  /** The first line of chat that matches, seen already or still to come. */
+  /** Resolves with the first matching line of chat, already received or still to come. */
   waitChat(pattern: RegExp, timeoutMs?: number): Promise<string>;
   /** Every line of chat so far. */
   lines: string[];
-  /** Settles with the reason once the connection is gone: the kick's text where there was one. */
+  /** Resolves with the reason once the connection has ended: the kick's text, if the server kicked the player. */
   ended: Promise<string>;
-  /** Leaves; resolves when the connection is gone. */
+  /** Leaves. Resolves when the connection has ended. */
   end(): Promise<void>;
 }
 
-/** The module is the function; its typings, written for another module system, say it holds one. */
+/** The module itself is the function. Its typings, written for another module system, declare a property instead. */
 const itemClass = prismarineItem as unknown as (registry: Bot['registry']) => new (id: number, count: number) => object;
 
 const TRANSFER = 3;
 const JOIN_TIMEOUT_MS = 240_000;
 const ACTION_TIMEOUT_MS = 240_000;
-/** Longer than any login is held: the libraries' own patience is 30 s between keep-alives. */
+/** The keep-alive timeout of clients, longer than any login is held. The libraries' default is 30 s. */
 const PATIENCE_MS = 15 * 60_000;
 
 /**
- * Joins with mineflayer and resolves once the bot stands in the world. Rejects with the server's words where it is
+ * Joins with mineflayer and resolves once the bot stands in the world. Rejects with the server's words if the bot is
  * refused or kicked, or after `timeoutMs`.
  */
 export function joinBot(options: JoinOptions): Promise<TestBot> {
   return punctually(options, joinBotOnce);
 }
 
-/** Joins with nothing but the protocol: for many players, or where no world needs to be understood. */
+/** Joins with the protocol alone: for many players, or for tests that need no world. */
 export function joinRaw(options: JoinOptions): Promise<RawBot> {
   return punctually(options, joinRawOnce);
 }
@@ -107,20 +107,20 @@ async function joinRawOnce(options: JoinOptions, silence: Silence): Promise<RawB
   for (const packet of ['disconnect', 'kick_disconnect']) {
     client.on(packet, ({ reason }: { reason: unknown }) => talker.kicked(plainText(reason)));
   }
-  // Chat can be sent from the first position on, which every version's server sends last.
+  // Chat works from the first position on, which servers of every version send last.
   await joined(client, client, 'position', talker, options);
   return { ...talker, client };
 }
 
-/** Somebody who waits in a waiting room. */
+/** A player in a waiting room. */
 export interface WaitingBot {
-  /** The words of each dialog so far, the buttons' too. */
+  /** Each dialog so far as JSON, including its buttons. */
   dialogs: string[];
-  /** Where the client is sent on to. */
+  /** Resolves with the address that the client is transferred to. Rejects if the connection ends first. */
   sentOn: Promise<{ host: string; port: number }>;
-  /** Presses the button of the dialog. */
+  /** Presses the dialog's button to leave. */
   leave(): void;
-  /** Settles with the reason once the connection is gone. */
+  /** Resolves with the reason once the connection has ended. */
   ended: Promise<string>;
 }
 
@@ -142,7 +142,7 @@ export function joinRoom(options: JoinOptions): WaitingBot {
   return { dialogs, sentOn: sentOn.promise, ended, leave };
 }
 
-/** What a server says of itself in the server list. */
+/** A server's answer to a server list. */
 export interface StatusAnswer {
   version: { name: string; protocol: number };
   players: { max: number; online: number; sample?: { name: string; id: string }[] };
@@ -150,7 +150,7 @@ export interface StatusAnswer {
   favicon?: string;
 }
 
-/** Whether the proxy knows the server it was asked about: neighbours are told where it does not. */
+/** Returns whether the proxy knows the server. For an unknown server, the description says so to neighbours. */
 export function isKnown({ description }: StatusAnswer): boolean {
   return !JSON.stringify(description).includes(TEXTS.unknown);
 }
@@ -163,7 +163,7 @@ interface PingOptions {
   timeoutMs?: number;
 }
 
-/** Asks for the status as a client's server list does. Rejects where no whole answer comes in time. */
+/** Requests the status as a client's server list does. Rejects without a whole answer in time. */
 export function pingStatus(options: PingOptions): Promise<StatusAnswer> {
   return punctually(options, askStatus);
 }
@@ -200,7 +200,7 @@ function askStatus(options: PingOptions, silence: Silence): Promise<StatusAnswer
   });
 }
 
-/** How long a client had its connection before it said anything: it may be up to the proxy's 3 s. */
+/** The time between a client's connection and its first bytes. The proxy allows up to 3 s. */
 interface Silence {
   ms: number;
 }
@@ -208,8 +208,9 @@ interface Silence {
 const MUCH_SILENCE_MS = 2_000;
 
 /**
- * Clients share this process with others that load their versions and worlds. One that comes too late to its first word is
- * rightly taken for a stranger, which says nothing about the proxy: it joins again, by then with everything loaded.
+ * Joins, and retries a join that was too slow. Clients share this process with others that load their versions and
+ * worlds, so their first bytes may be late. The proxy then rightly closes the connection as a stranger's. At the retry
+ * everything is loaded.
  */
 async function punctually<Options, Joined>(
   options: Options,
@@ -253,12 +254,12 @@ function clientOptions(options: JoinOptions, silence: Silence) {
 const BEFORE_PLAY = [mc.states.HANDSHAKING, mc.states.LOGIN, mc.states.CONFIGURATION];
 
 /**
- * What takes a client or server of this version seconds the first time, in which nothing else of this thread goes on: its
- * connections would be silent meanwhile, and those of others.
+ * Loads the data of a version for its clients and servers. The first time takes seconds and blocks this thread, so open
+ * connections fall silent. Call it before they open.
  */
 export function loadVersion(version: string, states: readonly mc.States[] = BEFORE_PLAY): void {
   const { version: data } = minecraftData(String(findVersion(version)?.protocol ?? version));
-  // Kept by this name.
+  // The library caches its codecs by this name.
   const named = { version: data.minecraftVersion!, isServer: false, customPackets: {} };
   for (const state of states) {
     mc.createSerializer({ ...named, state });
@@ -266,7 +267,7 @@ export function loadVersion(version: string, states: readonly mc.States[] = BEFO
   }
 }
 
-/** The library says "login" in every handshake. */
+/** Sets the transfer intent in the handshake. The library always sends the login intent. */
 function sayTransferred(client: Client): void {
   const write = client.write.bind(client);
   client.write = (name, params: object) =>
@@ -285,7 +286,7 @@ function talk(emitter: Emitter, chat: (text: string) => void) {
   const waiting = new Set<() => void>();
   const { promise: ended, resolve: settle } = Promise.withResolvers<string>();
   let lastWords = '';
-  // An error is the reason of the end that follows it; without a listener it would end the process.
+  // An error is the reason of the end that follows. Without a listener it would end the process.
   emitter.on('error', (error) => {
     lastWords ||= error.message;
     settle(lastWords);
@@ -341,7 +342,7 @@ async function joined(
     const after = `after ${Math.round(performance.now() - begun)} ms, ${client.socket?.bytesRead ?? 0} bytes received`;
     throw new Error(`${options.name} could not join (${after}, state ${client.state}): ${reason}`);
   });
-  // Once the bot is in, its end is no longer an error of joining.
+  // After the join, the end of the connection is no longer a failed join.
   refused.catch(() => undefined);
   try {
     const timeoutMs = options.timeoutMs ?? JOIN_TIMEOUT_MS;
@@ -366,7 +367,7 @@ async function hold(bot: Bot, name: string): Promise<void> {
   bot.setQuickBarSlot(0);
 }
 
-/** Without the 400 ms it waits by default, where the server does not answer, for a refusal. */
+/** Sets a slot without the library's default wait of 400 ms for a refusal. */
 function setCreativeSlot({ creative }: Bot, slot: number, item: object): Promise<void> {
   const set = creative.setInventorySlot as (slot: number, item: object, waitMs: number) => Promise<void>;
   return set(slot, item, 0);
@@ -394,7 +395,7 @@ async function within<T>(timeoutMs: number, promise: Promise<T>, complaint: () =
   }
 }
 
-/** The words of a chat component: JSON text, an object, or NBT. */
+/** Returns the text of a chat component: JSON text, an object, or NBT. */
 function plainText(component: unknown): string {
   if (typeof component === 'string') {
     try {
@@ -425,7 +426,7 @@ function frame(...parts: Buffer[]): Buffer {
   return Buffer.concat([varInt(body.length), body]);
 }
 
-/** The answer in a whole status response: its frame's length, packet id 0, the JSON's length, the JSON. */
+/** Reads a status response: frame length, packet id 0, JSON length, JSON. Returns undefined until it is whole. */
 function statusIn(bytes: Buffer): StatusAnswer | undefined {
   let offset = 0;
   const readVarInt = () => {

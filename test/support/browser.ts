@@ -8,17 +8,17 @@ import { CHROMIUM, isHere } from './needs.ts';
 
 export type { Page } from 'playwright-core';
 
-/** A tab of a browser of its own: no cookies, nothing kept. */
+/** A tab in a browser context of its own, without cookies or stored data. */
 export interface Tab {
   page: Page;
   context: BrowserContext;
-  /** What the browser complained about: errors, refused styles and pictures, anything else in its console. */
+  /** Complaints of the browser: errors, refused styles and pictures, and everything else in its console. */
   complaints: string[];
-  /** Addresses it asked for, in order. */
+  /** Requested addresses, in order. */
   asked: string[];
 }
 
-/** Also as root and without a display; asks nobody but the pages under test for anything. */
+/** Flags of Chromium. It runs as root and without a display, and contacts no host but the pages under test. */
 const FLAGS = [
   '--no-sandbox',
   '--disable-gpu',
@@ -28,17 +28,17 @@ const FLAGS = [
   '--disable-component-update',
   '--disable-sync',
   '--disable-dev-shm-usage',
-  // Hosts of a test's own.
+  // Names of test hosts.
   '--host-resolver-rules=MAP *.test 127.0.0.1',
 ];
 
 const takePlace = fewAtATime(4);
 let running: Promise<{ browser: Browser; home: string }> | undefined;
 
-/** Opens a tab, in the one Chromium of this process; closed when the test ends. */
+/** Opens a tab in the one Chromium of this process. The tab closes when the test ends. */
 export async function openTab(t: ExecutionContext, options: BrowserContextOptions = {}): Promise<Tab> {
   await takePlace(t);
-  // A browser takes its time where others use the machine, too.
+  // A browser is slow when other programs use the machine, too.
   t.timeout(300_000);
   running ??= launch();
   const context = await (await running).browser.newContext(options);
@@ -52,7 +52,7 @@ export async function openTab(t: ExecutionContext, options: BrowserContextOption
   return tab;
 }
 
-/** To be called when all tests of a file are through. */
+/** Closes Chromium. Call it after all tests of a file. */
 export async function closeBrowser(): Promise<void> {
   const launched = await running?.catch(() => undefined);
   running = undefined;
@@ -68,26 +68,27 @@ async function launch(): Promise<{ browser: Browser; home: string }> {
     executablePath: isHere('bubblewrap') ? await withoutNetlink(home) : CHROMIUM,
     args: FLAGS,
     timeout: 120_000,
-    // Where Chromium keeps what a profile does not hold, such as crash reports.
+    // Chromium stores files here that do not belong to a profile, such as crash reports.
     env: { ...process.env, HOME: home, XDG_CONFIG_HOME: home, XDG_CACHE_HOME: home },
   });
   return { browser, home };
 }
 
-/** System call `socket`, by processor: asm/unistd.h. */
+/** The number of the system call `socket`, by processor (asm/unistd.h). */
 const SOCKET: Partial<Record<NodeJS.Architecture, number>> = { x64: 41, arm64: 198 };
 const AF_NETLINK = 16;
 const EAFNOSUPPORT = 97;
 
 /**
- * Writes a program that starts Chromium with a seccomp filter that refuses netlink sockets. Chromium watches the machine's network
- * interfaces through one and gives up what it loads (`ERR_NETWORK_CHANGED`) whenever one comes or goes, as with each container of
- * another test. Returns the program's path.
+ * Writes a program that starts Chromium with a seccomp filter against netlink sockets, and returns its path. Through
+ * such a socket, Chromium watches the machine's network interfaces. When one appears or disappears, as with each
+ * container of another test, Chromium aborts its requests (`ERR_NETWORK_CHANGED`). On an unknown processor it returns
+ * Chromium itself.
  */
 async function withoutNetlink(home: string): Promise<string> {
   const socket = SOCKET[process.arch];
   if (socket === undefined) return CHROMIUM;
-  // Classic BPF over struct seccomp_data (seccomp(2)): code, where to jump if true and if false, operand.
+  // Classic BPF over struct seccomp_data (seccomp(2)): code, jump if true, jump if false, operand.
   const filter = [
     [0x20, 0, 0, 0], // load the number of the call
     [0x15, 0, 3, socket], // not `socket`: allow

@@ -1,4 +1,4 @@
 import { join } from 'node:path';
 
-/** For the environment of programs that tests start, many of them the same: they keep what Node compiles. */
+/** Environment of programs that tests start. Many run the same code, so they share Node's compile cache. */
 export const COMPILE_CACHE = { NODE_COMPILE_CACHE: join(import.meta.dirname, '../../node_modules/.cache/dormouse') };

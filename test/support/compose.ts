@@ -4,7 +4,7 @@ import { parse } from 'yaml';
 
 const ROOT = join(import.meta.dirname, '../..');
 
-/** As much of a service of `compose.yaml` as an engine has to be told. */
+/** The part of a service in `compose.yaml` that an engine needs. */
 export interface ComposeService {
   image: string;
   entrypoint?: string[];
@@ -22,7 +22,7 @@ export interface ComposeService {
   cap_add?: string[];
 }
 
-/** The file's own containers with these variables, as `docker compose` would make them but for the image. */
+/** Returns the services of `compose.yaml` with these variables, as `docker compose` reads them. */
 export function composed(variables: Record<string, string>): Record<string, ComposeService> {
   const text = readFileSync(join(ROOT, 'compose.yaml'), 'utf8').replaceAll(
     /\$\{([A-Z_]+)(?::([?-])([^}]*))?\}/g,

@@ -1,20 +1,23 @@
-/** How many times larger the second size of `growth` is. */
+/** The factor between the two sizes of `growth`. */
 const TIMES = 8;
-/** `growth` of work that takes time in proportion is about 8; of work that takes the square of it, about 64. */
+/** The limit of `growth` for linear work, for which it returns about 8. For quadratic work it returns about 64. */
 export const PROPORTIONAL = 24;
 const ROUNDS = 3;
-/** The system counts processor time in steps of some milliseconds: what it shows below this is noise. */
+/** The system counts processor time in steps of some milliseconds. A smaller time is noise. */
 const LEAST_MS = 4;
 
 /**
- * Returns how many times more processor time `work` takes for eight times the size, so choose a size at which the square would
- * take far longer than 0.1 s. Both are measured side by side, so neither a slow machine nor a busy one changes the answer much.
+ * Returns how many times more processor time `work` takes for eight times the size. Choose a size for which quadratic
+ * work would take far longer than 0.1 s. Both sizes are measured side by side, so a slow or busy machine hardly changes
+ * the result.
  */
 export function growth(work: (size: number) => void, size: number): number {
   return leastCpuMs(() => work(TIMES * size)) / leastCpuMs(() => work(size));
 }
 
-/** The processor time of this thread that `work` takes in the best of three rounds. Others who use the machine do not lengthen it. */
+/**
+ * Returns the processor time of this thread for `work`, the best of three rounds. Other programs do not lengthen it.
+ */
 export function leastCpuMs(work: () => void): number {
   const rounds = Array.from({ length: ROUNDS }, () => {
     const begun = process.threadCpuUsage();

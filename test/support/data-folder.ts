@@ -1,9 +1,9 @@
 import { join } from 'node:path';
 
-/** Data folders as versions left them. */
+/** Data folders that earlier versions have written. */
 export const FOLDERS = join(import.meta.dirname, '../fixtures/data-folders');
 
-/** How to get into a kept data folder, and what its version said of it. */
+/** The credentials of a stored data folder, and the API's replies at its time. */
 export interface DataFolder {
   /** The service's clock when it stopped, epoch ms. */
   at: number;
@@ -11,13 +11,13 @@ export interface DataFolder {
   email: string;
   password: string;
   apiKey: string;
-  /** One that waits for its approval. */
+  /** A device grant that waits for approval. */
   grant: { deviceCode: string; userCode: string };
-  /** Replies by the names of `repliesOf`. */
+  /** Replies, by the names of `repliesOf`. */
   said: Record<string, unknown>;
 }
 
-/** What is read of it, by name. */
+/** Returns the API paths to read, by name. */
 export function repliesOf(accountId: string): Record<string, string> {
   const played = '/v1/servers/played';
   return {

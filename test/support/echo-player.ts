@@ -5,13 +5,15 @@ import { FrameReader, encodeFrame, encodeString, encodeVarInt, readFrame } from 
 const PROTOCOL = 765;
 const LET_IN_BYTES = 3;
 const RECORD_BYTES = 64;
-/** Between two packets of one player. */
+/** The interval between two packets of one player. */
 const EVERY_MS = 50;
 
-/** A player of the echo core (`test/fixtures/echo-core`): sends packets all the time, and checks what comes back, byte by byte. */
+/**
+ * A player of the echo core (`test/fixtures/echo-core`). Sends packets all the time, and checks the echo byte by byte.
+ */
 export class EchoPlayer {
   readonly socket: Socket;
-  /** Why it was cut off, or what was wrong. */
+  /** The first failure, such as a closed connection or a wrong byte. */
   failure: string | undefined;
   sent = 0;
   received = 0;
@@ -35,7 +37,7 @@ export class EchoPlayer {
     this.#joined.promise.catch(() => {});
   }
 
-  /** Resolves when the game has let it in; rejects where that does not come to pass. */
+  /** Resolves when the game has accepted the player. Rejects if that fails. */
   joined(): Promise<void> {
     return this.#joined.promise;
   }
@@ -45,7 +47,7 @@ export class EchoPlayer {
     this.#timer = setInterval(() => this.#send(), EVERY_MS);
   }
 
-  /** Sends no more; resolves when everything has come back, or something has failed. */
+  /** Stops sending. Resolves when every byte has come back, or after a failure. */
   async pause(): Promise<void> {
     clearInterval(this.#timer);
     while (this.received < this.sent && this.failure === undefined) await once(this.socket, 'data').catch(() => {});
@@ -68,9 +70,9 @@ export class EchoPlayer {
   #take(chunk: Buffer): void {
     let bytes = chunk;
     if (this.#skipped < LET_IN_BYTES) {
-      // A plugin request of a proxy that holds the login; the echo lets in with another packet.
+      // A plugin request, by which a proxy holds the login. The echo core accepts with another packet.
       if (this.#skipped === 0 && bytes[1] === 0x04) return this.#answer(bytes);
-      // A Disconnect: its packet id comes behind a length of one byte or two.
+      // A Disconnect: its packet id follows a length of one or two bytes.
       if (this.#skipped === 0 && (bytes[0] !== 2 || bytes[1] !== 2))
         return this.#fail(`refused: ${bytes.toString('utf8', 0, 300)}`);
       const skipped = Math.min(LET_IN_BYTES - this.#skipped, bytes.length);
@@ -84,7 +86,7 @@ export class EchoPlayer {
     for (const at of this.#sentAt.splice(0, echoes)) this.worstMs = Math.max(this.worstMs, performance.now() - at);
   }
 
-  /** "Not understood." */
+  /** Answers a plugin request with "not understood". */
   #answer(bytes: Buffer): void {
     const frame = readFrame(bytes, 1_024);
     if (!frame) throw new Error('half a plugin request');

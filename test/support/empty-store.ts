@@ -11,8 +11,8 @@ const ROOT = join(import.meta.dirname, '../..');
 const CACHE = join(ROOT, 'node_modules/.cache/dormouse-tests');
 
 /**
- * A store on SQLite with all tables and nothing in them, like `sqlite::memory:`. The tables are copied from a database
- * that was migrated once, which takes a tenth of the time of migrating one for each test.
+ * Opens a store on SQLite with all tables and no rows, like `sqlite::memory:`. It copies a database that was migrated
+ * once, which takes a tenth of the time of a migration for each test.
  */
 export async function openEmptyStore(): Promise<Store> {
   const folder = await mkdtemp(join(await fastDir(), 'dormouse-store-'));
@@ -30,7 +30,10 @@ export async function openEmptyStore(): Promise<Store> {
 
 let made: Promise<string> | undefined;
 
-/** The file with the tables as today's migrations make them; kept for other threads and runs, for as long as they are the same. */
+/**
+ * Returns the file with the tables of the current migrations. Other threads and runs share it until the migrations
+ * change.
+ */
 function migrated(): Promise<string> {
   made ??= make();
   return made;
@@ -47,7 +50,7 @@ async function make(): Promise<string> {
   return file;
 }
 
-/** Of all that decides what the tables are. */
+/** Hashes all files that determine the tables. */
 async function fingerprint(): Promise<string> {
   const hash = createHash('sha256');
   const folder = join(ROOT, 'migrations');

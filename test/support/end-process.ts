@@ -1,6 +1,6 @@
 import process from 'node:process';
 
-/** Kills a process at once; one that has ended by itself meanwhile is as good. */
+/** Kills a process. Does nothing if the process has already ended. */
 export function endProcess(pid: number): void {
   try {
     process.kill(pid, 'SIGKILL');

@@ -2,10 +2,13 @@ import { access, constants, statfs } from 'node:fs/promises';
 import { freemem, tmpdir } from 'node:os';
 
 const GIB = 2 ** 30;
-/** Of several engines with their images, beside whatever else the tests keep there. */
+/** Space for several engines with their images, beside the files of other tests. */
 export const ROOM_FOR_ENGINES = 8 * GIB;
 
-/** A folder in memory where there is so much room: what is synced to a disk waits for everybody else who does so. */
+/**
+ * Returns a folder in memory if it has this much space, else the system's folder for temporary files. On a disk, a sync
+ * waits for the syncs of all other programs.
+ */
 export async function fastDir(room = 2 * GIB): Promise<string> {
   const memory = '/dev/shm';
   const found = await access(memory, constants.W_OK)

@@ -1,11 +1,11 @@
 import type { ExecutionContext } from 'ava';
 
-/** What waits for its turn, and gives it on when it ends. */
+/** A test that waits for a place. Its teardown frees the place. */
 export type FewTest = Pick<ExecutionContext, 'teardown'>;
 
 /**
- * What lets so many tests of a file go on at a time; the next one follows when one has ended. For what is heavy, so that
- * each of them is done soon instead of all of them late.
+ * Limits the tests of a file to `count` at a time. Returns the function that waits for a place. For heavy tests, so
+ * that each finishes soon instead of all of them late.
  */
 export function fewAtATime(count: number): (t: FewTest) => Promise<void> {
   let free = count;

@@ -2,7 +2,7 @@ import { zstdCompressSync, constants } from 'node:zlib';
 
 const BLOCK_BYTES = 512;
 
-/** One header of a tar with what follows it, whatever that is. */
+/** Returns a tar header with its content, padded to whole blocks. */
 export function tarBlock(name: string, type: string, content: Buffer = Buffer.alloc(0)): Buffer {
   const header = Buffer.alloc(BLOCK_BYTES);
   header.write(name, 0, 100);
@@ -21,7 +21,7 @@ export function tarBlock(name: string, type: string, content: Buffer = Buffer.al
   return Buffer.concat([header, content, padding]);
 }
 
-/** Records of a pax header, each as small as can be. */
+/** Returns `count` records of a pax header, each as small as possible. */
 export function paxRecords(count: number): Buffer {
   const records: string[] = [];
   for (let index = 0; index < count; index++) {
@@ -35,7 +35,7 @@ export function paxRecords(count: number): Buffer {
 
 export const TAR_END = Buffer.alloc(2 * BLOCK_BYTES);
 
-/** A pax header for all that follows, which `tar-stream` copies for each further one. */
+/** Returns a tar with a global pax header, which `tar-stream` copies for each of the following headers. */
 export function globalHeaderTar(keys: number, headers: number): Buffer {
   const one = tarBlock('p', 'x', Buffer.from('7 a=bc\n'));
   return Buffer.concat([
@@ -46,7 +46,7 @@ export function globalHeaderTar(keys: number, headers: number): Buffer {
   ]);
 }
 
-/** A tar whose reader must hold a window of 2 to the power of `windowLog` bytes. */
+/** Compresses a tar so that its reader must hold a window of 2 to the power of `windowLog` bytes. */
 export function wideWindow(tar: Buffer, windowLog: number): Buffer {
   return zstdCompressSync(tar, {
     params: { [constants.ZSTD_c_windowLog]: windowLog, [constants.ZSTD_c_contentSizeFlag]: 0 },

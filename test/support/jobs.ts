@@ -4,7 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { StatusError } from '../../src/kernel/status.ts';
 import { job } from '../../src/kernel/workers/job.ts';
 
-/** Jobs that behave as foreign bytes make real ones behave. */
+/** Jobs that behave as real ones do on hostile input. */
 
 export const double = job(import.meta.url, 'double', (number: number) => number * 2);
 
@@ -55,12 +55,12 @@ export const countTo = job(import.meta.url, 'countTo', async function* countTo(m
   for (let number = 1; number <= most; number++) yield number;
 });
 
-/** What it is given as its standard input, as text. */
+/** Yields its standard input as text. */
 export const readInput = job(import.meta.url, 'readInput', async function* readInput() {
   for await (const chunk of process.stdin) yield String(chunk);
 });
 
-/** Writes a byte into the file that it has open after each item. */
+/** Writes a byte to its open file (descriptor 4) after each item. */
 export const writeSteps = job(import.meta.url, 'writeSteps', async function* writeSteps(steps: number) {
   for (let step = 0; step < steps; step++) {
     yield step;

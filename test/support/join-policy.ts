@@ -1,6 +1,6 @@
 import type { JoinPolicy } from '../../src/joining/join-policy.ts';
 
-/** Lets everybody in, and anyone wake. */
+/** A policy that admits every player and lets every player wake a server. */
 export const OPEN_POLICY: Pick<JoinPolicy, 'admit' | 'mayWake' | 'policyOf'> = {
   admit: async () => {},
   mayWake: async () => {},

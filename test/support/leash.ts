@@ -1,6 +1,7 @@
 /**
- * Loaded before a program that tests start: it ends, with the games and proxies it has started, once whoever holds the other
- * end of its standard input is gone. A thread of tests that is ended for taking too long runs no teardown.
+ * Loaded before a program that tests start. When the other end of its standard input closes, the program ends, with the
+ * games and proxies it has started. This covers a test thread that is ended for taking too long, which runs no
+ * teardown.
  */
 import process from 'node:process';
 import { isMainThread } from 'node:worker_threads';

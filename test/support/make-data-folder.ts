@@ -1,7 +1,7 @@
 /**
- * Keeps a data folder as today's version leaves it, for `test/flows/update.real.test.ts`:
- * `node test/support/make-data-folder.ts <name>` writes `test/fixtures/data-folders/<name>.tar.gz` and beside it
- * `<name>.json`: what the API said of it, and how to get in. Its secrets are a test's.
+ * Stores a data folder as the current version leaves it, for `test/flows/update.real.test.ts`.
+ * `node test/support/make-data-folder.ts <name>` writes `test/fixtures/data-folders/<name>.tar.gz`, and beside it
+ * `<name>.json` with the API's replies and the credentials. All secrets belong to the test.
  */
 import { execFile } from 'node:child_process';
 import { copyFile, readFile, rm, writeFile } from 'node:fs/promises';
@@ -17,7 +17,7 @@ import { until } from './until.ts';
 
 const run = promisify(execFile);
 const [name = ''] = process.argv.slice(2);
-/** Minutes are charged, and the service's clock runs ahead of the machine's. */
+/** How many times faster the service's clock runs than the machine's, so that minutes are charged. */
 const SPEED = 60;
 const teardowns: (() => unknown)[] = [];
 const t = {

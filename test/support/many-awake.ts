@@ -12,7 +12,10 @@ export const RATE = 10_000;
 export const CREDIT = 1_000_000_000;
 const CHUNK = 500;
 
-/** Ten awake servers of each of many accounts; `servers`: a multiple of `CHUNK`, at most as many as all. */
+/**
+ * Adds awake servers, ten for each account if `servers` is the default. `servers` is a multiple of `CHUNK`, at most
+ * `SERVERS`.
+ */
 export async function fillAwake(store: Store, servers = SERVERS): Promise<void> {
   await store.write(async (tx) => {
     for (let account = 0; account < ACCOUNTS; account++) {
@@ -26,7 +29,7 @@ export async function fillAwake(store: Store, servers = SERVERS): Promise<void> 
   }
 }
 
-/** Proves and charges what is due, in one write as the meter makes it. Gives how many ticks that were. */
+/** Proves and charges all due ticks in one write, as the meter does. Returns the number of ticks. */
 export function chargeDue(store: Store, at: number): Promise<number> {
   return store.write(async (tx) => {
     await proveAwakeSessions(tx, at, []);

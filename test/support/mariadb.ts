@@ -7,27 +7,27 @@ import { promisify } from 'node:util';
 import { fastDir } from './fast-dir.ts';
 import { freePort } from './service.ts';
 
-/** A MariaDB of the tests' own. */
+/** A MariaDB server for tests. */
 export interface Mariadb {
   port: number;
-  /** Of an account that may do everything. */
+  /** The URL of an account with all privileges. */
   adminUrl: string;
   start(): Promise<void>;
   stop(): Promise<void>;
-  /** Stops it for good. */
+  /** Stops the server and deletes its data. */
   remove(): Promise<void>;
 }
 
 const run = promisify(execFile);
 const PASSWORD = 'p@ss/word';
 
-/** Makes one and starts it, on a port of its own. `more`: further options of the server. */
+/** Creates and starts a server on a free port. `more`: further options of the server. */
 export async function startMariadb(more: readonly string[] = []): Promise<Mariadb> {
   const directory = await mkdtemp(join(await fastDir(), 'my-'));
   const data = join(directory, 'data');
   const user = process.getuid?.() === 0 ? ['--user=root'] : [];
   const auth = ['--auth-root-authentication-method=normal', '--skip-test-db'];
-  // Each empties the directory of temporary files as it starts, of what others keep there too.
+  // A starting server empties its directory for temporary files, including the files of other programs, so it gets one of its own.
   const env = { ...process.env, TMPDIR: directory };
   await run('mariadb-install-db', ['--no-defaults', `--datadir=${data}`, ...user, ...auth], { env });
   const port = await freePort();

@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net';
 import type { ExecutionContext } from 'ava';
 import { ZipFile } from 'yazl';
 
-/** One version as Modrinth's API tells it; what is left out is made up. */
+/** One version in Modrinth's API. Absent fields get default values. */
 export interface VersionShape {
   id: string;
   number?: string;
@@ -15,20 +15,20 @@ export interface VersionShape {
   requires?: { project_id: string | null; version_id?: string | null }[];
   filename?: string;
   content?: Buffer;
-  /** What the API says in place of the truth. */
+  /** The hash and the URL that the API reports. Default: the true ones. */
   sha512?: string;
   url?: string;
 }
 
-/** A Modrinth on this machine: the shapes of `api.modrinth.com/v2`, and its CDN under `/data`. */
+/** A stand-in for Modrinth: the shapes of `api.modrinth.com/v2`, and its CDN under `/data`. */
 export interface Modrinth {
   url: string;
-  /** Every question it got, as `path?query`. */
+  /** Every request, as `path?query`. */
   asked: string[];
-  /** Adds a project, or versions to it; the last is the newest. */
+  /** Adds a project, or adds versions to it. The last version is the newest. */
   project(id: string, versions: readonly VersionShape[], fields?: Record<string, unknown>): void;
   remove(id: string): void;
-  /** Answers in place of the real one, first in first out, to questions whose path begins so. */
+  /** Replaces the real answers to the next requests whose path begins with `path`, in order. */
   disturb(path: string, ...answers: ((reply: ServerResponse) => void)[]): void;
 }
 
@@ -157,7 +157,7 @@ export function sum(content: Buffer, algorithm = 'sha512'): string {
   return createHash(algorithm).update(content).digest('hex');
 }
 
-/** A pack's archive: its index and further files. */
+/** Returns a modpack archive: its index and further files. */
 export async function mrpack(index: object, files: Record<string, string> = {}): Promise<Buffer> {
   const whole = { formatVersion: 1, game: 'minecraft', versionId: '1', name: 'Pack', files: [], ...index };
   return await zipOf({ 'modrinth.index.json': JSON.stringify(whole), ...files });

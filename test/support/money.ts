@@ -9,10 +9,10 @@ import type { Rooms } from './rooms.ts';
 
 export const MACHINE: Machine = { cores: 4, ramMb: 16_384, diskFreeMb: 40_000, diskTotalMb: 50_000 };
 
-/** The operations about machine, limits and checkout, and the page of a checkout, over HTTP. */
+/** The operations about machine, limits and checkout, and the checkout page, over HTTP. */
 export interface MoneyUnderTest {
   api: ApiUnderTest;
-  /** Where operations and pages are. */
+  /** The origin of operations and pages. */
   origin: string;
   machine: Machine;
   money: Pick<Rooms, 'capacity' | 'accountLimits' | 'checkouts'>;

@@ -24,10 +24,10 @@ export type Need =
   | 's3'
   | 'tools';
 
-/** What `npm run client-tools` installs. */
+/** The S3 server that `npm run client-tools` installs. */
 export const S3_SERVER = join(import.meta.dirname, '../../node_modules/.cache/client-tools/bin/versitygw');
 
-/** Chromium without a window, where it is installed: the same engine, which takes half as long to do the same. */
+/** Chromium without a window, if it is installed: the same engine, which takes half the time. */
 const HEADLESS = '/usr/bin/chromium-headless-shell';
 export const CHROMIUM = process.env.CHROMIUM ?? (existsSync(HEADLESS) ? HEADLESS : '/usr/bin/chromium');
 
@@ -51,7 +51,7 @@ const probes: Record<Need, () => Promise<unknown>> = {
   chromium: () => Promise.all([firstThatRuns([CHROMIUM]), probes.tools()]),
   tools: () => access(join(import.meta.dirname, '../node_modules/.package-lock.json')),
 };
-/** What `ava.config.js` found on this machine; empty for `npm test`, which uses embedded parts alone. */
+/** The parts that `ava.config.js` found on this machine. Empty for `npm test`, which uses embedded parts alone. */
 const PRESENT = new Set(process.env.TEST_PARTS?.split(' '));
 
 /** Whether this run includes tests that take long on purpose: heavy inputs and kill loops. */
@@ -61,20 +61,22 @@ export const isThorough = process.env.TEST_THOROUGH === 'yes';
 const ALONE = /\.(alone|real)\.test\.ts$|^flows\//;
 
 /**
- * Whether a test file, as a path below `test/`, has a worker of its own. In a thorough run so has each that opens a browser: what else
- * its worker does would delay the page.
+ * Returns whether a test file, as a path below `test/`, has a worker of its own. In a thorough run each file that opens
+ * a browser has one, because other tests of its worker would delay the page.
  */
 export function runsAlone(file: string, thorough = isThorough): boolean {
   if (ALONE.test(file)) return true;
   return thorough && readFileSync(join(import.meta.dirname, '..', file), 'utf8').includes("isHere('chromium')");
 }
 
-/** Whether this run uses real parts and has all of these: `test.runIf(isHere('docker'))('a title', …)`. */
+/** Returns whether this run uses real parts and has all of these: `test.runIf(isHere('docker'))('a title', …)`. */
 export function isHere(...needs: Need[]): boolean {
   return needs.every((need) => PRESENT.has(need));
 }
 
-/** Looks for every part on this machine, all at once. Returns those present, and for each missing one the reason. */
+/**
+ * Checks for every part on this machine, all at once. Returns the present parts, and the reason for each missing one.
+ */
 export async function lookForParts(): Promise<{ present: Need[]; missing: string[] }> {
   const names = Object.keys(probes) as Need[];
   const answers = await Promise.allSettled(names.map((name) => probes[name]()));
@@ -107,14 +109,17 @@ async function firstThatRuns(programs: string[], argument = '--version'): Promis
   });
 }
 
-/** Engines that a test starts itself: root, dockerd, and an engine to copy images from. */
+/** Rejects unless tests can start their own engines, which needs root, dockerd, and an engine to copy images from. */
 async function mayStartEngines(): Promise<void> {
   await dockerAnswers(process.env.DOCKER_SOCKET ?? '/var/run/docker.sock');
   if (process.getuid?.() !== 0) throw new Error('engines of its own need root');
   await firstThatRuns(['dockerd']);
 }
 
-/** Engines in network namespaces of this machine, joined by an overlay network, which needs VXLAN in the kernel. */
+/**
+ * Rejects unless engines can run in network namespaces of this machine, joined by an overlay network. This needs VXLAN
+ * in the kernel.
+ */
 async function mayBeSwarm(): Promise<void> {
   await mayStartEngines();
   const probe = 'ip link add v0 type vxlan id 5 dstport 4789 local 127.0.0.1 && ip link add b0 type bridge';

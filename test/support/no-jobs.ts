@@ -1,4 +1,4 @@
 import { createChangeLock } from '../../src/jail/change-lock.ts';
 
-/** For servers on whose files nothing is ever done as a whole. */
+/** A lock for servers whose files no job ever locks as a whole. */
 export const NO_JOBS = createChangeLock(() => undefined);

@@ -10,14 +10,14 @@ import type { FakeNode } from '../fakes/nodes.ts';
 import { api } from './api-harness.ts';
 import { OPEN_POLICY } from './join-policy.ts';
 
-/** Of which games may have 7680, 3584 and 15 872 MB. */
+/** Three nodes, which offer games 7680, 3584 and 15 872 MB. */
 export const THREE: readonly FakeNode[] = [
   { id: 'n1', name: 'one', ramMb: 8_192, cores: 4 },
   { id: 'n2', name: 'two', ramMb: 4_096, cores: 2 },
   { id: 'n3', name: 'far', ramMb: 16_384, cores: 8, region: 'eu' },
 ];
 
-/** An installation on several nodes, as an operator has it. */
+/** Opens an installation on several nodes, with an operator. */
 export async function nodesSite(t: ExecutionContext, nodes = THREE) {
   const it = await api(t, { world: { nodes } });
   const { servers, clock, store, services } = it;
@@ -49,7 +49,7 @@ export async function nodesSite(t: ExecutionContext, nodes = THREE) {
     async kicked(id: string) {
       return (await t.throwsAsync(routing.wake(id, playerOf('Steve'), AbortSignal.timeout(60_000)))).message;
     },
-    /** A player who waits in line; `places` is all they were told. */
+    /** Lets a player wait in line. `places` collects each place that the player is notified of. */
     comes(id: string, name: string) {
       const gone = new AbortController();
       const places: (number | null)[] = [];

@@ -6,7 +6,7 @@ import type { ExecutionContext } from 'ava';
 const ROOT = join(import.meta.dirname, '../..');
 const PARTS = ['machines', 'migrations', 'proxy', 'src', 'test/fixtures/echo-core', 'package.json'];
 
-/** The folder of a copy of this program whose proxy is of another version. */
+/** Returns the folder of a copy of this program whose proxy has another version. */
 export async function otherRelease(t: ExecutionContext): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'dormouse-release-'));
   t.teardown(() => rm(folder, { recursive: true, force: true, maxRetries: 5 }));

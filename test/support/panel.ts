@@ -6,13 +6,16 @@ import type { BrowserContextOptions } from 'playwright-core';
 import { type Answer, type ApiTestOptions, type ApiUnderTest, type BrowserUnderTest, api } from './api-harness.ts';
 import { type Page, type Tab, openTab } from './browser.ts';
 
-/** The pages of owners over HTTP, on real rooms. `usr_test` is signed in with `owner`. */
+/** The owners' pages over HTTP, on real rooms. `usr_test` is signed in with `owner`. */
 export interface PanelUnderTest extends ApiUnderTest {
   owner: BrowserUnderTest;
   get: (path: string, browser?: BrowserUnderTest) => Promise<Answer>;
-  /** Sends a form as a browser without a script does: with the token of the page that holds it. Redirects are not followed. */
+  /**
+   * Submits a form as a browser without scripts does, with the token of the page that holds it. Does not follow
+   * redirects.
+   */
   submit: (path: string, fields?: Record<string, string>, browser?: BrowserUnderTest) => Promise<Response>;
-  /** A tab of Chromium in which a user is signed in, on a page of the panel. */
+  /** Opens a tab of Chromium in which a user is signed in, on a page of the panel. */
   open: (path: string, options?: BrowserContextOptions & { userId?: string }) => Promise<Tab>;
 }
 
@@ -46,8 +49,8 @@ export async function openPanel(t: ExecutionContext, options: ApiTestOptions = {
 }
 
 /**
- * The page as it is now breaks no rule of axe-core (WCAG 2.2 AA and good practice), fits its screen, and what is to be touched
- * is big enough.
+ * Checks that the page breaks no rule of axe-core (WCAG 2.2 AA and good practice), fits its screen, and has touch
+ * targets that are big enough.
  */
 export async function accessible(t: ExecutionContext, page: Page): Promise<void> {
   await page.evaluate(readFileSync(fileURLToPath(import.meta.resolve('axe-core/axe.min.js')), 'utf8'));
@@ -61,12 +64,15 @@ export async function accessible(t: ExecutionContext, page: Page): Promise<void>
   );
 }
 
-/** What `accessible` has looked at in light can be read in dark too: nothing else of it changes. */
+/** Checks the contrast in dark mode of a page that `accessible` has checked in light mode. Nothing else differs. */
 export async function legibleInTheDark(t: ExecutionContext, page: Page): Promise<void> {
   await keepsAxesRules(t, page, ['color-contrast']);
 }
 
-/** All rules, or those named. Of what a page keeps, nothing is put together, nor brought here: it is most of what axe-core finds. */
+/**
+ * Checks all rules of axe-core, or the given ones. It collects only violations, because collecting the other results is
+ * most of axe-core's work.
+ */
 async function keepsAxesRules(t: ExecutionContext, page: Page, runOnly?: string[]): Promise<void> {
   const options = JSON.stringify({ resultTypes: ['violations'], runOnly });
   const violations = await page.evaluate<Violation[]>(`axe.run(${options}).then(({ violations }) => violations)`);

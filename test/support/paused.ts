@@ -1,7 +1,7 @@
 import type { Container } from 'dockerode';
 import { until } from './until.ts';
 
-/** Pauses a container. The kernel freezes none while one of its threads waits for the disk: then once more. */
+/** Pauses a container. The kernel cannot freeze it while one of its threads waits for the disk, so it tries again. */
 export async function paused(container: Container): Promise<void> {
   const isFrozen = () =>
     container.pause().then(

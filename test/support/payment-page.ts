@@ -1,6 +1,6 @@
 /**
- * Presses the one button of the built-in payment page that pays, as a browser without scripts does; `times` says how often
- * at once. Gives whether all presses were taken.
+ * Presses the pay button of the built-in payment page as a browser without scripts does, `times` times at once. Returns
+ * whether every press was accepted.
  */
 export async function pay(url: string, times = 1): Promise<boolean> {
   const shown = await fetch(url);

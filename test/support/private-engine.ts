@@ -11,29 +11,29 @@ import { until } from './until.ts';
 
 const run = promisify(execFile);
 
-/** A Docker Engine of the test's own: its directories, its socket, its network name space, its control group. */
+/** A Docker Engine for one test, with its own directories, socket, network namespace and control group. */
 export interface PrivateEngine {
   docker: Docker;
-  /** Where all of it lies; the socket is `s` in there. */
+  /** The folder of all its files. The socket is `s` in it. */
   dir: string;
   socketPath: string;
-  /** A process that lives in its network name space. */
+  /** The id of a process in its network namespace. */
   networkPid: number;
   start(): Promise<void>;
   end(signal: NodeJS.Signals): Promise<void>;
-  /** Ends it and everything that runs on it at once, as a machine ends that loses its power. */
+  /** Kills the engine and everything that runs on it at once, as a power cut does. */
   powerOff(): Promise<void>;
 }
 
 /**
- * A Docker engine that ends with the test, which needs `dockerd`. `hostname` is its name, and that of its folder below `within`,
- * by which others find it.
+ * Prepares a Docker engine that ends with the test. Needs `dockerd`. `hostname` names the engine and its folder below
+ * `within`, by which other engines find it.
  */
 export async function privateEngine(
   t: Pick<Belongings, 'teardown' | 'passed' | 'log'>,
   { hostname, within }: { hostname?: string; within?: string } = {},
 ): Promise<PrivateEngine> {
-  // Socket paths end at 107 characters.
+  // A socket path has at most 107 characters.
   const above = within ?? (await fastDir(ROOM_FOR_ENGINES));
   const dir = hostname === undefined ? await mkdtemp(join(above, 'dm-')) : join(above, hostname);
   await mkdir(dir, { recursive: true });
@@ -43,9 +43,10 @@ export async function privateEngine(
   const config = join(dir, 'daemon.json');
   await writeFile(config, JSON.stringify({ 'deprecated-key-path': join(dir, 'key.json') }));
   const logFile = await open(join(dir, 'log'), 'a');
-  // Holds a network for all runs of the engine; in this machine's own it would take docker0 from the engine that is there.
+  // This process holds a network namespace for all runs of the engine. In the machine's own namespace, the engine would
+  // take docker0 from the existing engine.
   const naming = hostname === undefined ? '' : `hostname ${hostname}; `;
-  // One among several has its own view of the file system, so that a test can make it differ.
+  // An engine among several has its own view of the file system, so that a test can change it.
   const apart = hostname === undefined ? [] : ['--mount'];
   const network = spawn('unshare', ['--net', '--uts', ...apart, 'sh', '-c', `${naming}echo; exec sleep infinity`], {
     stdio: ['ignore', 'pipe', 'ignore'],
@@ -56,7 +57,7 @@ export async function privateEngine(
     if (daemon?.exitCode !== null || daemon.signalCode !== null) return;
     daemon.kill(signal);
     await once(daemon, 'exit');
-    // A killed engine's containerd ends with it; where nobody collects orphans its number looks alive for ever.
+    // A killed engine's containerd ends with it. Where orphans are not reaped, its process id looks alive forever.
     if (signal === 'SIGKILL') await rm(join(dir, 'exec/containerd/containerd.pid'), { force: true });
   };
   const start = async () => {
@@ -87,7 +88,7 @@ export async function privateEngine(
     network.kill('SIGKILL');
     await logFile.close();
     for (const pid of await leftBehind(dir, cgroup)) endProcess(pid);
-    // Network name spaces of containers stay mounted when the engine was killed.
+    // A killed engine leaves the network namespaces of its containers mounted.
     const mounts = (await readFile('/proc/mounts', 'utf8')).split('\n').map((line) => line.split(' ')[1] ?? '');
     for (const mount of mounts.filter((path) => path.startsWith(`${dir}/`)).toReversed()) {
       await run('umount', ['-l', mount]).catch(() => undefined);
@@ -100,7 +101,7 @@ export async function privateEngine(
   return { docker, dir, socketPath, networkPid: network.pid!, start, end, powerOff };
 }
 
-/** Games in the control group of a killed engine, and the shims that hold them. */
+/** Returns the games in the control group of a killed engine, and the shims that hold them. */
 async function leftBehind(dir: string, cgroup: string): Promise<number[]> {
   const pids = (await readdir('/proc')).map(Number).filter((pid) => pid > 0);
   const found = pids.map(async (pid) => {

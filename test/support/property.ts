@@ -14,26 +14,29 @@ import { SEED } from './random.ts';
 
 configureGlobal({ seed: SEED });
 
-/** Property tests begin at this run's `SEED`, which their failures print; `TEST_SEED` repeats it. */
+/** fast-check, with this run's `SEED`. A failure prints the seed, and `TEST_SEED` repeats it. */
 export * from 'fast-check';
 
-/** The share of each property's runs that this run of the tests makes: `TEST_RUNS`, by default a quarter for `npm test`. */
+/** The share of each property's runs that this run makes: `TEST_RUNS`, by default a quarter for `npm test`. */
 const SHARE = Number(process.env.TEST_RUNS ?? 1);
 const DEFAULT_RUNS = 100;
 
-/** How many of a test's rounds this run of the tests makes. */
+/** Returns how many of a test's rounds this run makes. */
 export const runs = (all: number): number => Math.ceil(all * SHARE);
 
-/** fast-check's own, with `SHARE` of the runs. */
+/** fast-check's `assert`, with `SHARE` of the runs. */
 export function assert<Ts>(property: IAsyncProperty<Ts>, options?: Parameters<Ts>): Promise<void>;
 export function assert<Ts>(property: IProperty<Ts>, options?: Parameters<Ts>): void;
 export function assert<Ts>(property: IRawProperty<Ts>, options: Parameters<Ts> = {}): Promise<void> | void {
   return assertProperty(property, { ...options, numRuns: runs(options.numRuns ?? DEFAULT_RUNS) });
 }
 
-/** Surrogates, which are no characters, lie between the others. */
+/** Surrogates, which are not characters, lie between the others. */
 const SURROGATES = { from: 0xd8_00, count: 0x8_00 };
-/** Any character, in the order of Unicode. The one that fast-check has for this keeps a table of all of them, a second's work. */
+/**
+ * Any character, in the order of Unicode. fast-check's own arbitrary builds a table of all characters, which takes a
+ * second.
+ */
 const CHARACTER = nat(0x10_ff_ff - SURROGATES.count).map(
   (nth) => String.fromCodePoint(nth < SURROGATES.from ? nth : nth + SURROGATES.count),
   (character) => {
@@ -45,7 +48,7 @@ const CHARACTER = nat(0x10_ff_ff - SURROGATES.count).map(
   },
 );
 
-/** fast-check's own, but that `unit: 'binary'` costs nothing before the first text. */
+/** fast-check's `string`, except that `unit: 'binary'` needs no table before the first text. */
 export function string(constraints: StringConstraints = {}): Arbitrary<string> {
   return stringOf(constraints.unit === 'binary' ? { ...constraints, unit: CHARACTER } : constraints);
 }

@@ -1,13 +1,13 @@
 import { randomInt } from 'node:crypto';
 import type { ExecutionContext } from 'ava';
 
-/** From 0 to below 1. */
+/** Returns a number from 0 to below 1. */
 export type Random = () => number;
 
-/** Where all chance in the tests of a run begins: `TEST_SEED`, which repeats a run's choices, or a new number. */
+/** The seed of all random choices in a run: `TEST_SEED`, which repeats a run's choices, or a new number. */
 export const SEED = Number(process.env['TEST_SEED'] ?? randomInt(2 ** 31));
 
-/** Numbers that a seed fixes (mulberry32). */
+/** Returns a generator of numbers that the seed determines (mulberry32). */
 export function random(seed: number): Random {
   let state = seed;
   return () => {
@@ -18,7 +18,7 @@ export function random(seed: number): Random {
   };
 }
 
-/** The chance of one test, fixed by `SEED`; the seed is printed where the test fails. */
+/** Returns the random numbers of one test, which `SEED` determines. Logs the seed if the test fails. */
 export function chance(t: ExecutionContext): Random {
   t.teardown(() => {
     if (!t.passed) t.log(`TEST_SEED=${SEED} repeats it`);

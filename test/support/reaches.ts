@@ -3,7 +3,7 @@ import { promisify } from 'node:util';
 import type { Address } from '../../src/kernel/address.ts';
 
 const run = promisify(execFile);
-/** Nothing between two name spaces of one machine takes so long. */
+/** The time to wait for an answer. Between two namespaces of one machine, every answer is faster. */
 const ANSWER_MS = 1_500;
 
 const PROGRAM = `const [kind, host, port] = process.argv.slice(1);
@@ -13,8 +13,9 @@ if (kind === 'udp') require('dgram').createSocket('udp4').send('word', +port, ho
 else require('net').connect(+port, host).on('connect', () => say('connected')).on('error', ({ code }) => say(code));`;
 
 /**
- * What comes of it when somebody calls an address from another network name space, where `command` runs programs: TCP
- * `connected`, `silence` or a code such as `ECONNREFUSED`; UDP `sent`, or a code: `EPERM` where the system refuses to send it.
+ * Calls an address from another network namespace, in which `command` runs programs. Returns for TCP `connected`,
+ * `silence` or a code such as `ECONNREFUSED`. Returns for UDP `sent` or a code, such as `EPERM` if the system refuses
+ * to send the packet.
  */
 export async function reaches(
   command: readonly string[],

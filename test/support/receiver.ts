@@ -7,20 +7,22 @@ import { join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import type { ExecutionContext } from 'ava';
 
-/** A call as it came in. */
+/** A received call. */
 export interface Received {
   path: string;
   headers: IncomingHttpHeaders;
   json: Record<string, unknown>;
 }
 
-/** Somebody's webhook, over TLS, on 127.0.0.1. Its certificate is for `hooks.example`, `hooks.slack.com` and that address. */
+/**
+ * A webhook endpoint over TLS on 127.0.0.1. Its certificate is for `hooks.example`, `hooks.slack.com` and that address.
+ */
 export interface Receiver {
   port: number;
-  /** The authority that has signed its certificate. */
+  /** The authority that signed its certificate. */
   ca: string;
   calls: Received[];
-  /** How it answers; default: 204. */
+  /** Answers each call. Default: 204. */
   answer: (response: ServerResponse, nth: number) => void;
 }
 

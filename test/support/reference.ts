@@ -4,19 +4,19 @@ import { join } from 'node:path';
 /** An operation of the control API as the reference lists it. */
 export interface Listed {
   number: number;
-  /** The heading it stands under. */
+  /** The heading above it. */
   section: string;
   method: string;
   path: string;
   id: string;
-  /** What an API key must hold; `any`: a valid one will do. */
+  /** The scope that an API key needs; `any`: every valid key. */
   scope: string;
-  /** What an app must hold, where apps may call it. */
+  /** The scope that an app needs, if apps may call it. */
   appScope?: string;
   keyOnly?: boolean;
 }
 
-/** All of them, in its order. */
+/** All operations, in the order of the reference. */
 export const REFERENCE = JSON.parse(
   readFileSync(join(import.meta.dirname, '../fixtures/operations.json'), 'utf8'),
 ) as readonly Listed[];

@@ -19,7 +19,7 @@ const record = options.has('--record');
 const began = performance.now();
 const counts = { passed: 0, failed: 0, skipped: 0 };
 
-/** ava's marks: one for each test, and one for each file that ended badly. */
+/** Counts a line of ava by its mark. Each test has one mark, and each file that ended badly has one. */
 function count(line: string): void {
   if (line.startsWith('  ✔ ')) counts.passed++;
   else if (line.startsWith('  - [skip] ')) counts.skipped++;

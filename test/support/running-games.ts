@@ -1,6 +1,6 @@
 import { readFile, readdir } from 'node:fs/promises';
 
-/** The sandbox games of a service that run as processes of this machine. */
+/** Returns the sandbox games of a service that run as processes of this machine. */
 export async function runningGames({ dataDir }: { dataDir: string }): Promise<{ pid: number; serverId: string }[]> {
   const found: { pid: number; serverId: string }[] = [];
   for (const entry of await readdir('/proc')) {
@@ -9,7 +9,7 @@ export async function runningGames({ dataDir }: { dataDir: string }): Promise<{ 
       readFile(`/proc/${entry}/environ`, 'utf8').catch(() => ''),
       readFile(`/proc/${entry}/cmdline`, 'utf8').catch(() => ''),
     ]);
-    // What only holds a game is none.
+    // A process that only confines a game is not a game.
     if (command.startsWith('bwrap\0')) continue;
     const serverId = /(?:^|\0)DORMOUSE_SERVER=([^\0]*)/.exec(environment)?.[1];
     if (serverId === undefined || !command.includes('sandbox/main.ts') || !environment.includes(dataDir)) continue;

@@ -1,7 +1,7 @@
 import { readFile, readdir } from 'node:fs/promises';
 import { endProcess } from './end-process.ts';
 
-/** The proxies that a service has started as processes of their own. */
+/** Returns the process ids of the proxies that a service has started as separate processes. */
 export async function runningProxies({ dataDir }: { dataDir: string }): Promise<number[]> {
   const found: number[] = [];
   for (const entry of await readdir('/proc')) {
@@ -12,7 +12,7 @@ export async function runningProxies({ dataDir }: { dataDir: string }): Promise<
   return found;
 }
 
-/** Ends them, whoever is still joined, and resolves when they are gone. */
+/** Kills these proxies, even with joined players. Resolves when they have ended. */
 export async function endProxies(of: { dataDir: string }): Promise<void> {
   for (let pids = await runningProxies(of); pids.length > 0; pids = await runningProxies(of)) {
     for (const pid of pids) endProcess(pid);

@@ -13,13 +13,13 @@ import { fastDir } from './fast-dir.ts';
 import { S3_SERVER } from './needs.ts';
 import { freePort } from './service.ts';
 
-/** A store of the tests' own that speaks S3: VersityGW, on a folder. */
+/** An S3 store for tests: VersityGW, on a folder. */
 export interface S3UnderTest {
-  /** How to reach it. */
+  /** Options to connect to the store. */
   options: S3Options;
-  /** Each is a folder below this one. */
+  /** The folder that holds each bucket as a folder. */
   buckets: string;
-  /** Where new backups go in a test: a prefix of its own. */
+  /** Returns a test's target for new backups, under a prefix of its own. */
   offSite(prefix: string): OffSite;
   remove(): Promise<void>;
 }
@@ -28,7 +28,7 @@ export const BUCKET = 'worlds';
 const ACCESS = { accessKeyId: 'tester', secretAccessKey: 'tester-secret' };
 const START_MS = 240_000;
 
-/** Starts one with an empty bucket, on a port of its own. */
+/** Starts a store with an empty bucket, on a free port. */
 export async function startS3(): Promise<S3UnderTest> {
   const folder = await mkdtemp(join(await fastDir(), 's3-'));
   const buckets = join(folder, 'buckets');
@@ -36,7 +36,7 @@ export async function startS3(): Promise<S3UnderTest> {
   for (const each of [join(buckets, BUCKET), notes]) await mkdir(each, { recursive: true });
   const port = await freePort();
   const credentials = ['--access', ACCESS.accessKeyId, '--secret', ACCESS.secretAccessKey];
-  // Not every file system of a test keeps extended attributes.
+  // Some file systems of tests have no extended attributes, so metadata is stored in a folder beside the buckets.
   const given = [...credentials, '--port', `127.0.0.1:${port}`, '--quiet', 'posix', '--sidecar', notes, buckets];
   const server = spawn(S3_SERVER, given, { stdio: 'ignore' });
   const ended = once(server, 'exit');
@@ -56,7 +56,7 @@ export async function startS3(): Promise<S3UnderTest> {
   };
 }
 
-/** An address that takes connections and never says anything on them. */
+/** Returns an address that accepts connections and never answers. */
 export async function silentStore(t: ExecutionContext): Promise<string> {
   const sockets = new Set<Socket>();
   const server = createTcpServer((socket) => sockets.add(socket.on('error', () => {}).resume()));
@@ -77,24 +77,24 @@ async function answers(endpoint: string): Promise<boolean> {
 }
 
 /**
- * What befalls a request on its way: nothing; it does not get through; an answer with a status; or a cut after so many bytes of what
- * it sends or is sent, with 0 in place of the answer.
+ * The fault of a request: none; a reset connection; an answer with a status; or a cut after this many bytes that it
+ * sends or receives. With 0 received bytes, the cut replaces the answer.
  */
 export type Fault = 'away' | { status: number } | { cutSent: number } | { cutReceived: number } | undefined;
 
-/** A way to a store on which things happen. */
+/** A connection to a store on which faults occur. */
 export interface BadLine {
-  /** The same store, at the other end of the line. */
+  /** Options to connect to the same store through this connection. */
   options: S3Options;
-  /** Asked before each request. */
+  /** Returns the fault of a request. */
   fault: (request: IncomingMessage) => Fault;
-  /** What a request waits for, before anything befalls it. */
+  /** Returns a promise that a request waits for, before any fault occurs. */
   held: (request: IncomingMessage) => Promise<void> | undefined;
-  /** Method and path of each request that has come. */
+  /** Method and path of each received request. */
   seen: string[];
 }
 
-/** `fault` is nothing at first. */
+/** Opens a connection without faults. A test sets `fault` later. */
 export async function badLine(t: ExecutionContext, { options }: S3UnderTest): Promise<BadLine> {
   const target = new URL(options.endpoint);
   const server = createServer((from, to) => {
@@ -137,7 +137,7 @@ export async function badLine(t: ExecutionContext, { options }: S3UnderTest): Pr
   return line;
 }
 
-/** Passes bytes on, and after so many of them cuts the connection of whoever asked. */
+/** Passes bytes on. After `bytes` of them it cuts the requester's connection. */
 function passOn(from: IncomingMessage, to: NodeJS.WritableStream, bytes: number, asked: IncomingMessage): void {
   let left = bytes;
   from.on('data', (chunk: Buffer) => {

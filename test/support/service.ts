@@ -14,7 +14,7 @@ import { fastDir } from './fast-dir.ts';
 import { type FewTest, fewAtATime } from './few.ts';
 import { endProxies } from './running-proxies.ts';
 
-/** A Server record as the API gives it; the fields that flows look at. */
+/** A server record of the API, with the fields that flows read. */
 export interface ServerRecord {
   id: string;
   state: string;
@@ -27,29 +27,29 @@ export interface ServerRecord {
   bakedAt: string | null;
 }
 
-/** The whole service as its users run it: `src/main.ts` in a process of its own, with a data directory of its own. */
+/** The whole service as its users run it, in a process of its own, with a data directory of its own. */
 export interface Service {
   dataDir: string;
-  /** Where players connect on 127.0.0.1. */
+  /** The port on 127.0.0.1 to which players connect. */
   playersPort: number;
   baseUrl: string;
   apiKey: string;
-  /** What it logged, line by line as JSON. */
+  /** Log entries, parsed from JSON lines. */
   log: Record<string, unknown>[];
-  /** What it said besides, to whoever sits at its terminal. */
+  /** Other lines of standard output, meant for a terminal. */
   said: string[];
   call<Reply = ServerRecord>(method: string, path: string, body?: unknown): Promise<Reply>;
   /** Creates a sandbox server; `version` decides which clients can join. */
   create(name: string, version: string, more?: object): Promise<ServerRecord>;
   /** Polls until the server is in the state. */
   reach(id: string, state: string, withinMs?: number): Promise<ServerRecord>;
-  /** SIGKILL, as a crash or power cut would; resolves when the process is gone. */
+  /** Sends SIGKILL, as a crash or power cut would. Resolves when the process has ended. */
   kill(): Promise<void>;
-  /** SIGTERM unless told otherwise; resolves with the exit code. */
+  /** Sends a signal, by default SIGTERM. Resolves with the exit code. */
   stop(signal?: NodeJS.Signals): Promise<number | null>;
   /**
-   * Starts the process again on the same data and ports, with other settings, or as another program, if given; resolves when it
-   * listens.
+   * Starts the process again on the same data and ports, if given with other settings or as another program. Resolves
+   * when it listens.
    */
   start(settings?: Record<string, string>, program?: string[]): Promise<void>;
   /** Runs one of the program's commands, such as `--stop`, on the same data with the same settings. */
@@ -58,25 +58,27 @@ export interface Service {
 
 const ROOT = join(import.meta.dirname, '../..');
 const LEASH = join(import.meta.dirname, 'leash.ts');
-/** Longer than a service takes to end what it does, on the busiest machine. */
+/** The longest wait for a service to end its work, enough for the busiest machine. */
 const ENDING_MS = 60_000;
-/** Each look is a call, which costs more than what it waits for. */
+/** The pause between two polls. Each poll is a call, which costs more than the change it waits for. */
 const LOOK_MS = 250;
-/** Without an assertion, on the busiest machine; what does not come is told of sooner by who waits for it. */
+/**
+ * The timeout of a test, enough for the busiest machine. Functions that wait for something report its absence sooner.
+ */
 const TEST_MS = 600_000;
-/** A service and its games are several processes: more of them at once would only be late together. */
+/** A service and its games are several processes. More of them at once would only slow each other down. */
 const takePlace = fewAtATime(3);
 
-/** Where a service runs: what a command line there begins with, and where its API then is. */
+/** The place where a service runs: the beginning of commands there, and the URL of its API. */
 export interface Place {
   command: readonly string[];
   baseUrl: string;
 }
 
 /**
- * The test waits until fewer than three others of its file have a service, and has ten minutes from then on.
- * `program` is what Node runs, with its arguments; by default the service itself. `furnish` fills the data folder before the
- * first start, and gives the key of who may call. `place`: elsewhere than in this process's network.
+ * Starts a service. The test waits until fewer than three others of its file have one, and then has ten minutes.
+ * `program` is what Node runs, with its arguments. Default: the service itself. `furnish` fills the data folder before
+ * the first start, and returns the caller's API key. `place` runs the service outside this process's network.
  */
 export async function startService(
   t: FewTest & { timeout(ms: number): void },
@@ -102,16 +104,16 @@ export async function startService(
     ...COMPILE_CACHE,
     DATA_DIR: dataDir,
     HTTP_PORT: String(httpPort),
-    // One process less; what it is like beside the service, tests of its own show.
+    // This saves a process. Other tests cover the proxy beside the service.
     PROXY: 'embedded',
     PROXY_PORT: String(playersPort),
     PROXY_HOST: '127.0.0.1',
     SFTP_PORT: String(sftpPort),
-    // Elsewhere than those of other services on this machine.
+    // These ports differ from those of other services on this machine.
     EXTRA_PORTS: `${extra}-${extra + EXTRA_PORTS - 1}`,
     ENGINE: 'process',
     ...trusted,
-    // Nothing outside this machine is asked for anything.
+    // No request may leave this machine.
     FABRIC_META_URL: 'http://127.0.0.1:9/',
     VERSION_MANIFEST_URL: 'http://127.0.0.1:9/',
     MOJANG_API_URL: 'http://127.0.0.1:9/',
@@ -135,7 +137,7 @@ export async function startService(
       });
       const reply = (await response.json()) as Reply;
       if (response.status === 429 && JSON.stringify(reply).includes('RATE_LIMITED')) {
-        // Refused before anything was done.
+        // The call was refused before it had any effect.
         await delay(Number(response.headers.get('retry-after')) * 1_000);
         return service.call(method, path, body);
       }
@@ -172,7 +174,7 @@ export async function startService(
       child = spawn(command!, args, {
         cwd: ROOT,
         env: { ...base, ...settings },
-        // Held open by this process alone: see `leash.ts`.
+        // Only this process holds it open: see `leash.ts`.
         stdio: ['pipe', 'pipe', 'pipe'],
       });
       let complaint = '';
@@ -217,7 +219,7 @@ export async function startService(
       .catch(() => ({ servers: [] }));
     for (const { id } of servers) await service.call('DELETE', `/v1/servers/${id}`).catch(() => undefined);
     for (let i = 0; i < 300 && (await erasing(service)); i++) await delay(100);
-    // Whatever a test that ran out of time still does, it starts nothing any more.
+    // A test that ran out of time may still run, but it can start no further process.
     over = true;
     const late = setTimeout(() => void service.kill(), ENDING_MS);
     await service.stop();
@@ -229,8 +231,8 @@ export async function startService(
 }
 
 /**
- * In a checkout that other users cannot enter, such as one below root's home, root could not confine games. Servers of Java types,
- * whose programs are these tests' own, run there all the same.
+ * Returns the setting for a checkout that other users cannot enter, such as one below root's home. Root cannot confine
+ * games there. The setting still lets servers of Java types run, whose programs belong to these tests.
  */
 export async function trust(): Promise<Record<string, string>> {
   const closed = (await closedAbove(process.execPath)) ?? (await closedAbove(SANDBOX_ENTRY));
@@ -241,19 +243,19 @@ function lives({ exitCode, signalCode }: ChildProcess): boolean {
   return exitCode === null && signalCode === null;
 }
 
-/** Whether games are still being removed: the folders go last. */
+/** Returns whether games are still being removed. Their folders are removed last. */
 async function erasing({ dataDir }: Service): Promise<boolean> {
   return (await readdir(join(dataDir, 'servers')).catch(() => [])).length > 0;
 }
 
 const PORTS = { from: 12_000, blocks: 130, each: 100 };
-/** Games of a service have so many to share. */
+/** The number of extra ports that the games of a service share. */
 export const EXTRA_PORTS = 20;
 let block: Promise<{ next: number; end: number }> | undefined;
 
 /**
- * Each file of tests runs in a thread of its own and gets ports of its own, each of them once. A block of them is this thread's
- * for as long as it listens on the last one, whoever else tests on this machine.
+ * Claims a block of ports for this thread. Each test file runs in a thread of its own and uses each port once. The
+ * block belongs to the thread for as long as it listens on the last port, whatever other tests run on this machine.
  */
 async function claimBlock(): Promise<{ next: number; end: number }> {
   const first = process.pid + threadId;
@@ -277,8 +279,8 @@ async function listens(server: Server, port: number): Promise<boolean> {
 }
 
 /**
- * Whether somebody listens. To try by listening would take the port for longer than that: a program that another thread is starting
- * at that moment keeps a copy of the listener for a while.
+ * Returns whether a program listens on the port. An attempt to listen would occupy the port for longer: a program that
+ * another thread starts at that moment keeps a copy of the listener for a while.
  */
 async function accepts(port: number): Promise<boolean> {
   const socket = connect(port, '127.0.0.1');
@@ -293,9 +295,9 @@ async function accepts(port: number): Promise<boolean> {
 }
 
 /**
- * A port nobody listens on: below those that systems give to outgoing connections and to listeners that ask for any, and
- * below those of games, so that nobody takes it before the caller does, nor while the caller has stopped what listened. With
- * `count` the ones behind it are the caller's, too.
+ * Returns a free port. It is below the ports that systems assign to outgoing connections and to listeners on any port,
+ * and below those of games. So no other program takes it before the caller listens, or while the caller's listener is
+ * stopped. With `count`, the ports after it are also the caller's.
  */
 export async function freePort(count = 1): Promise<number> {
   for (;;) {

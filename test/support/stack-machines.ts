@@ -6,18 +6,19 @@ import type { ExecutionContext } from 'ava';
 import { type ShellSession, openSession } from '../docs/session.ts';
 import { type SwarmNode, testMachines } from './swarm.ts';
 
-/** Machines as their operator has them: each with an engine at the usual place, a folder to mount on, and a shell. */
+/** Machines as an operator has them: each with an engine at the usual place, a folder to mount on, and a shell. */
 export interface StackMachines {
   nodes: (SwarmNode & { shell: ShellSession })[];
-  /** What all of them mount: a folder of this machine, in place of one that a storage server gives. */
+  /** The folder that all machines mount. It is on this machine, in place of a storage server. */
   shared: string;
 }
 
 const run = promisify(execFile);
 
 /**
- * What the page's commands are here: the programs of this machine, but `ssh`, which enters the other's name spaces; `mount`, which
- * binds the folder that all share, as there is no NFS; and the two that make images, which the test has built already.
+ * Replacements for commands of the documentation page; all others are this machine's programs. `ssh` enters the other
+ * machine's namespaces. `mount` binds the shared folder, because there is no NFS. The two commands that build images
+ * find those that the test has already built.
  */
 const COMMANDS = `
 unset -f docker curl npm npx
@@ -34,7 +35,7 @@ sudo() { if [[ $1 = -u ]]; then shift 2; fi; "$@"; }
 ssh() { local pid="PID_$1"; shift; nsenter --net="/proc/\${!pid}/ns/net" --uts="/proc/\${!pid}/ns/uts" --mount="/proc/\${!pid}/ns/mnt" "$@"; }
 `;
 
-/** Undefined where this machine cannot have them; the test has then been told. All ends with the test. */
+/** Prepares machines with running engines. They end with the test. */
 export async function stackMachines(
   t: ExecutionContext,
   hostnames: readonly string[],
@@ -49,7 +50,7 @@ export async function stackMachines(
     ...env,
     ...Object.fromEntries(pids),
     SHARED: shared,
-    // As the page has them: these machines have all of their ports.
+    // The ports of the documentation page: each machine has all of its ports free.
     HTTP_PORT: '8080',
     PROXY_PORT: '25565',
     SFTP_PORT: '2022',
@@ -65,7 +66,10 @@ export async function stackMachines(
   return { nodes, shared };
 }
 
-/** The machine's own /run, /srv and table of mounts, which nobody else sees; its engine's socket is where all look for it. */
+/**
+ * Gives a machine its own /run, /srv and mount table, which other processes do not see, and starts its engine. The
+ * engine's socket is at the usual place.
+ */
 async function startAtUsualPlace(node: SwarmNode): Promise<void> {
   const inside = (...command: string[]) => run('nsenter', [`--mount=/proc/${node.networkPid}/ns/mnt`, ...command]);
   for (const folder of ['run', 'srv']) {

@@ -9,8 +9,8 @@ const NODE = realpathSync(process.execPath);
 const LIBRARIES = ['/usr/lib:/usr/lib:ro', '/usr/lib:/lib:ro', '/lib64:/lib64:ro'];
 
 /**
- * What stands in for the image's base and for the modules of its first stage, neither of which can be had without a registry:
- * to be mounted, as this machine has it.
+ * Mounts of this machine's files, in place of the image's base and the modules of its first stage. Both would need a
+ * registry.
  */
 export const STAND_INS = [
   ...LIBRARIES,
@@ -19,8 +19,8 @@ export const STAND_INS = [
 ];
 
 /**
- * Builds the last stage of the Dockerfile, line by line as it stands, under `tag`; but on nothing except busybox and a user `node`
- * in place of its base. Needs Debian's busybox-static.
+ * Builds the last stage of the Dockerfile unchanged under `tag`, except that its base has only busybox and a user
+ * `node`. Needs Debian's busybox-static.
  */
 export async function buildStandIn(docker: Docker, tag: string): Promise<void> {
   const context = await mkdtemp(join(tmpdir(), 'dormouse-build-'));
@@ -47,12 +47,12 @@ export async function buildStandIn(docker: Docker, tag: string): Promise<void> {
   }
 }
 
-/** What the Dockerfile says of the image itself, but for its base. */
+/** Returns the last stage of the Dockerfile, without its FROM line. */
 export function lastStage(): string {
   return readFileSync(join(ROOT, 'Dockerfile'), 'utf8').split(/^FROM .*\n/m)[2] ?? '';
 }
 
-/** Waits for the end of a build. A step that fails is a line of what it says. */
+/** Waits for the end of a build. Rejects if a step fails, which the engine reports as a line of output. */
 export async function followed(docker: Docker, output: NodeJS.ReadableStream): Promise<void> {
   await new Promise<void>((resolve, reject) => {
     let failure: Error | undefined;

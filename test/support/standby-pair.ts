@@ -11,34 +11,34 @@ import { runningGames } from './running-games.ts';
 import { endProxies } from './running-proxies.ts';
 import { EXTRA_PORTS, type ServerRecord, freePort } from './service.ts';
 
-/** One process of the service, which serves or stands by. */
+/** One process of the service, which serves or is on standby. */
 export interface Instance {
   child: ChildProcess;
   baseUrl: string;
-  /** Its log, line by line. */
+  /** Its log entries. */
   said: Record<string, unknown>[];
-  /** What it wrote to standard error. */
+  /** Its standard error. */
   complaint: string;
-  /** Resolves with the line that begins so, when it is logged; rejects when the process has ended without. */
+  /** Resolves with the first log entry that begins with `message`. Rejects if the process ends first. */
   says(message: string): Promise<Record<string, unknown>>;
-  /** What becomes of it: it waits, serves without having waited, or has ended. */
+  /** Resolves once the process waits for the lease, is ready, or has ended. */
   comes(): Promise<'waiting' | 'ready' | 'ended'>;
-  /** Resolves with the exit code, or the signal. */
+  /** Resolves with the exit code or the signal. */
   ended: Promise<number | NodeJS.Signals>;
 }
 
-/** Services of one installation, as flows see it: calls go to the one that serves. */
+/** Two services of one installation. Calls go to the one that serves. */
 export interface Pair {
   dataDir: string;
   playersPort: number;
-  /** Where the two listen. */
+  /** The addresses of the two. */
   urls: readonly string[];
   baseUrl: string;
   apiKey: string;
   call<Reply = ServerRecord>(method: string, path: string, body?: unknown): Promise<Reply>;
-  /** Starts a process at one of the two ports. */
+  /** Starts a process on one of the two ports. */
   start(place: 0 | 1, settings?: Record<string, string>): Instance;
-  /** From now on, calls go to this one. */
+  /** Sends further calls to this instance. */
   turnTo(instance: Instance): Promise<void>;
 }
 
@@ -46,10 +46,15 @@ const ROOT = join(import.meta.dirname, '../..');
 const LEASH = join(import.meta.dirname, 'leash.ts');
 const OTHER_MACHINE = join(import.meta.dirname, '../fixtures/other-machine/replace.ts');
 
-/** Has this instance be a container of its own to others: they cannot see whether it lives. Any text, another for each. */
+/**
+ * The setting that makes an instance a separate container for the others, which cannot see whether it lives. Use a
+ * different text for each.
+ */
 export const CONTAINER = 'TEST_CONTAINER';
 
-/** Makes an installation for two services; all that was started ends with the test. `program`: as `node` gets it. */
+/**
+ * Creates an installation for two services. Everything it starts ends with the test. `program`: arguments of `node`.
+ */
 export async function standbyPair(t: ExecutionContext, env: Record<string, string>, program: string[]): Promise<Pair> {
   const dataDir = await mkdtemp(join(await fastDir(), 'dormouse-standby-'));
   const [one, two, playersPort, sftpPort] = await Promise.all([freePort(), freePort(), freePort(), freePort()]);
@@ -93,7 +98,7 @@ export async function standbyPair(t: ExecutionContext, env: Record<string, strin
         SFTP_PORT: String(sftpPort),
         EXTRA_PORTS: `${extra}-${extra + EXTRA_PORTS - 1}`,
         ENGINE: 'process',
-        // Nothing outside this machine is asked for anything.
+        // No request may leave this machine.
         FABRIC_META_URL: 'http://127.0.0.1:9/',
         VERSION_MANIFEST_URL: 'http://127.0.0.1:9/',
         MOJANG_API_URL: 'http://127.0.0.1:9/',
@@ -117,7 +122,7 @@ function run(baseUrl: string, program: string[], env: Record<string, string>): I
   const child = spawn(process.execPath, ['--import', LEASH, '--import', OTHER_MACHINE, ...program], {
     cwd: ROOT,
     env: { PATH: process.env['PATH'], HOME: process.env['HOME'], ...COMPILE_CACHE, ...env },
-    // Held open by this process alone: see `leash.ts`.
+    // Only this process holds it open: see `leash.ts`.
     stdio: ['pipe', 'pipe', 'pipe'],
   });
   const waiting = new Set<() => void>();

@@ -9,8 +9,8 @@ import { openEmptyStore } from './empty-store.ts';
 const IN_MEMORY = 'sqlite::memory:';
 
 /**
- * A store of the test's own, on SQLite unless `url` says otherwise, with all tables and one account (`acc_test`) and user
- * (`usr_test`); gone after the test.
+ * Opens a store for one test, by default on SQLite, with all tables, one account (`acc_test`) and one user
+ * (`usr_test`). It closes with the test.
  */
 export async function freshStore(t: ExecutionContext, url = IN_MEMORY): Promise<Store> {
   const store = await (url === IN_MEMORY ? openEmptyStore() : openStore(url, TABLES));
@@ -19,7 +19,7 @@ export async function freshStore(t: ExecutionContext, url = IN_MEMORY): Promise<
   return store;
 }
 
-/** The account `acc_<name>` with the user `usr_<name>`, who cannot sign in. */
+/** Adds the account `acc_<name>` with the user `usr_<name>`, who cannot sign in. */
 export async function addPerson(store: Store, name: string, operator = false): Promise<void> {
   const [accountId, id] = [`acc_${name}`, `usr_${name}`];
   const user = { id, email: `${name}@example.org`, emailVerified: true, passwordHash: '', accountId, operator };
@@ -29,7 +29,7 @@ export async function addPerson(store: Store, name: string, operator = false): P
   });
 }
 
-/** Keeps the writes of a store waiting, in the order they were asked for, until a test lets them go on. */
+/** Delays the writes of a store, in their order, until a test releases them. */
 export function heldWrites() {
   let latch: PromiseWithResolvers<void> | undefined;
   let waiting = 0;
@@ -51,7 +51,7 @@ export function heldWrites() {
   };
 }
 
-/** A metered session of the server `abc` that begins with the epoch, with nothing charged yet. */
+/** Returns a metered session of the server `abc` that begins at the epoch, without charges. */
 export function awakeSessionRow(fields: Partial<AwakeSessionRow> = {}): AwakeSessionRow {
   return {
     id: 'ses_abc',
@@ -76,7 +76,7 @@ export function awakeSessionRow(fields: Partial<AwakeSessionRow> = {}): AwakeSes
   };
 }
 
-/** A server that sleeps, of the account `acc_test`. */
+/** Returns a sleeping server of the account `acc_test`. */
 export function serverRow(id: string, fields: Partial<ServerRow> = {}): ServerRow {
   return {
     id,

@@ -4,15 +4,18 @@ import { join } from 'node:path';
 import test from 'ava';
 import { runsAlone } from './needs.ts';
 
-/** Tests of a suite that run at a time. All of them at once would each hold a store and its servers in memory. */
+/**
+ * The number of a suite's tests that run at a time. All of them at once would each hold a store and its servers in
+ * memory.
+ */
 const AT_A_TIME = 16;
 
 const require = createRequire(import.meta.url);
 const TESTS = join(import.meta.dirname, '..');
 
 /**
- * Loads the test files of a room into this worker, so that the service is compiled once for all of them, which halves their time.
- * `atATime` is smaller for tests that start processes. A file that `runsAlone` has a worker of its own.
+ * Loads the test files of a room into this worker. The service is compiled once for all of them, which halves their
+ * time. `atATime` is smaller for tests that start processes. A file that `runsAlone` has a worker of its own.
  * Every other file must leave the process as it found it, and tests of one suite have different titles.
  */
 export function suite(room: string, atATime = AT_A_TIME): void {
@@ -20,7 +23,10 @@ export function suite(room: string, atATime = AT_A_TIME): void {
   for (const file of filesOf(room)) require(join(TESTS, file));
 }
 
-/** The files of a room that share a worker, as paths below `test/`; `.` is the folder `test` itself, without its rooms. */
+/**
+ * Returns the files of a room that share a worker, as paths below `test/`. `.` is the folder `test` itself, without its
+ * rooms.
+ */
 export function filesOf(room: string): string[] {
   const files = globSync(room === '.' ? '*.test.ts' : `${room}/**/*.test.ts`, { cwd: TESTS });
   return files.filter((file) => !runsAlone(file)).toSorted();

@@ -20,34 +20,36 @@ export interface SwarmProxy {
   name: string;
   node: SwarmNode;
   child: ChildProcess;
-  /** Where players connect. */
+  /** The address to which players connect. */
   address: { host: string; port: number };
-  /** Whence games see its players come. */
+  /** The address from which games see its players. */
   from: string;
 }
 
-/** A whole service, with proxies, on a swarm of real engines: each in the networks of the swarm, on a node of its own choice. */
+/** A whole service with proxies on a swarm of real engines. Each is in the networks of the swarm, on a chosen node. */
 export interface SwarmService {
   swarm: TestSwarm;
   service: Service;
   proxies: SwarmProxy[];
-  /** Ids of games that run on a node, by what its own engine says; both of one server, where there are two. */
+  /**
+   * Returns the server ids of the games on a node, as its own engine reports. Two games of one server are listed twice.
+   */
   gamesOn(node: SwarmNode): Promise<string[]>;
-  /** The node that runs a server's game. */
+  /** Returns the node that runs a server's game. */
   nodeOf(serverId: string): Promise<SwarmNode | undefined>;
 }
 
 export interface SwarmServiceOptions {
   nodes: number;
-  /** The node that the service runs on, counted from 0. */
+  /** The node of the service, counted from 0. */
   serviceOn: number;
-  /** Those of the proxies. */
+  /** The nodes of the proxies, counted from 0. */
   proxiesOn: readonly number[];
-  /** Given the nodes' folder, which the shell of FENCE_COMMAND sees. */
+  /** Further settings of the service. */
   settings: Record<string, string>;
 }
 
-/** Undefined where this machine cannot have one; the test has then been told. */
+/** Starts the swarm, the service and its proxies. They end with the test. */
 export async function swarmService(t: Belongings, options: SwarmServiceOptions): Promise<SwarmService> {
   await busyboxImage();
   const swarm = await testSwarm(t, options.nodes);
@@ -103,7 +105,7 @@ export async function swarmService(t: Belongings, options: SwarmServiceOptions):
     gamesOn,
     async nodeOf(serverId) {
       for (const node of swarm.nodes) {
-        // One that is off has no games.
+        // A node that is off has no games.
         if ((await gamesOn(node).catch(() => [] as string[])).includes(serverId)) return node;
       }
       return undefined;

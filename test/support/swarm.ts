@@ -18,44 +18,44 @@ const run = promisify(execFile);
 /** One node of a swarm of real engines. */
 export interface SwarmNode extends PrivateEngine {
   name: string;
-  /** Its address, which this machine reaches. */
+  /** Its address, which this machine can reach. */
   address: string;
-  /** Cuts it off from all others; what runs on it runs on. */
+  /** Cuts the node off from all others. Its games keep running. */
   unplug(): Promise<void>;
   plug(): Promise<void>;
 }
 
-/** A Docker Swarm of the test's own, in network name spaces of this machine. The first node is its manager. */
+/** A Docker Swarm for tests, in network namespaces of this machine. The first node is its manager. */
 export interface TestSwarm {
   nodes: SwarmNode[];
   manager: Docker;
   managerUrl: string;
-  /** Each node's socket, as Swarm's placeholders have it. */
+  /** The path of each node's socket, with Swarm's placeholders. */
   nodeSocket: string;
-  /** Gives this process an address of its own in an overlay network of the swarm, which can be attached to. */
+  /** Gives this process an address in an attachable overlay network of the swarm, and resolves with it. */
   enter(network: string): Promise<string>;
   /**
-   * A place in networks of the swarm, which can be attached to, on one of its nodes: what a command begins with that runs in a
-   * container's network there. The node passes on to it what comes to these ports.
+   * Creates a container on a node in attachable networks of the swarm. A command can use the container's network. The
+   * node forwards connections at these ports to it.
    */
   place(node: SwarmNode, networks: readonly string[], ports: readonly number[]): Promise<SwarmPlace>;
   /** Copies images of this machine's engine to every node. */
   load(images: string[]): Promise<void>;
 }
 
-/** A place on a node, as a container has it. */
+/** The network of a container on a node. `command` is the beginning of commands that run in it. */
 export interface SwarmPlace {
   command: readonly string[];
-  /** Its address in each of the networks, in their order. */
+  /** Its addresses in the networks, in order. */
   addresses: readonly string[];
 }
 
-/** Machines with an engine each, which has not been started, and a network of their own. They are in no swarm yet. */
+/** Machines with a network of their own. Each has an engine that is not started yet. They are in no swarm. */
 export interface TestMachines {
   nodes: SwarmNode[];
-  /** The number of their networks. */
+  /** The number in their network addresses. */
   number: number;
-  /** Where all of them lie. */
+  /** The folder of all machines. */
   within: string;
 }
 
@@ -108,7 +108,7 @@ export async function testSwarm(t: Omit<Belongings, 'end'>, count: number): Prom
     enter: (network) => enter(t, first!.docker, network),
     place,
     async load(images) {
-      // Saved once, to a file: what one reader takes slowly would hold up the others.
+      // Save the images once, to a file: a slow reader would delay the others.
       const file = join(within, 'images.tar');
       await pipeline(await saved(images), createWriteStream(file));
       await Promise.all(
@@ -123,16 +123,19 @@ export async function testSwarm(t: Omit<Belongings, 'end'>, count: number): Prom
 }
 
 interface PlugBoard {
-  /** The number of its networks: its own on this machine. */
+  /** The number in its network addresses, unique on this machine. */
   number: number;
-  /** Gives a network name space an address on the board; resolves with the name of its port. */
+  /** Gives a network namespace an address on the board. Resolves with the name of its port. */
   connect(pid: number, host: number): Promise<string>;
   addressOf(host: number): string;
-  /** `ip` on the board. */
+  /** Runs `ip` in the board's namespace. */
   inside(args: string[]): Promise<void>;
 }
 
-/** A bridge in a name space of its own, where no rules of this machine's firewall apply, with one port to this machine. */
+/**
+ * Creates a bridge in a namespace of its own, with one port to this machine. No rules of this machine's firewall apply
+ * in it.
+ */
 async function plugBoard(t: Pick<Belongings, 'teardown'>): Promise<PlugBoard> {
   const board = spawn(
     'unshare',
@@ -145,7 +148,7 @@ async function plugBoard(t: Pick<Belongings, 'teardown'>): Promise<PlugBoard> {
   t.teardown(() => board.kill('SIGKILL'));
   const inside = async (args: string[]) =>
     void (await run('nsenter', [`--net=/proc/${board.pid}/ns/net`, 'ip', ...args]));
-  // Several such swarms run beside each other, and this process has addresses in all of them: the first free number.
+  // Several swarms run side by side, and this process has addresses in all of them, so take the first free number.
   let number = 101;
   const far = ['type', 'veth', 'peer', 'name', 'here', 'netns', String(board.pid)];
   const isTaken = () =>
@@ -180,9 +183,9 @@ async function plugBoard(t: Pick<Belongings, 'teardown'>): Promise<PlugBoard> {
   };
 }
 
-/** Several images as one archive: what they share is in it once. */
+/** Returns several images as one archive, which contains shared layers once. */
 function saved(images: string[]): Promise<NodeJS.ReadableStream> {
-  // Its types do not know of it.
+  // The library's types lack this method.
   const docker = new Docker() as Docker & { getImages(query: { names: string[] }): Promise<NodeJS.ReadableStream> };
   return docker.getImages({ names: images });
 }
@@ -211,7 +214,7 @@ async function place(
   };
 }
 
-/** The network card of a container that was attached to the network, moved to where this process is. */
+/** Moves the network card of a container in the network to this process, and returns its address. */
 async function enter(t: Pick<Belongings, 'teardown'>, docker: Docker, network: string): Promise<string> {
   const container = await docker.createContainer({
     Image: IMAGE,
@@ -220,7 +223,7 @@ async function enter(t: Pick<Belongings, 'teardown'>, docker: Docker, network: s
   await container.start();
   const { State, NetworkSettings } = await container.inspect();
   const { IPAddress: address, IPPrefixLen: bits } = NetworkSettings.Networks[network]!;
-  // Several test files share this process, and a name of a card has at most 15 characters.
+  // Several test files share this process, so the name is random. It has at most 15 characters.
   const card = `dme${randomBytes(6).toString('hex')}`;
   const there = (args: string[]) => run('nsenter', [`--net=/proc/${State.Pid}/ns/net`, 'ip', ...args]);
   const { stdout } = await there(['-o', '-4', 'addr']);

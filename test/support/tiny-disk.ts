@@ -5,7 +5,7 @@ import type { ExecutionContext } from 'ava';
 
 const run = promisify(execFile);
 
-/** A file system of a few MB in place of a folder; false where this user may not mount one. */
+/** Mounts a file system of a few MB at a folder. Skips the test and returns false if this user may not mount one. */
 export async function tinyDisk(t: ExecutionContext, path: string, sizeMb = 4): Promise<boolean> {
   await mkdir(path, { recursive: true });
   try {

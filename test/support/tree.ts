@@ -2,10 +2,10 @@ import { createHash } from 'node:crypto';
 import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { dirname, join, relative } from 'node:path';
 
-/** What a folder holds: each file's path with a hash of its bytes, each folder's with ''. */
+/** The content of a folder: each file's path with a hash of its bytes, and each folder's path with ''. */
 export type Tree = Record<string, string>;
 
-/** Reads a folder; {} where there is none. What only the service reads is left out: no backup holds it. */
+/** Reads a folder; returns {} if it does not exist. Leaves out the service's own files, which no backup contains. */
 export async function treeOf(root: string): Promise<Tree> {
   const entries = await readdir(root, { recursive: true, withFileTypes: true }).catch(() => []);
   const tree: Tree = {};
@@ -22,7 +22,7 @@ export async function treeOf(root: string): Promise<Tree> {
   return tree;
 }
 
-/** Writes files below a folder, with the folders above them. */
+/** Writes files below a folder, and creates their parent folders. */
 export async function plant(root: string, files: Record<string, string | Buffer>): Promise<void> {
   for (const [name, content] of Object.entries(files)) {
     await mkdir(dirname(join(root, name)), { recursive: true });

@@ -1,26 +1,29 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { inspect } from 'node:util';
 
-/** Shorter than most tests may take in all: its error tells more than theirs. */
+/** The default limit, shorter than the timeout of most tests, because this error says more than theirs. */
 const PATIENCE_MS = 240_000;
-/** So often one key may ask the API for as long as it likes. */
+/** The longest pause. At this rate, one key may call the API without limit. */
 const EVERY_MS = 200;
 
 interface Patience {
-  /** What is waited for, for the error; without it, that shows the code of `ask`. */
+  /** The name of the condition, for the error. Default: the code of `ask`. */
   what?: string;
-  /** The pause after each look; without it, pauses are short at first and then 200 ms. */
+  /** The pause after each attempt. By default, pauses grow from 1 ms to 200 ms. */
   everyMs?: number;
   withinMs?: number;
-  /** What throws does not hold yet; without it, its error ends the wait. */
+  /** Whether an error means "not yet". By default, it ends the wait. */
   despiteErrors?: boolean;
 }
 
 type Answer<T> = Exclude<Awaited<T>, undefined | false>;
 
-/** Asks until the answer is neither undefined nor false, and resolves with it; throws after some minutes of real time. */
+/**
+ * Calls `ask` until it returns neither undefined nor false, and resolves with the answer. Rejects after four minutes of
+ * real time.
+ */
 export async function until<T>(ask: () => T): Promise<Answer<T>>;
-/** The same, where what is waited for has a name, or needs patience of its own. */
+/** Does the same with a name for the condition, or with limits of its own. */
 export async function until<T>(how: string | Patience, ask: () => T): Promise<Answer<T>>;
 export async function until<T>(how: string | Patience | (() => T), second?: () => T): Promise<Answer<T>> {
   const ask = typeof how === 'function' ? how : second!;

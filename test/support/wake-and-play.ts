@@ -2,14 +2,14 @@ import type { ExecutionContext } from 'ava';
 import { joinBot, joinRaw, pingStatus } from './bot.ts';
 import type { Service } from './service.ts';
 
-/** Text of a status description, whatever form it has. */
+/** Returns the text of a status description in any form. */
 export const words = (description: unknown) => JSON.stringify(description);
 const PLACE = { x: 2, y: 4, z: 2 };
 
 /**
- * The promise in full, for some versions of the game side by side: the sleeping server answers the server list and is not
- * woken by that; a login wakes it, is held for the whole of a slow start, and is played in; what was built is there after
- * the service has been restarted and the server woken again, this time at full speed.
+ * Tests the product's promise with several versions of the game side by side. The sleeping server answers the server
+ * list without waking. A login wakes the server, is held for the whole of a slow start, and then plays. After a restart
+ * of the service and another wake, at full speed this time, the placed block is still there.
  */
 export async function wakeAndPlay(
   t: ExecutionContext,
@@ -44,7 +44,7 @@ async function playAndLeave(t: ExecutionContext, service: Service, version: stri
   t.is(await steve.blockAt(PLACE), 'stone');
   await Promise.all([steve.end(), alex.end()]);
 
-  // The idle clock runs in minutes; the owner's stop takes the same way down.
+  // The idle clock runs in minutes. A stop by the owner takes the same path.
   await service.call('POST', `/v1/servers/${id}:stop`);
   await service.reach(id, 'hibernated');
   const known = await pingStatus(address);

@@ -49,7 +49,7 @@ test('worlds are chosen, reset and deleted without scripts, and the page warns o
   t.regex((await it.get('/servers/lobby/backups')).text, /before a world reset/);
   const refused = await it.form('delete', { name: 'world' });
   t.is(refused.status, 404);
-  t.regex(refused.text, /role="alert".*no such world/);
+  t.regex(refused.text, /role="alert".*no world with this name/);
   t.is((await it.form('reset', { csrf: 'forged' })).status, 403);
 });
 

@@ -20,7 +20,7 @@ const NO_BUCKET = 'NoSuchBucket';
  * Reports whether the store's error means that the object does not exist. A missing bucket is a wrong setting instead.
  */
 export function isGone(error: unknown): boolean {
-  return GONE.has((error as S3Error).name) && (error as S3Error).name !== NO_BUCKET;
+  return GONE.has((error as S3Error).name);
 }
 
 /** Reports whether the bucket is missing, from an error of its methods. */

@@ -36,7 +36,7 @@ function limitsText({ maxServers, maxRamMb }: Pick<typeof ACCOUNT, 'maxServers' 
   return `${count}, ${memory(maxRamMb)} together`;
 }
 
-function sizeMb(mb: string): string {
+function quotaText(mb: string): string {
   return mb === '0' ? 'any' : size(Number(mb) * MB);
 }
 
@@ -81,7 +81,7 @@ export const accounts: Subject = {
           server.id,
           server.suspended ? `suspended: ${server.suspendReason}` : words(server.state),
           memory(server.ramMb),
-          `${sizeMb(server.diskUsageMb)} of ${sizeMb(server.diskQuotaEffectiveMb)}`,
+          `${size(Number(server.diskUsageMb) * MB)} of ${quotaText(server.diskQuotaEffectiveMb)}`,
         ]);
         return [
           ...aligned([

@@ -7,18 +7,21 @@ import type { Engine } from '../engine.ts';
  */
 export const MAX_COMMAND_BYTES = 1_446;
 
-/** The console of running games (RCON). One kept connection per address; one command in flight on it. */
+/** The console of running games (RCON). Keeps one connection per address, with one command in flight on it. */
 export interface Console {
-  /** The whole reply, however many packets it took. Rejects with ConsoleError. */
+  /** Returns the whole reply, even if it took several packets. Rejects with ConsoleError. */
   run(address: Address, password: string, command: string): Promise<string>;
-  /** Drops the kept connection to an address, if any. */
+  /** Closes the connection to an address, if there is one. */
   release(address: Address): void;
   close(): void;
 }
 
 /** The consoles of all games, with their passwords. */
 export interface GameConsoles {
-  /** Runs a command on a server's game, whose console is at `address`. The same as `Console.run`. */
+  /**
+   * Runs a command on a server's game, whose console is at `address`. Same as `Console.run`, with the server's
+   * password.
+   */
   run(serverId: string, address: Address, command: string): Promise<string>;
 }
 
@@ -37,8 +40,8 @@ export class ConsoleError extends Error {
 }
 
 /**
- * A console that also reaches games without RCON: if no program listens at a game's address, the engine types the
- * command into the game's standard input, if it owns that. The reply is then the game's next output.
+ * A console that also reaches games without RCON. If no program listens at a game's address, the engine writes the
+ * command to the game's standard input, provided that it owns it. The reply is then the game's next output.
  */
 export function withStandardInput(console: Console, engine: Engine): Console {
   return {

@@ -5,12 +5,12 @@ import { KIB, MIB } from '../../kernel/units.ts';
 import { ManagementError } from './management-port.ts';
 import { WebSocketClient } from './websocket.ts';
 
-/** Room for some 3 000 players: each takes about 80 bytes of an answer. */
+/** Enough for about 3 000 players, each with about 80 bytes of an answer. */
 const MAX_MESSAGE_BYTES = 256 * KIB;
 /** Games send notifications without a request, so their rate is bounded too. */
 const MAX_BYTES_PER_SECOND = MIB;
 const MAX_PENDING = 16;
-/** The time that connecting and one answer have together. */
+/** Time limit for connecting and one answer together. */
 const TIMEOUT_MS = 3_000;
 const CHANGES = /^minecraft:notification\/(?:players\/(?:joined|left)|server\/status)$/;
 
@@ -31,15 +31,15 @@ export interface ManagementConnectionOptions {
   /** The port's bearer token. */
   secret: string;
   clock: Clock;
-  /** Players came or left. */
+  /** Called when players joined or left, or when the game reports its status. */
   changed: () => void;
-  /** The connection has ended, for whatever reason. */
+  /** Called when the connection has ended, for any reason. */
   ended: () => void;
 }
 
 /**
- * One connection to a game's management port: JSON-RPC 2.0 over WebSocket. A message that is malformed or too large,
- * too many of them, or an answer too late end it and reject all calls in flight. It does not keep this process alive.
+ * One connection to a game's management port: JSON-RPC 2.0 over WebSocket. A malformed or oversized message, too many
+ * messages, or a late answer end it and reject all calls in flight. It does not keep this process alive.
  */
 export class ManagementConnection {
   readonly #socket: WebSocketClient;
@@ -65,7 +65,10 @@ export class ManagementConnection {
     this.#fail('The connection to the management port was released.');
   }
 
-  /** The result of a method without parameters. Rejects with ManagementError; no answer in time ends the connection. */
+  /**
+   * Calls a method without parameters and returns its result. Rejects with ManagementError. A late answer ends the
+   * connection.
+   */
   async call(method: string): Promise<unknown> {
     if (this.#failure) throw this.#failure;
     if (this.#pending.size >= MAX_PENDING) throw new ManagementError('Too many requests wait for the game.');
@@ -98,7 +101,7 @@ export class ManagementConnection {
     else pending?.reject(new ManagementError(`The game answered with error ${message.error.code}.`));
   }
 
-  /** Ends the connection; the first cause stays. */
+  /** Ends the connection and keeps the first cause. */
   #fail(message: string, cause?: unknown): void {
     if (this.#failure) return;
     this.#failure = new ManagementError(message, cause);

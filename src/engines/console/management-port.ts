@@ -2,21 +2,21 @@ import type { Address } from '../../kernel/address.ts';
 import type { Profile } from './profile.ts';
 
 /**
- * The management port of running games (https://minecraft.wiki/w/Minecraft_Server_Management_Protocol). One kept
- * connection per address; after a loss the next call opens a new one. Calls reject with ManagementError: callers have
- * other ways to find out.
+ * The management port of running games (https://minecraft.wiki/w/Minecraft_Server_Management_Protocol). Keeps one
+ * connection per address. After a loss, the next call opens a new one. Calls reject with ManagementError, and callers
+ * then use other sources.
  */
 export interface Management {
-  /** Whether the game takes players. */
+  /** Returns whether the game accepts players. */
   started(address: Address, secret: string): Promise<boolean>;
   /** Returns the online players. */
   players(address: Address, secret: string): Promise<readonly Profile[]>;
   /**
-   * Calls `listener` when a player has joined or left, while there is a connection; `players` then says who. Returns a
-   * function that ends the watch.
+   * Calls `listener` when a player has joined or left, while there is a connection. `players` returns the new list.
+   * Returns a function that ends the watch.
    */
   watch(address: Address, listener: () => void): () => void;
-  /** Drops the kept connection to an address, if any. */
+  /** Closes the connection to an address, if there is one. */
   release(address: Address): void;
   close(): void;
 }

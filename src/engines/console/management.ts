@@ -21,7 +21,7 @@ interface Line {
   listeners: Set<() => void>;
 }
 
-/** The management ports of games over WebSocket. Kept connections don't keep this process alive. */
+/** Creates the access to games' management ports over WebSocket. Open connections don't keep this process alive. */
 export function createManagement({ clock = monotonicClock }: ManagementOptions = {}): Management {
   const lines = new Map<string, Line>();
   let closed = false;
@@ -69,7 +69,7 @@ export function createManagement({ clock = monotonicClock }: ManagementOptions =
     players: (address, secret) => ask(Players, 'minecraft:players', address, secret),
     watch(address, listener) {
       const line = lineTo(address);
-      // A function of its own for each watch: the same listener may watch twice.
+      // Each watch has its own function, because the same listener may watch twice.
       const each = () => listener();
       line.listeners.add(each);
       return () => {

@@ -4,13 +4,14 @@ import type { Store } from '../../store/store.ts';
 import { deleteConsoleSalt, listConsoleSalts, setConsoleSalt } from './salt-rows.ts';
 
 /**
- * The passwords of games' consoles. Each start gets a new one, so a password read in a file or a log is worth nothing
- * after the next start. Only a salt is stored, and the password derived from it and the installation's secret, so the
- * next service process can talk to a running game too.
+ * The passwords of games' consoles. Each start gets a new one, so a password read in a file or a log is worthless after
+ * the next start. Only a salt is stored. The password is derived from it and the installation's secret, so the next
+ * service process can also talk to a running game.
  */
 export interface ConsolePasswords {
   /**
-   * The password of the game that runs, or ran last. Before the first start, it is derived from the server's id alone.
+   * Returns the password of the game that runs or ran last. Before the first start, it is derived from the server's id
+   * alone.
    */
   of(serverId: string): string;
   /** Sets a new password, for a game that is about to start. */

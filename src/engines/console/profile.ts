@@ -1,4 +1,4 @@
-/** A player, as lists of players name one. */
+/** A player in a list of players. */
 export interface Profile {
   name: string;
   /** With hyphens, in lower case. */

@@ -6,23 +6,22 @@ import { KIB, MIB } from '../../kernel/units.ts';
 import { ConsoleError } from './console.ts';
 
 /**
- * Bounds of the length that a packet announces: from id, type and two NULs (10 bytes) to 4 KiB of characters of up to 3
- * bytes.
+ * Limits of a packet's announced length: from id, type and two NULs (10 bytes) to 4 KiB of characters of up to 3 bytes.
  */
 const MIN_PACKET = 10;
 const MAX_PACKET = 16 * KIB;
 const AUTH_RESPONSE: number = PacketType.AuthResponse;
 const MAX_REPLY = MIB;
-/** Most bytes a game may send between two commands; they are discarded. */
+/** Maximum number of bytes that a game may send between two commands. They are discarded. */
 const MAX_UNASKED = 64 * KIB;
-/** Each packet counts as this many bytes more, so that empty ones are bounded too. */
+/** Extra bytes counted for each packet, so that empty packets are limited too. */
 const PACKET_COST = 64;
 /**
  * Servers split a long reply into packets of 4 096 characters or bytes. Some count the header, and some do not cut a
  * character. So a packet shorter than this is the last of its reply.
  */
 const FULL_PACKET = 4_000;
-/** A reply is complete after this silence where the server does not answer the packet that asks for its end. */
+/** A reply is complete after this silence if the server does not answer the request that marks its end. */
 const QUIET_MS = 1_000;
 
 interface Packet {
@@ -33,8 +32,8 @@ interface Packet {
 
 /**
  * One RCON connection (Source RCON protocol, developer.valvesoftware.com; minecraft.wiki "RCON"). A game server reads
- * one packet at a time and hangs up on two that arrive together, so there is never more than one of ours in flight.
- * Packets that answer nothing are thrown away, and a game that keeps sending them is hung up on.
+ * one packet at a time and disconnects if two arrive together, so at most one of our packets is in flight. Packets
+ * without a request are discarded, and a game that keeps sending them is disconnected.
  */
 export class RconConnection {
   readonly #socket: Socket;
@@ -46,9 +45,9 @@ export class RconConnection {
   #lastId = 0;
   /** Whether a reply is awaited. */
   #asked = false;
-  /** How many more bytes may come: of the reply, or unasked. */
+  /** Number of bytes that may still arrive: of the reply, or without a request. */
   #left = MAX_UNASKED;
-  /** The game has hung up. */
+  /** Whether the game has closed the connection. */
   #gone = false;
 
   constructor({ host, port }: Address, clock: Clock) {
@@ -81,9 +80,10 @@ export class RconConnection {
   }
 
   /**
-   * Sends a command and resolves with its whole reply. A long reply comes in several packets, and none is marked as the
-   * last. So a full first packet is followed by a second request, which most servers answer in order: everything before
-   * that answer is the reply. If a server hangs up or does not answer, the reply is what arrived until then.
+   * Sends a command and resolves with its whole reply. A long reply arrives in several packets, without a mark on the
+   * last one. So a full first packet is followed by a second request, which most servers answer in order: everything
+   * before that answer is the reply. If a server disconnects or does not answer, the reply is everything that has
+   * arrived.
    */
   async run(command: string): Promise<string> {
     const id = this.#ask(PacketType.Command, command);
@@ -132,7 +132,10 @@ export class RconConnection {
     }
   }
 
-  /** The next packet; undefined once the game has hung up, or sent nothing for a while, which ends the connection too. */
+  /**
+   * Returns the next packet; undefined if the game has disconnected, or has been silent for a while. Silence also ends
+   * the connection.
+   */
   async #nextOrQuiet(): Promise<Packet | undefined> {
     let ours = false;
     const cancel = this.#clock.at(this.#clock.now() + QUIET_MS, () => {
@@ -182,7 +185,7 @@ export class RconConnection {
     this.#fail(new ConsoleError(nobody ? 'absent' : 'unavailable', sentence, cause));
   }
 
-  /** Ends the connection; the first cause stays. */
+  /** Ends the connection and keeps the first cause. */
   #fail(error: Error): Error {
     this.#failure ??= error;
     this.#socket.destroy();

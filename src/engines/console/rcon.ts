@@ -7,10 +7,10 @@ import { type Console, ConsoleError, MAX_COMMAND_BYTES } from './console.ts';
 import { RconConnection } from './rcon-connection.ts';
 
 const MAX_QUEUE = 100;
-/** The time that a command has for its turn, connecting and the whole reply together. */
+/** Time limit of a command: for its wait in the queue, connecting and the whole reply together. */
 const TIMEOUT_MS = 10_000;
 /**
- * A command whose turn comes with less than this share of its time left is not sent: its time-out would drop a sound
+ * A command with less than this share of its time left is not sent, because its time-out would close a working
  * connection.
  */
 const LEAST_SHARE = 0.1;
@@ -35,10 +35,10 @@ interface Line {
 }
 
 /**
- * The console of games over RCON: one kept connection per address (games log each new one), one command on it at a
- * time, at most 100 waiting. Each command has 10 s from the call on, so that behind a game that hangs all wait no
- * longer than the first. A reply that does not come in that time, or breaks off, drops the connection; the next command
- * makes a new one. Kept connections don't keep this process alive.
+ * Creates the console of games over RCON. Keeps one connection per address, because games log each new one. Runs one
+ * command on it at a time, with at most 100 waiting. Each command has 10 s from the call on, so that commands behind a
+ * hanging game wait no longer than the first. A late or incomplete reply closes the connection, and the next command
+ * opens a new one. Open connections don't keep this process alive.
  */
 export function createRconConsole({ clock = monotonicClock }: RconOptions = {}): Console {
   const lines = new Map<string, Line>();
@@ -59,7 +59,7 @@ export function createRconConsole({ clock = monotonicClock }: RconOptions = {}):
     try {
       return await withTimeout(talk(), leftMs, { clock, late: tooLate });
     } catch (error) {
-      // After a time-out too: a late reply must not answer the next command.
+      // Also after a time-out, because a late reply must not answer the next command.
       drop(line);
       throw error;
     }
@@ -101,7 +101,7 @@ export function createRconConsole({ clock = monotonicClock }: RconOptions = {}):
   };
 }
 
-// A line end would make two commands of one wherever the text is later handed to a line-wise console.
+// A line end would turn one command into two if the text later goes to a line-based console.
 function checkCommand(command: string): void {
   if (/[\r\n\0]/.test(command)) throw new ConsoleError('invalid', 'A command is one line.');
   if (Buffer.byteLength(command) > MAX_COMMAND_BYTES) {

@@ -15,7 +15,7 @@ export const consoleSalts = new EntitySchema<ConsoleSaltRow>({
   ],
 });
 
-/** The salts of all servers, by server id. */
+/** Returns the salts of all servers, by server id. */
 export async function listConsoleSalts(db: Sql): Promise<Map<string, string>> {
   const rows = await db.query<{ serverId: string; salt: string }>('SELECT "serverId", "salt" FROM "console_salts"');
   return new Map(rows.map(({ serverId, salt }) => [serverId, salt]));

@@ -4,28 +4,28 @@ import type { Clock } from '../../kernel/clock.ts';
 import { KIB } from '../../kernel/units.ts';
 
 const MAX_HEADER_BYTES = 8 * KIB;
-/** How many bytes may wait for a server that does not read. */
+/** Maximum number of bytes that wait for a server that does not read. */
 const MAX_UNSENT_BYTES = 64 * KIB;
-/** Each message or ping counts as this many bytes more: many small ones cost more than a large one. */
+/** Extra bytes counted for each message or ping, because many small ones cost more than a large one. */
 const MESSAGE_BYTES = 1024;
 const MAX_FRAGMENTS = 256;
 
 export interface WebSocketClientOptions {
   headers: Record<string, string>;
   maxMessageBytes: number;
-  /** A server that sends more than this in a second is hung up on. */
+  /** A server that sends more than this in a second is disconnected. */
   maxBytesPerSecond: number;
   clock: Clock;
   opened: () => void;
-  /** A whole message. */
+  /** Called with each complete message. */
   text: (message: string) => void;
-  /** The connection has ended. Called once, after `destroy` too. */
+  /** Called once when the connection has ended, including after `destroy`. */
   ended: (cause: Error) => void;
 }
 
 /**
- * A WebSocket client (RFC 6455) for text messages, without TLS. The server may run anybody's code: messages are bounded
- * in size, fragments and bytes per second, nothing is compressed, and the connection is dropped without a closing
+ * A WebSocket client (RFC 6455) for text messages, without TLS. The server may run untrusted code. So messages are
+ * limited in size, fragments and bytes per second, compression is off, and the connection is dropped without a closing
  * handshake. It does not keep this process alive.
  */
 export class WebSocketClient {

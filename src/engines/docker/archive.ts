@@ -5,20 +5,21 @@ import { MIB } from '../../kernel/units.ts';
 import type { LogLine } from '../engine.ts';
 import { checkedServerId } from '../server-id.ts';
 
-/** Lines kept of a server's earlier containers. */
+/** Maximum number of lines stored from a server's earlier containers. */
 export const ARCHIVED_LINES = 2_000;
 const MAX_BYTES = 4 * MIB;
 
 /** The output of removed containers of one server. */
 export interface Archived {
   /**
-   * The container that printed the last of the lines; '' for none. It still exists where its removal was interrupted.
+   * The container that printed the last of the lines; '' if there are none. It still exists if its removal was
+   * interrupted.
    */
   container: string;
   lines: LogLine[];
 }
 
-/** Keeps, in one file a server, the last lines of containers that are about to be removed. */
+/** Stores the last lines of containers that are about to be removed, in one file per server. */
 export interface LogArchive {
   read(serverId: string): Promise<Archived>;
   /** Adds lines that a container printed after the archived ones. */
@@ -26,7 +27,10 @@ export interface LogArchive {
   remove(serverId: string): Promise<void>;
 }
 
-/** An archive in a directory, which is made when first needed. Its format: the container's id, then `<position> <text>` lines. */
+/**
+ * Opens an archive in a directory, which is created when first needed. File format: the container's id, then
+ * `<position> <text>` lines.
+ */
 export function logArchive(dir: string): LogArchive {
   const fileOf = (serverId: string) => join(dir, `${checkedServerId(serverId)}.log`);
 

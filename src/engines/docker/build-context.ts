@@ -4,20 +4,21 @@ import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { type Pack, pack } from 'tar-stream';
 
-/** A folder on its way to an engine. */
+/** A folder packed for an engine. */
 export interface BuildContext {
   archive: NodeJS.ReadableStream;
-  /** Settles when all of the folder is in the archive, or something could not be read. */
+  /** Resolves once the whole folder is in the archive. Rejects if a file cannot be read. */
   packed: Promise<void>;
 }
 
 /**
- * A folder as an archive to build an image from: directories, files and links, with their modes. It is not compressed, as the
- * client's own would be: that takes longer than the way to an engine on this machine.
+ * Packs a folder as an archive to build an image from: directories, files and links, with their modes. Unlike the
+ * client's own archive it is not compressed, because compressing takes longer than sending to an engine on this
+ * machine.
  */
 export function buildContext(folder: string): BuildContext {
   const archive = pack();
-  // Told by `packed`.
+  // `packed` reports the error.
   archive.on('error', () => {});
   const packed = addAll(archive, folder, '').then(
     () => archive.finalize(),

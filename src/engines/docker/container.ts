@@ -4,7 +4,7 @@ import { MIB } from '../../kernel/units.ts';
 import { GAME_PORT, type Game, type GameSpec, MANAGEMENT_PORT, type PublishedPort, RCON_PORT } from '../engine.ts';
 import { checkedServerId } from '../server-id.ts';
 
-/** Labels by which our containers are found again. */
+/** Labels that identify our containers. */
 export const LABEL = {
   installation: 'dormouse.installation',
   server: 'dormouse.server',
@@ -23,13 +23,18 @@ export function containerName(installation: string, serverId: string): string {
   return `dormouse-${installation}-${checkedServerId(serverId)}`;
 }
 
-/** Ports below 1024 mean "the administrator" to NFS and others: Docker lets any user of a container have them. */
+/**
+ * NFS and other services treat ports below 1024 as the administrator's. By default, Docker lets any user of a container
+ * open them.
+ */
 export const SYSCTLS = { 'net.ipv4.ip_unprivileged_port_start': '1024' };
 
-/** Part of the digest. Change it with `containerOptions`, so that existing containers are replaced. */
+/** Part of the digest. Change it together with `containerOptions`, so that existing containers are replaced. */
 const RULES = 'everything read-only, no low ports';
 
-/** Equal for equal specifications; shows whether a container was made for an older one. */
+/**
+ * Returns a digest that is equal for equal specifications. It shows whether a container was created for an older one.
+ */
 export function specDigest(spec: GameSpec, installer: boolean): string {
   const { env, region: _, ...rest } = spec;
   const entries = Object.entries(env).sort(([a], [b]) => (a < b ? -1 : 1));
@@ -40,10 +45,11 @@ export function specDigest(spec: GameSpec, installer: boolean): string {
 }
 
 /**
- * A container for one boot. Mods and plugins are arbitrary code, so: no root, no capabilities, no new privileges,
- * bounded memory (no swap beside it), processes and logs, nothing published but what the owner asked for, no restart by
- * Docker, and no health check of the image, which would run a file of the data root. Nothing but the data root is
- * written to a disk, whose quota is watched: all else is read-only, or in the container's own memory.
+ * Returns the options of a container for one boot. Mods and plugins are arbitrary code, so the container has no root,
+ * no capabilities and no new privileges. Its memory (without swap), processes and logs are limited. Only the ports that
+ * the owner requested are published. Docker does not restart it, and the image's health check, which would run a file
+ * of the data root, is off. Only the data root is written to a disk, and its quota is watched. All else is read-only,
+ * or in the container's own memory.
  */
 export function containerOptions(
   spec: GameSpec,
@@ -73,7 +79,7 @@ export function containerOptions(
       Init: true,
       Memory: memory,
       MemorySwap: memory,
-      // A quota, as Docker refuses NanoCpus above the machine's number of processors.
+      // A quota, because Docker refuses NanoCpus above the machine's number of processors.
       CpuPeriod: 100_000,
       CpuQuota: Math.round(100_000 * spec.cpus),
       PidsLimit: 1024,
@@ -93,9 +99,10 @@ export function containerOptions(
 }
 
 /**
- * Directories in memory. The game image unpacks what it downloads in /tmp, and plugins load native libraries from
- * there, so it must be executable; Java takes /home/minecraft for the user's home, as the image keeps its own in /data.
- * Each is given to the user explicitly, as it would otherwise keep the mode of the image's directory.
+ * Returns the directories in memory. The game image unpacks its downloads in /tmp, and plugins load native libraries
+ * from there, so /tmp must be executable. Java uses /home/minecraft as the user's home, because the image keeps its own
+ * in /data. Each directory is given to the user explicitly, because it would otherwise keep the mode of the image's
+ * directory.
  */
 export function temporary({ core, ramMb }: GameSpec, installer: boolean, user: string): Record<string, string> {
   const [uid, gid] = user.split(':');
@@ -115,7 +122,7 @@ function portKey({ containerPort, proto }: PublishedPort): string {
   return `${containerPort}/${proto}`;
 }
 
-/** The game in a container. `oomSeen`: Docker announced an out-of-memory kill in it. */
+/** Returns the game in a container. `oomSeen`: Docker announced an out-of-memory kill in it. */
 export function gameOf(info: ContainerInspectInfo, network: string, oomSeen = false): Game {
   const { State: state, Config: config } = info;
   const up = state.Running;
@@ -133,7 +140,7 @@ export function gameOf(info: ContainerInspectInfo, network: string, oomSeen = fa
   };
 }
 
-/** How a container ended, by what its engine says of it. */
+/** Returns how a container ended, as reported by its engine. */
 export function exitOf(state: ContainerInspectInfo['State'], oomSeen: boolean): Game['exit'] {
   const at = instant(state.FinishedAt);
   const code = at === null ? null : state.ExitCode;

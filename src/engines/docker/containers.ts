@@ -13,18 +13,18 @@ const CALL_MS = MINUTE_MS;
 const ATTEMPTS = 50;
 const PAUSE_MS = 100;
 
-/** The containers of servers, one each. Calls for one server must not overlap; the engine sees to that. */
+/** The containers of servers, one per server. Calls for one server must not overlap; the engine ensures that. */
 export interface Containers {
   find(serverId: string): Promise<Docker.ContainerInspectInfo | undefined>;
-  /** Ids of all our containers, ended ones too. */
+  /** Returns the ids of all our containers, including ended ones. */
   all(): Promise<string[]>;
   inspect(id: string): Promise<Docker.ContainerInspectInfo | undefined>;
-  /** Makes a container run for the specification, in place of one that has ended, and returns it. */
+  /** Runs a container for the specification, in place of an ended one, and returns it. */
   run(spec: GameSpec, installer: boolean, signal: AbortSignal): Promise<Docker.ContainerInspectInfo>;
-  /** SIGTERM, then SIGKILL when `graceMs` (taken as whole seconds) have passed. */
+  /** Sends SIGTERM, then SIGKILL after `graceMs`, rounded up to whole seconds. */
   stop(id: string, graceMs: number): Promise<void>;
   kill(id: string): Promise<void>;
-  /** Lets a container go on that somebody has paused: it takes no signals, and some engines cannot even kill it. */
+  /** Resumes a paused container. While paused it handles no signals, and some engines cannot even kill it. */
   resume(info: Docker.ContainerInspectInfo): Promise<void>;
   /** Removes a container with its anonymous volumes, whatever its state. */
   discard(id: string): Promise<void>;
@@ -34,20 +34,23 @@ interface Parts {
   docker: Docker;
   home: ContainerHome;
   network: GameNetwork;
-  /** Undefined: games may connect to whatever this machine can. */
+  /** Undefined: games may connect to everything that this machine can reach. */
   egress: Egress | undefined;
   ensureImage: (image: string) => Promise<void>;
   /** Called with a container that is about to be replaced. */
   beforeDiscard: (serverId: string, id: string) => Promise<void>;
 }
 
-/** Containers of one installation on one Docker Engine. Rejects with what dockerode rejects with, or EngineError. */
+/**
+ * Returns the containers of one installation on one Docker Engine. Calls reject with dockerode's errors, or with
+ * EngineError.
+ */
 export function dockerContainers({ docker, home, network, egress, ensureImage, beforeDiscard }: Parts): Containers {
   const inspect = (idOrName: string) => unless([404], within(CALL_MS, docker.getContainer(idOrName).inspect()));
   const find = (serverId: string) => inspect(containerName(home.installation, serverId));
 
   async function discard(id: string): Promise<void> {
-    // 409: it is being removed already.
+    // 409: the container is already being removed.
     await unless([404, 409], within(CALL_MS, docker.getContainer(id).remove({ force: true, v: true })));
     const deadline = performance.now() + CALL_MS;
     while ((await inspect(id)) && performance.now() < deadline) await sleep(50);
@@ -61,13 +64,16 @@ export function dockerContainers({ docker, home, network, egress, ensureImage, b
     isChecked = true;
   }
 
-  /** False where another instance has just made one, or an earlier one is not quite gone. */
+  /**
+   * Creates a container. Returns false if another instance has just created one, or the earlier one is not completely
+   * gone.
+   */
   async function create(spec: GameSpec, installer: boolean, signal: AbortSignal): Promise<boolean> {
     await requireOwnUsers();
     await abortable(ensureImage(spec.image), signal);
     const networkId = await network.ensure();
     const restricted = egress?.restrict(networkId, spec.image);
-    // The sandbox runs nothing of its owner's.
+    // The sandbox runs no code of its owner, so it starts even without restrictions.
     await (spec.core === 'sandbox' ? restricted?.catch(() => undefined) : restricted);
     await handOver(spec.dataDir, home.user);
     signal.throwIfAborted();
@@ -95,7 +101,7 @@ export function dockerContainers({ docker, home, network, egress, ensureImage, b
           if (!(await create(spec, installer, signal))) await sleep(PAUSE_MS);
           continue;
         }
-        // Created for this specification and never started: a boot was interrupted, or goes on in another instance.
+        // Created for this specification and never started: a boot was interrupted, or continues in another instance.
         const startable = found.State.Status === 'created' && found.Config.Labels[LABEL.spec] === digest;
         const failure = startable ? await start(docker, found.Id) : undefined;
         if (startable && failure === undefined) return (await inspect(found.Id)) ?? found;
@@ -105,7 +111,7 @@ export function dockerContainers({ docker, home, network, egress, ensureImage, b
         }
         await beforeDiscard(spec.serverId, found.Id);
         await discard(found.Id);
-        // 404: its network or image went away after it was made.
+        // 404: its network or image was removed after the container was created.
         if (failure !== undefined && statusOf(failure) !== 404) throw failure;
       }
       throw new EngineError('unknown', 'The container of the server keeps disappearing.');
@@ -117,7 +123,7 @@ export function dockerContainers({ docker, home, network, egress, ensureImage, b
     },
 
     async resume({ Id, State }) {
-      // 409, 500: it runs already; engines differ in the status.
+      // 409, 500: the container already runs. Engines differ in the status.
       if (State.Paused) await unless([404, 409, 500], within(CALL_MS, docker.getContainer(Id).unpause()));
     },
 
@@ -128,8 +134,8 @@ export function dockerContainers({ docker, home, network, egress, ensureImage, b
 }
 
 /**
- * Rejects with EngineError if Docker maps the users of containers to others: a game could not write the files of its server, and in
- * rootless mode players could not reach it. An engine that says nothing of it is taken as it is.
+ * Rejects with EngineError if Docker maps the users of containers to others. A game could then not write the files of
+ * its server, and in rootless mode players could not reach it. An engine that does not report its mode is accepted.
  */
 export async function refuseMappedUsers(info: () => Promise<unknown>): Promise<void> {
   const { SecurityOptions: options } = ((await info().catch(() => undefined)) ?? {}) as { SecurityOptions?: unknown };
@@ -150,12 +156,12 @@ async function start(docker: Docker, id: string): Promise<unknown> {
   }
 }
 
-// Another instance made the network at the same moment, and is about to remove one of the two.
+// Another instance created the network at the same moment and is about to remove one of the two.
 function isAmbiguous(failure: unknown): boolean {
   return failure instanceof Error && failure.message.includes('is ambiguous');
 }
 
-/** The game must own its data root; what is in it was made by the game, or for it with the same owner. */
+/** Makes the game's user the owner of the data root. The files in it already have the right owner. */
 export async function handOver(dataDir: string, user: string): Promise<void> {
   if (process.getuid?.() !== 0) return;
   const [uid = 0, gid = 0] = user.split(':').map(Number);

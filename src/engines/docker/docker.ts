@@ -28,31 +28,35 @@ const INSPECTED_AT_ONCE = 8;
 export interface DockerEngineOptions {
   /** The address of the Docker Engine. Default: as Docker itself finds it (`DOCKER_HOST`, else the local socket). */
   docker?: DockerOptions;
-  /** A short id, `[a-z0-9-]`, that marks everything of ours, so that several installations can share an engine. */
+  /** A short id, `[a-z0-9-]`, that marks all our objects, so that several installations can share an engine. */
   installation: string;
   /** Directory for the last lines of removed containers. */
   logDir: string;
   log: Logger;
-  /** `internet`: games connect to the internet and their database alone. Default: `everything` that their machine reaches. */
+  /**
+   * `internet`: games connect only to the internet and their database. Default: `everything` that their machine can
+   * reach.
+   */
   reach?: 'internet' | 'everything';
   /** The database server for games; absent if they have none. */
   database?: Address | undefined;
-  /** The user games run as; by default this process's own, or 1000 where that is root. */
+  /** The user id of games. Default: this process's own, or 1000 if that is root. */
   uid?: number;
-  /** Asked for images that are not there, before they are pulled. */
+  /** Called for missing images before they are pulled. */
   provideImage?: ImageProvider;
 }
 
 /**
- * Games in containers of a Docker Engine (API 1.41 or later): one container a boot, named and labelled by our ids, on one
- * network of the installation where games cannot reach each other and nothing is published. A container that ended by
- * itself stays until the next boot, halt or erase, so that its exit and output can be read; `halt` removes it.
+ * Creates an engine that runs games in containers of a Docker Engine (API 1.41 or later). Each boot gets one container,
+ * named and labelled with our ids. All containers are on one network of the installation, where games cannot reach each
+ * other. Only the ports that owners requested are published. A container that ended on its own stays until the next
+ * boot, halt or erase, so that its exit and output can be read; `halt` removes it.
  */
 export function createDockerEngine(options: DockerEngineOptions): Engine {
   return new DockerEngine(options);
 }
 
-/** Its public parts are its own and bound, so that what wraps an engine can spread it. */
+/** Public members are own properties and bound, so that a wrapper of the engine can spread it. */
 class DockerEngine implements Engine {
   readonly kind = 'docker';
   readonly #docker: Docker;
@@ -61,7 +65,7 @@ class DockerEngine implements Engine {
   readonly #network: GameNetwork;
   readonly #logs: ServerLogs;
   readonly #containers: Containers;
-  /** Calls that change a server's container, one at a time for each server. */
+  /** Runs calls that change a server's container one at a time per server. */
   readonly #withLock = createKeyedMutex();
   /** Containers in which Docker announced an out-of-memory kill; the container's own state may not show it. */
   readonly #oomSeen = new Set<string>();
@@ -133,8 +137,8 @@ class DockerEngine implements Engine {
       return this.#withLock(serverId, work, signal);
     }, signal);
 
-  // First outside the lock, so that it cuts a waiting halt short; then inside, to remove just the container that it
-  // killed.
+  // First kills outside the lock, which cuts a waiting halt short. Then removes just the killed container, inside the
+  // lock.
   readonly kill: Engine['kill'] = (serverId) =>
     translated(async () => {
       const id = await this.#killNow(serverId);
@@ -219,7 +223,10 @@ class DockerEngine implements Engine {
     }
   }
 
-  /** The id of the installer's container: one that ended well for this specification while no service watched it, or that runs. */
+  /**
+   * Returns the id of the installer's container: one that succeeded for this specification while no service watched it,
+   * or a running one.
+   */
   async #installing(spec: GameSpec, signal: AbortSignal): Promise<string> {
     const found = await this.#containers.find(spec.serverId);
     if (found?.State.Running && !this.#game(found).installer) {
@@ -232,7 +239,7 @@ class DockerEngine implements Engine {
     return isDone ? found.Id : (await this.#run(spec, true, signal)).Id;
   }
 
-  // Neither a full disk nor an engine that says nothing more must keep a game from being stopped or started.
+  // A full disk or an unresponsive engine must not prevent a game from being stopped or started.
   async #keepLogs(serverId: string, id: string): Promise<void> {
     await this.#logs
       .keep(serverId, { docker: this.#docker, id })

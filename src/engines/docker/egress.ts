@@ -9,8 +9,8 @@ import { statusOf, unless, within } from './errors.ts';
 /** Restricts the connections that games open. */
 export interface Egress {
   /**
-   * Resolves once games on this bridge reach the internet, name servers and their database, and neither private networks nor this
-   * machine. `image`: one that is there. Rejects with EngineError where that cannot be had.
+   * Resolves once games on this bridge can reach the internet, name servers and their database, but neither private
+   * networks nor this machine. `image`: an image that is present. Rejects with EngineError if that is impossible.
    */
   restrict(networkId: string, image: string): Promise<void>;
 }
@@ -27,8 +27,9 @@ const CALL_MS = 30_000;
 const FRESH_MS = 10 * MINUTE_MS;
 
 /**
- * Rules of this machine's firewall for packets that come from the games' bridge. They are there before a game is, and cost its start
- * nothing. Rules in a game's own network, as agent-isolation.ts makes them, would come after its first packets.
+ * Restricts games by rules of this machine's firewall for packets from the games' bridge. The rules exist before a game
+ * starts and do not slow its start. Rules in a game's own network, as in agent-isolation.ts, would apply only after its
+ * first packets.
  */
 export function gameEgress(options: EgressOptions): Egress {
   const done = new Map<string, { at: number; work: Promise<void> }>();
@@ -40,7 +41,7 @@ export function gameEgress(options: EgressOptions): Egress {
     const { database } = options;
     const databases = database === undefined ? [] : await addressesOf(database.host);
     const rules = rulesOf(networkId, installation, databases, database?.port ?? 0);
-    // Docker's own refusals too, such as of folders that Docker Desktop does not share.
+    // Includes Docker's own refusals, for example of folders that Docker Desktop does not share.
     const said = await run(rules, image).catch((error: unknown) => {
       if (statusOf(error) === undefined) throw error;
       return (error as Error).message.trim();
@@ -52,14 +53,17 @@ export function gameEgress(options: EgressOptions): Egress {
     });
   }
 
-  /** Removes the helpers of a service that was killed. */
+  /** Removes the helper containers of a killed service. */
   async function removeLeftovers(): Promise<void> {
     const filters = { label: [`${HELPER}=${installation}`] };
     for (const { Id } of await within(CALL_MS, docker.listContainers({ all: true, filters })))
       await unless([404, 409], docker.getContainer(Id).remove({ force: true, v: true }));
   }
 
-  /** Runs a script with rights to this machine's firewall. Resolves with what it said where it failed. */
+  /**
+   * Runs a script with rights to this machine's firewall. Resolves with its output if it failed, otherwise with
+   * undefined.
+   */
   async function run(script: string, image: string): Promise<string | undefined> {
     const helper = await create({ network: 'host', script, image, installation });
     try {
@@ -85,26 +89,29 @@ export function gameEgress(options: EgressOptions): Egress {
     restrict(networkId, image) {
       const last = done.get(networkId);
       if (last === undefined) return begin(networkId, image);
-      // A game does not wait for rules that were there a while ago.
+      // Old rules are renewed in the background. A game does not wait for that.
       if (performance.now() - last.at > FRESH_MS) begin(networkId, image).catch(() => undefined);
       return last.work;
     },
   };
 }
 
-/** The IPv4 addresses of a host; none if its name does not resolve. */
+/** Returns the IPv4 addresses of a host; none if its name does not resolve. */
 async function addressesOf(host: string): Promise<string[]> {
   const found = await lookup(host, { all: true, family: 4 }).catch(() => []);
   return found.map(({ address }) => address);
 }
 
-/** A chain of our own, in front of Docker's rules for what is passed on and of all rules for what is meant for this machine. */
+/**
+ * Returns a script that adds our own chain, before Docker's rules for forwarded packets and before all rules for
+ * packets to this machine.
+ */
 function rulesOf(networkId: string, installation: string, databases: readonly string[], port: number): string {
   const card = `br-${networkId.slice(0, 12)}`;
   const chain = `DORMOUSE-${installation}`;
   const rules = [
     ...ANSWERS.map((rule) => `${rule} -j RETURN`),
-    // Docker may have turned it to a container's address by then.
+    // Docker may already have replaced this destination by a container's address.
     ...databases.map((host) => `-p tcp -m conntrack --ctorigdst ${host} --ctorigdstport ${port} -j RETURN`),
     ...NAME_SERVERS.map((rule) => `${rule} -j RETURN`),
     '-m addrtype --dst-type LOCAL -j REJECT',

@@ -1,7 +1,7 @@
 import { withTimeout } from '../../kernel/timeout.ts';
 import { EngineError } from '../engine.ts';
 
-/** The HTTP status the Docker Engine answered with; undefined where no answer came. */
+/** Returns the HTTP status of the Docker Engine's answer; undefined if there was none. */
 export function statusOf(error: unknown): number | undefined {
   return error instanceof Error && 'statusCode' in error && typeof error.statusCode === 'number'
     ? error.statusCode
@@ -9,8 +9,8 @@ export function statusOf(error: unknown): number | undefined {
 }
 
 /**
- * Docker's way of saying that a call was not needed: 304 it is so already, 404 there is no such thing, 409 not in a state
- * for it. Resolves to undefined for the statuses named; anything else rejects.
+ * Resolves to undefined if the call fails with one of the named statuses. Docker uses these for calls that were not
+ * needed: 304 already in that state, 404 no such object, 409 not in a state for it. Rejects with any other error.
  */
 export async function unless<T>(statuses: number[], call: Promise<T>): Promise<T | undefined> {
   try {
@@ -22,7 +22,7 @@ export async function unless<T>(statuses: number[], call: Promise<T>): Promise<T
   }
 }
 
-/** Waits at most `ms`: an engine that hangs counts as unreachable, and a lost answer would never come. */
+/** Waits at most `ms`, then rejects. An engine that hangs counts as unreachable. */
 export async function within<T>(ms: number, call: Promise<T>): Promise<T> {
   return await withTimeout(call, ms, {
     late() {
@@ -51,7 +51,7 @@ const BROKEN = new Set(['ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'ETIMEDOUT', 'ERR
 
 function isConnectionError(error: unknown): boolean {
   if (!(error instanceof Error) || !('code' in error)) return false;
-  // A socket file that is missing or not ours, a host that is unknown or out of reach.
+  // The socket file is missing or not ours, or the host is unknown or unreachable.
   const dialling = 'syscall' in error && ['connect', 'getaddrinfo'].includes(String(error.syscall));
   return dialling || BROKEN.has(String(error.code));
 }

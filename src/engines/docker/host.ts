@@ -1,6 +1,9 @@
 import type { DockerOptions } from 'dockerode';
 
-/** `DOCKER_HOST` (`unix:///…`, `npipe:///…`, `tcp://host:port`, `http(s)://…`, `ssh://…`) as dockerode wants it. */
+/**
+ * Converts `DOCKER_HOST` (`unix:///…`, `npipe:///…`, `tcp://host:port`, `http(s)://…`, `ssh://…`) to dockerode's
+ * options.
+ */
 export function dockerOptions(dockerHost: string): DockerOptions {
   const { protocol, hostname, port, username, pathname } = new URL(dockerHost);
   if (protocol === 'unix:' || protocol === 'npipe:') return { socketPath: pathname };

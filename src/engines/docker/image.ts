@@ -9,15 +9,16 @@ import { jsonLines, openStream } from './streams.ts';
 const PULL_MS = 15 * MINUTE_MS;
 const LOOK_MS = 5_000;
 
-/** Makes an image available without a registry, for example by building it; false: it does not know this image. */
+/** Makes an image available without a registry, for example by building it. Resolves to false for an unknown image. */
 export type ImageProvider = (docker: Docker, image: string, signal: AbortSignal) => Promise<boolean>;
 
 /**
- * Returns a function that sees to it that an image is there: it looks, asks `provide`, then pulls. Callers that need the
- * same image at once share the work, which is bounded to 15 minutes. Rejects with EngineError `image_pull_failed`.
+ * Returns a function that ensures that an image is present: it checks, calls `provide`, then pulls. Concurrent callers
+ * that need the same image share the work, which is limited to 15 minutes. Rejects with EngineError
+ * `image_pull_failed`.
  */
 export function imageKeeper(docker: Docker, provide?: ImageProvider): (image: string) => Promise<void> {
-  /** Downloads in progress; finished ones are not kept. */
+  /** Downloads in progress. Finished ones are not cached. */
   const fetches = createCache<void>({ most: 1, ttlMs: () => 0 });
 
   async function fetch(image: string): Promise<void> {
@@ -42,15 +43,15 @@ export function imageKeeper(docker: Docker, provide?: ImageProvider): (image: st
 /** An image that this project builds. */
 export interface OwnImage {
   image: string;
-  /** Whether an image with these labels was built from other code than this version's. */
+  /** Returns whether an image with these labels was built from code other than this version's. */
   isOutdated: (labels: Readonly<Record<string, string>>) => boolean | Promise<boolean>;
   provide: ImageProvider;
   log: Logger;
 }
 
 /**
- * Rebuilds an image of ours that another version of the service has built. A missing image is left to the keeper. Never
- * rejects: where the build fails, games go on with the old image, and the log says so.
+ * Rebuilds one of our images if another version of the service built it. `imageKeeper` handles a missing image. Never
+ * rejects: if the build fails, games continue with the old image, and the failure is logged.
  */
 export async function renewImage(
   options: Docker.DockerOptions | undefined,
@@ -70,7 +71,7 @@ export async function renewImage(
   }
 }
 
-// Docker answers 200 at once and reports failures as a line of the stream.
+// Docker answers 200 immediately and reports failures as lines of the stream.
 async function pull(docker: Docker, image: string, signal: AbortSignal): Promise<void> {
   const stream = await openStream(docker.pull(image), signal);
   try {

@@ -4,31 +4,33 @@ import type { LogLine } from '../engine.ts';
 import { frames } from './streams.ts';
 
 /**
- * Positions are Docker's own timestamps (RFC 3339, nanoseconds), `#n` added for the n-th further line of the same instant.
- * They stay valid across containers and do not depend on how many lines are still kept.
+ * Positions are Docker's own timestamps (RFC 3339, nanoseconds). `#n` is added for the n-th further line of the same
+ * instant. They stay valid across containers, and when older lines are removed.
  */
 const POSITION = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{9}Z(?:#\d+)?$/;
 const STAMP_LENGTH = 30;
 
-/** stdout and stderr stamp their lines before they store them, so lines may be out of order by this much. */
+/**
+ * Docker adds timestamps to stdout and stderr before it stores their lines, so lines may be out of order by this much.
+ */
 const DISORDER_MS = 2_000;
 
-/** A line that a game does not end is cut into pieces of this size. */
+/** Longer lines are split into pieces of this size. */
 const MAX_LINE = 64 * KIB;
 
-/** How many lines are held back while the wanted position may still come. */
+/** Maximum number of lines held back while the requested position may still follow. */
 const MAX_HELD = 20_000;
 
 export function isPosition(text: string | undefined): text is string {
   return text !== undefined && POSITION.test(text);
 }
 
-/** The `since` to ask Docker with, in seconds, so that the answer holds `position` and everything after it. */
+/** Returns the `since` for Docker, in seconds, with which the answer contains `position` and everything after it. */
 export function sinceFor(position: string): number {
   return Math.max(0, Math.floor((Date.parse(position.slice(0, STAMP_LENGTH)) - DISORDER_MS) / 1000));
 }
 
-/** The lines of a `logs` stream with timestamps. Lines that Docker stored in pieces are joined again. */
+/** Yields the lines of a `logs` stream with timestamps. Joins lines that Docker stored in pieces. */
 export async function* logLines(stream: AsyncIterable<unknown>): AsyncGenerator<LogLine> {
   const begun = new Map<number, { stamp: string; pieces: Buffer[]; length: number }>();
   let lastStamp = '';
@@ -56,8 +58,8 @@ export async function* logLines(stream: AsyncIterable<unknown>): AsyncGenerator<
 }
 
 /**
- * The lines that follow the position `after` in the order of the stream, whatever their stamps. Where its line is no
- * longer kept, the lines with later stamps.
+ * Yields the lines after the position `after` in the order of the stream, regardless of their timestamps. If that line
+ * is no longer stored, yields the lines with later timestamps.
  */
 export async function* linesAfter(lines: AsyncIterable<LogLine>, after: string | undefined): AsyncGenerator<LogLine> {
   let found = after === undefined;
@@ -76,7 +78,7 @@ export async function* linesAfter(lines: AsyncIterable<LogLine>, after: string |
   if (!found) yield* held;
 }
 
-/** Whether a line is stamped later than another, to the nanosecond. */
+/** Returns whether a line has a later timestamp than another, to the nanosecond. */
 export function isLater(position: string, than: string): boolean {
   return position.slice(0, STAMP_LENGTH) > than.slice(0, STAMP_LENGTH);
 }
@@ -85,7 +87,7 @@ function msBetween(from: string, to: string): number {
   return Date.parse(to.slice(0, STAMP_LENGTH)) - Date.parse(from.slice(0, STAMP_LENGTH));
 }
 
-/** The newest `count` lines, of each its first `lineChars` characters. */
+/** Returns the newest `count` lines, each cut to its first `lineChars` characters. */
 export async function newest(
   lines: AsyncIterable<LogLine>,
   count: number,

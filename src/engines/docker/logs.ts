@@ -11,31 +11,31 @@ import { statusOf } from './errors.ts';
 import { linesAfter, isLater, isPosition, logLines, newest, sinceFor } from './log-lines.ts';
 import { openStream } from './streams.ts';
 
-/** The length of the stamp that Docker puts in front of each line. */
+/** Bytes counted for the timestamp that Docker puts before each line. */
 const STAMP_BYTES = 40;
-/** A game may exceed its budget for so many windows (5 s) before lines are left out. */
+/** A game may exceed its budget in this many windows in a row (5 s) before lines are skipped. */
 const MAX_FULL_WINDOWS = 25;
 
-/** Time limit for keeping a log: an unresponsive engine must not keep games from being stopped or started. */
+/** Time limit for storing a log: an unresponsive engine must not prevent games from being stopped or started. */
 const KEEP_MS = 30_000;
 
-/** A container whose output is read, and the engine that has it. */
+/** A container whose output is read, and its engine. */
 export interface Printing {
   docker: Docker;
   id: string;
   running: boolean;
-  /** When it was made, as Docker writes instants. */
+  /** Creation time in Docker's format. */
   createdAt: string;
 }
 
 type FindPrinting = (serverId: string) => Promise<Printing | undefined>;
 
-/** `present` finds a server's container; undefined without one. */
+/** `present` returns a server's container; undefined if there is none. */
 export function serverLogs(archive: LogArchive, present: FindPrinting, clock = monotonicClock): ServerLogs {
   return new ServerLogs(archive, present, clock);
 }
 
-/** A server's output, seamless over its removed containers (archive) and the present one. */
+/** Reads a server's output without gaps across its removed containers (archive) and the present one. */
 export class ServerLogs {
   readonly #archive: LogArchive;
   readonly #present: FindPrinting;
@@ -62,7 +62,7 @@ export class ServerLogs {
     const container = await this.#present(serverId);
     if (container?.running) {
       try {
-        // A line printed before the container was made is not in its log: waiting for it would hold back new lines.
+        // A line printed before the container was created is not in its log. Waiting for it would hold back new lines.
         const from = last !== undefined && isLater(container.createdAt, last) ? undefined : last;
         for await (const line of followed(container, from, { clock: this.#clock, signal })) {
           last = line.position;
@@ -73,14 +73,14 @@ export class ServerLogs {
       }
     }
     if (signal?.aborted) return;
-    // Lines printed between the two reads, or by a container that was removed before it was read to its end.
+    // Lines printed between the two reads, or by a container that was removed before it was completely read.
     for await (const line of this.#keptWhole(serverId, last, signal)) {
       if (signal?.aborted) return;
       yield line;
     }
   }
 
-  /** Puts a container's last lines into the archive, each line once however often it is called. */
+  /** Adds a container's last lines to the archive. Repeated calls add each line only once. */
   async keep(serverId: string, container: Pick<Printing, 'docker' | 'id'>): Promise<void> {
     const { container: archivedFrom, lines } = await this.#archive.read(serverId);
     const from = archivedFrom === container.id ? lines.at(-1)?.position : undefined;
@@ -96,8 +96,8 @@ export class ServerLogs {
   }
 
   /**
-   * Everything kept after a position. The container is looked up first: if it is removed meanwhile, its lines are in
-   * the archive.
+   * Yields all stored lines after a position. Looks up the container first: if it is removed in the meantime, its lines
+   * are in the archive.
    */
   async *#kept(serverId: string, after: string | undefined, signal: AbortSignal | undefined): AsyncGenerator<LogLine> {
     const container = await this.#present(serverId);
@@ -112,7 +112,7 @@ export class ServerLogs {
     yield* printed(container, from, { signal });
   }
 
-  /** `#kept`, also where the container is archived and removed while it is being read. */
+  /** Like `#kept`, but starts again if the container is archived and removed while it is read. */
   async *#keptWhole(
     serverId: string,
     after: string | undefined,
@@ -134,8 +134,8 @@ export class ServerLogs {
   }
 
   /**
-   * The newest lines. Docker counts the pieces of long lines and may begin within a line, so its own tail can fall
-   * short.
+   * Returns the newest lines. Docker counts the pieces of long lines and may begin within a line, so its own tail can
+   * be too short.
    */
   async #tailOf(
     serverId: string,
@@ -213,7 +213,7 @@ function emptyIfGone(error: unknown): LogLine[] {
   throw error;
 }
 
-// 409: it is being removed.
+// 409: the container is being removed.
 function isGone(error: unknown): boolean {
   return [404, 409].includes(statusOf(error) ?? 0);
 }
@@ -225,7 +225,7 @@ interface LogOptions {
   since: number;
 }
 
-// dockerode's own `logs` gathers the whole answer in memory unless it follows.
+// dockerode's own `logs` collects the whole answer in memory unless it follows.
 function openLogs(docker: Docker, container: string, options: LogOptions): Promise<IncomingMessage> {
   return new Promise((resolve, reject) => {
     docker.modem.dial(

@@ -6,7 +6,7 @@ import { unless, within } from './errors.ts';
 const ISOLATED = 'com.docker.network.bridge.enable_icc';
 const CALL_MS = 30_000;
 
-/** The one network of an installation's games. */
+/** The shared network of an installation's games. */
 export interface GameNetwork {
   readonly name: string;
   /**
@@ -14,21 +14,21 @@ export interface GameNetwork {
    * other.
    */
   ensure(): Promise<string>;
-  /** This machine's addresses on it. */
+  /** Returns this machine's addresses on the network. */
   gateways(): Promise<string[]>;
-  /** Removes it, unless a container is attached. */
+  /** Removes the network, unless a container is attached. */
   remove(): Promise<void>;
 }
 
 /**
- * A bridge on which containers reach the outside and are reached from this machine, but not from one another:
+ * Uses a bridge on which containers can reach the outside and are reachable from this machine, but not from each other:
  * inter-container communication is off (Docker manual, "Bridge network driver", options).
  */
 export function gameNetwork(docker: Docker, installation: string): GameNetwork {
   const name = `dormouse-${installation}`;
   let making: Promise<string> | undefined;
 
-  /** The networks of our name, the oldest first: Docker makes two of them for two calls at once. */
+  /** Returns the networks of our name, oldest first. Docker creates two for two concurrent calls. */
   async function found(): Promise<Docker.NetworkInspectInfo[]> {
     const networks = await within(CALL_MS, docker.listNetworks({ filters: { name: [name] } }));
     const ours = networks.filter((network) => network.Name === name);

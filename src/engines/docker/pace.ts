@@ -11,8 +11,8 @@ export interface PaceOptions {
 }
 
 /**
- * A budget for each window of time. Work that has used it up waits for the next window, so that one endless source
- * leaves the thread to others. Unused budget expires.
+ * A budget for each window of time. Work that has used it up waits for the next window, so that an endless source does
+ * not block the thread. Unused budget expires.
  */
 export class Pace {
   readonly #amount: number;
@@ -29,12 +29,12 @@ export class Pace {
     this.#left = amount;
   }
 
-  /** How many windows in a row were used up; 0 once one was not. */
+  /** Number of used-up windows in a row; 0 after one that was not used up. */
   get fullWindows(): number {
     return this.#full;
   }
 
-  /** Takes a part of the budget; true where it is used up now: then `rest` must follow. */
+  /** Uses a part of the budget. Returns true if the budget is used up; the caller must then call `rest`. */
   take(amount: number): boolean {
     const now = this.#clock.now();
     if (now >= this.#until) {
@@ -46,7 +46,7 @@ export class Pace {
     return this.#left <= 0;
   }
 
-  /** Resolves with the next window; never rejects, and at once where `signal` fires. */
+  /** Resolves at the next window, or immediately when `signal` fires. Never rejects. */
   async rest(signal?: AbortSignal): Promise<void> {
     this.#full += 1;
     await sleep(this.#clock, Math.max(0, this.#until - this.#clock.now()), signal).catch(() => undefined);

@@ -12,13 +12,13 @@ export const DEFAULT_SANDBOX_IMAGE = 'dormouse/sandbox:latest';
 export interface ImageOptions {
   docker: Docker;
   tag: string;
-  /** Told what is being done, a line at a time. */
+  /** Called with each step, a line at a time. */
   progress: (line: string) => void;
 }
 
 /**
- * Makes sure the engine has the sandbox image of this very code under `tag`, without any registry. Resolves with its
- * id, and whether it had to be built. Rejects with what the engine says.
+ * Ensures that the engine has the sandbox image of exactly this code under `tag`, without a registry. Resolves with its
+ * id and whether it had to be built. Rejects with the engine's error.
  */
 export async function buildSandboxImage(options: ImageOptions): Promise<{ id: string; built: boolean }> {
   const { docker, tag, progress } = options;
@@ -35,7 +35,7 @@ export async function buildSandboxImage(options: ImageOptions): Promise<{ id: st
     writeFileSync(join(context, 'Dockerfile'), dockerfile);
     progress('Sending them to the engine');
     const { archive, packed } = buildContext(context);
-    // The one step that runs something needs no network; a step that fails leaves nothing behind.
+    // The only step that runs a program needs no network. A failed step leaves no container behind.
     const how = { t: tag, labels: { [HASH_LABEL]: hash }, networkmode: 'none', forcerm: true };
     const [output] = await Promise.all([docker.buildImage(archive, how), packed]);
     await follow(docker, output, progress);
@@ -66,7 +66,7 @@ async function removeUnused(docker: Docker, id: string): Promise<void> {
     .catch(() => undefined);
 }
 
-/** Waits for the end of a build. A failed step is an event of a stream that ends without an error. */
+/** Waits for the end of a build. Docker reports a failed step as an event of a stream that ends without an error. */
 function follow(docker: Docker, output: NodeJS.ReadableStream, progress: (line: string) => void): Promise<void> {
   return new Promise((resolve, reject) => {
     let failure: Error | undefined;

@@ -11,11 +11,11 @@ export interface CpuReading {
   usedMs: number;
 }
 
-/** The figures of servers' containers, each since the one before. */
+/** Creates a reader of containers' statistics. Each reading covers the time since the one before. */
 export function createStatsReader() {
   const readings = new Map<string, CpuReading>();
   return {
-    /** Reads a container that began to run at `startedAt` (epoch ms); undefined where it does not run any more. */
+    /** Reads a container that started at `startedAt` (epoch ms). Returns undefined if it no longer runs. */
     async read(serverId: string, container: Container, startedAt: number): Promise<GameStats | undefined> {
       // Without `one-shot` the engine takes two readings, a second apart.
       const once = container.stats({ stream: false, 'one-shot': true });
@@ -32,9 +32,9 @@ export function createStatsReader() {
 }
 
 /**
- * The figures `docker stats` shows: CPU in percent of one processor since the reading `before`, memory without the file
- * cache that the kernel could drop at once (Docker reference, "docker stats"). Undefined for a container that does not run,
- * whose answer is empty.
+ * Returns the figures that `docker stats` shows: CPU in percent of one processor since the reading `before`, and memory
+ * without the file cache that the kernel could drop immediately (Docker reference, "docker stats"). Undefined for a
+ * container that does not run, because Docker's answer is then empty.
  */
 export function gameStats(raw: ContainerStats, before: CpuReading): GameStats | undefined {
   const { usage, limit, stats } = raw.memory_stats;
@@ -48,7 +48,7 @@ export function gameStats(raw: ContainerStats, before: CpuReading): GameStats | 
   };
 }
 
-/** The processor time in an answer; the `before` of the next one. */
+/** Returns the processor time in an answer, for use as `before` in the next reading. */
 export function cpuReading({ read, cpu_stats: { cpu_usage } }: ContainerStats): CpuReading {
   return { at: Date.parse(read), usedMs: cpu_usage.total_usage / 1e6 };
 }

@@ -3,7 +3,7 @@ import { IncomingMessage } from '../../kernel/node-http.ts';
 import { MIB } from '../../kernel/units.ts';
 import { within } from './errors.ts';
 
-// Docker streams JSON objects as lines, and containers' output as frames. The memory that either takes is bounded.
+// Docker streams JSON objects as lines, and containers' output as frames. The memory for both is limited.
 
 const MAX_LINE = MIB;
 const MAX_FRAME = MIB;
@@ -12,22 +12,22 @@ const MAX_FRAME = MIB;
 export async function openStream(opening: Promise<NodeJS.ReadableStream>, signal?: AbortSignal): Promise<Readable> {
   const destroyed = (stream: NodeJS.ReadableStream) => void (stream as Readable).destroy();
   const stream = (await within(30_000, opening).catch((error: unknown) => {
-    // It may open later, without a reader.
+    // The stream may open later, without a reader.
     opening.then(destroyed, () => undefined);
     throw error;
   })) as Readable;
-  // An engine at the other end of a network may vanish without a word.
+  // A remote engine may disappear without closing the connection.
   if (stream instanceof IncomingMessage) stream.socket.setKeepAlive(true, 30_000);
   if (signal?.aborted) stream.destroy();
   const stop = () => void stream.destroy();
   signal?.addEventListener('abort', stop, { once: true });
   stream.once('close', () => signal?.removeEventListener('abort', stop));
-  // Iterating callers get the error too. Without one it must not end the process.
+  // Callers that iterate get the error too. Without such a caller, the error must not end the process.
   stream.on('error', () => undefined);
   return stream;
 }
 
-/** Each line of a stream as an object. Throws on a line that is not JSON or does not end. */
+/** Yields each line of a stream as an object. Throws on a line that is not JSON or is too long. */
 export async function* jsonLines(stream: AsyncIterable<unknown>): AsyncGenerator<Record<string, unknown>> {
   const decoder = new TextDecoder();
   let rest = '';
@@ -42,13 +42,16 @@ export async function* jsonLines(stream: AsyncIterable<unknown>): AsyncGenerator
   }
 }
 
-/** One write to a container's output: 1 is stdout, 2 stderr. */
+/** One write to a container's output. `source` is 1 for stdout, 2 for stderr. */
 export interface Frame {
   source: number;
   payload: Buffer;
 }
 
-/** The frames of an output stream (Docker Engine API, "Attach to a container", stream format). Throws on anything else. */
+/**
+ * Yields the frames of an output stream (Docker Engine API, "Attach to a container", stream format). Throws on any
+ * other data.
+ */
 export async function* frames(stream: AsyncIterable<unknown>): AsyncGenerator<Frame> {
   let rest: Buffer = Buffer.alloc(0);
   for await (const chunk of stream) {

@@ -17,13 +17,14 @@ export interface ContainerEvent {
 }
 
 /**
- * The events of a watch, one at a time and in order: `away` once the engine is lost, `missed` when it is there (again).
+ * Receives the events of a watch, one at a time and in order. `away`: the engine is lost. `missed`: the engine is
+ * connected, and earlier events may have been missed.
  */
 export type ContainerListener = (event: ContainerEvent | 'away' | 'missed') => Promise<void>;
 
 /**
- * Listens to the engine's events about one installation's containers until the returned function is called. Begins, and
- * begins again after each loss of the engine, with `missed`; between attempts it waits up to 10 s. Never throws.
+ * Listens to the engine's events about one installation's containers until the returned function is called. Sends
+ * `missed` at the beginning and after each reconnection. Waits up to 10 s between attempts. Never throws.
  */
 export function watchContainers(
   docker: Docker,

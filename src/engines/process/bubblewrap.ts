@@ -8,18 +8,18 @@ import type { Command } from './command.ts';
 
 /** The files a program may see besides the system's programs and libraries. */
 export interface View {
-  /** Its own directory: it starts there, and may write there. */
+  /** The program's own directory, in which it starts and may write. */
   home: string;
-  /** Further paths that it may read. What is not there is left out. */
+  /** Further paths that it may read. Missing ones are ignored. */
   readable: readonly string[];
   /** Further paths that it may write. */
   writable: readonly string[];
 }
 
 /**
- * Runs a program in namespaces of its own, by bubblewrap (man 1 bwrap): it sees the system's programs, its view, and no
- * process but its own. It shares the machine's network. The first process is bubblewrap's; it lives as long as the
- * program, and exits with its code.
+ * Runs programs in separate namespaces with bubblewrap (man 1 bwrap). A program sees the system's programs, its view,
+ * and no other processes. It shares the machine's network. The first process is bubblewrap's, which lives as long as
+ * the program and exits with its code.
  */
 export interface Bubblewrap {
   wrap(command: Command, view: View): Promise<Command>;
@@ -27,7 +27,7 @@ export interface Bubblewrap {
 
 /** Folders of programs and libraries; on most systems links into /usr. */
 const SYSTEM = ['/bin', '/sbin', '/lib', '/lib32', '/lib64', '/libx32'];
-/** The parts of /etc that names, certificates, fonts and Java need. */
+/** The parts of /etc needed for names, certificates, fonts and Java. */
 const ETC = [
   'alternatives',
   'ca-certificates',
@@ -49,13 +49,15 @@ const ETC = [
   'ssl',
   'timezone',
 ];
-/** Capabilities to enter another user's folder and to become that user, which drops them. */
+/** Capabilities to enter another user's folder and to become that user. Becoming the user drops them. */
 const CAPABILITIES = ['CAP_SETUID', 'CAP_SETGID', 'CAP_SETPCAP', 'CAP_DAC_READ_SEARCH'];
-/** Within its own namespace of users a program makes no further one, in which it would be root: since bubblewrap 0.8. */
+/**
+ * A user namespace in which the program cannot create a further one, where it would be root. Requires bubblewrap 0.8.
+ */
 const NO_ROOT = ['--unshare-user', '--disable-userns'];
 const TMP_BYTES = 256 * MIB;
 const NAMESPACES = ['--unshare-pid', '--unshare-ipc', '--unshare-uts', '--unshare-cgroup-try'];
-/** Each program has a /proc, /dev and /tmp of its own. */
+/** Each program has its own /proc, /dev and /tmp. */
 const PRIVATE_MOUNTS = [
   '--proc',
   '/proc',
@@ -70,33 +72,39 @@ const PRIVATE_MOUNTS = [
 ];
 const PROBE_MS = 10_000;
 
-/** Bubblewrap, for programs of `user` (undefined: of this process's own user). Rejects where it is not there or cannot work. */
+/**
+ * Opens bubblewrap for programs of `user` (undefined: this process's own user). Rejects if bubblewrap is missing or
+ * does not work.
+ */
 export async function openBubblewrap(user: FileOwner | undefined): Promise<Bubblewrap> {
   const system = await systemArgs();
   const capabilities = user
     ? ['--cap-drop', 'ALL', ...CAPABILITIES.flatMap((capability) => ['--cap-add', capability])]
     : [];
-  const become = user ? asUser(user) : [];
-  const within = (users: readonly string[]): Bubblewrap => ({
-    wrap: async ({ file, args }, view) => ({
-      file: 'bwrap',
-      args: [
-        ...users,
-        ...NAMESPACES,
-        ...system,
-        ...PRIVATE_MOUNTS,
-        ...viewArgs(view),
-        ...capabilities,
-        '--',
-        ...become,
-        file,
-        ...args,
-      ],
-    }),
-  });
-  // Root cannot become another user in a namespace that has none.
-  if (user) return working(within([]));
-  return working(within(NO_ROOT)).catch(() => working(within([])));
+  const within = (isolated: boolean): Bubblewrap => {
+    const noRoot = isolated ? NO_ROOT : [];
+    // A user namespace has no other users, so root becomes the user first and then enters one.
+    const nested = isolated ? ['bwrap', ...NO_ROOT, '--dev-bind', '/', '/', '--'] : [];
+    const [outside, inside] = user ? [[], [...asUser(user), ...nested]] : [noRoot, []];
+    return {
+      wrap: async ({ file, args }, view) => ({
+        file: 'bwrap',
+        args: [
+          ...outside,
+          ...NAMESPACES,
+          ...system,
+          ...PRIVATE_MOUNTS,
+          ...viewArgs(view),
+          ...capabilities,
+          '--',
+          ...inside,
+          file,
+          ...args,
+        ],
+      }),
+    };
+  };
+  return working(within(true)).catch(() => working(within(false)));
 }
 
 async function working(bubblewrap: Bubblewrap): Promise<Bubblewrap> {
@@ -113,8 +121,8 @@ function viewArgs({ home, readable, writable }: View): string[] {
 }
 
 /**
- * Shows a path under its own name. The directories above it are made explicitly: bubblewrap would make them passable
- * for root alone.
+ * Returns the arguments that show a path under its own name. They create the directories above it explicitly, because
+ * bubblewrap would make those passable for root alone.
  */
 function shown(how: string, path: string): string[] {
   const above: string[] = [];
@@ -139,7 +147,7 @@ async function systemArgs(): Promise<string[]> {
   return args;
 }
 
-/** The real path of a program, or the home of the Java it belongs to; none under /usr, which is shown anyway. */
+/** Returns the real path of a program, or the home of its Java. Returns no path below /usr, which is always shown. */
 export async function pathsOf(program: string): Promise<string[]> {
   const real = await realpath(program).catch(() => undefined);
   if (real === undefined || real.startsWith('/usr/')) return [];

@@ -12,7 +12,7 @@ import type { Java, Javas } from './java-homes.ts';
 import { type Launch, installedLaunch, jarLaunch } from './java-launch.ts';
 import type { JavaOfVersion } from './java-versions.ts';
 
-/** The command of a specification. */
+/** A command that runs a specification. */
 export interface Command {
   file: string;
   args: string[];
@@ -22,14 +22,14 @@ export interface Command {
 
 /** The programs of cores. */
 export interface Programs {
-  /** Main file of the sandbox core, for this Node. */
+  /** Main file of the sandbox core, which runs on this Node. */
   sandboxEntry: string;
   javas: Javas;
-  /** The Java version by Mojang's data; absent or undefined: as the specification says. */
+  /** Returns the Java version from Mojang's data. Absent or undefined: the specification's versions apply. */
   javaOf?: JavaOfVersion | undefined;
-  /** Directory of `<core>-<version>.jar` files the operator put there. */
+  /** Directory of `<core>-<version>.jar` files, from the operator or from `fetchCore`. */
   coresDir: string;
-  /** Downloads a core's jar to `coresDir` where anybody may; does nothing for other cores. Rejects with EngineError. */
+  /** Downloads a core's jar to `coresDir` if it is freely available. Ignores other cores. Rejects with EngineError. */
   fetchCore?: ((core: string, version: string, signal: AbortSignal, loader?: string) => Promise<void>) | undefined;
 }
 
@@ -43,11 +43,11 @@ export interface GamePorts {
 const MAX_PROPERTIES_BYTES = MIB;
 
 /**
- * The command line of a server's core: this Node with the sandbox, otherwise the Java that fits, with what a loader's
- * installer has made in the data root, a jar from there (`server.jar`, `<core>-<version>.jar`), or a jar from the
- * operator's directory of cores, where `fetchCore` may put it. The heap is bounded by the runtime's own flag, with room
- * for the memory outside of it. Rejects with EngineError `wrong_java_version` where no Java fits, `core_unavailable`
- * where there is no Java or no jar.
+ * Returns the command line of a server's core. The sandbox runs on this Node. Other cores run on a suitable Java, with
+ * the first of these: the files of a loader's installer in the data root, a jar from there (`server.jar`,
+ * `<core>-<version>.jar`), or a jar from the operator's directory of cores, to which `fetchCore` may download it. The
+ * runtime's own flag limits the heap and leaves room for other memory. Rejects with EngineError `wrong_java_version` if
+ * no Java is suitable, and `core_unavailable` if there is no Java or no jar.
  */
 export async function commandFor(spec: GameSpec, programs: Programs, signal: AbortSignal): Promise<Command> {
   if (spec.core === 'sandbox') {
@@ -61,7 +61,10 @@ export async function commandFor(spec: GameSpec, programs: Programs, signal: Abo
   return { file: java.file, args: [...first, ...own, ...main, 'nogui'] };
 }
 
-/** Fabric's launcher would download Mojang's server again for each server, so it gets the path of a copy. */
+/**
+ * Finds a core's jar. Fabric's launcher gets the path of a copy of Mojang's server, because it would download one for
+ * each server.
+ */
 async function launchOfJar(spec: GameSpec, programs: Programs, signal: AbortSignal): Promise<Launch> {
   const { core, version } = spec;
   const jar = await findJar(spec, programs, signal);
@@ -74,7 +77,7 @@ async function launchOfJar(spec: GameSpec, programs: Programs, signal: AbortSign
 async function chooseJava(spec: GameSpec, { javas, javaOf }: Programs, signal: AbortSignal): Promise<Java> {
   const { core, version, java = { least: 0, most: Infinity } } = spec;
   const least = (await javaOf?.(version, signal)) ?? java.least;
-  // The core's own upper bound wins over what the game asks for.
+  // The core's upper limit takes precedence over the game's requirement.
   return await javas.choose({ ...java, least: Math.min(least, java.most) }, `${core} ${version}`);
 }
 
@@ -108,7 +111,7 @@ async function findJar(spec: GameSpec, { coresDir, fetchCore }: Programs, signal
   });
 }
 
-/** Launch files made by installers, for cores that are not a single jar. */
+/** Launch files that installers create, for cores that are not a single jar. */
 const INSTALLED: Record<string, string> = {
   forge: 'run.sh and the folder libraries; up to 1.16.5 the forge jar',
   neoforge: 'run.sh and the folder libraries',
@@ -116,9 +119,10 @@ const INSTALLED: Record<string, string> = {
 };
 
 /**
- * Writes a run's ports to `server.properties`, from which alone Java cores take them. The lines go to its end, where
- * they win over earlier ones (java.util.Properties.load), after an empty line, in case the last one ends in a
- * backslash; the core rewrites the file at its start without the overridden lines. `owner` owns the file afterwards.
+ * Writes a run's ports to `server.properties`, the only place from which Java cores read them. The lines are appended,
+ * because later lines override earlier ones (java.util.Properties.load). An empty line precedes them, in case the last
+ * line ends in a backslash. At its start the core rewrites the file without the overridden lines. `owner` owns the file
+ * afterwards.
  */
 export async function writePorts(
   dataDir: string,
@@ -161,8 +165,9 @@ const version = z.string().regex(/^[0-9A-Za-z][0-9A-Za-z._+-]{0,63}$/);
 const Shape = z.object({ core: version, version, loader: version });
 
 /**
- * Returns the loader version of a server's mod pack, as its installation left it in the server's folder; undefined if
- * it is missing or for another core or version of the game. A game can write there: invalid content is ignored.
+ * Returns the loader version of a server's mod pack, from the file that the installation left in the server's folder.
+ * Undefined if it is missing or for another core or version of the game. A game can write to that file, so invalid
+ * content is ignored.
  */
 async function loaderOf({ core, version, dataDir }: GameSpec): Promise<string | undefined> {
   try {

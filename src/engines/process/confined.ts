@@ -5,34 +5,37 @@ import { openBubblewrap } from './bubblewrap.ts';
 import type { Confinement } from './confinement.ts';
 import { closedAbove, gameUser } from './game-user.ts';
 
-/** Whose servers may run uploaded code. `refusal`: no server may, because it would run as root; says why and names the fix, for operators. */
+/**
+ * The users whose servers may run uploaded code. `refusal`: no server may, because the code would run as root. It
+ * contains the reason and the fix, for operators.
+ */
 export type TrustedWithCode = 'everybody' | 'operators' | { refusal: string };
 
-/** How game processes are confined, and so whose code they may run. */
+/** How game processes are confined, and the users whose code they may run as a result. */
 export interface Confined {
   confinement: Confinement;
   trusted: TrustedWithCode;
 }
 
-/** Parts of the data directory that no game may read, whatever their mode. */
+/** Parts of the data directory that no game may read. They are closed to other users. */
 const PRIVATE = ['backups', 'dormouse.db', 'dormouse.db-shm', 'dormouse.db-wal', 'first-run.json', 'logs', 'run'];
 const KEYS = ['secret.key', 'ssh_host_ed25519_key'];
 const OTHERS = 0o007;
 
 export interface ConfinementOptions {
   dataDir: string;
-  /** Whether code that others than operators upload is run too. */
+  /** Whether to run uploaded code of tenants as well as that of operators. */
   trustTenants: boolean;
   /** A number that distinguishes this installation from others on the machine. */
   installation: number;
-  /** The programs that games are started with. */
+  /** The programs that run games. */
   programs: readonly string[];
   log: Log;
 }
 
 /**
- * Confines games as well as this machine can. Where the service runs as root, games get a user of their own, who can
- * read nothing of the service's. Bubblewrap, where it is there and works, shows each game only its own folder.
+ * Confines games as well as this machine allows. If the service runs as root, games get a separate user that cannot
+ * read the service's files. If bubblewrap is installed and works, each game sees only its own folder.
  */
 export async function openConfinement(
   { dataDir, trustTenants, installation, programs, log }: ConfinementOptions,
@@ -60,7 +63,7 @@ export async function openConfinement(
   return { confinement: {}, trusted: trustTenants ? 'everybody' : { refusal: sentence } };
 }
 
-/** Lets the games' user reach the servers' folders, and nothing else of the data directory. */
+/** Lets the games' user reach the folders of servers and cores, and closes the private parts of the data directory. */
 async function letPass(dataDir: string): Promise<void> {
   for (const name of [...PRIVATE, ...KEYS]) await setMode(join(dataDir, name), (mode) => mode & ~OTHERS);
   const servers = join(dataDir, 'servers');

@@ -6,33 +6,35 @@ import type { GameSpec } from '../engine.ts';
 import { type Bubblewrap, pathsOf } from './bubblewrap.ts';
 import type { Command } from './command.ts';
 
-/** How games are confined. With neither, they run as the service's own user, and can read what that may read. */
+/**
+ * How games are confined. Without both parts, games run as the service's own user and can read everything that it can.
+ */
 export interface Confinement {
-  /** The user games run as; only root can set it. */
+  /** The user that games run as. Requires root. */
   user?: FileOwner | undefined;
   bubblewrap?: Bubblewrap | undefined;
 }
 
-/** A core's needs beside its server's folder. */
+/** The paths that a core needs besides its server's folder. */
 export interface Needs {
   /** Search path of programs, as in PATH. */
   searchPath: string;
   /** Code of the sandbox core. */
   sandboxPaths: readonly string[];
   coresDir: string;
-  /** Compiled code of the sandbox core; undefined: none is kept. */
+  /** Directory for compiled code of the sandbox core; undefined: no cache. */
   cacheDir: string | undefined;
 }
 
-/** The command with its confinement. */
+/** Returns the command with its confinement. */
 export async function confine(plain: Command, spec: GameSpec, by: Confinement, needs: Needs): Promise<Command> {
   const { user, bubblewrap } = by;
   const isSandbox = spec.core === 'sandbox';
-  // Java finds no home of a user without a name.
+  // Java cannot find the home of a user without a name.
   const homeless = user && !isSandbox ? [`-Duser.home=${spec.dataDir}`] : [];
   const command = { ...plain, args: [...homeless, ...plain.args] };
   if (!bubblewrap) return { ...command, user };
-  // The real program: links to it may not be shown inside.
+  // Use the real path, because links to the program may not be visible inside.
   const file = (await findProgram(command.file, needs.searchPath)) ?? command.file;
   const view = {
     home: spec.dataDir,
@@ -43,8 +45,8 @@ export async function confine(plain: Command, spec: GameSpec, by: Confinement, n
 }
 
 /**
- * Creates the directory for compiled code of the sandbox core and returns its path; undefined for other cores, and if
- * uploaded code of the same user could write code there that every sandbox would run.
+ * Creates the directory for compiled code of the sandbox core and returns its path. Returns undefined for other cores,
+ * and if uploaded code of the same user could write code there that every sandbox would run.
  */
 export async function compileCache(
   core: string,

@@ -4,12 +4,12 @@ import { writeAtomic } from '../../kernel/atomic-file.ts';
 import type { StatusError } from '../../kernel/status.ts';
 import { EngineError } from '../engine.ts';
 
-/** Whether a core's jar is there, as a plain file. */
+/** Returns whether a core's jar exists as a plain file. */
 export async function hasCore(path: string): Promise<boolean> {
   return (await lstat(path).catch(() => undefined))?.isFile() ?? false;
 }
 
-/** A core's file name; `loader` where a certain version of its loader is meant. */
+/** Returns a core's file name. `loader`: a certain version of its loader. */
 export function coreName(core: string, version: string, loader?: string): string {
   return loader === undefined ? `${core}-${version}.jar` : `${core}-${version}-${loader}.jar`;
 }
@@ -22,7 +22,9 @@ export async function saveCore(path: string, chunks: AsyncIterable<Uint8Array> |
   await writeAtomic(path, chunks, { mode: 0o644, draft });
 }
 
-/** The EngineError of a failed download: a fault that may pass, or a core that is not there. */
+/**
+ * Returns the EngineError of a failed download: `download_failed` for a temporary fault, otherwise `core_unavailable`.
+ */
 export function coreFailure(error: StatusError): EngineError {
   if (error.code !== 'UNAVAILABLE') return coreUnavailable(error.message, error);
   return new EngineError('download_failed', error.message, { suggestion: 'Try again in a few minutes.', cause: error });

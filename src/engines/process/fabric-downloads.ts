@@ -7,7 +7,7 @@ import { StatusError } from '../../kernel/status.ts';
 import { MIB } from '../../kernel/units.ts';
 import { coreFailure, coreName, coreUnavailable, hasCore, saveCore } from './core-file.ts';
 
-/** Puts a core's jar among the cores; ignores cores that it does not fetch. */
+/** Downloads a core's jar to `coresDir`. Ignores cores that it does not support. */
 type FetchCore = (
   coresDir: string,
   core: string,
@@ -19,15 +19,15 @@ type FetchCore = (
 export interface FabricDownloadsOptions {
   /** Fabric's meta API or a mirror of it. */
   metaUrl: string;
-  /** Fetches Mojang's own server, on which Fabric's is made. */
+  /** Downloads Mojang's own server, the base of Fabric's. */
   fetchVanilla: FetchCore;
   clock: Clock;
   fetch?: typeof globalThis.fetch;
 }
 
-/** A launcher has some 200 KB. */
+/** Limit of a launcher, which usually has about 200 KB. */
 const MAX_LAUNCHER_BYTES = 16 * MIB;
-/** The first bytes of an archive, and so of a jar. */
+/** The first bytes of a zip archive, and thus of a jar. */
 const ZIP = Buffer.from('PK\u0003\u0004');
 
 const Version = z.object({ version: z.string().regex(/^[\w.+-]{1,64}$/), stable: z.boolean() });
@@ -36,10 +36,10 @@ const Loaders = z.array(z.object({ loader: Version }));
 const Installers = z.array(Version);
 
 /**
- * Fetches Fabric's launcher as `fabric-<version>.jar`, with the newest stable loader, or as
- * `fabric-<version>-<loader>.jar` with the one that is named, and Mojang's server beside it. Fabric makes launchers on
- * request and publishes no checksum of them: only the address vouches for one. Mojang's server is checked against its
- * checksum. Rejects as `createVanillaDownloads` does.
+ * Downloads Fabric's launcher as `fabric-<version>.jar` with the newest stable loader, or as
+ * `fabric-<version>-<loader>.jar` with the named loader, and Mojang's server beside it. Fabric creates launchers on
+ * request and publishes no checksums, so only the address vouches for one. Mojang's server is verified by its checksum.
+ * Rejects like `createVanillaDownloads`.
  */
 export function createFabricDownloads({ metaUrl, fetchVanilla, clock, fetch }: FabricDownloadsOptions): FetchCore {
   const http = createRegistryHttp({

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import { statFields } from './table.ts';
 
-/** No game nests its processes deeper. */
+/** Maximum depth of nested processes. No game needs more. */
 const MOST_ANCESTORS = 64;
 
 interface Kin {
@@ -11,13 +11,13 @@ interface Kin {
   session: number;
 }
 
-/** The processes of a leader's session, and all their descendants. */
+/** Returns the processes of a leader's session and all their descendants. */
 export async function familyOf(leader: number): Promise<number[]> {
   return (await familyTree(leader)).map(({ pid }) => pid);
 }
 
 /**
- * The game's own first process: the one that was started, or the one inside bubblewrap, which would end at a signal
+ * Returns the game's own first process: the started one, or the one inside bubblewrap. Bubblewrap would end on a signal
  * without passing it on.
  */
 export async function gameProcessOf(leader: number): Promise<number> {

@@ -2,20 +2,20 @@ import { readFile, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import type { FileOwner } from '../../kernel/atomic-file.ts';
 
-/** User ids that no distribution, container or directory service gives out (systemd.io/UIDS-GIDS, "unused"). */
+/** User ids that no distribution, container or directory service assigns (systemd.io/UIDS-GIDS, "unused"). */
 const FIRST_UID = 0x7000_0000;
 const UIDS = 0x0ffe_0000;
 const OTHERS_READ = 0o004;
 const OTHERS_PASS = 0o001;
 
 /**
- * The user that an installation's games run as where this process may change users: an id derived from the
- * installation's number, without a name, a shell or other processes. Where that id is not mapped, as in a container
- * with few ids, it is the last but one of those there are.
+ * Returns the user of an installation's games, for a process that may change users. The id is derived from the
+ * installation's number and has no name, shell or other processes. If that id is not mapped, as in a container with few
+ * ids, returns the last but one of the mapped ids.
  */
 export async function gameUser(installation: number): Promise<FileOwner> {
   const uid = FIRST_UID + (installation % UIDS);
-  // Lines of "first id inside, first id outside, how many" (man 7 user_namespaces).
+  // Each line is "first id inside, first id outside, count" (man 7 user_namespaces).
   const map = await readFile('/proc/self/uid_map', 'utf8').catch(() => '');
   const ranges = map.split('\n').flatMap((line) => {
     const [first = NaN, , count = NaN] = line.trim().split(/\s+/).map(Number);
@@ -27,8 +27,8 @@ export async function gameUser(installation: number): Promise<FileOwner> {
 }
 
 /**
- * The first directory above a path that other users may not pass, or the path itself where they may not use it;
- * undefined where they may.
+ * Returns the first directory above a path that other users cannot enter, or the path itself if they can neither read
+ * nor enter it; undefined if they can.
  */
 export async function closedAbove(path: string): Promise<string | undefined> {
   const above: string[] = [];

@@ -19,19 +19,22 @@ import { processTable as table } from './table.ts';
 
 const POLL_MS = 1_000;
 
-/** How long a killed process may take to end; it takes longer only while the kernel waits for a device. */
+/** Time limit for a killed process to end. It takes longer only while the kernel waits for a device. */
 const KILL_MS = 30_000;
 const ROTATE_EVERY_MS = 1_000;
 const FORGOTTEN_POLL_MS = 100;
 
-/** Ended runs that are remembered; a run file that was read before the end is looked at within moments. */
+/** Maximum number of ended runs in memory. They matter only for a run file that was read shortly before the end. */
 const MOST_ENDED = 1_000;
 
-/** How long another instance's intent may stand without a process before it counts as one that was cut off. */
+/** Time after which another instance's intent without a process counts as interrupted. */
 const INTENT_MS = 3_000;
 const INTENT_POLL_MS = 50;
 
-/** Variables in each game's environment: what identifies its run, its server where the run file is damaged, and its installation. */
+/**
+ * Variables in each game's environment. They identify its run, its run file (needed if that is damaged), its server and
+ * its installation.
+ */
 const TOKEN = 'DORMOUSE_RUN';
 const RUN_FILE = 'DORMOUSE_RUN_FILE';
 export const SERVER = 'DORMOUSE_SERVER';
@@ -39,18 +42,16 @@ export const INSTALLATION = 'DORMOUSE_INSTALLATION';
 
 interface Live {
   run: Run;
-  /** False for those started by an earlier instance, whose end is polled for. */
+  /** False for games that an earlier instance started. Their end is polled for. */
   own: boolean;
   ended: Promise<Exit>;
   end: (exit: Exit) => void;
   forwarder: Forwarder | undefined;
-  /** Settles once its start is in the run file; its end is written after that. */
+  /** Settles once the start is in the run file. The end is written only after that. */
   noted: Promise<void>;
 }
 
-/**
- * The processes behind run files: started, recognised again after a restart, watched and ended. Knows nothing of cores.
- */
+/** Starts, watches and ends the processes of run files, and adopts them after a restart. Independent of cores. */
 export class ProcessGames {
   readonly events = new EventEmitter<{ event: [EngineEvent] }>();
   readonly #installation: string;
@@ -58,15 +59,15 @@ export class ProcessGames {
   readonly #files: ProcessLogFiles;
   readonly #clock: Pick<Clock, 'now'>;
   readonly #log: Logger;
-  /** By token: a server's last run may still be ending when its next one is seen. */
+  /** Live runs by token, because a server's last run may still be ending when its next one is seen. */
   readonly #live = new Map<string, Live>();
-  /** Tokens of claimed runs that are about to be started here, however long the disk takes. */
+  /** Tokens of claimed runs that this instance is about to start, even if the disk is slow. */
   readonly #starting = new Set<string>();
-  /** By server: the last run that ended here. Its file, if read earlier, may not show the end. */
+  /** The last run that ended here, by server. Its file, if read earlier, may not show the end. */
   readonly #ended = new Map<string, Run>();
-  /** By token: ended runs whose end could not be written. */
+  /** Ended runs whose end could not be written, by token. */
   readonly #unnoted = new Map<string, Run>();
-  /** By token: when an intent of another instance was first seen here, by a monotonic clock. */
+  /** When this instance first saw an intent of another one, by token and on a monotonic clock. */
   readonly #intents = new Map<string, number>();
   #poll: NodeJS.Timeout | undefined;
   #rotate: NodeJS.Timeout | undefined;
@@ -82,7 +83,7 @@ export class ProcessGames {
     this.events.setMaxListeners(0);
   }
 
-  /** Returns a server's current run; undefined without one, or before one exists. */
+  /** Returns a server's current run; undefined if there is none, or while one starts. */
   async find(serverId: string): Promise<Run | undefined> {
     const run = await this.#runs.read(serverId);
     return run && (await this.#seen(run));
@@ -97,7 +98,7 @@ export class ProcessGames {
     return [...this.#live.values()].some((live) => live.run.serverId === serverId && live.run.exit === null);
   }
 
-  /** Claims the server for a new run; undefined while another run has it. */
+  /** Claims the server for a new run. Returns undefined while another run holds it. */
   async claim(spec: GameSpec, installer: boolean, ports: GamePorts): Promise<Run | undefined> {
     const run = newRun(spec, installer, ports, this.#clock.now());
     this.#starting.add(run.token);
@@ -116,12 +117,12 @@ export class ProcessGames {
   }
 
   /**
-   * Starts the program of a claimed run. Its output goes to the server's log, its environment is `env` and nothing
-   * else; it reads `input`, or nothing.
+   * Starts the program of a claimed run. Its output goes to the server's log. Its environment is `env` and the
+   * variables that identify the run. It reads `input`, or an empty input.
    */
   async start(run: Run, command: Command, cwd: string, env: Record<string, string>, input?: FileHandle): Promise<Run> {
     let started: Run | undefined;
-    // First what may fail: what is opened for others has to be closed again.
+    // Open the log before the ports: a failure here leaves no port open.
     await using output = await this.#files.openForGame(run.serverId);
     const forwarder = await this.#forward(run, () => started);
     const marks = {
@@ -136,8 +137,8 @@ export class ProcessGames {
       throw error;
     });
     child.unref();
-    // Read synchronously, before the process is reaped, even if it has ended. `startedAt` is the same for an
-    // instance that finds the process by its token.
+    // The start is read synchronously, before the process is reaped, even if it has ended. `startedAt` is the same for
+    // an instance that finds the process by its token.
     started = {
       ...run,
       pid: child.pid,
@@ -153,7 +154,7 @@ export class ProcessGames {
     try {
       await live.noted;
     } catch (error) {
-      // A process without a run file cannot be found again.
+      // Kill the process: without a run file it cannot be found again.
       await this.stop(started, 0, 'SIGKILL');
       throw error;
     }
@@ -163,8 +164,8 @@ export class ProcessGames {
   }
 
   /**
-   * Asks a run's process to end, kills it and what it has started when `graceMs` have passed, and waits for its end. Rejects once
-   * `calledOff` fires, and kills nothing then.
+   * Sends a signal to a run's process and waits for its end. After `graceMs`, kills its process group. Rejects when
+   * `calledOff` fires, and then kills no process.
    */
   async stop(run: Run, graceMs: number, signal: NodeJS.Signals = 'SIGTERM', calledOff?: AbortSignal): Promise<void> {
     const live = this.#live.get(run.token);
@@ -178,7 +179,7 @@ export class ProcessGames {
     }
   }
 
-  /** Resolves with the end of a run; at once where it has ended. */
+  /** Resolves with the end of a run, immediately if it has ended. */
   async ended(run: Run): Promise<Exit> {
     const live = this.#live.get(run.token);
     if (live) return await live.ended;
@@ -186,7 +187,7 @@ export class ProcessGames {
   }
 
   async #endsWithin(live: Live, ms: number): Promise<boolean> {
-    // The end of a process that is not our child has to be polled for.
+    // The end of a process that is not our child must be polled for.
     const looking = live.own ? undefined : setInterval(() => void this.#look(live), 50);
     try {
       const ended = live.ended.then(() => true);
@@ -196,7 +197,7 @@ export class ProcessGames {
     }
   }
 
-  /** Compares a run file with its process. */
+  /** Returns the current state of a run, from its file and its process. */
   async #seen(run: Run): Promise<Run | undefined> {
     const unnoted = this.#unnoted.get(run.token);
     if (unnoted) await this.#note(unnoted);
@@ -221,7 +222,8 @@ export class ProcessGames {
   }
 
   /**
-   * Writes the end of a run to its file. Where that fails, it is kept here and written when the run is next looked at.
+   * Writes the end of a run to its file. If that fails, keeps the end in memory and writes it at the next check of the
+   * run.
    */
   async #note(ended: Run): Promise<void> {
     const { serverId, token } = ended;
@@ -235,11 +237,11 @@ export class ProcessGames {
   }
 
   /**
-   * Ends the processes of a damaged run file, within `graceMs` or by force: two games of one server would corrupt its
-   * world. Rejects once `signal` fires.
+   * Ends the processes of a damaged run file, by force after `graceMs`, because two games of one server would corrupt
+   * its world. Rejects when `signal` fires.
    */
   async endForgotten(serverId: string, graceMs: number, signal?: AbortSignal): Promise<void> {
-    // Reading the file is what finds the damage.
+    // Reading the file detects the damage.
     await this.#runs.read(serverId);
     if (!this.#runs.isDamaged(serverId)) return;
     const left = async () => {
@@ -259,18 +261,19 @@ export class ProcessGames {
     await this.#runs.removeDamaged(serverId);
   }
 
-  /** Looks for the process of a run whose start was not written. */
+  /** Finds and adopts the process of a run whose start was not written. */
   async #traced(run: Run): Promise<Run | undefined> {
     const age = this.#clock.now() - run.intendedAt;
     for (const pid of await table.withEnvironment(`${TOKEN}=${run.token}`)) {
       const start = await table.startOf(pid);
-      // Its first process leads the group; others are children of the game.
+      // Only the game's first process leads a group. Others are its children.
       if (start === undefined || !leadsGroup(pid)) continue;
       const found = { ...run, pid, start, startedAt: run.intendedAt };
       await this.#runs.update(found);
       return this.#adopt(found);
     }
-    // A fresh intent is about to be started. The monotonic clock counts too: the other may have been set back.
+    // A fresh intent is about to be started. Its age also counts by the monotonic clock, because the other clock may
+    // have been set back.
     const firstSeen = this.#intents.get(run.token) ?? performance.now();
     const isOld = age > INTENT_MS || performance.now() - firstSeen > INTENT_MS;
     if (isOld) this.#intents.delete(run.token);
@@ -280,8 +283,8 @@ export class ProcessGames {
   }
 
   /**
-   * Waits until it is known what came of a start that another instance began and did not write down: its process may be
-   * about to appear, and a caller that ends the game must not miss it.
+   * Waits for the outcome of a start that another instance began and has not recorded. Its process may be about to
+   * appear, and a caller that ends the game must not miss it.
    */
   async untilShown(serverId: string): Promise<void> {
     for (;;) {
@@ -295,7 +298,7 @@ export class ProcessGames {
   #adopt(run: Run): Run {
     if (this.#live.has(run.token)) return run;
     this.#files.heal(run.serverId);
-    // A service that died while it moved the log may have left the game stopped.
+    // A service that died during a log rotation may have left the game stopped.
     if (run.pid !== null) send(-run.pid, 'SIGCONT');
     const live = this.#enlist(run, false);
     this.#forward(run, () => run).then(
@@ -306,12 +309,12 @@ export class ProcessGames {
     return run;
   }
 
-  /** Opens a run's published ports; they lead only to sockets of its own game. */
+  /** Opens a run's published ports. They lead only to sockets of its own game. */
   async #forward(run: Run, game: () => Run | undefined): Promise<Forwarder | undefined> {
     const { ports, gamePort, rconPort, managementPort } = run;
     if (ports.length === 0) return undefined;
     const isOwn = socketsOf(game);
-    // Players and the console have other ways to these.
+    // Players and the console reach these ports in other ways.
     const inner = new Set([gamePort, rconPort, managementPort]);
     const isMeant: IsMeant = async (port) =>
       !(port.proto === 'tcp' && inner.has(port.containerPort)) && (await isOwn(port));
@@ -325,7 +328,7 @@ export class ProcessGames {
 
   #enlist(run: Run, own: boolean, forwarder?: Forwarder): Live {
     const { promise, resolve } = Promise.withResolvers<Exit>();
-    // Several callers may see one end. For all of them the run has ended once that is written.
+    // Several callers may observe the same end. For all of them, the run has ended once the end is written.
     let finishing: Promise<void> | undefined;
     const live: Live = {
       run,
@@ -366,7 +369,7 @@ export class ProcessGames {
     live.end({ code: null, oomKilled: false, at: this.#clock.now() });
   }
 
-  /** Timers run only while there is something to look after, and never keep the process alive. */
+  /** Starts and stops the timers. They run only while there are live games, and never keep this process alive. */
   #keepTime(): void {
     const adopted = [...this.#live.values()].some((live) => !live.own);
     if (adopted && !this.#poll) {

@@ -6,8 +6,8 @@ import { promisify } from 'node:util';
 import { checkedServerId } from '../server-id.ts';
 
 /**
- * Standard input of games, as named pipes beside their run files: a game keeps its own pipe open, so the pipe outlives
- * the service, and the next one finds it.
+ * The standard input of games, as named pipes beside their run files. A game keeps its own pipe open, so the pipe
+ * outlives the service, and the next service process finds it.
  */
 export class ProcessInput {
   readonly #dir: string;
@@ -16,16 +16,16 @@ export class ProcessInput {
     this.#dir = dir;
   }
 
-  /** Makes the pipe that a game is about to read from; the caller closes it once the game has it. */
+  /** Creates the pipe for a game that is about to start. The caller closes it once the game has it. */
   async openForGame(serverId: string): Promise<FileHandle> {
     mkdirSync(this.#dir, { recursive: true, mode: 0o700 });
     this.remove(serverId);
     await promisify(execFile)('mkfifo', ['-m', '600', this.#path(serverId)]);
-    // Opened at both ends, so that the game's input does not end when a writer leaves.
+    // Open at both ends, so that the game's input does not end when a writer closes the pipe.
     return await open(this.#path(serverId), constants.O_RDWR);
   }
 
-  /** Writes a line; false where no game reads there, or where it has not read what was written before. */
+  /** Writes a line. Returns false if no game reads the pipe, or if the pipe is full. */
   async write(serverId: string, line: string): Promise<boolean> {
     try {
       await using pipe = await open(this.#path(serverId), constants.O_WRONLY | constants.O_NONBLOCK);

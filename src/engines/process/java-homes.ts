@@ -8,29 +8,33 @@ import { createCache } from '../../kernel/cache.ts';
 import { KIB } from '../../kernel/units.ts';
 import { EngineError, type JavaRange } from '../engine.ts';
 
-/** A Java of this machine. */
+/** A Java installation of this machine. */
 export interface Java {
   /** The path of its program. */
   file: string;
-  /** 8, 17, 21 …; undefined where it does not say. */
+  /** 8, 17, 21 …; undefined if unknown. */
   major: number | undefined;
 }
 
 export interface JavaPlaces {
-  /** Folders of Javas, each with its `bin/java`; of two of the same version the first is taken. */
+  /** Java homes, each with a `bin/java`. If several have the same version, the first is used. */
   homes?: readonly string[];
-  /** A program of Java: a path, or a name that is looked for in `searchPath`. */
+  /** A Java program: a path, or a name to find in `searchPath`. */
   command?: string;
   searchPath?: string;
-  /** Folders that hold folders of Javas. */
+  /** Folders that contain Java homes. */
   roots?: readonly string[];
 }
 
-/** The Javas of this machine. Looked for anew each time, so that one may be installed while the service runs. */
+/**
+ * The Java installations of this machine. Each call searches for them, so that one may be installed while the service
+ * runs.
+ */
 export interface Javas {
   /**
-   * The oldest one in the range; where none is, one that does not say its version. `what` is what needs it, for the error.
-   * EngineError `core_unavailable` where there is no Java at all, `wrong_java_version` where none fits, naming those that are there.
+   * Returns the oldest Java in the range, otherwise one with an unknown version. `what` is the program that needs it,
+   * for the error. Rejects with EngineError `core_unavailable` if there is no Java, and with `wrong_java_version`,
+   * which lists the versions found, if none is suitable.
    */
   choose(range: JavaRange, what: string): Promise<Java>;
 }
@@ -40,7 +44,7 @@ const VERSION_MS = 20_000;
 const MAX_RELEASE_BYTES = 64 * KIB;
 const MAX_OUTPUT_BYTES = 64 * KIB;
 
-/** Finds Javas in these places: homes first, then the command, then the roots. */
+/** Finds Java in these places: homes first, then the command, then the roots. */
 export function createJavas({ homes = [], command, searchPath = '', roots = [] }: JavaPlaces): Javas {
   /** Versions by program, read again after its file has changed. */
   const versions = createCache<number | undefined>({ most: MOST_HOMES, ttlMs: () => Infinity });
@@ -89,7 +93,9 @@ export function createJavas({ homes = [], command, searchPath = '', roots = [] }
   };
 }
 
-/** Almost every Java has a file `release` in its home, which is far quicker to read than starting it. */
+/**
+ * Reads the version from the file `release` in the home of almost every Java. That is far quicker than starting Java.
+ */
 async function majorFromRelease(file: string): Promise<number | undefined> {
   for (const home of [dirname(dirname(file)), dirname(dirname(dirname(file)))]) {
     const path = join(home, 'release');
@@ -100,13 +106,13 @@ async function majorFromRelease(file: string): Promise<number | undefined> {
       const major = majorOf(/^JAVA_VERSION="([^"\n]{1,64})"/m.exec(text)?.[1]);
       if (major !== undefined) return major;
     } catch {
-      // Not installed.
+      // No `release` here: try the next folder.
     }
   }
   return undefined;
 }
 
-/** Asks the program. Rejects where it does not run. */
+/** Reads the version from the program's output. Rejects if the program does not run. */
 async function majorFromProgram(file: string): Promise<number | undefined> {
   const { stdout, stderr } = await promisify(execFile)(file, ['-version'], {
     timeout: VERSION_MS,
@@ -115,7 +121,7 @@ async function majorFromProgram(file: string): Promise<number | undefined> {
   return majorOf(/ version "([^"\n]{1,64})"/.exec(`${stderr}\n${stdout}`)?.[1]);
 }
 
-/** `1.8.0_392` is Java 8, `17.0.15` and `25` what they say (https://openjdk.org/jeps/223). */
+/** Returns the major version: 8 for `1.8.0_392`, 17 for `17.0.15`, 25 for `25` (https://openjdk.org/jeps/223). */
 function majorOf(version = ''): number | undefined {
   const [, old, major] = /^(?:1\.(\d{1,2})\b|(\d{1,3}))/.exec(version) ?? [];
   const number = Number(old ?? major);

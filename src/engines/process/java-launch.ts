@@ -6,11 +6,11 @@ import { KIB } from '../../kernel/units.ts';
 import { EngineError, type GameSpec } from '../engine.ts';
 import { hasCore } from './core-file.ts';
 
-/** Arguments for Java besides its memory. */
+/** Arguments for Java except those for memory. */
 export interface Launch {
-  /** Before the service's own arguments, which win over them. */
+  /** Arguments before the service's own, which override them. */
   first: string[];
-  /** The command to run. */
+  /** Arguments that select the program to run. */
   main: string[];
 }
 
@@ -19,7 +19,7 @@ type Installed = Pick<GameSpec, 'core' | 'version' | 'dataDir'>;
 const USER_ARGS = 'user_jvm_args.txt';
 const UNIX_ARGS = 'unix_args.txt';
 /**
- * Folders in which the installers of Forge and NeoForge (at first also called Forge) put their argument files, by
+ * The folders in which the installers of Forge and NeoForge (at first also called Forge) put their argument files, by
  * version.
  */
 const LIBRARIES: Record<string, readonly string[]> = {
@@ -31,9 +31,9 @@ const LAUNCHERS: Record<string, string> = { quilt: 'quilt-server-launch.jar', fa
 const MAX_SCRIPT_BYTES = 64 * KIB;
 
 /**
- * Returns the launch of a server made by its loader's own installer, or of a pack made by one: the arguments named by
- * its `run.sh`, a launcher, or the jar of an older Forge. Undefined without one. EngineError `core_unavailable` if the
- * installed files are for another version of the game.
+ * Returns the launch of a server or pack that its loader's own installer created: the arguments named by its `run.sh`,
+ * a launcher, or the jar of an older Forge. Undefined if there is none. Rejects with EngineError `core_unavailable` if
+ * the installed files are for another version of the game.
  */
 export async function installedLaunch({ core, version, dataDir }: Installed): Promise<Launch | undefined> {
   const launcher = LAUNCHERS[core];
@@ -57,12 +57,12 @@ export async function installedLaunch({ core, version, dataDir }: Installed): Pr
   });
 }
 
-/** Starts a jar by its manifest. */
+/** Returns the launch of a jar by its manifest. */
 export function jarLaunch(jar: string, ...options: string[]): Launch {
   return { first: [], main: [...options, '-jar', jar] };
 }
 
-/** Files of arguments, relative to the server's folder, oldest build first. */
+/** Returns argument files relative to the server's folder, oldest build first. */
 async function argumentFiles(
   dataDir: string,
   libraries: readonly string[],
@@ -83,8 +83,9 @@ async function argumentFiles(
 const numerals = lazily(() => new Intl.Collator('en', { numeric: true }));
 
 /**
- * Forge's builds are named `1.20.1-47.2.0`, NeoForge's by the game's version without its 1: `21.1.77` is for 1.21.1, `21.0.5` for
- * 1.21, `26.1.0.3` for 26.1 (https://docs.neoforged.net/docs/gettingstarted/versioning).
+ * Returns whether a build is for a version of the game. Forge's builds are named `1.20.1-47.2.0`. NeoForge's use the
+ * game's version without its 1: `21.1.77` is for 1.21.1, `21.0.5` for 1.21, `26.1.0.3` for 26.1
+ * (https://docs.neoforged.net/docs/gettingstarted/versioning).
  */
 function isFor(build: string, version: string): boolean {
   if (build.startsWith(`${version}-`)) return true;
@@ -93,7 +94,10 @@ function isFor(build: string, version: string): boolean {
   return !build.startsWith('1.') && build.startsWith(prefix);
 }
 
-/** The file of arguments that `run.sh` names, where there is one. It is read, never run: it would take whatever Java it finds. */
+/**
+ * Returns the argument file that `run.sh` names, if there is one. The script is only read: it would run any Java that
+ * it finds.
+ */
 async function namedByScript(dataDir: string): Promise<string | undefined> {
   try {
     await using script = await open(
@@ -107,7 +111,10 @@ async function namedByScript(dataDir: string): Promise<string | undefined> {
   }
 }
 
-/** Up to 1.16.5 the installer makes a jar: `forge-1.16.5-36.2.39.jar`, in older ones `…-universal.jar`. */
+/**
+ * Returns the jar of an older Forge. Up to 1.16.5 the installer creates a jar: `forge-1.16.5-36.2.39.jar`, in older
+ * ones `…-universal.jar`.
+ */
 async function olderForge(dataDir: string, version: string): Promise<string | undefined> {
   const names = (await readdir(dataDir).catch(() => [])).filter(
     (name) => name.startsWith(`forge-${version}-`) && /^[\w.+-]+\.jar$/.test(name) && !name.includes('installer'),

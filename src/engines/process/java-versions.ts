@@ -2,12 +2,15 @@ import { createCache } from '../../kernel/cache.ts';
 import { abortable } from '../../kernel/timeout.ts';
 import { type MojangVersionsOptions, openMojangVersions } from './mojang-versions.ts';
 
-/** The Java that a version of the game was made for, by Mojang's version data; undefined where that does not tell or cannot be had. */
+/**
+ * Returns the Java version that a version of the game was made for, from Mojang's version data. Undefined if the data
+ * is unavailable or does not state it.
+ */
 export type JavaOfVersion = (version: string, signal: AbortSignal) => Promise<number | undefined>;
 
 /** How long a start waits for the answer. */
 const PATIENCE_MS = 5_000;
-/** An answer is kept for good; after a failure the version is asked for again. */
+/** Time after a failure until a version is requested again. Answers are cached permanently. */
 const RETRY_MS = 300_000;
 const MOST_KEPT = 1_000;
 
@@ -16,7 +19,7 @@ interface Answer {
   isKnown: boolean;
 }
 
-/** Asks once for each version and remembers it. Rejects only with the reason of `signal`. */
+/** Requests each version once and caches the answer. Rejects only with the reason of `signal`. */
 export function createJavaVersions(options: MojangVersionsOptions): JavaOfVersion {
   const { clock } = options;
   const mojang = openMojangVersions(options);

@@ -19,21 +19,21 @@ const NEWLINE = 0x0a;
 const CHUNK = 64 * KIB;
 const COPY_CHUNK = MIB;
 
-/** A place in a server's log: the number of the file, and a byte in it. */
+/** A position in a server's log: the number of the file, and a byte in it. */
 export interface Spot {
   generation: number;
   offset: number;
 }
 
 /**
- * The log files of a directory, `<server id>.<generation>.log`. Games append to the newest by a descriptor of their
- * own, without the service; all but the newest two are removed. What looks at more than one file is synchronous, so
- * that no rotation comes between.
+ * The log files of a directory, `<server id>.<generation>.log`. Games append to the newest through their own
+ * descriptor, without the service. All but the newest two are removed. Reads of more than one file are synchronous, so
+ * that no rotation happens in between.
  */
 export class ProcessLogFiles {
   readonly #dir: string;
   readonly #maxBytes: number;
-  /** Only so much of the end is kept of what a game prints between two looks. */
+  /** If a game prints more than this between two checks, only the end of it is stored. */
   readonly #floodBytes: number;
 
   constructor(dir: string, maxBytes = 10 * MIB, floodBytes = 64 * MIB) {
@@ -50,14 +50,14 @@ export class ProcessLogFiles {
     if (this.size(serverId, newest) > this.#maxBytes) newest += 1;
     this.#prune(serverId, newest);
     const file = await open(this.path(serverId, newest), 'a+', 0o600);
-    // A line that an earlier game did not finish must not run on into this one's first.
+    // An unfinished line of an earlier game must not join the first line of this one.
     const { size } = await file.stat();
     if (size > 0 && this.read(serverId, { generation: newest, offset: size - 1 }, 1)[0] !== NEWLINE)
       await file.write('\n');
     return file;
   }
 
-  /** Numbers of the files there are, oldest first. */
+  /** Returns the numbers of the existing files, oldest first. */
   generations(serverId: string): number[] {
     const prefix = `${checkedServerId(serverId)}.`;
     const names = existsSync(this.#dir) ? readdirSync(this.#dir) : [];
@@ -80,9 +80,9 @@ export class ProcessLogFiles {
     return statSync(this.path(serverId, generation), { throwIfNoEntry: false })?.size ?? 0;
   }
 
-  /** Up to `length` bytes; none at the end of the file, or where it has gone. */
+  /** Reads up to `length` bytes. Returns an empty buffer at the end of the file, or if the file is gone. */
   read(serverId: string, { generation, offset }: Spot, length = CHUNK): Buffer {
-    // Followers ask a few times a second, and mostly there is nothing new.
+    // Check the size first: followers read a few times a second, usually without new output.
     const size = Math.min(length, this.size(serverId, generation) - offset);
     const buffer = Buffer.allocUnsafe(Math.max(0, size));
     if (size <= 0) return buffer;
@@ -100,10 +100,10 @@ export class ProcessLogFiles {
   }
 
   /**
-   * Starts a new file for a running game once its file is large; returns whether it was. The game keeps writing to the
-   * same file, which gets the next number and is emptied, while a copy takes the old number. `pause` stops the game's
-   * writing for that moment and returns whether it did; `resume` continues it. Of a file far beyond the limit only the
-   * end is kept, under the following number: a position in the lost part leads there.
+   * Starts a new file for a running game once its file is large, and returns whether it was. The game keeps writing to
+   * the same file, which gets the next number and is emptied, while a copy gets the old number. `pause` stops the
+   * game's writing for that moment and returns whether it did; `resume` continues it. If the file is far beyond the
+   * limit, only its end is stored, under the following number: a position in the lost part leads there.
    */
   async rotateIfLarge(serverId: string, pause: () => Promise<boolean>, resume: () => void): Promise<boolean> {
     const generation = this.generations(serverId).at(-1);
@@ -113,7 +113,7 @@ export class ProcessLogFiles {
     const copied = size <= this.#floodBytes ? size : 0;
     let kept = generation;
     try {
-      // Output written meanwhile is copied once the game is paused.
+      // Output written during the copy is copied once the game is paused.
       if (copied > 0) await copyRange(live, this.#part(serverId, kept), 0, copied);
       if (!(await pause())) return true;
       const end = this.size(serverId, generation);

@@ -8,24 +8,24 @@ import { LOG_PACE, SKIP_TO_LINES, leftOut } from './log-pace.ts';
 const NEWLINE = 0x0a;
 const { windowMs: POLL_MS, amount: LOOK_BYTES } = LOG_PACE;
 
-/** A line that a game does not end is cut into pieces of this size. */
+/** Longer lines are split into pieces of this size. */
 const MAX_LINE = 64 * KIB;
 
-/** How far back the newest lines are searched: a game that never ends a line must not block. */
+/** Maximum number of bytes searched for the newest lines: a game that never ends a line must not block. */
 const MAX_TAIL_BYTES = 16 * MIB;
 
-/** How long to wait for the reply to a typed line: for its beginning, between two lines, in all. */
+/** Time limits for the reply to a typed line: until its beginning, between two lines, and in total. */
 const FIRST_WORD_MS = 1_500;
 const QUIET_MS = 450;
 const REPLY_MS = 5_000;
 const MAX_REPLY_CHARS = 64 * KIB;
-/** A follower that is further behind than this goes on near the log's end. */
+/** A follower that is further behind than this continues near the log's end. */
 const MAX_BEHIND = MIB;
 
 /**
- * Reads a server's log; positions are `<generation>:<offset>`, the place after the line. While `isRunning`, an
- * unfinished last line is held back until it ends. Where a game prints faster than 640 KB a second, followers get the
- * newest lines, and a line that says how much is left out.
+ * Reads a server's log. Positions are `<generation>:<offset>`, the place after the line. While `isRunning`, an
+ * unfinished last line is held back until it ends. If a game prints faster than 640 KB a second, followers receive the
+ * newest lines, and a line that states how much was skipped.
  */
 export async function* readLog(
   files: ProcessLogFiles,
@@ -35,7 +35,7 @@ export async function* readLog(
 ): AsyncGenerator<LogLine> {
   const cursor = new Cursor(files, serverId, startOf(files, serverId, after, tail));
   let backlog: LogLine[] = [];
-  // Only what is there now; what comes later is followed, at its own pace.
+  // Reads only the present lines. Later ones are followed at their own pace.
   for await (const line of cursor.lines(() => !isRunning(), cursor.behind())) {
     if (signal?.aborted) return;
     if (tail === undefined) yield line;
@@ -62,7 +62,7 @@ export async function lastPosition(lines: AsyncIterable<LogLine>): Promise<strin
   return last;
 }
 
-/** Returns the output after a position until none comes for a while, bounded in time and size. */
+/** Returns the output after a position until the game is silent for a while. Limited in time and size. */
 export async function printedAfter(
   after: string | undefined,
   read: (query: LogQuery) => AsyncIterable<LogLine>,
@@ -81,13 +81,13 @@ export async function printedAfter(
   return reply.slice(0, MAX_REPLY_CHARS);
 }
 
-/** Goes through the files line by line, as far as they are written. */
+/** Reads the files line by line, up to their present end. */
 class Cursor {
   readonly #files: ProcessLogFiles;
   readonly #serverId: string;
   /** Position of the start of `#rest`. */
   #spot: Spot;
-  /** Bytes that were read and are not a whole line yet. */
+  /** Bytes that were read but do not form a whole line yet. */
   #rest: Buffer = Buffer.alloc(0);
 
   constructor(files: ProcessLogFiles, serverId: string, spot: Spot) {
@@ -96,7 +96,7 @@ class Cursor {
     this.#spot = spot;
   }
 
-  /** How many bytes are not read yet. */
+  /** Returns the number of unread bytes. */
   behind(): number {
     const { generation, offset } = this.#spot;
     const sizes = this.#files
@@ -106,7 +106,7 @@ class Cursor {
     return Math.max(0, sizes.reduce((sum, size) => sum + size, 0) - offset - this.#rest.length);
   }
 
-  /** Goes near the end of the log, and returns the line that says so. */
+  /** Skips to near the end of the log and returns a line that reports it. */
   skip(): LogLine {
     const before = this.behind();
     this.#rest = Buffer.alloc(0);
@@ -121,12 +121,12 @@ class Cursor {
   }
 
   /**
-   * Yields the lines present now, from not many more than `most` bytes. `ended` decides, at the end of the log, whether
-   * an unfinished line counts.
+   * Yields the present lines, from slightly more than `most` bytes. At the end of the log, `ended` decides whether an
+   * unfinished line counts.
    */
   async *lines(ended: () => boolean, most: number): AsyncGenerator<LogLine> {
     for (let read = 0; ;) {
-      // Asked before the reading: a game that has ended by now has written everything that is then read.
+      // Check before reading: a game that has ended by now has already written everything that this read returns.
       const last = ended();
       const { generation, offset } = this.#spot;
       const chunk = this.#files.read(this.#serverId, { generation, offset: offset + this.#rest.length });
@@ -140,7 +140,7 @@ class Cursor {
         const moved = movedBytes(this.#files, this.#serverId, { generation, offset: offset + this.#rest.length });
         const here = this.#rest.length - moved;
         if (here > 0) yield this.#take(here, 0);
-        // Moved text is read again at its new place, with its end.
+        // Moved text is read again at its new place, together with its end.
         this.#rest = Buffer.alloc(0);
         this.#spot = { generation: generation + 1, offset: Math.max(0, -here) };
       } else if (this.#isLost(generation)) {
@@ -153,7 +153,7 @@ class Cursor {
     }
   }
 
-  /** Whether the file has gone, and the one after it too. */
+  /** Returns whether the file and the one after it are gone. */
   #isLost(generation: number): boolean {
     if (this.#files.exists(this.#serverId, generation)) return false;
     return (this.#files.generations(this.#serverId)[0] ?? 0) > generation;
@@ -173,7 +173,7 @@ class Cursor {
   }
 }
 
-/** How much of what was read up to a place has gone into the next file since: the beginning of an unfinished line. */
+/** Returns how many bytes before a position have since moved to the next file: the beginning of an unfinished line. */
 function movedBytes(files: ProcessLogFiles, serverId: string, { generation, offset }: Spot): number {
   if (!files.exists(serverId, generation) || !files.exists(serverId, generation + 1)) return 0;
   return Math.max(0, offset - files.size(serverId, generation));
@@ -190,12 +190,12 @@ function startOf(files: ProcessLogFiles, serverId: string, after: string | undef
   if (moved > 0 && moved <= files.size(serverId, generation + 1)) return { generation: generation + 1, offset: moved };
   if (offset > files.size(serverId, generation)) return oldest;
   if (offset === 0) return { generation, offset };
-  // The position after an unfinished line is before its line end, which the next game's start has written since.
+  // A position after an unfinished line is before its line end, which the next game's start has since written.
   const [before, at] = files.read(serverId, { generation, offset: offset - 1 }, 2);
   return { generation, offset: before !== NEWLINE && at === NEWLINE ? offset + 1 : offset };
 }
 
-/** The beginning of a line that at least `count` lines follow, or of the oldest one that is looked for. */
+/** Returns the beginning of a line that at least `count` lines follow, or of the oldest one within the search limit. */
 function tailSpot(files: ProcessLogFiles, serverId: string, generations: number[], count: number): Spot {
   let missing = count + 1;
   let looked = 0;

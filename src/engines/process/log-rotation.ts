@@ -6,14 +6,14 @@ import type { Run } from './runs.ts';
 import { send } from './signals.ts';
 import { processTable } from './table.ts';
 
-/** Games whose log is not large are looked at only every so many looks. */
+/** A game whose log was not large is checked only once in this many checks. */
 const QUIET_EVERY = 5;
 
-/** Moves the large logs of running games aside, one after another; each game stands still for a few milliseconds. */
+/** Rotates the large logs of running games, one after another. Each game is paused for a few milliseconds. */
 export class LogRotation {
   readonly #files: ProcessLogFiles;
   readonly #log: Logger;
-  /** Servers whose log was large at the last look: they may print hundreds of megabytes a second. */
+  /** Servers whose log was large at the last check. They may print hundreds of megabytes a second. */
   #loud = new Set<string>();
   #looks = 0;
   #busy = false;
@@ -23,7 +23,10 @@ export class LogRotation {
     this.#log = log;
   }
 
-  /** To be called once a second. Never rejects; does nothing while the look before is not over. */
+  /**
+   * Rotates large logs. Must be called once a second. Never rejects. Returns immediately while the previous check still
+   * runs.
+   */
   async check(runs: Iterable<Run>): Promise<void> {
     if (this.#busy) return;
     this.#busy = true;
@@ -36,7 +39,7 @@ export class LogRotation {
     this.#busy = false;
   }
 
-  /** Whether the log was large. */
+  /** Rotates a log if it is large, and returns whether it was. */
   async #rotate({ serverId, pid }: Run): Promise<boolean> {
     if (pid === null) return false;
     const pause = async () => {

@@ -11,15 +11,18 @@ export interface MojangVersionsOptions {
 
 /** Mojang's metadata of each version of the game. */
 export interface MojangVersions {
-  /** Fetches what the details name. */
+  /** Fetches the files that the details name. */
   http: RegistryHttp;
-  /** Undefined where there is no such version. Rejects with StatusError where it cannot be asked. */
+  /**
+   * Returns the details of a version; undefined if there is no such version. Rejects with StatusError if Mojang cannot
+   * be reached.
+   */
   details: (version: string, signal: AbortSignal) => Promise<VersionDetails | undefined>;
 }
 
 const HOSTS = ['piston-meta.mojang.com', 'piston-data.mojang.com', 'launcher.mojang.com', 'launchermeta.mojang.com'];
 
-/** The parts that are read (https://minecraft.wiki/w/Version_manifest.json, https://minecraft.wiki/w/Client.json). */
+/** The parts in use (https://minecraft.wiki/w/Version_manifest.json, https://minecraft.wiki/w/Client.json). */
 const Manifest = z.object({ versions: z.array(z.object({ id: z.string().max(64), url: z.string().max(2_048) })) });
 const Details = z.object({
   downloads: z.object({

@@ -10,20 +10,20 @@ export interface Forwarder {
   close(): void;
 }
 
-/** Strangers use these ports, so what they may take is bounded: connections, and senders of datagrams, at once. */
+/** Limits the concurrent connections of a port, and its senders of datagrams, because strangers use these ports. */
 const MAX_PEERS = 256;
-/** A sender of datagrams that is silent for so long is forgotten. */
+/** A sender of datagrams that is silent for this long is forgotten. */
 const UDP_IDLE_MS = MINUTE_MS;
 /** Error codes of systems without IPv6. */
 const IPV6_OFF = new Set(['EAFNOSUPPORT', 'EADDRNOTAVAIL', 'EINVAL', 'EPROTONOSUPPORT']);
 
-/** Whether what listens at a port's target is meant for strangers. */
+/** Returns whether the program at a port's target is meant for strangers. */
 export type IsMeant = (port: PublishedPort) => Promise<boolean>;
 
 /**
- * Opens all of the ports, at every address of this machine; each leads to `containerPort` at 127.0.0.1. `isMeant` is
- * asked for every connection and every datagram, because private services listen on loopback too. Rejects, with none of
- * the ports open, where one is taken.
+ * Opens all ports, at every address of this machine. Each leads to `containerPort` at 127.0.0.1. `isMeant` is called
+ * for every connection and every datagram, because private services listen on loopback too. Rejects if a port is taken,
+ * and leaves none of them open.
  */
 export async function forwardPorts(ports: readonly PublishedPort[], isMeant: IsMeant): Promise<Forwarder> {
   const open: Forwarder[] = [];
@@ -53,10 +53,10 @@ const forwardTcp: Forward = async ({ hostPort, containerPort }, isMeant) => {
   };
   async function join(stranger: Socket): Promise<void> {
     if (!(await isMeant())) stranger.destroy();
-    // It may have ended, or have been closed, meanwhile.
+    // The connection may have ended, or have been closed, during the check.
     if (stranger.destroyed) return;
     const game = keep(connect({ port: containerPort, host: '127.0.0.1', allowHalfOpen: true }));
-    // Whichever breaks takes the other one along.
+    // If one connection breaks, the other one closes too.
     const end = (error: Error | null | undefined) => {
       if (error) for (const socket of [stranger, game]) socket.destroy();
     };
@@ -86,7 +86,10 @@ const forwardUdp: Forward = async ({ hostPort, containerPort }, isMeant) => {
   let closed = false;
   const peers = new Map<string, { socket: UdpSocket; idle: NodeJS.Timeout }>();
 
-  /** A socket for each sender, so that answers find the way back. */
+  /**
+   * Returns a separate socket for each sender, so that answers find the way back. Undefined if there are too many
+   * senders.
+   */
   function peerOf({ address, port }: RemoteInfo) {
     const key = `${address} ${port}`;
     const known = peers.get(key);
@@ -103,7 +106,8 @@ const forwardUdp: Forward = async ({ hostPort, containerPort }, isMeant) => {
   }
 
   async function pass(datagram: Buffer, from: RemoteInfo): Promise<void> {
-    // Datagrams may get lost; memory may not. From port 0, as only a raw socket sends, none can be answered.
+    // Drop datagrams rather than use much memory. A datagram from port 0, which only a raw socket sends, cannot be
+    // answered.
     if (waiting >= MAX_PEERS || from.port === 0) return;
     waiting++;
     const passes = await isMeant();
@@ -130,7 +134,7 @@ const forwardUdp: Forward = async ({ hostPort, containerPort }, isMeant) => {
   };
 };
 
-/** At every address of this machine; only by IPv4 where IPv6 is off. */
+/** Binds at every address of this machine, only by IPv4 if IPv6 is off. */
 async function bindUdp(port: number): Promise<UdpSocket> {
   try {
     return await bound(createSocket('udp6'), port);
@@ -146,7 +150,7 @@ async function bound(socket: UdpSocket, port: number): Promise<UdpSocket> {
   return socket;
 }
 
-/** Whether a port of this machine can be opened to the outside now. */
+/** Returns whether a port of this machine can currently be opened to the outside. */
 export async function isPortFree(hostPort: number, proto: PublishedPort['proto']): Promise<boolean> {
   try {
     (await forwardPorts([{ hostPort, proto, containerPort: hostPort }], async () => false)).close();

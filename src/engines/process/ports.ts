@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { type ListenOptions, type Server, createServer } from 'node:net';
 import { EngineError } from '../engine.ts';
 
-/** Below the range of ephemeral ports: an outgoing connection could take one of those while a game starts. */
+/** Below the range of ephemeral ports, which an outgoing connection could use while a game starts. */
 export const DEFAULT_PORT_RANGE = { from: 27_000, to: 31_999 };
 
 export interface PortRange {
@@ -17,12 +17,12 @@ export interface HeldPorts {
 }
 
 /**
- * Holds `count` loopback ports that are free now and not in `taken`. A game listens only when its world is loaded;
- * until then they are held for it. Rejects with EngineError `port_in_use` where there are none.
+ * Holds `count` loopback ports that are currently free and not in `taken`. A game listens only once its world is
+ * loaded, so they are held for it until then. Rejects with EngineError `port_in_use` if there are not enough.
  */
 export async function holdPorts(count: number, range: PortRange, taken: ReadonlySet<number>): Promise<HeldPorts> {
   const size = range.to - range.from + 1;
-  // From somewhere in the middle, so that two installations on one machine seldom try the same.
+  // Start at a random port, so that two installations on one machine seldom try the same ones.
   const offset = Math.floor(Math.random() * size);
   const ports: number[] = [];
   const holds: Server[] = [];
@@ -46,8 +46,9 @@ export async function holdPorts(count: number, range: PortRange, taken: Readonly
 }
 
 /**
- * Listens at an abstract socket name for the port (man 7 unix), which only one process of this machine can; the port
- * itself stays free for the game. Undefined where another process listens. Systems without such names hold nothing.
+ * Listens at an abstract socket name for the port (man 7 unix), which only one process of this machine can do. The port
+ * itself stays free for the game. Returns undefined if another process listens. Systems without such names hold no
+ * ports.
  */
 async function holdOf(port: number): Promise<Server | undefined> {
   try {

@@ -28,16 +28,16 @@ import { type Run, type Runs, gameOf, runFiles } from './runs.ts';
 import { listenersOf } from './sockets.ts';
 import { type ProcessUsage, processTable } from './table.ts';
 
-/** How long a game whose run file was damaged may take to save and end, before its server starts anew. */
+/** Time for a game with a damaged run file to save and end, before its server starts again. */
 const FORGOTTEN_GRACE_MS = 30_000;
 
 export interface ProcessEngineOptions {
   /** Distinguishes its games from those of other installations on this machine. Default: no distinction. */
   installation?: string;
-  /** Directory of run files and logs; `../cores` beside it holds jars of Java cores. */
+  /** Directory of run files and logs. The directory `cores` beside it contains the jars of Java cores. */
   runDir: string;
   log: Logger;
-  /** Dates starts and ends of games. Default: the machine's own. */
+  /** Clock for the starts and ends of games. Default: the machine's own. */
   clock?: Clock;
   portRange?: PortRange;
   /** Default: the `java` of this process's PATH. */
@@ -46,26 +46,27 @@ export interface ProcessEngineOptions {
   javaOf?: JavaOfVersion;
   /** Main file of the sandbox core. */
   sandboxEntry: string;
-  /** All that the sandbox core reads of this program. Default: the directory of `sandboxEntry`. */
+  /** Paths of this program that the sandbox core reads. Default: the directory of `sandboxEntry`. */
   sandboxPaths?: readonly string[];
-  /** Default: games run as the service's own user, who may read what the service can. */
+  /** Default: games run as the service's own user and can read everything that it can. */
   confinement?: Confinement;
-  /** See Programs; told the directory to put it in. Absent: only what the operator has put there is run. */
+  /** See Programs; also gets the directory to download to. Absent: only jars from the operator are run. */
   fetchCore?: (coresDir: string, core: string, version: string, signal: AbortSignal, loader?: string) => Promise<void>;
 }
 
 /**
- * Games as child processes of this machine, detached and in process groups of their own, so that they outlive the
- * service and are adopted by its next instance. They listen on loopback ports, told to the sandbox core by SERVER_IP,
- * SERVER_PORT, RCON_PORT and MANAGEMENT_SERVER_PORT, to Java cores by `server.properties`. What they may read besides
- * their own folder is for the confinement to say; the network is this machine's. Memory is bounded by the runtime's
- * heap only. Exit codes are known of games that this instance started; those of adopted ones are null.
+ * Creates an engine that runs games as child processes of this machine. They are detached and in separate process
+ * groups, so that they outlive the service and its next instance adopts them. They listen on loopback ports. The
+ * sandbox core gets the ports from SERVER_IP, SERVER_PORT, RCON_PORT and MANAGEMENT_SERVER_PORT, Java cores from
+ * `server.properties`. The confinement determines which other files they can read; the network is this machine's.
+ * Memory is limited only by the runtime's heap. Exit codes are known for games that this instance started, and null for
+ * adopted ones.
  */
 export function createProcessEngine(options: ProcessEngineOptions): Engine {
   return new ProcessEngine(options);
 }
 
-/** Its public parts are its own and bound, so that what wraps an engine can spread it. */
+/** Public members are own properties and bound, so that a wrapper of the engine can spread it. */
 class ProcessEngine implements Engine {
   readonly kind = 'process';
   readonly #log: Logger;
@@ -81,7 +82,7 @@ class ProcessEngine implements Engine {
   readonly #games: ProcessGames;
   readonly #withLock = createKeyedMutex();
   readonly #usages = new Map<string, ProcessUsage & { at: number }>();
-  /** By server: releases its held ports. */
+  /** The functions that release held ports, by server. */
   readonly #releases = new Map<string, () => void>();
 
   constructor(options: ProcessEngineOptions) {
@@ -117,7 +118,7 @@ class ProcessEngine implements Engine {
 
   readonly install: Engine['install'] = (spec, signal) =>
     translated(async () => {
-      // Java cores have no installer here: `commandFor` has told whether all is there.
+      // Java cores have no installer here: `commandFor` only checks that everything is present.
       if (spec.core !== 'sandbox') return void (await commandFor(spec, this.#programs, signal));
       const installing = await this.#changing(spec.serverId, async () => {
         const found = await this.#games.find(spec.serverId);
@@ -148,7 +149,7 @@ class ProcessEngine implements Engine {
       return this.#changing(serverId, work, graceMs, signal);
     }, signal);
 
-  // First outside the lock, so that it cuts a waiting halt short; then inside, to discard just the run that it killed.
+  // First kills outside the lock, which cuts a waiting halt short. Then discards just the killed run, inside the lock.
   readonly kill: Engine['kill'] = (serverId) =>
     translated(async () => {
       const killed = await this.#killNow(serverId);
@@ -183,7 +184,7 @@ class ProcessEngine implements Engine {
       }
     };
     this.#games.events.on('event', emit);
-    // Finds those to be adopted, so that their ends are noticed.
+    // Adopts running games, so that their ends are noticed.
     this.#games.all().catch((err: unknown) => this.#log.warn({ err }, 'the run files could not be read'));
     return () => void this.#games.events.off('event', emit);
   };
@@ -231,7 +232,7 @@ class ProcessEngine implements Engine {
     return readLog(this.#files, serverId, query, () => this.#games.isLive(serverId));
   }
 
-  /** Makes one change of a server's run at a time, after the processes of a damaged run file have ended. */
+  /** Runs one change of a server's run at a time, after the processes of a damaged run file have ended. */
   #changing<T>(
     serverId: string,
     work: () => Promise<T>,
@@ -246,11 +247,11 @@ class ProcessEngine implements Engine {
     return this.#withLock(serverId, change, signal);
   }
 
-  /** Makes a run of this kind, in place of one that has ended, if any; leaves a running one alone. */
+  /** Starts a run of this kind in place of any other. Returns a running one of this kind unchanged. */
   async #run(spec: GameSpec, installer: boolean, signal: AbortSignal): Promise<Run> {
     const { serverId } = spec;
     const plain = await commandFor(spec, this.#programs, signal);
-    // Compiled code of the sandbox core, which starts in two thirds of the time with it.
+    // Directory for compiled code of the sandbox core, which then starts in two thirds of the time.
     const cacheDir = await compileCache(spec.core, this.#runDir, this.#confinement);
     const { coresDir } = this.#programs;
     const needs = { searchPath: searchPath(), sandboxPaths: this.#sandboxPaths, coresDir, cacheDir };
@@ -270,7 +271,7 @@ class ProcessEngine implements Engine {
       }
       try {
         if (spec.core !== 'sandbox') await writePorts(spec.dataDir, claimed, this.#confinement.user);
-        // The sandbox core has a console of its own.
+        // The sandbox core has its own console.
         await using pipe = spec.core === 'sandbox' ? undefined : await this.#openInput(serverId);
         const env = environment(spec, claimed, cacheDir);
         return await this.#games.start(claimed, command, spec.dataDir, env, pipe);
@@ -306,7 +307,7 @@ class ProcessEngine implements Engine {
     }
   }
 
-  /** How the installer ended, which `signal` kills. */
+  /** Returns how the installer ended. `signal` kills it. */
   async #untilInstalled(installing: Run, signal: AbortSignal): Promise<Exit> {
     const abort = () =>
       void this.#games.stop(installing, 0, 'SIGKILL').catch((err: unknown) => {
@@ -327,7 +328,7 @@ class ProcessEngine implements Engine {
     this.#usages.delete(found.serverId);
   }
 
-  /** Discards this run, if its server has no other one by now. */
+  /** Discards this run, unless its server has another one by now. */
   async #discardRun({ serverId, token }: Run): Promise<void> {
     const found = await this.#games.find(serverId);
     if (found?.token === token) await this.#discard(found);
@@ -347,7 +348,8 @@ export function searchPath(): string {
 }
 
 /**
- * Returns the specification's variables, those every program needs, and the ports; never the service's own environment.
+ * Returns the specification's variables, those that every program needs, and the ports. Never includes the service's
+ * own environment.
  */
 function environment(spec: GameSpec, ports: GamePorts, cacheDir: string | undefined): Record<string, string> {
   return {

@@ -9,8 +9,8 @@ import { checkedServerId, isServerId } from '../server-id.ts';
 import type { GamePorts } from './command.ts';
 
 /**
- * One run of one server's program. Written before the program is started, with `pid` null, so that a crash in between
- * leaves a trail: the process, if there is one, carries `token` in its environment.
+ * One run of a server's program. It is written before the program starts, with `pid` null, so that a crash in between
+ * leaves a trail: the process, if there is one, has `token` in its environment.
  */
 export interface Run {
   serverId: string;
@@ -30,7 +30,7 @@ export interface Run {
   exit: Exit | null;
 }
 
-/** A run that is about to be started. */
+/** Returns a run that is about to be started. */
 export function newRun(spec: GameSpec, installer: boolean, gamePorts: GamePorts, intendedAt: number): Run {
   const { serverId, ramMb } = spec;
   const ports = installer ? [] : spec.ports;
@@ -54,21 +54,21 @@ export function gameOf(run: Run): Game {
   };
 }
 
-/** Run files of a directory: `<server id>.json`, one a server. */
+/** The run files of a directory: `<server id>.json`, one per server. */
 export interface Runs {
   /** Returns undefined if the run file is missing or unreadable. */
   read(serverId: string): Promise<Run | undefined>;
   all(): Promise<Run[]>;
-  /** Writes the first version; false where the server has a run file already. */
+  /** Writes the first version. Returns false if the server already has a run file. */
   claim(run: Run): Promise<boolean>;
-  /** Writes a later version; does nothing where the file has gone, belongs to another run, or holds its end already. */
+  /** Writes a later version. Does nothing if the file is gone, belongs to another run, or already contains the end. */
   update(run: Run): Promise<void>;
   remove(serverId: string): Promise<void>;
   /** Returns the path of the server's run file, whether or not it exists. */
   path(serverId: string): string;
-  /** Whether a run file that could not be read was set aside: its processes may still run. */
+  /** Returns whether an unreadable run file was set aside. Its processes may still run. */
   isDamaged(serverId: string): boolean;
-  /** Removes what was set aside. */
+  /** Removes the file that was set aside. */
   removeDamaged(serverId: string): Promise<void>;
   /** Removes drafts of dead processes. */
   sweep(): Promise<void>;
@@ -94,17 +94,17 @@ const RunFile = z.looseObject({
   exit: z.object({ code: z.int().nullable(), oomKilled: z.boolean(), at: z.number().nullable() }).nullable(),
 });
 
-/** Distinguishes this process's drafts from those of one with the same pid, as in a restarted container. */
+/** Distinguishes this process's drafts from those of another one with the same pid, as in a restarted container. */
 const PROCESS = randomBytes(6).toString('hex');
 /** The name of a draft, whole or half written. */
 const DRAFT = /^\.[a-z0-9-]+\.(\d+)\.([0-9a-f]{12})\.[0-9a-f]{12}(?:\.[0-9a-f]{12}\.tmp)?$/;
 
-/** Errors of reading what is no file of ours, or lies on a broken disk. */
+/** Errors of reading a file that is not ours or lies on a broken disk. */
 const UNREADABLE = new Set(['EISDIR', 'EACCES', 'EPERM', 'EIO']);
 
 /**
- * The run files in `dir`, which is made when first needed. A file that holds no run is set aside as `<server
- * id>.damaged`, and `onDamaged` is called once; the other servers' files are read all the same.
+ * Returns the run files in `dir`, which is created when first needed. A file without a valid run is set aside as
+ * `<server id>.damaged`, and `onDamaged` is called once. Other servers' files are not affected.
  */
 export function runFiles(dir: string, onDamaged: (serverId: string) => void = () => {}): Runs {
   const path = (serverId: string) => join(dir, `${checkedServerId(serverId)}.json`);
@@ -123,7 +123,8 @@ export function runFiles(dir: string, onDamaged: (serverId: string) => void = ()
   }
 
   /**
-   * Sets the file aside, unless another run has its file there by now. Synchronous, so that none can come in between.
+   * Sets the file aside, unless another run has its file there by now. Synchronous, so that no other run can write in
+   * between.
    */
   function keepDamaged(serverId: string, text: string | null): void {
     const file = path(serverId);
@@ -133,7 +134,7 @@ export function runFiles(dir: string, onDamaged: (serverId: string) => void = ()
     onDamaged(serverId);
   }
 
-  /** Writes a draft of a run, and lets `place` move it into place. */
+  /** Writes a draft of a run, and calls `place` to move it into place. */
   async function drafted(run: Run, place: (draft: string) => void | Promise<void>): Promise<void> {
     const draft = join(dir, `.${run.serverId}.${process.pid}.${PROCESS}.${randomBytes(6).toString('hex')}`);
     try {
@@ -156,7 +157,7 @@ export function runFiles(dir: string, onDamaged: (serverId: string) => void = ()
     async claim(run) {
       await mkdir(dir, { recursive: true, mode: 0o700 });
       try {
-        // Unlike rename, link refuses to replace what is there.
+        // Unlike rename, link refuses to replace an existing file.
         await drafted(run, (draft) => link(draft, path(run.serverId)));
         return true;
       } catch (error) {
@@ -169,7 +170,8 @@ export function runFiles(dir: string, onDamaged: (serverId: string) => void = ()
       const file = path(serverId);
       if ((await read(serverId))?.token !== token) return;
       await drafted(run, (draft) => {
-        // Checked again, synchronously: writing a draft may take long, and a file removed meanwhile must not come back.
+        // Check again, synchronously: writing a draft may take long, and a file removed in the meantime must not
+        // reappear.
         const found = existsSync(file) ? runOf(readFileSync(file, 'utf8'), serverId) : undefined;
         if (found?.token === token && found.exit === null) renameSync(draft, file);
       });
@@ -197,7 +199,7 @@ function isAlive(pid: number): boolean {
   }
 }
 
-/** The run in a run file's text; undefined where it holds none of this server. */
+/** Returns the run in a run file's text; undefined if it contains none of this server. */
 function runOf(text: string, serverId: string): Run | undefined {
   try {
     const run = RunFile.parse(JSON.parse(text));

@@ -1,4 +1,4 @@
-/** Sends a signal to a process, or with a negative number to a group. Does nothing where it has ended. */
+/** Sends a signal to a process, or to a group if the number is negative. Does nothing if it has ended. */
 export function send(pid: number, signal: NodeJS.Signals): void {
   try {
     process.kill(pid, signal);
@@ -7,7 +7,7 @@ export function send(pid: number, signal: NodeJS.Signals): void {
   }
 }
 
-/** Whether a process leads a process group, as the first process of each game does; its others do not. */
+/** Returns whether a process leads a process group. Only the first process of each game does. */
 export function leadsGroup(pid: number): boolean {
   try {
     return process.kill(-pid, 0);

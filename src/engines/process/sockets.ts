@@ -7,16 +7,18 @@ import { processTable } from './table.ts';
 /** A port of a game at 127.0.0.1. */
 type Target = Pick<PublishedPort, 'containerPort' | 'proto'>;
 
-/** The process a game was started as; null where that is not known. */
+/** The first process of a game; null if unknown. */
 interface Leader {
   pid: number | null;
   start: string | null;
 }
 
-/** How long an answer is kept: strangers can ask as often as they like. */
+/** How long a result is cached, because strangers can cause any number of checks. */
 const ANSWER_KEPT_MS = 1_000;
 
-/** Addresses that take connections to 127.0.0.1, as the kernel writes them: it and `0.0.0.0`, by IPv4 and IPv6. */
+/**
+ * Addresses that accept connections to 127.0.0.1, as the kernel writes them: 127.0.0.1 and 0.0.0.0, in IPv4 and IPv6.
+ */
 const REACHED = new Set([
   '0100007F',
   '00000000',
@@ -31,8 +33,9 @@ const LISTENING = '0A';
 export const TELLS_OWNERS = process.platform === 'linux';
 
 /**
- * Returns a check of whether everything that answers at a port of 127.0.0.1 is a game's own process: of its session, or
- * started by it. False without an answer or if it cannot be known. Results are kept for a second.
+ * Returns a function that checks whether only a game's own processes listen at a port of 127.0.0.1: those of its
+ * session, or started by it. It returns false if no process listens or if the owner is unknown. Results are cached for
+ * a second.
  */
 export function socketsOf(game: () => Leader | undefined): (target: Target) => Promise<boolean> {
   const answers = createCache<boolean>({ most: MOST_PORTS, ttlMs: () => ANSWER_KEPT_MS });
@@ -47,15 +50,15 @@ async function answersAt(target: Target, leader: Leader | undefined): Promise<bo
   const { pid, start } = leader;
   const missing = await socketsAt(target);
   if (missing.size === 0 || (await processTable.startOf(pid)) !== start) return false;
-  // Mostly it is the game's first process that listens.
+  // Usually the game's first process listens.
   await takeOwn(missing, pid);
   if (missing.size > 0) for (const other of await familyOf(pid)) await takeOwn(missing, other);
   return missing.size === 0;
 }
 
 /**
- * Returns where a game's own processes listen for TCP connections to 127.0.0.1, and which of `ports` belong to other
- * programs; undefined if the system does not report it.
+ * Returns the ports on which a game's own processes listen for TCP connections to 127.0.0.1, and those of `ports` that
+ * belong to other programs; undefined if the system does not report it.
  */
 export async function listenersOf(
   leader: Leader,
@@ -70,7 +73,7 @@ export async function listenersOf(
   return { own: [...own], taken: ports.filter((port) => foreign.has(port)) };
 }
 
-/** The ports of all sockets that take connections to 127.0.0.1, by inode. */
+/** Returns the ports of all sockets that accept connections to 127.0.0.1, by inode. */
 async function listening(): Promise<Map<string, number>> {
   const tables = await Promise.all(['tcp', 'tcp6'].map((name) => readTable(`/proc/net/${name}`)));
   const sockets = new Map<string, number>();
@@ -81,7 +84,7 @@ async function listening(): Promise<Map<string, number>> {
   return sockets;
 }
 
-/** Inodes of the sockets at a port, from the tables in `/proc/net` (man 5 proc). */
+/** Returns the inodes of the sockets at a port, from the tables in `/proc/net` (man 5 proc). */
 async function socketsAt({ containerPort, proto }: Target): Promise<Set<string>> {
   const port = containerPort.toString(16).toUpperCase().padStart(4, '0');
   const tables = await Promise.all([proto, `${proto}6`].map((name) => readTable(`/proc/net/${name}`)));
@@ -98,7 +101,10 @@ async function readTable(path: string): Promise<string[][]> {
   return text.split('\n').map((line) => line.trim().split(/\s+/));
 }
 
-/** Removes the sockets of a process from `inodes`. Other users' processes cannot be read, and some end meanwhile. */
+/**
+ * Removes the sockets of a process from `inodes`. Ignores processes of other users, which cannot be read, and ended
+ * ones.
+ */
 async function takeOwn(inodes: Set<string>, pid: number): Promise<void> {
   const dir = `/proc/${pid}/fd`;
   for (const fd of await readdir(dir).catch(() => [])) {

@@ -15,8 +15,8 @@ export interface SpawnOptions {
 }
 
 /**
- * Starts the program of a game as the leader of a session of its own; resolves in the turn in which it has started it. Rejects
- * with EngineError `core_unavailable`.
+ * Starts the program of a game as the leader of its own session. Resolves in the turn in which it has started the
+ * program. Rejects with EngineError `core_unavailable`.
  */
 export async function spawnGame(
   command: Command,

@@ -13,11 +13,14 @@ export interface ProcessTable {
    * system's own format. Undefined for an ended one, even before it is reaped.
    */
   startOf(pid: number): Promise<string | undefined>;
-  /** Processes whose environment holds `NAME=value`, as they were started. */
+  /** Returns the processes whose environment at their start contained `NAME=value`. */
   withEnvironment(entry: string): Promise<number[]>;
-  /** A variable of a process's environment, as it was started; undefined where it has none of the name, or has ended. */
+  /**
+   * Returns a variable of the environment with which a process started; undefined if it has no such variable or has
+   * ended.
+   */
   variable(pid: number, name: string): Promise<string | undefined>;
-  /** Whether a process is stopped by a signal. */
+  /** Returns whether a process is stopped by a signal. */
   isStopped(pid: number): boolean;
   usage(pid: number): Promise<ProcessUsage | undefined>;
 }
@@ -28,7 +31,7 @@ export interface ProcessUsage {
   cpuMs: number;
 }
 
-/** The table of this system: `/proc` where there is one (man 5 proc), else `ps`. */
+/** The table of this system: `/proc` on Linux (man 5 proc), otherwise `ps`. */
 export const processTable: ProcessTable = process.platform === 'linux' ? procTable() : psTable();
 
 function procTable(): ProcessTable {
@@ -42,7 +45,7 @@ function procTable(): ProcessTable {
     async withEnvironment(entry) {
       const pids = (await readdir('/proc')).map(Number).filter((pid) => pid > 0);
       const found = pids.map(async (pid) => {
-        // Others' processes cannot be read, and some end meanwhile.
+        // Other users' processes cannot be read, and some processes end during the search.
         const environ = await readFile(`/proc/${pid}/environ`, 'utf8').catch(() => '');
         return environ.split('\0').includes(entry) ? [pid] : [];
       });
@@ -63,7 +66,10 @@ function procTable(): ProcessTable {
   };
 }
 
-/** The fields of /proc/<pid>/stat from the third on; the second is the name, which may itself hold blanks and brackets. */
+/**
+ * Returns the fields of /proc/<pid>/stat from the third on. The second is the name, which may itself contain blanks and
+ * brackets.
+ */
 export function statFields(pid: number): string[] | undefined {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'latin1');

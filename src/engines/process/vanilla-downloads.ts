@@ -8,9 +8,9 @@ import { type MojangVersionsOptions, openMojangVersions } from './mojang-version
 const TRIES = 3;
 
 /**
- * Fetches Mojang's own server as `vanilla-<version>.jar`, checked against its published checksum, once for all servers
- * that want it at the same time; ignores other cores. EngineError `core_unavailable` where there is no such server,
- * `download_failed` where it cannot be had now.
+ * Downloads Mojang's own server as `vanilla-<version>.jar` and verifies its published checksum. All servers that need
+ * it at the same time share one download. Ignores other cores. Rejects with EngineError `core_unavailable` if there is
+ * no such server, and `download_failed` if it is temporarily unavailable.
  */
 export function createVanillaDownloads(options: MojangVersionsOptions) {
   const { http, details } = openMojangVersions(options);

@@ -4,27 +4,30 @@ import { NO_REGION } from '../regions.ts';
 import type { Manager, NodeInfo } from './manager.ts';
 import { REGION_LABEL, filesLabel } from './service-spec.ts';
 
-/** Which nodes see the servers' folder, and what is wrong on the others; says nothing of one that does not answer any more. */
+/**
+ * Checks which nodes see the servers' folder. Returns undefined for those that do, and the problem for the others.
+ * Omits nodes that no longer respond.
+ */
 export type CheckFiles = (nodeIds: readonly string[]) => Promise<Map<string, string | undefined>>;
 
-/** Which nodes games may start on: those that see the servers' folder. */
+/** Decides on which nodes games may start: those that see the servers' folder. */
 export interface Admission {
   /**
-   * Lets games start on those of these nodes that see the folder, and on no others. `new`: asks only nodes not yet
-   * found to see it. Each is asked once, and again if it did not. Rejects with EngineError if games cannot start on
-   * any.
+   * Lets games start on those of these nodes that see the folder, and on no others. `new`: checks only nodes not yet
+   * found to see it. A node is checked once, and again after a while if it did not see the folder. Rejects with
+   * EngineError if games cannot start on any.
    */
   admit(nodes: readonly NodeInfo[], which: 'new' | 'all'): Promise<void>;
-  /** Whatever was found out about a node may have changed. */
+  /** Discards the result of a node's check, because it may be outdated. */
   doubt(id: string): void;
-  /** Why no game starts on a node that answers; '' where some may, or where it is drained. */
+  /** Returns why no game starts on a responding node; '' if games may. */
   troubleOf(node: NodeInfo): string;
 }
 
-/** After this a node that did not share the servers' folder is asked again. */
+/** Time until a node that did not share the servers' folder is checked again. */
 const RECHECK_MS = 30_000;
 
-/** `checkFiles` absent: all nodes see it. */
+/** `checkFiles` absent: all nodes count as seeing the servers' folder. */
 export function createAdmission({
   manager,
   installation,
@@ -36,9 +39,9 @@ export function createAdmission({
   checkFiles: CheckFiles | undefined;
   log: Logger;
 }): Admission {
-  /** Nodes whose folder has been checked since this process began, and when; Infinity: it was there. */
+  /** When this process last checked each node's folder; Infinity if it was shared. */
   const checked = new Map<string, number>();
-  /** Why nodes do not share the servers' folder. */
+  /** Why nodes do not share the servers' folder, by node. */
   const unshared = new Map<string, string>();
   const label = filesLabel(installation);
   let checking = false;
@@ -67,7 +70,7 @@ export function createAdmission({
   return {
     async admit(nodes, which) {
       const free = nodes.filter((node) => !isKeptFree(node));
-      // Swarm starts no check on a node that is drained.
+      // Swarm runs no check on a drained node.
       const due = free.filter(
         ({ ID: id, Spec }) =>
           Spec.Availability === 'active' && performance.now() - (checked.get(id) ?? -Infinity) > RECHECK_MS,

@@ -1,12 +1,14 @@
 import { type ClientRequest, request } from 'node:http';
 import { HELPER, type Isolation, WAITS, helperMaker, rulesFor } from './agent-rules.ts';
 
-// The part of the agent (agent.ts) that keeps games apart on the network they share with the service and the proxies,
-// which Docker itself cannot do on an overlay. It puts packet rules into the network name space of each game: onto that
-// network a game sends only answers of its own ports to those who connected to them, and calls to the database server
-// if there is one. The rules look at single packets, so they also end connections opened before.¶They are made by a
-// container that runs for some tenths of a second within the game's network and has no other right. It runs the node's
-// own iptables, which Docker needs as well.
+// The part of the agent (agent.ts) that isolates games from each other on the network that they share with the service
+// and the proxies. Docker itself cannot do that on an overlay. The agent puts packet rules into the network namespace
+// of each game. On the shared network a game can then send only answers from its own ports to clients that connected to
+// them, and calls to the database server if there is one. The rules check single packets, so they also end connections
+// opened before.
+//
+// A container sets the rules. It runs for some tenths of a second within the game's network and has no other right. It
+// runs the node's own iptables, which Docker needs as well.
 
 export interface IsolationOptions extends Isolation {
   installation: string;
@@ -15,16 +17,19 @@ export interface IsolationOptions extends Isolation {
 }
 
 export interface Isolator {
-  /** Resolves once the rules of a container's network have been seen to be there, or it has ended; lets a game begin that waits for them. */
+  /**
+   * Sets and verifies the rules of a container's network, then starts the game if it waits for them. Resolves early if
+   * the container has ended.
+   */
   isolate(id: string): Promise<void>;
-  /** Does so from now on with each game as it starts, and with those that run. */
+  /** Isolates all running games, and from now on each game as it starts. */
   begin(): void;
 }
 
 const INSTALLATION = 'dormouse.installation';
 const CALL_MS = 20_000;
 const AGAIN_MS = 500;
-/** A game that has run for longer has had its line, though an agent that began later does not know it. */
+/** A game that has run for longer has already received its line, even if a newer agent does not know it. */
 const WAITS_MS = 300_000;
 
 interface Container {
@@ -36,7 +41,7 @@ interface Container {
 export function isolator(options: IsolationOptions): Isolator {
   const { installation, socketPath, network, image } = options;
   const ours = `${INSTALLATION}=${installation}`;
-  /** Containers whose rules are there, or are being made. */
+  /** Containers whose rules are in place or in progress. */
   const done = new Map<string, Promise<void>>();
   const create = helperMaker(
     async (helper) => (JSON.parse(await call('POST', '/containers/create', helper)) as { Id: string }).Id,
@@ -58,7 +63,7 @@ export function isolator(options: IsolationOptions): Isolator {
 
   const inspect = async (id: string) => JSON.parse(await call('GET', `/containers/${id}/json`)) as Container;
 
-  /** A game that has ended meanwhile needs no isolation. */
+  /** Isolates a game. Ignores errors if the game has ended, because it then needs no isolation. */
   async function isolateRunning(id: string): Promise<void> {
     try {
       await isolateNow(id);
@@ -76,7 +81,7 @@ export function isolator(options: IsolationOptions): Isolator {
     if (info.Config.Labels?.[WAITS] === 'true' && age < WAITS_MS) await begins(id);
   }
 
-  /** Runs a script of the node's shell, which may change rules, within a container's network. */
+  /** Runs a script in the node's shell within a container's network, with the right to change rules. */
   async function within(id: string, script: string): Promise<void> {
     const helper = await create({ network: `container:${id}`, script, image, installation });
     try {
@@ -88,7 +93,7 @@ export function isolator(options: IsolationOptions): Isolator {
       const said = (await call('GET', `/containers/${helper}/logs?stdout=1&stderr=1`)).trim();
       throw new Error(said.replaceAll(/\s+/g, ' ') || `iptables ended with code ${code}`);
     } finally {
-      // Not awaited: the next agent looks for leftovers.
+      // The removal is not awaited, because the next agent removes leftovers.
       call('DELETE', `/containers/${helper}?force=1&v=1`).catch(() => undefined);
     }
   }
@@ -124,7 +129,7 @@ export function isolator(options: IsolationOptions): Isolator {
     else isolate(actor.ID).catch(failed(`${actor.ID} could not be kept apart`));
   }
 
-  /** Catches games that started without a listener. */
+  /** Isolates games that started without a listener, and forgets ended ones. */
   async function catchUp(): Promise<void> {
     const running = JSON.parse(await call('GET', `/containers/json?${filters({ label: [ours] })}`)) as { Id: string }[];
     const ids = running.map(({ Id: id }) => id);
@@ -165,7 +170,7 @@ export function isolator(options: IsolationOptions): Isolator {
   };
 }
 
-/** Logs an error that no caller awaits, in the agent's log. */
+/** Returns a function that logs an error in the agent's log, for errors that no caller awaits. */
 function failed(what: string): (error: unknown) => void {
   return (error) => console.error(what, error);
 }

@@ -1,9 +1,9 @@
-// The rules of agent-isolation.ts, as a script of a node's shell, and what runs it.
+// The rules of agent-isolation.ts as a shell script for a node, and the helper container that runs it.
 
-/** The label of games that wait for a line before they begin, which the agent gives them once they are kept apart. */
+/** The label of games that wait for a line before they begin. The agent sends the line once they are isolated. */
 export const WAITS = 'dormouse.waits';
 
-/** The label of containers that put rules in their place, and what the node's programs need. */
+/** The label of helper containers, which set the rules. */
 export const HELPER = 'dormouse.isolates';
 /** Folders in which a node may have iptables, its libraries and a shell. Not every node has all of them. */
 const PROGRAMS: readonly string[] = ['/usr', '/bin', '/sbin', '/lib', '/lib64', '/etc/alternatives'];
@@ -24,7 +24,7 @@ export const INTERNAL: readonly string[] = [
   '240.0.0.0/4',
 ];
 
-/** Packets of connections that others have opened to a game, and what belongs to one. */
+/** Matches packets of connections that others have opened to a game, and packets related to a connection. */
 export const ANSWERS: readonly string[] = ['-m conntrack --ctdir REPLY', '-m conntrack --ctstate RELATED'];
 export const NAME_SERVERS: readonly string[] = ['-p udp --dport 53', '-p tcp --dport 53'];
 
@@ -32,32 +32,35 @@ export const NAME_SERVERS: readonly string[] = ['-p udp --dport 53', '-p tcp --d
 export interface Isolation {
   /** The id of the network that games share. */
   network: string;
-  /** An image that this node has; all that the rules need is taken from the node itself. */
+  /** An image that this node has. All programs for the rules come from the node itself. */
   image: string;
   /** Ports (TCP) at which games answer. */
   answers: readonly number[];
-  /** The port (TCP) of the database server that games may call there; 0: none. */
+  /** The TCP port of the database server that games may call on this network; 0 if there is none. */
   databasePort: number;
   /** The database's address outside the overlay; '' without one. */
   databaseHost: string;
-  /** Addresses of nodes that are none of the `INTERNAL`; undefined: games may connect to whatever their node can. */
+  /** Addresses of nodes outside `INTERNAL`; undefined: games may connect to everything that their node can reach. */
   nodes: readonly string[] | undefined;
-  /** The port (UDP) by which nodes send one another packets of overlays. */
+  /** The UDP port for the packets of overlays between nodes. */
   dataPathPort: number;
 }
 
-/** Puts the rules of a game that has this address there, in place of all others, and fails unless they are there then. */
+/**
+ * Returns a script that replaces all rules with those of a game at this address, and fails unless they are then in
+ * place.
+ */
 export function rulesFor(isolation: Isolation, address: string, prefix: number): string {
   const subnet = subnetOf(address, prefix);
   const { answers, databasePort, dataPathPort, nodes } = isolation;
   const rules = [
     '-o lo -j ACCEPT',
     ...answers.map((port) => `-o $card -p tcp --sport ${port} ! --syn -j ACCEPT`),
-    // The database server's own port is not taken from it, or another game could listen there, and answer.
+    // Excludes the database port as a source, because another game could listen there and answer.
     ...(databasePort === 0 ? [] : [`-o $card -p tcp ! --sport ${databasePort} --dport ${databasePort} -j ACCEPT`]),
     '-o $card -j DROP',
     `-d ${subnet.text} -j DROP`,
-    // A node takes whatever comes to that port for a packet of the overlay, wherever it comes from.
+    // A node treats every packet to that port as a packet of the overlay, regardless of its source.
     `-p udp --dport ${dataPathPort} -j DROP`,
     ...(nodes === undefined ? [] : towardsInternet(isolation, nodes)),
   ];
@@ -83,7 +86,7 @@ if [ -n "$v6" ]; then keep ip6tables "-o $card -j DROP"; fi
 `;
 }
 
-/** On other networks than the games' own. */
+/** Returns the rules for networks other than the games' own. */
 function towardsInternet({ databaseHost, databasePort }: Isolation, nodes: readonly string[]): string[] {
   return [
     ...ANSWERS.map((rule) => `${rule} -j ACCEPT`),
@@ -93,7 +96,10 @@ function towardsInternet({ databaseHost, databasePort }: Isolation, nodes: reado
   ];
 }
 
-/** A network as iptables has it, and as the kernel's table of routes does: the bytes from the last to the first. */
+/**
+ * Returns a network in the notation of iptables, and in that of the kernel's routing table, with the bytes in reverse
+ * order.
+ */
 function subnetOf(address: string, prefix: number): { text: string; hex: string } {
   const bits = address.split('.').reduce((sum, byte) => sum * 256 + Number(byte), 0);
   const size = 2 ** (32 - prefix);
@@ -103,7 +109,10 @@ function subnetOf(address: string, prefix: number): { text: string; hex: string 
   return { text: `${bytes.join('.')}/${prefix}`, hex: hex.join('') };
 }
 
-/** Has helpers made by `make`. It leaves out the folders of `PROGRAMS` that the node lacks, as Docker says when it mounts them. */
+/**
+ * Returns a function that creates helpers with `make`. It omits the folders of `PROGRAMS` that the node lacks, which
+ * Docker reports when it mounts them.
+ */
 export function helperMaker<Made>(make: (helper: object) => Promise<Made>): (wanted: Helper) => Promise<Made> {
   let programs = PROGRAMS;
   return async (wanted) => {
@@ -120,14 +129,16 @@ export function helperMaker<Made>(make: (helper: object) => Promise<Made>): (wan
 }
 
 export interface Helper {
-  /** Whose network it changes the rules of: `container:<id>`, or `host` for the node's own. */
+  /** The network whose rules it changes: `container:<id>`, or `host` for the node's own. */
   network: string;
   script: string;
   image: string;
   installation: string;
 }
 
-/** A container that runs a script of the node's own shell, and has no right but that to the rules of a network. */
+/**
+ * Returns a container that runs a script in the node's own shell. Its only right is to change the rules of a network.
+ */
 function helperFor({ network, script, image, installation }: Helper, programs: readonly string[]): object {
   return {
     Image: image,
@@ -142,7 +153,7 @@ function helperFor({ network, script, image, installation }: Helper, programs: r
     HostConfig: {
       NetworkMode: network,
       CapDrop: ['ALL'],
-      // iptables of older kinds opens a raw socket.
+      // Older versions of iptables open a raw socket.
       CapAdd: ['NET_ADMIN', 'NET_RAW'],
       SecurityOpt: ['no-new-privileges', 'label=disable'],
       ReadonlyRootfs: true,

@@ -5,12 +5,12 @@ import { createServer } from 'node:https';
 import { type Isolator, isolator } from './agent-isolation.ts';
 import type { Isolation } from './agent-rules.ts';
 
-// A separate program that runs once on every node of a swarm. The service hands it to Swarm as it is (see agents.ts),
-// so it imports only Node and the files handed over with it. It passes on, to the Docker Engine of its node, the few
-// calls that the service needs there and a manager cannot make: usage, output and exit of the games of one
+// A separate program that runs once on every node of a swarm. The service passes its source to Swarm unchanged (see
+// agents.ts), so it imports only Node and the files passed with it. It forwards to the Docker Engine of its node the
+// few calls that the service needs there and a manager cannot make: usage, output and exit of the games of one
 // installation, and ending them. It refuses everything else: creating, exec, other containers, and callers without the
-// secret, which both ends prove by TLS with a pre-shared key. It answers one call itself: `isolate` keeps a game apart
-// from all others.
+// secret. Both ends prove the secret by TLS with a pre-shared key. It handles one call itself: `isolate` isolates a
+// game from all others.
 
 const [installation = '', port = '', secretFile = '', socketPath = '/var/run/docker.sock', isolation = ''] =
   process.argv.slice(2);
@@ -28,10 +28,10 @@ const TLS = { ciphers: 'ECDHE-PSK-CHACHA20-POLY1305', minVersion: 'TLSv1.2', max
 /** Undefined: games share no network. */
 const apart: Isolator | undefined =
   isolation === '' ? undefined : isolator({ ...(JSON.parse(isolation) as Isolation), installation, socketPath });
-/** Containers that were found to be ours. */
+/** Containers known to be ours. */
 const known = new Set<string>();
 
-/** The path to ask the engine for; undefined: this is not passed on. */
+/** Returns the path to call on the engine; undefined if the call is refused. */
 async function passedOn({ method = '', url = '' }: IncomingMessage): Promise<string | undefined> {
   if (method === 'GET' && /^(?:\/v[\d.]+)?\/events(?:\?|$)/.test(url)) {
     return `/events?filters=${encodeURIComponent(JSON.stringify(EVENTS))}`;
@@ -72,7 +72,7 @@ function passOn(path: string, incoming: IncomingMessage, response: ServerRespons
   const { method } = incoming;
   const asked = request({ socketPath, path, method, headers: { host: 'docker', 'content-length': '0' } }, (answer) => {
     response.writeHead(answer.statusCode ?? 502, { 'content-type': answer.headers['content-type'] ?? '' });
-    // A follower waits for the first line. The headers tell it that the stream is open.
+    // A follower waits for the first line. The headers show that the stream is open.
     response.flushHeaders();
     answer.on('error', () => response.destroy());
     answer.pipe(response);

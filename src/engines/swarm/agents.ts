@@ -16,32 +16,36 @@ import { AGENT_NONE, agentLabel, hostPort } from './service-spec.ts';
 import { type Task, addressIn, publishedAt } from './task.ts';
 
 const PORT = 8_475;
-/** The agent's own program, and what it imports. */
+/** The agent's own program and its imports. */
 const FILES = ['agent.ts', 'agent-isolation.ts', 'agent-rules.ts'];
-/** Docker's own, where a swarm was not given another. */
+/** Docker's default, for a swarm without a configured port. */
 const DATA_PATH_PORT = 4_789;
 const CALL_MS = 30_000;
 const ANSWER_MS = 5_000;
 const ISOLATE_MS = MINUTE_MS;
-/** How long the list of agents is believed. */
+/** How long the list of agents is cached. */
 const LIST_MS = 250;
 const AGENT_LABEL = 'dormouse.agent';
 const SPEC_LABEL = 'dormouse.spec';
 
-/** The service's agents on the nodes of the swarm, which pass on calls about its games there. */
+/** The service's agents on the nodes of the swarm. They forward calls about its games there. */
 export interface Agents {
-  /** Makes Swarm run it on every node, this version of it. False where Swarm had been told so already. */
+  /** Deploys this version of the agent on every node. Returns false if Swarm already has it. */
   deploy(): Promise<boolean>;
-  /** The engine of a node, as far as its agent lets through. Rejects with `engine_unavailable` where none runs there. */
+  /**
+   * Returns the engine of a node, limited to the calls that its agent allows. Rejects with `engine_unavailable` if no
+   * agent runs there.
+   */
   on(nodeId: string): Promise<Docker>;
   /**
-   * Resolves once the game in a container of a node can reach nothing on the games' network but what has connected to it. Rejects
-   * with NotIsolatedError where the node cannot do that, and with anything else where its agent does not answer, or is an older one.
+   * Resolves once the game in a container of a node is isolated: on the games' network it can reach only clients that
+   * have connected to it, and the database server. Rejects with NotIsolatedError if the node cannot do that, and with
+   * another error if its agent does not respond or is older.
    */
   isolate(nodeId: string, containerId: string): Promise<void>;
-  /** Ids of nodes where it runs. */
+  /** Returns the ids of nodes on which an agent runs. */
   nodes(): Promise<string[]>;
-  /** Ids of nodes where it answers: it takes no calls for a moment after it has begun to run. */
+  /** Returns the ids of nodes whose agent responds. An agent accepts no calls for a moment after its start. */
   answering(): Promise<string[]>;
 }
 
@@ -52,7 +56,7 @@ for (const network of INTERNAL) {
 }
 const isInternal = (address: string): boolean => internal.check(address);
 
-/** A node has tried to keep a game apart, and could not. */
+/** Thrown if a node tried to isolate a game and failed. */
 export class NotIsolatedError extends Error {}
 
 export interface AgentsOptions {
@@ -64,14 +68,17 @@ export interface AgentsOptions {
   secret: string;
   /** An image with Node at /usr/bin/node, on every node. */
   image: () => Promise<string>;
-  /** The Docker socket of each node; Swarm's placeholders for nodes may stand in it. */
+  /** The Docker socket of each node. May contain Swarm's placeholders for nodes. */
   nodeSocket: string;
-  /** As for DockerEngineOptions. */
+  /** Same as in DockerEngineOptions. */
   database?: Address | undefined;
   reach?: 'internet' | 'everything';
 }
 
-/** Agents that are kept by Swarm itself, as a global service; program and secret reach them as its config and secret. */
+/**
+ * Returns the agents, which Swarm runs as a global service. They get their program as Swarm configs and the secret as a
+ * Swarm secret.
+ */
 export function swarmAgents(options: AgentsOptions): Agents {
   const { docker, manager, networks, installation, secret } = options;
   const name = `dormouse-${installation}-agents`;
@@ -163,7 +170,7 @@ export function swarmAgents(options: AgentsOptions): Agents {
   };
 }
 
-/** A call that dockerode knows nothing of. */
+/** Makes a call that dockerode does not support. */
 function dial(modem: Docker['modem'], path: string): Promise<void> {
   const statusCodes = { 204: true, 404: 'no such container', 500: 'server error', 502: 'no engine answers' };
   return new Promise((resolve, reject) => {
@@ -173,7 +180,7 @@ function dial(modem: Docker['modem'], path: string): Promise<void> {
   });
 }
 
-/** No agent passes this on: that it says so is an answer. */
+/** Returns whether an agent responds. Agents refuse a ping, and that refusal counts as a response. */
 function doesAnswer(engine: Docker): Promise<boolean> {
   return within(ANSWER_MS, engine.ping()).then(
     () => true,
@@ -181,7 +188,7 @@ function doesAnswer(engine: Docker): Promise<boolean> {
   );
 }
 
-/** Connections on which both ends prove that they know the secret. */
+/** Returns an HTTPS agent for connections on which both ends prove that they know the secret. */
 function preShared(secret: string): Agent {
   const psk = createHash('sha256').update(secret).digest();
   const tls = { ciphers: 'ECDHE-PSK-CHACHA20-POLY1305', minVersion: 'TLSv1.2', maxVersion: 'TLSv1.2' } as const;
@@ -189,7 +196,7 @@ function preShared(secret: string): Agent {
   return new Agent({ keepAlive: true, ...tls, pskCallback, checkServerIdentity: () => undefined });
 }
 
-/** By node id. */
+/** Returns the addresses of tasks by node id. */
 function placesOf(tasks: Task[], placeOf: (task: Task) => Address | undefined): Map<string, Address> {
   const entry = (task: Task): [string, Address][] => {
     const place = placeOf(task);
@@ -247,7 +254,7 @@ function agentSpec({ name, installation, image, configs, token, network, nodeSoc
     Labels: { [AGENT_LABEL]: installation, [SPEC_LABEL]: digest(JSON.stringify([task, network === undefined])) },
     TaskTemplate: task,
     Mode: { Global: {} },
-    // On all nodes at once: games start on none whose agent is an older one.
+    // Updates all nodes at once, because games start on no node with an older agent.
     UpdateConfig: { Parallelism: 0 },
     EndpointSpec: { Mode: 'dnsrr', Ports: network === undefined ? [hostPort(PORT)] : [] },
   };
@@ -263,7 +270,10 @@ function ensureProgram(docker: Docker, agents: string, file: string): Promise<Na
   return ensureObject(docker, 'configs', `${agents}-${digest(file)}-${digest(program)}`, program);
 }
 
-/** A config or secret of the swarm by its name, which holds the digest of what is in it. */
+/**
+ * Returns a config or secret of the swarm, and creates it if it is missing. Its name contains the digest of its
+ * content.
+ */
 async function ensureObject(docker: Docker, kind: 'configs' | 'secrets', name: string, data: Buffer): Promise<Named> {
   const filters = { name: [name] };
   const find = async () => {

@@ -4,17 +4,19 @@ import type { EngineNode } from '../engine.ts';
 import type { NodeInfo } from './manager.ts';
 import { type Task, isOver } from './task.ts';
 
-/** The record of a node that survives restarts, and the node's removal from the swarm. */
+/** The stored record of a node. It survives restarts, and the node's removal from the swarm. */
 export interface NodeNote {
   name: string;
   address: string;
-  /** When it was last surely off, epoch ms, for people to read; null: it is not. */
+  /** When the node was last certainly off, in epoch ms, only for display; null if it is not. */
   fencedAt: number | null;
-  /** Ids of the tasks that were on it then: they run no more, whatever Swarm shows. No clock says which these are. */
+  /**
+   * Ids of the tasks on the node at that time. They no longer run, whatever Swarm shows. No clock could identify them.
+   */
   off: string[];
 }
 
-/** By node id. */
+/** Notes by node id. */
 export type NodeNotes = Record<string, NodeNote>;
 
 /** The store of notes. `write` rejects if another process may have taken over. */
@@ -23,29 +25,31 @@ export interface FenceNotes {
   write(notes: NodeNotes): Promise<void>;
 }
 
-/** Switches a node off. Resolves to whether it surely is; `signal`: it is back, and must stay on. */
+/**
+ * Switches a node off. Resolves to whether it is certainly off. `signal` fires if the node is back and must stay on.
+ */
 export type FenceNode = (node: Pick<EngineNode, 'id' | 'name' | 'address'>, signal: AbortSignal) => Promise<boolean>;
 
-/** Which nodes are surely off, or were, and with which tasks. */
+/** Records which nodes are or were certainly off, and with which tasks. */
 export interface Fences {
-  /** A node as it was last seen. */
+  /** Returns a node as it was last seen. */
   known(id: string): Pick<NodeNote, 'name' | 'address'> | undefined;
   fencedAt(id: string): number | null;
-  /** When the node of a task was switched off under it; undefined: it was not. */
+  /** Returns when the node of a task was switched off while the task was on it; undefined if it was not. */
   offAt(task: Task): number | undefined;
-  /** Takes in what the swarm is now, and forgets what nothing is left of. */
+  /** Updates the notes to the swarm's current state, and removes those of nodes that are gone with all their tasks. */
   heed(nodes: ReadonlyMap<string, NodeInfo>, tasks: readonly Task[]): Promise<void>;
-  /** A node is surely off, with these tasks on it: so from the moment on at which that is stored. */
+  /** Records that a node is certainly off, with these tasks on it. Takes effect once it is stored. */
   fence(id: string, tasks: readonly Task[]): Promise<void>;
-  /** Resolves if only this process may act: the database then accepts no writes of another. */
+  /** Resolves if only this process may act: the database then accepts no writes of another process. */
   requireSole(): Promise<void>;
 }
 
-/** Rejects where the notes cannot be read. */
+/** Rejects if the notes cannot be read. */
 export async function openFences({ notes, log }: { notes: FenceNotes; log: Logger }): Promise<Fences> {
   let kept = await notes.read();
   let stored = JSON.stringify(kept);
-  /** Each write holds all notes: two must not pass one another. */
+  /** Each write contains all notes, so writes must not overtake each other. */
   const withLock = createMutex();
 
   async function write(next: NodeNotes): Promise<void> {
@@ -53,7 +57,7 @@ export async function openFences({ notes, log }: { notes: FenceNotes; log: Logge
     stored = JSON.stringify(next);
   }
 
-  /** The note of a node from now on; undefined: nothing of it is left. */
+  /** Returns the new note of a node; undefined if the node is gone with all its tasks. */
   function noteOf(id: string, node: NodeInfo | undefined, tasks: readonly Task[]): NodeNote | undefined {
     const before = kept[id];
     const present = new Set(tasks.flatMap(({ ID, NodeID }) => (NodeID === id ? [ID] : [])));
@@ -79,7 +83,7 @@ export async function openFences({ notes, log }: { notes: FenceNotes; log: Logge
         const entries = [...ids].map((id) => [id, noteOf(id, nodes.get(id), tasks)] as const);
         kept = Object.fromEntries(entries.flatMap(([id, note]) => (note === undefined ? [] : [[id, note]])));
         if (JSON.stringify(kept) === stored) return;
-        // It is tried again at the next look: nothing hangs on it but what a node that is removed is called.
+        // The next check tries again. Only the name of a removed node depends on this write.
         await write(kept).catch((err: unknown) => log.debug({ err }, 'what is known of the nodes was not stored'));
       }),
 

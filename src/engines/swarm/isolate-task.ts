@@ -4,22 +4,22 @@ import { type Agents, NotIsolatedError } from './agents.ts';
 import type { Manager } from './manager.ts';
 import { type Task, containerOf, isOver } from './task.ts';
 
-/** How long the agent of a node may take to begin, and to take the place of an older one. */
+/** Time limit for the agent of a node to start, and to replace an older one. */
 const AGENT_MS = 30_000;
 const PAUSE_MS = 250;
 
 export interface IsolateTaskParts {
   agents: Pick<Agents, 'isolate'>;
   manager: Pick<Manager, 'task'>;
-  /** The name of its node. */
+  /** The name of the task's node. */
   node: string;
-  /** How long its agent is waited for. */
+  /** How long to wait for the node's agent. */
   agentMs?: number;
 }
 
 /**
- * Resolves once a game that runs can reach nothing on the games' network but what has connected to it, or once it has ended. Rejects
- * with EngineError where its node cannot see to that.
+ * Resolves once a running game is isolated, so that on the games' network it can reach only clients that have connected
+ * to it and the database server, or once it has ended. Rejects with EngineError if its node cannot isolate it.
  */
 export async function isolateTask(
   { agents, manager, node, agentMs = AGENT_MS }: IsolateTaskParts,

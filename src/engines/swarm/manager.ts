@@ -24,24 +24,24 @@ export interface NodeInfo {
   Status: { State: string; Message?: string; Addr: string };
 }
 
-/** The calls to a manager of the swarm. Each rejects with what dockerode rejects with, or where no answer comes in time. */
+/** Calls to a manager of the swarm. They reject with dockerode's errors, or if no answer arrives in time. */
 export interface Manager {
   service(idOrName: string): Promise<ServiceInfo | undefined>;
-  /** Services that carry a label (`name=value`). */
+  /** Returns services with a label (`name=value`). */
   services(label: string): Promise<ServiceInfo[]>;
-  /** False where there is one of that name. */
+  /** Creates a service. Returns false if there is already one with that name. */
   create(spec: object): Promise<boolean>;
-  /** Changes what a service is to be; `change` may be asked several times, where others change it too. */
+  /** Changes a service's specification. `change` may be called several times if others change it too. */
   update(id: string, change: (spec: ServiceInfo['Spec']) => object): Promise<void>;
   remove(id: string): Promise<void>;
   /** Returns the newest task of a service; undefined if it has none or does not exist. */
   taskOf(service: string): Promise<Task | undefined>;
-  /** All tasks of a service. */
+  /** Returns all tasks of a service. */
   tasksOf(service: string): Promise<Task[]>;
-  /** Tasks of services with all of these labels. */
+  /** Returns the tasks of services with all of these labels. */
   tasks(...labels: string[]): Promise<Task[]>;
   task(id: string): Promise<Task | undefined>;
-  /** All that runs in the swarm, the containers too that others attached to its networks. */
+  /** Returns all running tasks of the swarm, including containers that others attached to its networks. */
   runningTasks(): Promise<Task[]>;
   nodes(): Promise<NodeInfo[]>;
   updateNode(id: string, change: (spec: NodeInfo['Spec']) => NodeInfo['Spec']): Promise<void>;
@@ -61,7 +61,7 @@ export function managerOf(docker: Docker): Manager {
     service,
     services: (label) => listServices({ label: [label] }),
     async create(spec) {
-      // Two at once: the second is refused with 409, or with 500 by an older manager.
+      // If two calls run at once, the second is refused with 409, or with 500 by an older manager.
       try {
         return (await unless([409], within(CALL_MS, docker.createService(spec as never)))) !== undefined;
       } catch (error) {
@@ -96,7 +96,7 @@ export function managerOf(docker: Docker): Manager {
   };
 }
 
-/** The manager, which changes nothing of the swarm unless this process may act. What only reads is asked at any time. */
+/** Wraps a manager so that it changes the swarm only while this process may act. Methods that only read always work. */
 export function fencedManager(manager: Manager, mayAct: () => Promise<void>): Manager {
   return {
     ...manager,
@@ -119,12 +119,13 @@ export function fencedManager(manager: Manager, mayAct: () => Promise<void>): Ma
   };
 }
 
-/** A service's label that names the installation whose games it holds. */
+/** Returns the label by which services name the installation of their games. */
 export function installationLabel(installation: string): string {
   return `${LABEL.installation}=${installation}`;
 }
 
-// A change names the version that was read, and the orchestrator writes a new version soon after each change.
+// Retries a change that was based on an outdated version. A change names the version that was read, and the
+// orchestrator writes a new version soon after each change.
 async function retried(change: () => Promise<void>): Promise<void> {
   for (let attempt = 1; ; attempt += 1) {
     try {
@@ -135,7 +136,9 @@ async function retried(change: () => Promise<void>): Promise<void> {
   }
 }
 
-/** Sorts tasks: those that run or may run first, then those that are planned, then those that have ended; newest first within each. */
+/**
+ * Sorts tasks: running or possibly running ones first, then planned ones, then ended ones; newest first within each.
+ */
 export function newestFirst(one: Task, other: Task): number {
   return rank(one) - rank(other) || (one.CreatedAt < other.CreatedAt ? 1 : -1);
 }

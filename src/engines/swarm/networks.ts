@@ -20,8 +20,8 @@ export interface NetworkIds {
 /** The overlay networks of a swarm that this service uses. */
 export interface SwarmNetworks {
   /**
-   * Ids of the network of the games and of that of the nodes, which are made where they are not there. Undefined: there are to
-   * be none.
+   * Returns the ids of the games' network and of the nodes' network, and creates them if they are missing. Undefined if
+   * no overlay is configured.
    */
   ensure(): Promise<NetworkIds | undefined>;
   /**
@@ -32,8 +32,8 @@ export interface SwarmNetworks {
 }
 
 /**
- * Two overlays: on the one the service, the proxies and the games meet; on the other, which no game sees, the service and what
- * runs of it on each node. Nothing is published on either. Without a name there are none.
+ * Uses two overlays. The service, the proxies and the games share one. The service and its agents on the nodes share
+ * the other, which no game sees. No port is published on either. Without a name there are none.
  */
 export function swarmNetworks(docker: Docker, manager: Manager, name: string | undefined): SwarmNetworks {
   const ids = createCache<NetworkIds>({ most: 1, ttlMs: () => Infinity });
@@ -52,7 +52,7 @@ export function swarmNetworks(docker: Docker, manager: Manager, name: string | u
   async function find(wanted: string): Promise<Docker.NetworkInspectInfo | undefined> {
     const found = await within(CALL_MS, docker.listNetworks({ filters: { name: [wanted] } }));
     const exact = found.find((network) => network.Name === wanted);
-    // A network that has just been made has no driver for a moment.
+    // A network that was just created has no driver for a moment.
     if (exact?.Driver && (exact.Driver !== 'overlay' || exact.Scope !== 'swarm')) {
       throw new EngineError('unknown', `The Docker network ${wanted} is no overlay network of the swarm.`, {
         suggestion: 'Ask the operator to remove it, or to name another in SWARM_NETWORK.',
@@ -71,7 +71,7 @@ export function swarmNetworks(docker: Docker, manager: Manager, name: string | u
 
   async function ofTasks(): Promise<string[]> {
     const games = (await ensure())?.games;
-    // Only nodes reach games at nodes' addresses.
+    // Without an overlay, only nodes reach games, at the addresses of their nodes.
     if (games === undefined) return (await manager.nodes()).map(({ Status }) => Status.Addr);
     return (await manager.runningTasks())
       .filter((task) => labelsOf(task)[LABEL.server] === undefined)

@@ -16,49 +16,58 @@ export interface SwarmNodesOptions {
   notes: FenceNotes;
   /** Absent: all nodes see the servers' folder. */
   checkFiles?: CheckFiles | undefined;
-  /** Absent: only people fence. */
+  /** Absent: only operators mark nodes as off. */
   fenceNode?: FenceNode | undefined;
-  /** A node that has been down for so long counts as off; 0: never. */
+  /** A node that has been down for this long counts as off; 0: never. */
   lostAfterMs: number;
-  /** Counts ms, whatever the machine's clock is set to. Default: `performance.now`. */
+  /** Counts ms, regardless of the machine's clock. Default: `performance.now`. */
   countMs?: () => number;
   log: Logger;
 }
 
-/** The nodes of a swarm, and which of them are surely off. */
+/** The nodes of a swarm, and which of them are certainly off. */
 export interface SwarmNodes extends EngineNodes {
-  /** Reads everything anew; true where a node has been fenced since. Rejects where no manager answers. */
+  /**
+   * Reads the current state. Returns true if a node has been fenced since the last call. Rejects if no manager
+   * responds.
+   */
   refresh(): Promise<boolean>;
-  /** When the node of a task was switched off under it; undefined: it may run, or its node is back and says itself what it does. */
+  /**
+   * Returns when the node of a task was switched off while the task was on it. Undefined if the task may run, or if its
+   * node is back and reports the task's state itself.
+   */
   offAt(task: Task): number | undefined;
-  /** Whether a task was on a node that was marked as off and may be back: it is no server's game any more. */
+  /**
+   * Returns whether a task was on a node that was marked as off and may be back. Such a task is no server's game any
+   * more.
+   */
   wasOff(task: Task): boolean;
-  /** Such tasks that still run, on nodes that are back. */
+  /** Returns such tasks that still run, on nodes that are back. */
   strays(): Task[];
   /** Throws `engine_unavailable` if the node of a task is not responding and the task's state is unknown. */
   requireReachable(task: Task): void;
   nameOf(task: Task): string;
-  /** The address of a task's node; '' where it is not known. */
+  /** Returns the address of a task's node; '' if unknown. */
   addressOf(task: Task): string;
-  /** Ids of nodes that answer, and where games may be. */
+  /** Returns the ids of responding nodes that may have games. */
   ready(): string[];
-  /** Lets games start on those nodes that answer and see the servers' folder; see `Admission.admit`. */
+  /** Lets games start on responding nodes that see the servers' folder; see `Admission.admit`. */
   admitNodes(which: 'new' | 'all'): Promise<void>;
 }
 
 interface Seen {
   views: Map<string, EngineNode>;
-  /** By server: the node of its game. */
+  /** The nodes of games, by server. */
   places: Map<string, EngineNode>;
 }
 
-/** Between two tries of a fencing command. */
+/** Minimum time between two tries of a fencing command. */
 const FENCE_EVERY_MS = 10_000;
 
 /**
- * Two games on one world must never be. What ran on a node that Swarm calls down may run on, so it counts as running until
- * the node is back and says otherwise, or was surely switched off: by the word of an operator, by a command of theirs that
- * succeeded, or because somebody has accepted a time after which it counts as off.
+ * Opens the nodes of a swarm. Two games must never run on one world. A node that is down for Swarm may still run its
+ * games, so they count as running until the node is back and reports otherwise, or is certainly off: on the word of an
+ * operator, after an operator's command has succeeded, or after a time that an operator has accepted.
  */
 export async function openSwarmNodes(options: SwarmNodesOptions): Promise<SwarmNodes> {
   const { manager, installation, region, notes, checkFiles, fenceNode, lostAfterMs, log } = options;
@@ -70,16 +79,16 @@ export async function openSwarmNodes(options: SwarmNodesOptions): Promise<SwarmN
   let isNews = false;
   /** The answers of `list` and `whereIs`; rebuilt on demand after a change. */
   let seen: Seen | undefined;
-  /** Since when nodes do not answer: epoch ms, and by the count of time. */
+  /** Since when nodes do not respond: in epoch ms, and by `countMs`. */
   const downSince = new Map<string, { at: number; countedMs: number }>();
   const lastTry = new Map<string, number>();
-  /** Fencing commands that run, by node. */
+  /** Running fencing commands, by node. */
   const fencing = new Map<string, AbortController>();
 
   const isReady = (id: string | undefined) => id === undefined || nodes.get(id)?.Status.State === 'ready';
   // Only a node that is back knows what runs on it.
   const offAt = (task: Task) => (isReady(task.NodeID) && !isOver(task) ? undefined : fences.offAt(task));
-  /** Tasks that may run on a node which does not answer. */
+  /** Returns the tasks that may run on a node that does not respond. */
   const lostOn = (id: string) =>
     isReady(id) ? [] : tasks.filter((task) => task.NodeID === id && !isOver(task) && offAt(task) === undefined);
 
@@ -100,7 +109,10 @@ export async function openSwarmNodes(options: SwarmNodesOptions): Promise<SwarmN
     seen = undefined;
   }
 
-  /** A node without a region stands in that of the installation; one that is kept free of games needs no agent, once it is. */
+  /**
+   * Sets a node's labels. A node without a region gets that of the installation. A node kept free of games needs no
+   * agent, once it has no more games.
+   */
   async function label({ ID: id, Spec: spec, Description: description }: NodeInfo): Promise<void> {
     const { [REGION_LABEL]: said, [agentLabel(installation)]: agent } = spec.Labels ?? {};
     const wanted = said === NO_REGION && !hasGames(id) ? AGENT_NONE : undefined;
@@ -123,11 +135,11 @@ export async function openSwarmNodes(options: SwarmNodesOptions): Promise<SwarmN
       fencing.get(id)?.abort();
       if (!downSince.delete(id)) return;
       log.info({ node: nodeName(id) }, 'the node is back');
-      // It may have begun anew, and what it mounts may not be there any more.
+      // The node may have restarted, and its mounts may be missing.
       admission.doubt(id);
       return;
     }
-    // A manager that has just begun has not heard of its nodes yet.
+    // A manager that has just started has not heard from its nodes yet.
     if (nodes.get(id)?.Status.State === 'unknown') return;
     const since = downSince.get(id) ?? { at: Date.now(), countedMs: countMs() };
     const games = lostOn(id).length;
@@ -151,7 +163,7 @@ export async function openSwarmNodes(options: SwarmNodesOptions): Promise<SwarmN
       // No write precedes this power cut, so the lease is checked here.
       await fences.requireSole();
       const isOff = await fenceNode({ id, name, address }, back.signal);
-      // It may have come back while the command ran, and then says itself what runs.
+      // The node may have come back while the command ran. It then reports its tasks itself.
       if (isOff && !isReady(id)) await fence(id, 'FENCE_COMMAND has succeeded');
     } catch (err) {
       log.error({ err, node: nodeName(id) }, 'a node could not be fenced; trying again');

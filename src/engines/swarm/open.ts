@@ -35,7 +35,7 @@ export interface OpenSwarm {
   };
   docker: Docker.DockerOptions;
   installation: string;
-  /** Resolves where this process may act; see `Lease.require`. */
+  /** Resolves if this process may act; see `Lease.require`. */
   mayAct: () => Promise<void>;
   logDir: string;
   provideImage: ImageProvider;
@@ -83,8 +83,9 @@ function notesIn(store: Store): FenceNotes {
 }
 
 /**
- * Runs the operator's command; it has two minutes, and ends with all that it has begun: a program that hangs must not switch off
- * a node later on. What it rejects with does not quote the command, which may hold a password.
+ * Returns a function that runs the operator's command. After two minutes the command ends with all its processes,
+ * because a hanging program must not switch off a node later. Errors do not quote the command, which may contain a
+ * password.
  */
 export function fenceBy(command: string, mostMs = FENCE_MS): FenceNode {
   return async ({ id, name, address }, signal) => {
@@ -112,6 +113,6 @@ function killGroup(pid: number | undefined): void {
   try {
     if (pid !== undefined) process.kill(-pid, 'SIGKILL');
   } catch {
-    // It has just ended by itself.
+    // It has just ended on its own.
   }
 }

@@ -4,24 +4,24 @@ import { LABEL, SYSCTLS, containerName, specDigest, temporary } from '../docker/
 import { GAME_PORT, type GameSpec } from '../engine.ts';
 import { WAITS } from './agent-rules.ts';
 
-/** The label of nodes that says in which region they stand. */
+/** The label that names a node's region. */
 export const REGION_LABEL = 'dormouse.region';
 
-/** The label of nodes that says at which name or address strangers reach them, where that is not the swarm's own. */
+/** The label that names a node's public name or address, if that is not the swarm's own. */
 export const HOST_LABEL = 'dormouse.host';
 
-/** The label of nodes that were seen to share the servers' folder of an installation. */
+/** Returns the label of nodes that share the servers' folder of an installation. */
 export function filesLabel(installation: string): string {
   return `dormouse.files.${installation}`;
 }
 
-/** The label of nodes that says, by AGENT_NONE, that no agent of an installation is needed there. */
+/** Returns the label whose value AGENT_NONE marks nodes that need no agent of an installation. */
 export function agentLabel(installation: string): string {
   return `dormouse.agent.${installation}`;
 }
 export const AGENT_NONE = 'none';
 
-/** An image as every node is to understand it. */
+/** An image that means the same on every node. */
 export interface NodeImage {
   /** An id, or a name with its digest. */
   name: string;
@@ -34,7 +34,7 @@ export interface SwarmHome {
   installation: string;
   /** `uid:gid` inside the container. */
   user: string;
-  /** The region of nodes that carry no label. */
+  /** The region of nodes without a label. */
   region: string;
 }
 
@@ -43,17 +43,17 @@ export interface Placing {
   image: NodeImage;
   /** Undefined without a network: the game is then published at a port of its node that Docker chooses. */
   networkId: string | undefined;
-  /** Only on nodes whose label says this region. */
+  /** The game runs only on nodes with this region's label. */
   region: string;
 }
 
-/** The most that a service's name may have (Swarm: a DNS label). */
+/** Maximum length of a service's name (Swarm: a DNS label). */
 const MOST_NAME = 63;
-/** A game is promised a quarter of its CPU ceiling, which games seldom touch. */
+/** A game reserves a quarter of its CPU limit, which games seldom reach. */
 const CEILINGS_A_CORE = 4;
 const SECOND_NS = 1_000_000_000;
 
-/** A server's service. Equal for equal ids; where the id is too long for a name, its end gives way to a digest. */
+/** Returns the name of a server's service. If the id is too long for a name, a digest replaces its end. */
 export function serviceName(installation: string, serverId: string): string {
   const name = containerName(installation, serverId);
   if (name.length <= MOST_NAME) return name;
@@ -63,9 +63,9 @@ export function serviceName(installation: string, serverId: string): string {
 
 /**
  * Returns a service for one boot: one task, which Swarm never restarts, limited and hardened like a container of the
- * docker engine, as far as Swarm supports it. It does not support no-new-privileges before API 1.44, nor swap limits:
+ * docker engine, as far as Swarm supports it. It supports no-new-privileges only from API 1.44 on, and no swap limits:
  * docs/swarm.md describes what a node needs for that. Directories in memory are volumes of tmpfs, because Swarm's own
- * must not hold programs.
+ * tmpfs mounts must not contain programs.
  */
 export function serviceOptions(spec: GameSpec, installer: boolean, home: SwarmHome, placing: Placing): object {
   const memory = spec.ramMb * MIB;
@@ -77,7 +77,7 @@ export function serviceOptions(spec: GameSpec, installer: boolean, home: SwarmHo
     [LABEL.spec]: specDigest(spec, installer),
   };
   const published = installer ? [] : spec.ports;
-  // The sandbox runs nothing of its owner's, and its image has no shell.
+  // The sandbox runs no code of its owner, and its image has no shell.
   const waits = placing.networkId !== undefined && spec.core !== 'sandbox';
   return {
     Name: serviceName(home.installation, spec.serverId),
@@ -130,17 +130,19 @@ export function serviceOptions(spec: GameSpec, installer: boolean, home: SwarmHo
   };
 }
 
-/** Wraps a program so that it starts once a line has come to its standard input, which it does not see. */
+/**
+ * Wraps a program so that it starts once a line has arrived on its standard input. The program does not see that line.
+ */
 function afterALine(program: readonly string[]): string[] {
   return ['/bin/sh', '-c', 'read -r _ && exec "$@"', 'sh', ...program];
 }
 
-/** A port (TCP) of a task at a free one of its node. */
+/** Publishes a TCP port of a task at a free port of its node. */
 export function hostPort(port: number): object {
   return { Protocol: 'tcp', TargetPort: port, PublishMode: 'host' };
 }
 
-/** A service's specification bound to one node; undefined where it is already. */
+/** Returns a service's specification bound to one node; undefined if it is already. */
 export function pinned<Spec extends object>(spec: Spec & { TaskTemplate?: unknown }, nodeId: string): Spec | undefined {
   const template = spec.TaskTemplate as { Placement?: { Constraints?: string[] } };
   const constraint = `node.id==${nodeId}`;

@@ -16,37 +16,39 @@ import { type Task, containerOf, isOver, isUp } from './task.ts';
 const CALL_MS = MINUTE_MS;
 const ATTEMPTS = 50;
 const PAUSE_MS = 100;
-/** How long a task may find no node before its boot has failed: another's end may make room. */
+/** Time after which a boot fails if its task finds no node. Until then, the end of another game may make room. */
 const UNPLACED_MS = 5_000;
-/** How long Swarm may take to notice and note an end, which it does within a second. */
+/** Time limit for Swarm to record an end. It usually takes less than a second. */
 const NOTED_MS = 30_000;
 
-/** A server's service and what runs of it. */
+/** A server's service and its newest task. */
 export interface Found {
   service: ServiceInfo;
-  /** Undefined for a moment after it was made. */
+  /** Undefined for a moment after the service was created. */
   task: Task | undefined;
 }
 
-/** The services of servers, one each. Calls for one server must not overlap; the engine sees to that. */
+/** The services of servers, one per server. Calls for one server must not overlap; the engine ensures that. */
 export interface Services {
   find(serverId: string): Promise<Found | undefined>;
-  /** The newest task of each of our services. */
+  /** Returns the newest task of each of our services. */
   all(): Promise<Task[]>;
-  /** Makes a task run for the specification, in place of one that has ended, and returns it. */
+  /** Runs a task for the specification, in place of an ended one, and returns it. */
   run(spec: GameSpec, installer: boolean, signal: AbortSignal): Promise<Task>;
   /**
-   * Ends a task that runs: SIGTERM, and SIGKILL when `graceMs` (taken as whole seconds) have passed; at once if it is 0. `signal`
-   * ends the wait.
+   * Ends a running task: sends SIGTERM, then SIGKILL after `graceMs`, rounded up to whole seconds; SIGKILL immediately
+   * if it is 0. `signal` ends the wait.
    */
   end(task: Task, graceMs: number, signal?: AbortSignal): Promise<void>;
-  /** Ends at once what runs of a service that is gone: its node was switched off, and has come back with it. */
+  /** Kills a task whose service is gone. Its node was marked as off and has come back with it. */
   endStray(task: Task): Promise<void>;
-  /** Removes a service once none of its tasks runs. Rejects if that cannot be known. */
+  /** Removes a service and waits for the end of its task. Rejects if the task's state is unknown. */
   discard(found: Found): Promise<void>;
-  /** Resolves once what runs of a task is kept apart from other games, or has ended. Rejects with EngineError where it cannot be. */
+  /**
+   * Resolves once a task is isolated from other games, or has ended. Rejects with EngineError if it cannot be isolated.
+   */
   isolate(task: Task): Promise<void>;
-  /** The task once it has ended. */
+  /** Resolves with the task once it has ended. */
   ended(task: Task, signal?: AbortSignal): Promise<Task>;
 }
 
@@ -62,7 +64,7 @@ interface Parts {
   beforeDiscard: (found: Found) => Promise<void>;
 }
 
-/** Services of one installation on one swarm. Rejects with what dockerode rejects with, or EngineError. */
+/** Returns the services of one installation on one swarm. Calls reject with dockerode's errors, or with EngineError. */
 export function swarmServices({ manager, networks, agents, nodes, home, imageFor, beforeDiscard }: Parts): Services {
   const label = installationLabel(home.installation);
 
@@ -71,7 +73,7 @@ export function swarmServices({ manager, networks, agents, nodes, home, imageFor
     return service && { service, task: await manager.taskOf(service.ID) };
   }
 
-  /** False where another instance has just made one. */
+  /** Creates a service. Returns false if another instance has just created one. */
   async function create(spec: GameSpec, installer: boolean, signal: AbortSignal): Promise<boolean> {
     const image = await abortable(imageFor(spec.image), signal);
     const networkId = (await networks.ensure())?.games;
@@ -82,7 +84,10 @@ export function swarmServices({ manager, networks, agents, nodes, home, imageFor
     return await manager.create(serviceOptions(spec, installer, home, { image, networkId, region }));
   }
 
-  /** Players know a port's number and no node: in the whole swarm it is one server's. */
+  /**
+   * Rejects if another server has one of these ports. In the whole swarm, a port belongs to one server, because players
+   * know only its number.
+   */
   async function requireFree({ serverId, ports }: GameSpec): Promise<void> {
     const wanted = new Set(ports.map(({ hostPort, proto }) => `${hostPort}/${proto}`));
     for (const service of await manager.services(label)) {
@@ -95,7 +100,7 @@ export function swarmServices({ manager, networks, agents, nodes, home, imageFor
     }
   }
 
-  /** The task once it runs, or has run. Its service is then bound to the node it came to. */
+  /** Resolves with the task once it runs or has run. Binds its service to the node of the task. */
   async function up({ service, task: first }: Found, signal: AbortSignal): Promise<Task> {
     const deadline = performance.now() + UNPLACED_MS;
     for (let task = first; task !== undefined; task = await manager.task(task.ID)) {
@@ -116,12 +121,12 @@ export function swarmServices({ manager, networks, agents, nodes, home, imageFor
     throw new EngineError('unknown', 'The service of the server disappeared while it started.');
   }
 
-  /** It runs apart from other games, or not at all. */
+  /** Isolates a task from other games, or removes it and rejects. */
   async function requireIsolated(found: Found & { task: Task }): Promise<void> {
     try {
       await isolate(found.task);
     } catch (error) {
-      // Its agent may be what is missing; Swarm then ends it.
+      // If its agent is missing, Swarm ends the task instead.
       await end(found.task, 0).catch(() => undefined);
       await discard({ ...found, task: await manager.task(found.task.ID) });
       throw error;
@@ -134,9 +139,10 @@ export function swarmServices({ manager, networks, agents, nodes, home, imageFor
   }
 
   /**
-   * Swarm starts a task anew where the node it was on is removed from the swarm, though it may run on there. A service that is
-   * bound to its node stays unplaced then. Swarm also ends a task whose node loses a label that it asks for: from now on it
-   * asks for the node alone. The task does not notice either: it fits the node it is on.
+   * Binds a service to its task's node. If a node is removed from the swarm, Swarm starts its task again elsewhere,
+   * although it may still run. A bound service stays unplaced instead. Swarm also ends a task whose node loses a
+   * required label. A bound service requires only the node itself. The running task is not affected by the change,
+   * because it still fits its node.
    */
   async function pin(service: ServiceInfo, { NodeID: node }: Task): Promise<void> {
     if (node === undefined || pinned(service.Spec, node) === undefined) return;
@@ -162,7 +168,10 @@ export function swarmServices({ manager, networks, agents, nodes, home, imageFor
     return { ...task, Status: { ...task.Status, State: 'remove' } };
   }
 
-  /** A game whose service is gone may still write to the world, because Swarm lets it save first. Wait for its end. */
+  /**
+   * Ends the server's tasks whose service is gone, and waits for their end. They may still write to the world, because
+   * Swarm lets a game save first.
+   */
   async function endStrays(serverId: string): Promise<void> {
     for (const task of await manager.tasks(label, `${LABEL.server}=${serverId}`)) {
       if (isOver(task) || task.NodeID === undefined || nodes.offAt(task) !== undefined) continue;
@@ -213,9 +222,9 @@ export function swarmServices({ manager, networks, agents, nodes, home, imageFor
           continue;
         }
         const isLive = task !== undefined && !isOver(task) && nodes.offAt(task) === undefined;
-        // A service that has found no node yet may have been made for an older specification.
+        // A service without a node may have been created for an older specification.
         const isCurrent = isUp(task!) || found.service.Spec.Labels[LABEL.spec] === digest;
-        // Swarm ends one whose node was called down, as soon as that is back.
+        // If a task's node was down, Swarm ends the task as soon as the node is back.
         if (isLive && isSame && isCurrent && !nodes.wasOff(task)) return await up(found, signal);
         if (isLive && isUp(task)) await end(task, 0);
         await discard({ ...found, task: task && (await manager.task(task.ID)) });
@@ -231,13 +240,13 @@ export function swarmServices({ manager, networks, agents, nodes, home, imageFor
     if (id === undefined || task.NodeID === undefined) return;
     nodes.requireReachable(task);
     const container = (await agents.on(task.NodeID)).getContainer(id);
-    // It takes no signals while somebody has paused it.
+    // A paused container handles no signals.
     const info = await unless([404], within(CALL_MS, container.inspect()));
     if (info?.State.Paused) await unless([404, 409, 500], within(CALL_MS, container.unpause()));
     const ending =
       graceMs > 0 ? container.stop({ t: Math.ceil(graceMs / 1000) }) : container.kill({ signal: 'SIGKILL' });
     await abortable(unless([304, 404, 409], within(graceMs + CALL_MS, ending)), signal);
-    // Swarm notes nothing more of a task that it has given up.
+    // Swarm no longer updates a task that it has given up.
     if (task.Status.State === 'orphaned') return;
     const noted = AbortSignal.timeout(NOTED_MS);
     await ended(task, signal ? AbortSignal.any([signal, noted]) : noted);
@@ -251,11 +260,11 @@ interface PortConfig {
 
 const PORT = /port already in use|port is already allocated|address already in use/i;
 
-/** Why a node would not run a task; undefined where it has not said so. */
+/** Returns why a node did not run a task; undefined if it has not refused it. */
 function refusedTask(task: Task, node: string): EngineError | undefined {
   const { State: state, Err: reason = '', ContainerStatus: container } = task.Status;
   if (PORT.test(reason)) return new EngineError('port_in_use', 'A port of the server is taken.', { cause: reason });
-  // `failed` without a container's exit: it could be made, and not be started.
+  // `failed` without a container id: the task could not be started.
   if (state !== 'rejected' && !(state === 'failed' && !container?.ContainerID)) return undefined;
   if (/no such image|pull access denied|manifest unknown|not found: manifest/i.test(reason)) {
     return new EngineError('image_pull_failed', `The image is not on ${node}, which could not fetch it.`, {
@@ -272,7 +281,7 @@ function refusedTask(task: Task, node: string): EngineError | undefined {
   return new EngineError('unknown', `${node} could not start the server: ${reason}`, { cause: reason });
 }
 
-/** Why Swarm finds no node for a task; undefined where it has one. */
+/** Returns why Swarm finds no node for a task; undefined if the task does not wait for one. */
 function unplaced({ Status: { State: state, Err: reason = '' } }: Task): EngineError | undefined {
   if (state !== 'pending') return undefined;
   return new EngineError('no_room', `No node of the swarm has room for this server now: ${reason || 'none answers'}.`, {

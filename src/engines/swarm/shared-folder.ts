@@ -9,7 +9,7 @@ import { MINUTE_MS } from '../../kernel/units.ts';
 
 const CHECK_MS = MINUTE_MS;
 const PAUSE_MS = 200;
-/** A node's test: it reads what the service has written and writes the same back under its own name. */
+/** The check on a node: reads the service's token and writes it back to a file named after the node. */
 const PROGRAM = `const fs = require('node:fs');
 const token = fs.readFileSync('/shared/token', 'utf8');
 if (token !== process.argv[1]) process.exit(3);
@@ -27,9 +27,9 @@ export interface SharedFolderOptions {
 }
 
 /**
- * Which of these nodes see the servers' folder as this machine does, both ways; the others with what is wrong there. A node
- * that has its own folder at the same path would make every world there anew, and lose what is played. Nothing is said of nodes
- * that do not answer any more.
+ * Checks which of these nodes see the servers' folder as this machine does, both ways. Returns undefined for those, and
+ * the problem for the others. A node with its own folder at the same path would create every world again there, and
+ * lose the players' progress. Omits nodes that no longer respond.
  */
 export async function checkSharedFolder(
   { manager, installation, dir, user, image }: SharedFolderOptions,
@@ -70,7 +70,7 @@ export async function checkSharedFolder(
   }
 }
 
-/** How the check has ended, on those of the nodes that are still there. */
+/** Waits for the check to end. Returns its ended tasks by node, and those of the nodes that still respond. */
 async function endings(
   manager: Manager,
   name: string,

@@ -22,9 +22,9 @@ import { type Found, swarmServices } from './services.ts';
 import { type Task, containerOf, gameOf, isOver, isUp, labelsOf, placesIn, placesOn } from './task.ts';
 import { watchSwarm } from './watch.ts';
 
-/** How long an ended container's node is asked how it ended. */
+/** Time limit for asking a node how a container ended. */
 const EXIT_MS = 5_000;
-/** How long the swarm may take to note what a node has told of. */
+/** Time limit for the swarm to record a change that a node has reported. */
 const NOTED_MS = 10_000;
 const MOST_EXITS = 10_000;
 /** How long the start waits for agents on all nodes. */
@@ -38,27 +38,28 @@ export interface SwarmEngineOptions
   /** The address of a manager of the swarm. */
   docker: Docker.DockerOptions | undefined;
   /**
-   * The overlay network of the games; that of the nodes is called so with `-nodes` behind. Undefined: no overlay can be had, and
-   * games are published at ports of their nodes. Consoles are not, so that such games have none.
+   * The overlay network of the games; that of the nodes has the same name with `-nodes` appended. Undefined: there is
+   * no overlay, and games are published at ports of their nodes. Their consoles are not published and cannot be
+   * reached.
    */
   network: string | undefined;
-  /** Resolves where this process may change the swarm; see `Lease.require`. */
+  /** Resolves if this process may change the swarm; see `Lease.require`. */
   mayAct: () => Promise<void>;
   /** The secret shared with the service's agents on the nodes. */
   secret: string;
-  /** The image that the agents run from: it has Node at /usr/bin/node. */
+  /** The image of the agents. It has Node at /usr/bin/node. */
   agentImage: string;
-  /** The folder of all servers, which all nodes share at the same path. Absent: it is not checked. */
+  /** The folder of all servers, which all nodes share at the same path. Absent: nodes are not checked. */
   serversDir?: string;
-  /** The Docker socket of each node; Swarm's placeholders for nodes may stand in it. */
+  /** The Docker socket of each node. May contain Swarm's placeholders for nodes. */
   nodeSocket: string;
 }
 
 /**
- * Games on the nodes of a Docker Swarm (API 1.41 or later): one service a boot, whose one task Swarm places and never starts
- * again. Services are made and looked up at a manager; what happens within a node, logs and figures too, is asked of our
- * agent there. A game that ended by itself stays known until the next boot, halt or erase. Rejects with EngineError where the
- * swarm cannot be used at all.
+ * Creates an engine that runs games on the nodes of a Docker Swarm (API 1.41 or later). Each boot gets one service,
+ * with one task that Swarm places and never restarts. A manager creates and finds services. Our agent on a node handles
+ * everything within it, including logs and statistics. A game that ended on its own stays known until the next boot,
+ * halt or erase. Rejects with EngineError if the swarm cannot be used at all.
  */
 export async function createSwarmEngine(options: SwarmEngineOptions): Promise<Engine> {
   const { installation, log } = options;
@@ -85,7 +86,7 @@ export async function createSwarmEngine(options: SwarmEngineOptions): Promise<En
     const { task } = (await services.find(serverId)) ?? {};
     return task && (await printingOf(agents, task));
   });
-  /** Calls that change a server's service, one at a time for each server. */
+  /** Runs calls that change a server's service one at a time per server. */
   const withLock = createKeyedMutex();
   /** Containers in which an out-of-memory kill was announced; the container's own state may not show it. */
   const oomSeen = new Set<string>();
@@ -96,7 +97,7 @@ export async function createSwarmEngine(options: SwarmEngineOptions): Promise<En
   });
   const stats = createStatsReader();
 
-  // A full disk must not keep a game from being stopped or started.
+  // A full disk must not prevent a game from being stopped or started.
   async function keepLogs({ service, task }: Found): Promise<void> {
     const serverId = service.Spec.Labels[LABEL.server] ?? '';
     const printing = task && (await printingOf(agents, task));
@@ -114,7 +115,9 @@ export async function createSwarmEngine(options: SwarmEngineOptions): Promise<En
     return gameOf(task, places, { offAt: nodes.offAt(task), info: await endingOf(task), oomSeen: seen });
   }
 
-  /** Returns the container's state of a task that failed, from its node's engine: Swarm does not report memory. */
+  /**
+   * Returns the container of a failed task, from its node's engine, because Swarm does not report out-of-memory kills.
+   */
   async function endingOf(task: Task): Promise<ContainerInspectInfo | undefined> {
     const id = containerOf(task);
     const { NodeID: node, Status: status } = task;
@@ -138,7 +141,10 @@ export async function createSwarmEngine(options: SwarmEngineOptions): Promise<En
     if (found) await services.discard(found);
   }
 
-  /** The server's game once the swarm knows of what its node has told. */
+  /**
+   * Waits until the swarm has recorded a change that a node reported. Returns the server's task; undefined if another
+   * container has replaced it.
+   */
   async function noted(serverId: string, id: string, over: boolean): Promise<Task | undefined> {
     const deadline = performance.now() + NOTED_MS;
     for (;;) {
@@ -168,7 +174,7 @@ export async function createSwarmEngine(options: SwarmEngineOptions): Promise<En
     return { type: 'down', game: down };
   }
 
-  /** Games that began before this release, or while no agent was there: those that go on. */
+  /** Isolates the running games of a node, which may have started before this release or while there was no agent. */
   async function isolateAll(nodeId: string): Promise<void> {
     const there = (await services.all().catch(() => [])).filter((task) => task.NodeID === nodeId && isUp(task));
     for (const task of there) {
@@ -237,7 +243,8 @@ export async function createSwarmEngine(options: SwarmEngineOptions): Promise<En
         return withLock(serverId, work, signal);
       }, signal),
 
-    // First outside the lock, so that it cuts a waiting halt short; then inside, to remove just what it killed.
+    // First kills outside the lock, which cuts a waiting halt short. Then removes just the killed service, inside the
+    // lock.
     kill: (serverId) =>
       translated(async () => {
         const killed = await killNow(serverId);
@@ -303,15 +310,18 @@ export async function createSwarmEngine(options: SwarmEngineOptions): Promise<En
   };
   await translated(async () => {
     await nodes.refresh();
-    // A node may be dead that Swarm calls ready for ten seconds more: what an earlier run has found out is believed until the
-    // watch finds out otherwise.
+    // Swarm may report a dead node as ready for ten more seconds, so only new nodes are checked here. The results of an
+    // earlier run apply until the watch finds otherwise.
     await nodes.admitNodes('new');
     if (await agents.deploy()) await untilThere(() => agents.answering(), nodes.ready(), log);
   });
   return engine;
 }
 
-/** A node that cannot run the agent, for example because the image is missing, delays a start no longer than this. */
+/**
+ * Waits for the agents on the wanted nodes, for a limited time: a node may be unable to run the agent, for example
+ * because the image is missing.
+ */
 async function untilThere(answering: () => Promise<string[]>, wanted: string[], log: Logger): Promise<void> {
   const deadline = performance.now() + AGENTS_MS;
   for (;;) {
@@ -324,7 +334,7 @@ async function untilThere(answering: () => Promise<string[]>, wanted: string[], 
   }
 }
 
-/** The container of a task, where its node can be asked. */
+/** Returns the container of a task; undefined if there is none or its node cannot be reached. */
 async function printingOf(agents: Agents, task: Task) {
   const id = containerOf(task);
   if (id === undefined || task.NodeID === undefined) return undefined;
@@ -332,7 +342,10 @@ async function printingOf(agents: Agents, task: Task) {
   return docker && { docker, id, running: isUp(task), createdAt: task.CreatedAt };
 }
 
-/** An image by its digest in a registry; by its id where it is in none, and must have been loaded on each node. */
+/**
+ * Returns an image by its digest in a registry, or by its id if it is in none. An image without a registry must have
+ * been loaded on each node.
+ */
 async function sameEverywhere(docker: Docker, image: string): Promise<NodeImage> {
   const { RepoDigests: digests, Id: id, Config: config } = await within(30_000, docker.getImage(image).inspect());
   const name = image.replace(/(?::[\w.-]+|@.*)$/, '');

@@ -27,12 +27,12 @@ export interface Task {
 /** States of an ended task. `orphaned` is not among them: its node's state is unknown. */
 const OVER = new Set(['complete', 'failed', 'shutdown', 'rejected', 'remove']);
 
-/** Whether a task has come to its end, by the word of its node. */
+/** Returns whether a task has ended, as reported by its node. */
 export function isOver({ Status: { State: state } }: Task): boolean {
   return OVER.has(state);
 }
 
-/** Whether it runs, as far as anybody knows. */
+/** Returns whether a task runs, as far as is known. */
 export function isUp({ Status: { State: state, ContainerStatus: container } }: Task): boolean {
   return state === 'orphaned' || (state === 'running' && container?.ContainerID !== undefined);
 }
@@ -41,41 +41,41 @@ export function labelsOf({ Spec: { ContainerSpec: spec } }: Task): Record<string
   return spec?.Labels ?? {};
 }
 
-/** Its container on its node; undefined where it has had none yet. */
+/** Returns the id of a task's container; undefined if it has none yet. */
 export function containerOf({ Status: { ContainerStatus: status } }: Task): string | undefined {
   return status?.ContainerID || undefined;
 }
 
-/** Its address in a network; undefined where it has none. */
+/** Returns a task's address in a network; undefined if it has none. */
 export function addressIn(networkId: string, { NetworksAttachments: attachments = [] }: Task): string | undefined {
   return attachments.find(({ Network }) => Network.ID === networkId)?.Addresses?.[0]?.split('/')[0];
 }
 
-/** The port of its node that leads to a port (TCP) of it; undefined where none does. */
+/** Returns the port of the node that leads to a TCP port of a task; undefined if there is none. */
 export function publishedAt(port: number, { Status: { PortStatus: status } }: Task): number | undefined {
   return status?.Ports?.find(({ Protocol, TargetPort }) => Protocol === 'tcp' && TargetPort === port)?.PublishedPort;
 }
 
-/** The addresses of a running game; null if it does not run there. */
+/** The addresses of a running game; null for a port that cannot be reached. */
 export type Places = Pick<Game, 'game' | 'rcon' | 'management'>;
 
-/** On a network that the service is on too. */
+/** Returns a game's addresses on a network shared with the service. */
 export function placesIn(networkId: string, task: Task): Places | undefined {
   const host = addressIn(networkId, task);
   const at = (port: number) => ({ host: host!, port });
   return host === undefined ? undefined : { game: at(GAME_PORT), rcon: at(RCON_PORT), management: at(MANAGEMENT_PORT) };
 }
 
-/** At its node's own address, where the game alone is published. */
+/** Returns a game's addresses at its node, where only the game's own port is published. */
 export function placesOn(nodeAddress: string, task: Task): Places | undefined {
   const port = publishedAt(GAME_PORT, task);
   return port === undefined ? undefined : { game: { host: nodeAddress, port }, rcon: null, management: null };
 }
 
 /**
- * The game of a task, and where it is reached while it is up. `offAt`: its node was surely switched off then, whatever Swarm
- * shows. `info`: its container, where its node could be asked. A game began when its task was made: Swarm forgets later when it
- * came up.
+ * Returns the game of a task. `places`: its addresses while it is up. `offAt`: when its node was certainly switched
+ * off, whatever Swarm shows. `info`: its container, if its node responded. A game counts as started when its task was
+ * created, because Swarm later forgets when it came up.
  */
 export function gameOf(
   task: Task,

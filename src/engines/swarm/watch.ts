@@ -9,9 +9,9 @@ import type { Agents } from './agents.ts';
 import type { SwarmNodes } from './nodes.ts';
 import type { Services } from './services.ts';
 
-/** How often the nodes are looked at. */
+/** Interval between checks of the nodes. */
 const LOOK_MS = 2_000;
-/** A node whose agent is not responding delays the beginning no longer than this. */
+/** A node whose agent does not respond delays the beginning no longer than this. */
 const FIRST_MS = 10_000;
 
 export interface SwarmWatch {
@@ -24,7 +24,7 @@ export interface SwarmWatch {
   toEvent: (event: ContainerEvent) => Promise<EngineEvent | undefined>;
   /** Called with a node whose agent reports its games from now on. */
   reached: (nodeId: string) => void;
-  /** Told each event of a server as it comes. */
+  /** Called immediately with each event of a server. */
   observe: (event: ContainerEvent) => void;
 }
 
@@ -63,7 +63,7 @@ export function watchSwarm(parts: SwarmWatch, listener: (event: EngineEvent) => 
     const docker = await agents.on(id);
     const before = streams.get(id);
     if (before?.docker === docker) return;
-    // An agent that has begun anew is at another address.
+    // A restarted agent has another address.
     before?.end();
     const stream = { docker, end: () => {}, isOpen: false };
     stream.end = watchContainers(docker, installation, log, async (event) => {

@@ -47,7 +47,7 @@ export function formatOfContent(head: Buffer): ArchiveFormat {
   const other = OTHERS.find(([magic]) => head.subarray(0, magic.length / 2).toString('hex') === magic)?.[1];
   const what =
     other === undefined
-      ? 'This is no zip, tar, tar.gz or tar.zst archive.'
+      ? 'This file is not a zip, tar, tar.gz or tar.zst archive.'
       : `This is ${other}. Pack it as zip, tar, tar.gz or tar.zst.`;
   throw unknownArchive('path', what);
 }

@@ -135,7 +135,7 @@ function createMeter(archiveBytes: number): (chunk: Buffer) => void {
   return (chunk) => {
     out += chunk.length;
     if (out > RATIO_FROM_BYTES && out > archiveBytes * MAX_RATIO) {
-      throw tooLarge(`holds more than ${MAX_RATIO} times its own size`);
+      throw tooLarge(`expands to more than ${MAX_RATIO} times its own size`);
     }
   };
 }
@@ -277,7 +277,7 @@ function openEntry(zip: ZipFile, entry: ZipEntry, meter: (chunk: Buffer) => void
 function checkPath(path: string): void {
   const problem =
     path.split('/').includes('..') || path.startsWith('/') ? 'must stay within the archive' : pathProblem(path);
-  if (problem !== undefined) throw badArchive(`holds a path that ${problem}`);
+  if (problem !== undefined) throw badArchive(`contains a path that ${problem}`);
 }
 
 function unknownMethod(method: number): string {
@@ -286,7 +286,7 @@ function unknownMethod(method: number): string {
 }
 
 function notPlain(name: string): string {
-  return `holds something that is no plain file or directory: ${name.replaceAll(/\p{Cc}/gu, '\uFFFD').slice(0, 256)}`;
+  return `contains something other than a file or directory: ${name.replaceAll(/\p{Cc}/gu, '\uFFFD').slice(0, 256)}`;
 }
 
 function problemOf(error: unknown): string {

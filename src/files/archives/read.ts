@@ -76,6 +76,6 @@ async function next(pieces: AsyncGenerator<ArchivePiece, void>): Promise<Archive
     return (await pieces.next()).value ?? undefined;
   } catch (error) {
     if (!(error instanceof StatusError) || error.reason !== 'WORK_TOO_LARGE') throw error;
-    throw tooLarge('takes more time or memory to read than an archive may');
+    throw tooLarge('needs too much time or memory to read');
   }
 }

@@ -124,7 +124,7 @@ function quietly<T extends Readable>(stream: T): T {
 /** Returns a promise that rejects once the archive's reader has gone. */
 function unread(output: { once(event: 'close', listener: () => void): unknown }): Promise<never> {
   const gone = new Promise<never>((_resolve, reject) => {
-    output.once('close', () => reject(new Error('nobody reads the archive any more')));
+    output.once('close', () => reject(new Error('the reader of the archive has disconnected')));
   });
   gone.catch(() => {});
   return gone;

@@ -12,7 +12,7 @@ const CP850_LETTERS = 'ÇüéâäàåçêëèïîìÄÅÉæÆôöòûùÿÖÜø�
 /** Bytes that those names never contain, and a backslash that in Asian code pages is half of a character. */
 const NOT_CP850 = /[\x9C\x9E\x9F\xA6-\xE0\xE2-\xFF]|[\x80-\xFF]\\/;
 const UNKNOWN_NAMES =
-  'holds file names in an encoding that it does not state; pack it again with names in UTF-8 (7-Zip: add “cu=on” under Parameters)';
+  'has file names in an unknown encoding; pack it again with names in UTF-8 (7-Zip: add “cu=on” under Parameters)';
 
 /**
  * Returns an entry's path. Names without the UTF-8 flag (APPNOTE 4.4.4, bit 11) are in the code page of the machine that

@@ -29,7 +29,7 @@ export function tickedForm(request: ServerRequest, path: string, entries: readon
           <th scope="col">Name</th>
           <th scope="col">Size</th>
           <th scope="col">Changed</th>
-          <th scope="col"><span class="unseen">Do</span></th>
+          <th scope="col"><span class="unseen">Actions</span></th>
         </tr>
       </thead>
       <tbody>

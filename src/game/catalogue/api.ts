@@ -32,7 +32,8 @@ const listMinecraftVersions = ({ catalogue, cores }: Needs) =>
     scope: 'servers:read',
     tag: 'control',
     summary: 'List Minecraft versions',
-    description: 'The releases of Minecraft (Java), newest first. Which of them a core offers is up to the core.',
+    description:
+      'Returns the releases of Minecraft (Java), newest first. `cores` lists the releases that each core supports.',
     reply: ListMinecraftVersionsResponse,
     async run({ principal: { accountId } }) {
       const known = await catalogue.versions();

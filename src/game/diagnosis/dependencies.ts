@@ -73,7 +73,7 @@ function unmet({ mod, modId, id, name, wanted, present }: Requirement, context: 
       subject: id,
       title: 'Wrong mod version',
       detail: `${mod} needs ${known} (${wanted}), but ${present} is installed.`,
-      suggestion: `Replace ${known} by a version that fits, or install another build of ${mod}.`,
+      suggestion: `Replace ${known} with a compatible version, or install another build of ${mod}.`,
     };
   return {
     code: 'missing_dependency',

@@ -20,11 +20,11 @@ function killedByStop(code: number): Finding {
     code: 'killed_by_stop',
     subject: '',
     title: 'Killed',
-    detail: `The game was ended from outside before it had finished (exit code ${code}).`,
+    detail: `The game was killed before it had finished (exit code ${code}).`,
     suggestion:
       code === KILLED
         ? 'Start it again and check the world. Unless someone ended it, it probably ran out of memory: give the server more, or ask the operator whether the machine has enough.'
-        : 'Start it again; if the last stop was cut short, check the world.',
+        : 'Start it again. If the last stop was cut short, check the world.',
   };
 }
 
@@ -34,7 +34,7 @@ function crashed(code: number): Finding {
     subject: '',
     title: 'Java crashed',
     detail: `The program that runs the game crashed (exit code ${code}).`,
-    suggestion: 'Start it again; if that does not help, remove what was added last, or use another version of Java.',
+    suggestion: 'Start it again. If that does not help, remove the last addition, or use another version of Java.',
   };
 }
 
@@ -50,7 +50,7 @@ export function exitFindings(
   if (!exit) return { certain: [], likely: [] };
   if (exit.oomKilled)
     return {
-      certain: [outOfMemory(`The game needed more than the server's ${context.ramMb} MB and was ended.`, context)],
+      certain: [outOfMemory(`The game needed more than the server's ${context.ramMb} MB and was killed.`, context)],
       likely: [],
     };
   if (exit.code === KILLED || exit.code === TERMINATED) return { certain: [], likely: [killedByStop(exit.code)] };
@@ -64,7 +64,7 @@ export function exitFindings(
     certain: [],
     likely: [
       outOfMemory(
-        `The game was ended by the system, most likely for using up the server's ${context.ramMb} MB.`,
+        `The system killed the game, most likely because it used all of the server's ${context.ramMb} MB.`,
         context,
       ),
     ],
@@ -116,13 +116,13 @@ export function unknownFinding(log: readonly GameLine[], exit: Exit | null, cont
     subject: '',
     title: context.phase === 'install' ? 'Installation failed' : title(exit),
     detail: `${how(exit, context)}${named ? `; last seen: ${named}` : ' and its log names no cause'}.`,
-    suggestion: 'Look at the last lines of the log; undo the last change if there was one, and try again.',
+    suggestion: 'Check the last lines of the log. Undo the last change, if any, and try again.',
   };
 }
 
 function title(exit: Exit | null): string {
   if (exit === null) return 'Not ready';
-  return exit.code === 0 ? 'Stopped by itself' : 'Crashed';
+  return exit.code === 0 ? 'Stopped on its own' : 'Crashed';
 }
 
 function how(exit: Exit | null, context: DiagnosisContext): string {

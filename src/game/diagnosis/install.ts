@@ -7,7 +7,7 @@ function downloadFailed(subject: string, detail: string): Finding {
     subject,
     title: 'Download failed',
     detail,
-    suggestion: 'Try the installation again in a few minutes; if that does not help, check the name and version.',
+    suggestion: 'Try the installation again in a few minutes. If that does not help, check the name and version.',
   };
 }
 
@@ -60,7 +60,7 @@ export const INSTALL_RULES: readonly Rule[] = [
       code: 'modpack_manual_download',
       subject: '',
       title: 'Mods must be downloaded by hand',
-      detail: 'The pack holds files whose authors allow only downloads by hand.',
+      detail: 'The pack contains files whose authors allow only downloads by hand.',
       suggestion:
         'Download the files listed in MODS_NEED_DOWNLOAD.txt, upload them to the mods folder, then try again.',
       weight: 'vague',
@@ -92,7 +92,7 @@ export const INSTALL_RULES: readonly Rule[] = [
     needle: 'HTTP request of ',
     pattern: /HTTP request of https?:\/\/([\w.-]{1,120})\S{0,300} failed with (\d{3})/,
     find: ([, host = '', status = '']) =>
-      downloadFailed(host, `${host} answered ${status}${status === '404' ? ': it is not there' : ''}.`),
+      downloadFailed(host, `${host} answered ${status}${status === '404' ? ': not found' : ''}.`),
   },
   {
     // Paperclip (Paper, Purpur, Folia, …) downloads Mojang's server and patches it.
@@ -100,9 +100,9 @@ export const INSTALL_RULES: readonly Rule[] = [
     pattern:
       /Hash check (?:failed for (?:downloaded file|extract filed?)|of (?:input|patch) file failed for) (\S{1,200})/,
     find: ([, path = '']) => ({
-      ...downloadFailed(baseName(path), `${baseName(path)} arrived damaged.`),
+      ...downloadFailed(baseName(path), `${baseName(path)} was damaged during the download.`),
       suggestion:
-        'Start again: it is downloaded again. If that does not help, delete the folders cache and versions first.',
+        'Start again to repeat the download. If that does not help, delete the folders cache and versions first.',
     }),
   },
   {
@@ -137,7 +137,7 @@ export const INSTALL_RULES: readonly Rule[] = [
   {
     needle: 'No mods found with slug=',
     pattern: /No mods found with slug=([\w.-]{1,80})/,
-    find: ([, slug = '']) => downloadFailed(slug, `CurseForge knows no pack or mod named ${slug}.`),
+    find: ([, slug = '']) => downloadFailed(slug, `CurseForge has no pack or mod named ${slug}.`),
   },
   {
     needle: 'Failed to ',

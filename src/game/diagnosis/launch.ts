@@ -9,7 +9,7 @@ function brokenJar(path: string, detail: string): Finding {
     subject: baseName(path),
     title: 'Not a server program',
     detail: `${jar} ${detail}`,
-    suggestion: `Download ${jar} again from where it is published, check its size, and upload it again.`,
+    suggestion: `Download ${jar} again from its official source, check its size, and upload it again.`,
   };
 }
 
@@ -31,7 +31,7 @@ function denied(path: string): Finding {
     code: 'permission_denied',
     subject: file,
     title: 'Not allowed to write',
-    detail: `The game may not open ${file}: it belongs to another user.`,
+    detail: `The game cannot open ${file}, because it belongs to another user.`,
     suggestion:
       'Delete the file or upload it again, or ask the operator to give the files to the user that games run as.',
     weight: OF_THE_GAME.test(file) ? 'cause' : 'warning',
@@ -55,7 +55,7 @@ export const LAUNCH_RULES: readonly Rule[] = [
     needle: 'nvalid or corrupt jarfile ',
     pattern: /^Error: Invalid or corrupt jarfile (.{1,300})$/,
     find: ([, path = '']) =>
-      brokenJar(path, 'is not a jar: it arrived incomplete, or is a web page saved in its place.'),
+      brokenJar(path, 'is not a jar: it is incomplete, or it is a web page saved in its place.'),
   },
   {
     needle: 'no main manifest attribute',
@@ -79,7 +79,7 @@ export const LAUNCH_RULES: readonly Rule[] = [
       /ZipException: (?:zip END header not found|error in opening zip file|invalid CEN header|zip file is empty)/,
     find: (_, place) => {
       const jar = failedPlugin(place) ?? nearby(place, JAR) ?? '';
-      const finding = brokenJar(jar, 'is damaged: it arrived incomplete, or is a web page saved in its place.');
+      const finding = brokenJar(jar, 'is damaged: it is incomplete, or it is a web page saved in its place.');
       return { ...finding, title: 'Damaged jar', weight: failedPlugin(place) === undefined ? 'vague' : 'warning' };
     },
   },
@@ -89,7 +89,7 @@ export const LAUNCH_RULES: readonly Rule[] = [
     find: () =>
       badConfig(
         'heap',
-        'Java is told to start with more memory than it may have.',
+        'The Java options set more initial memory than the maximum.',
         'Remove -Xms from the Java options, or make it no larger than -Xmx.',
       ),
   },
@@ -100,7 +100,7 @@ export const LAUNCH_RULES: readonly Rule[] = [
       code: 'wrong_java_version',
       subject: 'older Java',
       title: 'Wrong Java version',
-      detail: `This build of ${context.core} was made for an older Java than the one it runs on.`,
+      detail: `This build of ${context.core} requires an older Java than the one it runs on.`,
       suggestion: 'Run it with the Java of its time (Java 8 up to Minecraft 1.16), or use a newer build of it.',
     }),
   },
@@ -134,7 +134,7 @@ export const LAUNCH_RULES: readonly Rule[] = [
       subject: '',
       title: 'Disk cannot be written',
       detail: "The file system that holds the server's files is read-only.",
-      suggestion: 'Ask the operator to look at the disk: systems make a disk read-only when it fails.',
+      suggestion: 'Ask the operator to check the disk: systems make a disk read-only when it fails.',
     }),
   },
   {
@@ -175,7 +175,8 @@ export const LAUNCH_RULES: readonly Rule[] = [
         title: 'Java crashed',
         detail: `Java itself crashed${frame ? ` in ${frame}` : ''}, not the game.`,
         suggestion:
-          'Remove mods or plugins that bring libraries of their own, or use another version of Java; if it comes at random, have the memory of the machine tested.',
+          'Remove mods or plugins that include their own libraries, or use another version of Java. If it happens at random, ' +
+          'test the memory of the machine.',
       };
     },
   },

@@ -29,7 +29,8 @@ export function outOfMemory(detail: string, { ramMb }: DiagnosisContext): Findin
 }
 
 const WATCHDOG_SUGGESTION =
-  'Look in the log for the mod or plugin at work at that moment; remove or update it, or lower view and simulation distance.';
+  'Check the log for the mod or plugin that was active at that moment. Remove or update it, or lower the view and ' +
+  'simulation distance.';
 
 export const MACHINE_RULES: readonly Rule[] = [
   {
@@ -80,7 +81,7 @@ export const MACHINE_RULES: readonly Rule[] = [
       code: 'out_of_memory',
       subject: 'threads',
       title: 'Too many threads',
-      detail: 'The game asked for more threads than a server may have.',
+      detail: 'The game requested more threads than a server can have.',
       suggestion: 'Remove the mod or plugin that starts so many threads.',
     }),
   },
@@ -91,7 +92,7 @@ export const MACHINE_RULES: readonly Rule[] = [
       kind.startsWith('unable to create')
         ? undefined
         : outOfMemory(
-            `The game used up the memory Java may have${kind ? ` (${kind.trim()})` : ''} of the server's ${context.ramMb} MB.`,
+            `The game used all memory that Java can use${kind ? ` (${kind.trim()})` : ''} of the server's ${context.ramMb} MB.`,
             context,
           ),
   },
@@ -100,7 +101,7 @@ export const MACHINE_RULES: readonly Rule[] = [
     needle: ['JavaScript heap out of memory', 'OutOfMemory encountered'],
     pattern: /^FATAL ERROR: .{0,200}JavaScript heap out of memory|OutOfMemory encountered: /,
     find: (_, { context }) =>
-      outOfMemory(`The game used up the memory it may have of the server's ${context.ramMb} MB.`, context),
+      outOfMemory(`The game used all memory that it can use of the server's ${context.ramMb} MB.`, context),
   },
   {
     needle: ['insufficient memory', 'Could not reserve enough space', 'Native memory allocation (mmap)', ' Killed '],
@@ -116,7 +117,7 @@ export const MACHINE_RULES: readonly Rule[] = [
       code: 'bad_config',
       subject: 'server-ip',
       title: 'Wrong server-ip',
-      detail: 'server.properties names an address in server-ip that this server does not have.',
+      detail: 'server-ip in server.properties is an address that this server does not have.',
       suggestion: 'Leave server-ip empty in server.properties.',
     }),
   },
@@ -127,8 +128,8 @@ export const MACHINE_RULES: readonly Rule[] = [
       code: 'port_in_use',
       subject: '',
       title: 'Port in use',
-      detail: 'Another program already listens on a port that this server wants.',
-      suggestion: 'Start again in a minute; if that does not help, remove the extra port or the plugin that wants it.',
+      detail: 'Another program already uses a port that this server needs.',
+      suggestion: 'Start again in a minute. If that does not help, remove the extra port or the plugin that uses it.',
       // A plugin's web page or a query port does not end the game; the game's own port does.
       weight:
         headline(place)?.text.includes('FAILED TO BIND') || place.line.text.includes('allocated') ? 'cause' : 'warning',
@@ -141,8 +142,8 @@ export const MACHINE_RULES: readonly Rule[] = [
       code: 'port_in_use',
       subject: '',
       title: 'Port in use',
-      detail: 'The game could not open the port it takes players on.',
-      suggestion: 'Start again in a minute; leave server-port and server-ip in server.properties alone.',
+      detail: 'The game could not open its port for players.',
+      suggestion: 'Start again in a minute. Do not change server-port and server-ip in server.properties.',
     }),
   },
   {

@@ -15,7 +15,7 @@ export function clientOnly(mod: string): Finding {
     subject: mod,
     title: 'Mod for players only',
     detail: `${mod || 'A mod'} works only in the player's game, not on a server.`,
-    suggestion: `Remove ${mod || 'that mod'} from the server; players may keep it.`,
+    suggestion: `Remove ${mod || 'that mod'} from the server; players can keep it.`,
   };
 }
 
@@ -61,8 +61,8 @@ export const MOD_RULES: readonly Rule[] = [
     find: ([, one = '', other = '', name = '']) =>
       incompatible(
         one,
-        other ? `${one} and ${other} bring the same classes.` : `${one} finds the package ${name} in two mods.`,
-        `Remove one of the two, or look for builds that fit together.`,
+        other ? `${one} and ${other} contain the same classes.` : `${one} finds the package ${name} in two mods.`,
+        `Remove one of the two, or find compatible builds.`,
       ),
   },
   {
@@ -72,7 +72,7 @@ export const MOD_RULES: readonly Rule[] = [
     find: ([, mod = ''], { context }) =>
       incompatible(
         mod,
-        `${mod} does not fit this version of Minecraft or another mod: it could not change the game as it wants to.`,
+        `${mod} is not compatible with this version of Minecraft or with another mod: it could not change the game.`,
         `Update ${mod} to a build for Minecraft ${context.version}, or remove it.`,
       ),
   },
@@ -118,8 +118,8 @@ export const MOD_RULES: readonly Rule[] = [
     find: () => ({
       ...incompatible(
         '',
-        'The mods do not fit together or not this version of Minecraft.',
-        'Update the mods, or remove those added last, and start again.',
+        'The mods are not compatible with each other or with this version of Minecraft.',
+        'Update the mods, or remove the latest ones, and start again.',
       ),
       weight: 'vague',
     }),

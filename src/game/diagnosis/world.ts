@@ -37,14 +37,14 @@ function migrationRefused(world: string, clash: string | undefined, isAcrossDisk
   const about = { code: 'world_migration', subject: world, title: 'World not migrated' };
   if (from !== '' && to !== '') {
     const detail = `Minecraft moves the dimension in ${from} into ${to}, but both hold region files.`;
-    const suggestion = `Keep one: move ${to} away to play on with ${from}, or move ${from} away if the other is the newer. The backup from before the change of version has both.`;
+    const suggestion = `Keep one: move ${to} away to continue with ${from}, or move ${from} away if ${to} is newer. The backup from before the version change has both.`;
     return { ...about, detail, suggestion };
   }
   const across = `The folder ${world} is a link or a mount: Minecraft cannot move its dimensions to another disk.`;
   const detail = isAcrossDisks ? across : `Minecraft could not move the dimensions of ${world} to their new folders.`;
   const suggestion = isAcrossDisks
-    ? `Put ${world} itself into the server's folder in place of the link, or go back to the earlier version.`
-    : `Look at the folder ${world} and at the lines below, or restore the backup from before the change of version.`;
+    ? `Replace the link with the folder ${world} itself, or go back to the earlier version.`
+    : `Check the folder ${world} and the lines below, or restore the backup from before the version change.`;
   return { ...about, detail, suggestion };
 }
 
@@ -63,7 +63,7 @@ export const WORLD_RULES: readonly Rule[] = [
       subject: 'eula.txt',
       title: 'EULA not accepted',
       detail: "Minecraft runs only once its owner has agreed to Mojang's End User Licence Agreement.",
-      suggestion: `Read the EULA (${EULA_URL}); if you agree, write eula=true into eula.txt, then start again.`,
+      suggestion: `Read the EULA (${EULA_URL}); if you agree, write eula=true to eula.txt, then start again.`,
     }),
   },
   {
@@ -74,7 +74,7 @@ export const WORLD_RULES: readonly Rule[] = [
       subject: world,
       title: 'World in use',
       detail: `Another process still has the world "${world}" open.`,
-      suggestion: 'Start again in a minute; the earlier run may not be gone yet.',
+      suggestion: 'Start again in a minute. The earlier run may still be ending.',
     }),
   },
   {
@@ -132,8 +132,8 @@ export const WORLD_RULES: readonly Rule[] = [
       code: 'world_corrupt',
       subject: chunk,
       title: 'Damaged chunks',
-      detail: `The chunk at ${chunk} lies in the wrong place of the world's files.`,
-      suggestion: 'Watch whether parts of the world are missing; if so, restore a backup.',
+      detail: `The chunk at ${chunk} is in the wrong place in the world's files.`,
+      suggestion: 'Check the world for missing parts. If you find any, restore a backup.',
       weight: 'warning',
     }),
   },
@@ -158,7 +158,7 @@ export const WORLD_RULES: readonly Rule[] = [
       const finding = badConfig(
         file,
         `${file || 'A settings file'} is not valid YAML: often a tab, or a missing space or quote.`,
-        'Correct the file at the place the log names, or delete it and let a new one be written.',
+        'Correct the file at the place named in the log, or delete it so that a new one is written.',
       );
       return file.startsWith('plugins/') ? { ...finding, weight: 'warning' } : finding;
     },
@@ -180,8 +180,8 @@ export const WORLD_RULES: readonly Rule[] = [
     find: () =>
       badConfig(
         '',
-        'Java does not know an option it was started with.',
-        'Ask the operator to look at the Java options.',
+        'Java was started with an unknown option.',
+        'Ask the operator to check the Java options.',
       ),
   },
   {
@@ -209,7 +209,7 @@ export const WORLD_RULES: readonly Rule[] = [
   {
     needle: 'The sandbox core takes no mod packs',
     pattern: /^\[ERROR\] The sandbox core takes no mod packs/,
-    find: () => badConfig('modpack', 'The sandbox core takes no mod packs.', 'Choose another core for a mod pack.'),
+    find: () => badConfig('modpack', 'The sandbox core does not support mod packs.', 'Choose another core for a mod pack.'),
   },
   {
     needle: 'uthentication servers are down',
@@ -218,7 +218,7 @@ export const WORLD_RULES: readonly Rule[] = [
       code: 'auth_servers_down',
       subject: '',
       title: 'Sign-in servers down',
-      detail: 'The servers that check Minecraft accounts do not answer, so nobody can join.',
+      detail: 'The servers that check Minecraft accounts do not answer, so players cannot join.',
       suggestion: 'Wait until they are back.',
       weight: 'warning',
     }),

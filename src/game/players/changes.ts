@@ -115,7 +115,7 @@ export function parseList(file: string, text: string): unknown[] {
   } catch (error) {
     throw unreadable(
       file,
-      `${file} is not a list in JSON. Mend or delete it in the file manager, then try again.`,
+      `${file} is not a JSON list. Fix or delete it in the file manager, then try again.`,
       error,
     );
   }

@@ -50,7 +50,7 @@ export function createPlayerListFiles({ files, dataDir, lock, owner }: PlayerLis
         const { content, truncated } = await files.read(serverId, file, MAX_LIST_BYTES);
         const list = truncated ? undefined : parseList(file, decodeText(content));
         if (list === undefined || list.length > MAX_LIST_ENTRIES)
-          throw unreadable(file, `${file} is too large to be a list of players. Shorten or delete it.`);
+          throw unreadable(file, `${file} is too large for a list of players. Shorten or delete it.`);
         return list;
       } catch (error) {
         if (error instanceof StatusError && error.reason === 'PATH_NOT_FOUND') return [];
@@ -94,7 +94,7 @@ async function readable<T>(work: () => Promise<T>): Promise<T> {
 }
 
 function listFull(file: string): StatusError {
-  return new StatusError('RESOURCE_EXHAUSTED', 'LIST_FULL', `${file} holds as many players as it may.`, {
+  return new StatusError('RESOURCE_EXHAUSTED', 'LIST_FULL', `${file} is full. Remove players first.`, {
     metadata: { file },
   });
 }

@@ -29,7 +29,7 @@ export async function profileOf(name: string, names: Names, profiles: Profiles):
   if (remembered) return remembered;
   // A plugin derives their UUIDs from ids known only to Bedrock's network.
   if (name.startsWith('.'))
-    throw unknown(name, `${name} has not played here yet: players of the Bedrock edition have to join once first.`);
+    throw unknown(name, `${name} has not played here yet. Players of the Bedrock edition must join once first.`);
   if (!names.onlineMode) return { name, uuid: offlineUuid(name) };
   const account = await profiles.find(name);
   if (!account) throw unknown(name, `There is no Minecraft account named ${name}.`);

@@ -58,7 +58,7 @@ const PROPERTIES = new Map<string, Property>(
     'initial-enabled-packs': { since: '1.19.3', accepts: text(1_024) },
     'level-name': { accepts: folder() },
     'level-seed': { accepts: text(256) },
-    'level-type': { accepts: matching(/^[A-Za-z0-9_:.\\/-]{1,128}$/, 'the name of a kind of world') },
+    'level-type': { accepts: matching(/^[A-Za-z0-9_:.\\/-]{1,128}$/, 'the name of a world type') },
     'log-ips': { since: '1.20.2', accepts: flag },
     'max-build-height': { until: '1.16.5', accepts: whole(64, 256) },
     'max-chained-neighbor-updates': { since: '1.19', accepts: whole(-1, 2 ** 31 - 1) },
@@ -119,9 +119,9 @@ export function checkProperty(name: string, value: string, version: string): str
 /** Returns why a version does not know a property; undefined if it does. */
 function outside(name: string, version: string): string | undefined {
   const { since, until, became } = PROPERTIES.get(name) ?? {};
-  if (since !== undefined && (compareVersions(version, since) ?? 0) < 0) return `comes with Minecraft ${since}`;
+  if (since !== undefined && (compareVersions(version, since) ?? 0) < 0) return `requires Minecraft ${since} or later`;
   if (until !== undefined && (compareVersions(version, until) ?? 0) > 0)
-    return became ?? `ended with Minecraft ${until}`;
+    return became ?? `was removed after Minecraft ${until}`;
   return undefined;
 }
 
@@ -152,5 +152,5 @@ function hash(): Kind {
 
 /** A folder next to the game's own, never a path. */
 function folder(): Kind {
-  return matching(/^[\p{L}\p{N}_][\p{L}\p{N}_ .-]{0,63}(?<![ .])$/u, "a folder's name");
+  return matching(/^[\p{L}\p{N}_][\p{L}\p{N}_ .-]{0,63}(?<![ .])$/u, 'a folder name');
 }

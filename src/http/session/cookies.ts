@@ -6,7 +6,7 @@ export interface Cookie {
    * that came over plain http, so there is no prefix if BASE_URL is http.
    */
   name(baseUrl: string): string;
-  /** Returns its raw values in a `Cookie` header. Of several, all but one must have been planted. */
+  /** Returns its raw values in a `Cookie` header. If there are several, all but one were planted. */
   values(baseUrl: string, header: string | undefined): string[];
   /** Returns the value of a `Set-Cookie`. Without `maxAgeSeconds`, the browser drops the cookie when it closes. */
   set(baseUrl: string, value: string, maxAgeSeconds?: number): string;

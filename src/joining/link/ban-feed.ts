@@ -36,7 +36,7 @@ export function createBanFeed({ servers, joinPolicy, clock, log }: BanFeedOption
       if (known.text === text) return;
       for (const listener of listeners) listener(serverId);
     } catch (err) {
-      log.warn({ server: serverId, err }, 'bans could not be read');
+      log.warn({ server: serverId, err }, 'could not read bans');
     }
   }
 

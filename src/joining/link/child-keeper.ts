@@ -127,7 +127,7 @@ export class ChildKeeper {
   #drain({ hello, draining }: LinkedProxy): void {
     if (draining || this.#drained.has(hello.id)) return;
     this.#drained.add(hello.id);
-    this.#options.log.info({ proxy: hello.name, pid: hello.pid, version: hello.version }, 'a proxy is to drain');
+    this.#options.log.info({ proxy: hello.name, pid: hello.pid, version: hello.version }, 'draining a proxy');
     this.#options.proxies.drain(hello.id);
   }
 
@@ -140,7 +140,7 @@ export class ChildKeeper {
     try {
       await noteChild(this.#options.dataDir, await processOf(pid));
     } catch (err) {
-      this.#options.log.warn({ err }, 'the proxy could not be noted for the next start');
+      this.#options.log.warn({ err }, 'could not save the id of the proxy process for the next start');
     }
   }
 
@@ -157,14 +157,14 @@ export class ChildKeeper {
       const before = proxies.own().find(({ listening }) => listening !== null)?.listening;
       const takesOver = before ?? (this.#strangers.size > 0 || undefined);
       const { pid, ended } = await startChild(childFolder(dataDir), settings, { link: this.linkPath, takesOver });
-      log.info({ pid, version: this.#version }, 'a proxy is started');
+      log.info({ pid, version: this.#version }, 'started a proxy');
       this.#starting = pid;
       void ended.then((code) => {
         if (performance.now() - startedAt > STEADY_MS) this.#pauseMs = 0;
         this.#mourn(pid, code);
       });
     } catch (err) {
-      log.error({ err }, 'the proxy could not be started');
+      log.error({ err }, 'could not start the proxy');
       this.#listening.reject(err);
       this.#starting = undefined;
       this.check();
@@ -178,8 +178,8 @@ export class ChildKeeper {
     if (known) proxies.lost(known.hello.id);
     if (this.#isOver) return;
     if (code !== 0) {
-      log.warn({ pid, code }, 'the proxy has ended; its players are cut off');
-      const message = 'The proxy could not be started; proxy/proxy.log in DATA_DIR says why.';
+      log.warn({ pid, code }, 'the proxy exited; its players are disconnected');
+      const message = 'The proxy could not start. See proxy/proxy.log in DATA_DIR.';
       const taken = { code: 'EADDRINUSE', port: this.#options.settings.proxyPort };
       this.#listening.reject(Object.assign(new Error(message), code === PORT_TAKEN ? taken : {}));
     }

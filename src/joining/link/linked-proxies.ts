@@ -129,7 +129,7 @@ export class LinkedProxies {
     const reason = this.#objection(hello);
     if (reason !== undefined) {
       if (!this.#refused.has(hello.id))
-        this.#options.log.warn({ proxy: hello.name, version: hello.version, reason }, 'a proxy is refused');
+        this.#options.log.warn({ proxy: hello.name, version: hello.version, reason }, 'refused a proxy');
       if (this.#refused.size < MOST_REFUSED) this.#refused.add(hello.id);
       channel.send(JSON.stringify({ type: 'refused', reason }));
       this.#options.onRefused?.(hello, isOwn);
@@ -154,9 +154,9 @@ export class LinkedProxies {
 
   #objection({ protocol, version, id }: Hello): string | undefined {
     if (protocol !== LINK_PROTOCOL)
-      return `The proxy (${version}) speaks version ${protocol} of the link, the service version ${LINK_PROTOCOL}: run both from the same release.`;
+      return `The proxy (${version}) uses version ${protocol} of the link protocol, but the service uses version ${LINK_PROTOCOL}. Run both from the same release.`;
     if (this.#proxies.size >= MOST_PROXIES && !this.#proxies.has(id))
-      return `There are ${MOST_PROXIES} proxies already.`;
+      return `The service already has ${MOST_PROXIES} proxies, the maximum.`;
     return undefined;
   }
 
@@ -230,7 +230,7 @@ export class LinkedProxies {
     try {
       await this.#options.wake.admit(server, player);
     } catch (err) {
-      if (!(err instanceof JoinRefused)) return this.#options.log.warn({ server, err }, 'bans could not be read');
+      if (!(err instanceof JoinRefused)) return this.#options.log.warn({ server, err }, 'could not read bans');
       proxy.send({ type: 'kick', server, ip: player.ip });
       this.#options.bans.refresh(server);
     }

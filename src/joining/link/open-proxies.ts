@@ -134,7 +134,7 @@ async function linked(options: OpenProxiesOptions): Promise<OpenedProxies> {
       keeper?.close();
       if (!keeper || !(await drainChild(dataDir))) return '';
       const { piped } = proxies.stats();
-      return piped === 0 ? '' : 'Players keep playing: the proxy ends when its last player has left.';
+      return piped === 0 ? '' : 'Players stay connected. The proxy exits when the last player has left.';
     },
     shut: close,
     close,

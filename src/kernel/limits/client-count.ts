@@ -1,34 +1,46 @@
 import { networkOf } from '../ip.ts';
 import { createPlaces } from './places.ts';
 
-/** Somebody who holds a place. */
+/** A client that holds a place. */
 export interface Guest {
   address: string;
-  /** `idle`: has nothing in progress and may go for anybody; `waiting`: may go for whose network holds less; `busy`: stays. */
+  /**
+   * `idle`: may be replaced by any client. `waiting`: may be replaced only by a client whose network holds at least two
+   * places fewer. `busy`: is never replaced.
+   */
   state(): 'idle' | 'waiting' | 'busy';
-  /** Sent away for another. Its place is free at once. */
+  /** Disconnects the client because another one takes its place. The place has already been released. */
   leave(): void;
 }
 
 export interface ClientCountOptions {
-  /** Places in all, and of one address (an IPv6 one: its /64). */
+  /** Most places in total. `mostOfAddress`: most places per address, or per /64 for IPv6. */
   most: number;
   mostOfAddress: number;
-  /** The most of one network (a /24, or a /48 of IPv6). Default: no limit of its own. */
+  /** Most places per network (/24, or /48 for IPv6). Default: no limit. */
   mostOfNetwork?: number;
-  /** Addresses behind which there are many people, such as a reverse proxy's: not limited as one. Default: none. */
+  /**
+   * Reports whether many clients share an address, such as a reverse proxy's. Shared addresses are not limited.
+   * Default: no address is shared.
+   */
   isShared?: (address: string) => boolean;
-  /** From 0 up to 1. */
+  /** Returns a number from 0 to below 1. Default: `Math.random`. */
   random?: () => number;
 }
 
 /** A limited number of places that a single client cannot fill alone. */
 export interface ClientCount {
-  /** Takes a place and returns its release; undefined if the address has its share or no client can make room. */
+  /**
+   * Takes a place and returns a function that releases it; undefined if the address or network has its share, or if no
+   * client can make room.
+   */
   enter(guest: Guest): (() => void) | undefined;
 }
 
-/** So many are looked at to find one who makes room: who holds a tenth of all places is missed once in thirty times. */
+/**
+ * The number of random places examined to find one to free. A network holding a tenth of all places is missed once in
+ * thirty tries.
+ */
 const LOOKED_AT = 32;
 const ADDRESS = { ipv4: 32, ipv6: 64 };
 
@@ -40,8 +52,9 @@ interface Place {
 }
 
 /**
- * Counts connected clients. At the limit it makes room by random drop: of a few random clients, it disconnects an idle one,
- * preferably of the network (/24, /48) with the most connections. A flood thus displaces itself, and new clients get in.
+ * Limits connected clients. At the limit it makes room by random drop: of a few random clients, it disconnects an idle
+ * one, preferably from the network (/24, /48) with the most connections. So a flood displaces itself, and new clients
+ * still get a place.
  */
 export function createClientCount({ isShared, random = Math.random, ...limits }: ClientCountOptions): ClientCount {
   const { most, mostOfAddress, mostOfNetwork = Infinity } = limits;
@@ -67,7 +80,7 @@ export function createClientCount({ isShared, random = Math.random, ...limits }:
     },
   };
 
-  /** `own`: how many the newcomer's network holds. */
+  /** Finds a place to free for a new client; undefined without one. `own`: the number of places its network holds. */
   function whoGoes(own: number): Place | undefined {
     let found: Place | undefined;
     let weight = 0;
@@ -76,7 +89,7 @@ export function createClientCount({ isShared, random = Math.random, ...limits }:
       const state = place.guest.state();
       const holds = held.taken(place.network);
       if (state === 'busy' || (state === 'waiting' && holds < own + 2)) continue;
-      // Idle ones first.
+      // Prefer idle clients.
       const candidate = state === 'idle' ? most + holds : holds;
       if (candidate > weight) [found, weight] = [place, candidate];
     }

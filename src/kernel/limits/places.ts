@@ -1,8 +1,8 @@
 /** Counts the holders of a limited number of places. Does not queue: for that, use a semaphore. */
 export interface Places {
   /**
-   * Takes a place under each key, with a maximum for each, and returns their release (idempotent); undefined if one is
-   * full, in which case no place is taken.
+   * Takes a place under each key, up to the maximum given for it. Returns a function that releases all of them; further
+   * calls do nothing. If a key is full, takes no place and returns undefined.
    */
   take(most: Readonly<Record<string, number>>): (() => void) | undefined;
   /** Places taken under a key. */

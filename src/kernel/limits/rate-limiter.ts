@@ -1,15 +1,18 @@
 import type { Clock } from '../clock.ts';
 
-/** Counts by key how often something is done. There is no lock: after the wait anybody may go on, whatever was asked meanwhile. */
+/** Counts uses per key. It never locks a key: after the wait, the next use succeeds, regardless of refused uses. */
 export interface RateLimiter {
   take(key: string): Taken;
 }
 
 /** The result of one use. */
 export interface Taken {
-  /** 0: it is counted. Otherwise it came too soon by so many ms, and is not counted. */
+  /**
+   * 0 if the use was counted. Otherwise the use came too soon and was not counted: the ms until the next one is
+   * allowed.
+   */
   waitMs: number;
-  /** It does not count after all. Does nothing where it was not counted. */
+  /** Removes the use from the count. Does nothing if it was not counted. */
   giveBack: () => void;
 }
 
@@ -19,7 +22,7 @@ export interface BucketRule {
   perSecond: number;
 }
 
-/** Keys are often the caller's to choose, so there is a bound; the one used longest ago is forgotten first. */
+/** Most keys stored, because callers can often choose keys. The least recently used key is removed first. */
 export const KEPT_KEYS = 50_000;
 
 interface Bucket {
@@ -27,7 +30,7 @@ interface Bucket {
   at: number;
 }
 
-/** Token buckets in memory, at most `kept` of them. One that is full again costs nothing for long. */
+/** Creates token buckets in memory, at most `kept`. Buckets that are full again are soon removed. */
 export function createRateLimiter({ burst, perSecond }: BucketRule, clock: Clock, kept = KEPT_KEYS): RateLimiter {
   const buckets = new Map<string, Bucket>();
   const tokensAt = ({ tokens, at }: Bucket, now: number) =>
@@ -38,7 +41,7 @@ export function createRateLimiter({ burst, perSecond }: BucketRule, clock: Clock
       const now = clock.now();
       const tokens = tokensAt(buckets.get(key) ?? { tokens: burst, at: now }, now);
       const isTaken = tokens >= 1;
-      // Refused uses count as well, so that a caller that keeps asking is not forgotten.
+      // A refused use also counts as the last use, so that the bucket of a caller that keeps trying is not removed.
       put(key, { tokens: isTaken ? tokens - 1 : tokens, at: now });
       if (!isTaken) return refusedFor(Math.ceil(((1 - tokens) / perSecond) * 1_000));
       return { waitMs: 0, giveBack: () => giveBack(key) };
@@ -51,10 +54,10 @@ export function createRateLimiter({ burst, perSecond }: BucketRule, clock: Clock
   }
 
   function put(key: string, bucket: Bucket): void {
-    // Taken out first, so that the map stays in the order of last use.
+    // Delete first, so that the map stays in order of last use.
     buckets.delete(key);
     buckets.set(key, bucket);
-    // Two for each that is added: full ones go faster than new ones come.
+    // Check two buckets per use, so that full ones are removed faster than new ones are added.
     for (let n = 0; n < 2; n++) {
       const [oldest] = buckets;
       if (oldest && (buckets.size > kept || tokensAt(oldest[1], bucket.at) >= burst)) buckets.delete(oldest[0]);
@@ -62,7 +65,7 @@ export function createRateLimiter({ burst, perSecond }: BucketRule, clock: Clock
   }
 }
 
-/** A use that came too soon. */
+/** Returns the result of a use that came too soon. */
 export function refusedFor(waitMs: number): Taken {
   return { waitMs, giveBack: () => {} };
 }

@@ -1,6 +1,6 @@
 import { StatusError } from '../status.ts';
 
-/** A caller that wants a place: callers of one key take turns with those of others, and so do queues. */
+/** A caller that wants a place. Keys take turns within a queue, and queues take turns. */
 export interface Caller {
   /** The tenant that others must not wait for: an account, a server, a network. */
   key: string;
@@ -8,24 +8,27 @@ export interface Caller {
   queue?: string;
 }
 
-/** Lets so much work go on at once; further work waits. */
+/** Limits concurrent work. Further callers wait in a queue. */
 export interface Semaphore {
   /**
-   * Resolves with what has to be called at the end (a second time does nothing). Rejects with `full()` where too many wait, and
-   * with its reason when `signal` fires.
+   * Waits for a place. Resolves with a function that releases it; further calls do nothing. Rejects with `full()` if
+   * too many callers wait, and with the signal's reason when `signal` fires.
    */
   enter(caller: Caller, signal?: AbortSignal): Promise<() => void>;
 }
 
 /** The limits of a semaphore. */
 export interface SemaphoreOptions {
-  /** How much work is done at once. */
+  /** Most callers that hold a place. */
   atOnce: number;
-  /** Per key. Less than `atOnce`, so that one key cannot hold everything. Default: no limit of its own. */
+  /**
+   * Most callers of one key that hold a place. Set it below `atOnce`, so that one key cannot take all places. Default:
+   * `atOnce`.
+   */
   atOncePerKey?: number;
-  /** How many may wait in each queue. */
+  /** Most callers that wait in each queue. */
   mostWaiting: number;
-  /** Per key. Default: no limit of its own. */
+  /** Most callers of one key that wait in each queue. Default: `mostWaiting`. */
   mostWaitingPerKey?: number;
   /**
    * In a full queue, the key with the most callers waiting gives up its last one for a key with fewer. Default: false.
@@ -48,7 +51,7 @@ export function createSemaphore(options: SemaphoreOptions): Semaphore {
   const { atOnce, atOncePerKey = atOnce, mostWaiting, mostWaitingPerKey = mostWaiting } = options;
   const { makesRoom = false, full = busy } = options;
   const holders = new Map<string, number>();
-  /** In the order of turns: one that has had its turn goes to the end. */
+  /** In order of turns. A queue that has had its turn moves to the end. */
   const queues = new Map<string, Queue>();
   let inside = 0;
 
@@ -99,7 +102,10 @@ export function createSemaphore(options: SemaphoreOptions): Semaphore {
     await promise.finally(() => signal?.removeEventListener('abort', aborted));
   }
 
-  /** Turns away the last caller of a key that has at least two more waiting than the new caller's. */
+  /**
+   * Turns away the last caller of the key with the most waiting callers, if it has at least two more than the new
+   * caller's key. Returns false otherwise.
+   */
   function makeRoom(queue: Queue, own: number): boolean {
     const [longest = new Set<Waiter>()] = [...queue.values()].toSorted((one, other) => other.size - one.size);
     const last = [...longest].at(-1);
@@ -109,14 +115,14 @@ export function createSemaphore(options: SemaphoreOptions): Semaphore {
     return true;
   }
 
-  /** A place became free, so at most one waiting caller can enter. */
+  /** Admits the next waiting caller, if one may enter. At most one can, because only one place became free. */
   function admitNext(): void {
     for (const [name, queue] of queues) {
       for (const [key, own] of queue) {
         const [first] = own;
         if (first === undefined || !mayEnter(key)) continue;
         remove(name, key, first);
-        // Its next one stands behind the other keys, and its queue behind the other queues.
+        // Move the key behind the other keys, and the queue behind the other queues.
         if (queue.delete(key)) queue.set(key, own);
         if (queues.delete(name)) queues.set(name, queue);
         hold(key);

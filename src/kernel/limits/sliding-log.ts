@@ -1,15 +1,18 @@
 import type { Clock } from '../clock.ts';
 import { KEPT_KEYS, type RateLimiter, refusedFor } from './rate-limiter.ts';
 
-/** When the next use may be, by the instants of earlier ones. */
+/** Decides when the next use is allowed, from the times of earlier uses. */
 export interface LogRule {
   /** Uses older than this are forgotten. */
   windowMs: number;
-  /** How long from `now` until the next use; 0 or less: it may be now. `recent`: uses within the window, oldest first. */
+  /**
+   * Returns the ms from `now` until the next use is allowed; 0 or less: now. `recent`: the uses within the window,
+   * oldest first.
+   */
   waitMs: (recent: readonly number[], now: number) => number;
 }
 
-/** How fast something may be tried: freely at first, then after a wait that doubles with each try, up to a longest one. */
+/** Limits tries: the first `free` tries need no wait. Then the wait doubles with each try, up to `longestWaitMs`. */
 export interface BackoffRule {
   free: number;
   firstWaitMs: number;
@@ -17,7 +20,7 @@ export interface BackoffRule {
   windowMs: number;
 }
 
-/** At most `most` uses in any span of `windowMs`, wherever it begins. */
+/** Allows at most `most` uses in any span of `windowMs`. */
 export function atMost(most: number, windowMs: number): LogRule {
   return {
     windowMs,
@@ -28,7 +31,7 @@ export function atMost(most: number, windowMs: number): LogRule {
   };
 }
 
-/** Waits that grow with the number of tries. */
+/** Requires waits that grow with the number of tries. */
 export function backoff({ free, firstWaitMs, longestWaitMs, windowMs }: BackoffRule): LogRule {
   return {
     windowMs,
@@ -41,8 +44,8 @@ export function backoff({ free, firstWaitMs, longestWaitMs, windowMs }: BackoffR
 }
 
 /**
- * A sliding log: of each key the instants of its uses, which holds a rule to the ms where a token bucket is near to it. In
- * memory, at most `kept` keys; keys without a use within the window go by and by.
+ * Creates a sliding log in memory, which stores the time of each use per key, for at most `kept` keys. It enforces a
+ * rule to the millisecond, unlike a token bucket. Keys without a use within the window are removed gradually.
  */
 export function createSlidingLog({ windowMs, waitMs }: LogRule, clock: Clock, kept = KEPT_KEYS): RateLimiter {
   const uses = new Map<string, number[]>();
@@ -55,7 +58,7 @@ export function createSlidingLog({ windowMs, waitMs }: LogRule, clock: Clock, ke
       const wait = waitMs(recent, now);
       if (wait > 0) return refusedFor(wait);
       recent.push(now);
-      // Taken out first, so that the map stays in the order of last use.
+      // Delete first, so that the map stays in order of last use.
       uses.delete(key);
       uses.set(key, recent);
       sweep(now);
@@ -72,7 +75,7 @@ export function createSlidingLog({ windowMs, waitMs }: LogRule, clock: Clock, ke
   }
 
   function sweep(now: number): void {
-    // Two for each that is added: old ones go faster than new ones come.
+    // Check two keys per use, so that old ones are removed faster than new ones are added.
     for (let n = 0; n < 2; n++) {
       const [oldest] = uses;
       if (oldest && (uses.size > kept || Math.abs(now - (oldest[1].at(-1) ?? now)) >= windowMs)) uses.delete(oldest[0]);

@@ -1,17 +1,17 @@
 import type * as z from 'zod';
 import { bytesWithin } from './http.ts';
 
-/** Bounds of one question. */
+/** The limits of one request. */
 export interface AskOnceOptions {
-  /** Until the answer has come whole. */
+  /** Time limit of the complete answer. */
   withinMs: number;
   maxBytes: number;
   fetch: typeof globalThis.fetch;
 }
 
 /**
- * A question that is asked once, whatever becomes of it: what a 200 says in JSON, in the shape it should have; undefined with
- * any other status. Rejects where no answer comes, or one that is too large or of another shape.
+ * Sends a GET request without retries. `said` is the JSON of a 200 as parsed by `schema`; undefined for any other
+ * status. Rejects if the answer is missing, late, too large or invalid.
  */
 export async function askOnce<Schema extends z.ZodType>(
   url: string,

@@ -4,11 +4,11 @@ import { sleep } from '../sleep.ts';
 import { StatusError } from '../status.ts';
 
 export interface RegistryHttpOptions {
-  /** As people call it: `Modrinth`. */
+  /** The registry's display name: `Modrinth`. */
   name: string;
   /** Address of its API. The host may serve files too, so that one mirror is enough. */
   baseUrl: string;
-  /** Further hosts that files may come from, by https. */
+  /** Further hosts that may serve files, over https. */
   fileHosts: readonly string[];
   headers: Readonly<Record<string, string>>;
   /** The reason returned for a file that no longer exists. */
@@ -18,19 +18,19 @@ export interface RegistryHttpOptions {
 }
 
 const ANSWER_MS = 15_000;
-/** All tries of one question together. */
+/** Time limit of all tries of one request. */
 const PATIENCE_MS = 30_000;
 const TRIES = 5;
 const FIRST_PAUSE_MS = 500;
 const MAX_REDIRECTS = 3;
-/** Questions of everybody that wait for the beginning of an answer, and those behind them. */
+/** Most requests of all callers that wait for the start of an answer, and most requests queued behind them. */
 const AT_ONCE = 16;
 const MOST_WAITING = 512;
 /** Share of a registry's rate limit reserved for installs and starts. */
 const KEPT = 1 / 3;
 const BUSY = 'is asked too often';
 
-/** Questions to a registry that may be asked again. */
+/** Sends requests to a registry and retries them. */
 export class RegistryAsk {
   readonly #options: RegistryHttpOptions;
   readonly #clock: Clock;
@@ -51,8 +51,9 @@ export class RegistryAsk {
   }
 
   /**
-   * The answer, with status 2xx or 404. One that was asked too often is left alone by everybody until it has had its rest,
-   * and no more than some questions wait for an answer at once.
+   * Returns an answer with status 2xx or 404, after several tries if necessary. Limits concurrent requests. After a
+   * 429, all requests wait until the pause is over. Rejects with UNAVAILABLE REGISTRY_UNAVAILABLE if the tries fail,
+   * and with FAILED_PRECONDITION DOWNLOAD_REFUSED for other statuses.
    */
   async ask(url: URL, signal: AbortSignal | undefined, accept: string): Promise<Response> {
     const end = this.#clock.now() + PATIENCE_MS;
@@ -68,12 +69,15 @@ export class RegistryAsk {
     }
   }
 
-  /** How long it takes until the registry takes questions again that nothing depends on: it counts them. In ms. */
+  /**
+   * Returns the ms until optional requests, such as searches, are allowed again. They are refused while little of the
+   * registry's rate limit is left.
+   */
   sparesMs(): number {
     return Math.max(0, this.#sparesFrom - this.#clock.now());
   }
 
-  /** UNAVAILABLE REGISTRY_UNAVAILABLE. */
+  /** Returns UNAVAILABLE REGISTRY_UNAVAILABLE. `why` completes a sentence about the registry. */
   unavailable(why: string, pauseMs: number, cause?: unknown): StatusError {
     const sentence = `${this.#options.name} ${why}. Try again later.`;
     const retryAfterSeconds = Math.max(1, Math.ceil(pauseMs / 1_000));
@@ -84,7 +88,7 @@ export class RegistryAsk {
     return (this.#busyUntil.get(origin) ?? 0) - this.#clock.now();
   }
 
-  /** Waits while the registry, by an earlier answer, wants no calls. */
+  /** Waits while the registry refuses requests, according to an earlier answer. */
   async #rest(url: URL, end: number, signal: AbortSignal | undefined): Promise<void> {
     for (;;) {
       signal?.throwIfAborted();
@@ -103,7 +107,7 @@ export class RegistryAsk {
     let response: Response;
     const leave = await this.#questions.enter({ key: '' }, signal);
     try {
-      // Somebody further ahead in the line has been told to wait.
+      // A request ahead in the queue was answered with 429.
       if (this.#busyMs(url) > 0) return { why: BUSY, pauseMs: this.#busyMs(url) };
       response = await this.#follow(url, signal, accept);
     } catch (cause) {
@@ -122,7 +126,7 @@ export class RegistryAsk {
     throw refused(`${this.#options.name} refuses the question with status ${status}.`, url);
   }
 
-  /** Modrinth's own headers (https://docs.modrinth.com/api/#ratelimits). */
+  /** Reads Modrinth's rate-limit headers (https://docs.modrinth.com/api/#ratelimits). */
   #count({ headers }: Response): void {
     const [limit, left, resetSeconds] = ['limit', 'remaining', 'reset'].map((each) => {
       return Number(headers.get(`x-ratelimit-${each}`) ?? Number.NaN);
@@ -130,7 +134,7 @@ export class RegistryAsk {
     if (left < limit * KEPT) this.#sparesFrom = this.#clock.now() + Math.min(resetSeconds || 0, 600) * 1_000;
   }
 
-  /** Redirects only to where a file may come from. */
+  /** Follows redirects, but only to allowed hosts. */
   async #follow(from: URL, signal: AbortSignal | undefined, accept: string): Promise<Response> {
     const { name, fetch = globalThis.fetch } = this.#options;
     let url = from;
@@ -156,7 +160,7 @@ export class RegistryAsk {
     throw refused(`${name} redirects too often.`, from);
   }
 
-  /** Keys and the like go to the registry alone. */
+  /** Returns all headers, including keys, for the registry itself, and only the user agent for other hosts. */
   #headersFor(url: URL): Record<string, string> {
     const { headers } = this.#options;
     return url.origin === this.#base.origin ? { ...headers } : { 'user-agent': headers['user-agent'] ?? 'dormouse' };
@@ -169,7 +173,7 @@ export class RegistryAsk {
   }
 }
 
-/** Bounds the time until an answer begins; its body has a bound of its own. */
+/** Limits the time until an answer begins. Its body has its own limit. */
 function withLimit(signal: AbortSignal | undefined): { signal: AbortSignal; end: () => void } {
   const limit = new AbortController();
   const timer = setTimeout(() => limit.abort(new Error('no answer in time')), ANSWER_MS);
@@ -181,7 +185,7 @@ export function refused(sentence: string, url?: URL): StatusError {
   return new StatusError('FAILED_PRECONDITION', 'DOWNLOAD_REFUSED', sentence, { ...(metadata && { metadata }) });
 }
 
-/** However long a service says; none is to be away for a day because of one header. */
+/** Longest pause, so that one header cannot block a registry for a day. */
 const MOST_MS = 600_000;
 
 /**

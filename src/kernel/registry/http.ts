@@ -5,7 +5,7 @@ import { withTimeout } from '../timeout.ts';
 import { GIB, MIB } from '../units.ts';
 import { RegistryAsk, type RegistryHttpOptions, refused } from './ask.ts';
 
-/** A file that a registry vouches for. At least one of its sums is there, in lower-case hex; '' for none. */
+/** A file listed by a registry. At least one checksum is set, in lower-case hex; a missing one is ''. */
 export interface RegistryFile {
   /** As given by the registry. Not checked to be a plain file name. */
   name: string;
@@ -16,29 +16,29 @@ export interface RegistryFile {
   sha1: string;
 }
 
-/** The HTTP side of a registry: bounded in size, time, number and hosts. Rejects with StatusError. */
+/** An HTTP client of a registry, with limits on size, time, concurrency and hosts. Rejects with StatusError. */
 export interface RegistryHttp {
-  /** A JSON answer in the shape it should have; undefined for 404. From a path of the API, or an address of a file. */
+  /** Fetches JSON from an API path or a file's URL and parses it with `schema`; undefined for 404. */
   json<Schema extends z.ZodType>(
     path: string,
     schema: Schema,
     signal?: AbortSignal,
   ): Promise<z.output<Schema> | undefined>;
-  /** Fetches a whole file vouched for by its address alone; undefined for 404. */
+  /** Fetches a whole file without a checksum; undefined for 404. */
   bytes(path: string, maxBytes: number, signal?: AbortSignal): Promise<Buffer | undefined>;
-  /** As `json`, for what nothing depends on: refused while the registry would soon take no more questions. */
+  /** Like `json`, for optional requests. Refused while little of the registry's rate limit is left. */
   search<Schema extends z.ZodType>(path: string, schema: Schema): Promise<z.output<Schema> | undefined>;
   /**
-   * A file's bytes, from hosts that belong to the registry and no others: FAILED_PRECONDITION DOWNLOAD_REFUSED. At the end
-   * they have proven to be what it vouches for; UNAVAILABLE CHECKSUM_MISMATCH or DOWNLOAD_BROKEN where not, and what has come
-   * is worth nothing.
+   * Streams a file's bytes. Rejects with FAILED_PRECONDITION DOWNLOAD_REFUSED for hosts that do not belong to the
+   * registry. Verifies size and checksum at the end: after UNAVAILABLE CHECKSUM_MISMATCH or DOWNLOAD_BROKEN, discard
+   * the bytes received so far.
    */
   download(file: RegistryFile, signal: AbortSignal): AsyncGenerator<Uint8Array>;
 }
 
 const MAX_JSON_BYTES = 16 * MIB;
 const MAX_FILE_BYTES = 2 * GIB;
-/** Between two pieces of a file. */
+/** Time limit of each piece of a file. */
 const IDLE_MS = 30_000;
 
 export function createRegistryHttp(options: RegistryHttpOptions): RegistryHttp {
@@ -103,7 +103,7 @@ export function createRegistryHttp(options: RegistryHttpOptions): RegistryHttp {
     },
   };
 
-  /** The first of the file's places that has it. */
+  /** Opens the file at the first of its addresses that has it. */
   async function openFirst(file: RegistryFile, signal: AbortSignal): Promise<Response> {
     let problem: unknown = refused(`There is no address for ${file.name}.`);
     for (const address of file.urls.slice(0, 4)) {
@@ -146,7 +146,7 @@ function mismatch({ name }: RegistryFile): StatusError {
   return new StatusError('UNAVAILABLE', 'CHECKSUM_MISMATCH', sentence);
 }
 
-/** All chunks in one piece. Throws `tooLarge` as soon as they are more than `maxBytes`; what they come from is ended then. */
+/** Joins all chunks. Throws `tooLarge()` and ends their source as soon as they exceed `maxBytes`. */
 export async function bytesWithin(
   maxBytes: number,
   chunks: AsyncIterable<Uint8Array>,

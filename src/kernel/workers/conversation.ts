@@ -37,7 +37,7 @@ export function converse(child: ChildProcess): Conversation {
   return {
     send: (message) => void child.send(message, (error) => error && fail(error)),
     async next() {
-      // Only one waits at a time, and it is woken once there is something.
+      // At most one call waits at a time. `wake` continues it.
       if (received.length === 0 && failed === undefined) await new Promise<void>((resolve) => (wake = resolve));
       if (failed) throw failed;
       return received.shift()!;
@@ -47,7 +47,7 @@ export function converse(child: ChildProcess): Conversation {
   };
 }
 
-/** How much one job may take. CPU time is counted from what the worker has used before it. */
+/** The limits of one job. `usedCpuMs`: the worker's CPU time before the job. */
 export interface Budget {
   usedCpuMs: number;
   cpuMs: number;
@@ -56,7 +56,7 @@ export interface Budget {
 
 const LOOK_MS = 100;
 
-/** Looks at a worker until `signal` fires; calls `exceeded` once when it has taken more than it may. */
+/** Checks a worker's usage until `signal` fires. Calls `exceeded` once if the worker exceeds its budget. */
 export async function watchWorker(
   child: ChildProcess,
   { usedCpuMs, cpuMs, memoryMb }: Budget,

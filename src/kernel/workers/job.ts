@@ -1,8 +1,8 @@
 import { type Code, StatusError, type StatusOptions } from '../status.ts';
 
 /**
- * A piece of work that a worker process does. Its module is loaded there as well, so it imports little and does nothing by
- * being loaded. Input and output are cloned on their way (structured clone: no functions, no classes but Node's own).
+ * A piece of work for a worker process. The worker loads the job's module, which should therefore import little and
+ * have no side effects. Input and output are passed as structured clones (no functions, no classes except Node's own).
  */
 export interface Job<Input, Output> {
   /** URL of the module that exports it. */
@@ -13,8 +13,8 @@ export interface Job<Input, Output> {
 }
 
 /**
- * Declares a job, as `export const parseThing = job(import.meta.url, 'parseThing', (input: Thing) => …)`. The name is the
- * export's own. The function may be async; an async generator is for `WorkerPool.stream`.
+ * Declares a job, as `export const parseThing = job(import.meta.url, 'parseThing', (input: Thing) => …)`. `name` is the
+ * name of the export. The function may be async; an async generator is for `WorkerPool.stream`.
  */
 export function job<Input, Output>(module: string, name: string, work: (input: Input) => Output): Job<Input, Output> {
   return { module, name, work };
@@ -37,11 +37,11 @@ export interface WireError {
   name: string;
   stack: string | undefined;
   status: { code: Code; reason: string; options: Omit<StatusOptions, 'cause'> } | undefined;
-  /** The file system's, for example. */
+  /** The error's code, for example of the file system. */
   code: string | undefined;
 }
 
-/** Takes an error apart. */
+/** Converts an error to a form that can be cloned. */
 export function toWire(thrown: unknown): WireError {
   const error = thrown instanceof Error ? thrown : new Error(String(thrown));
   const { message, name, stack } = error;
@@ -51,7 +51,7 @@ export function toWire(thrown: unknown): WireError {
   return { message, name, stack, status: { code: error.code, reason: error.reason, options }, code: undefined };
 }
 
-/** Puts it together again: a `StatusError` where it was one. */
+/** Recreates an error. A `StatusError` stays one. */
 export function fromWire({ message, name, stack, status, code }: WireError): Error {
   const error = status
     ? new StatusError(status.code, status.reason, message, status.options)

@@ -3,8 +3,8 @@ import process from 'node:process';
 import { type FromWorker, type Job, type ToWorker, toWire } from './job.ts';
 
 /**
- * A worker's process: does one job after the other for the pool that started it, and ends with it. It must never write a
- * file but one that it was given open for that, nor hold anything of one job when the next begins.
+ * A worker process. It runs one job after the other for the pool that started it, and ends with the pool. It must write
+ * only to files that it received open for that purpose, and must keep no data of a job when the next one begins.
  */
 
 /** The number of items in flight of the current stream. */
@@ -22,7 +22,7 @@ process.once('disconnect', () => process.exit());
 async function run({ module, name, input, ahead }: ToWorker & { kind: 'run' }): Promise<void> {
   try {
     const { [name]: found } = (await import(module)) as Record<string, Job<unknown, unknown> | undefined>;
-    // It may be killed at the end of its job.
+    // Flush now, because the worker may be killed at the end of its job.
     flushCompileCache();
     if (found?.name !== name) throw new Error(`${module} exports no job ${name}`);
     const result = found.work(input);

@@ -12,17 +12,17 @@ import { type WorkerProcessOptions, bundledJob, startWorkerProcess, usageOf } fr
 export interface JobOptions {
   /** The tenant whose work must not make others wait: the account, else the server. */
   tenant: string;
-  /** The job ends with it, and rejects with its reason. */
+  /** Ends the job, which then rejects with the signal's reason. */
   signal?: AbortSignal | undefined;
   /** CPU time of all its threads. Default: 5 s. */
   cpuMs?: number;
-  /** Memory beside what Node takes by itself. Default: 128 MB; JavaScript's heap has at most 256. */
+  /** Memory in addition to Node's own. Default: 128 MB. The JavaScript heap has at most 256 MB. */
   memoryMb?: number;
   /** Open descriptors, which the job sees as 4, 5 and so on. They must stay open until it has ended. */
   files?: readonly number[];
   /** The job's standard input: an open file or a stream. If the stream fails, the job fails with its error. */
   stdin?: Readable | number;
-  /** For a stream whose reader waits for nothing else: it is queued with the jobs of one result. */
+  /** For a stream whose reader waits for nothing else: queues it with the jobs that return one result. */
   brief?: boolean;
   /**
    * For a stream: how many items are produced ahead. Default: 16; with 1 the job pauses until its last item is
@@ -42,28 +42,30 @@ export interface JobOptions {
  */
 export interface WorkerPool {
   run<Input, Output>(job: Job<Input, Output>, input: Input, options: JobOptions): Promise<Awaited<Output>>;
-  /** Streams what a generator yields, no faster than it is read. A reader who stops ends it. */
+  /** Streams what a generator yields, no faster than it is read. A reader that stops early ends the job. */
   stream<Input, Item>(
     job: Job<Input, AsyncIterable<Item>>,
     input: Input,
     options: JobOptions,
   ): AsyncGenerator<Item, void>;
-  /** Ends the workers with whatever they do. */
+  /** Ends all workers and their jobs. */
   close(): Promise<void>;
 }
 
 export interface WorkerPoolOptions {
-  /** Jobs with one result, at once; one fewer of a tenant. */
+  /** Most concurrent jobs with one result; per tenant one fewer, but at least one. Default: 2. */
   runs?: number;
-  /** Streams, which last as long as somebody reads them, at once; one fewer of a tenant. */
+  /**
+   * Most concurrent streams, which last as long as they are read; per tenant one fewer, but at least one. Default: 3.
+   */
   streams?: number;
-  /** A worker without work ends after so long. */
+  /** How long a worker without work stays. Default: 20 s. */
   idleMs?: number;
-  /** Folders that jobs' modules are read from beside the program's own. */
+  /** Folders with modules of jobs, in addition to the program's own. */
   modules?: readonly string[];
   /**
-   * Its jobs read no bytes as anything that others could have made to mislead them, so they may do what the service may. Where
-   * no bundle is, such a worker starts in a third of the computing time. Default: false.
+   * Whether its jobs process no untrusted input, and may therefore run with the service's own permissions. Without a
+   * bundle, such a worker starts in a third of the CPU time. Default: false.
    */
   trusted?: boolean;
 }
@@ -71,10 +73,10 @@ export interface WorkerPoolOptions {
 interface Worker {
   child: ChildProcess;
   bundled: boolean;
-  /** CPU time before the job that it does now. */
+  /** CPU time used before the current job. */
   usedCpuMs: number;
   idle: NodeJS.Timeout | undefined;
-  /** Told once the process is gone. */
+  /** Resolves once the process has ended. */
   exited: Promise<void>;
 }
 
@@ -85,11 +87,11 @@ const MEMORY_MB = 128;
 /** CPU time of Node's own start. */
 const NODE_CPU_MS = 1_000;
 const NODE_MEMORY_MB = 96;
-/** A worker that has used so much makes way for a new one, well before the kernel ends it. */
+/** CPU time after which a worker is replaced, well before the kernel would end it. */
 const WORN_CPU_MS = MINUTE_MS;
 const KERNEL_FACTOR = 4;
 
-/** Makes a pool, which costs nothing until it has work. */
+/** Creates a pool, which starts no process until it has work. */
 export function createWorkerPool(options: WorkerPoolOptions = {}): WorkerPool {
   const { runs = 2, streams = 3, idleMs = 20_000, modules = [], trusted = false } = options;
   const [forRuns, forStreams] = [slots(runs), slots(streams)];
@@ -120,7 +122,7 @@ function slots(atOnce: number) {
   return createSemaphore({ atOnce, atOncePerKey: Math.max(1, atOnce - 1), ...WAITING });
 }
 
-/** Has a worker do a job: its items as they come, or its one result. */
+/** Runs a job in a worker. Yields its items as they arrive, or its one result. */
 async function* perform<Input>(
   workers: Workers,
   { module, name }: Job<Input, unknown>,
@@ -153,7 +155,7 @@ async function* perform<Input>(
     if (message.kind === 'failed') throw fromWire(message.error);
     if (!streamed) yield message.result;
   } catch (error) {
-    // A worker ends by itself only when it runs out of memory or the kernel kills it for its use.
+    // A worker ends early only if it runs out of memory or the kernel kills it for its usage.
     throw error instanceof WorkerEnded ? tooLarge(name, error) : error;
   } finally {
     over.abort();
@@ -164,7 +166,7 @@ async function* perform<Input>(
 }
 
 interface Workers {
-  /** One that waits for work, or a new one. Those with descriptors of a job are started for it. */
+  /** Returns an idle worker or a new one. A job with its own descriptors gets a new one. */
   take(cpuMs: number, bundled: boolean, own?: Pick<WorkerProcessOptions, 'files' | 'stdin'>): Worker;
   giveBack(worker: Worker): Promise<void>;
   end(worker: Worker): Promise<void>;
@@ -188,7 +190,7 @@ function createWorkers(idleMs: number, options: Pick<WorkerProcessOptions, 'modu
       idle.delete(worker);
       resolve();
     };
-    // One that could not be started has no exit.
+    // A worker that could not be started emits no exit.
     child.once('exit', gone).on('error', () => child.pid === undefined && gone());
     return worker;
   }

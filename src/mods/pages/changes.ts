@@ -78,6 +78,6 @@ function changeList(changes: readonly Change[]): Html {
 }
 
 function changeText(from: string, to: string): string {
-  if (from === '') return `${to} comes`;
-  return to === '' ? `${from} goes` : `${from} → ${to}`;
+  if (from === '') return `${to} will be added`;
+  return to === '' ? `${from} will be removed` : `${from} → ${to}`;
 }

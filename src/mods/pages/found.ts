@@ -14,7 +14,7 @@ const COUNT = new Intl.NumberFormat('en', { notation: 'compact' });
 /** Search results with their actions. The page loads no pictures from registries. */
 export function foundCard(request: ServerRequest, projects: readonly Project[], mods: readonly ServerMod[]): Html {
   return html`<section class="card">
-    <h2>Found</h2>
+    <h2>Results</h2>
     ${
       projects.length === 0
         ? html`<p class="empty">No compatible results.</p>`
@@ -30,7 +30,7 @@ function projectItem(request: ServerRequest, project: Project, mods: readonly Se
   const name = plainName(project.name) || projectId;
   const mod = mods.find((each) => each.projectId === projectId && each.source === source);
   return html`<li>
-    <h3><bdi>${name}</bdi> ${mod && html`<span class="tag good">is here, ${mod.version}</span>`}</h3>
+    <h3><bdi>${name}</bdi> ${mod && html`<span class="tag good">installed, ${mod.version}</span>`}</h3>
     <p>
       <bdi>${plainName(description, 300)}</bdi>
       <small

@@ -205,12 +205,12 @@ function number(text: string): string {
 }
 
 function notFound(what: string): StatusError {
-  return new StatusError('NOT_FOUND', 'MOD_NOT_FOUND', `CurseForge has no ${what}, or has it no longer.`, {
+  return new StatusError('NOT_FOUND', 'MOD_NOT_FOUND', `CurseForge has no ${what}. It may have been removed.`, {
     metadata: { source: 'curseforge', id: what },
   });
 }
 
 function disallowed(name: string): StatusError {
-  const sentence = `The authors of ${name} have disallowed its distribution: only people may download it, from CurseForge's own pages. Upload it to the mods folder by hand.`;
+  const sentence = `The authors of ${name} do not allow automatic downloads. Download it from CurseForge's website, then upload it to the mods folder.`;
   return new StatusError('FAILED_PRECONDITION', 'MOD_DISTRIBUTION_DISALLOWED', sentence, { metadata: { file: name } });
 }

@@ -99,7 +99,7 @@ function segment(id: string): string {
 }
 
 function notFound(id: string): StatusError {
-  return new StatusError('NOT_FOUND', 'MOD_NOT_FOUND', `Modrinth has no ${id}, or has it no longer.`, {
+  return new StatusError('NOT_FOUND', 'MOD_NOT_FOUND', `Modrinth has no ${id}. It may have been removed.`, {
     metadata: { source: 'modrinth', id },
   });
 }

@@ -32,7 +32,7 @@ export async function changeEmail(
   const { userId } = principal;
   await provePassword(people, principal, password, visitor);
   if (email === principal.email) {
-    throw new StatusError('FAILED_PRECONDITION', 'SAME_EMAIL', 'This is your address already.');
+    throw new StatusError('FAILED_PRECONDITION', 'SAME_EMAIL', 'This is already your address.');
   }
   if (!config.mail) {
     loginLimits.signUp.take(addressKey(visitor.address));
@@ -84,7 +84,7 @@ function postConfirmation(people: People, email: string, token: string, isTaken:
   post(people, {
     to: email,
     subject: isTaken ? 'You have an account at Dormouse' : 'Confirm your new e-mail address for Dormouse',
-    text: `Somebody with an account at ${baseUrl} asked to use this e-mail address for it.
+    text: `Someone with an account at ${baseUrl} asked to use this e-mail address for it.
 
 ${
   isTaken

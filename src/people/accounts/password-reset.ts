@@ -169,6 +169,6 @@ function invalidLink(): StatusError {
   return new StatusError(
     'FAILED_PRECONDITION',
     'LINK_INVALID',
-    'This link has been used, or is too old. Ask for another one.',
+    'This link has been used or has expired. Request another one.',
   );
 }

@@ -13,10 +13,10 @@ const requestPasswordResetOperation = (people: People) =>
     id: 'RequestPasswordReset',
     method: 'post',
     path: '/v1/session/me:requestPasswordReset',
-    summary: 'Ask for a link to choose a new password with',
+    summary: 'Request a password reset link',
     description:
-      'Sends a link to the address if it has an account. The answer is always the same. The link works for half an hour, ' +
-      'once, for ResetPassword.',
+      'Sends a link to the address if it has an account. The response is the same in both cases. The link works ' +
+      'once, within 30 minutes, for ResetPassword.',
     precondition: 'e-mail must be set up here. Otherwise an operator creates the link (MakeResetLink).',
     body: message({ email: Email }).meta({ id: 'RequestPasswordResetRequest' }),
     reply: Nothing,
@@ -34,8 +34,8 @@ const resetPasswordOperation = (people: People) =>
     path: '/v1/session/me:resetPassword',
     summary: 'Choose a new password',
     description:
-      'Accepts the token of the link. All sessions of the user end; sign in again. API keys, connected apps and the second ' +
-      'factor stay. An e-mail confirms it.',
+      'Accepts the token of the link. Ends all sessions of the user. API keys, connected apps and the second ' +
+      'factor stay. An e-mail confirms the change.',
     precondition: 'the link must be unused and not expired.',
     body: message({ token: text(128), password: NewPassword }).meta({ id: 'ResetPasswordRequest' }),
     reply: Nothing,
@@ -52,13 +52,14 @@ const changeEmailOperation = (people: People) =>
     path: '/v1/session/me:changeEmail',
     summary: 'Change the e-mail address',
     description:
-      'Sends a link to the new address. The address changes once the link is opened (VerifyEmail accepts its token, for a day), and ' +
-      'an e-mail notifies the old one. Sessions, API keys and connected apps stay. An address that has an account gets an e-mail ' +
-      'that says so; the answer is the same. If e-mail is not set up, the address changes at once, unverified.',
-    precondition: 'it must be another address than the present one.',
+      'Sends a link to the new address. The address changes once the link is opened (VerifyEmail accepts its token ' +
+      'for a day), and an e-mail notifies the old address. Sessions, API keys and connected apps stay. If the new ' +
+      'address already has an account, it gets a different e-mail, and the response is the same. If e-mail is not ' +
+      'set up, the address changes at once and is unverified.',
+    precondition: 'the new address must differ from the current one.',
     body: message({ email: Email, password: Password }).meta({ id: 'ChangeEmailRequest' }),
     reply: z
-      .object({ sent: reply.flag.describe('Whether a confirmation was e-mailed; false: the address is changed.') })
+      .object({ sent: reply.flag.describe('Whether a confirmation was e-mailed. If false, the address has changed.') })
       .meta({ id: 'ChangeEmailResponse' }),
     run: async ({ principal, body, browser }) => changeEmail(people, principal, body, browser),
   });

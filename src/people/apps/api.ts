@@ -25,8 +25,8 @@ const ConnectedApp = z
     homepage: reply.text,
     scopes: z.array(z.string()).default([]),
     connectedAt: reply.timestamp,
-    lastUsedAt: reply.timestamp.describe('To the minute; null: never.'),
-    expiresAt: reply.timestamp.describe('Moves on with each use.'),
+    lastUsedAt: reply.timestamp.describe('Accurate to the minute. Null if never used.'),
+    expiresAt: reply.timestamp.describe('Extended by each use.'),
   })
   .meta({ id: 'ConnectedApp' });
 
@@ -36,7 +36,7 @@ const listConnectedAppsOperation = (needs: Needs) =>
     method: 'get',
     path: '/v1/session/apps',
     summary: 'List connected apps',
-    description: 'The apps you have let in, in the order you did.',
+    description: 'Returns the apps you have approved, in order of approval.',
     reply: z.object({ apps: z.array(ConnectedApp).default([]) }).meta({ id: 'ListConnectedAppsResponse' }),
     run: async ({ principal }) => ({ apps: await connectedAppsOf(needs, principal) }),
   });
@@ -47,7 +47,7 @@ const disconnectAppOperation = (needs: Needs) =>
     method: 'post',
     path: '/v1/session/apps:revoke',
     summary: 'Disconnect an app',
-    description: 'Its next call is refused.',
+    description: 'The next call of the app is refused.',
     body: message({ clientId: text(64).min(1, 'is required') }).meta({ id: 'DisconnectAppRequest' }),
     reply: Nothing,
     async run({ principal, body }) {

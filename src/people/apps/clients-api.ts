@@ -19,12 +19,12 @@ interface Needs {
 /** An app as operators see it. */
 const Client = z
   .object({
-    clientId: reply.text.describe('What the app sends as `client_id`. No secret.'),
+    clientId: reply.text.describe('The app sends it as `client_id`. It is not secret.'),
     name: reply.text,
     homepage: reply.text,
     scopes: z.array(z.string()).default([]),
     createdAt: reply.timestamp,
-    disabledAt: reply.timestamp.describe('Null: enabled.'),
+    disabledAt: reply.timestamp.describe('Null if the app is enabled.'),
   })
   .meta({ id: 'Client' });
 
@@ -43,10 +43,12 @@ const ClientParams = message({
   clientId: z
     .string()
     .regex(/^[\w-]{1,64}$/)
-    .describe('As it was given at registration.'),
+    .describe('The `clientId` that `RegisterClient` returned.'),
 });
 
-const ClientReason = message({ reason: Reason.optional().describe('For the audit log.') }).meta({ id: 'ClientReason' });
+const ClientReason = message({
+  reason: Reason.optional().describe('Recorded in the audit log.'),
+}).meta({ id: 'ClientReason' });
 
 const listClientsOperation = ({ store }: Needs) =>
   operation({
@@ -56,7 +58,7 @@ const listClientsOperation = ({ store }: Needs) =>
     scope: 'operator',
     tag: 'operator',
     summary: 'List apps',
-    description: 'The registered third-party apps, oldest first, disabled ones too.',
+    description: 'Returns the registered third-party apps, oldest first, including disabled ones.',
     reply: z.object({ clients: z.array(Client).default([]) }).meta({ id: 'ListClientsResponse' }),
     async run() {
       return { clients: (await listClients(store)).map(clientView) };
@@ -71,7 +73,7 @@ const registerClientOperation = (needs: Needs) =>
     scope: 'operator',
     tag: 'operator',
     summary: 'Register an app',
-    description: 'Gives a third-party app the `client_id` with which it may start device grants.',
+    description: 'Registers a third-party app. With its `client_id`, the app can start device grants.',
     body: message({
       name: AppName,
       homepage: Homepage,
@@ -97,7 +99,7 @@ const disableClientOperation = (needs: Needs) =>
     scope: 'operator',
     tag: 'operator',
     summary: 'Disable an app',
-    description: 'From now on it gets no grant, those in progress end, and its tokens are refused.',
+    description: 'The app can no longer start grants, its grants in progress end, and its tokens are refused.',
     params: ClientParams,
     body: ClientReason,
     reply: Client,
@@ -116,7 +118,7 @@ const enableClientOperation = (needs: Needs) =>
     scope: 'operator',
     tag: 'operator',
     summary: 'Enable an app',
-    description: 'It may start grants again, and the tokens that it has are good again.',
+    description: 'The app can start grants again, and its existing tokens work again.',
     params: ClientParams,
     body: ClientReason,
     reply: Client,

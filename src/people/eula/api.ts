@@ -16,11 +16,11 @@ const EulaConsent = z
   .object({
     accepted: reply.flag.describe('Whether the EULA is accepted, so that servers of Mojang’s software can run.'),
     byOperator: reply.flag.describe(
-      'The operator has, for every server of the installation (`MINECRAFT_EULA=accept`).',
+      'Whether the operator has accepted it for every server of the installation (`MINECRAFT_EULA=accept`).',
     ),
-    acceptedAt: reply.timestamp.describe('When it was accepted; null if it was not.'),
+    acceptedAt: reply.timestamp.describe('Null if it is not accepted.'),
     userId: reply.text.describe('The user who accepted it.'),
-    url: reply.text.describe('The address of its text.'),
+    url: reply.text.describe('The URL of its text.'),
   })
   .meta({ id: 'EulaConsent' });
 
@@ -32,7 +32,7 @@ const getEula = ({ eula }: Needs) =>
     method: 'get',
     ...SHARED,
     scope: 'servers:read',
-    summary: "Ask for the account's consent to Minecraft's EULA",
+    summary: "Get the account's consent to Minecraft's EULA",
     description:
       'Servers of every type except the sandbox run Mojang’s software, which requires accepting its licence.',
     reply: EulaConsent,
@@ -48,10 +48,10 @@ const acceptEula = ({ eula }: Needs) =>
     method: 'post',
     ...SHARED,
     scope: 'servers:write',
-    summary: "Agree to Minecraft's EULA",
+    summary: "Accept Minecraft's EULA",
     description:
-      `Once for all servers of the account: read it first (${EULA_URL}). Until somebody has agreed, a start, a join or an ` +
-      'installation of a server that needs it is refused: FAILED_PRECONDITION EULA_NOT_ACCEPTED.',
+      `Accepts the EULA once for all servers of the account. Read it first (${EULA_URL}). Until it is accepted, ` +
+      'starts, joins and installations of servers that need it are refused with FAILED_PRECONDITION EULA_NOT_ACCEPTED.',
     body: message({
       accepted: z.literal(true, `must be true, once a person has read ${EULA_URL} and agrees to it`),
     }).meta({ id: 'AcceptEulaRequest' }),

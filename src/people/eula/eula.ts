@@ -65,8 +65,8 @@ export function createEula({ store, clock, settings }: EulaOptions): Eula {
 
 function notAccepted({ accountId, type }: Licensed): StatusError {
   const message =
-    `No one has accepted Minecraft's licence (EULA, ${EULA_URL}) for the servers of this account yet. Its owner does so once for ` +
-    `all of them, on the server's page or by POST /v1/accounts/${accountId}/eula.`;
+    `Minecraft's licence (EULA, ${EULA_URL}) is not accepted for this account yet. Its owner can accept it once for ` +
+    `all servers, on the server's page or with POST /v1/accounts/${accountId}/eula.`;
   return new StatusError('FAILED_PRECONDITION', 'EULA_NOT_ACCEPTED', message, {
     metadata: { accountId, type, eula: EULA_URL },
     details: [preconditionFailure('EULA', `account:${accountId}`, message)],

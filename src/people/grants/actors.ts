@@ -120,7 +120,7 @@ export function grantNotFound(): StatusError {
   return new StatusError(
     'NOT_FOUND',
     'GRANT_NOT_FOUND',
-    'No device waits with this code. It may be mistyped, used, or too old: codes last ten minutes.',
+    'No device is waiting with this code. It may be mistyped, used or expired. Codes are valid for ten minutes.',
   );
 }
 

@@ -30,8 +30,9 @@ const start = (needs: DeviceNeeds) =>
     path: '/v1/public/device/start',
     summary: 'Start a device grant',
     description:
-      'RFC 8628 §3.2 with a JSON body of at most 4 KiB. `{}` is for the command line’s own grant, which ' +
-      'yields an API key of full scope; other fields without `client_id` are refused. At most 20 an hour by client address.',
+      'RFC 8628 §3.2 with a JSON body of at most 4 KiB. `{}` starts the grant of the command line, which yields an ' +
+      'API key with full scope. Other fields without `client_id` are refused. Limited to 20 per hour for each ' +
+      'client address.',
     takes: 'object',
     body: Start,
     bodyLimitBytes: DEVICE_BODY_BYTES,
@@ -47,10 +48,10 @@ const poll = (needs: DeviceNeeds) =>
     id: 'PollDevice',
     method: 'post',
     path: '/v1/public/device/poll',
-    summary: 'Ask for the token',
+    summary: 'Poll for the token',
     description:
-      'RFC 8628 §3.4 with a JSON body. The token is given once; where its answer was cut ' +
-      'off, the same one is given again within a minute. On `slow_down` add 5 s to the interval.',
+      'RFC 8628 §3.4 with a JSON body. The token is returned once. If the response was interrupted, the same token ' +
+      'is returned again within a minute. After `slow_down`, add 5 s to the interval.',
     takes: 'object',
     body: z.object({ device_code: z.string() }),
     bodyLimitBytes: DEVICE_BODY_BYTES,

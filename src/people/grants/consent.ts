@@ -48,9 +48,9 @@ function appHeading({ name, homepage }: NonNullable<ConsentRequest['client']>): 
       ${
         link
           ? html`Its homepage is <a href="${link.href}" rel="noopener noreferrer nofollow">${link.host}</a>.`
-          : 'It names no homepage.'
+          : 'It has no homepage.'
       }
-      The operator here has registered it; that alone does not make it trustworthy.
+      The operator has registered it. That alone does not make it trustworthy.
     </p>`;
 }
 
@@ -93,13 +93,13 @@ function origin(request: SignedInRequest, { ip, userAgent, createdAt, expiresAt 
   return html`<dl>
     <dt>Account</dt>
     <dd>${request.principal.email}</dd>
-    <dt>Asked for</dt>
+    <dt>Requested</dt>
     <dd>
-      ${agoText(createdAt, request.now)} (${instantText(createdAt)}); the code works until ${instantText(expiresAt)}
+      ${agoText(createdAt, request.now)} (${instantText(createdAt)}); the code expires at ${instantText(expiresAt)}
     </dd>
-    <dt>Asked from</dt>
+    <dt>Requested from</dt>
     <dd>
-      <bdi>${ip}</bdi>, ${near ? 'the same address as yours' : html`<strong>not the address you come from</strong>`}
+      <bdi>${ip}</bdi>, ${near ? 'the same address as yours' : html`<strong>not your address</strong>`}
     </dd>
     <dt>Calls itself</dt>
     <dd><bdi>${plainName(userAgent, 80) || 'nothing'}</bdi></dd>

@@ -11,7 +11,7 @@ const SERVER_ERROR = 'server_error';
 
 /** Returns the error for a code of RFC 6749 §5.2, RFC 8628 §3.5 or RFC 7009 §2.2.1. */
 export function grantError(error: string): StatusError {
-  return new StatusError('INVALID_ARGUMENT', error.toUpperCase(), 'The device grant is refused, or not decided yet.');
+  return new StatusError('INVALID_ARGUMENT', error.toUpperCase(), 'The device grant is refused or pending.');
 }
 
 /**
@@ -36,14 +36,14 @@ export function grantErrors(refusals: readonly string[], { limited = false } = {
       return { httpStatus: 400, body: { error: refusal(error) } };
     },
     described: {
-      '400': described('Refused, or not decided yet.', refusals),
-      ...(limited && { '429': { ...described('Too many.', [RATE_LIMITED]), headers: RETRY_AFTER } }),
-      '500': described('Trouble here; try again.', [SERVER_ERROR]),
+      '400': described('Refused or pending.', refusals),
+      ...(limited && { '429': { ...described('Too many requests.', [RATE_LIMITED]), headers: RETRY_AFTER } }),
+      '500': described('Internal error. Try again.', [SERVER_ERROR]),
     },
   };
 }
 
-const RETRY_AFTER = { 'Retry-After': { description: 'Seconds.', schema: { type: 'integer' } } };
+const RETRY_AFTER = { 'Retry-After': { description: 'Seconds to wait.', schema: { type: 'integer' } } };
 
 function described(description: string, errors: readonly string[]): Described {
   return { description, reply: z.object({ error: z.enum(errors) }) };

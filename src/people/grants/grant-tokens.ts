@@ -33,7 +33,7 @@ const KEY_NAME_CHARS = 64;
 /** Creates the token of a grant in the write that redeems it. */
 export async function redeem(tx: Tx, { clientId, scope, userId, userAgent, at }: Redemption): Promise<GrantedToken> {
   const user = await getUser(tx, userId);
-  if (!user) throw new Error('who approved a grant is gone');
+  if (!user) throw new Error('the user who approved the grant no longer exists');
   const { accountId } = user;
   if (clientId === null) {
     const name = (userAgent || 'command line').slice(0, KEY_NAME_CHARS).toWellFormed();

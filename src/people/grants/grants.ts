@@ -148,7 +148,7 @@ class DeviceGrants implements Grants {
         issued.begin(id);
         if (!isChange && lost) return lost;
         const { clientId, scope, userId } = context;
-        if (userId === null) throw new Error('a grant was redeemed that nobody had approved');
+        if (userId === null) throw new Error('a grant was redeemed without an approval');
         const token = await redeem(tx, { clientId, scope, userId, userAgent, at });
         await issued.keep(tx, id, token, at);
         return token;
@@ -243,7 +243,7 @@ class DeviceGrants implements Grants {
         });
       }
     } catch (err) {
-      log.warn({ err }, 'grants whose time is over could not be ended; trying again in a minute');
+      log.warn({ err }, 'could not end expired grants; trying again in a minute');
     }
   }
 }

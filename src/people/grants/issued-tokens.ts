@@ -56,7 +56,7 @@ export function createIssuedTokens({ store, clock, log }: { store: Store; clock:
       const now = clock.now();
       store
         .write((tx) => deleteOldSealedTokens(tx, now - ASK_AGAIN_MS, now))
-        .catch((error: unknown) => log.warn({ err: error }, 'tokens that were not received could not be forgotten'));
+        .catch((error: unknown) => log.warn({ err: error }, 'could not delete tokens that were not received'));
     });
   }
 

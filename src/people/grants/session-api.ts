@@ -24,7 +24,7 @@ const DeviceRequest = z
       .object({ clientId: reply.text, name: reply.text, homepage: reply.text })
       .nullable()
       .default(null)
-      .describe('Null: the command line, which asks for full access.'),
+      .describe('Null for the command line, which requests full access.'),
     scopes: z.array(z.string()).default([]),
     ip: reply.text,
     userAgent: reply.text,
@@ -52,8 +52,8 @@ const lookUp = (needs: Needs) =>
     id: 'LookUpDevice',
     method: 'post',
     path: '/v1/session/device:lookUp',
-    summary: 'Look a code up',
-    description: 'Who waits under the code that a device shows, and for what. Changes nothing.',
+    summary: 'Look up a device code',
+    description: 'Returns the access request of the device that shows the code. Changes nothing.',
     body: UserCode.meta({ id: 'LookUpDeviceRequest' }),
     reply: DeviceRequest,
     async run({ body, principal, browser }) {
@@ -67,10 +67,10 @@ const approve = (needs: Needs) =>
     id: 'ApproveDevice',
     method: 'post',
     path: '/v1/session/device:approve',
-    summary: 'Let a device in',
+    summary: 'Approve a device',
     description:
-      'It gets its token with its next poll. The command line, which gets full access, is let in only by who has given the ' +
-      'password lately (`ProvePassword`).',
+      'The device gets its token with its next poll. The command line gets full access, so approving it requires a ' +
+      'password entered in the last 15 minutes (`ProvePassword`).',
     body: UserCode.meta({ id: 'ApproveDeviceRequest' }),
     reply: Nothing,
     async run({ body, principal, browser }) {
@@ -85,7 +85,7 @@ const deny = (needs: Needs) =>
     method: 'post',
     path: '/v1/session/device:deny',
     summary: 'Decline a device',
-    description: 'The app learns of it at its next poll.',
+    description: 'The next poll of the device returns `access_denied`.',
     body: UserCode.meta({ id: 'DenyDeviceRequest' }),
     reply: Nothing,
     async run({ body, principal, browser }) {

@@ -14,13 +14,13 @@ const Key = z
   .object({
     keyId: reply.text,
     name: reply.text,
-    prefix: reply.text.describe('What every API key begins with.'),
-    last4: reply.text.describe('The last four characters of this one.'),
+    prefix: reply.text.describe('The prefix of every API key.'),
+    last4: reply.text.describe('The last four characters of this key.'),
     scopes: z.array(z.string()).default([]),
-    serverIds: z.array(z.string()).default([]).describe('The only servers it reaches; empty: all that you do.'),
+    serverIds: z.array(z.string()).default([]).describe('The servers it can reach. Empty means all of yours.'),
     createdAt: reply.timestamp,
-    lastUsedAt: reply.timestamp.describe('To the minute; null: never.'),
-    expiresAt: reply.timestamp.describe('Null: never.'),
+    lastUsedAt: reply.timestamp.describe('Accurate to the minute. Null if never used.'),
+    expiresAt: reply.timestamp.describe('Null if it does not expire.'),
   })
   .meta({ id: 'Key' });
 
@@ -40,10 +40,10 @@ const mintKeyOperation = (people: People) =>
     id: 'MintKey',
     method: 'post',
     path: '/v1/session/keys',
-    summary: 'Make an API key',
+    summary: 'Create an API key',
     description:
-      'The key is in the reply, and is never shown again. PASSWORD_REQUIRED where the password was given more than a quarter ' +
-      'of an hour ago: see `ProvePassword`.',
+      'The response contains the key, which is never shown again. Returns PASSWORD_REQUIRED if the password was ' +
+      'entered more than 15 minutes ago (see `ProvePassword`).',
     body: message({
       name: line(64).trim().min(1, 'is required'),
       scopes: z
@@ -55,17 +55,17 @@ const mintKeyOperation = (people: People) =>
         .datetime({ offset: true, error: 'must be an instant such as 2030-01-31T12:00:00Z' })
         .transform((instant) => Date.parse(instant))
         .optional()
-        .describe('Absent: never.'),
+        .describe('If absent, the key does not expire.'),
       serverIds: z
         .array(ServerId)
         .min(1, 'must name at least one server, or be left out')
         .max(MOST_SERVERS, `must name at most ${MOST_SERVERS} servers`)
         .optional()
-        .describe('The servers it can reach. Absent: all of yours.'),
+        .describe('The servers it can reach. If absent, all of yours.'),
     }).meta({ id: 'MintKeyRequest' }),
     example: { name: 'backup script', scopes: ['servers:read', 'backups'] },
     reply: z
-      .object({ key: Key, apiKey: reply.text.describe('The key itself, to be sent as `x-api-key`.') })
+      .object({ key: Key, apiKey: reply.text.describe('The key itself. Send it as `x-api-key`.') })
       .meta({ id: 'MintKeyResponse' }),
     async run({ principal, body }) {
       const { name, scopes, expiresAt = null, serverIds = null } = body;
@@ -83,7 +83,7 @@ const revokeKeyOperation = (people: People) =>
     method: 'post',
     path: '/v1/session/keys:revoke',
     summary: 'Revoke an API key',
-    description: 'Its next call is refused, and what it holds open ends.',
+    description: 'The next call with the key is refused, and its open streams end.',
     body: message({ keyId: text(64).min(1, 'is required') }).meta({ id: 'RevokeKeyRequest' }),
     reply: Nothing,
     async run({ principal, body }) {

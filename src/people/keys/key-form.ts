@@ -26,7 +26,7 @@ const EXPIRIES = [
   ['30', '30 days'],
   ['90', '90 days'],
   ['365', 'a year'],
-  ['never', 'It does not expire'],
+  ['never', 'never'],
 ] as const;
 
 export const EMPTY_DRAFT: Draft = { name: '', scopes: [], expiry: '90', reach: 'all', servers: [] };
@@ -47,8 +47,8 @@ export function wantedKey(draft: Draft, now: number): WantedKey | { problem: Pro
   const scopes = [...new Set(draft.scopes)].filter(isScope);
   const days = EXPIRIES.find(([value]) => value === draft.expiry)?.[0];
   if (name === '') return { problem: invalid('name', 'Enter a name for the key.') };
-  if (scopes.length === 0) return { problem: invalid('scope', 'Choose at least one thing the key may do.') };
-  if (days === undefined) return { problem: invalid('expiry', 'Choose how long the key works.') };
+  if (scopes.length === 0) return { problem: invalid('scope', 'Choose at least one permission.') };
+  if (days === undefined) return { problem: invalid('expiry', 'Choose when the key expires.') };
   if (draft.reach !== 'all' && draft.servers.length === 0) {
     return { problem: invalid('server', 'Choose at least one server, or all of them.') };
   }
@@ -71,7 +71,7 @@ export function keyForm(
 ): Html {
   const { problem } = draft;
   return html`<section class="card" id="new">
-    <h2>Make a key</h2>
+    <h2>Create a key</h2>
     ${problemNote(problem)}
     <form method="post" action="/profile/keys#new">
       ${csrfField(request.csrf)}
@@ -85,7 +85,7 @@ export function keyForm(
         problem,
       })}
       <fieldset ${problem?.field === 'scope' && html`aria-describedby="scope-problem"`}>
-        <legend>What it may do</legend>
+        <legend>Permissions</legend>
         ${wrong(problem, 'scope')}
         ${scopes.map(
           (scope) =>
@@ -101,7 +101,7 @@ export function keyForm(
       </fieldset>
       ${servers.length > 0 && serverChoice(draft, servers)}
       <fieldset>
-        <legend>How long it works</legend>
+        <legend>Expiration</legend>
         ${wrong(problem, 'expiry')} ${EXPIRIES.map(([value, text]) => radio('expiry', value, text, draft.expiry))}
       </fieldset>
       ${passwordAgain(request, problem)}
@@ -115,9 +115,9 @@ function serverChoice(
   servers: readonly { id: string; name: string }[],
 ): Html {
   return html`<fieldset ${problem?.field === 'server' && html`aria-describedby="server-problem"`}>
-    <legend>Where</legend>
-    ${wrong(problem, 'server')} ${radio('reach', 'all', 'On all servers you reach, later ones too', reach)}
-    ${radio('reach', 'some', 'Only on these:', reach)}
+    <legend>Servers</legend>
+    ${wrong(problem, 'server')} ${radio('reach', 'all', 'All servers you can reach, including later ones', reach)}
+    ${radio('reach', 'some', 'Only these:', reach)}
     <div class="below">
       ${servers.map(
         ({ id, name }) =>

@@ -44,7 +44,7 @@ export async function mintOwnKey(
   requireFreshPassword(principal, clock.now());
   const refused = wanted.scopes.find((scope) => !principal.scopes.has(scope));
   if (refused !== undefined) {
-    throw new StatusError('PERMISSION_DENIED', 'SCOPE_NOT_ALLOWED', `You cannot give the scope ${refused}.`, {
+    throw new StatusError('PERMISSION_DENIED', 'SCOPE_NOT_ALLOWED', `You cannot grant the scope ${refused}.`, {
       metadata: { scope: refused },
     });
   }
@@ -57,7 +57,7 @@ export async function mintOwnKey(
     const detail = `${minted.row.id} with ${wanted.scopes.join(', ')}`;
     await recordAudit(tx, auditActorOf(principal), { action: 'key.mint', accountId, detail, at: createdAt });
   });
-  noticeNewKey(people, principal, 'A new API key for your account');
+  noticeNewKey(people, principal, 'A new API key was created for your account');
   return minted;
 }
 
@@ -75,7 +75,7 @@ export async function requireRoomForKey(tx: Tx, accountId: string, at: number): 
   const keys = await listKeys(tx, accountId);
   const live = keys.filter(({ revokedAt, expiresAt }) => revokedAt === null && (expiresAt === null || expiresAt > at));
   if (live.length < MOST_KEYS) return;
-  throw new StatusError('RESOURCE_EXHAUSTED', 'MAX_KEYS', `An account may have ${MOST_KEYS} keys. Revoke some.`, {
+  throw new StatusError('RESOURCE_EXHAUSTED', 'MAX_KEYS', `An account can have ${MOST_KEYS} keys. Revoke one.`, {
     metadata: { subject: `account:${accountId}`, limit: String(MOST_KEYS) },
   });
 }

@@ -91,7 +91,7 @@ function keyItem({ csrf, now }: SignedInRequest, key: ApiKeyRow, names: Readonly
       <code>…${last4}</code> ${over && html`<span class="tag bad">expired</span>`}
     </h3>
     <p>
-      Made ${dateText(createdAt)} · ${lastUsedAt === null ? 'never used' : `used ${agoText(lastUsedAt, now)}`} ·
+      Created ${dateText(createdAt)} · ${lastUsedAt === null ? 'never used' : `used ${agoText(lastUsedAt, now)}`} ·
       ${expiry}
     </p>
     <details>

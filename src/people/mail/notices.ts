@@ -7,7 +7,7 @@ type Recipient = Pick<UserRow, 'email' | 'emailVerified'>;
 
 /** Notifies a user of their new key. The e-mail contains only our text and the user's own. */
 export function noticeNewKey(people: People, user: Recipient, what: string, page = '/profile/keys'): void {
-  notice(people, user, 'A new key to your Dormouse account', `${what} at ${instant(people)}.`, page);
+  notice(people, user, 'A new key for your Dormouse account', `${what} at ${instant(people)}.`, page);
 }
 
 /** Notifies a user of a change of their second factor. */
@@ -20,7 +20,9 @@ export function noticeSecondFactor(people: People, user: Recipient, what: string
 export function noticeNewPlace(people: People, user: Recipient, from: Familiarity, address: string): void {
   if (!from.any || (from.device !== undefined && from.network)) return;
   const what = from.device === undefined ? 'a browser' : 'a network';
-  const text = `Somebody has signed in to your account from ${what} that you had not used here before, at ${instant(people)}, from the address ${address}.`;
+  const text =
+    `Someone signed in to your account from ${what} that you have not used here before, at ${instant(people)}, ` +
+    `from the address ${address}.`;
   notice(people, user, 'A sign-in to Dormouse from a new place', text, '/profile/sessions');
 }
 

@@ -31,7 +31,7 @@ export async function requestSignUp(people: People, email: string, visitor: Visi
   const { store, clock, config, loginLimits } = people;
   if (config.signup === 'closed') throw linkNeeded(config.signup);
   if (config.signup === 'open') {
-    throw new StatusError('FAILED_PRECONDITION', 'NO_LINK_NEEDED', 'No link is needed here: sign up.');
+    throw new StatusError('FAILED_PRECONDITION', 'NO_LINK_NEEDED', 'Sign-up requires no link here. Sign up directly.');
   }
   loginLimits.signUp.take(addressKey(visitor.address));
   loginLimits.mail.take(`sign-up ${email}`);
@@ -40,7 +40,7 @@ export async function requestSignUp(people: People, email: string, visitor: Visi
   post(people, {
     to: email,
     subject: exists ? 'You have an account at Dormouse' : 'Create your account at Dormouse',
-    text: `Somebody asked for an account at ${config.baseUrl} with this e-mail address.
+    text: `Someone requested an account at ${config.baseUrl} with this e-mail address.
 
 ${exists ? `This address already has an account: sign in at ${config.baseUrl}/sign-in` : `If it was you, open this link within seven days:\n\n${link}`}
 

@@ -31,7 +31,7 @@ export function postVerification(people: People, email: string, token: string): 
   post(people, {
     to: email,
     subject: 'Confirm your e-mail address for Dormouse',
-    text: `Somebody, probably you, has made an account at ${people.config.baseUrl} with this address.
+    text: `An account at ${people.config.baseUrl} was created with this e-mail address.
 
 Open this link within a day to confirm the address:
 
@@ -81,6 +81,6 @@ function invalidLink(): StatusError {
   return new StatusError(
     'FAILED_PRECONDITION',
     'LINK_INVALID',
-    'This link has been used, or is too old. Sign in and ask for another one.',
+    'This link has been used or has expired. Sign in and request another one.',
   );
 }

@@ -34,7 +34,7 @@ const listInvitations = ({ store }: Needs) =>
     method: 'get',
     path: '/v1/session/invitations',
     summary: 'List invitations',
-    description: 'Your open invitations to servers, newest first; empty until your address is verified.',
+    description: 'Returns your open invitations to servers, newest first. Empty until your address is verified.',
     reply: z.object({ invitations: z.array(Invitation).default([]) }).meta({ id: 'ListInvitationsResponse' }),
     run: async ({ principal }) => ({
       invitations: (await invitationsOf(store, principal)).map(invitationView),
@@ -47,7 +47,7 @@ const acceptInvitationOperation = (needs: Needs) =>
     method: 'post',
     path: '/v1/session/invitations:accept',
     summary: 'Accept an invitation',
-    description: 'The server is among your shared ones from now on.',
+    description: 'Adds the server to those shared with you.',
     body: InvitationRequest,
     reply: Nothing,
     async run({ principal, body }) {
@@ -62,7 +62,7 @@ const declineInvitationOperation = (needs: Needs) =>
     method: 'post',
     path: '/v1/session/invitations:decline',
     summary: 'Decline an invitation',
-    description: 'Or leave a server whose invitation you have accepted.',
+    description: 'Declines an invitation, or leaves a server that you have joined.',
     body: InvitationRequest,
     reply: Nothing,
     async run({ principal, body }) {

@@ -73,7 +73,7 @@ export async function inviteMember(
   await store.write(async (tx) => {
     const invited = await getUserByEmail(tx, email);
     if (invited?.accountId === server.accountId) {
-      throw new StatusError('ALREADY_EXISTS', 'MEMBER_EXISTS', 'This address is that of the owner.');
+      throw new StatusError('ALREADY_EXISTS', 'MEMBER_EXISTS', 'This address belongs to the owner.');
     }
     if ((await countMembers(tx, server.id)) >= MOST_MEMBERS) throw tooManyMembers(server.id);
     await insertMember(tx, row);
@@ -159,7 +159,7 @@ async function memberOf(tx: Tx, serverId: string, memberId: string): Promise<Mem
 }
 
 function tooManyMembers(serverId: string): StatusError {
-  return new StatusError('RESOURCE_EXHAUSTED', 'MAX_MEMBERS', `A server may have ${MOST_MEMBERS} members.`, {
+  return new StatusError('RESOURCE_EXHAUSTED', 'MAX_MEMBERS', `A server can have ${MOST_MEMBERS} members.`, {
     metadata: { subject: `server:${serverId}`, limit: String(MOST_MEMBERS) },
   });
 }

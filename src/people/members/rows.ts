@@ -62,7 +62,7 @@ export async function insertMember(tx: Tx, row: MemberRow): Promise<void> {
     await tx.manager.insert(members, row);
   } catch (error) {
     if (!isDuplicate(error)) throw error;
-    throw new StatusError('ALREADY_EXISTS', 'MEMBER_EXISTS', 'This address has been invited to the server before.', {
+    throw new StatusError('ALREADY_EXISTS', 'MEMBER_EXISTS', 'This address is already invited to the server.', {
       cause: error,
     });
   }

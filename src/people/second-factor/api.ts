@@ -17,12 +17,12 @@ import {
 /** A code of the app, or a recovery code. */
 export const Code = text(CODE_CHARS)
   .min(1, 'is required')
-  .describe('The six digits that the app shows, or a recovery code. Either is taken once.');
+  .describe('The six digits that the app shows, or a recovery code. Each works once.');
 
 const Proof = message({ password: Password, code: Code });
 
 const RecoveryCodes = z
-  .object({ recoveryCodes: z.array(z.string()).default([]).describe(`${RECOVERY_CODES}, shown this once.`) })
+  .object({ recoveryCodes: z.array(z.string()).default([]).describe(`${RECOVERY_CODES} codes, returned only once.`) })
   .meta({ id: 'RecoveryCodes' });
 
 const getSecondFactor = ({ store }: People) =>
@@ -30,13 +30,13 @@ const getSecondFactor = ({ store }: People) =>
     id: 'GetSecondFactor',
     method: 'get',
     path: '/v1/session/secondFactor',
-    summary: 'Read the second factor',
-    description: 'Whether signing in asks for a code of an app too (TOTP, RFC 6238).',
+    summary: 'Get the second factor',
+    description: 'Returns whether sign-in also requires a code from an app (TOTP, RFC 6238).',
     reply: z
       .object({
-        enabledAt: reply.timestamp.describe('Null without one.'),
-        recoveryCodes: reply.int32.describe('How many are left.'),
-        needed: reply.flag.describe('An operator here who cannot run the installation before having one.'),
+        enabledAt: reply.timestamp.describe('Null if two-factor sign-in is off.'),
+        recoveryCodes: reply.int32.describe('Number of codes left.'),
+        needed: reply.flag.describe('Whether you must set one up to use your operator rights.'),
       })
       .meta({ id: 'SecondFactor' }),
     async run({ principal }) {
@@ -49,15 +49,15 @@ const begin = (people: People) =>
     id: 'BeginSecondFactor',
     method: 'post',
     path: '/v1/session/secondFactor:begin',
-    summary: 'Begin to set up a second factor',
+    summary: 'Begin to set up two-factor sign-in',
     description:
-      'Gives a key for an authenticator app. Signing in is as before until `ConfirmSecondFactor`. PASSWORD_REQUIRED where ' +
-      'the password was given more than a quarter of an hour ago: `ProvePassword` first.',
-    precondition: 'there must be none yet.',
+      'Returns a key for an authenticator app. Sign-in does not change until `ConfirmSecondFactor`. Returns ' +
+      'PASSWORD_REQUIRED if the password was entered more than 15 minutes ago (see `ProvePassword`).',
+    precondition: 'two-factor sign-in must be off.',
     reply: z
       .object({
-        key: reply.text.describe('Base32, to be typed into the app.'),
-        uri: reply.text.describe('The same as an `otpauth:` address, for a QR code.'),
+        key: reply.text.describe('Base32, for typing into the app.'),
+        uri: reply.text.describe('The key as an `otpauth:` URI, for a QR code.'),
       })
       .meta({ id: 'BeginSecondFactorResponse' }),
     run: async ({ principal }) => beginSecondFactor(people, principal),
@@ -68,11 +68,11 @@ const confirm = (people: People) =>
     id: 'ConfirmSecondFactor',
     method: 'post',
     path: '/v1/session/secondFactor:confirm',
-    summary: 'Switch the second factor on',
+    summary: 'Turn on two-factor sign-in',
     description:
-      'With a code, to show that the app has the key. Signing in asks for a code from then on, and all other sessions end. ' +
-      'API keys and connected apps stay. PASSWORD_REQUIRED as for `BeginSecondFactor`.',
-    precondition: 'a key must have been given (`BeginSecondFactor`), and none be in force.',
+      'Requires a code, which proves that the app has the key. From then on, sign-in requires a code. Ends all ' +
+      'other sessions. API keys and connected apps stay. Returns PASSWORD_REQUIRED like `BeginSecondFactor`.',
+    precondition: '`BeginSecondFactor` must have returned a key, and two-factor sign-in must be off.',
     body: message({ code: text(CODE_CHARS).min(1, 'is required') }).meta({ id: 'ConfirmSecondFactorRequest' }),
     reply: RecoveryCodes,
     run: async ({ principal, body }) => ({ recoveryCodes: await confirmSecondFactor(people, principal, body.code) }),
@@ -85,7 +85,7 @@ const remove = (people: People) =>
     path: '/v1/session/secondFactor:remove',
     summary: 'Turn off two-factor sign-in',
     description: 'Requires the password and a code.',
-    precondition: 'there must be one.',
+    precondition: 'two-factor sign-in must be on.',
     body: Proof.meta({ id: 'RemoveSecondFactorRequest' }),
     reply: Nothing,
     async run({ principal, body, browser }) {
@@ -101,7 +101,7 @@ const renew = (people: People) =>
     path: '/v1/session/secondFactor:renewRecoveryCodes',
     summary: 'Create new recovery codes',
     description: 'The old codes stop working. Requires the password and a code.',
-    precondition: 'there must be a second factor.',
+    precondition: 'two-factor sign-in must be on.',
     body: Proof.meta({ id: 'RenewRecoveryCodesRequest' }),
     reply: RecoveryCodes,
     run: async ({ principal, body, browser }) => ({

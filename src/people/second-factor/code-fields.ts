@@ -26,7 +26,7 @@ export function anyCodeField(problem: Problem | undefined): Html {
       ${textField({
         name: 'recovery',
         label: 'Recovery code',
-        hint: 'One of those you kept when you set this up, such as k7m2x-9qwrt. Each works once.',
+        hint: 'One of the codes you saved during setup, such as k7m2x-9qwrt. Each works once.',
         maxlength: CODE_CHARS,
         autocomplete: 'off',
         problem,

@@ -18,13 +18,13 @@ export async function removeSecondFactorOf(
   reason: string,
 ): Promise<void> {
   if (accountId === principal.accountId) {
-    const message = 'This is your own: switch it off at /profile/second-factor, with a code.';
+    const message = 'This is your own account. Turn off two-factor sign-in at /profile/second-factor.';
     throw new StatusError('FAILED_PRECONDITION', 'OWN_SECOND_FACTOR', message);
   }
   await requireProvedSession(people, principal);
   const users = await removed(people, auditActorOf(principal), accountId, reason);
   for (const user of users) {
-    noticeSecondFactor(people, user, `An operator switched the second factor of your account off (“${reason}”)`);
+    noticeSecondFactor(people, user, `An operator turned off two-factor sign-in for your account (“${reason}”)`);
   }
 }
 
@@ -45,7 +45,7 @@ async function removed(
   return store.write(async (tx) => {
     const users = await listSecondFactorUsers(tx, accountId);
     if (users.length === 0) {
-      throw new StatusError('FAILED_PRECONDITION', 'SECOND_FACTOR_OFF', 'This account has no second factor.');
+      throw new StatusError('FAILED_PRECONDITION', 'SECOND_FACTOR_OFF', 'Two-factor sign-in is off for this account.');
     }
     for (const { id } of users) await deleteSecondFactor(tx, id);
     await recordAudit(tx, by, { action: 'secondFactor.remove', accountId, detail, at: clock.now() });

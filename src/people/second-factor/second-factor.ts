@@ -84,7 +84,7 @@ export async function confirmSecondFactor(
   const codes = await store.write(async (tx) => {
     const row = await getSecondFactor(tx, userId);
     if (row === undefined) {
-      throw new StatusError('FAILED_PRECONDITION', 'NOTHING_OFFERED', 'Begin with setting the second factor up.');
+      throw new StatusError('FAILED_PRECONDITION', 'NOTHING_OFFERED', 'Begin to set up two-factor sign-in first.');
     }
     if (row.enabledAt !== null) throw alreadyOn();
     const step = stepOfCode(keyOf(secret, row), digitsOf(code), { at, taken: 0 });
@@ -96,7 +96,7 @@ export async function confirmSecondFactor(
     return newRecoveryCodes(tx, secret, userId);
   });
   accessChanges.announce({ userId });
-  noticeSecondFactor(people, principal, 'A second factor was switched on for your account');
+  noticeSecondFactor(people, principal, 'Two-factor sign-in was turned on for your account');
   return codes;
 }
 
@@ -121,7 +121,7 @@ export async function removeOwnSecondFactor(
     await deleteSecondFactor(tx, userId);
     await recordAudit(tx, auditActorOf(principal), { action: 'secondFactor.off', accountId, at });
   });
-  noticeSecondFactor(people, principal, 'The second factor of your account was switched off');
+  noticeSecondFactor(people, principal, 'Two-factor sign-in was turned off for your account');
 }
 
 /** Returns new recovery codes and voids the earlier ones. Rejects like `removeOwnSecondFactor`. */
@@ -136,7 +136,7 @@ export async function renewRecoveryCodes(
     await recordAudit(tx, auditActorOf(principal), { action: 'secondFactor.newCodes', accountId, at });
     return newRecoveryCodes(tx, people.secret, userId);
   });
-  noticeSecondFactor(people, principal, 'New recovery codes for your account');
+  noticeSecondFactor(people, principal, 'New recovery codes were created for your account');
   return codes;
 }
 
@@ -218,7 +218,7 @@ function digitsOf(typed: string): string {
 }
 
 function alreadyOn(): StatusError {
-  return new StatusError('FAILED_PRECONDITION', 'SECOND_FACTOR_ON', 'You have a second factor: switch it off first.');
+  return new StatusError('FAILED_PRECONDITION', 'SECOND_FACTOR_ON', 'Two-factor sign-in is on. Turn it off first.');
 }
 
 function wrongCode(): StatusError {

@@ -32,7 +32,7 @@ export async function signInWithCode(people: People, code: string, visitor: Visi
     noticeSecondFactor(
       people,
       user,
-      `A recovery code was used to sign in to your account; ${left} are left. It was used`,
+      `A recovery code (${left} left) was used to sign in to your account`,
     );
   }
   return { user, token, device };

@@ -94,7 +94,7 @@ export function addressBansCard(request: ServerRequest, { bannedIps }: Lists, ma
   const filled = filling(request, 'ban-address');
   return html`<section class="card">
     <h2>Banned addresses</h2>
-    <p>These IP addresses can’t connect. Kick anyone already online.</p>
+    <p>These IP addresses can’t connect. Banning an address kicks its players.</p>
     ${namesList(request, bannedIps, {
       none: 'No banned addresses.',
       of: 'banned addresses',
@@ -163,7 +163,7 @@ function banText({ reason, created, expires, source }: Omit<Lists['bannedIps'][n
   const [since, until] = [instantOf(created), instantOf(expires)];
   return html`${plainName(reason, REASON_CHARS) || 'No reason given'}.
   Banned${since !== null && html` ${timeTag(since)}`} by
-  ${source === 'Rcon' ? 'the console' : plainName(source) || 'somebody'},
+  ${source === 'Rcon' ? 'the console' : plainName(source) || 'someone'},
   ${until === null ? 'permanent' : html`until ${timeTag(until)}`}.`;
 }
 

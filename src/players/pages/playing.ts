@@ -33,7 +33,7 @@ export function playingCard(request: ServerRequest, lists: Lists, mayChange: boo
             <thead>
               <tr>
                 <th scope="col">Player</th>
-                ${mayChange && html`<th scope="col">What to do</th>`}
+                ${mayChange && html`<th scope="col">Actions</th>`}
               </tr>
             </thead>
             <tbody>

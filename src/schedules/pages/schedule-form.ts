@@ -58,7 +58,7 @@ export function scheduleForm(request: ServerRequest, edited: Schedule | undefine
           </div>
         </div>
         <div class="actions">
-          <button type="submit">${edited ? 'Save' : 'Schedule it'}</button>
+          <button type="submit">${edited ? 'Save' : 'Create schedule'}</button>
           ${edited && html`<a class="button second" href="${request.here}">Cancel</a>`}
         </div>`,
     )}

@@ -40,7 +40,7 @@ const FORMS: NonNullable<PanelPage<ServerRequest>['forms']> = {
     const { lastStatus, lastError } = await call('RunScheduleNow', { id }, { scheduleId: text(form, 'scheduleId') });
     if (lastStatus === '') return 'running';
     if (lastStatus === 'ok') return 'ran';
-    const began = lastStatus === 'skipped' ? 'Nothing was done' : 'It failed';
+    const began = lastStatus === 'skipped' ? 'The run was skipped' : 'The run failed';
     throw new StatusError('FAILED_PRECONDITION', 'SCHEDULE_FAILED', `${began}: ${lastError}`);
   },
   async switch({ call, server: { id } }, form) {

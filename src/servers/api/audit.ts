@@ -19,12 +19,12 @@ const MOST = 1_000;
 
 const AuditEntry = z
   .object({
-    accountId: reply.text.describe('Whose log it is in.'),
-    userId: reply.text.describe('Empty if no user did it: a player, a schedule, the service itself.'),
-    action: reply.text.describe('`server.start`, `server.wake`, `key.mint`, `member.invite`, …; more may come.'),
-    detail: reply.text.describe(
-      'Through what it was done (`key key_…`, `session`, `player Steve`), then what exactly.',
+    accountId: reply.text.describe('The account that the log belongs to.'),
+    userId: reply.text.describe('Empty if the actor is not a user but a player, a schedule or the service itself.'),
+    action: reply.text.describe(
+      '`server.start`, `server.wake`, `key.mint`, `member.invite`, …. New actions may be added.',
     ),
+    detail: reply.text.describe('How it was done (`key key_…`, `session`, `player Steve`), then the details.'),
     createdAt: reply.text.describe('RFC 3339.'),
   })
   .meta({ id: 'AuditEntry' });
@@ -43,7 +43,8 @@ const listAccountAuditOperation = ({ store }: Needs) =>
     tag: 'control',
     summary: "Read the account's audit log",
     description:
-      'Keys, apps, members, sign-ins and money, newest first; of servers only that they came and went. What is about a server ends with its id in `detail`.',
+      'Entries about keys, apps, members, sign-ins and billing, newest first. For servers, only their creation, ' +
+      "deletion and members are included. `detail` of an entry about a server ends with the server's id.",
     params: AccountParams,
     query: AuditQuery,
     reply: z.object({ entries: z.array(AuditEntry).default([]) }).meta({ id: 'AccountAuditList' }),
@@ -64,7 +65,7 @@ const listServerAuditOperation = ({ serverOperation, store }: Needs) =>
     role: 'limited',
     tag: 'control',
     summary: "Read a server's audit log",
-    description: 'The server’s audit log, newest first. Entries about members are only for its owner.',
+    description: 'The server’s audit log, newest first. Only the owner sees entries about members.',
     params: ServerParams,
     query: AuditQuery,
     reply: z.object({ entries: z.array(AuditEntry).default([]) }).meta({ id: 'ServerAuditList' }),

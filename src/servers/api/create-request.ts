@@ -30,26 +30,26 @@ const Label = text(64).meta({ pattern: '^$|^[a-z0-9](?:[a-z0-9-]{0,38}[a-z0-9])?
 
 export const CreateServerRequest = message({
   id: Label.default('').describe('Empty: derived from the name.'),
-  name: ServerName.describe('For people.'),
-  hostname: Label.default('').describe('First label of the address; empty: the id.'),
+  name: ServerName.describe('Display name.'),
+  hostname: Label.default('').describe('First label of the address. Empty = the id.'),
   container: text(128)
     .meta({ pattern: `^$|${CONTAINER.source}` })
     .default('')
-    .describe('A label, where games run as processes; empty: the id. Containers are named by the service.'),
+    .describe('A label, used only if games run as processes. Empty = the id. The service names containers itself.'),
   addr: text(256).default('').describe('Ignored; the address follows from the host name.'),
   accountId: text(64).default('').describe("Empty or the caller's."),
   ramMb: int32({ min: 1 }).meta({ minimum: LEAST_RAM_MB.sandbox }).describe('At least 512 for all but the sandbox.'),
-  type: CoreType.default('').describe('Core type; empty: `sandbox`. `custom` runs the `server.jar` that is uploaded.'),
+  type: CoreType.default('').describe('Core type. Empty = `sandbox`. `custom` runs the `server.jar` you upload.'),
   version: GameVersion.default('').describe('Minecraft version; may be empty for the sandbox and with a mod pack.'),
   plan: PlanName.default('').describe('`metered` (default) or `flat`.'),
-  region: text(32).default('').describe("Empty: the installation's."),
-  motd: Motd.default('').describe('As by SetServerMotd.'),
+  region: text(32).default('').describe('Empty = the default region.'),
+  motd: Motd.default('').describe('See SetServerMotd.'),
   properties: PropertyMap.default({}).describe('Subset of server.properties.'),
   modpackPlatform: PackPlatform.meta({ pattern: `^(?:|${PLATFORMS.join('|')})$` })
     .default('')
     .describe('`modrinth`, `curseforge` or `ftb`.'),
   modpackRef: text(128).default(''),
-  modpackVersion: text(128).default('').describe('Id of a version; empty: the newest when it is installed.'),
+  modpackVersion: text(128).default('').describe('Version id. Empty = the newest at install time.'),
 }).meta({ id: 'CreateServerRequest' });
 
 /** A request after `complete`. */
@@ -110,7 +110,7 @@ function* checkModpack(request: CompleteRequest): Generator<FieldViolation> {
     }
     return;
   }
-  if (type === SANDBOX || type === CUSTOM) yield { field: 'type', description: `${type} takes no mod packs` };
+  if (type === SANDBOX || type === CUSTOM) yield { field: 'type', description: `${type} does not support mod packs` };
   try {
     modpackEnv(request);
   } catch (error) {

@@ -20,8 +20,9 @@ const createServer = ({ creation, serverView }: Needs) =>
     tag: 'control',
     summary: 'Create a server',
     description:
-      'Costs nothing and starts nothing; with a mod pack it is installed first, for which the machine needs as much room as for ' +
-      'a start, and consent to the EULA (`AcceptEula`). Start it, or just join it.',
+      'Creates a server without starting it. It costs nothing until it starts. With a mod pack, the pack is ' +
+      'installed first: this needs as much free capacity as a start, and consent to the EULA (`AcceptEula`). Then ' +
+      'start the server, or join it.',
     bodyLimitBytes: PROPERTIES_BYTES,
     body: CreateServerRequest,
     example: { name: 'My Server', ramMb: 2048, type: 'paper', version: '1.21.8', properties: { difficulty: 'hard' } },

@@ -64,7 +64,7 @@ export function* checkProperties({
   for (const [name, value] of entries) {
     const field = `properties.${name}`;
     if (!PROPERTY.test(name))
-      yield { field: 'properties', description: 'holds a key that is not the name of a property' };
+      yield { field: 'properties', description: 'has a key that is not a property name' };
     else if (isOwnedProperty(name)) yield { field, description: OWNERS[name] ?? 'is set by the service itself' };
     else {
       const wrong = checkProperty(name, value, type === SANDBOX ? '' : version);
@@ -75,9 +75,9 @@ export function* checkProperties({
 
 /** Properties set elsewhere, with the place to set them. */
 const OWNERS: Record<string, string> = {
-  motd: 'is a field of the server: set it by SetServerMotd',
+  motd: 'is a field of the server; set it with SetServerMotd',
   'prevent-proxy-connections':
-    'would lock everybody out: all players come through the proxy, which is at another address',
+    'would lock all players out, because they come through the proxy, which has another address',
 };
 
 /** Yields violations of core and game version, as at creation. A pack brings its own version. */
@@ -127,7 +127,7 @@ export function requireRam(
   const { maxRamMb } = accountLimits.of(accountId);
   if (usedMb + ramMb <= maxRamMb) return;
   const message =
-    `The account's servers may have ${maxRamMb} MB of RAM together, asleep or awake. The others have ${usedMb} MB, and this one ` +
+    `The account's servers can have ${maxRamMb} MB of RAM in total, asleep or awake. The others have ${usedMb} MB, and this one ` +
     `needs ${ramMb} MB. Give it less, delete another server, or ask the operator for more.`;
   throw quotaExceeded('MAX_RAM', `account:${accountId}`, message, {
     limitMb: String(maxRamMb),
@@ -148,13 +148,13 @@ export function* checkRam(
   if (ramMb < least) yield { field: 'ramMb', description: `must be at least ${least}` };
   const { maxRamMb } = accountLimits.of(accountId);
   if (ramMb > maxRamMb) {
-    throw quotaExceeded('MAX_RAM', `account:${accountId}`, `An account may have ${maxRamMb} MB of RAM.`, {
+    throw quotaExceeded('MAX_RAM', `account:${accountId}`, `An account can have at most ${maxRamMb} MB of RAM.`, {
       limitMb: String(maxRamMb),
     });
   }
   const { ramPerServerMb } = capacity.now(region);
   if (ramMb > ramPerServerMb) {
-    const message = `${nodeLabel} has ${ramPerServerMb} MB of RAM for games: a server of ${ramMb} MB could never wake.`;
+    const message = `${nodeLabel} has ${ramPerServerMb} MB of RAM for games. A server with ${ramMb} MB could never start.`;
     throw quotaExceeded('NODE_CAPACITY', `node:${nodeLabel}`, message, { node: nodeLabel, resource: 'RAM' });
   }
 }

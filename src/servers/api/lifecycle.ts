@@ -33,8 +33,8 @@ const startServer = command('StartServer', 'start', 'START', {
   description:
     'Wakes the server. Poll it until `state` is `running`. Does nothing if the server is starting or running.',
   precondition:
-    'quota, funds and the operator must allow it, its account must have agreed to the EULA where it runs software of Mojang’s ' +
-    '(`AcceptEula`), and nothing else be done with the server.',
+    'quota, funds and the operator must allow it, no other operation may be running on the server, and the account ' +
+    'must have agreed to the EULA if the server runs Mojang’s software (`AcceptEula`).',
 });
 
 const stopServer = command('StopServer', 'stop', 'STOP', {
@@ -46,7 +46,7 @@ const stopServer = command('StopServer', 'stop', 'STOP', {
 const restartServer = command('RestartServer', 'restart', 'RESTART', {
   role: 'member',
   summary: 'Restart a server',
-  description: 'Stops the server and starts it again. Refused for one that sleeps.',
+  description: 'Stops the server and starts it again. Fails if the server is asleep.',
   precondition: 'the server must be awake.',
 });
 
@@ -72,7 +72,7 @@ const keepAwake = (needs: Needs) =>
     role: 'member',
     tag: 'control',
     summary: 'Keep a server awake',
-    description: 'No stop for idleness for so many minutes, 0 to 1440; 0 ends it. Only while `running`.',
+    description: 'Prevents the idle stop for 0 to 1440 minutes. 0 cancels it. Only while `running`.',
     precondition: '`state` must be `running`.',
     params: ServerParams,
     body: message({ minutes: int32({ min: 0, max: 1440 }).default(0) }),

@@ -41,12 +41,13 @@ function listServers({ servers, serverView }: Needs): Operation {
     tag: 'control',
     summary: 'List servers',
     description:
-      'All servers of the account that the key reaches, oldest first. An `accountId` other than the own one is refused. ' +
-      'Who has hundreds asks for them in pages: `limit`, and for the next page `after` with what `next` said.',
+      "Returns the account's servers that the key can access, oldest first. An `accountId` other than the caller's " +
+      'own is refused. For accounts with hundreds of servers, read pages: set `limit`, and pass `next` of each page ' +
+      'as `after` to get the following one.',
     query: message({
-      accountId: text(64).default('').describe("Empty: the caller's own, which is the only one."),
-      limit: pageLimit({ fallback: 0, most: PAGE }).describe(`0: all; at most ${PAGE}.`),
-      after: text(64).default('').describe('`next` of the page before; empty: from the first on.'),
+      accountId: text(64).default('').describe("Empty, or the caller's own account."),
+      limit: pageLimit({ fallback: 0, most: PAGE }).describe(`0 = all. At most ${PAGE}.`),
+      after: text(64).default('').describe('`next` of the previous page. Empty = the first page.'),
     }),
     reply: z
       .object({
@@ -55,7 +56,8 @@ function listServers({ servers, serverView }: Needs): Operation {
           .string()
           .optional()
           .describe(
-            'Of a page: where the next one begins; empty: this was the last. A key for some servers may find fewer than `limit` on it.',
+            'With `limit`, the value of `after` for the next page. Empty on the last page. A key limited to some ' +
+              'servers can get fewer than `limit` servers on a page.',
           ),
       })
       .meta({ id: 'ListServersResponse' }),
@@ -112,7 +114,7 @@ function placeIn(after: string): ServerPlace | undefined {
   if (after === '') return undefined;
   const [, createdAt, id] = PLACE.exec(after) ?? [];
   if (id !== undefined) return { createdAt: Number(createdAt), id };
-  throw invalidFields([{ field: 'after', description: 'must be `next` of the page before' }]);
+  throw invalidFields([{ field: 'after', description: 'must be `next` of the previous page' }]);
 }
 
 /** Separate from the other operations because of its place in the API reference. */

@@ -28,7 +28,7 @@ export const Cause = z.object({
 /** One step of a machine. */
 export const Transition = z.object({
   at: reply.timestamp,
-  event: reply.text.describe('`BOOT_DONE` and `BOOT_FAILED`: an effect of the machine has ended.'),
+  event: reply.text.describe('`BOOT_DONE` and `BOOT_FAILED` report that an effect of the machine has ended.'),
   from: reply.text,
   to: reply.text,
   cause: Cause,
@@ -37,9 +37,10 @@ export const Transition = z.object({
 const Machine = z
   .object({
     state: reply.text.describe(
-      "As GetServer has it, but for `maintaining`: its files are being worked on, as by a backup's restore. To others it sleeps.",
+      'Same as in GetServer, or `maintaining` during a file operation, such as the restore of a backup. GetServer ' +
+        'then returns `hibernated`.',
     ),
-    path: reply.text.describe('Path in the statechart: `stopping.halting`.'),
+    path: reply.text.describe('Path in the statechart, such as `stopping.halting`.'),
     since: reply.timestamp.describe('When the state was entered.'),
     job: z
       .object({
@@ -48,16 +49,17 @@ const Machine = z
       })
       .nullable()
       .default(null)
-      .describe('The work on its files that is done, or waits for it to stop.'),
+      .describe('The file operation that is running, or waits for the server to stop.'),
     jobError: reply.text.describe(
-      'Why the last work on its files was given up, which left them as they were; else empty.',
+      'Why the last file operation failed. The files are then unchanged. Empty if it did not fail.',
     ),
-    allowedEvents: z.array(z.string()).default([]).describe('Commands that would be taken now.'),
+    allowedEvents: z.array(z.string()).default([]).describe('Commands that the server accepts now.'),
     deadlines: z
       .array(
         z.object({
           name: reply.text.describe(
-            'A state, which is given up then; `keepAwake`: before, it is not let to sleep; `idle`, `falseWake`: it goes to sleep if nobody comes.',
+            'A state: it times out then. `keepAwake`: the server stays awake until then. `idle`, `falseWake`: the ' +
+              'server goes to sleep then unless someone joins.',
           ),
           at: reply.timestamp,
         }),
@@ -76,8 +78,10 @@ const inspectMachine = ({ serverOperation, servers, settings }: Needs) =>
     scope: 'servers:read',
     role: 'limited',
     tag: 'control',
-    summary: "Look into a server's machine",
-    description: 'Its state, what it would do next, why it did what it did, and the statechart that decides.',
+    summary: "Inspect a server's state machine",
+    description:
+      'Returns the state, the commands it accepts, its deadlines, the last transitions with their causes, and the ' +
+      'statechart.',
     params: ServerParams,
     reply: Machine,
     async run({ params, server: { row, context } }) {

@@ -19,7 +19,7 @@ const Member = z
     memberId: reply.text,
     email: reply.text,
     role: reply.text.describe('`member` or `limited`.'),
-    pending: reply.flag.describe('Invited, and has not accepted yet.'),
+    pending: reply.flag.describe('Invited but not accepted yet.'),
     userId: reply.text.describe('The user, as in audit entries; empty while pending.'),
   })
   .meta({ id: 'Member' });
@@ -46,8 +46,9 @@ const inviteMember = (needs: Needs) =>
     path: '/v1/servers/{id}/members',
     summary: 'Invite a member',
     description:
-      'Writes to the address; a user who has verified it may accept. A `member` may do all but delete the server and see ' +
-      'to its members, bill, database password and SFTP; a `limited` one may look, start and stop.',
+      'Sends an e-mail to the address. A user who has verified the address can accept. A `member` can do everything ' +
+      'except delete the server and manage its members, bill, database password and SFTP. A `limited` member can ' +
+      'view, start and stop it.',
     body: message({ email: Email, role: MemberRole }).meta({ id: 'InviteMemberRequest' }),
     example: { email: 'friend@example.com', role: 'limited' },
     reply: Member,
@@ -60,8 +61,8 @@ const setMemberRole = (needs: Needs) =>
     id: 'SetMemberRole',
     method: 'post',
     path: '/v1/servers/{id}/members:setRole',
-    summary: 'Change what a member may do',
-    description: 'At once: what the member holds open and may no longer see ends.',
+    summary: "Change a member's role",
+    description: 'Takes effect immediately. Open streams and sessions that the member may no longer use end.',
     body: message({ memberId: MemberId, role: MemberRole }).meta({ id: 'SetMemberRoleRequest' }),
     reply: Member,
     run: async ({ server, body, principal }) => memberView(await setRole(needs, principal, server.row, body)),
@@ -74,7 +75,9 @@ const removeMember = (needs: Needs) =>
     method: 'post',
     path: '/v1/servers/{id}/members:remove',
     summary: 'Remove a member',
-    description: 'Or take an invitation back. At once: what the member holds open on the server ends.',
+    description:
+      "Removes a member or revokes an invitation. Takes effect immediately: the member's open streams and sessions " +
+      'on the server end.',
     body: message({ memberId: MemberId }).meta({ id: 'RemoveMemberRequest' }),
     reply: Nothing,
     async run({ server, body, principal }) {

@@ -16,8 +16,8 @@ export const PortMapping = z
     proto: reply.text.describe('`tcp` or `udp`.'),
     label: reply.text,
     host: reply.text.describe(
-      'Where strangers reach `hostPort`. Of several machines, the one that the game is on: it may be another one after each start, and ' +
-        'empty means that there is none now.',
+      'The host of `hostPort`. With several machines, the machine that runs the game. It can change with each ' +
+        'start, and is empty while no machine runs the game.',
     ),
   })
   .meta({ id: 'PortMapping' });
@@ -25,18 +25,20 @@ export const PortMapping = z
 /** A server as its owner sees it; every field is always there, in the reference's order. */
 export const Server = z
   .object({
-    id: reply.text.describe('A slug; also the first label of its host name.'),
+    id: reply.text.describe('A slug; the default for `hostname`.'),
     name: reply.text,
     hostname: reply.text.describe('First label of the address.'),
     accountId: reply.text.describe('Owning account.'),
     addr: reply.text.describe(
-      'Where players connect. With PUBLIC_HOST=localhost, the server that needs no name (DEFAULT_SERVER, or the oldest) is at localhost itself.',
+      'The address for players. With PUBLIC_HOST=localhost, one server needs no name and is at `localhost` ' +
+        'itself: DEFAULT_SERVER, or the oldest.',
     ),
     container: reply.text.describe(
-      'What Docker calls its container, or a Swarm its service. Where games run as processes there is neither, and this is what was given at creation.',
+      'The name of the Docker container or Swarm service. If games run as processes, the value given at creation.',
     ),
     state: reply.text.describe(
-      '`hibernated`, `starting`, `running`, `stopping`, `installing`, `install_failed` or `start_failed`; more may come.',
+      '`hibernated`, `starting`, `running`, `stopping`, `installing`, `install_failed` or `start_failed`. New ' +
+        'states may be added.',
     ),
     type: reply.text.describe('Core type.'),
     version: reply.text.describe('Minecraft version.'),
@@ -44,7 +46,7 @@ export const Server = z
     plan: reply.text.describe('`metered` or `flat`.'),
     region: reply.text,
     nodeLabel: reply.text,
-    motd: reply.text.describe('Applies on next start; empty: the default.'),
+    motd: reply.text.describe('The description in the server list. Empty = the default.'),
     properties: reply.textMap.describe('Editable subset of server.properties; applies on next start.'),
     idleTimeoutMinutes: reply.int32.describe("0: the node's default."),
     alertWebhookUrl: reply.text.describe('Empty: alerts are off.'),
@@ -60,30 +62,30 @@ export const Server = z
     installErrorCode: reply.text,
     installErrorSummary: reply.text,
     installErrorSuggestion: reply.text,
-    startError: reply.text.describe('Last lines of the failed start; empty without one.'),
+    startError: reply.text.describe('Last lines of the failed start. Empty if no start has failed.'),
     startErrorCode: reply.text,
     startErrorSummary: reply.text.describe('Title, then detail.'),
     startErrorSuggestion: reply.text,
     startupPhase: reply.text.describe(
       'While `starting`: `starting`, `loading_mods`, `generating_world` or `ready`; else empty.',
     ),
-    startupPercent: reply.int32.describe('While `starting`: of world generation; 100 while running; else 0.'),
-    diskUsageMb: reply.int64.describe(
-      'The larger of what is allocated and the lengths of the files; as last measured.',
+    startupPercent: reply.int32.describe(
+      'Progress of world generation while `starting`, 100 while running, otherwise 0.',
     ),
+    diskUsageMb: reply.int64.describe('The larger of allocated space and total file length, as last measured.'),
     diskUsageKnown: reply.flag.describe('False: never measured.'),
     diskQuotaOverrideMb: reply.int64.describe('Set by an operator; 0 = none.'),
     diskQuotaEffectiveMb: reply.int64.describe('In force; 0: no quota.'),
     quotaExceeded: reply.flag.describe(
-      'It takes more than its quota, or the servers of its account take more together than they may: it is stopped if it goes on ' +
-        'to grow, and does not start before space is freed.',
+      'The server exceeds its quota, or the account exceeds its disk limit. The server is stopped if it keeps ' +
+        'growing, and cannot start until space is freed.',
     ),
     sftpEnabled: reply.flag,
     publicStatusEnabled: reply.flag,
     publicShowAddress: reply.flag,
     publicSlug: reply.text,
-    waitingRoom: reply.flag.describe('Experimental: players are shown its start while they wait.'),
+    waitingRoom: reply.flag.describe('Experimental. Players see the progress of the start while they wait.'),
     clientVersions: reply.text.describe('Which clients can play: `auto`, `own` or `any` version. See UpdateServer.'),
-    startupEtaSeconds: reply.int32.describe('While `starting`: what is left as its starts usually go; 0: not known.'),
+    startupEtaSeconds: reply.int32.describe('Estimated seconds until it is ready, while `starting`. 0 = unknown.'),
   })
   .meta({ id: 'Server' });

@@ -20,9 +20,9 @@ interface Needs {
 
 /** Fields hidden from apps. Apps only see what players see. */
 const forOwners = {
-  name: z.string().optional().describe('As GetServer has it. Not told to apps, like all that follows.'),
+  name: z.string().optional().describe('Same as in GetServer. Apps get neither this nor the following fields.'),
   ramMb: z.int32().optional().meta({ format: 'int32' }),
-  awakeSince: z.iso.datetime().optional().describe('When it was woken; absent while it sleeps.'),
+  awakeSince: z.iso.datetime().optional().describe('When it woke. Absent while it is asleep.'),
   cause: Cause.optional().describe(
     'The cause of the wake. On a shared server, `id` is empty if it names another user, key or operator.',
   ),
@@ -36,8 +36,8 @@ const ServerSummary = z
     type: reply.text,
     version: reply.text,
     region: reply.text,
-    role: reply.text.describe('What you are on it: `owner`, `member` or `limited`.'),
-    playersOnline: z.int32().optional().meta({ format: 'int32', description: 'Absent: there is no live reading.' }),
+    role: reply.text.describe('Your role on it: `owner`, `member` or `limited`.'),
+    playersOnline: z.int32().optional().meta({ format: 'int32', description: 'Absent if unknown.' }),
     ...forOwners,
   })
   .meta({ id: 'ServerSummary' });
@@ -50,8 +50,8 @@ const listMyServers = (needs: Needs) =>
     scope: 'servers:read',
     appScope: 'servers:list',
     tag: 'control',
-    summary: 'List the servers you reach',
-    description: 'Your own (`my`), and those of others that you were let into (`shared`), without their owners.',
+    summary: 'List the servers you can access',
+    description: 'Returns your own servers (`my`), and the servers shared with you (`shared`) without their owners.',
     reply: z
       .object({ my: z.array(ServerSummary).default([]), shared: z.array(ServerSummary).default([]) })
       .meta({ id: 'ListMyServersResponse' }),

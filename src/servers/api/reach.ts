@@ -29,7 +29,7 @@ export async function reachServer(
 /** Throws PERMISSION_DENIED ROLE_TOO_LOW if `role` is below `least`. */
 export function requireRole(role: Role, least: Role): void {
   if (isAtLeast(role, least)) return;
-  throw new StatusError('PERMISSION_DENIED', 'ROLE_TOO_LOW', `This needs the role ${least}; yours is ${role}.`, {
+  throw new StatusError('PERMISSION_DENIED', 'ROLE_TOO_LOW', `This needs the role ${least}. Your role is ${role}.`, {
     metadata: { role, least },
   });
 }

@@ -25,7 +25,7 @@ const getServer = (needs: Needs) =>
     tag: 'control',
     summary: 'Read a server',
     description:
-      'Poll it while the server starts, until `state` is `running`. Who is `limited` on it reads no `alertWebhookUrl`.',
+      'Poll it while the server starts, until `state` is `running`. For `limited` members, `alertWebhookUrl` is empty.',
     params: ServerParams,
     reply: Server,
     run: async ({ server, role }) => shownTo(role, needs.serverView(server)),
@@ -40,7 +40,8 @@ const deleteServer = ({ serverOperation, servers, clock }: Needs) =>
     role: 'owner',
     tag: 'control',
     summary: 'Delete a server',
-    description: 'Permanent: its world, backups and settings go with it. Gone from reads at once.',
+    description:
+      'Deletes the server permanently with its worlds, backups and settings. Reads stop returning it immediately.',
     params: ServerParams,
     reply: Nothing,
     async run({ params, principal }) {

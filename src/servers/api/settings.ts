@@ -44,9 +44,9 @@ const setServerProperties = (needs: Needs) =>
     path: '/v1/servers/{id}:setProperties',
     summary: 'Set idle timeout and server.properties',
     description:
-      'What is absent stays as it is. `properties` replaces what was set before: a property left out of it goes back to the ' +
-      "game's default, and the empty map resets all. Properties apply at the next start. Ports, RCON and the like are the " +
-      "service's own, and refused; so is what the server's version does not know.",
+      'Absent fields stay unchanged. `properties` replaces all earlier values: a property you leave out returns to ' +
+      "the game's default, and an empty map resets all. Properties apply at the next start. Ports, RCON and similar " +
+      "properties are set by the service and refused, as are properties that the server's version does not support.",
     bodyLimitBytes: PROPERTIES_BYTES,
     body: message({
       idleTimeoutMinutes: int32({ min: 0, max: MOST_IDLE_MINUTES }).optional().describe("0: the node's default."),
@@ -73,8 +73,9 @@ const setServerMotd = (needs: Needs) =>
     path: '/v1/servers/{id}:setMotd',
     summary: 'Set the description in the server list',
     description:
-      'Plain text, `§` codes or MiniMessage (`<gold>`, `<#ff8800>`, `<gradient:…>`); two lines of 128 characters at most. ' +
-      'Shown at once while the server sleeps, and by the game from its next start on. Empty: the default.',
+      'Plain text, `§` codes or MiniMessage (`<gold>`, `<#ff8800>`, `<gradient:…>`), at most two lines of 128 ' +
+      'characters. Shown immediately while the server is asleep. A running game shows it after its next start. ' +
+      'Empty = the default.',
     body: message({ motd: Motd.default('') }).meta({ id: 'SetServerMotdRequest' }),
     example: { motd: '<gradient:#f3b183:#5b4487>Castle</gradient>\n<gray>Build with us' },
     run: async ({ server: now, body: { motd }, principal }) =>
@@ -95,15 +96,15 @@ const setServerAlertWebhook = (needs: Needs) =>
     path: '/v1/servers/{id}:setAlertWebhook',
     summary: 'Set the alert webhook',
     description:
-      'A webhook of a chat platform, at a public https address. Empty: alerts are off. Where its name leads is looked at with ' +
-      'each call alone; the audit log says when one was given up. Of low TPS alerts tell only where the game tells its pace: see ' +
-      '`ticksAvailable` of GetServerMetrics.',
+      'A webhook of a chat platform, at a public https address. Empty turns alerts off. Its host name is resolved ' +
+      'and checked for each call. The audit log records alerts that were given up. Alerts about low TPS need a game ' +
+      'that reports its TPS: see `ticksAvailable` of GetServerMetrics.',
     body: message({
       url: WebhookUrl.default(''),
       test: z
         .boolean('must be true or false')
         .default(false)
-        .describe('Sends a test alert there, within seconds, as any other alert is sent.'),
+        .describe('Sends a test alert to the webhook within seconds.'),
     }).meta({ id: 'SetServerAlertWebhookRequest' }),
     example: { url: 'https://discord.com/api/webhooks/1/example' },
     async run({ server: now, body: { url, test }, principal }) {

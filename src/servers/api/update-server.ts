@@ -30,14 +30,15 @@ const updateServer = (needs: Needs) =>
     tag: 'control',
     summary: 'Change name, RAM, plan, waiting room or client versions',
     description:
-      'What is absent stays as it is. RAM and plan change only while the server is stopped, the plan only by its owner. With ' +
-      '`waitingRoom`, which is experimental, players of Minecraft 1.21.6 and newer who wake the server see its start in a ' +
-      'window, with who else waits and a button to leave, and join by themselves once it is ready. Where the machine has no ' +
-      'room for the server, they wait in line for up to ten minutes and read their place. Older clients, and those ' +
-      'of Forge and NeoForge, wait as ever, and are refused where there is no room. `clientVersions` says who can play: ' +
-      '`own`, clients of the server’s version alone; `any`, as with a plugin that translates (ViaVersion); `auto`, the ' +
-      'default: `own` for `sandbox`, `vanilla`, and a sleeping server without such a plugin or mod (by the names of the files in ' +
-      '`plugins` and `mods`), else `any`. Who cannot play wakes nothing, and is told which version to choose.',
+      'Absent fields stay unchanged. RAM and plan change only while the server is stopped, and only the owner can ' +
+      'change the plan. With `waitingRoom` (experimental), players on Minecraft 1.21.6 or newer who wake the server ' +
+      'see its progress in a window, with the other waiting players and a button to leave. They join automatically ' +
+      'when it is ready. If the machine has no capacity, they wait in a queue for up to ten minutes and see their ' +
+      'place. Older clients, and Forge and NeoForge clients, wait on the loading screen and are refused if there is ' +
+      'no capacity. `clientVersions` sets which clients can play. `own`: only clients of the server’s version. ' +
+      '`any`: all clients, for example with a plugin that translates versions (ViaVersion). `auto` (default): `own` ' +
+      'for `sandbox`, `vanilla`, and sleeping servers without such a plugin or mod (by the file names in `plugins` ' +
+      'and `mods`), otherwise `any`. Players who can’t play don’t wake the server. They see which version to use.',
     precondition: 'for RAM and plan, the server must be stopped.',
     params: ServerParams,
     body: message({

@@ -39,11 +39,12 @@ const updateServerVersion = (needs: VersionNeeds) =>
     tag: 'control',
     summary: 'Change core type or Minecraft version',
     description:
-      'Only while the server is stopped; applied at the next start. What is absent stays as it is. A server keeps the build of its core that it ' +
-      'first ran; naming the type or version that it has already brings the newest build. A newer version upgrades ' +
-      'the world for good, and an older one may not be able to read it. If the type or version changes and there is a world, a backup is made first, ' +
-      'and this answers when it is ready. The audit log marks a downgrade.',
-    precondition: 'the server must be stopped, without a mod pack.',
+      'Only while the server is stopped. Applies at the next start. Absent fields stay unchanged. A server keeps ' +
+      'the build of its core that it ran first. To get the newest build, send the current type or version. A newer ' +
+      'version upgrades the world permanently, and an older one may fail to read it. If the type or version changes ' +
+      'and there is a world, it is backed up first, and this call returns when the backup is ready. The audit log ' +
+      'marks a downgrade.',
+    precondition: 'the server must be stopped and must not have a mod pack.',
     params: ServerParams,
     body: message({
       type: CoreType.optional().describe('Core type.'),
@@ -85,7 +86,7 @@ function changeText(from: Game, to: Game): string {
 }
 
 function packDecides({ id, modpackPlatform, modpackRef }: ServerRow): StatusError {
-  const message = 'This server runs a mod pack, which brings its own core and version: change the pack instead.';
+  const message = 'This server runs a mod pack, which sets the core and version. Change the pack instead.';
   const metadata = { server: id, modpack: `${modpackPlatform}:${modpackRef}` };
   return new StatusError('FAILED_PRECONDITION', 'MODPACK_DECIDES', message, { metadata });
 }

@@ -8,7 +8,7 @@ import type { CrashArtefacts } from './crash-artefacts.ts';
 import type { ServerRow } from '../rows.ts';
 
 const TITLES: Partial<Record<EngineError['code'], string>> = {
-  engine_unavailable: 'Engine out of reach',
+  engine_unavailable: 'Engine unreachable',
   image_pull_failed: 'Image not available',
   core_unavailable: 'Core not available here',
   wrong_java_version: 'Wrong Java version',

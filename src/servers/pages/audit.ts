@@ -27,7 +27,7 @@ async function serverAuditPage(request: ServerRequest): Promise<Page> {
     isAtLeast(role, 'owner') ? emailsOf(request) : NO_EMAILS,
   ]);
   const reader = { userId: principal.userId, emails };
-  const main = auditCards(request, entries, reader, 'Who did what on this server, newest first.');
+  const main = auditCards(request, entries, reader, 'Actions on this server, newest first.');
   return { title: 'Audit log', main };
 }
 
@@ -67,7 +67,7 @@ function auditCards(request: PanelRequest, entries: readonly Entry[], reader: Au
       <p class="about">${about}</p>
       ${
         shown.length === 0
-          ? html`<p class="empty">There is nothing here.</p>`
+          ? html`<p class="empty">No entries yet.</p>`
           : html`<table class="rows">
               <thead>
                 <tr>

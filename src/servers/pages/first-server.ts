@@ -69,7 +69,7 @@ async function toFirstServer(request: PanelRequest, canDismiss: boolean): Promis
     <h2>You have no server ${canDismiss && 'of your own '}yet. Three steps to the first join</h2>
     <ol class="steps">
       <li>
-        <h3>Make a server</h3>
+        <h3>Create a server</h3>
         ${await firstForm(request)}
       </li>
       <li>

@@ -142,7 +142,7 @@ function serverCard(request: PanelRequest, server: Summary, { micros, ...wakeFac
       ${inFacts([
         softwareText({ type, version }),
         ramText(ramMb),
-        role === 'owner' ? `${usdText(micros)} this month` : `you are a ${role} here`,
+        role === 'owner' ? `${usdText(micros)} this month` : `your role: ${role}`,
       ])}
     </p>
     <div class="actions">
@@ -167,5 +167,5 @@ function inFacts(facts: readonly string[]): Html[] {
 
 /** Formats a number of players: `1 playing`. */
 export function playersText(count: number): string {
-  return `${count === 0 ? 'nobody' : count} playing`;
+  return `${count === 0 ? 'no one' : count} playing`;
 }

@@ -75,7 +75,7 @@ function comesNext({ allowedEvents, deadlines }: Machine): Html {
           deadlines.length === 0
             ? html`<span class="soft">none</span>`
             : deadlines.map(
-                ({ name, at }) => html`<span>${DEADLINES[name] ?? 'Given up'} ${at !== null && timeTag(at)}</span> `,
+                ({ name, at }) => html`<span>${DEADLINES[name] ?? 'Times out'} ${at !== null && timeTag(at)}</span> `,
               )
         }
       </dd>
@@ -84,15 +84,15 @@ function comesNext({ allowedEvents, deadlines }: Machine): Html {
 }
 
 const COMMANDS: Readonly<Record<string, string>> = {
-  START: 'a start',
-  STOP: 'a stop',
-  RESTART: 'a restart',
-  KILL: 'a kill',
-  JOIN: 'a player who joins',
-  RETRY_INSTALL: 'another try to install',
-  REINSTALL: 'another software',
-  KEEP_AWAKE: 'to be kept awake',
-  DELETE: 'its deletion',
+  START: 'start',
+  STOP: 'stop',
+  RESTART: 'restart',
+  KILL: 'kill',
+  JOIN: 'join',
+  RETRY_INSTALL: 'retry the install',
+  REINSTALL: 'install other software',
+  KEEP_AWAKE: 'keep awake',
+  DELETE: 'delete',
 };
 const DEADLINES: Readonly<Record<string, string>> = {
   keepAwake: 'Kept awake until',

@@ -119,7 +119,7 @@ function list(request: ServerRequest, members: readonly Member[], none: string):
 
 function memberItem(request: ServerRequest, { memberId, email, role, pending }: Member): Html {
   const field = { name: 'role', label: html`Role<span class="unseen"> of ${email}</span>`, value: role };
-  const what = pending ? 'Take back the invitation' : 'Remove';
+  const what = pending ? 'Cancel the invitation' : 'Remove';
   return html`<li>
     <h3><bdi>${email}</bdi></h3>
     <p>${ROLES[role as MemberRole]}</p>

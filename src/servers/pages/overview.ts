@@ -125,7 +125,7 @@ function factsCard(server: ServerRequest['server']): Html {
     <dl class="facts">
       ${fact('Software', softwareText(server))} ${fact('RAM', ramText(server.ramMb))} ${fact('Plan', server.plan)}
       ${fact('Files', server.diskUsageKnown ? `${server.diskUsageMb} MB` : 'not measured yet')}
-      ${fact('Made', timeTag(server.createdAt ?? 0))}
+      ${fact('Created', timeTag(server.createdAt ?? 0))}
     </dl>
   </section>`;
 }
@@ -188,7 +188,7 @@ function usageCard(given: { month: Usage; today: Usage; now: number; request: Se
         ${wakeList(
           request,
           today.sessions.map(({ startedAt, cause }) => ({ at: startedAt, cause })).toReversed(),
-          html`<a href="/servers/${request.server.id}/bill">All of them: Bill</a>`,
+          html`<a href="/servers/${request.server.id}/bill">See all under Bill</a>`,
         )}`
     }
     ${
@@ -208,7 +208,7 @@ function wakesCard(request: ServerRequest, { transitions }: ReplyOf<'InspectMach
   if (wakes.length === 0) return undefined;
   return html`<section class="card" data-live="usage">
     <h2>Wakes today</h2>
-    ${wakeList(request, wakes, html`<a href="/servers/${request.server.id}/machine">All of them: Machine</a>`)}
+    ${wakeList(request, wakes, html`<a href="/servers/${request.server.id}/machine">See all under Machine</a>`)}
   </section>`;
 }
 
@@ -262,7 +262,7 @@ function wakerOf({ kind, id }: Cause, { userId }: { userId: string }): { key: st
     case 'operator':
       return { key: kind, who: 'the operator' };
     default:
-      return { key: 'system', who: 'by itself, after a crash or loss,' };
+      return { key: 'system', who: 'automatically, after a crash or loss,' };
   }
 }
 

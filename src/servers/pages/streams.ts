@@ -39,7 +39,7 @@ const streamMyServers = ({ servers, blocks, store, clock, accessChanges }: Needs
     tag: 'control',
     summary: 'Follow the list of servers',
     description:
-      'A `changed` whenever the list of servers that one reaches shows something else. It does not say what.',
+      'Sends `changed` when anything in the list of servers you can access changes. The event does not say what.',
     reply: z.string(),
     events: { changed: z.object({ at: z.string() }) },
     async run({ principal }): Promise<EventSource> {
@@ -98,7 +98,7 @@ const getServerIcon = ({ serverOperation }: Needs) =>
     role: 'limited',
     tag: 'control',
     summary: 'Read the icon of a server',
-    description: 'The one that its game showed last, or a drawn one.',
+    description: 'The icon that the game showed last, or a generated one.',
     params: ServerParams,
     reply: Bytes,
     async run({ server: { row } }) {

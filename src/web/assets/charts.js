@@ -1,4 +1,4 @@
-/* Charts of what a server used in the last day, minute by minute. The table below them has the same by the hour. */
+/* Charts of a server's usage in the last day, by minute. The table below them has the same figures by hour. */
 const HEIGHT = 144;
 const DAY_SECONDS = 86_400;
 const LEAST_SECONDS = 3_600;
@@ -39,7 +39,7 @@ async function load() {
   if (samples.length > 0 && place.hidden) drawCharts();
 }
 
-/** A server that was not awake has no chart. */
+/** Shows the charts. They stay hidden for a server that was not awake. */
 function drawCharts() {
   place.hidden = false;
   paint();

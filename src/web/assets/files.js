@@ -1,6 +1,6 @@
 /*
- * Uploads files and folders that are dropped on the page or chosen. A few files at a time, each completely or not at all. An
- * existing file is replaced only if the user agreed.
+ * Uploads files and folders that are dropped on the page or chosen. It uploads a few files at a time, each completely
+ * or not at all. An existing file is replaced only if the user agreed.
  */
 const AT_ONCE = 2;
 const MOST_FILES = 10_000;
@@ -75,7 +75,7 @@ async function walk(entry, found, unread) {
     }
     const reader = entry.createReader();
     for (let count = 0; ;) {
-      // Returns a part of the entries at each call.
+      // `readEntries` returns a part of the entries at each call.
       const some = await new Promise((resolve, reject) => reader.readEntries(resolve, reject));
       if (some.length === 0 && count === 0) unread.push({ path, message: 'The folder is empty and was not created.' });
       if (some.length === 0) return;

@@ -1,9 +1,9 @@
 /*
- * Keeps a page up to date. The stream tells when something happened. The script then fetches the page itself, so only the server
- * renders, and event data never becomes markup. Only parts marked `data-live` are replaced, in place: input, selection and
- * scroll position stay.
+ * Keeps a page up to date. The stream reports that something happened. The script then fetches the page itself, so only
+ * the server renders, and event data never becomes markup. Only parts marked `data-live` are replaced, in place: input,
+ * selection and scroll position stay.
  *
- * Times with `data-since` count on by the server's clock, which `data-now` of an enclosing element gives.
+ * Times with `data-since` count on by the server's clock, from `data-now` of an enclosing element.
  *
  * Other scripts receive `dormouse:event` (with the event's name and data) and `dormouse:renewed`.
  */
@@ -24,7 +24,7 @@ document.addEventListener('focusin', ({ target }) => {
 });
 // Elements with `data-keep` are filled by scripts and stay unchanged.
 Idiomorph.defaults.callbacks.beforeNodeMorphed = (node) => !node.dataset || !('keep' in node.dataset);
-// Opened details stay open, and forms being sent stay busy: only this page knows of either.
+// Opened details stay open, and forms being sent stay busy: the server knows neither.
 Idiomorph.defaults.callbacks.beforeAttributeUpdated = (name, { localName }) =>
   !(name === 'open' && localName === 'details') && !(name === 'aria-busy' && localName === 'form');
 
@@ -89,7 +89,7 @@ async function refreshWhileWanted() {
     try {
       await refresh();
     } catch {
-      // The stream shows that the service is away, and refreshes when it is back.
+      // The stream's status shows that the service is away. The page refreshes when it is back.
     }
     await new Promise((resolve) => setTimeout(resolve, REFRESH_MS));
   }
@@ -115,7 +115,10 @@ async function refresh() {
   document.dispatchEvent(new CustomEvent('dormouse:renewed'));
 }
 
-/** Opens the page's address, which says why the page is gone. A form being sent leads on by itself and must not be cut off. */
+/**
+ * Opens the page's address, which explains why the page is gone. A form being sent opens the next page itself and must
+ * not be interrupted.
+ */
 function leaveFor(address) {
   if (!document.querySelector('form[aria-busy=true]')) location.assign(address);
 }

@@ -5,7 +5,7 @@ import { withTimeout } from '../../kernel/timeout.ts';
 const PATIENCE_MS = 10 * SECOND_MS;
 
 /**
- * Returns the message about work that may outlast the page: `done`, or `goesOn` if it takes longer than that. Throws
+ * Returns the message about work that may outlast the page: `done`, or `goesOn` if the work is not done in time. Throws
  * failures until then; the page itself shows later ones.
  */
 export function inShort(

@@ -45,7 +45,7 @@ const TABS: readonly (readonly [path: string, name: string, least: Role])[] = [
   ['/machine', 'Machine', 'limited'],
 ];
 
-/** Reports whether servers have such a page; '' is the main page. */
+/** Returns whether servers have such a page; '' is the main page. */
 export function isServerTab(path: string): boolean {
   return TABS.some(([tab]) => tab === path);
 }
@@ -106,7 +106,7 @@ export function serverFrame(request: Framed, page: Page, paths: ReadonlySet<stri
   return { ...page, title: page.title === name ? name : `${page.title} · ${name}`, main };
 }
 
-/** Reports whether a page belongs to a tab. */
+/** Returns whether a page belongs to a tab. */
 function isIn(here: string, top: string, path: string): boolean {
   return here === `${top}${path}` || (path !== '' && here.startsWith(`${top}${path}/`));
 }

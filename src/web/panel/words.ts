@@ -19,7 +19,7 @@ export function causeText(cause: Cause, reader: { userId: string }): string {
   return partsOf(cause, reader).join('');
 }
 
-/** The middle part is text from outside. */
+/** Splits a description into three parts. Only the middle one is text from outside. */
 function partsOf(
   { kind, id, note }: Cause,
   { userId }: { userId: string },

@@ -60,7 +60,7 @@ test('a proxy with another link version is refused with both versions named, and
     t.is(message?.type, 'refused');
     const reason = message?.type === 'refused' ? message.reason : '';
     t.regex(reason, /7-old/);
-    t.true(reason.includes(`version ${LINK_PROTOCOL + 1} of the link, the service version ${LINK_PROTOCOL}`), reason);
+    t.true(reason.includes(`version ${LINK_PROTOCOL + 1} of the link protocol, but the service uses version ${LINK_PROTOCOL}`), reason);
     closed();
   }
   t.deepEqual(

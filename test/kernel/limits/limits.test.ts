@@ -5,6 +5,7 @@ import { type Caller, type SemaphoreOptions, createSemaphore } from '../../../sr
 import { createPlaces } from '../../../src/kernel/limits/places.ts';
 import { atMost, backoff, createSlidingLog } from '../../../src/kernel/limits/sliding-log.ts';
 import { type Taken, createRateLimiter } from '../../../src/kernel/limits/rate-limiter.ts';
+import type { StatusError } from '../../../src/kernel/status.ts';
 import { fakeClock } from '../../fakes/clock.ts';
 
 test('a token bucket allows a burst, then one call per interval, and refused calls cost no tokens', async (t) => {
@@ -123,7 +124,8 @@ test('a semaphore limits running and waiting work per key, and an aborted waiter
   await t.throwsAsync(enter('a4'), { message: /Try again/ }, 'two of a key wait');
   const leaveOther = await enter('b1');
   const last = enter('b2');
-  await t.throwsAsync(enter('c1'), { message: /Try again/ }, 'three wait in all');
+  const refused = await t.throwsAsync<StatusError>(enter('c1'), { message: /Try again/ }, 'three wait in all');
+  t.is(refused.options.retryAfterSeconds, 5);
   call.abort(new Error('gone'));
   await t.throwsAsync(second, { message: 'gone' });
   await t.throwsAsync(enter('c2', call.signal), { message: 'gone' });
@@ -175,9 +177,13 @@ test('a sliding log keeps a bounded number of keys and evicts the least recently
   await clock.advance(500);
   t.deepEqual([wait('a'), wait('a')], [0, 900]);
   t.is(wait('c'), 0);
-  t.is(wait('b'), 0, 'forgotten');
+  t.is(wait('b'), 0);
   await clock.advance(1_000);
   t.is(wait('a'), 0);
+  const two = createSlidingLog(atMost(1, 10_000), clock, 2);
+  for (const key of ['a', 'b', 'c']) t.is(two.take(key).waitMs, 0);
+  t.true(two.take('c').waitMs > 0);
+  t.is(two.take('a').waitMs, 0, 'evicted for c');
 });
 
 test('penalties are enforced above a threshold until they expire, and never longer than the maximum', async (t) => {
@@ -250,4 +256,17 @@ test('the client count limits each address, and a flood makes room for other net
   release();
   release();
   t.true(enter('free', '198.18.1.1'));
+});
+
+test('the client count counts an IPv6 /64 as one address, and makes no room within equally busy networks', (t) => {
+  const guest = (address: string) => ({ address, state: () => 'waiting' as const, leave: () => {} });
+  const sixes = createClientCount({ most: 10, mostOfAddress: 2 });
+  t.truthy(sixes.enter(guest('2001:db8:9:9::1')));
+  t.truthy(sixes.enter(guest('2001:db8:9:9::2')));
+  t.is(sixes.enter(guest('2001:db8:9:9::3')), undefined);
+  t.truthy(sixes.enter(guest('2001:db8:9:8::1')));
+  const full = createClientCount({ most: 3, mostOfAddress: 10 });
+  for (const address of ['192.0.2.1', '192.0.2.2', '198.51.100.1']) t.truthy(full.enter(guest(address)));
+  t.is(full.enter(guest('198.51.100.2')), undefined, 'a place would only move from one network to the other');
+  t.truthy(full.enter(guest('203.0.113.1')));
 });

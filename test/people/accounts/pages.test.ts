@@ -106,7 +106,7 @@ test.runIf(isHere('chromium'))(
     await page.getByText('You joined').waitFor();
     t.is(new URL(page.url()).pathname, '/servers/castle');
     await list.locator('#server-castle').waitFor();
-    t.regex(await list.innerText('#server-castle'), /The Castle[^]*you are a member here/);
+    t.regex(await list.innerText('#server-castle'), /The Castle[^]*your role: member/);
     await page.getByRole('link', { name: 'Servers', exact: true }).first().click();
     await page.locator('#server-castle').waitFor();
   },

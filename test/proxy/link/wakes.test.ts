@@ -13,7 +13,7 @@ function waiting() {
   const said: FromProxy[] = [];
   const after = (ms: number, fire: () => void) => clock.at(clock.now() + ms, fire);
   const wakes = new Wakes({ now: () => clock.now(), after, send: (message) => said.push(message) });
-  /** The error, or the address, or 'waits'. */
+  /** Adds a player. `outcome` is the error, the address, or 'waits'. */
   const add = (
     name: string,
     { places, isConnected = true }: { places?: (number | null)[]; isConnected?: boolean } = {},

@@ -7,7 +7,7 @@ import { route } from '../support.ts';
 
 const NOBODY = { names: [], more: 0 };
 
-/** The words of a dialog, a paragraph each, behind its title. */
+/** Returns the words of a dialog: its title, then each paragraph. */
 function words(change: Partial<Route>, view: Partial<WaitingView> = {}): string[] {
   const { title, body } = waitingDialog({
     route: route(change),

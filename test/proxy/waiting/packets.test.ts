@@ -18,7 +18,7 @@ import * as fc from '../../support/property.ts';
 import { route } from '../support.ts';
 
 const UUID = '069a79f4-44e9-4726-a5be-fca90e38aaf5';
-/** Those of minecraft-data that have dialogs, each as the clients and servers of one protocol read and write. */
+/** The versions of minecraft-data that have dialogs, each with its protocol. */
 const VERSIONS = [
   ['1.21.6', 771],
   ['1.21.8', 772],
@@ -33,7 +33,7 @@ interface Codec {
   createPacketBuffer(packet: { name: string; params: unknown }): Buffer;
 }
 
-/** A whole frame as a client of this version understands it. */
+/** Decodes a whole frame as a client of this version does. */
 function understood(version: string, state: State, frame: Buffer): { name: string; params: unknown } {
   const body = readFrame(frame, 1_000_000);
   if (body?.size !== frame.length) throw new Error('not one whole frame');
@@ -44,13 +44,13 @@ function understood(version: string, state: State, frame: Buffer): { name: strin
   return data;
 }
 
-/** What a client of this version sends, without the length in front. */
+/** Encodes a packet as a client of this version does, without the length in front. */
 function sent(version: string, name: string, params: unknown = {}): Buffer {
   const codec = mc.createSerializer({ state: mc.states.CONFIGURATION, isServer: false, version, customPackets: {} });
   return (codec as Codec).createPacketBuffer({ name, params });
 }
 
-/** NBT as minecraft-data has it, as plain values. */
+/** Converts minecraft-data's form of NBT to plain values. */
 function plain({ type, value }: { type: string; value: unknown }): unknown {
   if (type === 'compound') {
     const fields = Object.entries(value as Record<string, { type: string; value: unknown }>);
@@ -67,7 +67,7 @@ function dialogOf(version: string, dialog: NbtCompound): unknown {
   return plain((params as { dialog: { type: string; value: unknown } }).dialog);
 }
 
-/** As NBT has no yes and no: bytes. */
+/** Returns a value as it reads back from NBT, which has bytes in place of booleans. */
 function asRead(value: Nbt | undefined): unknown {
   if (typeof value === 'boolean') return value ? 1 : 0;
   if (typeof value !== 'object') return value;
@@ -138,7 +138,7 @@ test('login success has other fields in 1.20.6 and in protocol 776', (t) => {
 });
 
 test('any text, number, list and compound survives an NBT round trip', (t) => {
-  // minecraft-data's reader takes Java's form for UTF-8, which is the same up to here but for zero.
+  // minecraft-data's reader expects Java's form of UTF-8, which is the same in this range except for zero.
   const unit = fc.integer({ min: 1, max: 0xd7ff }).map((code) => String.fromCharCode(code));
   const { value } = fc.letrec<{ value: Nbt }>((tie) => ({
     value: fc.oneof(

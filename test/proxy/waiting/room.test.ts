@@ -22,7 +22,7 @@ const ROOM = route({ waitingRoom: true, motd: 'Build with us' });
 const SENT = { success: 2, brand: 1, disconnect: 2, keepAlive: 4, transfer: 0x0b, clear: 0x11, dialog: 0x12 } as const;
 const ACKNOWLEDGED = encodeFrame(0x03);
 const LEAVE = encodeFrame(0x08, encodeString('dormouse:leave'), Buffer.from([0]));
-/** A dialog is looked at often; keep-alives come only where a test is about them. */
+/** Dialogs change often. Keep-alives are sent only in tests about them. */
 const TIMINGS = { dialogMs: 20, beatMs: EVER_MS, explainMs: EVER_MS };
 
 async function start(t: ExecutionContext, options: Parameters<typeof startProxy>[1] = {}): Promise<TestProxy> {
@@ -31,7 +31,7 @@ async function start(t: ExecutionContext, options: Parameters<typeof startProxy>
   return it;
 }
 
-/** A client of 1.21.11 unless told otherwise, let in and in the configuration state. */
+/** Connects a client, by default of 1.21.11, and brings it into the configuration state. */
 async function enter(t: ExecutionContext, { port }: TestProxy, name = 'Steve', protocol = 774): Promise<RawClient> {
   const client = await RawClient.open(t, port);
   client.send(handshake(protocol, 'login'), loginStart(name));
@@ -54,7 +54,7 @@ async function wish({ wishes }: TestProxy, index = 0): Promise<Wish> {
   return found;
 }
 
-/** What the next packet with this id holds; those before it are dropped, but for keep-alives, which are answered. */
+/** Returns the content of the next packet with this id. Drops the packets before it, but answers keep-alives. */
 async function next(client: RawClient, id: number): Promise<FrameReader> {
   for (;;) {
     const packet = await client.packet();
@@ -63,7 +63,7 @@ async function next(client: RawClient, id: number): Promise<FrameReader> {
   }
 }
 
-/** The next dialog in whose text all of this stands. */
+/** Returns the next dialog whose text contains all these parts. */
 async function dialog(client: RawClient, ...parts: string[]): Promise<string> {
   for (;;) {
     const reader = await next(client, SENT.dialog);
@@ -130,7 +130,7 @@ test('a returning player neither counts as another login nor sees the waiting ro
   (await wish(it)).ready(game);
   await next(client, SENT.transfer);
   client.socket.end();
-  // It went to sleep again meanwhile: the player is held as those are whom no room is shown.
+  // The server is asleep again, so the player is held like those without a waiting room.
   const back = await RawClient.open(t, it.port);
   back.send(handshake(774, 'transfer'), loginStart('Steve'));
   const { id, reader } = await back.packet();
@@ -153,7 +153,7 @@ test('the remaining seconds count down, and a dialog is sent only when it change
   for (let text = ''; left.length < 3;) {
     text = await dialog(client, 'About');
     const seconds = Number(/About (\d+) s/.exec(text)?.[1]);
-    // The bar may have moved alone.
+    // The progress bar alone may have moved.
     if (seconds !== left.at(-1)) left.push(seconds);
   }
   t.is(left[0], 60);
@@ -164,7 +164,7 @@ test('the remaining seconds count down, and a dialog is sent only when it change
   it.routes.set(HOST, ROOM);
   await dialog(client, 'Waking up');
   const before = client.socket.bytesRead;
-  // Looked at again some times, as another player's room shows.
+  // The other player's room shows that the dialogs were checked again several times.
   const other = await enter(t, it, 'Alex');
   it.routes.set(HOST, { ...ROOM, motd: 'New' });
   await dialog(other, 'New', 'Also waiting: Steve');

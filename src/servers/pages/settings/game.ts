@@ -66,12 +66,12 @@ async function gamePage(request: ServerRequest, idleTimeoutMinutes: number): Pro
 }
 
 const HEADINGS: Record<PropertyGroup, string> = {
-  play: 'How it is played',
-  world: 'The world',
+  play: 'Gameplay',
+  world: 'World',
   players: 'Players',
   pack: 'Resource pack',
   speed: 'Distance and speed',
-  rest: 'The rest',
+  rest: 'Other',
 };
 
 const MOST_IDLE_MINUTES = 10_080;
