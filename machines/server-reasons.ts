@@ -1,13 +1,13 @@
 /** Causes of transitions without a request, and failures of requests. */
 import type { Cause, Ending, Failure, NoRoom, Reading } from './server-types.ts';
 
-export const IDLE: Cause = { kind: 'system', id: 'idle', note: 'nobody online' };
+export const IDLE: Cause = { kind: 'system', id: 'idle', note: 'no players online' };
 export const FALSE_WAKE: Cause = { kind: 'system', id: 'false_wake', note: 'woken, but no player joined' };
 export const INSIDE: Cause = { kind: 'system', id: 'stopped_inside', note: 'stopped by a command in the game' };
-export const UNEXPECTED: Cause = { kind: 'system', id: 'unexpected', note: 'ran though it should be asleep' };
+export const UNEXPECTED: Cause = { kind: 'system', id: 'unexpected', note: 'was running although it should be asleep' };
 
 /** The cause of ending a game that does not respond. */
-export const HUNG: Cause = { kind: 'system', id: 'hung', note: 'did not answer any more' };
+export const HUNG: Cause = { kind: 'system', id: 'hung', note: 'stopped responding' };
 export const AGAIN_AFTER_HUNG: Cause = { ...HUNG, note: 'restarted because it stopped responding' };
 
 /** Returns the failure of a game that hung. `silentMs`: how long the game has been silent. */
@@ -16,17 +16,17 @@ export function hung({ silentMs, lastLines = '' }: Pick<Reading, 'silentMs' | 'l
   const span = minutes < 2 ? `${Math.round((silentMs ?? 0) / 1_000)} seconds` : `${minutes} minutes`;
   return {
     code: 'hung',
-    summary: `Hung: the game ran but did not answer for ${span}, so it was ended.`,
+    summary: `Hung: the game ran but did not respond for ${span}, so it was ended.`,
     suggestion:
-      'Read the log for the last thing it did. A mod or plugin that waits for something, or a machine that is too busy, does ' +
-      'this. Then start it yourself: a game that hangs twice within an hour is not started again by itself.',
+      'Check the end of the log. Common causes are a mod or plugin that waits for something, and a busy machine. ' +
+      'Then start the server yourself: a game that hangs twice within an hour is not restarted automatically.',
     raw: lastLines,
   };
 }
 
 /** Returns the cause of a restart after the game has ended this way. */
 export function againAfter(how: Ending): Cause {
-  return { ...systemOf(how), note: `started again after ${WHAT_HAPPENED[how]}` };
+  return { ...systemOf(how), note: `restarted after ${WHAT_HAPPENED[how]}` };
 }
 
 /**
@@ -34,7 +34,7 @@ export function againAfter(how: Ending): Cause {
  * server joined.
  */
 export function notAgainAfter(how: Ending): Cause {
-  return { ...systemOf(how), note: `not started again after ${WHAT_HAPPENED[how]}: nobody had come in` };
+  return { ...systemOf(how), note: `not restarted after ${WHAT_HAPPENED[how]}: no player had joined` };
 }
 
 function systemOf(how: Ending): Pick<Cause, 'kind' | 'id'> {
@@ -43,7 +43,7 @@ function systemOf(how: Ending): Pick<Cause, 'kind' | 'id'> {
 
 const WHAT_HAPPENED: Record<Ending, string> = {
   crashed: 'a crash',
-  lost: 'its engine or machine went away',
+  lost: 'the loss of its engine or machine',
   ended: 'an unrequested end',
   stopped: 'a stop',
 };
@@ -52,8 +52,8 @@ const WHAT_HAPPENED: Record<Ending, string> = {
 export function crashLoop({ summary, suggestion, raw }: Failure): Failure {
   return {
     code: 'crash_loop',
-    summary: `Crash loop: it ended by itself three times within an hour, so it was not started again. Last: ${summary}`,
-    suggestion: `${suggestion} Then start it yourself: players cannot wake it for now.`.trimStart(),
+    summary: `Crash loop: the game ended unexpectedly three times in an hour and was not restarted. Last: ${summary}`,
+    suggestion: `${suggestion} Then start the server yourself: until then, players cannot wake it.`.trimStart(),
     raw,
   };
 }
@@ -61,24 +61,23 @@ export function crashLoop({ summary, suggestion, raw }: Failure): Failure {
 /** The failure of a game that was killed because it did not end within the time allowed for a stop. */
 export const STOP_FORCED: Failure = {
   code: 'stop_forced',
-  summary: 'Stop forced: the game had been told to save and end, but was not done in time, so it was killed.',
+  summary: 'Stop forced: the game did not save and end in time, so it was killed.',
   suggestion:
-    'What it had not saved by then is lost. Read the log for the last thing it did: a very large world, a slow disk or a ' +
-    'plugin that waits for something does this.',
+    'Changes that it had not saved are lost. Check the end of the log: a very large world, a slow disk or a plugin ' +
+    'that waits for something can cause this.',
   raw: '',
 };
 
 export const START_TIMEOUT: Failure = {
   code: 'start_timeout',
-  summary: 'Start timed out: the server ran but was never ready for players, and its log stood still.',
-  suggestion:
-    'Read the log for the last thing it did; a mod that hangs or a very large world needs a look before the next start.',
+  summary: 'Start timed out: the server ran but never became ready for players, and its log stopped growing.',
+  suggestion: 'Check the end of the log before the next start: a mod that hangs or a very large world can cause this.',
   raw: '',
 };
 export const INSTALL_TIMEOUT: Failure = {
   code: 'install_timeout',
   summary: 'Install timed out: the installer did not finish.',
-  suggestion: 'Retry the install; if it hangs again, choose another version of the pack.',
+  suggestion: 'Retry the install. If it hangs again, choose another version of the pack.',
   raw: '',
 };
 const LATER = 'Start it when another server sleeps, give it less memory, or ask the operator for another machine.';
@@ -96,7 +95,7 @@ export function outOfLine(failure: Failure): Failure {
 
 /** Returns the failure of a server that has been queued for the longest time allowed (`ms`). */
 export function noRoomFor(ms: number): Failure {
-  const summary = `No room: no machine had room for it for ${Math.round(ms / 60_000)} minutes. Start it again later.`;
+  const summary = `No room: it waited ${Math.round(ms / 60_000)} minutes for a machine with room. Start it later.`;
   return { code: 'no_room_found', summary, suggestion: LATER, raw: '' };
 }
 
@@ -127,7 +126,7 @@ export function failureOf(error: unknown): Failure {
   return {
     code: 'unknown',
     summary: `Unexpected: ${error instanceof Error ? error.message : String(error)}`,
-    suggestion: 'Try again; if it stays so, ask the operator to look at the log of the service.',
+    suggestion: 'Try again. If this continues, ask the operator to check the service log.',
     raw: '',
   };
 }

@@ -9,7 +9,7 @@ export function tagsByState(machine: AnyStateMachine, names: readonly string[]):
   for (const { tags, key } of leavesOf(machine.root)) {
     const name = names.find((each) => tags.includes(each));
     if (name === undefined || String(found.get(name) ?? tags) !== String(tags))
-      throw new Error(`state ${key} of ${machine.id} has other tags than its like`);
+      throw new Error(`state ${key} of ${machine.id} has no name, or other tags than its namesake`);
     found.set(name, tags);
   }
   return new Map([...found].map(([name, tags]) => [name, new Set(tags)]));

@@ -128,7 +128,7 @@ async function textOf(response: Response): Promise<string> {
   let size = 0;
   for await (const chunk of (response.body ?? []) as AsyncIterable<Uint8Array>) {
     size += chunk.length;
-    if (size > PROFILE_BYTES) throw new Error('a profile that does not end');
+    if (size > PROFILE_BYTES) throw new Error(`the profile has more than ${PROFILE_BYTES} bytes`);
     chunks.push(Buffer.from(chunk));
   }
   return Buffer.concat(chunks).toString('utf8');

@@ -45,7 +45,7 @@ const LINE_FAMILIES = new Map([
 export function readBalancerHeader(bytes: Buffer): Parsed<BalancerHeader> | undefined {
   if (startsLike(bytes, LINE_START)) return readLine(bytes);
   if (startsLike(bytes, SIGNATURE)) return readBinary(bytes);
-  throw new ProtocolError('no PROXY header in front');
+  throw new ProtocolError('the connection does not begin with a PROXY header');
 }
 
 /** Reports whether the bytes received so far match `start`. */
@@ -59,7 +59,7 @@ function readLine(bytes: Buffer): Parsed<BalancerHeader> | undefined {
   const line = bytes.toString('latin1', 0, LINE_BYTES);
   const end = line.indexOf(LINE_END);
   if (end < 0) {
-    if (bytes.length >= LINE_BYTES) throw new ProtocolError('PROXY line without an end');
+    if (bytes.length >= LINE_BYTES) throw new ProtocolError('PROXY line too long');
     return undefined;
   }
   const size = end + LINE_END.length;
@@ -68,7 +68,7 @@ function readLine(bytes: Buffer): Parsed<BalancerHeader> | undefined {
   const isAddress = LINE_FAMILIES.get(family ?? '');
   const [source = '', destination = '', ...ports] = fields;
   const isWhole = isAddress?.(source) && isAddress(destination) && ports.length === 2 && ports.every(isPort);
-  if (!isWhole) throw new ProtocolError('PROXY line of an unknown form');
+  if (!isWhole) throw new ProtocolError('malformed PROXY line');
   return { value: { ip: isIPv4(source) ? source : written(source) }, size };
 }
 
@@ -87,7 +87,7 @@ function readBinary(bytes: Buffer): Parsed<BalancerHeader> | undefined {
   const command = versionAndCommand & 0x0f;
   const length = bytes.readUInt16BE(HEAD_BYTES - 2);
   if (versionAndCommand >> 4 !== VERSION) throw new ProtocolError('PROXY header of an unknown version');
-  if (length > MOST_REST_BYTES) throw new ProtocolError(`PROXY header with ${length} bytes behind its head`);
+  if (length > MOST_REST_BYTES) throw new ProtocolError(`PROXY header with ${length} bytes after its head`);
   const size = HEAD_BYTES + length;
   const rest = bytes.subarray(HEAD_BYTES, size);
   if (command === COMMANDS.local) return rest.length < length ? undefined : { value: { ip: null }, size };
@@ -107,7 +107,7 @@ function addressesBytes(family: number): number {
     case FAMILIES.ipv6:
       return 2 * IPV6_BYTES + PORTS_BYTES;
     default:
-      throw new ProtocolError('PROXY header of no TCP connection');
+      throw new ProtocolError('PROXY header for a connection other than TCP');
   }
 }
 

@@ -134,7 +134,7 @@ export class Beats {
     if (reader.varInt() !== 0x02) throw new ProtocolError('unexpected packet during the login');
     const id = reader.varInt();
     const question = this.#questions.get(id);
-    if (!question) throw new ProtocolError('an answer that nobody asked for');
+    if (!question) throw new ProtocolError('answer to an unknown request');
     clearTimeout(question.overdue);
     this.#questions.delete(id);
     question.answered?.();

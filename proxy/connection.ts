@@ -133,7 +133,7 @@ async function answerStatus(
     socket.write(context.statuses.ready(route, protocol) ?? (await context.statuses.frame(route, host, protocol)));
     context.counters.statusAnswers++;
   }
-  throw new Error('status asked for twice');
+  throw new Error('second status request');
 }
 
 async function answerLegacyPing(connection: ClientConnection, context: Context): Promise<void> {

@@ -32,19 +32,19 @@ export class SettingError extends Error {
   override name = 'SettingError';
 }
 
-export const HELP = `Dormouse's proxy: relays players to games, as a process of its own. The service starts one by itself; start one
-by hand where the service is told PROXY=external.
+export const HELP = `Dormouse's proxy: relays players to games, in a separate process. By default, the service starts it.
+Start it yourself if the service has PROXY=external.
 
-  CONTROL_URL             the service: wss://dormouse.example.org, or ws:// and a loopback address. Where a standby may take it
-                          over (STANDBY=wait there), both, with a comma between: the one that serves is found
-  CONTROL_PLAIN=false     true: ws:// to other machines too, on a network where nobody else listens
-  PROXY_TOKEN             as the service has it (PROXY_TOKEN there, or the file proxy.token in its DATA_DIR)
-  PROXY_TOKEN_FILE        a file that holds it
+  CONTROL_URL             address of the service: wss://dormouse.example.org, or ws:// and a loopback address. With a
+                          standby (STANDBY=wait), both addresses, separated by a comma. The proxy finds the active one
+  CONTROL_PLAIN=false     true: allow ws:// to other machines, on a private network
+  PROXY_TOKEN             the service's token (its PROXY_TOKEN, or the file proxy.token in its DATA_DIR)
+  PROXY_TOKEN_FILE        a file that contains the token
   PROXY_HOST=::           address players connect to
   PROXY_PORT=25565        port players connect to
-  PROXY_PROTOCOL_FROM     load balancers: addresses and networks that begin with a PROXY header
-  PROXY_NAME              what operators know it by; the machine's name unless set
-  PROXY_DRAIN_HOURS=12    how long players may stay once it is told to end (SIGTERM)
+  PROXY_PROTOCOL_FROM     addresses and networks of load balancers, which must send a PROXY header
+  PROXY_NAME              name shown to operators. Default: the machine's name
+  PROXY_DRAIN_HOURS=12    how long players may stay after SIGTERM
   LOG_LEVEL=info
 `;
 
@@ -101,7 +101,7 @@ function remote(env: NodeJS.Dict<string>): Service[] {
   const mayBePlain = env['CONTROL_PLAIN'] === 'true';
   const hrefs = urls.map((url) => linkAt(url, mayBePlain));
   const token = env['PROXY_TOKEN'] || tokenIn(env['PROXY_TOKEN_FILE']);
-  if (!token) throw new SettingError('PROXY_TOKEN, or PROXY_TOKEN_FILE, must be set as the service has it.');
+  if (!token) throw new SettingError("Set PROXY_TOKEN or PROXY_TOKEN_FILE to the service's token.");
   return hrefs.map((url) => ({ url, token }));
 }
 

@@ -4,7 +4,7 @@ import { type Parse, ProtocolError } from './codec.ts';
 /** The other side has closed the connection, or will send nothing more. */
 export class PeerGone extends Error {
   constructor() {
-    super('the other side has gone');
+    super('the other side has closed the connection');
     this.name = 'PeerGone';
   }
 }

@@ -167,7 +167,7 @@ async function open(
   } catch (error) {
     game?.destroy();
     hold.throwIfOver();
-    context.log.debug({ err: error }, 'game not reached');
+    context.log.debug({ err: error }, 'could not reach the game');
   }
   game?.destroy();
   return undefined;

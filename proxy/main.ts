@@ -80,10 +80,8 @@ async function main(flags: string[]): Promise<void> {
  * ends by its deadlines.
  */
 function outlive(log: Log): void {
-  process.on('uncaughtException', (err) => log.warn({ err }, 'an error left something half done: the proxy goes on'));
-  process.on('unhandledRejection', (err) =>
-    log.warn({ err }, 'something failed, and nobody took its error: the proxy goes on'),
-  );
+  process.on('uncaughtException', (err) => log.warn({ err }, 'uncaught exception; the proxy keeps running'));
+  process.on('unhandledRejection', (err) => log.warn({ err }, 'unhandled rejection; the proxy keeps running'));
   // The log no longer has a reader. Logging this error would fail in the same way.
   process.stdout.on('error', () => {});
 }

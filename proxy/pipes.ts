@@ -104,7 +104,7 @@ export class Pipes {
     const playedMs = Math.round(this.#now() - openedAt);
     const fields = { server: serverId, player: player.name, playedMs };
     if (wasIn) this.#log.info(fields, `${player.name} left ${serverId} after ${spanText(playedMs)}`);
-    else this.#log.debug(fields, `${player.name} was not let in by the game of ${serverId}`);
+    else this.#log.debug(fields, `${player.name} left before the game of ${serverId} accepted the login`);
   }
 
   #look(pipe: Pipe, { serverId, player, openedAt }: Kept): void {

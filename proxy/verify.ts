@@ -38,7 +38,7 @@ export async function verify(
   try {
     isVerified = await accounts.hasJoined(player, secret, context.closing);
   } catch (err) {
-    log.warn({ err }, 'an account could not be checked');
+    log.warn({ err }, 'could not check an account');
   }
   const rule = isVerified ? 'verified' : 'unverified';
   counters.kicks[rule]++;
@@ -77,7 +77,7 @@ async function exchange(
   } catch {
     // Bytes not encrypted to our key are treated like a wrong token.
   }
-  throw new ProtocolError('encryption response');
+  throw new ProtocolError('invalid encryption response');
 }
 
 /**

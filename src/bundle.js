@@ -113,6 +113,6 @@ function filesOf({ metafile }) {
 const esbuild = await import('esbuild').catch(() => undefined);
 if (esbuild !== undefined && existsSync(path.join(ROOT, PROGRAM))) {
   await make(esbuild).catch(({ message }) => {
-    process.stderr.write(`The service will start more slowly, as its bundle could not be made: ${message}\n`);
+    process.stderr.write(`The service will start more slowly because it could not be bundled: ${message}\n`);
   });
 }

@@ -370,7 +370,7 @@ export function loadConfig(env?: NodeJS.ProcessEnv, options?: ConfigOptions): Co
   const publicHost = texts[settings.publicHost.name] ?? '';
   if (isIP(publicHost) !== 0)
     throw new ConfigError(
-      `PUBLIC_HOST is "${publicHost}", an address; players reach a server as <its id>.PUBLIC_HOST, so it must be a name, such as play.example.org with *.play.example.org beside it in the DNS. With one server, players may type the address itself.`,
+      `PUBLIC_HOST is "${publicHost}", which is an IP address. Players join <server id>.PUBLIC_HOST, so it must be a name such as play.example.org, with DNS entries for play.example.org and *.play.example.org. With one server, players can use the address itself.`,
     );
   const parsed = Object.fromEntries(
     Object.entries<Setting<unknown>>(settings).map(([key, each]) => [key, read(each, texts[each.name] ?? '')]),
@@ -381,7 +381,7 @@ export function loadConfig(env?: NodeJS.ProcessEnv, options?: ConfigOptions): Co
     }
   }
   if ((parsed.s3AccessKeyId === '') !== (parsed.s3SecretAccessKey === ''))
-    throw new ConfigError('S3_ACCESS_KEY_ID and S3_SECRET_ACCESS_KEY belong together: set both, or neither.');
+    throw new ConfigError('S3_ACCESS_KEY_ID and S3_SECRET_ACCESS_KEY belong together. Set both or neither.');
   return Object.freeze({
     ...parsed,
     baseUrl: parsed.baseUrl ?? `http://localhost:${parsed.httpPort}`,
@@ -411,7 +411,7 @@ function refuseMistyped(texts: NodeJS.Dict<string>): void {
   const unset = names.filter((name) => texts[name] === undefined);
   for (const given of Object.keys(texts).filter((each) => !names.includes(each))) {
     const similar = meantBy(given, unset);
-    if (similar !== undefined) throw new ConfigError(`${given} is no setting: did you mean ${similar}?`);
+    if (similar !== undefined) throw new ConfigError(`${given} is not a setting. Did you mean ${similar}?`);
   }
 }
 

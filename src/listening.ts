@@ -50,7 +50,7 @@ export async function openListening({ config, signal, log, onClose }: ListeningO
     if (holder) requireReach(config, holder, self);
     const now = holder
       ? `waiting for the lease held by process ${holder.pid} on ${holder.hostname}`
-      : 'waiting for the database, which cannot be used now';
+      : 'waiting for the database, which is unavailable';
     if (now === reason) return;
     since ||= performance.now();
     reason = now;
@@ -61,7 +61,7 @@ export async function openListening({ config, signal, log, onClose }: ListeningO
     waiting: { onHeld, signal },
     taken() {
       standby.because('taking over');
-      if (since > 0) log.info({ waitedMs: Math.round(performance.now() - since) }, 'standby: takes over');
+      if (since > 0) log.info({ waitedMs: Math.round(performance.now() - since) }, 'standby: taking over');
       return since > 0;
     },
     serve: async (app, link) => standby.serve(app, { link, onClose }),
@@ -72,7 +72,7 @@ export async function openListening({ config, signal, log, onClose }: ListeningO
 function requireReach({ engine }: Config, holder: ProcessIdentity, self: ProcessIdentity): void {
   const [boot] = self.scope.split(' ');
   if (engine !== 'process' || holder.hostname === self.hostname || holder.scope.split(' ')[0] === boot) return;
-  const sentence = `With ENGINE=process games run on the machine of their service alone, so that ${self.hostname} cannot stand by for ${holder.hostname}: run both on one machine, or games in containers that both reach.`;
+  const sentence = `With ENGINE=process, games run only on the machine of their service, so ${self.hostname} cannot be a standby for ${holder.hostname}. Run both services on one machine, or run games in containers that both can reach.`;
   throw new StatusError('FAILED_PRECONDITION', 'STANDBY_OUT_OF_REACH', sentence);
 }
 

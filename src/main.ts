@@ -34,7 +34,7 @@ const COMMANDS: Readonly<Record<string, (config: Config, argument: string | unde
     systemdUnit({ user, node: process.execPath, home: HOME, dataDir }),
   '--openapi': async (config) => `${JSON.stringify(openapiDocument(config, describeApi()), null, 2)}\n`,
   '--stop': stopService,
-  '--drain': async ({ dataDir }) => ((await drainChild(dataDir)) ? DRAINING : 'No proxy runs on.\n'),
+  '--drain': async ({ dataDir }) => ((await drainChild(dataDir)) ? DRAINING : 'No proxy is running.\n'),
   '--migrate': (config) => withStore(config, async () => 'The database is up to date.\n'),
   '--backup-service': (config, target) =>
     backUp(config, target || `dormouse-${new Date().toISOString().slice(0, 10)}.tar.gz`),
@@ -50,7 +50,7 @@ async function main([flag, argument, ...more]: string[]): Promise<void> {
   const command = COMMANDS[flag ?? ''];
   if ((flag !== undefined && command === undefined) || more.length > 0) {
     throw new ConfigError(
-      `${[flag, argument, ...more].filter(Boolean).join(' ')} is not an option; npm start -- --help shows what there is.`,
+      `${[flag, argument, ...more].filter(Boolean).join(' ')} is not an option. For a list, run npm start -- --help.`,
     );
   }
   const config = loadConfig();
@@ -100,14 +100,14 @@ async function backUp(config: Config, target: string): Promise<string> {
   const backups = `${dataDir}/backups`;
   const said = [
     hasSettings
-      ? `${target} holds the database, the keys and what ${ENV_FILE} sets: keep it as safe as these.`
-      : `${target} holds the database and the keys: keep it as safe as these. There is no ${ENV_FILE} here: keep the settings apart.`,
-    `The files of servers are in ${dataDir}/servers: copy them too.`,
+      ? `${target} contains the database, the keys and the settings from ${ENV_FILE}. It contains secrets, so keep it safe.`
+      : `${target} contains the database and the keys. It contains secrets, so keep it safe. This folder has no ${ENV_FILE}, so back up the settings separately.`,
+    `Servers' files are in ${dataDir}/servers. Copy them too.`,
     backupStore === null
-      ? `Their backups are in ${backups}: copy these too.`
-      : `Their backups are in ${backupStore}, and stay there; copy ${backups} too, where those are that are not there yet. Where S3_ACCESS_KEY_ID and the other settings of the store are not in ${ENV_FILE}, keep them apart.`,
+      ? `Servers' backups are in ${backups}. Copy them too.`
+      : `Servers' backups are in ${backupStore} and stay there. Also copy ${backups}, which contains the backups that are not uploaded yet. If S3_ACCESS_KEY_ID and the other settings of the store are not in ${ENV_FILE}, keep them separately.`,
     backupEncryptionKey.length > 0 &&
-      `Backups cannot be read without BACKUP_ENCRYPTION_KEY. If it is not in ${ENV_FILE}, keep it apart.`,
+      `Backups cannot be read without BACKUP_ENCRYPTION_KEY. If it is not in ${ENV_FILE}, keep it separately.`,
   ];
   return `${said.filter(Boolean).join(' ')}\n`;
 }
@@ -118,12 +118,12 @@ async function restore({ dataDir, databaseUrl, dockerHost }: Config, archive = '
     refuseGamesElsewhere({ installation: installationOf(secret), dataDir, dockerHost });
   const { madeAt, settings } = await restoreService({ dataDir, databaseUrl, envFile: ENV_FILE }, archive, refuse);
   const said = [
-    `Restored as it was at ${madeAt}.`,
-    settings !== undefined && `Its settings are in ${settings}.`,
+    `Restored the backup of ${madeAt}.`,
+    settings !== undefined && `The settings are in ${settings}.`,
     !databaseUrl.startsWith('sqlite:') &&
-      `It is in the PostgreSQL of DATABASE_URL: see that ${ENV_FILE} names that too.`,
+      `The database is in the PostgreSQL of DATABASE_URL. Check that ${ENV_FILE} has the same DATABASE_URL.`,
   ];
-  return `${said.filter(Boolean).join(' ')} Put servers' files back into ${dataDir}/servers, and backups into ${dataDir}/backups; those in a store off site are found there, with the same S3_… settings and BACKUP_ENCRYPTION_KEY. Then npm start.\n`;
+  return `${said.filter(Boolean).join(' ')} Copy servers' files back to ${dataDir}/servers, and backups to ${dataDir}/backups. Backups in an off-site store stay there and need the same S3_… settings and BACKUP_ENCRYPTION_KEY. Then run npm start.\n`;
 }
 
 /** Closes the running or starting service on a signal. */
@@ -136,7 +136,7 @@ function closeOnSignal(starting: Promise<App>, log: Log, onSignal: () => Promise
       // A second request ends the process at once, which is always safe.
       if (askedAt > 0) process.exit(1);
       askedAt = performance.now();
-      log.info({ signal }, signal === STOP_ALL ? 'stopping, and every server with it' : 'stopping; games run on');
+      log.info({ signal }, signal === STOP_ALL ? 'stopping, together with all servers' : 'stopping; games run on');
       void onSignal();
       starting
         .then(async (app) => {
@@ -193,20 +193,20 @@ const DRAINING = 'The proxy accepts no new players and ends when its last player
 
 const USAGE = `Dormouse: Minecraft servers that sleep until someone joins.
 
-Usage: npm start                       the service
-       npm start -- --settings         the settings in force
-       npm start -- --version          this release
-       npm -s start -- --systemd USER  prints a unit of systemd that runs it from here, as USER
-       npm start -- --migrate          brings the database up to date
-       npm start -- --openapi          prints the description of the API
-       npm run stop                    puts every server to sleep, and ends the service and its proxy
-       npm start -- --drain            has a proxy that runs on end with its last player
-       npm run backup-service [FILE]   the database, keys and settings as one file; the service may run
-       npm run restore-service FILE    back from it, where there is no installation
-       npm run reset-password [EMAIL]  a new password for an operator, or for EMAIL; stop the service first
-       npm run remove-second-factor [EMAIL]  switches their second factor off, where phone and recovery codes are lost
+Usage: npm start                       start the service
+       npm start -- --settings         print the current settings
+       npm start -- --version          print the version
+       npm -s start -- --systemd USER  print a systemd unit that runs this installation as USER
+       npm start -- --migrate          migrate the database to this version
+       npm start -- --openapi          print the API description
+       npm run stop                    put all servers to sleep, and end the service and its proxy
+       npm start -- --drain            make a running proxy end when its last player leaves
+       npm run backup-service [FILE]   save the database, keys and settings to a file; the service may be running
+       npm run restore-service FILE    restore that file where no installation exists yet
+       npm run reset-password [EMAIL]  create a new password for an operator or EMAIL; stop the service first
+       npm run remove-second-factor [EMAIL]  turn off the second factor of an operator or EMAIL; stop the service first
 
-Settings are environment variables, or lines of a file .env in this folder. Secrets may stand in files: NAME_FILE=/path.
+Settings are environment variables, or lines in a file .env in this folder. Secrets can be in files: NAME_FILE=/path.
 `;
 
 main(process.argv.slice(2)).catch((error: unknown) => {

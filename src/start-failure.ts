@@ -34,14 +34,14 @@ function portFailure({ code = '', port, syscall }: SystemError, config: Config):
         : port === proxyPort
           ? ['PROXY_PORT', 'players']
           : ['HTTP_PORT, PROXY_PORT or SFTP_PORT', 'Dormouse'];
-  const which = port === undefined ? 'A port' : `Port ${port}, meant for ${what},`;
+  const which = port === undefined ? 'A port' : `Port ${port} for ${what}`;
   switch (code) {
     case 'EADDRINUSE':
-      return `${which} is in use already: stop what listens there, or choose another one by ${name}.${port === proxyPort ? ' (A proxy without players ends a minute after its service.)' : ''}`;
+      return `${which} is already in use. Stop the program that uses it, or set ${name} to another port.${port === proxyPort ? ' A proxy without players ends a minute after its service.' : ''}`;
     case 'EACCES':
-      return `${which} may not be opened by this user, as on most systems those below 1024: choose another one by ${name}.`;
+      return `${which} may not be opened by this user. Most systems reserve the ports below 1024. Set ${name} to another port.`;
     case 'EADDRNOTAVAIL':
-      return `${which} cannot be listened on: this machine has no such address. See ${name.replaceAll('PORT', 'HOST')}.`;
+      return `${which} cannot be opened because this machine does not have the address. Check ${name.replaceAll('PORT', 'HOST')}.`;
     default:
       return undefined;
   }
@@ -53,11 +53,11 @@ function databaseFailure({ code = '', message }: SystemError, { databaseUrl, dat
     switch (code) {
       case 'SQLITE_CORRUPT':
       case 'SQLITE_NOTADB':
-        return `The database ${file} is damaged: move it away, and ${file}-wal and ${file}-shm with it, where they are. Then put a copy in its place, or begin with an empty one (servers' files stay in ${dataDir}).`;
+        return `The database ${file} is damaged. Move it away, with ${file}-wal and ${file}-shm if they exist. Then restore a copy, or start with an empty database (servers' files stay in ${dataDir}).`;
       case 'SQLITE_CANTOPEN':
       case 'SQLITE_READONLY':
       case 'SQLITE_PERM':
-        return `The database ${file} cannot be written by this user: give them the file and its folder, or choose another DATA_DIR.`;
+        return `The database ${file} cannot be written by this user. Make the user the owner of the file and its folder, or choose another DATA_DIR.`;
       case 'SQLITE_FULL':
       case 'SQLITE_IOERR':
         return `The database ${file} cannot be written (${message}): the disk may be full.`;
@@ -73,12 +73,12 @@ function databaseFailure({ code = '', message }: SystemError, { databaseUrl, dat
     case 'ETIMEDOUT':
     case 'EHOSTUNREACH':
     case 'ECONNRESET':
-      return `PostgreSQL at ${host} does not answer (${code}): see that it runs, and that DATABASE_URL names it.`;
+      return `PostgreSQL at ${host} does not answer (${code}). Check that it is running and that DATABASE_URL is correct.`;
     case '28P01':
     case '28000':
       return `PostgreSQL at ${host} refuses the user or password of DATABASE_URL.`;
     case '3D000':
-      return `PostgreSQL at ${host} has no database ${pathname.slice(1)}: create it, or name another in DATABASE_URL.`;
+      return `PostgreSQL at ${host} has no database ${pathname.slice(1)}. Create it, or set another one in DATABASE_URL.`;
     default:
       return undefined;
   }
@@ -89,20 +89,20 @@ function folderFailure({ code = '', path = '', syscall }: SystemError, { dataDir
   switch (code) {
     case 'EACCES':
     case 'EPERM':
-      return `${where} may not be used by this user${path === '' ? '' : ` (${path})`}: give it to them, or choose another one.`;
+      return `${where} may not be used by this user${path === '' ? '' : ` (${path})`}. Make the user its owner, or choose another folder.`;
     case 'EROFS':
-      return `${where} is on a disk that is read-only: choose another one.`;
+      return `${where} is on a read-only disk. Choose another folder.`;
     case 'ENOENT':
       // Node reports EROFS in this way when it creates a folder with its parents.
       return syscall === 'mkdir'
-        ? `${where} cannot be made: the disk above it may be read-only. Choose another one.`
+        ? `${where} cannot be created: its disk may be read-only. Choose another folder.`
         : undefined;
     case 'ENOTDIR':
     case 'EEXIST':
-      return `${where} is no folder: ${path === '' ? 'part of its path' : path} is a file. Choose another one.`;
+      return `${where} is not a folder: ${path === '' ? 'part of its path' : path} is a file. Choose another folder.`;
     case 'ENOSPC':
     case 'EDQUOT':
-      return `${where} is on a disk that is full: free some space.`;
+      return `${where} is on a full disk. Free some space.`;
     default:
       return undefined;
   }

@@ -14,10 +14,10 @@ const ROOT = path.join(import.meta.dirname ?? path.dirname(new URL(import.meta.u
 
 const [major = 0, minor = 0] = process.versions.node.split('.').map(Number);
 if (!existsSync(path.join(ROOT, 'node_modules/xstate'))) {
-  fail('Its packages are not installed yet: run npm ci first.');
+  fail('The packages are not installed. Run npm ci first.');
 } else if (major < LEAST[0] || (major === LEAST[0] && minor < LEAST[1])) {
   fail(
-    `Node ${LEAST.join('.')} or newer is needed, and this is ${process.versions.node}. On Linux x64 npm ci brings it along for npm start; elsewhere install it from https://nodejs.org.`,
+    `Node ${LEAST.join('.')} or newer is needed, but this is ${process.versions.node}. On Linux x64, npm ci installs it for npm start. On other systems, install it from https://nodejs.org.`,
   );
 } else {
   const cache = path.join(ROOT, 'node_modules/.cache/dormouse');

@@ -45,7 +45,7 @@ export async function stopService(config: Config): Promise<string> {
   }
   const awake = await withStore(databaseUrl, serversWithGames);
   if (awake.length === 0) return 'Every server sleeps. The service and its proxy have ended.\n';
-  const sentence = `Servers still awake: ${awake.slice(0, MOST_NAMES).join(', ')}. The log of the service says why. Run npm run stop once more.`;
+  const sentence = `Servers still awake: ${awake.slice(0, MOST_NAMES).join(', ')}. The service log has the reason. Run npm run stop again.`;
   throw new StatusError('FAILED_PRECONDITION', 'STILL_AWAKE', sentence);
 }
 

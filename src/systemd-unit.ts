@@ -19,7 +19,7 @@ export interface UnitOptions {
 export function systemdUnit({ user, node, home, dataDir }: UnitOptions): string {
   return `# Written by npm start -- --systemd. Settings: ${join(home, '.env')}
 [Unit]
-Description=Dormouse: Minecraft servers that sleep until somebody joins
+Description=Dormouse: Minecraft servers that sleep until someone joins
 Wants=network-online.target
 After=network-online.target docker.service postgresql.service mariadb.service
 
@@ -31,13 +31,13 @@ ExecStart=${argument(node)} ${argument(join(home, 'src/start.js'))}
 Restart=on-failure
 RestartSec=2
 
-# A stop or restart ends the service alone: players play on, and the next start takes their games and their proxy over.
+# A stop or restart ends only the service. Players keep playing, and the next start adopts their games and proxy.
 KillMode=process
 TimeoutStopSec=60
-# A game that runs out of memory is that game's end, not everybody's.
+# If a game runs out of memory, only that game ends.
 OOMPolicy=continue
 LimitNOFILE=65536
-# The proxy may go before the rest, so that players do not notice a busy service.
+# The proxy may raise its priority, so that a busy service does not delay players.
 LimitNICE=-7
 TasksMax=infinity
 

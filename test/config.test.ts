@@ -121,7 +121,7 @@ test('a secret can be read from a file of its own, but not set in two places', (
   t.throws(() => loadConfig(nowhere, none), { instanceOf: ConfigError, message: /cannot be read \(ENOENT\)/ });
   writeFileSync(file, '\n');
   t.throws(() => loadConfig({ STRIPE_SECRET_KEY_FILE: file }, none), { message: /is empty/ });
-  t.throws(() => loadConfig({ STRIPE_SECRET_KY_FILE: file }, none), { message: /did you mean STRIPE_SECRET_KEY_FILE/ });
+  t.throws(() => loadConfig({ STRIPE_SECRET_KY_FILE: file }, none), { message: /Did you mean STRIPE_SECRET_KEY_FILE/ });
 });
 
 test('the off-site backup store and its encryption keys are read from settings and validated', (t) => {
@@ -300,7 +300,9 @@ test('a setting with two swapped letters is refused with the right name', (t) =>
     ['ABSE_URL', 'BASE_URL'],
     ['STRIPE_SECRET_KYE_FILE', 'STRIPE_SECRET_KEY_FILE'],
   ] as const)
-    t.throws(() => loadConfig({ [given]: '1' }, none), { message: `${given} is no setting: did you mean ${meant}?` });
+    t.throws(() => loadConfig({ [given]: '1' }, none), {
+      message: `${given} is not a setting. Did you mean ${meant}?`,
+    });
   t.notThrows(() => loadConfig({ HTTP_TROP: '1' }, none));
 });
 

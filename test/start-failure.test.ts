@@ -52,7 +52,7 @@ for (const name of isThorough ? ['HTTP_PORT', 'PROXY_PORT', 'SFTP_PORT'] : ['PRO
     const port = await taken(t);
     const { code, err } = await said(t, { DATA_DIR: await folder(t), [name]: port });
     t.is(code, 1);
-    t.true(sentence(err) && err.startsWith(`Port ${port}, meant for `) && err.includes(`another one by ${name}.`), err);
+    t.true(sentence(err) && err.startsWith(`Port ${port} for `) && err.includes(`set ${name} to another port.`), err);
     t.is(err.includes('A proxy without players'), name === 'PROXY_PORT', err);
   });
 }
@@ -65,9 +65,9 @@ test('an unusable data folder, a damaged or unreachable database, or a wrong set
   await mkdir(damaged);
   await writeFile(join(damaged, 'dormouse.db'), Buffer.alloc(8_192, 'no database'));
   const cases: [Record<string, string>, RegExp][] = [
-    [{ DATA_DIR: join(file, 'below') }, /^DATA_DIR \(.*\) is no folder: .*file.* is a file/],
-    [{ DATA_DIR: file }, /^DATA_DIR \(.*\) is no folder/],
-    [{ DATA_DIR: damaged }, /^The database .*dormouse\.db is damaged: move it away, and .*dormouse\.db-wal and/],
+    [{ DATA_DIR: join(file, 'below') }, /^DATA_DIR \(.*\) is not a folder: .*file.* is a file/],
+    [{ DATA_DIR: file }, /^DATA_DIR \(.*\) is not a folder/],
+    [{ DATA_DIR: damaged }, /^The database .*dormouse\.db is damaged\. Move it away, with .*dormouse\.db-wal and/],
     [
       { DATA_DIR: dir, DATABASE_URL: 'postgres://a:secret@127.0.0.1:1/x' },
       /^PostgreSQL at 127\.0\.0\.1:1 does not answer/,
@@ -78,7 +78,7 @@ test('an unusable data folder, a damaged or unreachable database, or a wrong set
     ],
     [{ DATA_DIR: dir, PUBLIC_HOST: '192.168.1.5' }, /^PUBLIC_HOST is "192\.168\.1\.5", an address; .* must be a name/],
     [{ DATA_DIR: dir, PUBLIC_HOST: '2001:db8::1' }, /^PUBLIC_HOST is "2001:db8::1", an address; .* must be a name/],
-    [{ DATA_DIR: dir, HTTPHOST: '::' }, /^HTTPHOST is no setting: did you mean HTTP_HOST\?/],
+    [{ DATA_DIR: dir, HTTPHOST: '::' }, /^HTTPHOST is not a setting\. Did you mean HTTP_HOST\?/],
   ];
   for (const [env, expected] of isThorough ? cases : [cases[1]!, cases[2]!, cases.at(-1)!]) {
     const { code, err } = await said(t, env);
@@ -97,12 +97,12 @@ test('startFailure explains a read-only, full or foreign data folder, and a refu
   t.regex(of({ code: 'EACCES', path: '/srv/dormouse' }), /^DATA_DIR \(\/srv\/dormouse\) may not be used by this user/);
   t.regex(of({ code: 'EROFS' }), /read-only/);
   // What Node says of a folder in a folder that is read-only.
-  t.regex(of({ code: 'ENOENT', syscall: 'mkdir', path: '/srv/dormouse' }), /cannot be made: .* read-only/);
+  t.regex(of({ code: 'ENOENT', syscall: 'mkdir', path: '/srv/dormouse' }), /cannot be created: .* read-only/);
   t.regex(of({ code: 'ENOSPC' }), /full/);
   t.regex(of({ driverError: failure({ code: 'SQLITE_READONLY' }) }), /cannot be written by this user/);
   t.regex(of({ driverError: failure({ code: 'SQLITE_FULL' }) }), /the disk may be full/);
-  t.regex(of({ code: 'EACCES', syscall: 'listen', port: 25_565 }), /^Port 25565, meant for players, may not be opened/);
-  t.regex(of({ code: 'EADDRNOTAVAIL', syscall: 'listen', port: 8080 }), /no such address. See HTTP_HOST/);
+  t.regex(of({ code: 'EACCES', syscall: 'listen', port: 25_565 }), /^Port 25565 for players may not be opened/);
+  t.regex(of({ code: 'EADDRNOTAVAIL', syscall: 'listen', port: 8080 }), /does not have the address\. Check HTTP_HOST/);
   t.regex(of({ code: '28P01' }, postgres), /^PostgreSQL at db\.example refuses the user or password/);
   t.regex(of({ code: '3D000' }, postgres), /has no database dorm/);
   t.regex(of({}), /it failed\n +at /, 'what nobody has foreseen keeps its stack');
@@ -138,7 +138,7 @@ test('npm start explains the fix if packages are missing or Node is too old', as
   await writeFile(join(bare, 'package.json'), '{"type":"module"}');
   await copyFile(join(ROOT, 'src/start.js'), join(bare, 'src/start.js'));
   const start = (node: string) => spawnSync(node, ['src/start.js'], { cwd: bare, encoding: 'utf8' });
-  t.like(start(process.execPath), { status: 1, stderr: 'Its packages are not installed yet: run npm ci first.\n' });
+  t.like(start(process.execPath), { status: 1, stderr: 'The packages are not installed. Run npm ci first.\n' });
   const { scripts } = JSON.parse(await readFile(join(ROOT, 'package.json'), 'utf8')) as { scripts: object };
   for (const [name, line] of Object.entries(scripts).filter(([, each]) => / (?:src|proxy)\/\S*\.ts /.test(`${each} `)))
     t.is(name, 'pretest', `${line} cannot say so`);
@@ -154,5 +154,5 @@ test('npm start explains the fix if packages are missing or Node is too old', as
     { cwd: bare, encoding: 'utf8' },
   );
   t.is(old.status, 1);
-  t.regex(old.stderr, /^Node 24\.12 or newer is needed, and this is 20\.19\.0\..*nodejs\.org\.\n$/);
+  t.regex(old.stderr, /^Node 24\.12 or newer is needed, but this is 20\.19\.0\..*nodejs\.org\.\n$/);
 });

@@ -197,7 +197,7 @@ export class Control implements Routes, Wake, Presence {
         return this.#sendAll(link);
       case 'refused':
         if (this.#refusal !== message.reason)
-          this.#options.log.warn({ reason: message.reason }, 'the service does not take this proxy; this is tried on');
+          this.#options.log.warn({ reason: message.reason }, 'the service refuses this proxy; retrying');
         this.#refusal = message.reason;
         return this.#leave(link);
       case 'routes':
@@ -280,5 +280,5 @@ export class Control implements Routes, Wake, Presence {
 }
 
 function failureOf(text: string | null): Error {
-  return text === null ? new Error('the service could not wake it') : new JoinRefused(text);
+  return text === null ? new Error('the service could not wake the server') : new JoinRefused(text);
 }

@@ -53,7 +53,7 @@ export function keepLinked(control: Control, services: readonly Service[], log: 
                 events.closed();
                 linked = undefined;
                 if (isOver) return;
-                if (!control.isRefused) log.info({}, 'the service is away');
+                if (!control.isRefused) log.info({}, 'lost the connection to the service; retrying');
                 const isSteady = performance.now() - openedAt > STEADY_MS;
                 for (const each of dialers) each.again({ isSteady, isRefused: control.isRefused });
               },
@@ -65,8 +65,7 @@ export function keepLinked(control: Control, services: readonly Service[], log: 
       failed(err) {
         const isKnown = missed.size === services.length;
         missed.add(service);
-        if (!isKnown && missed.size === services.length)
-          log.info({ err }, 'the service cannot be reached; this is tried on');
+        if (!isKnown && missed.size === services.length) log.info({ err }, 'could not reach the service; retrying');
       },
     });
     return dialer;

@@ -10,6 +10,7 @@ const LONGEST = 103;
  */
 export function socketPath(path: string): string {
   if (Buffer.byteLength(path) <= LONGEST) return path;
-  if (process.platform !== 'linux') throw new Error(`The path of DATA_DIR is too long for a socket (${path}).`);
+  if (process.platform !== 'linux')
+    throw new Error(`The path of DATA_DIR is too long for a socket (${path}). Choose a shorter path.`);
   return `/proc/self/fd/${openSync(dirname(path), 'r')}/${basename(path)}`;
 }

@@ -80,7 +80,7 @@ export function openChannel(
     heardAt = performance.now();
     if (isOver) return;
     try {
-      if (isBinary) throw new Error('not a text');
+      if (isBinary) throw new Error('not a text message');
       handlers.receive(data.toString());
     } catch {
       end();

@@ -40,7 +40,7 @@ export function waitingDialog(view: WaitingView): NbtCompound {
       .filter(Boolean)
       .join('\n'),
     others.names.length === 0 ? '' : `§7Also waiting: ${others.names.join(', ')}${moreOf(others.more)}`,
-    '§7You join by yourself as soon as the server is ready.',
+    '§7You join automatically when the server is ready.',
   ]);
 }
 
@@ -88,9 +88,9 @@ function stateOf({ state, phase }: Route): string {
     case 'running':
       return 'Almost ready';
     case 'stopping':
-      return 'Saving its world, to start again right after';
+      return 'Saving the world, then restarting';
     case 'installing':
-      return 'Being set up';
+      return 'Installing';
     case 'hibernated':
     case 'install_failed':
     case 'start_failed':

@@ -45,7 +45,7 @@ function writeList(items: readonly Nbt[], parts: Buffer[]): void {
   const tag = first === undefined ? TAG.end : tagOf(first);
   parts.push(Buffer.from([tag]), int(items.length));
   for (const item of items) {
-    if (tagOf(item) !== tag) throw new TypeError('a list of more than one kind');
+    if (tagOf(item) !== tag) throw new TypeError('a list with items of different types');
     writeContent(item, parts);
   }
 }

@@ -53,7 +53,7 @@ export async function waitInRoom(hold: Hold, route: Route, arrival: Arrival, con
     client.sendOn(host, handshake.serverPort);
     log.info(
       { server: route.serverId, player: player.name },
-      `${player.name} is sent on to the game of ${route.serverId}`,
+      `${player.name} is transferred to the game of ${route.serverId}`,
     );
     return true;
   } catch (error) {

@@ -137,6 +137,6 @@ export class WaitingClient {
     const packet = readClientPacket(body);
     if (packet.kind === 'click' && packet.id === LEAVE) throw new Kick('left');
     if (packet.kind === 'keepAlive' && this.#unanswered.shift()?.id !== packet.id)
-      throw new ProtocolError('a keep-alive that nobody sent');
+      throw new ProtocolError('unexpected keep-alive');
   }
 }

@@ -57,7 +57,7 @@ export function requireSame<T extends ActorTypes>(
   was: Pick<LiveActor<T>, 'stored' | 'snapshot'>,
 ): void {
   if (live.phase === 'gone' || live.stored !== was.stored || live.snapshot !== was.snapshot)
-    throw new Outdated('the actor is not where it was');
+    throw new Outdated('the actor has changed');
 }
 
 /** One step of one actor, to be stored. */

@@ -19,12 +19,14 @@ interface Needs {
 
 const Backup = z
   .object({
-    id: reply.text.describe('`previous`: the folder from before the last restore, until a later start has succeeded.'),
+    id: reply.text.describe('`previous`: the files from before the last restore, kept until a later start succeeds.'),
     serverId: reply.text,
     createdAt: reply.timestamp,
-    sizeBytes: reply.int64.describe('Of the archive.'),
-    state: reply.text.describe('`queued`, `running`, `ready` or `failed`; more may come.'),
-    kind: reply.text.describe('`manual`, `schedule`, `install`, `reset`, `restore` or `previous`; more may come.'),
+    sizeBytes: reply.int64.describe('Size of the archive.'),
+    state: reply.text.describe('`queued`, `running`, `ready` or `failed`. Further values may be added.'),
+    kind: reply.text.describe(
+      '`manual`, `schedule`, `install`, `reset`, `restore` or `previous`. Further values may be added.',
+    ),
     error: reply.text.describe('Why it failed.'),
     note: reply.text.describe(
       'A note to read before restoring, for example that a running game did not confirm that it had saved its world.',
@@ -32,8 +34,8 @@ const Backup = z
     locked: reply.flag.describe('Cannot be deleted, by hand or by retention.'),
     finishedAt: reply.timestamp,
     percent: reply.int32.describe('Progress while it is being created or restored; else 0.'),
-    treeBytes: reply.int64.describe('Of what is in it.'),
-    sha256: reply.text.describe('Of the archive, in hex.'),
+    treeBytes: reply.int64.describe('Total size of the files in it.'),
+    sha256: reply.text.describe('Checksum of the archive, in hex.'),
     type: reply.text.describe('The server’s core at the time of the backup; a restore switches back to it.'),
     version: reply.text,
     modpackPlatform: reply.text,
@@ -43,7 +45,7 @@ const Backup = z
       'Stored in the operator’s off-site store. Until the upload is complete, it is on the service’s own disk.',
     ),
     awaitingOffSite: reply.flag.describe(
-      'Is to be brought there, or is being brought. It can be restored and downloaded meanwhile.',
+      'Waiting for its off-site upload, or being uploaded. You can restore and download it already.',
     ),
     encrypted: reply.flag.describe(
       'Encrypted with the operator’s key where it is stored. Downloads are not encrypted.',
@@ -99,10 +101,11 @@ const createBackup = ({ serverOperation, backups }: Needs) =>
     id: 'CreateBackup',
     method: 'post',
     path: '/v1/servers/{id}/backups',
-    summary: 'Make a backup',
+    summary: 'Create a backup',
     description:
-      'Of all files of the server, asleep or running; a running game writes its world down first and leaves it alone until ' +
-      'the archive is made. Answers at once: watch `state`, or the events of type `backup`. One at a time for each server.',
+      'Backs up all files of the server, asleep or running. A running game saves its world first, then pauses ' +
+      'saving until the archive is complete. Returns immediately: poll `state`, or follow the events of type ' +
+      '`backup`. A server can have one backup in progress at a time.',
     params: ServerParams,
     example: {},
     reply: Backup,
@@ -135,14 +138,14 @@ const restoreBackup = ({ serverOperation, backups }: Needs) =>
     path: '/v1/servers/{id}/backups/{backupId}:restore',
     summary: 'Restore a backup',
     description:
-      'All files of the server become those of the backup, and its core, version, mods and mod pack what they were. A running ' +
-      'server is stopped for it and started again. Answers when it is done; after an error everything is as it was. What ' +
-      'was there before is kept as the backup `previous`, to undo the restore with, and goes with the next start that succeeds; ' +
-      'the start that the restore itself ends with does not count. Until then `previous` stays what it is: another restore ' +
-      'first makes a backup of what has been changed since, if anything has; restoring `previous` itself throws that away, ' +
-      'but makes a backup first where the server has run since. Until it has ended, whatever would change the files is ' +
-      'answered OPERATION_IN_PROGRESS.',
-    precondition: 'the backup must be ready, and nothing else be done with the server.',
+      'Replaces all files of the server with those of the backup, and restores its core, version, mods and mod ' +
+      'pack. A running server stops for this and starts again. Returns when the restore is done. If it fails, ' +
+      'nothing changes. The replaced files are kept as the backup `previous`, so that you can undo the restore. The ' +
+      'next successful start removes them; the start at the end of the restore itself does not count. Until then, ' +
+      '`previous` stays unchanged: another restore first backs up the changes made since, if there are any. ' +
+      'Restoring `previous` discards these changes, but backs them up first if the server has run since. During a ' +
+      'restore, requests that would change the files fail with OPERATION_IN_PROGRESS.',
+    precondition: 'the backup must be ready, and no other operation may be in progress on the server.',
     params: BackupParams,
     example: {},
     reply: Nothing,
@@ -162,8 +165,9 @@ const downloadBackup = ({ serverOperation, transferSlots, backups }: Needs) =>
     path: '/v1/servers/{id}/backups/{backupId}:download',
     summary: 'Download a backup',
     description:
-      'The archive, a tar compressed with Zstandard, also in part (`Range`, kept valid by `If-Range` with its `ETag`). ' +
-      '`Repr-Digest` is its SHA-256 (RFC 9530). Passwords in `server.properties` are starred out.',
+      'Returns the archive, a tar compressed with Zstandard. Supports `Range`, and `If-Range` with the `ETag`. ' +
+      '`Repr-Digest` is the SHA-256 of the archive (RFC 9530). Passwords in `server.properties` are masked with ' +
+      'asterisks.',
     params: BackupParams,
     async run({ params, principal }) {
       const release = transferSlots.take(principal, 'transfer');
@@ -214,8 +218,9 @@ const setBackupRetention = ({ serverOperation, backups }: Needs) =>
     path: '/v1/servers/{id}/backups:setRetention',
     summary: 'Set how many backups are kept',
     description:
-      'Keeps the newest backups, and the newest of as many hours, days, weeks and months (UTC). The rest are deleted after the next backup. ' +
-      'Locked ones and the newest good one always stay. Fields left out stay as they are; all 0 keeps everything.',
+      'Keeps the `keepLast` newest backups, and the newest backup of each hour, day, week and month (UTC), up to ' +
+      'the given numbers. All others are deleted after the next backup. Locked backups and the newest good one are ' +
+      'always kept. Absent fields stay unchanged. If all are 0, every backup is kept.',
     params: ServerParams,
     body: message({
       keepLast: count.optional(),

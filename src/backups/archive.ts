@@ -45,7 +45,7 @@ export async function writeArchive(
       if (step.bytes > 0) await grow(step.bytes);
       archive = step.archive;
     }
-    if (!archive) throw new Error('the worker told of no archive');
+    if (!archive) throw new Error('the worker returned no archive');
     await file.sync();
     await rename(temp, target);
     await syncDirectory(dirname(target));

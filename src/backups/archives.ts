@@ -246,6 +246,6 @@ function percents(report: (percent: number) => void): (bytes: number, total: num
 
 function quotaExceeded(quotaBytes: number): StatusError {
   const limitMb = String(Math.floor(quotaBytes / MIB));
-  const sentence = `The server's backups may take ${limitMb} MB together, and this one would take more than is left. Delete one.`;
+  const sentence = `The server's backups may use ${limitMb} MB, and this one does not fit. Delete an older backup.`;
   return new StatusError('RESOURCE_EXHAUSTED', 'BACKUP_QUOTA_EXCEEDED', sentence, { metadata: { limitMb } });
 }

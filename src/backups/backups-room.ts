@@ -63,7 +63,7 @@ export interface BackupRoomOptions {
 }
 
 const FOLDER_ONLY = createOffSite('', () => {
-  throw new Error('no store off site was given');
+  throw new Error('no off-site store is configured');
 });
 
 /** Notifies a server's viewers of its backups. */
@@ -142,7 +142,7 @@ export function createBackupRoom(options: BackupRoomOptions): BackupRoom {
       await sweepSiblings(dataDir, { all, busy, withPrevious });
       // Runs in the background, because there may be much to remove. Does not affect this process's own work.
       const failed = (server: string, error: unknown) =>
-        log.warn({ server, err: error }, 'what an earlier run left in a server’s files could not be removed');
+        log.warn({ server, err: error }, 'files that an earlier run left in a server’s folder could not be removed');
       void sweepRoots(dataDir, failed).catch((error: unknown) => failed('', error));
     },
     async open(servers, serverEvents) {

@@ -16,7 +16,7 @@ export function notReady({ id, state }: { id: string; state: string }): StatusEr
 }
 
 export function filesMissing(id: string): StatusError {
-  const sentence = 'The files of this backup are missing or not whole. It can only be deleted.';
+  const sentence = 'The files of this backup are missing or incomplete. You can only delete it.';
   return new StatusError('FAILED_PRECONDITION', 'BACKUP_FILE_MISSING', sentence, { metadata: { id } });
 }
 
@@ -27,7 +27,9 @@ export function folderMissing(): StatusError {
 }
 
 export function keyMissing(id: string, keyId: string): StatusError {
-  const sentence = `This backup is encrypted with a key that the service does not have (its id is ${keyId}); its operator adds it to BACKUP_ENCRYPTION_KEY.`;
+  const sentence =
+    `This backup is encrypted with a key that the service does not have (key id ${keyId}). ` +
+    'Ask the operator to add the key to BACKUP_ENCRYPTION_KEY.';
   return new StatusError('FAILED_PRECONDITION', 'BACKUP_KEY_MISSING', sentence, { metadata: { id, keyId } });
 }
 
@@ -38,7 +40,8 @@ export function locked(id: string): StatusError {
 }
 
 export function superseded(): StatusError {
-  return new StatusError('ABORTED', 'OPERATION_ABORTED', 'The server was deleted, or something else came in between.');
+  const sentence = 'The server was deleted, or another operation interrupted this one. Check it, then try again.';
+  return new StatusError('ABORTED', 'OPERATION_ABORTED', sentence);
 }
 
 /** An archive differs from the one that was written. */

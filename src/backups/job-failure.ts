@@ -19,11 +19,7 @@ export function jobFailure(error: unknown): Failure {
   }
   if (code === 'ENOSPC' || code === 'EDQUOT')
     return failure('DISK_FULL', "The machine's disk is full.", 'RESOURCE_EXHAUSTED');
-  return failure(
-    'INTERNAL',
-    'It failed for a reason of the service itself; its operator finds it in the log.',
-    'INTERNAL',
-  );
+  return failure('INTERNAL', 'An internal error occurred. The operator can find the cause in the log.', 'INTERNAL');
 }
 
 function failure(code: string, summary: string, raw: string): Failure {

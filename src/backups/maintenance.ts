@@ -31,14 +31,14 @@ export function createMaintenance(options: MaintenanceOptions): (host: EffectHos
       return null;
     } catch (error) {
       signal.throwIfAborted();
-      log.warn({ err: error }, 'a job on a server’s files failed; everything is as it was');
+      log.warn({ err: error }, 'a job on a server’s files failed; nothing was changed');
       return jobFailure(error);
     }
   }
 
   return (host) => async (serverId, jobId, signal) => {
     const [job, now] = [await getMaintenance(store, serverId), host.now(serverId)];
-    if (job?.jobId !== jobId || now === undefined) throw new Error(`job ${jobId} of ${serverId} is not there`);
+    if (job?.jobId !== jobId || now === undefined) throw new Error(`job ${jobId} of ${serverId} does not exist`);
     // No program may run on files being replaced, even one started by another process.
     await engine.kill(serverId);
     // The machine is in the job, so no new changes begin. Waits for those in progress.
@@ -46,7 +46,7 @@ export function createMaintenance(options: MaintenanceOptions): (host: EffectHos
     const work: Work = { job, row: now.row, host, signal };
     const other = others[job.kind];
     if (other !== undefined) return await other(work);
-    if (job.kind !== 'backup.restore') throw new Error(`nobody here does jobs of kind ${job.kind}`);
+    if (job.kind !== 'backup.restore') throw new Error(`no handler for jobs of kind ${job.kind}`);
     const notKept = await restores.keepChanged(work);
     if (notKept !== null) return notKept;
     return await archives.withFilesLock(serverId, async () => {

@@ -70,5 +70,5 @@ export const packTree = job(
 function linksNote(count: number, first: string): string {
   if (count === 0) return '';
   const which = count === 1 ? `The symbolic link ${first} is` : `${count} symbolic links (${first} and others) are`;
-  return `${which} not in this backup, nor are the files behind. Move these files into the server’s folder to back them up.`;
+  return `${which} not in this backup. Linked files are not included. Move them into the server’s folder to back them up.`;
 }

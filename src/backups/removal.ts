@@ -49,7 +49,7 @@ export function createBackupRemoval({
     );
     const inFolder = new Map(known.map((row) => [keyOf(row), row.location === '' && row.state !== 'failed']));
     const found = await sweepArchives(dataDir, (serverId, id) => inFolder.get(keyOf({ serverId, id })));
-    if (found.length > 0) log.warn({ orphans: found.slice(0, 20) }, 'archives that belong to no backup were found');
+    if (found.length > 0) log.warn({ orphans: found.slice(0, 20) }, 'archives without a backup were found');
     return found;
   }
 
@@ -77,7 +77,7 @@ export function createBackupRemoval({
       else await rm(archivePath(dataDir, serverId, id), { force: true });
     } catch (error) {
       // The backup leaves the list even if its files cannot be removed. An operator is notified of those.
-      log.error({ server: serverId, backup: id, err: error }, 'the files of a removed backup are left over');
+      log.error({ server: serverId, backup: id, err: error }, 'the files of a removed backup could not be removed');
       leftOver.push({ serverId, backupId: id, sizeBytes: row.sizeBytes });
     }
     await store.write((tx) => rows.deleteBackup(tx, row));

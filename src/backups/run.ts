@@ -149,7 +149,7 @@ export function createBackupRun(options: BackupRunOptions): (row: BackupRow, sig
       const rcon = now?.state === 'running' ? now.context.rcon : null;
       if (rcon) return await saving.on(serverId, rcon);
     } catch (error) {
-      log.warn({ server: serverId, err: error }, 'a game did not hear that it may save again');
+      log.warn({ server: serverId, err: error }, 'saving could not be resumed after a backup; trying again');
     }
     void switchOn(serverId);
   }
@@ -191,7 +191,7 @@ function isMoved(error: unknown): boolean {
 }
 
 function unsettled(): StatusError {
-  const sentence = 'The server was started or stopped repeatedly meanwhile. Try again.';
+  const sentence = 'The server was started or stopped repeatedly during the backup. Try again.';
   return new StatusError('UNAVAILABLE', 'SERVER_UNSETTLED', sentence, { retryAfterSeconds: 60 });
 }
 
@@ -200,5 +200,5 @@ function sentenceOf(error: unknown): string {
   if (error instanceof StatusError) return error.message;
   const { code } = error as NodeJS.ErrnoException;
   if (code === 'ENOSPC' || code === 'EDQUOT') return "The machine's disk is full.";
-  return 'The backup failed for a reason of the service itself; its operator finds it in the log.';
+  return 'The backup failed because of an internal error. The operator can find the cause in the log.';
 }

@@ -113,7 +113,7 @@ export function createSaving({ store, consoles, engine, clock }: SavingOptions):
       if (first && ALREADY_OFF.test(reply)) await forget(id);
       const isObeyed = TURNED_OFF.test(reply);
       if (await flush(id, rcon, isObeyed ? SAVE_MS : SILENT_MS, signal)) return '';
-      return isObeyed ? notSaved('it did not say so in time') : UNCONFIRMED;
+      return isObeyed ? notSaved('it did not confirm in time') : UNCONFIRMED;
     },
     async on(id, rcon) {
       if (!(await isSavingOff(store, id))) return;
@@ -149,7 +149,7 @@ export async function saveAgain(
       // Logged once, because further attempts fail for the same reason.
       const level = wait === RETRY_MS ? 'warn' : 'debug';
       const reason = error instanceof Error ? error.message : String(error);
-      log[level]({ server: id, reason }, 'a game could not be told to save again; trying again');
+      log[level]({ server: id, reason }, 'saving could not be resumed in a game; trying again');
     }
     if (signal.aborted) return;
     await sleep(clock, wait, signal).catch(() => {});
@@ -166,6 +166,6 @@ function notSaved(why: string): never {
 
 function unreachable(cause?: unknown): StatusError {
   const sentence =
-    'The console of the game cannot be reached, so its world cannot be kept still. Try again, or stop it first.';
+    'The console of the game is unreachable, so saving cannot be paused. Try again, or stop the server first.';
   return new StatusError('UNAVAILABLE', 'RCON_UNAVAILABLE', sentence, { cause, retryAfterSeconds: 5 });
 }

@@ -74,7 +74,7 @@ export interface Sealed {
 export async function* opened({ sizeBytes, read, key }: Sealed, start: number, end: number): AsyncGenerator<Buffer> {
   const head = await collected(read({ start: 0, end: HEADER_BYTES - 1 }));
   const isOurs = head.length === HEADER_BYTES && head.subarray(0, MAGIC.length).equals(MAGIC);
-  if (!isOurs || idIn(head) !== key.id) throw new ArchiveCorrupt('It is not encrypted as its row says.');
+  if (!isOurs || idIn(head) !== key.id) throw new ArchiveCorrupt('Its encryption header is missing or invalid.');
   const own = ownKey(key, head);
   const last = piecesOf(sizeBytes) - 1;
   const first = Math.floor(start / PIECE_BYTES);
@@ -132,7 +132,7 @@ function openPiece(key: Uint8Array, number: number, piece: Buffer, isLast: boole
     decipher.final();
     return plain;
   } catch (cause) {
-    throw new ArchiveCorrupt('It is not what was encrypted.', { cause });
+    throw new ArchiveCorrupt('Its encrypted content was changed.', { cause });
   }
 }
 

@@ -66,7 +66,7 @@ export async function* unpack(archive: Readable, facts: ArchiveFacts, target: Ta
     throw new ArchiveCorrupt('The archive is damaged.', { cause: error });
   }
   if (sizeBytes !== facts.sizeBytes || hash.digest('hex') !== facts.sha256) {
-    throw new ArchiveCorrupt('The archive is not the one that was written.');
+    throw new ArchiveCorrupt('The archive differs from the one that was written.');
   }
 }
 
@@ -81,11 +81,11 @@ async function* entriesInto(tar: Extract, into: TreeMaker, treeBytes: number): A
       entry.resume();
     } else if (type === 'file') {
       taken += size;
-      if (taken > treeBytes) throw new ArchiveCorrupt('There is more in the archive than went into it.');
+      if (taken > treeBytes) throw new ArchiveCorrupt('The archive contains more than was archived.');
       if (taken - reported >= STEP_BYTES) yield (reported = taken);
       await writeEntry(into.file(names, mode), entry, mtime);
     } else {
-      throw new ArchiveCorrupt(`There is a ${type} in the archive.`);
+      throw new ArchiveCorrupt(`The archive contains an entry of type ${type}.`);
     }
   }
   yield taken;

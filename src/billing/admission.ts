@@ -76,7 +76,7 @@ export function createAdmission({
     if (ramMb > ramUsableMb) throw tooLarge(nodeLabel, ramMb, ramUsableMb);
     if (used.ramMb + ramMb > ramUsableMb)
       throw full(nodeLabel, 'RAM', `${ramUsableMb - used.ramMb} MB of RAM are free`);
-    if (used.cpus + cpus > machine.cores * CEILINGS_A_CORE) throw full(nodeLabel, 'CPU', 'all CPU time is promised');
+    if (used.cpus + cpus > machine.cores * CEILINGS_A_CORE) throw full(nodeLabel, 'CPU', 'all CPU time is reserved');
   }
 
   function requireDisk(): void {
@@ -120,7 +120,7 @@ function admitToAccount({ row }: Reserving, { maxRamMb, maxServers }: Limits, aw
   const { accountId, ramMb } = row;
   const subject = `account:${accountId}`;
   if (maxServers > 0 && awake.servers >= maxServers) {
-    const message = `The account may have ${maxServers} servers, and so many are awake.`;
+    const message = `The account may have ${maxServers} servers awake, and it has reached this limit. Stop another server first.`;
     throw quotaExceeded('MAX_SERVERS', subject, message, { limit: String(maxServers) }, TOO_MANY_AWAKE);
   }
   // Possible if the server's RAM or the limit was changed later.
@@ -147,14 +147,14 @@ function noneOf(
   const subject = `region:${region}`;
   const largestMb = Math.max(...there.map(({ ramUsableMb }) => ramUsableMb));
   if (ramMb > largestMb) {
-    const message = `The largest machine of region ${region} has ${largestMb} MB of RAM for games, and this server needs ${ramMb} MB. Give it less.`;
+    const message = `The largest machine in region ${region} has ${largestMb} MB of RAM for games, and this server needs ${ramMb} MB. Give it less.`;
     return quotaExceeded('NODE_CAPACITY', subject, message, { region, resource: 'RAM', fits: 'never' }, TOO_LARGE);
   }
   const freeMb = Math.max(...open.map(({ ramUsableMb, used }) => ramUsableMb - used.ramMb));
   const resource = ramMb > freeMb ? 'RAM' : 'CPU';
   const found =
-    resource === 'RAM' ? `at most ${Math.max(0, freeMb)} MB of RAM are free on one` : 'all CPU time is promised';
-  const message = `No machine of region ${region} has room for this server now: ${found}. Try again when another server sleeps.`;
+    resource === 'RAM' ? `at most ${Math.max(0, freeMb)} MB of RAM are free on one` : 'all CPU time is reserved';
+  const message = `No machine in region ${region} has room for this server now: ${found}. Try again when another server sleeps.`;
   return quotaExceeded('NODE_CAPACITY', subject, message, { region, resource }, NO_ROOM);
 }
 

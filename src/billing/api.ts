@@ -39,7 +39,7 @@ const getWallet = ({ store }: Needs) =>
     path: '/v1/accounts/{accountId}/wallet',
     scope: 'billing:read',
     summary: 'Read the wallet',
-    description: 'What the account has: the sum of its ledger at every moment.',
+    description: 'Returns the balance, which always equals the sum of the ledger.',
     reply: z
       .object({ accountId: reply.text, balanceMicros: reply.int64.describe('Millionths of the currency.') })
       .meta({ id: 'Wallet' }),
@@ -54,7 +54,9 @@ const LedgerEntry = z
     id: reply.int64,
     accountId: reply.text,
     serverId: reply.text.describe('Empty if it is not about a server.'),
-    kind: reply.text.describe('`usage`, `flat`, `topup`, `credit`, `refund` or `adjustment`; more may come.'),
+    kind: reply.text.describe(
+      '`usage`, `flat`, `topup`, `credit`, `refund` or `adjustment`. Further values may be added.',
+    ),
     amountMicros: reply.int64.describe('Negative if spent.'),
     note: reply.text,
     ts: reply.timestamp,
@@ -70,13 +72,13 @@ const listLedgerOperation = ({ store }: Needs) =>
     scope: 'billing:read',
     summary: 'Read the ledger',
     description:
-      'Every movement of money, newest first. A `usage` entry covers one hour that a server was awake, and grows until that ' +
-      'hour or the session is over; all others never change.',
+      'Lists all movements of money, newest first. A `usage` entry covers one hour of a server’s awake time, and ' +
+      'grows until that hour or the session ends. All other entries never change.',
     query: message({
       limit: pageLimit({ fallback: DEFAULT_LIMIT, most: MOST }),
       before: int64({ min: 0, max: Number.MAX_SAFE_INTEGER, pattern: '^[0-9]{1,15}$' })
         .default(0)
-        .describe('The last id of the page before; 0: the newest entries.'),
+        .describe('The last id of the previous page; 0: the newest entries.'),
     }),
     reply: z.object({ entries: z.array(LedgerEntry).default([]) }).meta({ id: 'ListLedgerResponse' }),
     async run({ params, query, principal }) {
@@ -88,20 +90,22 @@ const listLedgerOperation = ({ store }: Needs) =>
 const SpendCap = z
   .object({
     monthlyMicros: reply.int64.describe('Per calendar month, UTC; 0: no cap.'),
-    spentMicros: reply.int64.describe('Of this month so far.'),
+    spentMicros: reply.int64.describe('This month so far.'),
     action: reply.text.describe('`notify` or `stop`.'),
-    burnMicrosPerHour: reply.int64.describe('What the awake servers cost; flat ones by their share of 30 days.'),
+    burnMicrosPerHour: reply.int64.describe(
+      'Cost of the awake servers per hour. A flat server counts with its share of 30 days.',
+    ),
     runwayMinutes: reply.int32.describe('Until the wallet runs out at the current rate; -1: no spending.'),
     awake: z
       .array(
         z.object({
           serverId: reply.text,
           plan: reply.text,
-          microsPerHour: reply.int64.describe('Of a flat server its share of 30 days, rounded up.'),
+          microsPerHour: reply.int64.describe('For a flat server, its share of 30 days, rounded up.'),
         }),
       )
       .default([])
-      .describe('The servers that burn it.'),
+      .describe('The awake servers with their cost.'),
     servers: z
       .array(z.object({ serverId: reply.text, spentMicros: reply.int64 }))
       .default([])
@@ -122,7 +126,7 @@ const getSpendCap = (needs: Needs) =>
     path: '/v1/accounts/{accountId}/spend-cap',
     scope: 'billing:read',
     summary: 'Read the spend cap',
-    description: 'What may be spent, what has been, at which prices, and how long the wallet lasts.',
+    description: 'Returns the cap, the spending so far, the prices, and how long the balance lasts.',
     reply: SpendCap,
     async run({ params, principal }) {
       const accountId = wholeAccount(principal, params.accountId);
@@ -172,7 +176,7 @@ const reconcileLedger = ({ store, log }: Needs) =>
     path: '/v1/operator/ledger:reconcile',
     scope: 'operator',
     tag: 'operator',
-    summary: 'Hold wallets against the ledger',
+    summary: 'Check wallets against the ledger',
     description:
       'Lists the accounts whose wallet differs from the sum of their ledger. The list is empty unless the database was edited.',
     reply: z

@@ -200,9 +200,9 @@ export type RecordWriteOff = (tx: Tx, entry: WriteOffEntry) => Promise<void>;
 /** After a gap this long, a running game does not prove that it ran throughout. */
 export const GAP_MS = 150_000;
 
-const UNSEEN = 'in which nobody saw whether it ran';
+const UNSEEN = 'without proof that the game was running';
 /** Why the time of a running game is free. */
-export const SILENT = 'in which its game ran but did not answer';
+export const SILENT = 'in which the game did not respond';
 
 /** Records which time of a metered session is not charged, and why. Omits a minute or two. */
 export async function recordWriteOff(

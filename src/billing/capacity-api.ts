@@ -25,17 +25,18 @@ export const CapacityResponse = z
   .object({
     activeServers: reply.int32.describe('Awake, waking or going to sleep.'),
     coresUsable: double,
-    coresUsed: double.describe('Promised to awake servers. Servers share cores, so this may be more than there are.'),
-    cpusPerServer: double.describe('The most that one server gets.'),
-    ramUsableMb: reply.int64.describe('For games: what the system and the service need is left out.'),
+    coresUsed: double.describe('Reserved by awake servers. Servers share cores, so this may exceed `coresUsable`.'),
+    cpusPerServer: double.describe('The most that one server can use.'),
+    ramUsableMb: reply.int64.describe('RAM for games, without the RAM for the system and the service.'),
     ramUsedMb: reply.int64.describe('Reserved by awake servers.'),
     diskFreeMb: reply.int64,
     diskTotalMb: reply.int64.describe('0: could not be read.'),
-    maxServersPerAccount: reply.int32.describe("The caller's; 0: no limit."),
-    cpuTiers: z.array(CpuTier).default([]).describe('CPU time by RAM, up to each; the last is for all above as well.'),
-    ramPerServerMb: reply.int64.describe(
-      'The most that one server can have: of several machines, what the largest has.',
-    ),
+    maxServersPerAccount: reply.int32.describe("For the caller's account; 0: no limit."),
+    cpuTiers: z
+      .array(CpuTier)
+      .default([])
+      .describe('CPU time by RAM. Each tier applies up to its RAM; the last one also applies above it.'),
+    ramPerServerMb: reply.int64.describe('The most RAM for one server. With several machines, the RAM of the largest.'),
     available: reply.flag.describe('Whether servers can start here: the engine responds, and a machine accepts them.'),
   })
   .meta({ id: 'CapacityResponse' });
@@ -49,8 +50,8 @@ const getCapacity = (needs: Needs) =>
     tag: 'control',
     summary: 'Get capacity',
     description:
-      'What the machine has for games, or several have together, and what awake servers have reserved of it. Sleeping ones reserve ' +
-      'nothing. A server needs one machine with room for all of it.',
+      'Returns the capacity for games, of one machine or of all machines together, and how much of it awake servers ' +
+      'have reserved. Sleeping servers reserve nothing. A server must fit on one machine.',
     reply: CapacityResponse,
     async run({ principal }) {
       const { capacity, accountLimits } = needs;

@@ -49,16 +49,16 @@ const callback = ({ checkouts }: Needs) =>
     id: 'CheckoutCallback',
     method: 'post',
     path: '/v1/public/checkout/{provider}',
-    summary: 'What a payment provider reports',
+    summary: 'Receive a payment event',
     description:
-      'For the webhook of the configured provider, at most 256 KiB. Answered with `{}` once it is stored or of no ' +
-      'concern; told again, it changes nothing.',
+      'The webhook of the configured payment provider, for bodies of at most 256 KiB. Returns `{}` once the event ' +
+      'is stored, or if it does not concern this service. A repeated event changes nothing.',
     params: z.object({ provider: z.string().describe('`stripe`.') }),
     // A missing signature is checked like a wrong one, so that an unknown provider is reported first.
     headers: z.object({
       'stripe-signature': z.preprocess(
         (given = '') => given,
-        z.string().describe('Over the raw body, as Stripe makes it.'),
+        z.string().describe('Stripe’s signature over the raw body.'),
       ),
     }),
     takes: 'raw',

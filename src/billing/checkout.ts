@@ -138,12 +138,12 @@ export function createCheckouts({ store, clock, log, checkout, baseUrl, record }
   }
 
   function announce(account: string, checkout: string): void {
-    log.info({ account, checkout }, 'a payment has moved a wallet');
+    log.info({ account, checkout }, 'a payment changed a wallet balance');
   }
 }
 
 function off(): StatusError {
-  const message = 'Wallets are not funded by checkout here; ask the operator for credit.';
+  const message = 'Online payment is off. Ask the operator for credit.';
   return new StatusError('UNIMPLEMENTED', 'CHECKOUT_OFF', message);
 }
 
@@ -152,7 +152,7 @@ function notFound(): StatusError {
 }
 
 function tooMany(accountId: string): StatusError {
-  const message = `An account may open ${CHECKOUTS_AN_HOUR} checkouts an hour; use one of those that are open.`;
+  const message = `An account may open ${CHECKOUTS_AN_HOUR} checkouts an hour. Use an open one, or try again later.`;
   return new StatusError('RESOURCE_EXHAUSTED', 'CHECKOUT_LIMIT', message, {
     metadata: { limit: String(CHECKOUTS_AN_HOUR) },
     details: [quotaFailure(`account:${accountId}`, message)],

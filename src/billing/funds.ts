@@ -188,8 +188,8 @@ export class Funds {
       return listOwners(tx, accountId);
     });
     for (const { email } of owners) {
-      const follows = spendCapAction === 'stop' ? 'Your servers are being put to sleep.' : 'Your servers run on.';
-      const text = `Your servers at ${baseUrl} have reached the spend cap of this month. ${follows}\n`;
+      const follows = spendCapAction === 'stop' ? 'Your servers are being put to sleep.' : 'Your servers keep running.';
+      const text = `Your servers at ${baseUrl} have reached this month’s spend cap. ${follows}\n`;
       mailer
         .send({ to: email, subject: 'Your spend cap at Dormouse is reached', text })
         .catch((error: unknown) => log.warn({ account: accountId, err: error }, 'the e-mail could not be sent'));
@@ -207,8 +207,7 @@ function causeOf(end: End | undefined): Cause | undefined {
 }
 
 function capRefusal(accountId: string, spendCapMicros: number): StatusError {
-  const message =
-    'The spend cap leaves too little for this in the present month: raise it, then start the server again.';
+  const message = 'This would exceed the spend cap of this month. Raise the cap, then start the server again.';
   return new StatusError('FAILED_PRECONDITION', 'SPEND_CAP_REACHED', message, {
     metadata: { accountId, spendCapMicros: String(spendCapMicros) },
     details: [preconditionFailure('SPEND_CAP', `account:${accountId}`, message)],

@@ -57,7 +57,7 @@ export async function openWallet(tx: Tx, accountId: string, at: number, signupCr
 
 /** Returns FAILED_PRECONDITION INSUFFICIENT_FUNDS, the refusal of everything that must be paid for. */
 export function insufficientFunds(accountId: string, balanceMicros: number, neededMicros: number): StatusError {
-  const message = 'The wallet cannot pay for this: add money, then start the server again.';
+  const message = 'The wallet balance is too low. Top up, then start the server again.';
   return new StatusError('FAILED_PRECONDITION', 'INSUFFICIENT_FUNDS', message, {
     metadata: { accountId, balanceMicros: String(balanceMicros), neededMicros: String(neededMicros) },
     details: [preconditionFailure('FUNDS', `account:${accountId}`, message)],
@@ -74,5 +74,5 @@ export function insufficientFunds(accountId: string, balanceMicros: number, need
 }
 
 function requireSafe(micros: number): void {
-  if (!Number.isSafeInteger(micros)) throw new RangeError(`${micros} micros cannot be kept exactly.`);
+  if (!Number.isSafeInteger(micros)) throw new RangeError(`${micros} micros cannot be stored exactly.`);
 }

@@ -18,7 +18,7 @@ const getAccountLimits = ({ accountLimits }: Needs) =>
     scope: 'servers:read',
     tag: 'control',
     summary: "Get an account's limits",
-    description: 'How much RAM the servers of the account may have together, asleep or awake.',
+    description: 'Returns the RAM limit for all servers of the account together, asleep or awake.',
     params: AccountParams,
     reply: z.object({ maxRamMb: reply.int32 }).meta({ id: 'AccountLimits' }),
     async run({ params, principal }) {

@@ -111,7 +111,7 @@ export class Meter {
     const { store, steady, engine, sessions, log, afterRound } = this.#options;
     const until = steady.now();
     const games = await engine.list().catch((error: unknown) => {
-      log.warn({ err: error }, 'the engine cannot be asked; what is awake is charged once it can');
+      log.warn({ err: error }, 'the engine does not respond; running servers are charged once it does');
     });
     const up =
       games && new Map(games.filter((game) => game.up && !game.installer).map((game) => [game.serverId, game]));
@@ -222,7 +222,7 @@ export class Meter {
     const { clock, log, record } = this.#options;
     for (const { session, same } of found) if (same) await proveAwakeSession(tx, session.id, until);
     const lost = found.flatMap(({ session, same }) => (same ? [] : [session]));
-    if (lost.length > 0) log.warn({ servers: lost.length }, 'nobody knows whether these games were up; not charged');
+    if (lost.length > 0) log.warn({ servers: lost.length }, 'unknown whether these games were up; not charged');
     const ids = lost.map(({ serverId }) => serverId);
     await writeOff(tx, until, ids);
     const at = clock.now();
@@ -237,7 +237,7 @@ export class Meter {
       await this.#round();
       if (this.#rounds++ % (HOUR_MS / TICK_MS) === 0) await this.#hourly();
     } catch (error) {
-      log.error({ err: error }, 'a minute could not be charged; it will be with the next');
+      log.error({ err: error }, 'a minute could not be charged; the next round charges it');
     }
   }
 
@@ -261,5 +261,5 @@ export function requireTimely(meter: Pick<Meter, 'ageMs'>): void {
 
 /** Logs an error for the operator, because the service itself cannot make a wallet differ from its ledger. */
 export function logUnbalanced(log: Log, account: Unbalanced): void {
-  log.error({ ...account }, 'a wallet is not the sum of its ledger');
+  log.error({ ...account }, 'a wallet balance differs from the sum of its ledger');
 }

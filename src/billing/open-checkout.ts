@@ -15,7 +15,7 @@ export async function openCheckout(settings: CheckoutSettings, log: Log): Promis
   if (settings.checkout === 'off') return undefined;
   if (settings.checkout === 'test') {
     if (settings.publicHost !== 'localhost')
-      log.warn('wallets are funded by test payments, without money: set CHECKOUT to stripe or off for real customers');
+      log.warn('test payments fund wallets without real money: set CHECKOUT to stripe or off for real customers');
     return createTestCheckout();
   }
   // Imported on demand, to keep other starts fast.

@@ -22,8 +22,8 @@ interface Needs {
 const RegionInfo = z
   .object({
     region: reply.text,
-    label: reply.text.describe('For people.'),
-    available: reply.flag.describe('A machine there can be reached and starts servers.'),
+    label: reply.text.describe('Display name.'),
+    available: reply.flag.describe('Whether a machine there responds and accepts starts.'),
     capacity: CapacityResponse.prefault({}).describe('All zero if not available.'),
   })
   .meta({ id: 'RegionInfo' });

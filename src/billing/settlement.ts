@@ -39,11 +39,11 @@ export function createSettlement({ log, record }: SettlementOptions): Settlement
     const row = await getCheckout(tx, event.checkoutId);
     const about = { event: event.id, checkout: event.checkoutId, session: event.providerRef, provider };
     if (row === undefined || row.provider !== provider) {
-      log.warn(about, 'a payment event is about no checkout of ours');
+      log.warn(about, 'a payment event refers to an unknown checkout');
       return undefined;
     }
     if (row.providerRef !== null && row.providerRef !== event.providerRef) {
-      log.error(about, 'a payment event names another session than its checkout; not credited');
+      log.error(about, 'a payment event has a different session than its checkout; not credited');
       return undefined;
     }
     if (event.type === 'expired') {
@@ -53,7 +53,7 @@ export function createSettlement({ log, record }: SettlementOptions): Settlement
     // A payment with another amount was never credited, so its refund is ignored, too.
     if (event.paidCents !== row.amountUsd * 100) {
       const { paidCents } = event;
-      log.error({ ...about, paidCents, amountUsd: row.amountUsd }, 'another amount was paid; not credited');
+      log.error({ ...about, paidCents, amountUsd: row.amountUsd }, 'the paid amount is wrong; not credited');
       return undefined;
     }
     if (event.type === 'paid') return credit(tx, row, at);

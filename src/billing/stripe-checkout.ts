@@ -68,7 +68,7 @@ export function createStripeCheckout({ secretKey, webhookSecret, ...options }: S
       try {
         event = stripe.webhooks.constructEvent(body, signature, webhookSecret, TOLERANCE_SECONDS, undefined, at);
       } catch (cause) {
-        throw new StatusError('INVALID_ARGUMENT', 'SIGNATURE_INVALID', 'The signature is not right, or too old.', {
+        throw new StatusError('INVALID_ARGUMENT', 'SIGNATURE_INVALID', 'The signature is invalid or too old.', {
           cause,
         });
       }
@@ -126,7 +126,7 @@ async function aboutPayment(
     // The Stripe account may sell other things, too.
     return data[0]?.client_reference_id ? about(type, id, data[0]) : other(id);
   } catch (cause) {
-    throw unavailable('The payment provider cannot be asked what this is about; tell it again later.', cause);
+    throw unavailable('The payment provider does not respond to a query. Send the event again later.', cause);
   }
 }
 
@@ -161,7 +161,7 @@ function isRefusal(error: unknown): boolean {
 }
 
 function refused(cause: unknown): StatusError {
-  const message = 'The payment provider refused the order. You were not charged. Tell the operator.';
+  const message = 'The payment provider refused the order. You were not charged. Contact the operator.';
   return new StatusError('FAILED_PRECONDITION', 'CHECKOUT_REFUSED', message, { cause });
 }
 

@@ -29,7 +29,7 @@ const instant = z.iso.datetime({ offset: true }).transform((text) => Date.parse(
 const AwakeSession = z
   .object({
     startedAt: reply.timestamp.describe('When it was woken.'),
-    readyAt: reply.timestamp.describe('From then on it was metered; null: it never got ready, and was free.'),
+    readyAt: reply.timestamp.describe('Metering started then. Null: it never became ready, and the session was free.'),
     endedAt: reply.timestamp.describe('Null: awake now.'),
     ending: reply.text.describe(
       '`stopped`, `idle`, `false_wake`, `crashed`, `start_failed`, `cancelled`, `funds`, …; empty: awake now.',
@@ -43,7 +43,7 @@ const AwakeSession = z
       .describe('The cause of the wake.'),
     plan: reply.text,
     ramMb: reply.int32,
-    minutes: reply.int32.describe('Charged, each when it was full.'),
+    minutes: reply.int32.describe('Charged minutes. Only full minutes are charged.'),
     gbHours: z.number().default(0),
     amountMicros: reply.int64,
   })
@@ -58,8 +58,8 @@ const getServerUsage = ({ serverOperation, store, clock, prices }: Needs) =>
     role: 'owner',
     tag: 'control',
     summary: "Read a server's usage",
-    description: `When it was awake, who woke it and what that cost, oldest first: the newest ${MOST} sessions that touch the span, each whole.
-The sums below them are of the span alone, and of all its sessions: an entry of the ledger (an hour of a session, or a period of the flat plan) belongs to the span in which it began, so that spans that follow one another add up to the ledger.`,
+    description: `Lists when the server was awake, what woke it and the cost, oldest first: the newest ${MOST} sessions that overlap the span, each in full.
+The sums cover only the span, but all of its sessions. A ledger entry (an hour of a session, or a period of the flat plan) belongs to the span in which it began, so consecutive spans add up to the ledger.`,
     params: ServerParams,
     query: message({
       from: instant.optional().describe('RFC 3339. Default: 30 days before `to`.'),
@@ -68,10 +68,10 @@ The sums below them are of the span alone, and of all its sessions: an entry of 
     reply: z
       .object({
         sessions: z.array(AwakeSession).default([]),
-        gbHours: z.number().default(0).describe('Of the span.'),
-        amountMicros: reply.int64.describe('What the ledger says of the span, flat periods included.'),
-        hourMicros: reply.int64.describe('What the next hour awake costs on the metered plan, at its present RAM.'),
-        flatMicros: reply.int64.describe('What 30 days cost on the flat plan.'),
+        gbHours: z.number().default(0).describe('In the span.'),
+        amountMicros: reply.int64.describe('Total of the ledger entries in the span, including flat periods.'),
+        hourMicros: reply.int64.describe('Cost of an hour awake on the metered plan, with its current RAM.'),
+        flatMicros: reply.int64.describe('Cost of 30 days on the flat plan, with its current RAM.'),
         flatPaidUntil: reply.timestamp.describe('End of the paid flat period; null without one.'),
       })
       .meta({ id: 'ServerUsage' }),

@@ -20,7 +20,7 @@ export async function adviceFor(
 ): Promise<string[]> {
   try {
     if (reasonOf(error) === 'SERVER_NOT_FOUND' && names[0] === 'id') return await otherServers(api, args[0] ?? '');
-    if (reasonOf(error) === 'EULA_NOT_ACCEPTED') return [`The owner agrees with: ${DORMOUSE} eula --accept`];
+    if (reasonOf(error) === 'EULA_NOT_ACCEPTED') return [`The owner can accept it: ${DORMOUSE} eula --accept`];
     const isWrong = violationsIn(error.status.details).some(({ field }) => field === 'type');
     if (isWrong && typeof values['type'] === 'string') return await otherCores(api, values['type']);
     return [];

@@ -63,7 +63,7 @@ export async function confirmed(context: Context, warning: string): Promise<void
   const { terminal } = context;
   terminal.err.line(warning);
   if (await saysYes(context, 'Continue?')) return;
-  throw failedHere('NOT_CONFIRMED', 'Nothing was done: not confirmed. Use --yes to skip the question.');
+  throw failedHere('NOT_CONFIRMED', 'Cancelled: not confirmed. Use --yes to skip the question.');
 }
 
 /** Reports whether the answer to a question is yes. */

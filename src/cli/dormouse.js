@@ -17,7 +17,7 @@ if (major > 24 || (major === 24 && minor >= 12)) {
 } else {
   const node = bundledNode(here);
   if (node === undefined) {
-    process.stderr.write(`dormouse: Node 24.12 or newer is needed, this is ${process.versions.node}.\n`);
+    process.stderr.write(`dormouse: Node 24.12 or newer is needed, but this is ${process.versions.node}.\n`);
     process.exit(1);
   }
   passOn(spawn(node, [join(here, 'main.ts'), ...process.argv.slice(2)], { stdio: 'inherit' }));

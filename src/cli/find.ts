@@ -63,7 +63,7 @@ function unknown(name: string, entries: readonly (Command | Subject)[]): Error {
 function unknownIn(subject: Subject, word: string): Error {
   const suggestions = nearest(word, verbsOf(subject)).map((verb) => `${subject.name} ${verb}`);
   const known = verbsOf(subject).join(', ');
-  const said = suggestions.length > 0 ? didYouMean(suggestions) : `There are ${known}.`;
+  const said = suggestions.length > 0 ? didYouMean(suggestions) : `Available: ${known}.`;
   return wrongUsage(
     `There is no command ${JSON.stringify(`${subject.name} ${word}`)}. ${said} See: ${DORMOUSE} help ${subject.name}`,
   );

@@ -11,7 +11,7 @@ export const GLOBAL_OPTIONS = {
     value: 'address',
     help: 'Address of the service (or DORMOUSE_URL; default: your last sign-in, or .env in this folder).',
   },
-  json: { type: 'boolean', help: 'Print JSON, as the API returns it; errors on standard error.' },
+  json: { type: 'boolean', help: "Print the API's JSON. Errors go to standard error." },
   help: { type: 'boolean', short: 'h', help: 'Show this help.' },
 } as const satisfies Record<string, Option>;
 
@@ -133,6 +133,6 @@ export function argumentNumber(name: string, text: string): number {
 
 /** Parses `on` or `off` from an argument. Throws wrong usage. */
 export function onOff(text: string): boolean {
-  if (text !== 'on' && text !== 'off') throw wrongUsage('It must be on or off.');
+  if (text !== 'on' && text !== 'off') throw wrongUsage('The value must be on or off.');
   return text === 'on';
 }

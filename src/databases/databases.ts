@@ -166,7 +166,7 @@ export class ServerDatabases {
   /** Settles. Logs a failure and tries again later. */
   async #settleSoon(name: string): Promise<void> {
     await this.#settle(name).catch((err: unknown) => {
-      this.#log.warn({ database: name, err }, 'could not apply a change to the database server; trying again in a minute');
+      this.#log.warn({ database: name, err }, 'could not change the database server; trying again in a minute');
       this.#retryLater();
     });
   }

@@ -33,7 +33,8 @@ export async function chooseEngine(
   const { log, image } = choice;
   if (setting === 'docker' && !(await answers(choice)))
     log.error(
-      'ENGINE=docker, but no Docker Engine answers at DOCKER_HOST: start Docker, or set ENGINE=process; games wait for it',
+      'ENGINE=docker, but the Docker Engine at DOCKER_HOST does not respond. Games cannot start without it: ' +
+        'start Docker, or set ENGINE=process.',
     );
   if (setting !== 'auto') return setting;
   const why = await whyNotDocker(choice);
@@ -43,17 +44,17 @@ export async function chooseEngine(
   }
   if (choice.usedDocker) {
     log.error(
-      `games ran in containers here before, so they wait for Docker: ${why}; set ENGINE=process to run them as processes`,
+      `games ran in containers before, so they wait for Docker (${why}); set ENGINE=process to run them as processes`,
     );
     return 'docker';
   }
-  log.info({ engine: 'process' }, `games run as processes of this machine: ${why}`);
+  log.info({ engine: 'process' }, `games run as processes on this machine: ${why}`);
   return 'process';
 }
 
 async function whyNotDocker(choice: EngineChoice): Promise<string | undefined> {
   const docker = await answers(choice);
-  if (docker === undefined) return 'no Docker Engine answers';
+  if (docker === undefined) return 'the Docker Engine does not respond';
   const { image, provideImage } = choice;
   try {
     if (await unless([404], within(PING_MS, docker.getImage(image).inspect()))) return undefined;

@@ -36,17 +36,17 @@ export async function engineAfter({ store, setting, chosen, awake, accepted, log
   if (setting === 'auto' && before !== 'swarm') {
     log.info(
       { engine: before, awake: count },
-      `servers are awake by ENGINE=${before}, which is kept until all sleep at a start`,
+      `servers still run on ENGINE=${before}; the engine changes at the next start when all servers are asleep`,
     );
     return before;
   }
-  const servers = count === 1 ? '1 server is awake' : `${count} servers are awake`;
+  const servers = count === 1 ? '1 server was last seen awake' : `${count} servers were last seen awake`;
   throw new StatusError(
     'FAILED_PRECONDITION',
     'ENGINE_CHANGED',
-    `ENGINE=${setting}, but ${servers} by ENGINE=${before}, as far as is known, and a second game on one world would ruin it: start ` +
-      `with ENGINE=${before} and put them to sleep first. If none of them can run any more, as after the loss of their machine, start ` +
-      'once with ENGINE_CHANGE=accept.',
+    `ENGINE=${setting}, but ${servers} on ENGINE=${before}. Two games on one world would corrupt it: ` +
+      `start with ENGINE=${before} and stop these servers first. If they can no longer run, for example because ` +
+      'their machine is lost, start once with ENGINE_CHANGE=accept.',
   );
 }
 

@@ -144,7 +144,7 @@ export interface Engine {
   boot(spec: GameSpec, signal: AbortSignal): Promise<Game>;
   /**
    * Asks the game to stop, waits up to `graceMs`, then kills it. Resolves once the game is gone, or immediately if
-   * there is none. Rejects when `signal` fires, and no longer waits.
+   * none exists. Rejects when `signal` fires, and no longer waits.
    */
   halt(serverId: string, graceMs: number, signal?: AbortSignal): Promise<void>;
   kill(serverId: string): Promise<void>;

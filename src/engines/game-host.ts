@@ -67,7 +67,7 @@ export interface GameHostSettings {
   swarmLostAfterSeconds: number;
   /** For containers: the destinations that games may connect to. */
   gamesReach: 'internet' | 'everything';
-  /** The database server for games. `mysqlAdminUrl` is null if there is none. */
+  /** The database server for games. `mysqlAdminUrl` is null if none exists. */
   mysqlAdminUrl: string | null;
   mysqlAddress: Address;
   /** For processes: whether to run uploaded code of tenants as well as that of operators. */

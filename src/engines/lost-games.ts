@@ -59,9 +59,9 @@ export function watchLostGames({ nodes, servers, clock, log, onClose }: LostGame
     if (now !== undefined)
       log.warn(
         { server: id, node: now.node },
-        `${id} waits: ${now.node}, which it is on, does not answer and may still run it`,
+        `${id} waits for its node ${now.node}, which does not respond and may still run it`,
       );
-    else log.info({ server: id, node: before?.node }, `${id} waits no more for ${before?.node}`);
+    else log.info({ server: id, node: before?.node }, `${id} no longer waits for ${before?.node}`);
     for (const listener of listeners) listener(id);
   }
 

@@ -27,17 +27,17 @@ const CONTENT_BYTES = 4 * MIB;
 const CONTENT_MESSAGE_BYTES = 6 * MIB;
 
 const COMMON = { role: 'member', tag: 'control', params: ServerParams } as const;
-const PathQuery = message({ path: filePath().default('').describe(
-  "Path relative to the server's root, with `/` as separator.",
-) });
+const PathQuery = message({
+  path: filePath().default('').describe("Path relative to the server's root, with `/` as separator."),
+});
 const ListQuery = message({
   path: filePath().default('').describe("Path relative to the server's root, with `/` as separator."),
   limit: int32({ min: 0 }).default(0).describe('Maximum number of entries. 0 = all.'),
   offset: int32({ min: 0 }).default(0).describe('Number of entries to skip.'),
   contains: text(256).default('').describe('Only entries whose name contains this text. Case-insensitive.'),
-  directoriesFirst: queryFlag().default(false).describe(
-    'List directories before files. Otherwise sorted by name alone.',
-  ),
+  directoriesFirst: queryFlag()
+    .default(false)
+    .describe('List directories before files. Otherwise sorted by name alone.'),
 });
 const Move = message({ from: ownPath(), to: ownPath() });
 

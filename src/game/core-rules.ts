@@ -47,7 +47,7 @@ export function createCoreRules({ trusted, isOperatorAccount }: CoreRulesOptions
 
 const WORDS: RefusalWords = {
   player: "This host can't run this type of server. Ask its owner.",
-  list: '§7Asleep: §fcan’t run here',
+  list: '§7Asleep: §fcannot run here',
   owner: {
     title: 'Its software can’t run here',
     mend: ['member', 'settings/version', 'choose another'],

@@ -40,7 +40,8 @@ export function createAuthorize(
 ): Authorize {
   return async function authorize(headers, operation) {
     if (operation.keyOnly && headers['x-api-key'] === undefined && headers.authorization !== undefined) {
-      throw new StatusError('UNAUTHENTICATED', 'API_KEY_REQUIRED', 'Only an API key will do here, in x-api-key.');
+      const sentence = 'This operation accepts only an API key. Send it in the header x-api-key.';
+      throw new StatusError('UNAUTHENTICATED', 'API_KEY_REQUIRED', sentence);
     }
     const principal = await identify(headers, operation);
     requireNeeds(principal, operation);
@@ -78,7 +79,7 @@ function withKey(headers: IncomingHttpHeaders): IncomingHttpHeaders {
 
 // All invalid credentials get the same answer, so that callers cannot find out which exist.
 function invalidCredential(): StatusError {
-  return new StatusError('UNAUTHENTICATED', 'CREDENTIAL_INVALID', 'This credential is not valid, or no longer.');
+  return new StatusError('UNAUTHENTICATED', 'CREDENTIAL_INVALID', 'This credential is invalid, expired or revoked.');
 }
 
 /** Throws PERMISSION_DENIED SCOPE_MISSING if the caller lacks the scope. */
@@ -103,12 +104,12 @@ export function requireNeeds(principal: Principal, operation: Needs): void {
     throw new StatusError(
       'PERMISSION_DENIED',
       'SECOND_FACTOR_NEEDED',
-      'Operators need a second factor here: set one up at /profile/second-factor first.',
+      'Operators need a second factor. Set one up at /profile/second-factor.',
     );
   }
   if (needed !== 'any') requireScope(principal, needed);
   // A key keeps its scopes when its user is no longer an operator.
   if (needed === 'operator' && !principal.operator) {
-    throw new StatusError('PERMISSION_DENIED', 'NOT_OPERATOR', 'Only operators of this installation may do this.');
+    throw new StatusError('PERMISSION_DENIED', 'NOT_OPERATOR', 'Only operators of this installation can do this.');
   }
 }

@@ -149,7 +149,7 @@ function decoderFor(encoding = 'identity'): Transform {
     case 'x-gzip':
       return createGunzip();
     default:
-      throw new StatusError('INVALID_ARGUMENT', 'UNSUPPORTED_ENCODING', 'Send the body as it is, or as gzip.', {
+      throw new StatusError('INVALID_ARGUMENT', 'UNSUPPORTED_ENCODING', 'Send the body uncompressed or as gzip.', {
         httpStatus: 415,
       });
   }

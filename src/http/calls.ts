@@ -56,7 +56,7 @@ export function createCalls(all: readonly Operation[], take: TakeToken): Calls {
   return (principal, signal) =>
     async function call(id, params, sent = {} as never, upload?: Upload) {
       const operation = byId.get(id);
-      if (operation?.answers !== 'message') throw new Error(`${id} is no operation that answers with a message`);
+      if (operation?.answers !== 'message') throw new Error(`${id} is not an operation that answers with a message`);
       requireNeeds(principal, operation);
       take(principal, operation);
       const isQuery = operation.method !== 'post' || upload !== undefined;
@@ -86,5 +86,5 @@ function asQuery(sent: unknown): object {
 }
 
 function noUpload(): never {
-  throw new StatusError('INVALID_ARGUMENT', 'NO_UPLOAD', 'A file is sent by itself.');
+  throw new StatusError('INVALID_ARGUMENT', 'NO_UPLOAD', 'The file is missing. Choose a file.');
 }

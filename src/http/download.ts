@@ -74,7 +74,7 @@ async function* whole(bytes: Readable, length: number | undefined): AsyncGenerat
     sent += chunk.length;
     yield chunk;
   }
-  if (length !== undefined && sent < length) throw new Error(`the file had ${sent} bytes left, not ${length}`);
+  if (length !== undefined && sent < length) throw new Error(`the file ended after ${sent} of ${length} bytes`);
 }
 
 /** Returns the requested range; undefined for the whole file. Throws OUT_OF_RANGE RANGE_NOT_SATISFIABLE. */
@@ -87,7 +87,8 @@ function wantedRange(ctx: Context, download: Download, sizeBytes: number): { sta
   const end = first === '' || last === '' ? sizeBytes - 1 : Math.min(Number(last), sizeBytes - 1);
   if (start <= end) return { start, end };
   ctx.set('Content-Range', `bytes */${sizeBytes}`);
-  throw new StatusError('OUT_OF_RANGE', 'RANGE_NOT_SATISFIABLE', `The file has ${sizeBytes} bytes.`, {
+  const sentence = `The range is outside the file, which has ${sizeBytes} bytes.`;
+  throw new StatusError('OUT_OF_RANGE', 'RANGE_NOT_SATISFIABLE', sentence, {
     httpStatus: 416,
     metadata: { sizeBytes: String(sizeBytes) },
   });

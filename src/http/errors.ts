@@ -25,7 +25,7 @@ export const ErrorStatus = z
     message: reply.text,
     details: z.array(z.looseObject({ '@type': z.string() })).default([]),
   })
-  .meta({ id: 'ErrorStatus', description: 'google.rpc.Status; the first detail is a google.rpc.ErrorInfo.' });
+  .meta({ id: 'ErrorStatus', description: 'A google.rpc.Status. The first detail is a google.rpc.ErrorInfo.' });
 
 /** An error as callers receive it. `code` is the number of the google.rpc.Code. */
 export interface ErrorAnswer {
@@ -151,8 +151,8 @@ function toStatusError(thrown: unknown): StatusError {
   }
   // The caller has disconnected, and the work for it was cancelled.
   if (thrown instanceof Error && thrown.name === 'AbortError')
-    return new StatusError('CANCELLED', 'CALL_ENDED', 'The call ended before it was done.', { cause: thrown });
-  return new StatusError('INTERNAL', 'INTERNAL', 'Something went wrong here. Quote the request id to the operator.', {
+    return new StatusError('CANCELLED', 'CALL_ENDED', 'The call was cancelled before it was done.', { cause: thrown });
+  return new StatusError('INTERNAL', 'INTERNAL', 'Something went wrong. Report the request id to the operator.', {
     cause: thrown,
   });
 }
@@ -161,8 +161,8 @@ function toStatusError(thrown: unknown): StatusError {
 function unservedError(ctx: Context): StatusError | undefined {
   if (ctx.body !== undefined && ctx.body !== null) return undefined;
   if (ctx.status === 404) return routeNotFound();
-  if (ctx.status === 405) return unimplemented('METHOD_NOT_ALLOWED', 'This address does not take this method.', 405);
-  if (ctx.status === 501) return unimplemented('METHOD_UNKNOWN', 'This method is not known here.', 501);
+  if (ctx.status === 405) return unimplemented('METHOD_NOT_ALLOWED', 'This address does not support this method.', 405);
+  if (ctx.status === 501) return unimplemented('METHOD_UNKNOWN', 'This method is unknown.', 501);
   return undefined;
 }
 

@@ -75,7 +75,7 @@ export function pageLimit({ fallback, most }: { fallback: number; most: number }
     .preprocess((value) => (value === '' ? 0 : asSafeNumber(value)), number)
     .default(0)
     .transform((limit) => (limit === 0 ? fallback : Math.min(limit, most)))
-    .describe(`0: ${fallback}; at most ${most}.`);
+    .describe(`Page size. 0 means ${fallback}. Values above ${most} count as ${most}.`);
 }
 
 function asNumber(value: unknown): unknown {
@@ -113,7 +113,7 @@ export function base64(max: number) {
   return z
     .string()
     .regex(/^(?:[A-Za-z0-9+/]*|[A-Za-z0-9_-]*)={0,2}$/, 'must be base64')
-    .refine(isWholeBase64, { error: 'must be whole base64', abort: true })
+    .refine(isWholeBase64, { error: 'must be complete base64', abort: true })
     .transform((text) => Buffer.from(text, 'base64'))
     .refine((bytes) => bytes.length <= max, `must have at most ${max} bytes`)
     .meta({ format: 'byte', pattern: WHOLE_BASE64 });

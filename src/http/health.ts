@@ -15,7 +15,7 @@ const KEPT_MS = 1_000;
 const ReadyReply = z.object({
   ready: z.boolean(),
   parts: z.record(z.string(), z.enum(['ok', 'unavailable'])),
-  reason: z.string().optional().describe('Of a standby: what it waits for.'),
+  reason: z.string().optional().describe('Why a standby is not ready. Absent unless the service is a standby.'),
 });
 type Ready = z.output<typeof ReadyReply>;
 
@@ -48,9 +48,10 @@ export const healthOperations = (needs: Needs): readonly PublicOperation[] => {
       path: '/readyz',
       summary: 'Every part of the service works',
       description:
-        'Says part by part which does and which does not. A standby has one part that does not, `lease`, and says in `reason` who holds it.',
+        'Reports the state of each part. On a standby, the only part is `lease`, which is `unavailable`, and ' +
+        '`reason` explains why.',
       reply: ReadyReply,
-      also: { '503': { description: 'At least one part does not.', reply: ReadyReply } },
+      also: { '503': { description: 'At least one part is unavailable.', reply: ReadyReply } },
       async run({ response }) {
         const answer = await answers.get('', needs.clock.now(), () => checkAll(needs));
         response.status = answer.ready ? 200 : 503;

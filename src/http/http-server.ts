@@ -164,7 +164,8 @@ function refuse(error: NodeJS.ErrnoException, socket: Duplex): void {
     return;
   }
   const [httpStatus, words] = PARSER_ERRORS[error.code ?? ''] ?? [400, 'Bad Request'];
-  const status = new StatusError('INVALID_ARGUMENT', 'INVALID_REQUEST', 'This is not valid HTTP.', { httpStatus });
+  const sentence = 'The request is not valid HTTP.';
+  const status = new StatusError('INVALID_ARGUMENT', 'INVALID_REQUEST', sentence, { httpStatus });
   const body = JSON.stringify(errorAnswer(status, '').body);
   socket.end(
     `HTTP/1.1 ${httpStatus} ${words}\r\nContent-Type: application/json; charset=utf-8\r\n` +

@@ -180,7 +180,7 @@ async function admit(ctx: Context, operation: Operation, { authorize }: Authoriz
 }
 
 function tooManyInFlight(accountId: string): StatusError {
-  const sentence = `At most ${MOST_IN_FLIGHT} calls of an account may wait for their answers.`;
+  const sentence = `An account can have at most ${MOST_IN_FLIGHT} calls in progress. Wait until one has ended.`;
   return new StatusError('RESOURCE_EXHAUSTED', 'TOO_MANY_CALLS', sentence, {
     retryAfterSeconds: 1,
     metadata: { subject: `account:${accountId}`, limit: String(MOST_IN_FLIGHT) },

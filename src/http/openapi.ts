@@ -19,21 +19,21 @@ export interface ApiDescription {
 type AnyOperation = Operation | SessionOperation | PublicOperation;
 
 const TAGS = [
-  { name: 'control', description: 'What an API key may do, within its scopes.' },
-  { name: 'account', description: 'What else an API key may do for its account, within its scopes.' },
-  { name: 'session', description: 'For the dashboard: by session cookie, never by API key.' },
-  { name: 'public', description: 'Needs no credential.' },
+  { name: 'control', description: 'Operations for API keys, within their scopes.' },
+  { name: 'account', description: 'Further operations for API keys on their account, within their scopes.' },
+  { name: 'session', description: 'Operations for the dashboard. They accept a session cookie but no API key.' },
+  { name: 'public', description: 'Operations without authentication.' },
   {
     name: 'operator',
-    description: 'For operators of the installation: by a key with the scope `operator`, or signed in.',
+    description: 'Operations for operators, with a key that has the scope `operator` or a signed-in session.',
   },
 ];
 
 const DESCRIPTION = [
   'Minecraft servers that sleep until someone joins.',
-  'Fields of format int64 are decimal strings. Request messages may use snake_case names; `null` is unset; unknown',
-  'fields are ignored. Errors are google.rpc.Status (AIP-193): `code` is the number of the google.rpc.Code, and the',
-  'first detail an ErrorInfo with a stable `reason`.',
+  'Fields of format int64 are decimal strings. Request messages may use snake_case names. `null` means unset. Unknown',
+  'fields are ignored. Errors are google.rpc.Status (AIP-193). `code` is the number of the google.rpc.Code, and the',
+  'first detail is an ErrorInfo with a stable `reason`.',
 ].join('\n');
 
 const JSON_TYPE = 'application/json';
@@ -44,18 +44,18 @@ const RANGE: Json = {
   name: 'Range',
   in: 'header',
   required: false,
-  description: 'One range of bytes (RFC 9110 §14.2), kept valid by `If-Range`.',
+  description: 'One byte range (RFC 9110 §14.2). With `If-Range`, a changed file is sent completely.',
   schema: { type: 'string', examples: ['bytes=0-1023'] },
 };
 
 /** Additional answers to a request for a file's content. */
 const PARTS: Json = {
   '206': {
-    description: 'The range asked for.',
+    description: 'The requested range.',
     content: { [BYTES]: { schema: { type: 'string', format: 'binary' } } },
   },
-  '304': { description: 'Not changed since the version that `If-None-Match` names.' },
-  '416': { description: 'No such range.' },
+  '304': { description: 'The file has not changed since the version in `If-None-Match`.' },
+  '416': { description: 'The range is outside the file.' },
 };
 
 const ERROR: Json = { default: { $ref: '#/components/responses/Error' } };
@@ -67,7 +67,7 @@ const DOCUMENT: Json = {
       operationId: 'OpenApi',
       tags: ['public'],
       summary: 'This document',
-      description: 'Generated from the operations. The version for people is `/docs`.',
+      description: 'Generated from the operations. `/docs` is the readable version.',
       security: [],
       responses: { '200': { description: 'Done.', ...json({ type: 'object' }) } },
     },
@@ -121,8 +121,8 @@ export function openapiDocument({ baseUrl }: { baseUrl: string }, api: ApiDescri
       securitySchemes: {
         apiKey: { type: 'apiKey', in: 'header', name: 'x-api-key', description: 'An API key, `dmk_…`.' },
         appToken: { type: 'http', scheme: 'bearer', description: 'An app token, `dma_…`.' },
-        session: { type: 'apiKey', in: 'cookie', name: sessionCookieName(baseUrl), description: 'Kept by SignIn.' },
-        csrf: { type: 'apiKey', in: 'header', name: CSRF_HEADER, description: 'The `csrfToken` of GetMe.' },
+        session: { type: 'apiKey', in: 'cookie', name: sessionCookieName(baseUrl), description: 'Set by SignIn.' },
+        csrf: { type: 'apiKey', in: 'header', name: CSRF_HEADER, description: 'The `csrfToken` from GetMe.' },
       },
     },
   };
@@ -136,12 +136,12 @@ function access(operation: AnyOperation): Json {
 function keyAccess({ description, method, scope, alsoScopes, appScope, ...operation }: Operation): Json {
   const { keyOnly, bearerKey, role } = operation;
   const also = Object.entries(alsoScopes ?? {}).map(([each, when]) => `\`${each}\` for ${when}`);
-  const sentences = [scope === 'any' ? 'Any valid credential will do.' : `Needs the scope \`${scope}\`.`];
-  if (also.length > 0) sentences.push(`Besides, needs ${also.join(' and ')}.`);
+  const sentences = [scope === 'any' ? 'Accepts any valid credential.' : `Needs the scope \`${scope}\`.`];
+  if (also.length > 0) sentences.push(`Also needs ${also.join(' and ')}.`);
   if (appScope !== undefined && appScope !== 'any') sentences.push(`Apps need the scope \`${appScope}\`.`);
-  if (scope === 'operator') sentences.push('Accepts an operator’s session as well.');
+  if (scope === 'operator') sentences.push('Also accepts an operator’s session.');
   if (bearerKey) sentences.push('The API key may also be sent as a Bearer token.');
-  if (keyOnly) sentences.push('Accepts API keys only; a Bearer token is refused (401).');
+  if (keyOnly) sentences.push('Accepts only API keys. A Bearer token is refused (401).');
   if (role !== undefined) sentences.push(`On the server, needs the role \`${role}\`.`);
   return {
     description: `${description}\n\n${sentences.join(' ')}`,
@@ -198,7 +198,7 @@ function eventsOf(components: Components, { events }: Declared, schema: Json): J
 function refusal(precondition: string): Json {
   return {
     '400': {
-      description: `Not as it should be sent (INVALID_ARGUMENT); or FAILED_PRECONDITION: ${precondition}`,
+      description: `Invalid request (INVALID_ARGUMENT) or unmet condition (FAILED_PRECONDITION): ${precondition}`,
       ...json({ $ref: '#/components/schemas/ErrorStatus' }),
     },
   };
@@ -240,6 +240,6 @@ const SECTIONS: readonly (readonly [RegExp, string])[] = [
  */
 function sectionOf(path: string): string {
   const found = SECTIONS.find(([pattern]) => pattern.test(path));
-  if (!found) throw new Error(`${path} belongs to no section`);
+  if (!found) throw new Error(`${path} does not belong to a section`);
   return found[1];
 }

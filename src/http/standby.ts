@@ -32,7 +32,7 @@ interface Waiting extends Pick<StandbyOptions, 'log' | 'operations'> {
 }
 
 const RETRY_SECONDS = 5;
-const METRICS = `# HELP dormouse_standby Whether this service waits to take another one over.
+const METRICS = `# HELP dormouse_standby Whether this service is a standby that waits to take over.
 # TYPE dormouse_standby gauge
 dormouse_standby 1
 `;

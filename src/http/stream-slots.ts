@@ -48,7 +48,7 @@ function tooMany(subject: string, most: number): StatusError {
   return new StatusError(
     'RESOURCE_EXHAUSTED',
     'TOO_MANY_STREAMS',
-    `At most ${most} such streams may be open at once here. Close one first.`,
+    `At most ${most} streams of this kind can be open at once. Close one first.`,
     { metadata: { subject, limit: String(most) }, retryAfterSeconds: RETRY_AFTER_SECONDS },
   );
 }

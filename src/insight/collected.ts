@@ -60,7 +60,7 @@ const GAUGES: readonly Collected[] = [
   },
   {
     name: 'dormouse_players_online',
-    help: 'Players that running games count.',
+    help: 'Players online in running games.',
     read: (sources) => [[sources.playersOnline()]],
   },
   {
@@ -74,7 +74,7 @@ const GAUGES: readonly Collected[] = [
   },
   {
     name: 'dormouse_proxy_players',
-    help: 'Players joined to a game, by proxy; a draining proxy takes no new ones.',
+    help: 'Players in a game, by proxy. A draining proxy accepts no new ones.',
     labelNames: ['proxy', 'id', 'version', 'draining'],
     read: (sources) =>
       sources
@@ -86,19 +86,19 @@ const GAUGES: readonly Collected[] = [
   },
   {
     name: 'dormouse_proxy_linked',
-    help: 'Whether a proxy is linked to the service: 1, or 0 while it is missing.',
+    help: 'Whether a proxy is connected to the service: 1, or 0 while it is missing.',
     labelNames: ['proxy', 'id'],
     read: (sources) => sources.proxies().map(({ name: proxy, id, connected }) => [Number(connected), { proxy, id }]),
   },
   {
     name: 'dormouse_proxy_lag_seconds',
-    help: 'Round trip from the service to a proxy, with the time that either is busy.',
+    help: 'Round trip from the service to a proxy, including the time when either is busy.',
     labelNames: ['proxy', 'id'],
     read: (sources) => sources.proxies().map(({ name: proxy, id, lagMs }) => [(lagMs ?? 0) / 1_000, { proxy, id }]),
   },
   {
     name: 'dormouse_queue_depth',
-    help: 'What waits: writes for the store, messages for webhooks, backups to be brought off site.',
+    help: 'Waiting store writes, webhook messages and off-site uploads of backups.',
     labelNames: ['queue'],
     read: async (sources) => [
       [sources.storeWrites(), { queue: 'store' }],
@@ -108,18 +108,18 @@ const GAUGES: readonly Collected[] = [
   },
   {
     name: 'dormouse_backup_wait_seconds',
-    help: 'Since the oldest backup that is still to be brought off site was made; 0 where none is.',
+    help: 'How long the oldest backup has waited for its off-site upload; 0 if none waits.',
     read: async (sources) => [[(await sources.uploads()).oldestMs / 1_000]],
   },
   {
     name: 'dormouse_standby',
-    help: 'Whether this service waits to take another one over.',
+    help: 'Whether this service is a standby that waits to take over.',
     // A waiting service reports 1 itself, because it has no registry yet (`http/standby.ts`).
     read: () => [[0]],
   },
   {
     name: 'dormouse_meter_age_seconds',
-    help: 'Since the meter last charged a minute; above 60 it is late.',
+    help: 'Time since the meter last charged a minute. Above 60, it is late.',
     read: (sources) => [[sources.meterAgeMs() / 1_000]],
   },
 ];
@@ -127,7 +127,7 @@ const GAUGES: readonly Collected[] = [
 const COUNTERS: readonly Collected[] = [
   {
     name: 'dormouse_proxy_connections_total',
-    help: 'Connections the proxy has taken.',
+    help: 'Connections that the proxy has accepted.',
     read: (sources) => [[sources.proxy().accepted]],
   },
   {
@@ -137,7 +137,7 @@ const COUNTERS: readonly Collected[] = [
   },
   {
     name: 'dormouse_proxy_joins_total',
-    help: 'Players who came in.',
+    help: 'Joins of players to a game.',
     read: (sources) => [[sources.proxy().joins]],
   },
   {
@@ -162,7 +162,7 @@ const COUNTERS: readonly Collected[] = [
   },
   {
     name: 'dormouse_charged_micros_total',
-    help: 'What these minutes cost, in millionths of the currency.',
+    help: 'Cost of the charged minutes, in millionths of the currency.',
     read: async (sources) => [[(await sources.charged()).micros]],
   },
 ];

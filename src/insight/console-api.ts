@@ -26,13 +26,14 @@ const runCommand = (needs: Needs) =>
     tag: 'control',
     summary: 'Run a console command',
     description:
-      'Runs it on the game and returns what the game says. Needs a running server; does not wake it. The game itself sees all ' +
-      'players come from the same address: `ban-ip` with the name of a player bans the address that they really come from.',
-    precondition: 'the server must run, and its console answer.',
+      'Runs a command on the game and returns its reply. The server must be running: this call does not wake it. ' +
+      'The game sees the same address for all players, so `ban-ip` with the name of a player bans the player’s real ' +
+      'address.',
+    precondition: 'the server must be running, and its console must respond.',
     params: ServerParams,
     body: message({ command: line(4096).min(1, 'is required') }).meta({ id: 'RunCommandRequest' }),
     example: { command: 'say hello' },
-    reply: z.object({ output: reply.text.describe('The reply of RCON.') }).meta({ id: 'RunCommandResponse' }),
+    reply: z.object({ output: reply.text.describe('The reply of the game.') }).meta({ id: 'RunCommandResponse' }),
     async run({ server, body, principal }) {
       const command = withoutSlash(body.command);
       rconOf(server);

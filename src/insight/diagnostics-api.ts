@@ -48,8 +48,7 @@ const listServerDiagnostics = ({ serverOperation, store }: Needs) =>
     role: 'limited',
     tag: 'control',
     summary: 'List past failures',
-    description:
-      'Installs and starts that failed, crashes, and stops that had to be forced, with what to do about them: the last 50, newest first.',
+    description: 'The last 50 failed installs and starts, crashes and forced stops, newest first, with suggestions.',
     params: ServerParams,
     reply: z.object({ entries: z.array(Diagnostic).default([]) }).meta({ id: 'DiagnosticList' }),
     run: async ({ params }) => ({

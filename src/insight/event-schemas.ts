@@ -19,22 +19,25 @@ export const SERVER_EVENTS = {
       cause: Cause,
       phase: z.string().describe('While it starts; otherwise empty.'),
       percent: z.number().describe('100 while it runs.'),
-      players: z.number().nullable().describe('Null: not known.'),
+      players: z.number().nullable().describe('Null if unknown.'),
       error: failure.nullable().describe('Set if it failed.'),
       waits: z
         .object({ node: z.string(), since: at })
         .nullable()
-        .describe('Set while its machine does not answer: since when, and which. Null again once it goes on.'),
+        .describe('Set while its machine does not respond: which machine, and since when. Otherwise null.'),
       suspended: z
         .object({ reason: z.string(), since: at })
         .nullable()
-        .describe('Set while an operator has suspended it, whatever its state. Null again once it may wake.'),
-      quota: z.object(Quota).optional().describe('With the first event of a stream.'),
-      alert: z.object({ alert: z.string(), at }).nullish().describe('With the first: the open one.'),
+        .describe('Set while an operator has suspended the server, whatever its state. Otherwise null.'),
+      quota: z.object(Quota).optional().describe('Only in the first `state` of a stream.'),
+      alert: z
+        .object({ alert: z.string(), at })
+        .nullish()
+        .describe('Only in the first `state` of a stream: the open alert, or null.'),
     })
     .meta({ id: 'StateEvent' }),
   progress: z
-    .object({ at, phase: z.string().describe('In the last one `ready`.'), percent: z.number() })
+    .object({ at, phase: z.string().describe('`ready` in the last event.'), percent: z.number() })
     .meta({ id: 'ProgressEvent' }),
   players: z.object({ at, online: z.number() }).meta({ id: 'PlayersEvent' }),
   tick: z

@@ -29,7 +29,7 @@ const READING = { atOnce: 6, atOncePerKey: 2, mostWaiting: 128, mostWaitingPerKe
 const GetServerLogsResponse = z
   .object({
     lines: z.array(z.string()).default([]).describe('Oldest first.'),
-    cursor: reply.text.describe('Pass it back to receive only lines newer than these.'),
+    cursor: reply.text.describe('Pass it in the next call to get only newer lines.'),
     containerMissing: reply.flag.describe('There is no running container.'),
   })
   .meta({ id: 'GetServerLogsResponse' });
@@ -86,9 +86,10 @@ const streamServerLogs = ({ serverOperation, logStreams }: Needs) =>
     tag: 'control',
     summary: 'Follow the log',
     description: [
-      'Server-sent events: the newest `tail` lines, then new ones as they are printed. A server that does not run ends the',
-      'stream after those. A comment `: ping` comes every 15 seconds; a stream ends after 30 minutes. Three may be open at',
-      'once with one key, ten on one account (429). Lines are cut at 8 KiB; a slow reader is told how many are missing.',
+      'Server-sent events: the newest `tail` lines, then new ones as they are printed. If the server is not running,',
+      'the stream ends after the newest lines. A comment `: ping` is sent every 15 seconds. A stream ends after 30',
+      'minutes. One key can have three streams open, one account ten; others are refused (429). Lines are cut at 8',
+      'KiB. A client that reads too slowly gets a line with the number of missing lines.',
     ].join('\n'),
     params: ServerParams,
     query: message({ tail: clamped({ min: 0, max: MAX_TAIL, fallback: 100 }).describe(`Clamped to 0..${MAX_TAIL}.`) }),
@@ -104,7 +105,7 @@ const streamServerLogs = ({ serverOperation, logStreams }: Needs) =>
   });
 
 function leftOut(lines: number): string {
-  return dataFrame(`[${lines} lines are missing here: they came faster than they were read]`);
+  return dataFrame(`[${lines} lines are missing here: this client reads too slowly]`);
 }
 
 function unavailable(error: unknown): unknown {

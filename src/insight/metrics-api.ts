@@ -20,9 +20,9 @@ const figure = z.number().default(0).meta({ format: 'double' });
 const figures = {
   cpuPercent: z.number().default(-1).meta({ format: 'double' }).describe('-1: unknown.'),
   memUsedMb: figure,
-  memLimitMb: figure.describe('0: there is no reading.'),
+  memLimitMb: figure.describe('0: unknown.'),
   mspt: figure.describe('Milliseconds per tick; 0: not reported by the game.'),
-  tps: figure.describe('Ticks a second, at most 20; 0: the game did not say.'),
+  tps: figure.describe('Ticks per second, at most 20; 0: not reported by the game.'),
   players: reply.int32,
 };
 
@@ -33,15 +33,16 @@ const MetricSample = z
 const ServerMetrics = z
   .object({
     ...figures,
-    live: reply.flag.describe('The game itself answered recently.'),
+    live: reply.flag.describe('Whether the game itself responded recently.'),
     slowSince: reply.timestamp.describe('Start of the current slowness (the alert `tps.low`); null if it is not slow.'),
     series: z
       .array(MetricSample)
       .default([])
-      .describe('One for each minute in which it ran, of the last 24 h, oldest first.'),
+      .describe('One sample for each minute that it ran in the last 24 hours, oldest first.'),
     ticksAvailable: reply.flag.describe(
-      'False: `tps` and `mspt` are not available and stay 0, and no alert of low TPS is ever sent. Paper and its like, Forge, ' +
-        'NeoForge and the sandbox tell their pace in any version, all others from Minecraft 1.20.3 on.',
+      'False: the game does not report its tick rate. `tps` and `mspt` stay 0, and alerts of low TPS are never ' +
+        'sent. Paper and similar software, Forge, NeoForge and the sandbox report it in every version, all other ' +
+        'software from Minecraft 1.20.3 on.',
     ),
   })
   .meta({ id: 'ServerMetrics' });
@@ -54,8 +55,8 @@ const getServerMetrics = ({ serverOperation, metrics, store }: Needs) =>
     scope: 'servers:read',
     role: 'limited',
     tag: 'control',
-    summary: 'Read its use of CPU and memory, and its pace',
-    description: 'The newest reading of a running server, taken every minute, and those of the last 24 hours.',
+    summary: 'Get CPU, memory and tick rate',
+    description: 'The newest reading of a running server, taken every minute, and the readings of the last 24 hours.',
     params: ServerParams,
     reply: ServerMetrics,
     async run({ params, server }) {

@@ -57,7 +57,7 @@ export function createTelemetry(): Telemetry {
   });
   const requestSeconds = new Histogram({
     name: 'dormouse_http_request_duration_seconds',
-    help: 'From the first byte of a call to its answer; streams to their beginning.',
+    help: 'Time from the first byte of a call to its response; for streams, to their beginning.',
     labelNames: ['route', 'method'],
     buckets: REQUEST_SECONDS,
     registers,
@@ -70,7 +70,7 @@ export function createTelemetry(): Telemetry {
   });
   const startSeconds = new Histogram({
     name: 'dormouse_start_duration_seconds',
-    help: 'From the wake of a server to the instant in which it takes players.',
+    help: 'Time from the wake of a server until it accepts players.',
     buckets: START_SECONDS,
     registers,
   });
@@ -82,7 +82,7 @@ export function createTelemetry(): Telemetry {
   });
   const crashes = new Counter({
     name: 'dormouse_crashes_total',
-    help: 'Running servers that ended by themselves.',
+    help: 'Running servers that ended unexpectedly.',
     registers,
   });
 

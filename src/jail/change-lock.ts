@@ -78,6 +78,6 @@ export function inProgress(server: string, operation: string): StatusError {
 }
 
 function filesReplaced(): StatusError {
-  const sentence = "The server's files were replaced meanwhile, by a restore. Try again.";
+  const sentence = "A restore has replaced the server's files. Try again.";
   return new StatusError('ABORTED', 'FILES_REPLACED', sentence);
 }

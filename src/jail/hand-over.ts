@@ -19,7 +19,7 @@ export async function handOver(root: string, { uid, gid }: FileOwner): Promise<v
   await folder.chown(uid, gid);
 
   async function handOverIn(dir: FileHandle, level: number): Promise<void> {
-    if (level > MOST_LEVELS) throw new Error(`more than ${MOST_LEVELS} folders within each other`);
+    if (level > MOST_LEVELS) throw new Error(`more than ${MOST_LEVELS} nested folders`);
     for await (const batch of foundIn(dir)) {
       await eachOf(batch, ENTRIES_AT_ONCE, async ({ name, stats }) => {
         if (stats.uid === uid || (stats.nlink > 1 && !stats.isDirectory())) return;

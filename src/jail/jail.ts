@@ -118,7 +118,7 @@ export async function openJail(
     await sweepTemps(handle);
   } catch (error) {
     // The jail can be used nevertheless.
-    log?.warn({ root, err: error }, 'what an earlier run left in a server’s files could not be removed');
+    log?.warn({ root, err: error }, 'could not remove unfinished files of an earlier run');
   }
   return jailOf({ root: handle, owner, guarded: secrets === 'guarded', durable: true, change, opened, enter });
 }

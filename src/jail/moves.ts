@@ -103,14 +103,15 @@ export async function removeEmptyDirectory(cell: Cell, names: Names): Promise<vo
 /** Throws FAILED_PRECONDITION PATH_WITHIN_ITSELF if a directory would be moved or copied into itself. */
 export function requireOutside(from: Names, to: Names): void {
   if (to.length <= from.length || !isWithin(to, from)) return;
-  throw new StatusError('FAILED_PRECONDITION', 'PATH_WITHIN_ITSELF', 'A directory cannot go into itself.', {
+  const sentence = 'A directory cannot be moved or copied into itself.';
+  throw new StatusError('FAILED_PRECONDITION', 'PATH_WITHIN_ITSELF', sentence, {
     metadata: { from: joinNames(from), to: joinNames(to) },
   });
 }
 
 function notEmpty(names: Names): StatusError {
   const path = shown(joinNames(names));
-  return new StatusError('FAILED_PRECONDITION', 'DIRECTORY_NOT_EMPTY', `${path}: There is something in it.`, {
+  return new StatusError('FAILED_PRECONDITION', 'DIRECTORY_NOT_EMPTY', `${path}: The directory is not empty.`, {
     metadata: { path },
   });
 }

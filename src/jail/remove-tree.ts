@@ -23,7 +23,7 @@ export async function removeTree(path: string): Promise<void> {
     await erase(parent, name, top);
     // In a deep tree, the last folder may have been moved up after the last pass over the top folder.
     if (await statEntry(parent, name)) await erase(parent, name, top);
-    if (await statEntry(parent, name)) throw new Error(`${path} is filled while it is removed`);
+    if (await statEntry(parent, name)) throw new Error(`${path} was not removed, because it keeps being filled`);
   } finally {
     await parent.close();
   }

@@ -76,7 +76,9 @@ export function protectedPath(names: Names): StatusError {
 /** Returns PERMISSION_DENIED PATH_PROTECTED for a file that is too long to be searched for secrets. */
 export function tooLongToShow(names: Names): StatusError {
   const path = shown(joinNames(names));
-  const sentence = `${path} is larger than ${MAX_MASKED_BYTES / KIB} KiB, so that it is no server.properties and is not shown: secrets might be in it. You may delete it, or write it anew.`;
+  const sentence =
+    `${path} is not shown, because it is larger than ${MAX_MASKED_BYTES / KIB} KiB and might contain secrets. ` +
+    'You can delete or replace it.';
   return new StatusError('PERMISSION_DENIED', 'PATH_PROTECTED', sentence, { metadata: { path } });
 }
 

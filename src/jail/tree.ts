@@ -117,7 +117,7 @@ async function enter({ dir, name, path, bytes }: Met): Promise<Level | undefined
 
 /** Returns FAILED_PRECONDITION TREE_TOO_DEEP for an entry more than `levels` levels deep. */
 export function tooDeep(path: string, levels: number): StatusError {
-  return unfit(path, `It would lie more than ${levels} levels deep.`);
+  return unfit(path, `It would be more than ${levels} levels deep.`);
 }
 
 function tooLong(path: string): StatusError {

@@ -20,7 +20,7 @@ export async function sweepUnfinished(dataDir: string, log: Log, signal: AbortSi
       // Opening the jail removes them.
       await using _ = await openJail(root, { log });
     } catch (error) {
-      log.warn({ server: id, err: error }, 'what was left unfinished in the files of a server could not be removed');
+      log.warn({ server: id, err: error }, 'could not remove unfinished files of a server');
     }
   }
 }

@@ -116,7 +116,8 @@ function banText(sentence: string, { reason, until }: Ban): string {
 }
 
 function usedUp(server: string, limit: number): StatusError {
-  return new StatusError('RESOURCE_EXHAUSTED', 'WAKES_USED_UP', `This server reached its limit of ${limit} wakes by players per day. Start it, or raise the limit.`, {
+  const sentence = `This server reached its limit of ${limit} wakes by players per day. Start it, or raise the limit.`;
+  return new StatusError('RESOURCE_EXHAUSTED', 'WAKES_USED_UP', sentence, {
     metadata: { server, limit: String(limit) },
     words: {
       player: 'This server reached its daily wake limit. Try again tomorrow, or ask its owner.',

@@ -45,7 +45,7 @@ export function queueServers({ servers, line, entered, clock, log }: QueuedServe
     entered(now);
     const { signal } = out;
     const notify = (place: number | null) => {
-      if (place !== null) log.info({ server: id, place }, `${id} is waiting for capacity: number ${place} in the queue`);
+      if (place !== null) log.info({ server: id, place }, `${id} waits for capacity: number ${place} in the queue`);
     };
     const waiting = line.enter({ serverId: id, since: noRoom.foundAt, patienceMs: Infinity, signal, wake, notify });
     waiting

@@ -83,7 +83,7 @@ export const webUrl = url('http', 'https');
 /** The URL of a whole host, because links, cookies and API paths begin at its root. */
 export const siteUrl = webUrl
   .refine((value) => URL.parse(value)?.pathname === '/')
-  .describe('the http:// or https:// address of a whole host, without a path behind it');
+  .describe('an http:// or https:// URL without a path');
 
 export const dockerUrl = url('unix', 'tcp', 'http', 'https', 'ssh', 'npipe');
 
@@ -199,7 +199,7 @@ export const bucketUrl = pattern(/^s3:\/\/[a-z0-9][a-z0-9.-]{1,61}[a-z0-9](\/\w[
 export const encryptionKeys = list(/^[\w+/-]{43}=?$/)
   .transform((all) => all.map((text) => Buffer.from(text, 'base64')))
   .refine((all) => all.every(({ length }) => length === 32))
-  .describe('32 bytes in base64, as `openssl rand -base64 32` makes them, or several of these separated by commas');
+  .describe('32 bytes in base64 such as the output of `openssl rand -base64 32`, or several separated by commas');
 
 /** Returns the known name closest to a mistyped one; undefined if the name is known or none is close. */
 export function meantBy(given: string, known: readonly string[]): string | undefined {
@@ -236,7 +236,7 @@ export function withSecretFiles(texts: NodeJS.Dict<string>, secrets: readonly st
   for (const name of secrets) {
     const file = texts[fileVariable(name)]?.trim();
     if (!file) continue;
-    if (texts[name]?.trim()) throw new Error(`${name} and ${fileVariable(name)} are both set: leave one of them out.`);
+    if (texts[name]?.trim()) throw new Error(`${name} and ${fileVariable(name)} are both set. Remove one of them.`);
     read[name] = contentOf(file, fileVariable(name));
   }
   return { ...texts, ...read };

@@ -22,10 +22,7 @@ const CLOSE_MS = 5_000;
  */
 export function hearStrayErrors({ log, close, closeMs = CLOSE_MS }: StrayErrorsOptions): void {
   process.on('unhandledRejection', (err) =>
-    log.error(
-      { err },
-      'something in the background failed, and nobody took its error: the service goes on; report this',
-    ),
+    log.error({ err }, 'A background task failed with an unhandled error. The service continues. Please report this.'),
   );
   let isEnding = false;
   process.on('uncaughtException', (err) => {
@@ -34,7 +31,8 @@ export function hearStrayErrors({ log, close, closeMs = CLOSE_MS }: StrayErrorsO
     isEnding = true;
     log.error(
       { err },
-      'an error left something half done: the service ends, to be started anew; games run on; report this',
+      'An unexpected error may have left work unfinished. The service exits and needs a restart. ' +
+        'Games keep running. Please report this.',
     );
     void end(close, closeMs);
   });

@@ -39,7 +39,7 @@ async function find(since) {
   stuck = report;
   await ask(report);
   const what = [report.activity, ...report.at.slice(0, 3)].filter(Boolean).join(' < ');
-  writeSync(logFd, `The event loop has been stuck for ${stuckMs} ms: ${what || 'in code that cannot be asked'}\n`);
+  writeSync(logFd, `The event loop has been stuck for ${stuckMs} ms: ${what || 'in code that cannot be inspected'}\n`);
 }
 
 /**

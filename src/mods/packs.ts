@@ -195,8 +195,7 @@ async function indexIn(jail: Jail, reading: UnpackOptions): Promise<PackIndex> {
       files.push(...piece.files);
     }
   } catch (error) {
-    if (error instanceof StatusError && error.reason === 'WORK_TOO_LARGE')
-      throw invalid('has an invalid index', error);
+    if (error instanceof StatusError && error.reason === 'WORK_TOO_LARGE') throw invalid('has an invalid index', error);
     throw error;
   }
   return { ...index!, files };

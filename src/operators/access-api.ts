@@ -20,7 +20,7 @@ const COMMON = {
 } as const;
 
 const BY_SESSION =
-  'Only for a session whose password was given in the last quarter of an hour (`ProvePassword`): a leaked key gets no further.';
+  'Requires a session whose password was entered in the last 15 minutes (`ProvePassword`): a leaked key is not enough.';
 
 const reason = Reason.describe('For the audit log.');
 
@@ -31,8 +31,8 @@ const setAccountOperator = (people: People) =>
     method: 'post',
     path: '/v1/operator/accounts/{accountId}:setOperator',
     summary: 'Add or remove an operator',
-    description: `Its user may run this installation from now on, or may not any more, with open sessions and keys too. ${BY_SESSION}`,
-    precondition: 'the only operator stays one.',
+    description: `Grants or removes operator rights for the account’s user, including open sessions and keys. ${BY_SESSION}`,
+    precondition: 'the last operator cannot be removed.',
     body: message({ operator: z.boolean().default(false), reason }).meta({ id: 'SetAccountOperatorRequest' }),
     example: { operator: true, reason: 'Runs it while I am away' },
     reply: Nothing,
@@ -50,13 +50,13 @@ const makeResetLinkOperation = (people: People) =>
     path: '/v1/operator/accounts/{accountId}:makeResetLink',
     summary: 'Create a password reset link',
     description:
-      'Makes a link with which the account’s user chooses another password within a day, once, and sends it to their address; where ' +
-      `no mail is set up, pass it on. Until then nothing changes. ${BY_SESSION}`,
+      'Creates a one-time link with which the account’s user can choose a new password, valid for one day, and ' +
+      `e-mails it to them. If e-mail is not set up, pass the link on. Nothing changes until it is used. ${BY_SESSION}`,
     body: message({ reason }).meta({ id: 'MakeResetLinkRequest' }),
     example: { reason: 'Forgot it; known by voice' },
     reply: z
       .object({
-        link: reply.text.describe('Returned only this once.'),
+        link: reply.text.describe('Returned only once.'),
         expiresAt: reply.timestamp,
         sent: reply.flag.describe('Whether it was e-mailed; false: e-mail is not set up, pass it on.'),
       })
@@ -72,11 +72,11 @@ const removeSecondFactor = (people: People) =>
     id: 'RemoveAccountSecondFactor',
     method: 'post',
     path: '/v1/operator/accounts/{accountId}:removeSecondFactor',
-    summary: "Switch an account's second factor off",
+    summary: "Turn off an account's second factor",
     description:
-      'For a user who has lost their app and their recovery codes: verify their identity first. From then on the password alone ' +
-      `signs them in. An e-mail tells them the reason. ${BY_SESSION}`,
-    precondition: 'it must have one, and be another account than the own.',
+      'For users who lost their app and their recovery codes. Verify their identity first. Afterwards, the password ' +
+      `alone is enough to sign in. They receive the reason by e-mail. ${BY_SESSION}`,
+    precondition: 'the account must have one, and must not be your own.',
     body: message({ reason }).meta({ id: 'RemoveAccountSecondFactorRequest' }),
     example: { reason: 'Lost phone; known by voice' },
     reply: Nothing,

@@ -40,10 +40,10 @@ const Account = z
     email: reply.text.describe('The e-mail address of its first user.'),
     createdAt: reply.timestamp,
     balanceMicros: reply.int64,
-    servers: reply.int32.describe('How many it has, asleep or awake.'),
-    maxRamMb: reply.int32.describe('In force.'),
-    maxServers: reply.int32.describe('In force; 0: no limit.'),
-    operator: reply.flag.describe('Its user may run this installation.'),
+    servers: reply.int32.describe('Number of its servers, asleep or awake.'),
+    maxRamMb: reply.int32.describe('The effective limit.'),
+    maxServers: reply.int32.describe('The effective limit; 0: no limit.'),
+    operator: reply.flag.describe('Whether its user is an operator.'),
   })
   .meta({ id: 'OperatorAccount' });
 
@@ -95,7 +95,7 @@ const AccountServer = z.object({
   diskUsageMb: reply.int64.describe('As last measured.'),
   diskUsageKnown: reply.flag.describe('False: never measured.'),
   diskQuotaOverrideMb: reply.int64.describe('Set by an operator; 0 = none.'),
-  diskQuotaEffectiveMb: reply.int64.describe('In force; 0: no quota.'),
+  diskQuotaEffectiveMb: reply.int64.describe('The effective quota; 0: no quota.'),
 });
 
 const getAccount = (needs: Needs) =>
@@ -105,14 +105,14 @@ const getAccount = (needs: Needs) =>
     method: 'get',
     path: '/v1/operator/accounts/{accountId}',
     summary: 'Read an account',
-    description: 'With its servers, and the limits that were set for it alone.',
+    description: 'Returns the account with its servers and its own limits.',
     params: Params,
     reply: z
       .object({
         account: Account.prefault({}),
         ownMaxRamMb: reply.int32.describe("-1: the installation's limit."),
         ownMaxServers: reply.int32.describe("-1: the installation's limit."),
-        secondFactor: reply.flag.describe('Signing in asks its users for a code, too.'),
+        secondFactor: reply.flag.describe('Whether sign-in requires a code, too.'),
         servers: z.array(AccountServer).default([]),
       })
       .meta({ id: 'OperatorAccountDetail' }),
@@ -138,8 +138,8 @@ const creditAccount = (needs: Needs) =>
     path: '/v1/operator/accounts/{accountId}:credit',
     summary: "Change an account's balance",
     description:
-      'Books a credit, a refund or an adjustment, signed, with a note that the owner reads in the ledger. With a `ref`, ' +
-      'a repeated call changes nothing.',
+      'Adds a credit, refund or adjustment to the ledger, positive or negative, with a note that the owner can ' +
+      'read. With a `ref`, a repeated call changes nothing.',
     params: Params,
     body: message({
       amountMicros: Micros,
@@ -192,8 +192,8 @@ const setAccountLimits = (needs: Needs) =>
           maxServers: inherited(body.maxServers, now.maxServers),
         };
         await accountLimits.set(accountId, own, async (tx) => {
-          const text = (limit: number | null) => (limit === null ? 'as the installation' : String(limit));
-          const set = `RAM ${text(own.maxRamMb)} MB, servers ${text(own.maxServers)}`;
+          const text = (limit: number | null, unit = '') => (limit === null ? 'default' : `${limit}${unit}`);
+          const set = `RAM ${text(own.maxRamMb, ' MB')}, servers ${text(own.maxServers)}`;
           const detail = withReason(set, body.reason);
           const entry = { action: 'account.setLimits', accountId, detail, at: needs.clock.now() };
           await recordAudit(tx, auditActorOf(principal), entry);
@@ -220,7 +220,7 @@ async function posted(tx: Tx, posting: Posting): Promise<boolean> {
     return await post(tx, posting);
   } catch (cause) {
     if (!(cause instanceof RangeError)) throw cause;
-    const message = 'The balance would be too large to be exact.';
+    const message = 'The balance would be too large to store exactly. Use a smaller amount.';
     throw new StatusError('OUT_OF_RANGE', 'BALANCE_OUT_OF_RANGE', message, { cause });
   }
 }

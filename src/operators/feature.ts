@@ -65,8 +65,8 @@ export interface OperatorFeatureOptions {
 }
 
 /** Shown while the first operator still has a placeholder address. */
-const UNREACHABLE = html`E-mail to you cannot be delivered: warnings, and links to reset your password.
-  <a href="/profile">Change your e-mail address</a> to one that you read.`;
+const UNREACHABLE = html`We can’t e-mail you warnings and password reset links.
+  <a href="/profile">Change your e-mail address</a> to one where you receive mail.`;
 
 /** State machines, this node, orphans, accounts and suspensions, over the API and on pages. */
 export function operatorFeature(options: OperatorFeatureOptions): { machines: Machines; feature: Feature } {

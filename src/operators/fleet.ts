@@ -103,12 +103,12 @@ function fleetOfOne({ capacity, reachability, drain, config }: FleetOptions): Fl
     },
     async fence(node) {
       require(node);
-      const message = `${node} is the machine that this service runs on, so it is not off. Games run on no other here.`;
+      const message = `${node} is the machine that this service runs on, so it is not off. It is the only machine for games.`;
       throw new StatusError('FAILED_PRECONDITION', 'NODE_ANSWERS', message, { metadata: { node } });
     },
     async setRegion(node) {
       require(node);
-      const message = `Games run on ${node} alone, whose region is set by REGION at the start of the service.`;
+      const message = `Games run only on ${node}. To change its region, set REGION and restart the service.`;
       throw new StatusError('FAILED_PRECONDITION', 'ONE_MACHINE', message, { metadata: { node } });
     },
   };
@@ -183,7 +183,7 @@ function findNode(all: readonly EngineNode[], name: string): EngineNode {
   if (found === undefined) throw notFound(name);
   if (others.length === 0) return found;
   const ids = [found, ...others].map(({ id }) => id).join(', ');
-  const message = `Several nodes are called ${name}: name one by its id (${ids}).`;
+  const message = `Several nodes are called ${name}. Use the id of one instead (${ids}).`;
   throw new StatusError('FAILED_PRECONDITION', 'NODE_AMBIGUOUS', message, { metadata: { node: name } });
 }
 
@@ -232,15 +232,15 @@ function notFound(node: string): StatusError {
 
 function answers(node: string): StatusError {
   const message =
-    `${node} answers, so it is not off: nothing was changed. Its games run on. To keep new ones away, drain it; to end a game ` +
-    'there, stop its server.';
+    `${node} responds, so it is not off. Nothing was changed, and its games keep running. To prevent new starts, ` +
+    'drain it. To end a game there, stop its server.';
   return new StatusError('FAILED_PRECONDITION', 'NODE_ANSWERS', message, { metadata: { node } });
 }
 
 /** Returns the error for any failed change of an engine, which can be retried. */
 function unreachable(node: string, cause: unknown): StatusError {
   const found = cause instanceof EngineError ? ` ${cause.message}` : '';
-  const message = `The engine did not take it for ${node}.${found} Try again in a moment.`;
+  const message = `The engine did not apply the change to ${node}.${found} Try again in a moment.`;
   return new StatusError('UNAVAILABLE', 'NODE_UNREACHABLE', message, {
     metadata: { node },
     retryAfterSeconds: 2,

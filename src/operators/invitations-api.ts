@@ -28,14 +28,14 @@ const inviteAccount = (people: People) =>
     path: '/v1/operator/accounts:invite',
     summary: 'Invite someone to create an account',
     description:
-      'Makes a link by which this e-mail address can make an account within seven days, once, also where sign-up is ' +
-      'closed, and sends it there. Where no mail is set up nothing is sent: pass the link on. An earlier invitation to ' +
+      'Creates a one-time link with which this e-mail address can create an account within seven days, even if ' +
+      'sign-up is closed, and e-mails it there. If e-mail is not set up, pass the link on. An earlier invitation to ' +
       'the address ends. The address counts as verified once the link is used.',
     body: message({ email: Email }).meta({ id: 'InviteAccountRequest' }),
     example: { email: 'steve@example.org' },
     reply: z
       .object({
-        link: reply.text.describe('For this address alone. Returned only this once.'),
+        link: reply.text.describe('Works only for this address. Returned only once.'),
         expiresAt: reply.timestamp,
         invitationId: reply.text,
         sent: reply.flag.describe('Whether it was e-mailed; false: e-mail is not set up, pass it on.'),
@@ -73,13 +73,13 @@ const cancelAccountInvitation = (people: People) =>
     id: 'CancelAccountInvitation',
     method: 'post',
     path: '/v1/operator/invitations/{invitationId}:cancel',
-    summary: 'Take an invitation back',
+    summary: 'Cancel an invitation',
     description: 'Its link stops working.',
     params: message({
       invitationId: z
         .string()
         .regex(/^[\w-]{1,64}$/)
-        .describe('As ListAccountInvitations has it.'),
+        .describe('The id from ListAccountInvitations.'),
     }),
     body: message({ reason: Reason.optional().describe('For the audit log.') }).meta({
       id: 'CancelAccountInvitationRequest',

@@ -27,11 +27,12 @@ const summary = {
   name: reply.text.describe("A server's name, or the app that asks for a grant."),
   accountId: reply.text.describe('Empty for a grant.'),
   state: reply.text.describe(
-    'As GetServer has it; also `deleting`, and `maintaining` as InspectMachine has it. Of a grant, the answer to its device.',
+    'As in GetServer; also `deleting`, and `maintaining` as in InspectMachine. For a grant: `pending`, ' +
+      '`approved`, `denied`, `expired` or `redeemed`.',
   ),
   path: reply.text.describe('Its path in the statechart: `stopping.halting`.'),
   since: reply.timestamp.describe('When the state was entered.'),
-  passing: reply.flag.describe('The state is meant to pass.'),
+  passing: reply.flag.describe('Whether the state is transitional.'),
   cause: Cause.describe('The cause.'),
   waitsFor: z
     .array(
@@ -75,18 +76,20 @@ const listMachines = ({ machines }: Needs) =>
     path: '/v1/operator/machines',
     summary: 'List state machines',
     description: [
-      'Every server and device grant, in pages: repeat with `next` as `after` until it is empty.',
-      'First those in a passing state, the longest there at the top; then failed and running servers, waiting',
-      'grants, sleeping servers, and grants that are over. Read from the store: this wakes nothing.',
+      'Lists all servers and device grants in pages: repeat with `next` as `after` until `next` is empty. Machines in',
+      'a transitional state come first, the longest-waiting at the top. Then come failed servers, running servers,',
+      'waiting grants, sleeping servers and finished grants. Reads from the store and wakes no server.',
     ].join('\n'),
     query: message({
-      state: text(32).default('').describe('As in `state` of the reply.'),
-      stuckForSeconds: int32({ min: 0 }).optional().describe('Only those in a passing state for at least so long.'),
+      state: text(32).default('').describe('A state as in the reply. Empty: all.'),
+      stuckForSeconds: int32({ min: 0 })
+        .optional()
+        .describe('Only machines in a transitional state for at least this long.'),
       kind: z.enum(['', 'server', 'grant']).default('').describe('Empty: all.'),
       search: text(100).default('').describe('Part of an id, a name or an account id.'),
       limit: pageLimit({ fallback: DEFAULT_LIMIT, most: MOST }),
       after: text(200).default('').describe('`next` of the previous page.'),
-      counts: queryFlag().default(false).describe('Count them too.'),
+      counts: queryFlag().default(false).describe('Whether to count the machines in each state, too.'),
     }),
     reply: z
       .object({
@@ -95,9 +98,7 @@ const listMachines = ({ machines }: Needs) =>
         counts: z
           .array(z.object({ state: reply.text, count: reply.int32 }))
           .default([])
-          .describe(
-            'Where asked for: how many there are in each state, on all pages and whatever `state` is asked for.',
-          ),
+          .describe('If requested: the number of machines in each state, on all pages and regardless of `state`.'),
       })
       .meta({ id: 'ListMachinesResponse' }),
     async run({ query: { stuckForSeconds, counts, ...query } }) {
@@ -121,7 +122,7 @@ const inspectAnyMachine = ({ machines }: Needs) =>
     path: '/v1/operator/machines/{id}',
     summary: 'Inspect any machine',
     description:
-      'As InspectMachine, for all accounts, with the stored snapshot and the events that an operator may send.',
+      'Like InspectMachine, for all accounts, with the stored snapshot and the events that an operator can send.',
     params: Params,
     reply: MachineDetail,
     async run({ params }) {
@@ -139,10 +140,11 @@ const sendToMachine = ({ machines }: Needs) =>
     path: '/v1/operator/machines/{id}:send',
     summary: 'Send an event to a machine',
     description: [
-      'Only an event that would do something now (`legalEvents`); others are refused with FAILED_PRECONDITION EVENT_NOT_LEGAL,',
-      'which names those. It is recorded in the history and in the audit log of the account, as an operator’s action, with the reason,',
-      'which the owner can read. ALARM ends a wait: it does at once what its time-out would do, or retries what hangs; KILL ends the',
-      'game without saving. Other facts cannot be sent: the engine is asked, not believed. Grants take DENY.',
+      'Accepts only events that have an effect now (`legalEvents`). Others are refused with FAILED_PRECONDITION',
+      'EVENT_NOT_LEGAL, which lists the legal ones. The history and the account’s audit log record the event as an',
+      'operator’s action with the reason, which the owner can read. ALARM ends a wait: it runs the due time-out now,',
+      'or retries what hangs. KILL ends the game without saving. Events that report facts cannot be sent, because they',
+      'come from the engine. Grants accept DENY.',
     ].join('\n'),
     params: Params,
     body: message({
@@ -151,7 +153,7 @@ const sendToMachine = ({ machines }: Needs) =>
     }).meta({ id: 'SendToMachineRequest' }),
     example: { event: 'ALARM', reason: 'The engine hung and was restarted' },
     reply: z
-      .object({ machine: MachineDetail.optional().describe('Absent once it is gone.') })
+      .object({ machine: MachineDetail.optional().describe('Absent if the machine no longer exists.') })
       .meta({ id: 'SendToMachineResponse' }),
     async run({ principal, params, body: { event, reason } }) {
       const { accountId } = principal;
@@ -174,10 +176,10 @@ const streamMachines = ({ machines }: Needs) =>
     path: '/v1/operator/machines:stream',
     summary: 'Follow every transition',
     description: [
-      'Server-sent events `transition`, each once it is stored: `id` of the machine, `kind`, `event`, `from` and `to` (states),',
-      '`fromPath` and `toPath` (places in the statechart), `cause`, `at`. A client that reads too slowly is cut off: connect',
-      'again, then read the list. Pings, the end after 30 minutes and the number of streams are those of StreamServerLogs,',
-      'counted apart.',
+      'Server-sent events `transition`, sent once stored: `id` of the machine, `kind`, `event`, `from` and `to`',
+      '(states), `fromPath` and `toPath` (places in the statechart), `cause`, `at`. A client that reads too slowly is',
+      'disconnected: reconnect, then read the list. Pings, the end after 30 minutes and the limit of streams are the',
+      'same as for StreamServerLogs. These streams are counted separately.',
     ].join('\n'),
     query: message({ id: text(64).default('').describe('Only this machine.') }),
     reply: z.string().describe('Frames of `id`, `event` and `data`.'),

@@ -222,7 +222,7 @@ function cursorOf(text: string): MachineCursor {
   const [, urgency, sortedBy, id] =
     /^(\d)\.(\d{1,15})\.([\w-]{1,64})$/.exec(Buffer.from(text, 'base64url').toString()) ?? [];
   if (id === undefined) {
-    throw new StatusError('INVALID_ARGUMENT', 'INVALID_FIELD', 'after is not the next of an earlier page.');
+    throw new StatusError('INVALID_ARGUMENT', 'INVALID_FIELD', 'after must be the value of next from an earlier page.');
   }
   return { urgency: Number(urgency), sortedBy: Number(sortedBy), id };
 }

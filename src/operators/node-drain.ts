@@ -61,7 +61,7 @@ export async function openNodeDrain(options: NodeDrainOptions): Promise<NodeDrai
   let drained = JSON.parse((await getMeta(store, KEY)) ?? 'null') as Drained | null;
   const check: WakeCheck = async () => (now) => {
     if (drained === null || reserves(now)) return;
-    const message = `${nodeLabel} starts no servers now: ${drained.reason}`;
+    const message = `Starts on ${nodeLabel} are paused: ${drained.reason}`;
     throw new StatusError('FAILED_PRECONDITION', 'NODE_DRAINED', message, {
       metadata: { node: nodeLabel },
       words: PAUSED,
@@ -105,7 +105,7 @@ async function openDrainOfNodes({
   function closedIn(region: string): { reason: string } | undefined {
     const state = regionState(nodes, region);
     if (state === 'open') return undefined;
-    return { reason: state === 'drained' ? reasonIn(region) : 'none of its machines can take games' };
+    return { reason: state === 'drained' ? reasonIn(region) : 'its machines cannot run games now' };
   }
 
   const check: WakeCheck = async (row) => () => {
@@ -113,7 +113,7 @@ async function openDrainOfNodes({
     const state = regionState(nodes, region);
     if (state === 'open') return;
     if (state === 'down') throw regionDown(region);
-    const message = `Region ${region} starts no servers now: ${reasonIn(region)}`;
+    const message = `Starts in region ${region} are paused: ${reasonIn(region)}`;
     throw new StatusError('FAILED_PRECONDITION', 'NODE_DRAINED', message, { metadata: { region }, words: PAUSED });
   };
 
@@ -142,7 +142,7 @@ async function openDrainOfNodes({
 }
 
 function regionDown(region: string): StatusError {
-  const message = `No machine of region ${region} can take this server now. Try again in a few minutes.`;
+  const message = `No machine in region ${region} can run this server now. Try again in a few minutes.`;
   const options = { metadata: { region }, retryAfterSeconds: 10, words: NO_MACHINE };
   return new StatusError('UNAVAILABLE', 'REGION_DOWN', message, options);
 }

@@ -15,43 +15,45 @@ interface Needs {
 
 const Node = z
   .object({
-    node: reply.text.describe('Its name. Where two are called alike, their ids.'),
-    id: reply.text.describe("The engine's id of it; empty where games run on this machine alone."),
-    address: reply.text.describe('Where the other nodes reach it; empty where games run on this machine alone.'),
+    node: reply.text.describe('Its name, which may not be unique.'),
+    id: reply.text.describe("The engine's id of the node; empty if games run only on this machine."),
+    address: reply.text.describe('The address at which other nodes reach it; empty if games run only on this machine.'),
     region: reply.text,
     state: reply.text.describe(
-      '`ready`; `drained`: an operator lets no games start there; `closed`: something else keeps games from starting (see `trouble`); ' +
-        '`down`: it does not answer, and its games may run on; `fenced`: it does not answer and is surely off. More may come.',
+      '`ready`; `drained`: an operator has paused starts there; `closed`: something else prevents starts (see ' +
+        '`trouble`); `down`: it does not respond, and its games may still run; `fenced`: it does not respond and is ' +
+        'marked as off. Further values may be added.',
     ),
-    trouble: reply.text.describe('What keeps games from starting there though it answers, as a sentence.'),
+    trouble: reply.text.describe('Why games can’t start there although it responds, as a sentence.'),
     lostSince: reply.timestamp.describe(
-      'Since when its games wait: it is not responding, and they start elsewhere only once it is marked as off. Null: no game waits.',
+      'Since when its games have been waiting. The node does not respond, and they start elsewhere only after it ' +
+        'is marked as off. Null: no game waits.',
     ),
-    fencedAt: reply.timestamp.describe('Since when it counts as surely off; null: it does not.'),
-    reachable: reply.flag.describe('Its engine answers.'),
+    fencedAt: reply.timestamp.describe('Since when it has been marked as off; null: it is not.'),
+    reachable: reply.flag.describe('Whether its engine responds.'),
     drained: reply.flag.describe('It accepts no new starts.'),
     drainReason: reply.text,
     drainedAt: reply.timestamp,
-    ramTotalMb: reply.int64.describe('What the machine has, for games and all else.'),
+    ramTotalMb: reply.int64.describe('RAM of the machine, for games and everything else.'),
     capacity: CapacityResponse.prefault({}),
   })
   .meta({ id: 'Node' });
 
 const COMMON = { scope: 'operator', tag: 'operator' } as const;
 const NodeRequest = message({
-  node: text(128).describe('As the list names it, or its id.'),
+  node: text(128).describe('The name or id of the node.'),
   reason: Reason.describe('Shown to owners who start a server.'),
 }).meta({ id: 'NodeRequest' });
 const FenceNodeRequest = message({
-  node: text(128).describe('As the list names it, or its id.'),
+  node: text(128).describe('The name or id of the node.'),
   reason: Reason.describe('How you verified that it is off. Recorded in the audit log.'),
 }).meta({ id: 'FenceNodeRequest' });
 
 const NodeRegionRequest = message({
-  node: text(128).describe('As the list names it, or its id.'),
+  node: text(128).describe('The name or id of the node.'),
   region: text(32)
     .regex(/^[a-z0-9][a-z0-9-]*$/, 'must be lower-case letters, digits and hyphens')
-    .describe('The code of a region, which may be new; `none`: no games start on it.'),
+    .describe('The code of a region, which may be new. `none`: no games start on the node.'),
   reason: Reason,
 }).meta({ id: 'NodeRegionRequest' });
 
@@ -62,7 +64,7 @@ const listNodes = ({ fleet }: Needs) =>
     method: 'get',
     path: '/v1/operator/nodes',
     summary: 'List nodes',
-    description: 'The machines that servers run on, what they have left, and whether they take new starts.',
+    description: 'Lists the machines that servers run on, their free capacity, and whether they accept starts.',
     reply: z.object({ nodes: z.array(Node).default([]) }).meta({ id: 'ListNodesResponse' }),
     run: async () => ({ nodes: await fleet.list() }),
   });
@@ -75,8 +77,9 @@ const drainNode = (needs: Needs) =>
     path: '/v1/operator/nodes:drain',
     summary: 'Drain a node',
     description:
-      'The node starts no servers and takes no new ones from now on, also after a restart of the service. Those that are awake ' +
-      'stay awake until they stop; their owners may still restart them, which brings them to another node where there are several.',
+      'Prevents new starts on the node, even after the service restarts. Running servers keep running until they ' +
+      'stop. Their owners can still restart them. If there are several nodes, a restart moves a server to another ' +
+      'one.',
     body: NodeRequest,
     example: { node: 'node-1', reason: 'Maintenance until 18:00 UTC' },
     reply: Node,
@@ -93,7 +96,7 @@ const resumeNode = (needs: Needs) =>
     method: 'post',
     path: '/v1/operator/nodes:resume',
     summary: 'Resume a node',
-    description: 'The node takes new starts again.',
+    description: 'The node accepts starts again.',
     body: NodeRequest,
     example: { node: 'node-1', reason: 'Maintenance done' },
     reply: Node,
@@ -107,11 +110,13 @@ const fenceNode = (needs: Needs) =>
     id: 'FenceNode',
     method: 'post',
     path: '/v1/operator/nodes:fence',
-    summary: 'Say that a node is off',
+    summary: 'Mark a node as off',
     description:
-      'You say that a node which does not answer is surely off: it has no power, or has been started anew since. Its games then start ' +
-      'on other nodes. **Only say so where it is true**: a game that still runs there would share its world with the new one, and ruin ' +
-      'it. A node whose network or disk is unplugged is not off: its games run on, and save when it is plugged in again. Refused for a node that answers (NODE_ANSWERS); once said, saying it again changes nothing.',
+      'Confirms that a node that does not respond is off: it has no power, or has been restarted since. Its games ' +
+      'then start on other nodes. **Confirm this only if it is true**: a game that still runs there would share its ' +
+      'world with the new one and corrupt it. A node that is only unplugged from its network or disk is not off: ' +
+      'its games keep running, and save when it is plugged in again. Refused for a node that responds ' +
+      '(NODE_ANSWERS). A repeated call changes nothing.',
     body: FenceNodeRequest,
     example: { node: 'node-2', reason: 'Power supply pulled, seen by me' },
     reply: Node,
@@ -125,11 +130,11 @@ const setNodeRegion = (needs: Needs) =>
     id: 'SetNodeRegion',
     method: 'post',
     path: '/v1/operator/nodes:setRegion',
-    summary: 'Say in which region a node stands',
+    summary: 'Set the region of a node',
     description:
-      'Servers of that region start on it from now on, and no others. Those that are awake stay there until they stop. With ' +
-      '`none` the node is kept free of games, as managers of a swarm should be. Refused where games run on one machine alone ' +
-      '(ONE_MACHINE): its region is a setting.',
+      'From now on, only servers of that region start on the node. Running servers keep running until they stop. ' +
+      'With `none`, no games start on the node, as recommended for managers of a swarm. Refused if games run on ' +
+      'only one machine (ONE_MACHINE): REGION sets its region.',
     body: NodeRegionRequest,
     example: { node: 'node-2', region: 'eu', reason: 'Moved to Falkenstein' },
     reply: Node,

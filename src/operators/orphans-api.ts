@@ -15,14 +15,15 @@ interface Needs {
 const Orphan = z
   .object({
     kind: reply.text.describe(
-      '`game` (a container or process), `database`, `data` or `backups` (a folder), `offsite` (a backup off site); more may come.',
+      '`game` (a container or process), `database`, `data` or `backups` (a folder), `offsite` (a backup off site). Further values may be added.',
     ),
     id: reply.text.describe(
       'The id of the server it belonged to, the name of a database, or `<server>/<backup>` off site.',
     ),
-    up: reply.flag.describe('A game that runs.'),
+    up: reply.flag.describe('Whether it is a running game.'),
     at: reply.timestamp.describe(
-      'When a game began, a database was made, a folder was last changed, or a backup was brought off site; null: not known.',
+      'When the game started, the database was created, the folder last changed, or the backup was uploaded off ' +
+        'site; null if unknown.',
     ),
   })
   .meta({ id: 'Orphan' });
@@ -37,8 +38,9 @@ const listOrphans = ({ orphans }: Needs) =>
     path: '/v1/operator/orphans',
     summary: 'List orphans',
     description:
-      'Games, databases, data and backups on this node that belong to no server, and backups off site that belong to nothing here, as after a lost database. Games without a server are ' +
-      'also ended by the service itself, and databases removed once their server can be reached; files are kept until an operator removes them.',
+      'Lists games, databases, data and backups on this node without a server, and off-site backups that are ' +
+      'unknown here, for example after a lost database. The service ends games without a server automatically, and ' +
+      'removes databases once their database server responds. Files stay until an operator removes them.',
     reply: z
       .object({
         orphans: z.array(Orphan).default([]),
@@ -56,7 +58,8 @@ const removeOrphan = ({ orphans, clock }: Needs) =>
     path: '/v1/operator/orphans:remove',
     summary: 'Remove an orphan',
     description:
-      'Removes it for good. Only what the list names; a running game must be removed before its files. A database is removed automatically.',
+      'Permanently removes an orphan of the list. Remove a running game before its files. Databases are removed ' +
+      'automatically.',
     body: message({ kind: text(32), id: text(128), reason: Reason }).meta({ id: 'RemoveOrphanRequest' }),
     example: { kind: 'data', id: 'old-lobby', reason: 'Its owner left in 2024' },
     reply: z.object({}).meta({ id: 'RemoveOrphanResponse' }),

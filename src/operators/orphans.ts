@@ -103,7 +103,7 @@ export class Orphans {
       return removeGame(engine, id);
     }
     if (orphans.some((orphan) => orphan.kind === GAME && orphan.id === serverOf(id) && orphan.up)) {
-      const message = 'A game runs on these files: remove that first.';
+      const message = 'A game is running on these files. Remove the game first.';
       throw new StatusError('FAILED_PRECONDITION', 'ORPHAN_IN_USE', message, { metadata: { id } });
     }
     await this.#removeFolder(dir, id, also);
@@ -197,14 +197,14 @@ function nodeIsAway(): StatusError {
 }
 
 function storeIsAway(): StatusError {
-  return new StatusError('UNAVAILABLE', 'BACKUP_STORE_AWAY', 'The store off site cannot be reached now. Try again.');
+  return new StatusError('UNAVAILABLE', 'BACKUP_STORE_AWAY', 'The off-site store cannot be reached now. Try again.');
 }
 
 function goes(): StatusError {
-  const sentence = 'It is removed automatically as soon as the database server can be reached.';
+  const sentence = 'The database is removed automatically as soon as its database server responds.';
   return new StatusError('FAILED_PRECONDITION', 'ORPHAN_GOES', sentence);
 }
 
 function notFound(): StatusError {
-  return new StatusError('NOT_FOUND', 'ORPHAN_NOT_FOUND', 'There is no such orphan; list them again.');
+  return new StatusError('NOT_FOUND', 'ORPHAN_NOT_FOUND', 'There is no such orphan. List the orphans again.');
 }

@@ -10,7 +10,7 @@ interface Needs {
 
 const Proxy = z
   .object({
-    id: reply.text.describe('One for each process.'),
+    id: reply.text.describe('Identifies the process.'),
     name: reply.text,
     version: reply.text.describe('The release, and a digest of its program.'),
     since: reply.timestamp,
@@ -19,8 +19,8 @@ const Proxy = z
     host: reply.text.describe('The address for players; empty unless it listens.'),
     port: reply.int32,
     draining: reply.flag.describe('Whether it accepts no new players and ends with its last one.'),
-    players: reply.int32.describe('Joined to a game through it.'),
-    waiting: reply.int32.describe('Held until their server is up.'),
+    players: reply.int32.describe('Players in a game through this proxy.'),
+    waiting: reply.int32.describe('Players who wait until their server is up.'),
     lagMs: reply.int32.describe('The last round trip to it, rounded up.'),
   })
   .meta({ id: 'Proxy' });
@@ -33,7 +33,7 @@ const listProxies = (needs: Needs) =>
     method: 'get',
     path: '/v1/operator/proxies',
     summary: 'List proxies',
-    description: 'The processes that players connect to, including those that only keep the players they have.',
+    description: 'Lists the processes that players connect to, including those that are draining.',
     reply: z.object({ proxies: z.array(Proxy).default([]) }).meta({ id: 'ListProxiesResponse' }),
     run: async () => ({ proxies: needs.proxies.views().map(proxyView) }),
   });

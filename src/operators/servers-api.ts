@@ -40,8 +40,8 @@ const setDiskQuota = (needs: Needs) =>
     path: '/v1/operator/servers/{id}:setDiskQuota',
     summary: "Set a server's disk quota",
     description:
-      "Replaces the installation's quota, in MB; 0 restores that. In force at once: a running server that " +
-      'takes more is stopped, one that was stopped for it may wake.',
+      "Sets a quota in MB that replaces the installation's; 0 restores the default. Applies immediately: a running " +
+      'server over its quota is stopped, and a server that was stopped for its old quota can wake again.',
     body: message({ quotaMb: int32({ min: 0 }), reason: Reason }).meta({ id: 'SetDiskQuotaRequest' }),
     example: { quotaMb: 20_480, reason: 'A large modpack' },
     async run({ principal, params, body: { quotaMb, reason } }) {
@@ -59,9 +59,9 @@ const suspendServer = (needs: Needs) =>
     path: '/v1/operator/servers/{id}:suspend',
     summary: 'Suspend a server',
     description:
-      'Saves and stops it, and lets nothing wake it until it is unsuspended; its data stays. The owner reads the reason ' +
-      'as `startErrorSummary`, with the code `suspended`; players read that it is closed.',
-    body: message({ reason: Reason.describe('Its owner reads it.') }).meta({ id: 'SuspendServerRequest' }),
+      'Saves and stops the server. It cannot wake until the suspension ends. Its data stays. The owner sees the ' +
+      'reason in `startErrorSummary`, with the code `suspended`. Players see that the server is suspended.',
+    body: message({ reason: Reason.describe('Shown to the owner.') }).meta({ id: 'SuspendServerRequest' }),
     example: { reason: 'Abuse report 4711' },
     async run({ principal, params: { id }, body: { reason } }) {
       const now = await known(needs, id);
@@ -85,7 +85,7 @@ const unsuspendServer = (needs: Needs) =>
     id: 'UnsuspendServer',
     path: '/v1/operator/servers/{id}:unsuspend',
     summary: 'End the suspension of a server',
-    description: 'The server may wake again; this does not start it. Does nothing for a server that is not suspended.',
+    description: 'The server can wake again, but does not start. Does nothing for a server that is not suspended.',
     body: message({ reason: Reason }).meta({ id: 'UnsuspendServerRequest' }),
     example: { reason: 'Settled' },
     async run({ principal, params, body: { reason } }) {

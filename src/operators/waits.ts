@@ -22,8 +22,8 @@ const INVOKES: Record<string, string> = {
   boot: 'the game to be ready for players',
   halt: 'the engine to save and end the game',
   erase: 'everything that belongs to the server to be removed',
-  pause: 'a few seconds to pass before the next try',
-  room: 'a machine with room for it: it stands in line',
+  pause: 'a few seconds to pass before the next attempt',
+  room: 'a machine with free capacity',
   watch: 'the next reading of the running game',
 };
 const JOBS: Record<Job['kind'], string> = {
@@ -41,7 +41,7 @@ export function serverWaits({ context, children = {} }: StoredSnapshot, lost?: L
   const until = context.deadlineAt ?? null;
   const invokes = Object.entries(children).filter(([name]) => name !== 'alarm');
   if (lost) {
-    const what = `${lost.node} to be back, or surely off: it does not answer, and may still run the game`;
+    const what = `${lost.node} to respond or to be marked as off. It may still run the game`;
     return invokes.map(([name]) => ({ name, what, until: null }));
   }
   return invokes.map(([name, child]) => ({
@@ -56,7 +56,7 @@ export function grantWaits(state: string, { context }: StoredSnapshot): Wait[] {
   const until = context.expiresAt ?? null;
   if (state === 'approved') return [{ name: 'POLL', what: 'the device to fetch its token', until }];
   if (state !== 'pending') return [];
-  return [{ name: 'APPROVE', what: 'somebody to approve or decline it', until }];
+  return [{ name: 'APPROVE', what: 'its user to approve or decline it', until }];
 }
 
 function whatIsDone(invoke: string, job: Job | null | undefined): string | undefined {

@@ -55,8 +55,7 @@ export function liftEndedBans(options: EndedBansOptions): () => void {
     await Promise.all(
       running.map((server) =>
         lift(server, now).catch((err: unknown) => {
-          if (!hasNoConsole(err))
-            log.warn({ server: server.row.id, err }, 'could not lift an ended ban yet');
+          if (!hasNoConsole(err)) log.warn({ server: server.row.id, err }, 'could not lift an ended ban yet');
         }),
       ),
     );

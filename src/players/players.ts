@@ -330,7 +330,8 @@ function gameRefused({ row }: ServerNow, said: string): StatusError {
     .replaceAll(/\p{C}+/gu, ' ')
     .trim()
     .slice(0, SAID_UNITS);
-  const sentence = `The game did not apply the change${words === '' ? '.' : `. It answered: "${words}"`} Lists can also be changed while the server is asleep.`;
+  const answer = words === '' ? '' : ` It answered: "${words}".`;
+  const sentence = `The game did not apply the change.${answer} Lists can also be changed while the server is asleep.`;
   return new StatusError('FAILED_PRECONDITION', 'GAME_REFUSED', sentence, { metadata: { server: row.id } });
 }
 

@@ -55,12 +55,13 @@ export async function openServerPorts(options: ServerPortsOptions): Promise<Serv
   async function choose(proto: ServerPort['proto']): Promise<number> {
     for (let port = range.from; port <= range.to; port++)
       if (given.of(port) === undefined && (await isFree(port, proto))) return port;
-    throw new StatusError('RESOURCE_EXHAUSTED', 'NO_FREE_PORT', 'All ports of this machine are in use. Close a port of another server first.');
+    const sentence = 'All ports of this machine are in use. Close a port of another server first.';
+    throw new StatusError('RESOURCE_EXHAUSTED', 'NO_FREE_PORT', sentence);
   }
 
   function checkTarget({ containerPort, proto }: WantedPort): void {
     if (!offered) {
-      throw new StatusError('UNIMPLEMENTED', 'NOT_SUPPORTED', 'This machine cannot open extra ports. ENGINE=docker can.');
+      throw new StatusError('UNIMPLEMENTED', 'NOT_SUPPORTED', 'Extra ports do not work here. Use ENGINE=docker.');
     }
     if (proto !== 'tcp' || !reserved.has(containerPort)) return;
     const sentence = 'Dormouse itself uses this port. Choose another one.';
@@ -78,7 +79,8 @@ export async function openServerPorts(options: ServerPortsOptions): Promise<Serv
     }
     if (rows.length >= MAX_PORTS) {
       const metadata = { limit: String(MAX_PORTS) };
-      throw new StatusError('RESOURCE_EXHAUSTED', 'MAX_PORTS', `A server can have at most ${MAX_PORTS} ports. Close one first.`, { metadata });
+      const sentence = `A server can have at most ${MAX_PORTS} ports. Close one first.`;
+      throw new StatusError('RESOURCE_EXHAUSTED', 'MAX_PORTS', sentence, { metadata });
     }
     const taken = new Set(rows.map(({ slot }) => slot));
     return Array.from({ length: MAX_PORTS }, (_, slot) => slot).find((slot) => !taken.has(slot)) ?? 0;

@@ -49,7 +49,7 @@ export class Blocks {
       const block = this.#data.blocksByName[name];
       if (block) return block.defaultState;
     }
-    throw new Error(`none of the blocks ${names.join(', ')}`);
+    throw new Error(`this version has none of the blocks ${names.join(', ')}`);
   }
 
   isAir(state: number): boolean {

@@ -43,7 +43,9 @@ export async function openManagement(game: Game): Promise<ManagementServer | und
   if (protocol.version.protocol < SINCE_PROTOCOL || !properties.is('management-server-enabled')) return undefined;
   const secret = properties.get('management-server-secret');
   if (properties.is('management-server-tls-enabled') || !SECRET_PATTERN.test(secret)) {
-    log.warn('The management server needs a secret of 40 letters and digits, and no TLS, of which there is none here');
+    log.warn(
+      'The management server needs a secret of 40 letters and digits, and TLS must be off because it is not supported',
+    );
     return undefined;
   }
   const sockets = new WebSocketServer({

@@ -44,7 +44,7 @@ export async function runServer({ launch, properties, log }: Run): Promise<void>
   const { faults, version } = launch;
   let shutDown: () => void = () => process.exit(0);
   const stop = () => {
-    if (faults.ignoreStop) log.warn('Asked to stop, which this server was started to ignore');
+    if (faults.ignoreStop) log.warn('Ignoring the request to stop, because SANDBOX_IGNORE_STOP is set');
     else shutDown();
   };
   process.on('SIGTERM', stop);

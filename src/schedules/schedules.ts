@@ -102,7 +102,9 @@ export class Schedules {
       if (done) await record(tx);
       return done;
     });
-    if (!taken) throw new StatusError('ABORTED', 'SCHEDULE_RUNNING', 'The schedule is already running. Wait until the run has ended.');
+    if (!taken) {
+      throw new StatusError('ABORTED', 'SCHEDULE_RUNNING', 'The schedule is already running. Wait until it has ended.');
+    }
     await withTimeout(this.#perform(schedule), PATIENCE_MS, { clock, late: () => undefined });
     return (await getSchedule(store, serverId, id)) ?? scheduleNotFound(id);
   }

@@ -60,9 +60,8 @@ export function openCreation(options: CreationOptions): Creation {
         const { id, hostname } = wanted;
         if (id !== '' && (await servers.get(id)) !== undefined) throw serverExists({ id, hostname: hostname || id });
         if (maxServers > 0 && (await servers.count(accountId)) >= maxServers) {
-          throw quotaExceeded('MAX_SERVERS', `account:${accountId}`, `An account can have at most ${maxServers} servers.`, {
-            limit: String(maxServers),
-          });
+          const message = `An account can have at most ${maxServers} servers.`;
+          throw quotaExceeded('MAX_SERVERS', `account:${accountId}`, message, { limit: String(maxServers) });
         }
         requireRam({ accountId, ramMb: wanted.ramMb, usedMb: await servers.ramMb(accountId) }, options);
         const cause = causeOf(principal);

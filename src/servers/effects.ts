@@ -246,10 +246,7 @@ class ServerEffects {
   async #keepBuild(row: ServerRow): Promise<void> {
     const { dataDir, owner, log } = this.#options;
     await noteBuild(dataRoot(dataDir, row.id), row, { ...this.#readingFor(row), owner }).catch((error: unknown) => {
-      log.warn(
-        { server: row.id, err: error },
-        'could not record the running build; the next start uses the newest',
-      );
+      log.warn({ server: row.id, err: error }, 'could not record the running build; the next start uses the newest');
     });
   }
 

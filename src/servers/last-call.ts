@@ -64,7 +64,7 @@ export function createLastCalls(options: LastCallOptions): LastCalls {
       const at = clock.now();
       const stops = call.servers().map(({ row }) => servers.send(row.id, { type: 'STOP', at, cause }));
       for (const each of await Promise.allSettled(stops)) {
-        if (each.status === 'rejected') log.warn({ about: key, err: each.reason as unknown }, 'could not stop a server yet');
+        if (each.status === 'rejected') log.warn({ about: key, err: each.reason as unknown }, 'server not stopped yet');
       }
     } catch (error) {
       log.error({ about: key, err: error }, 'could not stop servers that must stop; trying again at the next check');

@@ -34,7 +34,9 @@ const SftpAccess = z
     enabled: reply.flag,
     ...where,
     sessions: reply.int32.describe('Number of open sessions.'),
-    hostKeyFingerprint: reply.text.describe('Compare it with the fingerprint that your client shows at first.'),
+    hostKeyFingerprint: reply.text.describe(
+      'Compare it with the fingerprint that your client shows on the first connection.',
+    ),
   })
   .meta({ id: 'SftpAccess' });
 

@@ -179,8 +179,7 @@ export class Connection implements Guest {
       this.#watch();
       this.#login!.isValid().then(
         (isValid) => void (isValid || this.end()),
-        (error: unknown) =>
-          log.warn({ err: error, server: this.#serverId }, 'could not check an SFTP login again'),
+        (error: unknown) => log.warn({ err: error, server: this.#serverId }, 'could not check an SFTP login again'),
       );
     });
   }

@@ -44,7 +44,7 @@ const add = (needs: Needs) =>
       'is the server’s SFTP name. Returns PASSWORD_REQUIRED like `MintKey`.',
     body: message({
       name: line(64).trim().min(1, 'is required'),
-      publicKey: text(SSH_KEY_CHARS).describe('The line of a `.pub` file: Ed25519, ECDSA, or RSA with 2048 to 8192 bits.'),
+      publicKey: text(SSH_KEY_CHARS).describe('A line of a `.pub` file: Ed25519, ECDSA, or RSA of 2048 to 8192 bits.'),
     }).meta({ id: 'AddSshKeyRequest' }),
     reply: SshKey,
     run: async ({ principal, body }) => keyView(await addSshKey(needs, principal, body)),

@@ -69,7 +69,7 @@ async function fill({ dialect, writer }: DataSources, ask: Ask, from: Dialect): 
     await runner.startTransaction();
     // A service that starts now waits, and then finds the whole copy.
     if (dialect === 'postgres') await runner.query('SELECT pg_advisory_xact_lock($1)', [MIGRATING]);
-    if (await runner.hasTable('migrations')) throw backupRefusal('The database to copy into is not empty.');
+    if (await runner.hasTable('migrations')) throw backupRefusal('The target database is not empty. Use an empty one.');
     const executor = new MigrationExecutor(writer, runner);
     executor.transaction = 'none';
     await executor.executePendingMigrations();

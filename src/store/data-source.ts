@@ -297,7 +297,7 @@ function limitedPool({ statementMs, idleInTransactionMs }: PostgresLimits): obje
 /** Closes a connection after this long without traffic, even if it is unused. */
 function silenceEnds(socket: Socket, ms: number): Socket {
   socket.setTimeout(ms, () => {
-    const error = new Error(`The database has said nothing for ${ms} ms.`);
+    const error = new Error(`The connection to the database was silent for ${ms} ms.`);
     socket.destroy(Object.assign(error, { code: 'ETIMEDOUT' }));
   });
   return socket;

@@ -32,7 +32,7 @@ export function unavailable(cause: unknown): StatusError {
   const full = /^(SQLITE_FULL|53100)/.test(codeOf(cause));
   return full
     ? new StatusError('UNAVAILABLE', 'DISK_FULL', 'The disk is full. Nothing was changed.', { cause })
-    : new StatusError('UNAVAILABLE', 'STORE_UNAVAILABLE', 'The database cannot be used now; try again.', { cause });
+    : new StatusError('UNAVAILABLE', 'STORE_UNAVAILABLE', 'The database is unavailable. Try again.', { cause });
 }
 
 /**

@@ -18,7 +18,7 @@ const looking = setInterval(() => {
   try {
     writeSync(
       logFd,
-      `The lease was not renewed for ${silentMs} ms, so that a standby may take over: this process ends.\n`,
+      `The lease was not renewed for ${silentMs} ms. This process exits, because a standby may take over.\n`,
     );
   } finally {
     process.kill(process.pid, 'SIGKILL');

@@ -146,7 +146,10 @@ function createCheck(store: Store, self: ProcessIdentity, options: LeaseOptions)
       if (waiting) waiting.onHeld(held);
       else if (isHere || isRenewed) throw refusal(held);
       else if (isFirst)
-        log.info({ holder: held.hostname, pid: held.pid }, 'waiting for the lease of a process out of sight');
+        log.info(
+          { holder: held.hostname, pid: held.pid },
+          'waiting for the lease of a process that cannot be checked from here',
+        );
       return unchanged === 0 ? 'changed' : 'unchanged';
     }
     await beforeTaking();
@@ -248,6 +251,6 @@ function leaseLost(): StatusError {
 }
 
 function refusal({ pid, hostname }: LeaseRow): StatusError {
-  const message = `Another Dormouse (process ${pid} on ${hostname}) runs this installation; stop that one first.`;
+  const message = `Another Dormouse (process ${pid} on ${hostname}) runs this installation. Stop it first.`;
   return new StatusError('FAILED_PRECONDITION', 'LEASE_HELD', message, { metadata: { pid: String(pid), hostname } });
 }

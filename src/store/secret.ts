@@ -80,7 +80,10 @@ async function renew(store: Store, path: string): Promise<Buffer> {
 }
 
 function lost(path: string): never {
-  throw refusal(`${path} is missing; restore it, or create it empty to lose the consoles of running servers.`);
+  throw refusal(
+    `${path} is missing. Restore it. Without a copy, create an empty file: you get a new secret, and the consoles of ` +
+      'running servers work again after their next start.',
+  );
 }
 
 function secretFingerprintOf(bytes: Buffer): string {
@@ -88,7 +91,7 @@ function secretFingerprintOf(bytes: Buffer): string {
 }
 
 function another(): StatusError {
-  return refusal('secret.key is not the one this database was used with; restore it.');
+  return refusal('secret.key does not belong to this database. Restore the original file.');
 }
 
 function refusal(message: string): StatusError {

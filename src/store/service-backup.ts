@@ -57,7 +57,7 @@ export async function backupService(
   if (await isThere(made)) throw backupRefusal(`${made} already exists. Name another file.`);
   const file = sqliteFile(databaseUrl);
   if (file === undefined ? await isEmptyPostgres(databaseUrl) : !(await isThere(file)))
-    throw backupRefusal(`There is no database at ${file ?? 'DATABASE_URL'}: DATA_DIR or DATABASE_URL is another one.`);
+    throw backupRefusal(`There is no database at ${file ?? 'DATABASE_URL'}. Check DATA_DIR and DATABASE_URL.`);
   // The draft is beside the archive, where there must be room anyway.
   const draft = await mkdtemp(join(dirname(made), '.dormouse-backup-'));
   try {
@@ -93,7 +93,7 @@ export async function restoreService(
   archive: string,
   refuse: (secret: Secret) => Promise<void> = async () => {},
 ): Promise<{ madeAt: string; settings: string | undefined }> {
-  if (!(await isThere(archive))) throw backupRefusal(`There is no file ${archive}.`);
+  if (!(await isThere(archive))) throw backupRefusal(`${archive} does not exist. Check the path.`);
   const file = sqliteFile(databaseUrl);
   if (file !== undefined) await refuseOtherDatabase(file);
   await mkdir(dataDir, { recursive: true, mode: 0o750 });
@@ -168,7 +168,7 @@ async function refuseOtherDatabase(file: string): Promise<void> {
   if (await isThere(file)) throw inUse(file);
   for (const companion of [`${file}-wal`, `${file}-shm`, `${file}-journal`]) {
     if (await isThere(companion))
-      throw backupRefusal(`${companion} belongs to the database that was there: move it to where that is now.`);
+      throw backupRefusal(`${companion} belongs to an earlier database. Move it to the folder of that database.`);
   }
 }
 
@@ -177,7 +177,7 @@ async function refuseOtherKeys(folder: string, dataDir: string): Promise<void> {
   for (const name of KEYS) {
     const [own, restored] = await Promise.all([readIfThere(join(dataDir, name)), readIfThere(join(folder, name))]);
     if (own && restored && !own.equals(restored))
-      throw backupRefusal(`${join(dataDir, name)} is another installation's. Move it away first.`);
+      throw backupRefusal(`${join(dataDir, name)} belongs to another installation. Move it away first.`);
   }
 }
 
@@ -239,9 +239,9 @@ export function sqliteFile(databaseUrl: string): string | undefined {
 }
 
 function inUse(what: string): StatusError {
-  return backupRefusal(`${what} is in use by an installation. Restore where there is none, or move it away first.`);
+  return backupRefusal(`${what} belongs to an existing installation. Move it away, or restore elsewhere.`);
 }
 
 function noBackup(archive: string, cause?: unknown): StatusError {
-  return backupRefusal(`${basename(archive)} is no whole backup of a service.`, cause);
+  return backupRefusal(`${basename(archive)} is not a complete service backup.`, cause);
 }

@@ -95,8 +95,7 @@ export async function postgresSession(source: DataSource): Promise<DatabaseSessi
     script: async (sql) => void (await ask(sql)),
     async commit() {
       // After a failed statement, COMMIT rolls the transaction back, which PostgreSQL does not report as an error.
-      if ((await ask('COMMIT')).command !== 'COMMIT')
-        throw new Error('The transaction had failed, and was rolled back.');
+      if ((await ask('COMMIT')).command !== 'COMMIT') throw new Error('The transaction failed and was rolled back.');
     },
     manager: runner.manager,
     release: () => runner.release(),

@@ -86,11 +86,11 @@ export async function requireKnown(
   const known = new Set(migrations.map(({ name }) => name));
   if ([...done].every((name) => known.has(name))) return;
   const copy = file && (await copyFor(file, known));
-  const orBack = copy === undefined ? '' : `, or put back ${copy}, which it made before its changes`;
+  const orBack = copy === undefined ? '' : ` or restore ${copy}, the copy from before the change`;
   throw new StatusError(
     'FAILED_PRECONDITION',
     'STORE_NEWER',
-    `The database belongs to a newer version: start that${orBack}.`,
+    `A newer version has changed the database. Start that version${orBack}.`,
   );
 }
 
@@ -98,9 +98,10 @@ function prerelease(): StatusError {
   return new StatusError(
     'FAILED_PRECONDITION',
     'STORE_PRERELEASE',
-    'The database is from a development version before 0.1.0. This version cannot read it, nor a service backup of it, and has ' +
-      'not changed it. Start with an empty DATA_DIR and DATABASE_URL, create the servers anew, and upload the files that you ' +
-      'download from them with the old version. docs/upgrade-and-backup.md has the steps.',
+    'The database is from a development version before 0.1.0. This version cannot read it or a ' +
+      'service backup of it, and has not changed it. Start with an empty DATA_DIR and DATABASE_URL, ' +
+      'create the servers again, and upload the files that you download from them with the old version. ' +
+      'docs/upgrade-and-backup.md describes the steps.',
   );
 }
 

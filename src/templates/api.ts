@@ -193,7 +193,7 @@ const deleteTemplate = (needs: Needs) =>
       const { store, clock } = needs;
       requireWholeAccount(principal);
       if ((await builtIn(needs)).some(({ id }) => id === templateId)) {
-        throw new StatusError('PERMISSION_DENIED', 'TEMPLATE_BUILT_IN', 'This template is built in and cannot be deleted.');
+        throw new StatusError('PERMISSION_DENIED', 'TEMPLATE_BUILT_IN', 'Built-in templates cannot be deleted.');
       }
       const { accountId } = principal;
       await store.write(async (tx) => {
@@ -218,7 +218,8 @@ async function find(id: string, principal: Principal, needs: Needs): Promise<Tem
 }
 
 function templateNotFound(templateId: string): StatusError {
-  return new StatusError('NOT_FOUND', 'TEMPLATE_NOT_FOUND', 'This template does not exist.', { metadata: { templateId } });
+  const metadata = { templateId };
+  return new StatusError('NOT_FOUND', 'TEMPLATE_NOT_FOUND', 'This template does not exist.', { metadata });
 }
 
 function view(template: TemplateView): z.input<typeof Template> {

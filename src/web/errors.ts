@@ -17,8 +17,8 @@ interface Trouble {
 
 const NOT_FOUND: Trouble = {
   status: 404,
-  heading: 'There is nothing here',
-  message: 'Check the address, or the page may have been removed.',
+  heading: 'Page not found',
+  message: 'Check the address. The page may have been removed.',
 };
 
 /**
@@ -60,7 +60,7 @@ function troubleOf(error: unknown): Trouble {
     return { status: error.status, heading: 'Something went wrong', message: 'Your browser sent an invalid request.' };
   }
   const message =
-    'It is not your fault. Try again in a moment. If it happens again, send your administrator the number below.';
+    'The error is on our side. Try again in a moment. If it persists, send your administrator the request ID below.';
   return { status: 500, heading: 'Something went wrong', message };
 }
 
@@ -69,7 +69,7 @@ function show(ctx: Context, { status, heading, message, retryAfterSeconds }: Tro
   const main = html`<section class="card narrow">
     <h1>${heading}</h1>
     <p>${message}</p>
-    ${status >= 500 && requestId && html`<p class="hint">Request <code>${requestId}</code></p>`}
+    ${status >= 500 && requestId && html`<p class="hint">Request ID: <code>${requestId}</code></p>`}
     <p><a class="button" href="/">Home</a></p>
   </section>`;
   ctx.status = status;

@@ -64,10 +64,10 @@ function write(fill: Fill, place: Place | undefined): string {
   if (fill === null || fill === undefined || fill === false) return '';
   if (Array.isArray(fill)) return fill.map((each: Fill) => write(each, place)).join('');
   if (fill instanceof Html) {
-    if (place === 'attribute') throw new TypeError('HTML cannot stand in an attribute');
+    if (place === 'attribute') throw new TypeError('HTML is not allowed in an attribute');
     return fill.toString();
   }
-  if (place === 'tag') throw new TypeError('only HTML may stand between attributes');
+  if (place === 'tag') throw new TypeError('only HTML is allowed between attributes');
   return escapeHtml(String(fill));
 }
 
@@ -80,14 +80,14 @@ function placesIn(template: TemplateStringsArray): Place[] {
   let inside: Place = 'text';
   for (const [nth, part] of template.entries()) {
     for (const [token] of part.matchAll(/<!--|<\/?(?:script|style)\b|[<>"]|=\s*(?!["\s])(?=\S|$)/gi)) {
-      if (token.length > 2 && token.startsWith('<')) throw new TypeError(`a template may not hold ${token}`);
+      if (token.length > 2 && token.startsWith('<')) throw new TypeError(`a template must not contain ${token}`);
       if (token === '"' && inside !== 'text') inside = inside === 'tag' ? 'attribute' : 'tag';
       else if (inside === 'text' && token === '<') inside = 'tag';
       else if (inside === 'tag' && token === '>') inside = 'text';
       else if (inside === 'tag' && token.startsWith('=')) throw new TypeError('attributes must be in double quotes');
     }
     if (nth === template.length - 1) continue;
-    if (inside === 'tag' && /<\/?[\w-]*$/.test(part)) throw new TypeError('a tag must be named by the template');
+    if (inside === 'tag' && /<\/?[\w-]*$/.test(part)) throw new TypeError('a template must name its tags');
     found.push(inside);
   }
   if (inside !== 'text') throw new TypeError('a template must close its tags');

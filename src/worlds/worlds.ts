@@ -179,8 +179,9 @@ function liesIn(level: string, { name, folders }: World): boolean {
 }
 
 function worldNotFound(name: string): StatusError {
-  const sentence = isWorldName(name) ? 'The server has no world with this name.' :
-    'The name of a world must be a plain folder name.';
+  const sentence = isWorldName(name)
+    ? 'The server has no world with this name.'
+    : 'The name of a world must be a plain folder name.';
   return new StatusError('NOT_FOUND', 'WORLD_NOT_FOUND', sentence, { metadata: { name } });
 }
 

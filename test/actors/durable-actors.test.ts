@@ -60,7 +60,7 @@ test('a failed write rejects its senders, returns observers to the stored state 
     ),
   ).then((all) => all.map((each) => (each.status === 'fulfilled' ? each.value?.given : undefined)));
   t.regex(String(await first), /undone/);
-  t.true((await second) instanceof Outdated, 'nor has what came behind it');
+  t.true((await second) instanceof Outdated, 'the event behind it is rejected too');
   t.true(tallies.isUndone('a'));
   disk.unreadable = 3;
   t.is(shown.at(-1), 'counting');
@@ -178,7 +178,7 @@ test('a changed row is shown at once, and a load in progress returns the new row
   const shown: (string | undefined)[] = [];
   tallies.observe((_, now) => void shown.push(now?.note));
   const loaded = tallies.use('a', async (live) => live.row.note);
-  // Its row is read by now, but has not arrived.
+  // The load has read the old row but has not returned it yet.
   await turn();
   t.is((await change('new'))?.note, 'new');
   t.is(await loaded, 'new');
@@ -221,7 +221,7 @@ test('an actor whose machine throws resumes from its stored state', async (t) =>
   const both = tallies.use('a', async (live) => {
     const first = tallies.give(live, { type: 'ADD', n: 7 });
     const second = tallies.give(live, { type: 'BREAK' });
-    // Given to an actor that is dead.
+    // The machine has already thrown.
     const third = tallies.give(live, { type: 'LOOK' }, async () => t.fail('stored'));
     return Promise.allSettled([first, second, third]);
   });
@@ -271,14 +271,14 @@ const act: fc.Arbitrary<Act> = fc.oneof(
   { weight: 2, arbitrary: fc.constant<Act>({ do: 'kill' }) },
 );
 
-/** Does it all, lets it come to rest without further mishaps, and gives what was promised and did not hold. */
+/** Performs the acts, then lets every actor settle without further failures. Returns the broken guarantees. */
 async function broken(acts: readonly Act[], isChecked: boolean): Promise<string[]> {
   const clock = fakeClock();
   const disk = new Disk(IDS);
   const wrong: string[] = [];
-  /** What became of each number. Absent: whoever added it has died, or could not know. */
+  /** The outcome of each number. Absent if the process died or could not know whether the write was stored. */
   const fates = new Map<number, 'acknowledged' | 'refused'>();
-  /** Those that were acknowledged before it was added. */
+  /** By number: the numbers acknowledged before it was added. */
   const before = new Map<number, number[]>();
   const begun = new Map<number, number>();
   const shown = new Map<string, string>();
@@ -290,7 +290,7 @@ async function broken(acts: readonly Act[], isChecked: boolean): Promise<string[
   };
   const begin = (): TallyProcess => {
     const begun = tallyProcess({ disk, clock, count, isChecked });
-    // Nobody sees what a dead process still does in memory.
+    // Ignore changes that a dead process still makes in memory.
     begun.tallies.observe((id, now) => void (begun === process && shown.set(id, JSON.stringify(now))));
     return begun;
   };
@@ -314,7 +314,7 @@ async function broken(acts: readonly Act[], isChecked: boolean): Promise<string[
       shown.clear();
       process = begin();
       const awake = IDS.filter((id) => disk.now(id).state !== 'idle');
-      // Where even that cannot be read, a process dies again.
+      // A process that cannot read the rows at its start would die again.
       disk.unreadable = 0;
       await process.tallies.restore(awake);
     }

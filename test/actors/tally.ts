@@ -10,7 +10,7 @@ import type { FakeClock } from '../fakes/clock.ts';
 type Count = (input: { id: string; n: number }, signal: AbortSignal) => Promise<void>;
 type TallyEvent = { type: 'ADD'; n: number } | { type: 'LOOK' } | { type: 'BREAK' };
 
-/** Counts numbers one after the other, each by an effect. */
+/** Counts numbers one after the other. An effect counts each of them. */
 export const tallyMachine = setup({
   types: {
     context: {} as { id: string; waiting: number[]; counted: number[]; looks: number },
@@ -67,20 +67,20 @@ export interface TallyTypes {
 }
 export type Tallies = DurableActors<TallyTypes>;
 
-/** How a write ends: as it should, refused before it began, undone at its end, or stored without anybody hearing so. */
+/** How a write ends: stored, refused before it begins, undone at its end, or stored without an acknowledgement. */
 export type Fate = 'stored' | 'refused' | 'undone' | 'unheard';
 
-/** The caller cannot know whether it was stored. */
+/** The caller cannot know whether the write was stored. */
 export class Unheard extends Error {}
 
-/** What is left when a process dies. */
+/** The stored rows, which outlive a process. */
 export class Disk {
   readonly rows = new Map<string, TallyRow>();
-  /** Of the next writes; 'stored' when there are none. */
+  /** The fates of the next writes. An empty list means 'stored'. */
   readonly fates: Fate[] = [];
-  /** So many next reads fail. */
+  /** The number of next reads that fail. */
   unreadable = 0;
-  /** Writes that did not end well, and deaths. */
+  /** The number of failed writes and deaths. */
   mishaps = 0;
 
   constructor(ids: readonly string[]) {
@@ -98,7 +98,7 @@ export class Disk {
 /** One process with the tallies of a disk. */
 export interface TallyProcess {
   tallies: Tallies;
-  /** From now on nothing of it does anything. */
+  /** Stops all its work. Pending calls never settle. */
   die(): void;
   /** Writes wait until this resolves. */
   hold(until: Promise<void>): void;
@@ -107,10 +107,10 @@ export interface TallyProcess {
 export interface TallyOptions {
   disk: Disk;
   clock: FakeClock;
-  /** The effect, once it is let through. */
+  /** The effect. It runs once the step that starts it is committed. */
   count: (input: { id: string; n: number }) => Promise<void>;
   keep?: ActorKind<TallyTypes>['keep'];
-  /** Whether a write finds out that the row is not where its step began. Default: it does. */
+  /** Whether a write fails as outdated if the row has changed since its step began. Default: true. */
   isChecked?: boolean;
 }
 
@@ -129,7 +129,7 @@ export function tallyProcess({ disk, clock, count, keep, isChecked = true }: Tal
     if (isDead) await new Promise(() => {});
   };
 
-  /** As the store does it: writes that wait together are committed together, and nobody is told before. */
+  /** Commits waiting writes together, like the store. Callers get their results only after the commit. */
   async function commit(): Promise<void> {
     await alive();
     const staged = new Map<string, TallyRow>();
@@ -148,7 +148,7 @@ export function tallyProcess({ disk, clock, count, keep, isChecked = true }: Tal
         tell.push(() => (isHeard ? resolve(value) : reject(new Unheard())));
       } catch (error) {
         tell.push(() => {
-          // One that finds out that it builds on nothing is none of its own.
+          // An outdated write follows from an earlier failure, which is already counted.
           if (!(error instanceof Outdated)) disk.mishaps += 1;
           reject(error);
         });
@@ -160,7 +160,7 @@ export function tallyProcess({ disk, clock, count, keep, isChecked = true }: Tal
     for (const each of tell) each();
   }
 
-  /** `query` gives the row of an id, `run` stores a row. */
+  /** `query` returns the row of an id, `run` stores a row. */
   function txOn(rows: Map<string, TallyRow>): Tx {
     return {
       query: async <R>(_: string, [id]: unknown[] = []) =>
@@ -179,7 +179,7 @@ export function tallyProcess({ disk, clock, count, keep, isChecked = true }: Tal
   const kind = (actors: Tallies): ActorKind<TallyTypes> => ({
     name: 'server',
     ...(keep && { keep }),
-    // Nobody else changes a row; fewer than there are, so that some go.
+    // Rows have no other writer. The limit is below the number of ids, so that some are evicted.
     remembered: { ms: 1_000_000_000, most: 2 },
     async read(id) {
       await alive();

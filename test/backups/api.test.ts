@@ -46,7 +46,7 @@ test('saving is re-enabled after a failed archive, even if the console is unavai
     return answer(address, password, command);
   };
   const { id } = await it.ok('POST', '/v1/servers/lobby/backups');
-  t.regex((await ended(it, 'lobby', id as string)).error, /MB together/);
+  t.regex((await ended(it, 'lobby', id as string)).error, /MB, and this one does not fit/);
   await it.passUntil(async () => (await it.store.query('SELECT * FROM "saving_off"')).length === 0, 1_000);
   t.is(it.games.commands.filter((each) => each === 'lobby: save-on').length, 1);
   t.deepEqual(await filesOf(it, 'lobby'), []);
@@ -66,12 +66,12 @@ test('a failing save-on is retried less and less often, and is logged once', asy
   await backUp(it, 'lobby');
   await it.until(() => tries > 0);
   for (let minute = 0; minute < 120; minute++) {
-    // Each try reads its note in real time, which must not run out of the clock's.
+    // Each try reads its note from the store in real time. Wait for the store before the clock moves on.
     await it.store.write(async () => {});
     await it.clock.advance(60_000);
   }
   t.true(tries > 5 && tries < 25, `${tries} tries in two hours`);
-  const told = logged.filter((line) => line.includes('could not be told to save again'));
+  const told = logged.filter((line) => line.includes('saving could not be resumed in a game'));
   t.is(told.length, 1);
   t.false(told[0]!.includes('stack'));
 });
@@ -131,7 +131,7 @@ test('a game without working save commands is still backed up, with a note', asy
   const { id } = await it.ok('POST', '/v1/servers/lobby/backups');
   const flushes = () => it.games.commands.filter((each) => each.includes('flush')).length;
   await it.until(() => flushes() === 4);
-  t.is((await find(it, 'lobby', id as string))?.state, 'running', 'it is waited for');
+  t.is((await find(it, 'lobby', id as string))?.state, 'running', 'the backup waits for the flush');
   await it.passUntil(async () => (await find(it, 'lobby', id as string))?.state !== 'running', 5_000);
   t.like(await ended(it, 'lobby', id as string), { state: 'ready', error: '' });
   t.regex((await find(it, 'lobby', id as string))!.note, /sleeping server is complete/);
@@ -214,7 +214,7 @@ test('a start does not wait for a backup, and the backup starts over with the ru
   await it.reach('lobby', 'running');
   latch.resolve();
   await it.passUntil(async () => (await find(it, 'lobby', id as string))?.state === 'ready', 1_000);
-  t.true(it.games.commands.includes('lobby: save-all flush'), 'made of the running game');
+  t.true(it.games.commands.includes('lobby: save-all flush'), 'the backup flushes the running game');
 });
 
 test('deleting a running backup cancels it, and deleting a server removes its backups', async (t) => {
@@ -256,7 +256,7 @@ test('a backup whose files cannot be removed leaves the list and becomes an orph
   const backups = await it.room().open(it.servers, it.serverEvents);
   t.teardown(() => backups.close());
   t.deepEqual(backups.orphans(), [{ serverId: 'lobby', backupId: backup.id, sizeBytes: 42 }]);
-  t.true((await filesOf(it, 'lobby')).length === 1, 'it is the operator’s to remove');
+  t.true((await filesOf(it, 'lobby')).length === 1, 'only the operator removes the archive');
 });
 
 test('retention rules delete the backups that they do not keep, but never a locked one', async (t) => {
@@ -307,12 +307,12 @@ test('backups run one at a time, and all backups of a server together stay withi
     const { id: next } = await it.ok('POST', '/v1/servers/other/backups');
     const last = await ended(it, 'other', next as string);
     if (last.state === 'ready') continue;
-    t.regex(last.error, /MB together/);
+    t.regex(last.error, /MB, and this one does not fit/);
     const sizes = (await backupsOf(it, 'other')).map(({ sizeBytes }) => Number(sizeBytes));
     t.true(sizes.reduce((sum, size) => sum + size, 0) <= 1_000);
     return;
   }
-  t.fail('no limit held');
+  t.fail('no limit applied');
 });
 
 test('a game that is slow to save does not block other servers, and is archived after its save', async (t) => {
@@ -390,7 +390,7 @@ test('the progress of a backup is estimated from the last measured size of the s
   };
   t.teardown(it.serverEvents.follow(now, { quota: {}, alert: null }, '', running));
   await backUp(it, 'lobby');
-  t.true(told.length > 3, 'it moves');
+  t.true(told.length > 3, 'progress is reported several times');
   t.deepEqual(
     told,
     told.toSorted((a, b) => a - b),
@@ -398,7 +398,7 @@ test('the progress of a backup is estimated from the last measured size of the s
   t.is(told[0], 0);
   t.is(told.at(-1), 99);
 
-  // Much has gone since: it is told as being further back than it is, and still ends.
+  // Most files are gone since the measurement. The progress is underestimated, and the backup still ends.
   for (const [path] of regions) await rm(join(rootOf(it, 'lobby'), path));
   told.length = 0;
   await backUp(it, 'lobby');

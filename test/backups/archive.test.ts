@@ -89,7 +89,7 @@ test('an archive notes the symbolic links that it leaves out, such as a world on
   t.regex((await archive(from, join(to, 'a.tar.zst'))).note, /^2 symbolic links \((world|other) and others\) are not/);
 });
 
-/** Makes folders one below the other, step by step as a game would: no path of all of them can be named. */
+/** Creates nested folders one level at a time, like a game can. The whole path is too long for a system call. */
 async function dug(root: string, name: string, levels: number): Promise<void> {
   const dig = `
     const fs = require('node:fs');
@@ -100,7 +100,7 @@ async function dug(root: string, name: string, levels: number): Promise<void> {
   await run(process.execPath, ['-e', dig, root, name, String(levels)]);
 }
 
-/** What lies at the bottom of them. */
+/** Reads the file in the deepest folder. */
 async function bottom(root: string, name: string, levels: number): Promise<string> {
   const climb = `for (let level = 0; level < process.argv[3]; level++) process.chdir(process.argv[2]);
     process.stdout.write(require('node:fs').readFileSync('bottom'));`;
@@ -118,7 +118,7 @@ test.runIf(isThorough)(
 
     await dug(join(from, name), 'e', 512);
     await t.throwsAsync(archive(from, join(to, 'b.tar.zst')), {
-      message: /e…?: It would lie more than 512 levels/,
+      message: /e…?: It would be more than 512 levels/,
     });
   },
 );
@@ -140,7 +140,7 @@ test('an archive preserves file names that are not valid text, and keeps them di
   );
 });
 
-/** A file that is said to have one size and has another when it is read. */
+/** A file whose listed size differs from its content. */
 function changing(path: string, sizeBytes: number, content: Buffer): ReadEntry {
   const read = (buffer: Buffer, offset: number, length: number, position: number) =>
     content.subarray(position, position + length).copy(buffer, offset);
@@ -165,7 +165,7 @@ test('a file that grows or shrinks while it is read neither aborts the tar nor d
   t.is(await readFile(join(out, 'stays'), 'utf8'), 'same');
 });
 
-/** A tar as whoever takes its blocks one by one has it. */
+/** Concatenates the blocks of a tar, copying each before the next is requested. */
 function taken(entries: Iterable<ReadEntry>): Buffer {
   return Buffer.concat(
     Array.from(
@@ -185,7 +185,7 @@ test('small chunks are joined into blocks, large ones pass unchanged, and the by
       t.true(Buffer.concat(blocks).equals(Buffer.concat(chunks)));
       const isLarge = ({ length }: Buffer) => length >= 256 * 1024;
       t.is(blocks.filter(isLarge).length, chunks.filter(isLarge).length);
-      // Two blocks in a row would have been one if they had fitted into one.
+      // Two consecutive blocks never fit into one.
       for (const [n, { length }] of blocks.entries()) t.true(length + (blocks[n + 1]?.length ?? Infinity) > 256 * 1024);
     }),
     { numRuns: 50 },
@@ -216,7 +216,7 @@ test('an archive that grows too large, is stopped or cannot read its source leav
   const full = async (bytes: number) => {
     left -= bytes;
     if (left < 0) throw new Error('too large');
-    t.is((await stat(`${target}.tmp`)).size + left, 20 * MIB - bytes, 'asked for before it is written');
+    t.is((await stat(`${target}.tmp`)).size + left, 20 * MIB - bytes, 'space is reserved before it is written');
   };
   await t.throwsAsync(archive(from, target, { grow: full }), { message: 'too large' });
   const stop = new AbortController();
@@ -348,7 +348,7 @@ test('retention keeps the newest backup of each hour, day, week and month', (t) 
   // 2026-11-20 is a Friday.
   t.deepEqual(kept({ weekly: 3 }), ['2026-11-20T12', '2026-11-15T23', '2026-11-08T23']);
   t.deepEqual(kept({ monthly: 2 }), ['2026-11-20T12', '2026-10-31T23']);
-  t.is(kept({}).length, hourly.length, 'no rule at all keeps everything');
+  t.is(kept({}).length, hourly.length, 'without rules, every backup is kept');
   t.true(kept(DEFAULT_RETENTION).length <= 24);
   t.deepEqual(expired([good('only', 0)], { ...none, hourly: 1 }, NOW), []);
   const unsure = [3, 2, 1].map((n) => good(String(n), NOW - n * HOUR, false, 'not confirmed'));

@@ -7,16 +7,16 @@ import type { ApiUnderTest } from '../support/api-harness.ts';
 import { archiveOf, backUp, backupsOf, filesOf, find, restore, sleeping } from './parts.ts';
 
 interface Fault {
-  /** The step of a backup at which the database goes away. */
+  /** The step of a backup at which the database becomes unavailable. */
   step: string;
-  /** Writes that still succeed from then on. */
+  /** The number of writes that still succeed after that step. */
   writes: number;
   away: boolean;
-  /** Calls that failed. */
+  /** The number of failed calls. */
   failed: number;
 }
 
-/** A sleeping server whose database goes away at a step of its backups. */
+/** A sleeping server whose database becomes unavailable at a step of a backup. */
 async function bench(t: ExecutionContext, quotaBytes = 0): Promise<{ it: ApiUnderTest; fault: Fault }> {
   const fault: Fault = { step: '', writes: 0, away: false, failed: 0 };
   const requireThere = () => {
@@ -42,7 +42,7 @@ async function bench(t: ExecutionContext, quotaBytes = 0): Promise<{ it: ApiUnde
   return { it: await sleeping(t, { world: { store, room: { at, quotaBytes } } }), fault };
 }
 
-/** Ends the fault once it was noticed, and lets the clock go on. */
+/** Ends the fault after a call has failed, then advances the clock by 10 s. */
 async function comesBack(it: ApiUnderTest, fault: Fault): Promise<void> {
   await it.until(() => fault.failed > 0);
   Object.assign(fault, { away: false, step: '' });
@@ -72,7 +72,7 @@ test('a backup that finishes during a database outage is ready after the outage'
 
 test('a backup that fails during a database outage is marked failed afterwards, and the next one is accepted', async (t) => {
   const { it, fault } = await bench(t, 100);
-  // The quota is read from the database.
+  // The backup reads its quota from the database and fails.
   fault.step = 'begun';
   const { id } = (await it.ok('POST', '/v1/servers/lobby/backups')) as { id: string };
   await comesBack(it, fault);

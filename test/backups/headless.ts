@@ -28,7 +28,7 @@ import { until } from '../support/until.ts';
 const ID = 'lobby';
 const BY: Cause = { kind: 'key', id: 'key_test', note: '' };
 
-/** How everything ended. */
+/** The state at the end of a run. */
 export interface Said {
   state: string;
   version: string;
@@ -37,8 +37,8 @@ export interface Said {
 }
 
 /**
- * A service without listeners on a folder of one server: comes up, does what it is told, and waits until all is at
- * rest.
+ * Runs a service without listeners on a data folder with one server: starts it, performs `what`, and waits until the
+ * server settles and off-site work is done. The process kills itself at step `dieAt`.
  */
 export async function headless(dataDir: string, what: string, dieAt = '', offSite?: OffSite): Promise<Said> {
   const store = await openStore(`sqlite:${join(dataDir, 'dormouse.db')}`, TABLES);
@@ -137,7 +137,7 @@ export async function headless(dataDir: string, what: string, dieAt = '', offSit
     (each) => each === null || (each.context.job === null && isSettled(each.state)),
     forever,
   );
-  // What is to be done off site goes on by itself.
+  // Uploads and off-site removals run in the background.
   const owed = 'SELECT 1 FROM "backup_uploads" UNION ALL SELECT 1 FROM "offsite_removals"';
   await until(async () => (await store.query(owed)).length === 0);
   const { state, context, row } = now!;

@@ -1,4 +1,4 @@
-/** `node killed-child.ts <folder> <what> [step]`: what `headless` does, by a process that kills itself at a step. */
+/** `node killed-child.ts <folder> <what> [step]`: runs `headless` in a process that kills itself at a step. */
 import { flushCompileCache } from 'node:module';
 import process from 'node:process';
 import { createOffSite } from '../../src/backups/offsite/offsite.ts';
@@ -7,12 +7,12 @@ import { systemClock } from '../../src/kernel/system-clock.ts';
 import { headless } from './headless.ts';
 
 const [dataDir = '', what = '', step = ''] = process.argv.slice(2);
-// Who is killed keeps nothing of what Node compiled, and the next would compile it all again.
+// A killed process does not write its compile cache. Flush it now, so that the next process need not compile everything again.
 flushCompileCache();
 const { TEST_S3 = '' } = process.env;
 await headless(dataDir, what, step, TEST_S3 === '' ? undefined : offSite(JSON.parse(TEST_S3) as OnS3));
 
-/** Where backups go off site, and how. */
+/** The off-site location and its S3 options. */
 interface OnS3 {
   location: string;
   options: Omit<S3Options, 'clock'>;

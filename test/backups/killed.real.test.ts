@@ -11,17 +11,17 @@ import { headless } from './headless.ts';
 
 const run = promisify(execFile);
 const CHILD = join(import.meta.dirname, 'killed-child.ts');
-/** Each is a process or two: all at once they would be late together. */
+/** Each test starts one or two processes. Running all at once would make all of them late. */
 const takePlace = fewAtATime(3);
 
 const child = (...given: string[]) => run(process.execPath, [CHILD, ...given], { timeout: 180_000 });
-/** Drafts of files are leftovers only to a process that began after them. */
+/** A process removes only temporary files that are older than itself. */
 const nextProcess = (folder: string) => child(folder, 'look');
 const rootOf = (folder: string) => join(folder, 'servers/lobby');
 
-/** A folder of one server with a backup, that has been played on since; made once, copied for each test. */
+/** A folder of one server, played on after its backup. It is created once and copied for each test. */
 const made = make();
-/** The same with the backup restored. */
+/** The same folder after a restore of the backup. */
 const restored = made.then(async ({ folder, ...trees }) => {
   const after = await mkdtemp(join(tmpdir(), 'dormouse-killed-'));
   await cp(folder, after, { recursive: true, preserveTimestamps: true });
@@ -57,7 +57,7 @@ async function killed(t: ExecutionContext, folder: string, what: string, step: s
   t.is(error?.signal, 'SIGKILL', error?.message);
 }
 
-/** Nothing lies about that nobody would ever remove. */
+/** Asserts that no temporary files or folders are left. */
 async function tidy(t: ExecutionContext, folder: string, ...siblings: string[]): Promise<void> {
   t.deepEqual((await readdir(join(folder, 'servers'))).sort(), ['lobby', ...siblings].sort());
   const archives = await readdir(join(folder, 'backups/lobby'));
@@ -113,7 +113,7 @@ for (const step of ['stopping', 'stopped', 'swapped'])
     const said = await headless(folder, 'look');
     t.like(said, { state: 'running', version: '1.20.4', maintained: { failure: null } });
     t.is(await readFile(join(rootOf(folder), 'world/level.dat'), 'utf8'), 'backed up');
-    t.false((await readdir(join(rootOf(folder)))).includes('world_nether'), 'nothing is left of what was played');
+    t.false((await readdir(join(rootOf(folder)))).includes('world_nether'), 'the files of the played world are gone');
   });
 
 for (const step of ['kept', 'swapped'])
@@ -155,7 +155,7 @@ for (const step of ['begun', 'saved', 'archiving', 'archived'])
     t.regex(said.backups[0]?.error ?? '', /restarted/);
     t.is(said.state, 'hibernated');
     await tidy(t, folder);
-    t.is((await readdir(join(folder, 'backups/lobby'))).length, 1, 'nothing is left of the failed one');
+    t.is((await readdir(join(folder, 'backups/lobby'))).length, 1, 'the failed backup leaves no file');
   });
 
 test('the next start removes leftovers of kills in and beside the server folders', async (t) => {
@@ -175,9 +175,9 @@ test('the next start removes leftovers of kills in and beside the server folders
   for (const root of [rootOf(folder), `${rootOf(folder)}.previous`])
     t.deepEqual(await readdir(join(root, '.dormouse-tmp')), [], root);
   await rm(join(`${rootOf(folder)}.previous`, '.dormouse-tmp'), { recursive: true });
-  t.deepEqual(await treeOf(`${rootOf(folder)}.previous`), played, 'what is on the list of backups stays');
+  t.deepEqual(await treeOf(`${rootOf(folder)}.previous`), played, 'a listed `previous` is kept');
 
-  // Put aside, and on no list: no restore can ask for it.
+  // An unlisted `previous` folder cannot be restored, so it is removed.
   const { folder: other } = await copy(t);
   await plant(`${rootOf(other)}.previous`, { 'world/level.dat': 'left behind' });
   await nextProcess(other);

@@ -5,7 +5,7 @@ import { fakeClock } from '../fakes/clock.ts';
 
 const NEVER = new AbortController().signal;
 
-/** A mutex, what is done under it one after the other, and slow work that ends when told so. */
+/** A mutex, the steps taken while holding it, and holders that wait for a given promise. */
 function bench() {
   const clock = fakeClock(0);
   const withLock = createLendableMutex(clock, 3_000);
@@ -53,7 +53,7 @@ test('a holder that stays slow lends the mutex and regains it before waiters tha
   t.deepEqual(done.splice(0), ['one in', 'two in']);
   slow.resolve();
   await turn();
-  t.deepEqual(done, [], 'two has it');
+  t.deepEqual(done, [], 'two still holds the mutex');
   long.resolve();
   await Promise.all([one, two, three]);
   const order = ['two works', 'two out', 'one works', 'one out', 'three in', 'three works', 'three out'];

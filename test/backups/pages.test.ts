@@ -11,7 +11,7 @@ import { WORLD, archiveOf, backUp, backupsOf, ended, find, hold, rootOf } from '
 
 test.after.always(closeBrowser);
 
-/** A sleeping server with a world, on pages. */
+/** The panel of a sleeping server that has a world. */
 async function panel(t: Parameters<typeof openPanel>[0], options: Parameters<typeof openPanel>[1] = {}) {
   const it = await openPanel(t, options);
   await it.create('lobby');
@@ -24,7 +24,7 @@ async function panel(t: Parameters<typeof openPanel>[0], options: Parameters<typ
   return { ...it, form: submit, text };
 }
 
-/** Leaves `lobby` with so many backups, of which all but one are rows alone. */
+/** Gives `lobby` this number of backups. All but one are rows without an archive. */
 async function many(it: PanelUnderTest, count: number): Promise<void> {
   await backUp(it, 'lobby');
   const [row] = await listBackups(it.store, 'lobby');
@@ -75,7 +75,7 @@ test('the backups page explains a restore and offers to undo it', async (t) => {
     await it.text(),
     /This replaces all files of the server with those of the backup\. The current files are kept/,
   );
-  // On a busy machine it may take longer than the form waits, and the page says how it went.
+  // On a busy machine the restore may outlast the wait of the form. The page then shows its result.
   const { to } = await it.during(it.form('restore', { backup }));
   t.regex(to ?? '', /^\/servers\/lobby\/backups\?done=restor(?:ed|ing)$/);
   await it.during(it.until(async () => (await it.text()).includes('You can undo the last restore')));
@@ -95,7 +95,7 @@ test('the backups page shows why a restore failed, also on later visits', async 
   const archive = archiveOf(it, 'lobby', backup);
   await writeFile(archive, Buffer.alloc((await stat(archive)).size, 'x'));
   const refused = await it.during(it.form('restore', { backup }));
-  // On a busy machine the form does not wait for it, and the page is who says it.
+  // On a busy machine the form does not wait for the failure. The page then shows it.
   if (refused.to !== '/servers/lobby/backups?done=restoring') {
     t.is(refused.status, 400);
     t.regex(refused.text, /role="alert">The backup is damaged/);
@@ -125,9 +125,9 @@ test('retention rules that would delete existing backups need a confirmation of 
   const asked = await it.form('retention', fewer);
   t.is(asked.status, 200);
   t.regex(asked.text, /<details open>[^]*value="1"[^]*role="alert">\s*The next backup deletes 2 backups permanently/);
-  t.regex(await it.text(), /The 10 newest/, 'nothing is changed yet');
+  t.regex(await it.text(), /The 10 newest/, 'the rules are unchanged before the confirmation');
   const more = await it.form('retention', { ...fewer, goes: '1' });
-  t.regex(more.text, /2 backups permanently/, 'what was agreed to was less');
+  t.regex(more.text, /2 backups permanently/, 'a confirmation of fewer deletions is not enough');
   t.is((await it.form('retention', { ...fewer, goes: '2' })).to, '/servers/lobby/backups?done=retention');
   t.regex(await it.text(), /The newest\. Older ones are deleted/);
 });
@@ -142,7 +142,7 @@ test('the backups page shows 20 backups at a time', async (t) => {
   const second = (await it.get('/servers/lobby/backups?from=20&done=locked')).text;
   t.is(names(second), 1);
   t.regex(second, /href="\/servers\/lobby\/backups"\s*>Back/);
-  t.regex(second, /action="\/servers\/lobby\/backups\/lock\?from=20"/, 'a button leads back to this part');
+  t.regex(second, /action="\/servers\/lobby\/backups\/lock\?from=20"/, 'the button returns to this part of the list');
   t.is(names((await it.get('/servers/lobby/backups?from=9e9')).text), 1);
 });
 
@@ -176,7 +176,7 @@ test.runIf(isHere('chromium'))('a backup shows its progress in the browser, and 
   await page.getByText('which disconnects players').waitFor();
   await page.keyboard.press('Tab');
   await page.keyboard.press('Enter');
-  // On a slow machine it goes on longer than the page waits.
+  // On a slow machine the restore outlasts the wait of the page.
   await it.during(page.getByText(/^(?:Backup restored|Restore started)\./).waitFor());
   await it.during(it.until(() => !existsSync(`${rootOf(it, 'lobby')}/new.txt`)));
   t.deepEqual(complaints, []);

@@ -41,7 +41,7 @@ export async function find(it: ApiUnderTest, id: string, backup: string): Promis
   return (await backupsOf(it, id)).find((each) => each.id === backup);
 }
 
-/** Waits until a backup is what it will be. */
+/** Waits until a backup is ready or has failed. */
 export async function ended(it: ApiUnderTest, id: string, backup: string): Promise<Shown> {
   await it.until(async () => ['ready', 'failed'].includes((await find(it, id, backup))?.state ?? ''));
   return (await find(it, id, backup))!;
@@ -68,7 +68,7 @@ export async function running(t: ExecutionContext, options: Parameters<typeof ap
   return it;
 }
 
-/** From now on games do not answer a command before the returned function lets them. */
+/** Delays the answers of games to a command until `go` is called. `asked` returns whether the command was sent. */
 export function hold(it: ApiUnderTest, command: string): { asked: () => boolean; go: () => void } {
   const answer = it.games.run.bind(it.games);
   const { promise, resolve } = Promise.withResolvers<void>();

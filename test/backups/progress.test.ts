@@ -8,7 +8,7 @@ test('the progress of a backup is known only while it is created or restored', (
   t.deepEqual(percents(), [40, 0]);
   t.is(progress.of('other', 'a'), 0);
   progress.note('lobby', { id: 'b', state: 'deleted', percent: 0 });
-  t.deepEqual(percents(), [40, 0], 'another one is nothing to it');
+  t.deepEqual(percents(), [40, 0], 'the end of another backup changes nothing');
   progress.note('lobby', { id: 'a', state: 'ready', percent: 100 });
   progress.note('lobby', { id: 'b', state: 'restoring', percent: 7 });
   t.deepEqual(percents(), [0, 7]);

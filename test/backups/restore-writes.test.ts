@@ -11,7 +11,7 @@ import { turns } from '../support/turns.ts';
 import { isThorough } from '../support/needs.ts';
 
 const LOBBY = '/v1/servers/lobby';
-/** Of a restore; those of the backup before it are others. */
+/** The steps of a restore. The backup before it has steps of its own. */
 const STEPS = new Set(['asked', 'extracted', 'staged', 'cleared', 'swapped', 'noted', 'cleaned']);
 
 interface Bench extends ApiUnderTest {
@@ -40,7 +40,7 @@ async function sftpOf(t: ExecutionContext, it: Bench): Promise<SFTPWrapper> {
   return openSftp(await connect(t, { port: it.sftp.port, login }));
 }
 
-/** Everything that would change what lies in the server's folder. */
+/** Every call that changes files in the server's folder. */
 const CHANGES: [path: string, body: unknown][] = [
   ['/file', { path: 'late.txt', content: 'eA==' }],
   ['/file:upload?path=late.txt', undefined],
@@ -121,7 +121,7 @@ test.runIf(isThorough)(
   async (t) => {
     const dice = chance(t);
     const it = await bench(t, () => turns(dice() * 20));
-    // The first has put something aside; the others come upon what has been changed since.
+    // The first restore creates `previous`. Later restores back up the changes made since.
     t.is((await it.restore()).status, 200);
     const written = new Map<string, string>();
     const enough = new AbortController();
@@ -137,7 +137,7 @@ test.runIf(isThorough)(
         if (status === 200) written.set(name, `${began} to ${performance.now()}`);
         else if (reason !== 'OPERATION_IN_PROGRESS' && reason !== 'FILES_REPLACED')
           throw new Error(`${status} ${reason}`);
-        // Others have the processor now and then, the restore among them.
+        // Yield now and then, so that the restore makes progress.
         else await turns(dice() * 20);
       }
     }
@@ -155,7 +155,7 @@ test.runIf(isThorough)(
     };
     await see(it.root);
     await see(`${it.root}.previous`);
-    // What the safety backups hold is seen by restoring each of them.
+    // Restore each safety backup to see its files.
     const { backups } = (await it.ok('GET', `${LOBBY}/backups`)) as { backups: { id: string; kind: string }[] };
     for (const { id, kind } of backups) {
       if (kind !== 'restore') continue;
@@ -163,7 +163,7 @@ test.runIf(isThorough)(
       await see(it.root);
     }
     const lost = [...written].filter(([name]) => !kept.has(name));
-    t.true(written.size >= 20, `only ${written.size} were written`);
+    t.true(written.size >= 20, `only ${written.size} files were written`);
     t.deepEqual(lost, []);
   },
 );
@@ -179,6 +179,6 @@ test('a change in flight when a restore is accepted finishes first or is refused
   t.is(restored.status, 200);
   const previous = await readdir(`${it.root}.previous`);
   if (removed.status === 200) t.false(previous.includes('many'));
-  else t.is((await readdir(join(`${it.root}.previous`, 'many'))).length, 300, 'refused: nothing is missing');
+  else t.is((await readdir(join(`${it.root}.previous`, 'many'))).length, 300, 'a refused deletion removes no file');
   t.is(await readFile(join(it.root, 'ops.json'), 'utf8'), '[]');
 });

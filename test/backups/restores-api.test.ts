@@ -58,7 +58,7 @@ test('a restore that runs out of disk space leaves the server unchanged', async 
   const it = await api(t, { world: { room: { free: leaving(0) } } });
   if (!(await tinyDisk(t, join(it.dataDir, 'servers')))) return;
   await it.create('lobby');
-  // Each takes a page of the disk, so that there seems to be room for all of them twice.
+  // Each small file takes a whole page of the disk, so the sum of their sizes underestimates the space they need.
   const small = Array.from({ length: 600 }, (_, n) => [`small/${n}`, String(n)]);
   await plant(rootOf(it, 'lobby'), { ...WORLD, ...Object.fromEntries(small) });
   const backup = await backUp(it, 'lobby');
@@ -123,7 +123,7 @@ test('an upload overtaken by a restore is refused, and sessions are released bef
   t.is(answer.statusCode, 409);
   t.regex(String(await answer.toArray()), /FILES_REPLACED/);
   t.false(await isIn('late.txt'));
-  t.deepEqual(released, [true, false], 'before the files are replaced and after');
+  t.deepEqual(released, [true, false], 'sessions are released before and after the swap');
   t.is((await restore(it, 'previous')).status, 200);
   t.deepEqual(released.slice(2), [false, true]);
 });
@@ -140,7 +140,7 @@ test('`previous` undoes a restore after a failed boot, and is removed after a su
   await it.command('lobby', 'START');
   await it.reach('lobby', 'start_failed');
   t.is((await find(it, 'lobby', 'previous'))?.state, 'ready');
-  t.is((await restore(it, backup.id)).status, 200, 'again: what was put aside first stays');
+  t.is((await restore(it, backup.id)).status, 200, 'a second restore keeps the first `previous`');
   t.is((await it.call('GET', '/v1/servers/lobby')).json['startErrorCode'], '');
   t.is((await restore(it, 'previous')).status, 200);
   const back = await treeOf(rootOf(it, 'lobby'));
@@ -176,7 +176,7 @@ test('a restore of a running server can be undone after its start, and changes s
   t.is(await world(), 'played since');
   await it.reach('lobby', 'running');
   t.is((await find(it, 'lobby', 'previous'))?.state, 'ready');
-  // A restart of the service is none of the server's.
+  // A restart of the service does not count as a start of the server.
   await it.services.backups.close();
   const backups = await it.room().open(it.servers, it.serverEvents);
   t.teardown(() => backups.close());
@@ -197,7 +197,7 @@ test('a second restore backs up the changes since the first, and creates no back
   const kinds = async () => (await backupsOf(it, 'lobby')).map(({ kind }) => kind).sort();
   t.is((await restore(it, backup.id)).status, 200);
   t.is((await restore(it, backup.id)).status, 200);
-  t.deepEqual(await kinds(), ['manual', 'previous'], 'nothing has changed');
+  t.deepEqual(await kinds(), ['manual', 'previous'], 'a restore without changes creates no backup');
   await plant(rootOf(it, 'lobby'), { 'world/level.dat': 'mended' });
   const mended = await treeOf(rootOf(it, 'lobby'));
   t.is((await restore(it, backup.id)).status, 200);
@@ -205,7 +205,7 @@ test('a second restore backs up the changes since the first, and creates no back
   const kept = (await backupsOf(it, 'lobby')).find(({ kind }) => kind === 'restore');
   t.is((await restore(it, kept?.id ?? '')).status, 200);
   t.deepEqual(await treeOf(rootOf(it, 'lobby')), mended);
-  t.deepEqual(await kinds(), ['manual', 'previous', 'restore'], 'what is restored is a backup already');
+  t.deepEqual(await kinds(), ['manual', 'previous', 'restore'], 'restored files are already in a backup');
   t.is((await restore(it, 'previous')).status, 200);
   t.deepEqual(await treeOf(rootOf(it, 'lobby')), played);
 });
@@ -215,7 +215,7 @@ test('a stale `previous` is replaced by the next restore or removed by the next 
   const backup = await backUp(it, 'lobby');
   await plant(rootOf(it, 'lobby'), { 'world/level.dat': 'played on' });
   t.is((await restore(it, backup.id)).status, 200);
-  // The service dies, and with it what would have removed the folder after the first start.
+  // The service dies before it can remove the folder after the first start.
   await it.services.backups.close();
   await it.clock.advance(1_000);
   await it.command('lobby', 'START');

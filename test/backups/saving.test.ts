@@ -16,6 +16,6 @@ test('saving is skipped with a note on an engine without consoles, and fails if 
     });
   t.regex(await savingOn(true).off('castle', null, never), /did not confirm.*sleeping server is complete/);
   for (const has of [false, undefined])
-    await t.throwsAsync(savingOn(has).off('castle', null, never), { message: /console of the game cannot be reached/ });
+    await t.throwsAsync(savingOn(has).off('castle', null, never), { message: /console of the game is unreachable/ });
   t.deepEqual(await store.query('SELECT * FROM "saving_off"'), []);
 });

@@ -16,7 +16,7 @@ async function all(chunks: AsyncIterable<Buffer>): Promise<Buffer> {
   return Buffer.concat(found);
 }
 
-/** In chunks of odd lengths, so that pieces end within them and the other way round. */
+/** Splits bytes into chunks. Chunks and pieces have different lengths, so each ends within the other. */
 function inChunks(bytes: Buffer, length: number): AsyncIterable<Buffer> {
   const count = Math.ceil(bytes.length / length);
   return Readable.from(Array.from({ length: count }, (_, n) => bytes.subarray(n * length, (n + 1) * length)));
@@ -40,7 +40,7 @@ test('encrypted data is decrypted in full and in part, and its length is known b
     for (const chunk of [1_000, PIECE, 400_000]) {
       const stored = await seal(bytes, chunk);
       t.is(stored.length, sealedBytes(length));
-      t.true(bytes.equals(await open(stored, length)), `${length} in ${chunk}`);
+      t.true(bytes.equals(await open(stored, length)), `${length} bytes in chunks of ${chunk}`);
     }
     const stored = await seal(bytes);
     for (const [start, end] of [
@@ -54,7 +54,7 @@ test('encrypted data is decrypted in full and in part, and its length is known b
       );
   }
   t.is((await seal(Buffer.alloc(0))).length, sealedBytes(0));
-  t.false((await seal(Buffer.alloc(100))).equals(await seal(Buffer.alloc(100))), 'twice the same is not the same');
+  t.false((await seal(Buffer.alloc(100))).equals(await seal(Buffer.alloc(100))), 'each encryption differs');
 });
 
 test('any change, omission, repetition, reordering or truncation of encrypted data is detected', async (t) => {

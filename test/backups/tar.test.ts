@@ -21,7 +21,7 @@ function entry(path: string, given: Partial<ReadEntry> & { content?: Buffer } = 
   return { path, kind: 'file', sizeBytes: content.length, mode: 0o644, modifiedAt: 0, read, ...rest };
 }
 
-/** The whole tar; each block is looked at before the one after the next is asked for. */
+/** Concatenates the blocks of a tar, copying each before the next is requested. */
 function whole(entries: Iterable<ReadEntry>): Buffer {
   return Buffer.concat(
     Array.from(
@@ -111,14 +111,14 @@ test('GNU tar reads long names, many small files, and times before 1970, after 2
   t.is(await readFile(join(out, long, long, long, long), 'utf8'), 'deep');
   t.is((await stat(join(out, 'later'))).mtimeMs, Date.UTC(2100, 0));
   t.deepEqual([(await stat(join(out, 'before'))).mtimeMs, (await stat(join(out, 'locked'))).mode & 0o777], [0, 0]);
-  t.is((await stat(join(out, 'far'))).mtimeMs, (8 ** 11 - 1) * 1_000, 'the last that a header holds');
+  t.is((await stat(join(out, 'far'))).mtimeMs, (8 ** 11 - 1) * 1_000, 'the latest time that a header can hold');
   t.is((await readdir(out)).length, small.length + 6);
   for (const n of [0, 1, 299, 2_999]) t.is(await readFile(join(out, `s${n}`), 'utf8'), `${n}`.repeat(n % 300));
 });
 
 test('a tar header states the size of a file larger than 8 GiB', async (t) => {
   const sizeBytes = 9 * 2 ** 30 + 7;
-  // Its head is enough: nobody makes the rest.
+  // The header is enough; the content is never produced.
   const [block] = tarOf([entry('huge', { sizeBytes })], () => {});
   const tar = extract();
   const found = new Promise((resolve) => void tar.once('entry', ({ size }) => resolve(size)));

@@ -13,7 +13,7 @@ import { WAKES_AND_INSTALLS } from '../../src/servers/wake-checks.ts';
 import { OPEN_POLICY } from '../support/join-policy.ts';
 import { KEY, STEVE, type World, world } from '../support/world.ts';
 
-/** 1792 MB of which games may have: three servers of 512 MB. */
+/** Games may use 1792 MB of its RAM, which is enough for three servers of 512 MB. */
 const MACHINE: Machine = { cores: 8, ramMb: 2_048, diskFreeMb: 10_000, diskTotalMb: 20_000 };
 const PLENTY: Machine = { ...MACHINE, cores: 64, ramMb: 1_000_000 };
 
@@ -61,7 +61,7 @@ async function refusal(t: ExecutionContext, work: Promise<unknown>): Promise<Sta
   return t.throwsAsync(work, { instanceOf: StatusError });
 }
 
-/** What a player reads who joins a server that does not wake. */
+/** Joins a server that cannot wake. Returns the error whose message the player reads. */
 async function kicked(t: ExecutionContext, { servers, clock, store }: AdmissionUnderTest, id: string): Promise<Error> {
   const log = createLog({ level: 'silent' });
   const sleepers = await listRoutes(store);
@@ -71,7 +71,7 @@ async function kicked(t: ExecutionContext, { servers, clock, store }: AdmissionU
   return t.throwsAsync(routing.wake(id, player, AbortSignal.timeout(60_000)));
 }
 
-/** Its files are made in real time, in which the clock of the world must stand still. */
+/** Waits until a server runs. Its files are written in real time, so the clock must stand still until it boots. */
 async function running(it: AdmissionUnderTest, id: string): Promise<void> {
   await it.until(() => it.engine.boots.includes(id));
   await it.reach(id, 'running');
@@ -91,7 +91,7 @@ test('50 concurrent starts and joins for the last slot of the machine admit exac
   t.is(error.code, 'RESOURCE_EXHAUSTED');
   t.deepEqual(error.options.metadata, { node: 'node-1', resource: 'RAM' });
   t.deepEqual(error.options.details?.[0]?.['violations'], [{ subject: 'node:node-1', description: error.message }]);
-  // Who is awake, or on its way, has its place.
+  // An awake or starting server already has its slot.
   await t.notThrowsAsync(it.command('one', 'START'));
   await t.notThrowsAsync(it.command('one', 'JOIN', STEVE));
   await running(it, 'one');
@@ -109,7 +109,7 @@ test('default and per-account limits on RAM and servers hold for concurrent star
 
   const all = ['a', 'b', 'c', 'd', 'e', 'x', 'y', 'large'];
   t.deepEqual(reasons(await Promise.allSettled(all.map((id) => it.command(id, 'START')))), { admitted: 4, MAX_RAM: 4 });
-  // Which two of the five are admitted is not told by the order of the calls: their rows are read on the way.
+  // The order of the calls does not decide which two of the five are admitted, because their rows are read in between.
   const asleepOf = async () =>
     (await it.servers.listByAccount('acc_test')).filter(
       ({ state, row }) => state === 'hibernated' && row.ramMb === 512,
@@ -123,7 +123,7 @@ test('default and per-account limits on RAM and servers hold for concurrent star
   await it.limits.set('acc_test', { maxRamMb: 4_096, maxServers: 3 });
   const starts = (await asleepOf()).map(({ row }) => it.command(row.id, 'START'));
   t.deepEqual(reasons(await Promise.allSettled(starts)), { admitted: 1, MAX_SERVERS: 2 });
-  // They outlive this process, and go away again.
+  // The limits survive a restart and can be reset.
   const again = await openAccountLimits(it.store, { maxRamMb: 1, maxServers: 1 });
   t.deepEqual(again.of('acc_test'), { maxRamMb: 4_096, maxServers: 3 });
   t.deepEqual(again.of('acc_other'), { maxRamMb: 1, maxServers: 1 });
@@ -180,7 +180,7 @@ test('a reservation is released on every way out: stop, kill, failed boot, refus
     t.is((await refusal(t, it.command('waits', 'START'))).reason, 'MAX_SERVERS', id);
     t.is(it.reserved(), 1, id);
     await leave(id);
-    // Deleted servers are hidden at once, and hold their place until nothing of them runs.
+    // A deleted server is hidden at once, but holds its slot until its game has ended.
     await it.until(() => it.reserved() === 0);
   }
   await t.notThrowsAsync(it.command('waits', 'START'));
@@ -281,7 +281,7 @@ test('a client that can show its place waits in line for capacity, and the serve
   const places: (number | null)[] = [];
   const inLine = { waitedMs: 0, notify: (place: number | null) => void places.push(place) };
   const huge = await t.throwsAsync(routing.wake('huge', player, signal, inLine));
-  t.regex(huge.message, /memory exceeds what this host has/, 'it would wait for nothing');
+  t.regex(huge.message, /memory exceeds what this host has/, 'waiting would not help');
   t.like((huge.cause as StatusError).options.metadata, { fits: 'never' });
   const before = await store.query('SELECT "snapshot", "updatedAt" FROM "servers" WHERE "id" = $1', ['four']);
   const woken = routing.wake('four', player, signal, inLine);

@@ -67,8 +67,8 @@ test('server usage returns the cause, duration and cost of each session, and onl
   t.deepEqual((await it.ok('GET', span(AT - 2_000, AT)))['sessions'], []);
   t.is(((await it.ok('GET', span(AT, AT + 1)))['sessions'] as unknown[]).length, 1);
   const next = await it.ok('GET', span(AT + 1, AT + 2));
-  t.is((next['sessions'] as unknown[]).length, 1, 'awake still');
-  t.like(next, { gbHours: 0, amountMicros: '0' }, 'all its entries began before');
+  t.is((next['sessions'] as unknown[]).length, 1, 'the session is still awake');
+  t.like(next, { gbHours: 0, amountMicros: '0' }, 'all entries began before the span');
   t.is((await it.call('GET', '/v1/servers/abc/usage?from=yesterday')).json['code'], 3);
   const key = await it.stranger();
   await it.share('abc', 'member');
@@ -97,7 +97,7 @@ test('the spend cap API reads, sets and audits the cap, and returns burn rate an
   const set = await it.ok('POST', path, { monthlyMicros: '9007199254740991', action: 'stop' });
   t.deepEqual(set, { ...none, ...spent, monthlyMicros: '9007199254740991', action: 'stop' });
   const raised = await it.ok('POST', path, { monthlyMicros: '7000000' });
-  t.like(raised, { monthlyMicros: '7000000', action: 'stop' }, 'a cap that stops goes on to stop when it is raised');
+  t.like(raised, { monthlyMicros: '7000000', action: 'stop' }, 'raising the cap keeps its action');
   t.like(await it.ok('POST', path, { action: 'notify' }), { monthlyMicros: '7000000', action: 'notify' });
   t.like(await it.ok('POST', path, {}), { monthlyMicros: '7000000', action: 'notify' });
   for (const monthlyMicros of ['9007199254740992', '-1', 1.5, 'x', '99999999999999999999']) {

@@ -1,7 +1,7 @@
 /**
- * Charges two minutes of many awake servers in a process of its own, where nothing else takes processor time, and prints the
- * processor time of the second: `node charge-many.ts <url of a new store> <servers>`. The database works on threads that only
- * the process's sum shows.
+ * Charges two minutes of many awake servers and prints the processor time of the second minute:
+ * `node charge-many.ts <url of a new store> <servers>`. It runs in a process of its own, because only the total of the
+ * process includes the threads of the database.
  */
 import { TABLES } from '../../src/tables.ts';
 import process from 'node:process';

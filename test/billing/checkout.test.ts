@@ -134,20 +134,20 @@ test('duplicate, late, reordered, concurrent or mismatched Stripe events credit 
   await open('acc_other', 7);
   const [mine, theirs] = stripe.sessions as [(typeof stripe.sessions)[0], (typeof stripe.sessions)[0]];
 
-  // Not yet paid: a bank debit is in progress.
+  // The session is complete but not yet paid, because a bank debit is in progress.
   await deliver('evt_unpaid', 'completed', { ...paid(mine), payment_status: 'unpaid' });
   t.deepEqual(await topups(store), []);
-  // Of another amount, in another currency, under another session's name, for an unknown or no checkout.
+  // Events with a wrong amount, currency or session, or without a known checkout.
   await deliver('evt_more', 'completed', paid(mine, { amount_total: 100_000 }));
   await deliver('evt_eur', 'completed', paid(mine, { currency: 'eur' }));
   await deliver('evt_swap', 'completed', paid(theirs, { client_reference_id: mine['client_reference_id'] }));
   await deliver('evt_none', 'completed', paid(mine, { client_reference_id: null }));
   await deliver('evt_unknown', 'completed', paid(mine, { client_reference_id: 'chk_unknown' }));
   t.deepEqual(await topups(store), []);
-  t.true(logged.some((line) => line.includes('another amount was paid') && line.includes('evt_more')));
-  t.true(logged.some((line) => line.includes('names another session') && line.includes('evt_swap')));
+  t.true(logged.some((line) => line.includes('the paid amount is wrong') && line.includes('evt_more')));
+  t.true(logged.some((line) => line.includes('has a different session') && line.includes('evt_swap')));
 
-  // It has expired, and is paid after all: the same event often, and another one of the same meaning, all at once.
+  // The expired checkout is paid after all. The same event and an equivalent one arrive many times at once.
   await deliver('evt_expired', 'expired', { ...mine, status: 'expired' });
   await clock.advance(48 * HOUR_MS);
   await Promise.all([
@@ -209,7 +209,7 @@ test('Stripe refunds and disputes adjust the wallet exactly once, in any order o
     if (told('charge.dispute.funds_reinstated')) expected += 500;
     assert.equal(await balance(store, 'acc_test'), expected * 10_000);
   });
-  // Every kind of entry occurs, whatever orders the generator picks.
+  // These examples cover every kind of entry, whatever the generator picks.
   const completed: [string, string] = ['completed', 'paid'];
   const examples: [[string, string | number][], boolean][] = [
     [[completed, ['charge.refunded', 300], ['charge.refunded', 450]], false],
@@ -283,7 +283,7 @@ test('an event without a fresh and valid Stripe signature is refused and credits
     { numRuns: 200 },
   );
   await t.throwsAsync(checkouts.callback('test', Buffer.from('{}'), ''), { message: /No such address/ });
-  // Events of other kinds, even without anything expected in them, are taken as read.
+  // Events of other kinds are acknowledged, even without the expected fields.
   const other = JSON.stringify({ id: 'evt_x', object: 'event', type: 'charge.updated', data: { object: {} } });
   await checkouts.callback('stripe', Buffer.from(other), sign(other, clock.now()));
   t.deepEqual(await topups(store), []);
@@ -305,7 +305,7 @@ test('a test checkout is paid at most once, and never after it is cancelled or e
   const forgotten = (await open()).split('/').at(-1)!;
   t.is((await checkouts.find(forgotten))?.state, 'open');
   await clock.advance(25 * HOUR_MS);
-  t.is((await checkouts.find(forgotten))?.state, 'expired', 'and its page says so');
+  t.is((await checkouts.find(forgotten))?.state, 'expired', 'a forgotten checkout expires after a day');
   t.is((await checkouts.settleTest(forgotten, 'pay')).state, 'expired');
   await t.throwsAsync(checkouts.settleTest('chk_unknown', 'pay'), { message: /no such checkout/ });
   t.deepEqual(await topups(store), [['acc_test', 3_000_000]]);
@@ -324,7 +324,7 @@ test('orders refused by Stripe do not count against the checkout limit, and orde
   for (let nth = 0; nth < 35; nth++) {
     stripe.failures.push(nth % 2 === 0 ? 401 : 400);
     const error = await t.throwsAsync(open(), { instanceOf: StatusError });
-    t.deepEqual([error.code, error.reason], ['FAILED_PRECONDITION', 'CHECKOUT_REFUSED'], 'nobody is to try again');
+    t.deepEqual([error.code, error.reason], ['FAILED_PRECONDITION', 'CHECKOUT_REFUSED'], 'it is not retryable');
   }
   t.is((await store.query(`SELECT 1 FROM "checkouts" WHERE "state" = 'expired'`)).length, 35);
   stripe.failures.push(409, 409, 409);
@@ -355,5 +355,5 @@ test('test payments log a warning if the public host is not local', async (t) =>
   await openCheckout({ ...settings, publicHost: 'localhost' }, log);
   t.deepEqual(warnings, []);
   await openCheckout({ ...settings, publicHost: 'play.example.org' }, log);
-  t.regex(warnings.join(''), /wallets are funded by test payments/);
+  t.regex(warnings.join(''), /test payments fund wallets/);
 });

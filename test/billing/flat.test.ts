@@ -10,11 +10,11 @@ import { listAccountAudit } from '../../src/people/audit/rows.ts';
 import { KEY, STEVE } from '../support/world.ts';
 import { ACCOUNT, type Metered, PRICES, metered } from './metered.ts';
 
-/** Of a server with 1 GB, for 30 days. */
+/** The price of a server with 1 GB for 30 days. */
 const MONTH = PRICES.perGbMonthMicros;
 const FLAT = { plan: 'flat', ramMb: 1_024 };
 
-/** A flat server that runs, with somebody in it. */
+/** A running flat server with one player online. */
 async function awake(t: ExecutionContext, creditMicros: number): Promise<Metered> {
   const it = await metered(t, { creditMicros });
   await it.create('abc', FLAT);
@@ -71,7 +71,7 @@ test('a clock set back before the creation of a flat server charges its month on
   const span = { from: 0, to: it.clock.now() + 1, limit: 10 };
   t.is((await listAwakeSessions(it.store, row, span)).length, 3);
   const reborn = { ...row, createdAt: it.clock.now() };
-  t.deepEqual(await listAwakeSessions(it.store, reborn, span), [], 'a later server of the same name');
+  t.deepEqual(await listAwakeSessions(it.store, reborn, span), [], 'a later server of the same name has no sessions');
   t.is(await lastFlatEntry(it.store, reborn), undefined);
 });
 
@@ -158,21 +158,21 @@ test('a spend cap with stop refuses a flat start that would exceed it', async (t
   await cap(it, 2 * MONTH - 1, 'stop');
   await it.create('second', FLAT);
   const starts = await Promise.allSettled(['abc', 'second'].map((id) => it.command(id, 'START')));
-  t.deepEqual(starts.map(({ status }) => status).toSorted(), ['fulfilled', 'rejected'], 'two at once');
+  t.deepEqual(starts.map(({ status }) => status).toSorted(), ['fulfilled', 'rejected'], 'one of two starts');
 });
 
 test('a spend cap with stop warns and stops a flat server before a period that would exceed it', async (t) => {
   const it = await awake(t, 10 * MONTH);
   await cap(it, MONTH - 1, 'stop');
   await it.minutes(2);
-  t.deepEqual(warnings(it), [], 'what is paid for is no concern of the cap');
+  t.deepEqual(warnings(it), [], 'the cap ignores a paid period');
   await it.restart(PERIOD_MS);
   await it.until(() => warnings(it).length === 1);
   await it.minutes(1);
   await it.reach('abc', 'hibernated');
   t.is((await it.sessions()).at(-1)?.ending, 'spend_cap');
   t.is(await it.balance(), 9 * MONTH);
-  t.is(it.caps.length, 2, 'once in each month');
+  t.is(it.caps.length, 2, 'one notification in each month');
 });
 
 test('a spend cap with notify sends its notification even if only flat servers are awake', async (t) => {
@@ -225,7 +225,7 @@ test('a wallet that covers one period admits one flat start, even before the fir
   const it = await metered(t, { creditMicros: 2 * MONTH - 1 });
   for (const id of ['abc', 'second']) await it.create(id, FLAT);
   await it.command('abc', 'START');
-  await t.throwsAsync(() => it.command('second', 'START'), { message: /wallet/ }, 'while it starts');
+  await t.throwsAsync(() => it.command('second', 'START'), { message: /wallet/ }, 'while abc starts');
   await it.until(async () => (await it.engine.inspect('abc'))?.up === true);
   const disk = Promise.withResolvers<void>();
   const held = it.store.write(() => disk.promise);
@@ -242,7 +242,7 @@ test('a wallet that covers one period admits one flat start, even before the fir
   const starts = () => it.servers.live().some(({ row, state: now }) => row.id === 'second' && now === 'starting');
   await it.until(() => ended.yet || starts());
   disk.resolve();
-  t.is(await second, 'INSUFFICIENT_FUNDS', 'while it runs');
+  t.is(await second, 'INSUFFICIENT_FUNDS', 'while abc runs');
   await held;
   await it.reach('abc', 'running');
   t.is(await it.balance(), MONTH - 1);
@@ -275,7 +275,7 @@ test('burn rate and runway include metered, paid flat and unpaid flat servers', 
   const untilRenewal = () => Math.floor((readyAt + PERIOD_MS - it.clock.now()) / 60_000);
   t.like(await spending(), { burnMicrosPerHour: share, runwayMinutes: untilRenewal(), spentMicros: MONTH });
   await move(it, 600_000);
-  t.is((await spending()).runwayMinutes, untilRenewal() + 30 * DAY, 'one period more can be paid');
+  t.is((await spending()).runwayMinutes, untilRenewal() + 30 * DAY, 'the balance covers one more period');
 
   await it.create('minutes', { ramMb: 1_024 });
   await it.wake('minutes');
@@ -287,7 +287,7 @@ test('burn rate and runway include metered, paid flat and unpaid flat servers', 
   const { runwayMinutes } = await spending();
   t.true(runwayMinutes > 30 * DAY && runwayMinutes < days * DAY, `${runwayMinutes} of ${days} days`);
 
-  // Somebody has woken it and not come in yet: its period begins now.
+  // Its waking player has not joined yet. The estimate counts its period from now.
   await it.create('visited', FLAT);
   await it.wake('visited', STEVE);
   t.is(await it.balance(), balance);

@@ -30,7 +30,7 @@ import { ACCOUNT, PRICES, metered } from './metered.ts';
 const START = 1_700_000_000_000;
 const MINUTE_MS = 60_000;
 
-/** Whatever happens in whatever order; instants are real ones, which nobody can set. */
+/** One random event. */
 const Happening = fc.oneof(
   { weight: 4, arbitrary: fc.record({ what: fc.constant('minutes' as const), count: fc.integer({ min: 1, max: 3 }) }) },
   { weight: 2, arbitrary: fc.record({ what: fc.constant('wait' as const), ms: fc.integer({ min: 1, max: 90_000 }) }) },
@@ -89,7 +89,7 @@ test('after any sequence of events the wallet matches its ledger, and each sessi
       }
       await it.meter.round();
       await holds(opening + toppedUp);
-      // Once a round has run, no full minute that was awake is left uncharged, and none was charged that was not full.
+      // After a round, every full awake minute is charged, and no partial one.
       const { sessions } = await it.books();
       for (const { ticks, awakeMs } of sessions) assert.equal(ticks, Math.floor(awakeMs / MINUTE_MS));
       const awakeMs = sessions.reduce((sum, session) => sum + session.awakeMs, 0);
@@ -110,7 +110,7 @@ test('after any sequence of events the wallet matches its ledger, and each sessi
       }
     },
   );
-  // The message has the seed and the smallest case found.
+  // The error message contains the seed and the smallest failing case.
   await t.notThrowsAsync(fc.assert(property, { numRuns: 60, endOnFailure: true, includeErrorInReport: true }));
 });
 
@@ -189,7 +189,7 @@ for (const dialect of ['sqlite', 'postgres'] as const) {
       const url = dialect === 'postgres' ? await postgresUrl(t) : 'sqlite::memory:';
       const store = await freshStore(t, url);
       await store.write((tx) => openWallet(tx, 'acc_test', START, 1_000_000));
-      // The ms of so many minutes are more than 32 bits hold.
+      // This number of minutes does not fit into 32 bits as milliseconds.
       const ticks = 36_000;
       await anAwakeSession(store, { serverId: 'abc', ticks, awakeMs: (ticks + 1) * MINUTE_MS });
       t.is(await store.write((tx) => chargeNext(tx, START, monthOf(START))), 1);
@@ -216,7 +216,7 @@ test('a wallet that runs out with several servers due falls below zero by at mos
   t.is(await charge(), 0);
   const posting = { accountId: 'acc_test', kind: 'credit', amountMicros: tick * 9, note: '', ref: 'x', at } as const;
   await store.write((tx) => post(tx, posting));
-  t.is(await charge(), 2, 'the minutes that waited');
+  t.is(await charge(), 2, 'the postponed minutes are charged');
 });
 
 test('a spend cap with stop is exceeded by at most one tick, even with several servers due', async (t) => {
@@ -238,7 +238,7 @@ test('a spend cap with stop is exceeded by at most one tick, even with several s
   t.like(await getWallet(store, 'acc_test'), { spentMicros: tick * 3 });
   t.is(await charge(), 0);
   await store.write((tx) => setSpendCap(tx, 'acc_test', tick * 2 + 1, 'notify'));
-  t.is(await charge(), 2, 'a cap that only notifies holds nothing back');
+  t.is(await charge(), 2, 'a cap with notify postpones no charge');
 });
 
 test('the runway is correct for metered, flat and mixed plans', (t) => {
@@ -255,7 +255,7 @@ test('the runway is correct for metered, flat and mixed plans', (t) => {
   const tenth = { at: at + 10 * 86_400_000, amountMicros: 3_000_000 };
   t.is(runway(2_999_999, 0, [tenth]), 10 * DAY);
   t.is(runway(3_000_000, 0, [tenth]), 40 * DAY);
-  t.is(runway(240_000, 10_000, [tenth]), DAY, 'metered ends before the period does');
+  t.is(runway(240_000, 10_000, [tenth]), DAY, 'metered use empties the wallet before the renewal');
   t.is(runway(2_400_000 + 3_000_000 + 240_000, 10_000, [tenth]), 11 * DAY);
   t.is(runway(2_400_000 + 2_999_999, 10_000, [tenth]), 10 * DAY);
   t.is(runway(Number.MAX_SAFE_INTEGER, 1), 2 ** 31 - 1);

@@ -14,7 +14,7 @@ import { isThorough } from '../support/needs.ts';
 import { freshStore } from '../support/store.ts';
 
 const MINUTE_MS = 60_000;
-/** The processor time of charging all servers, as a multiple of that of a tenth of them. Work for each pair would make it 100. */
+/** The highest ratio of processor time between all servers and a tenth of them. Quadratic work would make it 100. */
 const MOST_TIMES = 30;
 /** Below this, a measurement is mostly noise. */
 const LEAST_MS = 10;
@@ -38,7 +38,7 @@ test.runIf(isThorough)(
 
     const store = await openStore(url, TABLES);
     t.teardown(() => store.close());
-    // The ten servers of an account are all of one size.
+    // The ten servers of an account have the same size.
     const spent = 10 * chargeOf(2, RATE, 512 * (1 + (7 % 8)));
     t.like(await getWallet(store, 'acc_7'), { balanceMicros: CREDIT - spent, spentMicros: spent });
     t.deepEqual(await listUnbalanced(store), []);
@@ -53,7 +53,7 @@ test('a minute that cannot be stored in full is not charged at all', async (t) =
   t.timeout(300_000);
   const store = await freshStore(t);
   await fillAwake(store);
-  // The last statement fails on the last of ten thousand sessions.
+  // The trigger fails the update of the last of ten thousand sessions.
   await store.write(async (tx) => {
     await tx.query(`CREATE TRIGGER "full" BEFORE UPDATE ON "awake_sessions" WHEN NEW."ticks" = 1 AND OLD."id" =
       (SELECT MAX("id") FROM "awake_sessions") BEGIN SELECT RAISE(ABORT, 'full'); END`);

@@ -5,7 +5,7 @@ import { type AuditRow } from '../../src/people/audit/rows.ts';
 import { type Metered, metered } from './metered.ts';
 import { CREDIT, RAM, awake, cost } from './meter-parts.ts';
 
-/** What the audit log says of time that nobody can prove. */
+/** The audit entries about minutes that were not charged. */
 async function writtenOff({ store }: Metered): Promise<string[][]> {
   const rows = await store.query<AuditRow>(`SELECT * FROM "audit" WHERE "action" = 'usage.writeOff' ORDER BY "id"`);
   return rows.map(({ serverId, detail }) => [serverId, detail]);
@@ -39,7 +39,9 @@ test('downtime of the meter is charged only for the time that a game is known to
   const ticks = Object.fromEntries(sessions.filter(({ ticks: n }) => n > 0).map((each) => [each.serverId, each.ticks]));
   t.deepEqual(ticks, { lasted: 22, ended: 7, anew: 2 });
   t.deepEqual(await listUnbalanced(it.store), []);
-  t.deepEqual(await writtenOff(it), [['anew', 'system; 20 minutes in which nobody saw whether it ran; not charged']]);
+  t.deepEqual(await writtenOff(it), [
+    ['anew', 'system; 20 minutes without proof that the game was running; not charged'],
+  ]);
 });
 
 test('a meter that hangs or keeps failing is late after three minutes, until it charges again', async (t) => {
@@ -51,13 +53,13 @@ test('a meter that hangs or keeps failing is late after three minutes, until it 
   const hung = Promise.withResolvers<void>();
   it.engine.list = () => hung.promise.then(list);
   await it.clock.advance(175_000);
-  t.notThrows(() => requireTimely(it.meter), 'two rounds are missing');
+  t.notThrows(() => requireTimely(it.meter), 'two missed rounds are not late yet');
   await it.clock.advance(10_000);
   t.throws(() => requireTimely(it.meter), { message: /last minute was charged/ });
   hung.resolve();
   await it.meter.round();
   t.is(it.meter.ageMs(), 0);
-  t.is(await it.balance(), CREDIT - cost(5), 'the minutes meanwhile are charged');
+  t.is(await it.balance(), CREDIT - cost(5), 'the missed minutes are charged');
 
   const { store } = it;
   const write = store.write.bind(store);
@@ -68,7 +70,7 @@ test('a meter that hangs or keeps failing is late after three minutes, until it 
   await it.meter.round();
   t.notThrows(() => requireTimely(it.meter));
   await it.setClock(3_600_000);
-  t.notThrows(() => requireTimely(it.meter), 'somebody sets the clock');
+  t.notThrows(() => requireTimely(it.meter), 'a clock change does not make the meter late');
 });
 
 test('minutes of an engine outage are charged in full, but only once the engine is back', async (t) => {
@@ -94,7 +96,9 @@ test('a stop during a long engine outage records the uncharged minutes in the au
   await it.minutes(20);
   await it.command('abc', 'STOP');
   t.is(await it.balance(), CREDIT - cost(1));
-  t.deepEqual(await writtenOff(it), [['abc', 'system; 20 minutes in which nobody saw whether it ran; not charged']]);
+  t.deepEqual(await writtenOff(it), [
+    ['abc', 'system; 20 minutes without proof that the game was running; not charged'],
+  ]);
 });
 
 test('a stop during an engine outage is charged only up to the start of the outage', async (t) => {
@@ -132,7 +136,7 @@ test('a stop of a game that ended unnoticed is not charged for the time since it
   await it.wake('abc');
   await it.clock.advance(61_000);
   await it.command('abc', 'STOP');
-  t.like((await it.sessions())[1], { ticks: 1 }, 'the next run is in sight from its beginning');
+  t.like((await it.sessions())[1], { ticks: 1 }, 'the next session is charged from its beginning');
 });
 
 test('a crash ends the session at the time of the crash, and the next start opens a new session', async (t) => {

@@ -40,7 +40,7 @@ test('failed starts, starts that never finish and false wakes are free and recor
   await it.minutes(1);
   it.games.players.set('false', 1);
   await it.minutes(1);
-  t.is(await it.balance(), CREDIT - cost(2), 'who came in after all pays from the first minute');
+  t.is(await it.balance(), CREDIT - cost(2), 'a wake whose player joins is charged from the first minute');
   t.is(JSON.parse((await it.sessions()).at(-1)?.cause ?? '').id, 'Steve');
 });
 
@@ -100,7 +100,7 @@ test('a game that crashes before its waking player joins is free and is not rest
   t.deepEqual([session?.ending, JSON.parse(session?.cause ?? '').id, more], ['crashed', 'Steve', []]);
 });
 
-/** The engine, or its colleague, says of every game that its node has not answered since then. */
+/** A list of nodes in which the node of every game has not answered since the given time. */
 const lostSince = (since: number) =>
   ({ whereIs: () => ({ name: 'node-2', waitsSince: since }) }) as unknown as FakeNodes;
 
@@ -117,7 +117,7 @@ test('a game’s minutes are free while its node does not answer, and are charge
   const [entry] = await it.store.query<{ detail: string }>(
     `SELECT "detail" FROM "audit" WHERE "action" = 'usage.writeOff'`,
   );
-  t.regex(entry?.detail ?? '', /; [56] minutes in which its game ran but did not answer; not charged$/);
+  t.regex(entry?.detail ?? '', /; [56] minutes in which the game did not respond; not charged$/);
 });
 
 test('a game that ends with its lost node is not charged for the time since the node stopped answering', async (t) => {
@@ -132,7 +132,7 @@ test('a game that ends with its lost node is not charged for the time since the 
   const [session] = await it.sessions();
   t.like(session, { ticks: 3, ending: 'lost' });
   t.is(session?.amountMicros, cost(3));
-  // It starts again within the minute in which the node was last seen to be lost: that says nothing of this run.
+  // The game starts again within the minute in which its node was last seen as lost. That loss does not affect this session.
   await it.reach('abc', 'running');
   await it.restarts('abc', () => it.engine.crash('abc', { code: null }));
   const writtenOff = await it.store.query(`SELECT 1 FROM "audit" WHERE "action" = 'usage.writeOff'`);
@@ -156,7 +156,7 @@ test('a session is charged for the RAM that it started with', async (t) => {
 test('a RAM change racing a start keeps session, game and row consistent, and a failing change blocks no start', async (t) => {
   const it = await metered(t);
   const outcomes = new Set<boolean>();
-  // In the last two rounds one waits for the other, so that both ends of the race are seen however the others went.
+  // In the last two rounds one call waits for the other, so that both outcomes of the race occur in every run.
   for (let round = 0; round < 26; round++) {
     const id = `race${round}`;
     await it.create(id);

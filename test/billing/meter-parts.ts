@@ -14,7 +14,7 @@ export async function awake(it: Metered, id = 'abc', fields = {}): Promise<void>
   it.games.players.set(id, 1);
 }
 
-/** Top-ups of tests. */
+/** The number of top-ups so far. */
 let paid = 0;
 
 export function topUp(it: Metered, amountMicros: number): Promise<boolean> {

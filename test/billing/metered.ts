@@ -23,28 +23,28 @@ export interface Metered extends Omit<World, 'servers'> {
   readonly servers: World['servers'];
   readonly meter: Pick<Meter, keyof Meter>;
   letters: Mail[];
-  /** Spend caps of which somebody was to be told. */
+  /** The caps reported as reached. */
   caps: object[];
-  /** Starts a server, and is back when it runs: files are written meanwhile, which takes real time. */
+  /** Starts a server and waits until it runs. Its files are written in real time before the clock moves. */
   wake(id: string, cause?: Cause): Promise<void>;
   balance(): Promise<number>;
   /** Newest first. */
   ledger(): Promise<LedgerRow[]>;
   /** Oldest first. */
   sessions(): Promise<AwakeSessionRow[]>;
-  /** All three as of one instant: between two reads of their own, a minute may be charged. */
+  /** Reads balance, ledger and sessions in one transaction. Between separate reads, a minute may be charged. */
   books(): Promise<{ balanceMicros: number; entries: LedgerRow[]; sessions: AwakeSessionRow[] }>;
-  /** Moves everything on by real minutes, to just behind a round of the meter. */
+  /** Advances the clock by full minutes. Each ends with a round of the meter. */
   minutes(count: number): Promise<void>;
-  /** Somebody sets the machine's clock; time goes on as ever. */
+  /** Changes the machine's clock. Elapsed time is not affected. */
   setClock(byMs: number): Promise<void>;
-  /** How long games were awake in truth, all together. */
+  /** The true awake time of all games. */
   awakeMs(): number;
-  /** As much of it as nobody may have been there to see. */
+  /** The part of it during which the meter was stopped. */
   unprovenMs(): number;
-  /** The process dies and comes back after so long; games ran on. */
+  /** Restarts the process after `awayMs`. Games keep running. */
   restart(awayMs?: number): Promise<void>;
-  /** The meter alone stops and starts again, in this boot or another one. */
+  /** Restarts only the meter after `awayMs`, in this boot of the machine or in another one. */
   restartMeter(awayMs?: number, inBoot?: string): Promise<void>;
 }
 
@@ -58,7 +58,7 @@ export async function metered(
   }: {
     creditMicros?: number;
     prices?: Prices;
-    /** What names the machine's boot; '' where nothing does. */
+    /** The id of the machine's boot, or '' if it is unknown. */
     boot?: string;
     /** See MeterOptions. */
     atOnceMs?: number;

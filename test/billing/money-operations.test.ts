@@ -6,14 +6,14 @@ import { KEY_SCOPES } from '../../src/http/scopes.ts';
 import { type MoneyUnderTest, moneySite } from '../support/money.ts';
 import { STRIPE_SECRET, WEBHOOK_SECRET, paid, sign, stripeEvent, stripeStandIn } from './stripe-stand-in.ts';
 
-/** As much of the API's description as is looked at here. */
+/** The part of the OpenAPI document that these tests read. */
 interface OpenApi {
   components: { schemas: Record<string, { properties: object }> };
 }
 
 const LINK = '/v1/accounts/acc_test/checkout-link';
 
-/** A key of the account `acc_test` whose user runs the installation. */
+/** Returns a key of the account `acc_test` whose user is an operator. */
 async function operatorKey({ api }: MoneyUnderTest): Promise<string> {
   await api.store.write((tx) => tx.run('UPDATE "users" SET "operator" = $1 WHERE "id" = $2', [1, 'usr_test']));
   return (await api.mint(KEY_SCOPES)).key;
@@ -45,7 +45,7 @@ test('capacity and regions report the resources of the machine and the share tha
   t.deepEqual(first, idle);
   const { components } = (await it.call('GET', '/openapi.json')).json as unknown as OpenApi;
   t.deepEqual(Object.keys(first), Object.keys(components.schemas['CapacityResponse']!.properties), 'as documented');
-  t.is(Object.keys(first).at(-1), 'available', 'what the reference has not comes last');
+  t.is(Object.keys(first).at(-1), 'available', 'fields that the reference lacks come last');
   await api.create('awake', { ramMb: 4_096 });
   await api.create('asleep');
   await api.command('awake', 'START');
@@ -55,7 +55,7 @@ test('capacity and regions report the resources of the machine and the share tha
   const region = { region: 'na', label: 'North America', available: true, capacity: busy };
   t.deepEqual((await it.call('GET', '/v1/regions')).json, { regions: [region] });
 
-  // Without its engine the machine is of no use to anybody.
+  // A machine without its engine has no capacity.
   api.engine.away();
   await api.clock.advance(5_000);
   const zero = {
@@ -247,7 +247,7 @@ test('operators credit, refund and adjust wallets with a note, once per referenc
     credit('acc_other', { amountMicros: -1_500_000, kind: 'refund', note: 'Charged back', ref: 'case-7' }),
   );
   for (const { json } of await Promise.all(refunds)) t.is(json['balanceMicros'], '3500000');
-  // Another account's case of the same number is another one; without a number each is its own.
+  // A ref is unique within its account. Without a ref, each credit is a new one.
   t.is((await credit('acc_test', { amountMicros: 1, kind: 'refund', note, ref: 'case-7' })).json['balanceMicros'], '1');
   for (const balanceMicros of ['3400000', '3300000']) {
     const { json } = await credit('acc_other', { amountMicros: '-100000', kind: 'adjustment', note });
@@ -333,7 +333,7 @@ test('a server too large to ever wake is refused on creation and update, and the
   t.is(created.filter(({ reason }) => reason === 'MAX_SERVERS').length, 7);
 });
 
-/** It has the scope; its user has it no more. */
+/** Returns a key with the scope `operator` whose user is not an operator. */
 async function operatorKeyOfNobody({ api }: MoneyUnderTest): Promise<string> {
   return (await api.mint(['operator'], { accountId: 'acc_other', userId: 'usr_other' })).key;
 }

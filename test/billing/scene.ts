@@ -5,10 +5,10 @@ import { chargeNext } from '../../src/billing/tick-rows.ts';
 import type { ApiUnderTest } from '../support/api-harness.ts';
 import { STEVE } from '../support/world.ts';
 
-/** When its session begins: 14 November 2023, 22:13:20 UTC. */
+/** The start of the session: 14 November 2023, 22:13:20 UTC. */
 export const AT = 1_700_000_000_000;
 
-/** An account with money that has spent some of it: two hours and a bit of `abc`, woken by a player. */
+/** Gives the account 5 USD and the server `abc` a session of 125 charged minutes, woken by a player. */
 export async function scene(it: ApiUnderTest): Promise<void> {
   await it.create('abc');
   const { row, context } = (await it.servers.get('abc'))!;

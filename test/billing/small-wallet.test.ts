@@ -12,10 +12,10 @@ import { KEY, STEVE } from '../support/world.ts';
 import { ACCOUNT, type Metered, metered } from './metered.ts';
 
 const PLANS: Record<string, string> = { one: 'metered', flat: 'flat', level: 'flat' };
-/** For money, or as a game that crashed too often is not woken by players. */
+/** The reasons for which a wake may be refused: money, or too many crashes for a wake by a player. */
 const REFUSALS = new Set(['INSUFFICIENT_FUNDS', 'SPEND_CAP_REACHED', 'SERVER_START_FAILED']);
 const HOUR_MS = 3_600_000;
-/** The price of a GB for 30 days; wallets and caps hold a few of them. */
+/** The price of a GB for 30 days. Wallets and caps hold up to three of them. */
 const MONTH = 100_000;
 
 const id = fc.constantFrom(...Object.keys(PLANS));
@@ -68,7 +68,7 @@ test('a wallet falls at most one tick below zero, pays no flat period twice and 
       await it.servers.close();
     },
   );
-  // The message has the seed and the smallest case found.
+  // The error message contains the seed and the smallest failing case.
   await t.notThrowsAsync(fc.assert(property, { numRuns: 40, endOnFailure: true, includeErrorInReport: true }));
 });
 
@@ -115,17 +115,17 @@ function refused(error: unknown): void {
   if (!(error instanceof StatusError) || !REFUSALS.has(error.reason)) throw error;
 }
 
-/** Until a server is neither on its way up nor down. */
+/** Waits until a server is neither starting nor stopping. */
 async function settle(it: Metered, name: string): Promise<void> {
   const passing = async () => ['starting', 'stopping'].includes((await it.servers.get(name))?.state ?? '');
   for (const end = it.clock.now() + 2 * HOUR_MS; it.clock.now() < end; await it.clock.advance(250)) {
     await it.store.write(async () => {});
     if (!(await passing())) return;
   }
-  assert.fail(`${name} does not come to rest`);
+  assert.fail(`${name} does not settle`);
 }
 
-/** Gives what holds the books against each other, and against what they were before. */
+/** Returns a function that checks that the books are consistent and that closed entries never change. */
 function booksOf(it: Metered): (given: number) => Promise<void> {
   const closed = new Map<number, LedgerRow>();
   return async (given) => {
@@ -150,7 +150,7 @@ function largestTick(sessions: AwakeSessionRow[]): number {
   return Math.max(0, ...sessions.map(({ rateMicros, ramMb }) => tickCeilingMicros(rateMicros, ramMb)));
 }
 
-/** What was paid for one server begins at most once in 30 days; more RAM is paid for the rest of a period. */
+/** Asserts that paid periods of a server begin at least 30 days apart. Added RAM is paid within the same period. */
 function periodsApart(flat: LedgerRow[]): void {
   const periods = new Map<string, Set<number>>();
   for (const { ref } of flat) {
@@ -165,7 +165,7 @@ function periodsApart(flat: LedgerRow[]): void {
   }
 }
 
-/** Who cannot be paid for is asleep three minutes later. */
+/** Asserts that a server whose account cannot pay is asleep three minutes later. */
 async function stopsWhatIsUnpaid(it: Metered, prices: Prices): Promise<void> {
   const open = async () => {
     const { sessions, balanceMicros } = await it.books();

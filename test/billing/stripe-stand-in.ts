@@ -7,16 +7,16 @@ import type { ExecutionContext } from 'ava';
 export const STRIPE_SECRET = 'sk_test_stand_in';
 export const WEBHOOK_SECRET = 'whsec_stand_in';
 
-/** A Checkout Session as Stripe's API answers it. */
+/** A Checkout Session as Stripe's API returns it. */
 export type CheckoutSession = Record<string, unknown> & { id: string; url: string; amount_total: number };
 
-/** Stripe's API on this machine: as much of it as makes and finds Checkout Sessions, in the shapes that Stripe sends. */
+/** A local stand-in for Stripe's API. It creates and finds Checkout Sessions, in Stripe's formats. */
 export interface StripeStandIn {
   url: string;
-  /** What was asked for, oldest first: the form's fields, and the headers that matter. */
+  /** The requests, oldest first: form fields and relevant headers. */
   asked: { form: URLSearchParams; authorization: string; idempotencyKey: string }[];
   sessions: CheckoutSession[];
-  /** The next requests are answered with these statuses instead. */
+  /** Error statuses for the next requests. */
   failures: number[];
 }
 
@@ -71,19 +71,19 @@ export function stripeEvent(id: string, type: string, session: object, at: numbe
   return JSON.stringify({ id, object: 'event', ...rest, data: { object: session } }, null, 2);
 }
 
-/** `Stripe-Signature` for a body (https://docs.stripe.com/webhooks/signature), made by hand rather than by the library under test. */
+/** `Stripe-Signature` for a body (https://docs.stripe.com/webhooks/signature), computed without Stripe's library. */
 export function sign(body: string, at: number, secret = WEBHOOK_SECRET): string {
   const time = Math.floor(at / 1_000);
   return `t=${time},v1=${createHmac('sha256', secret).update(`${time}.${body}`).digest('hex')},v0=00`;
 }
 
-/** The session once somebody has paid it. */
+/** The session after its payment. */
 export function paid(session: CheckoutSession, more: object = {}): object {
   const intent = { payment_intent: intentOf(session), status: 'complete', url: null };
   return { ...session, ...intent, payment_status: 'paid', ...more };
 }
 
-/** The charge of a paid session, so much of which has gone back. */
+/** The charge of a paid session, with the amount refunded so far. */
 export function charge(session: CheckoutSession, refundedCents: number): object {
   const amounts = {
     amount: session.amount_total,

@@ -15,7 +15,7 @@ async function sleep(it: Metered, id: string): Promise<void> {
   await it.reach(id, 'hibernated');
 }
 
-/** A server's usage from one cut to the next, summed; and what the ledger and the sessions say of it. */
+/** Sums a server's usage over consecutive spans. Returns the sum and the same figures from ledger and sessions. */
 async function compared(it: Metered, id: string, cuts: number[]) {
   const server = (await it.servers.get(id))!.row;
   const sum = { amountMicros: 0, gbHours: 0 };
@@ -56,10 +56,10 @@ test('usage of consecutive time spans adds up to the ledger on both plans, even 
       const { sum, charged, gbHours } = await compared(it, id, [...cuts, end]);
       t.true(charged > 0);
       t.is(sum.amountMicros, charged, `${id}, cut every ${step} minutes`);
-      t.true(Math.abs(sum.gbHours - gbHours) < 1e-9, `${id}: ${sum.gbHours} of ${gbHours}`);
+      t.true(Math.abs(sum.gbHours - gbHours) < 1e-9, `${id}: ${sum.gbHours} GB-hours, not ${gbHours}`);
     }
   }
-  // An hour that began before a span does not count in it again.
+  // The entry of an hour that began before the span does not count in full.
   const abc = (await it.servers.get('abc'))!.row;
   const late = await usageIn(it.store, abc, { from: began + 90 * MINUTE_MS, to: began + 125 * MINUTE_MS }, end);
   t.is(late.amountMicros, chargeOf(125, PRICES.perGbHourMicros, 1_536) - chargeOf(120, PRICES.perGbHourMicros, 1_536));

@@ -15,7 +15,7 @@ test('hints name the command that started the program', (t) => {
     [{ cwd: '/srv' }, 'npx dormouse'],
     [{ script: linked, npmCommand: 'exec', cwd: '/srv/dormouse' }, 'npx dormouse'],
     [{ script: linked, npmCommand: 'exec', cwd: '/srv/dormouse/docs' }, 'npx dormouse'],
-    // Such as `npx --prefix /srv/dormouse`: without it, it would be somebody else's package.
+    // Started by `npx --prefix /srv/dormouse`. A hint `npx dormouse` would run another package in this folder.
     [{ script: linked, npmCommand: 'exec', cwd: '/home/me' }, linked],
     [{ script: '/usr/local/bin/dormouse', path: '/usr/bin:/usr/local/bin', cwd: '/home/me' }, 'dormouse'],
     [{ script: '/opt/bin/dormouse', path: '/usr/bin', cwd: '/home/me' }, '/opt/bin/dormouse'],
@@ -42,7 +42,7 @@ test('a command from a hint starts the same program from any folder', async (t) 
   t.is(await said(elsewhere, home), elsewhere);
   t.is(await said('dormouse', ROOT), 'dormouse');
   t.is(await said('./dormouse', home, { PATH: process.env['PATH'] }), './dormouse');
-  // As npx does it.
+  // npx sets this variable.
   const npx = { npm_command: 'exec' };
   t.is(await said(join(ROOT, 'node_modules/.bin/dormouse'), ROOT, npx), 'npx dormouse');
 });

@@ -4,7 +4,7 @@ import test from 'ava';
 import { onTerminal, visible } from './on-terminal.ts';
 import { newProgram, startStandIn } from './program.ts';
 
-/** A server that sleeps until it is told to start, then says a line and answers commands. */
+/** A service with one sleeping server. After its start, the server logs a line and answers commands. */
 function stand(t: Parameters<typeof startStandIn>[0]) {
   let state = 'hibernated';
   return startStandIn(t, ({ path, body }, response) => {
@@ -32,7 +32,7 @@ test('the console keeps its input line below the log, starts the server, remembe
   await console.says('castle is asleep. Type start to wake it');
   stdin.write('list\r');
   await console.says('Start the server first.');
-  // Half a line is typed when the log goes on.
+  // A log line arrives while half a command is typed.
   stdin.write('start\r');
   await console.says('castle is waking');
   stdin.write('hal');
@@ -47,8 +47,8 @@ test('the console keeps its input line below the log, starts the server, remembe
   t.is(code, 0, out);
   const shown = visible(out);
   t.regex(shown, /␛\[32mDone␛\[0m/, 'colours of the log are kept');
-  t.regex(shown, /␛\[92mran␛\[0m hallo/, 'and those of the game');
-  t.is(shown.split('Saved the game').length, 2, 'what was seen is not shown again');
+  t.regex(shown, /␛\[92mran␛\[0m hallo/, 'colours of replies are kept');
+  t.is(shown.split('Saved the game').length, 2, 'shown lines are not repeated');
   const sent = service.asked
     .filter(({ method }) => method === 'POST')
     .map(({ path, body }) => [path.split(':')[1], body]);

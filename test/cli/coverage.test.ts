@@ -6,10 +6,10 @@ import { REFERENCE } from '../support/reference.ts';
 const CLI = join(import.meta.dirname, '../../src/cli');
 const CALL = /\.(GET|POST|PUT|DELETE)\(\s*['`](\/v1\/[^'`]+)['`]/g;
 
-/** What a command does by another operation, which takes files of any size. */
+/** Operations that commands replace by another one, which accepts files of any size. */
 const BY_ANOTHER: Readonly<Record<string, string>> = { ReadFile: 'DownloadPath', WriteFile: 'UploadFile' };
 
-/** `METHOD /path` of each call in a source. The last word of a path that is put together is one that is quoted there. */
+/** Returns `METHOD /path` of each call in a source. A variable at the end of a path stands for each quoted word. */
 function callsIn(source: string): string[] {
   const quoted = [...source.matchAll(/'(\w+)'/g)].map(([, word = '']) => word);
   return [...source.matchAll(CALL)].flatMap(([, method = '', path = '']) => {

@@ -25,14 +25,14 @@ test('the files commands upload, list, print, move, pack, unpack, download and d
     /^Uploaded 3 files: 10 bytes\.\n$/,
   );
   t.is(await readFile(join(root, 'plugins/kit/deep/b.txt'), 'utf8'), 'b');
-  t.false(existsSync(join(root, 'plugins/kit/link')), 'what a link leads to stays here');
-  // The service has not answered anything yet.
-  await refuses(['files', 'put', 'castle', at('nothing')], /nothing cannot be used here \(ENOENT\)\.\n$/);
+  t.false(existsSync(join(root, 'plugins/kit/link')), 'links are not uploaded');
+  // A missing local file is refused before any call to the service.
+  await refuses(['files', 'put', 'castle', at('nothing')], /Cannot read or write .*nothing \(ENOENT\)\.\n$/);
 
   await says(['files', 'castle', 'plugins'], /^NAME +SIZE +CHANGED\nkit\/ .*\nicon\.png +4 bytes +/);
   await says(['files', 'cat', 'castle', 'plugins/kit/a.yml'], /^a: 1\n$/);
   await refuses(['files', 'cat', 'castle', 'plugins/none'], /./);
-  await says(['files', 'mkdir', 'castle', 'old/er'], /Made old\/er/);
+  await says(['files', 'mkdir', 'castle', 'old/er'], /Created old\/er/);
   await says(
     ['files', 'mv', 'castle', 'plugins/icon.png', 'old/icon.png'],
     /^Moved plugins\/icon\.png to old\/icon\.png/,
@@ -40,8 +40,8 @@ test('the files commands upload, list, print, move, pack, unpack, download and d
   await says(['files', 'cp', 'castle', 'plugins/kit', 'old/kit'], /Copied/);
   await says(['files', 'archive', 'castle', 'pack.zip', 'old', 'plugins'], /^Created pack\.zip: [\d.]+ KB\.\n$/);
   await says(['files', 'rm', 'castle', 'old'], /^Deleted old\./, 'y\n');
-  await refuses(['files', 'rm', 'castle', 'plugins'], /permanently[^]*Nothing was done/);
-  await says(['files', 'extract', 'castle', 'pack.zip', 'new'], /^Unpacked pack\.zip to new: /);
+  await refuses(['files', 'rm', 'castle', 'plugins'], /permanently[^]*Cancelled/);
+  await says(['files', 'extract', 'castle', 'pack.zip', 'new'], /^Extracted pack\.zip to new: /);
 
   await says(['files', 'get', 'castle', 'new/old/icon.png', at('got.png')], /^Saved .*got\.png: 4 bytes\.\n$/);
   t.is(await readFile(at('got.png'), 'utf8'), 'PNG2');
@@ -80,7 +80,7 @@ test('the logs command lists earlier runs and prints the log of one, compressed 
 });
 
 test('a download resumes after a lost connection, and a wrong checksum saves nothing', async (t) => {
-  // More than waits in between: some of it has been read when the connection ends.
+  // The content is larger than all buffers, so part of it has been read when the connection ends.
   const content = Buffer.alloc(24 * 1024 * 1024, 'castle ');
   const ranges: (string | undefined)[] = [];
   const service = await startStandIn(t, ({ path }, response) => {
@@ -116,8 +116,8 @@ test('a download resumes after a lost connection, and a wrong checksum saves not
   t.regex(ranges[1] ?? '', /^bytes=[1-9]\d*-$/);
   const wrong = await program.run([...words, '--force'], { env });
   t.is(wrong.code, 1);
-  t.regex(wrong.err, /checksum does not match.*nothing was saved/);
-  t.true(content.equals(await readFile(file)), 'what was there before stays');
+  t.regex(wrong.err, /checksum does not match.*file was not saved/);
+  t.true(content.equals(await readFile(file)), 'the earlier file is unchanged');
 });
 
 test('a folder download refuses a file name that escapes the target folder', async (t) => {

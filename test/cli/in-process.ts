@@ -6,22 +6,22 @@ import type { ExecutionContext } from 'ava';
 import { run } from '../../src/cli/program.ts';
 import { type ApiTestOptions, type ApiUnderTest, api } from '../support/api-harness.ts';
 
-/** What a command said, and how it ended. */
+/** The output and exit code of a command. */
 export interface Ended {
-  /** Null where a signal ended it. */
+  /** Null if a signal ended the command. */
   code: number | null;
   out: string;
   err: string;
 }
 
-/** The program within this process, at a service within this process: a command costs no more than its calls. */
+/** The program and its service, both within this process. A command starts no process of its own. */
 export interface Commands extends ApiUnderTest {
-  /** A folder of its own, for files of the person at the terminal. */
+  /** A fresh home folder for the user of the program. */
   home: string;
   run: (words: string[], options?: { input?: string; key?: string }) => Promise<Ended>;
-  /** Runs it and holds what it says against the pattern; fails unless it ends with 0. */
+  /** Runs a command and returns its output. Fails unless it exits with 0 and prints the pattern. */
   says: (words: string[], pattern: RegExp, input?: string) => Promise<string>;
-  /** Runs it; fails unless it ends with the code, and says nothing but an error of the pattern. */
+  /** Runs a command. Fails unless it exits with the code and prints only an error that matches the pattern. */
   refuses: (words: string[], pattern: RegExp, code?: number, input?: string) => Promise<void>;
   create: (...given: Parameters<ApiUnderTest['create']>) => ReturnType<ApiUnderTest['create']>;
 }
@@ -37,7 +37,7 @@ export async function runHere(words: string[], env: Record<string, string> = {},
   return { code, out: (await out) ?? '', err: (await err) ?? '' };
 }
 
-/** Makes both. */
+/** Starts a service and returns functions that run commands against it. */
 export async function commandsAt(t: ExecutionContext, options: ApiTestOptions = {}): Promise<Commands> {
   const service = await api(t, options);
   const home = await mkdtemp(join(tmpdir(), 'dormouse-cli-'));

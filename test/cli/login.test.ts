@@ -13,7 +13,7 @@ const ME = { accountId: 'acc_1', email: 'steve@example.org', emailVerified: true
 
 type Reply = [status: number, body: object | string, headers?: object];
 
-/** The device endpoints as the reference describes them; `polls` are the answers in turn, and the last one for ever. */
+/** Serves the device endpoints of the reference. `polls` are the answers in order; the last one is repeated. */
 function deviceService(t: ExecutionContext, key: string, polls: Reply[], start: object = {}): Promise<StandIn> {
   let turn = 0;
   return startStandIn(t, ({ path, key: given }) => {
@@ -67,7 +67,7 @@ test('login by device grant polls through errors, slows down on request, stores 
   for (const secret of [key, DEVICE_CODE]) t.false((out + err).includes(secret));
   t.notRegex(err, /legacy/);
 
-  t.deepEqual(service.asked[0]?.body, {}, 'no client_id: the grant of the command line');
+  t.deepEqual(service.asked[0]?.body, {}, 'the command line sends no client_id');
   const polled = pollsOf(service);
   t.true(polled.every(({ body }) => (body as { device_code: string }).device_code === DEVICE_CODE));
   t.is(polled.length, 5);
@@ -86,7 +86,7 @@ test('login by device grant polls through errors, slows down on request, stores 
   t.is((await stat(dirname(program.credentials))).mode & 0o777, 0o700);
   t.deepEqual(await readdir(dirname(program.credentials)), ['credentials.json']);
 
-  // The address is remembered with the key, and the key goes nowhere else.
+  // The URL is stored with the key, and the key is sent to no other service.
   t.regex((await program.run(['whoami'])).out, /steve@example\.org/);
   const other = await startStandIn(t, () => [200, ME]);
   t.like(await program.run(['whoami', '--url', other.url]), { code: 3, out: '' });
@@ -161,11 +161,11 @@ test('login --key checks a key before storing it, and keeps keys of several serv
   await t.throwsAsync(stat(program.credentials), { code: 'ENOENT' });
 
   t.is((await login(here.url, `  ${mine}\r\nmore`)).code, 0);
-  // Who hands it over may keep the line open.
+  // The login ends after the first line, even if standard input stays open.
   const waiting = program.start(['login', '--key', '--url', here.url]);
   waiting.child.stdin.write(`${mine}\n`);
   t.is((await waiting.ended).code, 0);
-  // A folder that others could read is closed to them.
+  // The login restricts a folder that other users can read.
   await chmod(dirname(program.credentials), 0o755);
   t.is((await login(there.url, yours)).code, 0);
   t.is((await stat(dirname(program.credentials))).mode & 0o777, 0o700);
@@ -176,7 +176,7 @@ test('login --key checks a key before storing it, and keeps keys of several serv
   t.regex((await program.run(['logout', '--url', here.url])).out, /were not signed in/);
   t.like(await program.run(['whoami', '--url', here.url]), { code: 3 });
   t.like(await program.run(['whoami', '--url', here.url], { env: { DORMOUSE_KEY: mine } }), { code: 0 });
-  // Written on the command line by mistake, a key is not repeated.
+  // A key given as an argument by mistake is not printed.
   const shown = await program.run(['login', '--key', mine, '--url', here.url]);
   t.is(shown.code, 2);
   t.false(shown.err.includes(mine));
@@ -204,7 +204,7 @@ test('a login can be approved and declined on the pages of the service', async (
   const login = program.start(['login', '--json']);
   const answers = await decide(service, await login.says(/http:[^"\s]+\?code=[A-Z-]+/), 'approve');
   const left = JSON.parse(await readFile(join(service.dataDir, 'first-run.json'), 'utf8')) as Record<string, unknown>;
-  t.deepEqual([left.password, typeof left.apiKey], [undefined, 'string'], 'the password goes at the first sign-in');
+  t.deepEqual([left.password, typeof left.apiKey], [undefined, 'string'], 'the first sign-in removes the password');
   t.regex(answers.question, /full access to your account/);
   t.regex(answers.question, /dormouse-cli/);
   t.is(answers.to, '/device/approved');
@@ -212,7 +212,7 @@ test('a login can be approved and declined on the pages of the service', async (
   t.is(code, 0, err);
   t.like(JSON.parse(out), { email: 'operator@localhost' });
   t.like(await program.json('servers'), { servers: [] });
-  t.is((await program.run(['create', 'Lobby', '--ram=256'])).code, 0, 'the key may all');
+  t.is((await program.run(['create', 'Lobby', '--ram=256'])).code, 0, 'the key has every scope');
   const { keys } = JSON.parse(await readFile(program.credentials, 'utf8')) as { keys: Record<string, string> };
   t.false((out + err).includes(keys[service.baseUrl] ?? '?'));
 
@@ -226,7 +226,7 @@ test('a login can be approved and declined on the pages of the service', async (
 test('login requests no key if it cannot store one', async (t) => {
   const service = await deviceService(t, '', [PENDING]);
   const program = await newProgram(t, service.url);
-  // A file where a folder should be: that stops even a user who may do everything.
+  // A file in place of the config folder stops even root.
   await writeFile(`${program.home}/config`, '');
   const { code, err } = await program.run(['login']);
   t.is(code, 3);

@@ -7,7 +7,7 @@ import { type Running, follow } from './program.ts';
 
 const MAIN = join(import.meta.dirname, '../../src/cli/main.ts');
 
-/** The program on a terminal of its own, made by `script` of util-linux. Undefined, and said so, where there is none. */
+/** Starts the program on a terminal, by `script` of util-linux. Without `script`, logs a skip and returns undefined. */
 export async function onTerminal(
   t: ExecutionContext,
   env: Record<string, string>,
@@ -16,7 +16,7 @@ export async function onTerminal(
   return await nodeOnTerminal(t, env, MAIN, ...args);
 }
 
-/** The same for any program of Node. */
+/** Starts any Node program on a terminal, like `onTerminal`. */
 export async function nodeOnTerminal(
   t: ExecutionContext,
   env: Record<string, string>,
@@ -27,7 +27,7 @@ export async function nodeOnTerminal(
     () => false,
   );
   if (!there) {
-    t.log('SKIPPED: needs script of util-linux, which is not here');
+    t.log('SKIPPED: needs script of util-linux, which is not installed');
     t.pass();
     return undefined;
   }
@@ -39,7 +39,7 @@ export async function nodeOnTerminal(
   return follow(child, () => {});
 }
 
-/** What a terminal was told, with escapes as letters. */
+/** Returns the text with escape characters made visible. */
 export function visible(text: string): string {
   return text.replaceAll('\u001b', '␛');
 }

@@ -2,21 +2,21 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Service } from '../support/service.ts';
 
-/** Where the pages are, and the first run's file while nobody has signed in. */
+/** The address of the pages, and the folder with the credentials of the first run. */
 type Pages = Pick<Service, 'baseUrl' | 'dataDir'>;
 
-/** What somebody saw who opened the link of a sign-in, and where their answer led. */
+/** The page behind a sign-in link, and the result of the answer. */
 export interface Decided {
-  /** Text of the page that asks. */
+  /** The text of the page with the question. */
   question: string;
-  /** Path of the page that came after it. */
+  /** The path of the page after the answer. */
   to: string;
 }
 
-/** The file is gone once its owner has signed in. */
+/** The credentials read so far. The first sign-in removes the password from the file. */
 const operators = new WeakMap<Pages, { email: string; password: string }>();
 
-/** The operator signs in at the pages, as a browser without scripts would, and answers what the link asks. */
+/** Opens a sign-in link as the operator, like a browser without scripts: signs in and answers the question. */
 export async function decide(service: Pages, link: string, decision: 'approve' | 'deny'): Promise<Decided> {
   const { email, password } = operators.get(service) ?? (await readOperator(service));
   const path = link.slice(new URL(link).origin.length);
@@ -50,7 +50,7 @@ async function readOperator(service: Pages): Promise<{ email: string; password: 
   return operator;
 }
 
-/** The hidden fields of a page's form. */
+/** Returns the hidden fields of a page's form. */
 function hiddenOf(page: string, action: string): Record<string, string> {
   const form = page.slice(page.indexOf(`action="${action}"`)).split('</form>', 1)[0] ?? '';
   const fields = form.matchAll(/<input type="hidden" name="([^"]+)" value="([^"]*)"/g);

@@ -160,7 +160,7 @@ test('server-sent events are parsed whole, however the stream is split', async (
 test('only the new lines of a replayed log are shown', async (t) => {
   await assert(
     asyncProperty(nat(80), nat(80), nat(80), async (given, overlap, more) => {
-      // By one line alone, one that comes again and again, no place can be known.
+      // A single line that recurs in the log does not identify a position, so skip this case.
       const seen = given === 1 ? 0 : given;
       const log = Array.from({ length: 200 }, (_, n) => (n % 7 === 0 ? 'again' : `line ${n}`));
       const tail = new Tail();

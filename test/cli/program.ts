@@ -12,27 +12,27 @@ import { type Ended, runHere } from './in-process.ts';
 const ROOT = join(import.meta.dirname, '../..');
 const MAIN = join(ROOT, 'src/cli/main.ts');
 
-/** A command that runs. */
+/** A running command. */
 export interface Running {
   child: ChildProcessWithoutNullStreams;
-  /** Resolves with the words once they are on either stream; rejects if the program ends before. */
+  /** Resolves with the words once either stream contains them. Rejects at the end of the program or on a timeout. */
   says(words: string | RegExp, withinMs?: number): Promise<string>;
   ended: Promise<Ended>;
 }
 
-/** The program as its users start it, in a home of its own. */
+/** The program with a fresh home folder. */
 export interface Program {
   home: string;
   credentials: string;
   start(args: string[], options?: { env?: Record<string, string>; argv?: string[] }): Running;
-  /** Runs it with `input` and waits for its end: within this process, or as a process of `argv`. */
+  /** Runs a command with `input` and waits for its end. It runs within this process, or as a process of `argv`. */
   run(args: string[], options?: { input?: string; env?: Record<string, string>; argv?: string[] }): Promise<Ended>;
-  /** Runs it with `--json`; its only document. Fails unless the exit code is 0 and nothing is on standard error. */
+  /** Runs a command with `--json` and returns its document. Fails unless it exits with 0 and prints no error. */
   json<Reply>(...args: string[]): Promise<Reply>;
 }
 
 export async function newProgram(t: ExecutionContext, url?: string): Promise<Program> {
-  // Each command is a process: on a busy machine many of them take their time.
+  // Each command may be a process, and processes are slow on a busy machine.
   t.timeout(300_000);
   const home = await mkdtemp(join(tmpdir(), 'dormouse-cli-'));
   const running = new Set<ChildProcessWithoutNullStreams>();
@@ -74,12 +74,12 @@ export async function newProgram(t: ExecutionContext, url?: string): Promise<Pro
   return program;
 }
 
-/** What a process says, and its end. */
+/** Collects the output of a process. Calls `gone` at its end. */
 export function follow(child: ChildProcessWithoutNullStreams, gone: () => void): Running {
   const said = { out: '', err: '' };
   child.stdout.setEncoding('utf8').on('data', (text: string) => (said.out += text));
   child.stderr.setEncoding('utf8').on('data', (text: string) => (said.err += text));
-  // The program may end before it has read what it is given.
+  // The program may end before it has read all of its input.
   child.stdin.on('error', () => {});
   const ended = once(child, 'close').then(([code]): Ended => {
     gone();
@@ -116,10 +116,10 @@ export function follow(child: ChildProcessWithoutNullStreams, gone: () => void):
   };
 }
 
-/** One request that came in. */
+/** A received request. */
 export interface Asked {
   method: string;
-  /** With its query. */
+  /** The path with its query. */
   path: string;
   key: string | undefined;
   lastEventId: string | undefined;
@@ -127,13 +127,13 @@ export interface Asked {
   at: number;
 }
 
-/** A small HTTP server that stands where a service would, and notes what it is asked. */
+/** A small HTTP server in place of a service. It records its requests. */
 export interface StandIn {
   url: string;
   asked: Asked[];
 }
 
-/** `answer` returns a status and a JSON body, or handles the response by itself and returns nothing. */
+/** Starts a stand-in. `answer` returns a status and a body, or writes the response itself and returns undefined. */
 export async function startStandIn(
   t: ExecutionContext,
   answer: (asked: Asked, response: ServerResponse) => [status: number, body: unknown, headers?: object] | undefined,

@@ -5,7 +5,7 @@ import { type Program, newProgram } from './program.ts';
 
 const SLOW_START = { SANDBOX_FAULTS: 'START_MS=6000' };
 
-/** A service, and the program signed in at it by the operator's key. */
+/** Starts a service and signs the program in with the operator's key. */
 async function signedIn(t: ExecutionContext, env: Record<string, string> = {}): Promise<[Service, Program]> {
   const program = await newProgram(t);
   const service = await startService(t, env);
@@ -21,7 +21,7 @@ test("the commands cover a server's life from creation to deletion, with output 
     t.is(code, 0, `${args.join(' ')}: ${err}`);
     t.regex(out, pattern, args.join(' '));
     t.false((out + err).includes(service.apiKey));
-    t.false((out + err).includes('\u001b'), 'colours without a terminal');
+    t.false((out + err).includes('\u001b'), 'no colours without a terminal');
   };
   const address = `localhost:${service.playersPort}`;
 
@@ -53,7 +53,7 @@ test("the commands cover a server's life from creation to deletion, with output 
   await says(['logs', 'lobby', '--tail', '5'], /\[Rcon\] -hello there\n/);
   await says(
     ['machine', 'lobby'],
-    /^state +running, since .*\ncommands +.*STOP.*\n[^]*WHEN +EVENT +TRANSITION +CAUSE\n.*BOOT_DONE +starting → running +key_\w+ .*\n.*START +hibernated → starting/,
+    /^state +running, entered .*\ncommands +.*STOP.*\n[^]*WHEN +EVENT +TRANSITION +CAUSE\n.*BOOT_DONE +starting → running +key_\w+ .*\n.*START +hibernated → starting/,
   );
   await says(['restart', 'lobby', '--wait'], /lobby is running/);
   await says(['stop', 'lobby', '--wait'], /^lobby is asleep\./);
@@ -121,10 +121,10 @@ test('a refused command explains the reason and exits with 1', async (t) => {
   await service.create('asleep', '1.20.4');
   t.like(await refused(['command', 'asleep', 'list'], /Start the server/), { code: 9 });
   t.like(await refused(['restart', 'asleep'], /./), { code: 9 });
-  t.like(await refused(['delete', 'asleep'], /Nothing was deleted/, 'no\n'), { code: 9 });
-  t.like(await refused(['delete', 'asleep'], /Nothing was deleted/), { code: 9 });
+  t.like(await refused(['delete', 'asleep'], /server was not deleted/, 'no\n'), { code: 9 });
+  t.like(await refused(['delete', 'asleep'], /server was not deleted/), { code: 9 });
   await service.create('castle', '1.21.8', { type: 'paper', ramMb: 1_024 });
-  t.like(await refused(['start', 'castle'], /\(EULA, http[^]*The owner agrees with: npx dormouse eula --accept/), {
+  t.like(await refused(['start', 'castle'], /\(EULA, http[^]*The owner can accept it: npx dormouse eula --accept/), {
     code: 9,
   });
   t.like(await service.call('GET', '/v1/servers/asleep'), { state: 'hibernated' });
@@ -153,7 +153,7 @@ test('start --wait shows the progress, and neither Ctrl-C nor a service outage i
   t.regex(err, /slow continues starting/);
   await service.reach('slow', 'running');
 
-  // The same while the service itself is killed and started again.
+  // The wait also outlasts a kill and restart of the service.
   t.is((await program.run(['stop', 'slow', '--wait'])).code, 0);
   const outlasting = program.start(['start', 'slow', '--wait']);
   await outlasting.says(/generating world/);
@@ -178,11 +178,11 @@ test('logs --follow continues from a sleeping server to a running one', async (t
   machine.child.kill('SIGTERM');
   const [seen, read] = await Promise.all([human.ended, machine.ended]);
   t.deepEqual([seen.code, read.code], [130, 143]);
-  t.is(seen.out.split('marker-1').length, 2, 'each line once');
+  t.is(seen.out.split('marker-1').length, 2, 'each line is shown once');
   const lines = read.out.trimEnd().split('\n');
   t.true(lines.some((line) => (JSON.parse(line) as { line: string }).line.includes('marker-1')));
 
-  // Whoever reads may have seen enough.
+  // The reader of the output may close it early.
   const piped = program.start(['logs', 'lobby', '-f']);
   piped.child.stdout.destroy();
   await service.call('POST', '/v1/servers/lobby:stop');

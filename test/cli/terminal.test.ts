@@ -55,7 +55,7 @@ test('creating a server with Mojang software asks for EULA consent at a terminal
     t.is(/once you agree/.test(visible(out)), given === 0, out);
     t.is(consents(), given);
   }
-  // Without a terminal it is said.
+  // Without a terminal, the hint about the EULA is printed.
   const said = async (template: string) => (await runHere(['templates', 'use', template, 'Tower'], env)).err;
   t.regex(await said('usual'), /once you agree to Minecraft's EULA: .* eula\n/);
   t.deepEqual([await said('theirs'), await said('sandbox')], ['', '']);

@@ -83,7 +83,7 @@ test('an unreachable service, one that is not Dormouse, or an invalid key exits 
   await asked(`http://127.0.0.1:${await freePort()}`, /No service responds.*ECONNREFUSED/);
   const cut = await startStandIn(t, (_, response) => void response.socket?.destroy());
   await asked(cut.url, /No service responds/);
-  t.deepEqual(elsewhere.asked, [], 'the key followed a redirect');
+  t.deepEqual(elsewhere.asked, [], 'the key does not follow a redirect');
 
   const { code, out, err } = await program.run(['servers', '--json', '--url', cut.url], { env: SIGNED_IN });
   t.deepEqual([code, out], [3, '']);
@@ -274,7 +274,7 @@ test('logs --follow falls back to cursor polling without a stream, and survives 
 
 test('the npx entry point finds a suitable Node, and passes on signals and exit codes', async (t) => {
   const bin = join(ROOT, 'src/cli/dormouse.js');
-  // Makes this Node say that it is an old one.
+  // Makes this Node report an old version.
   const old = `data:text/javascript,Object.defineProperty(process,'versions',{value:{...process.versions,node:'20.11.0'}})`;
   const service = await startStandIn(t, () => [200, { id: 'lobby', state: 'starting' }]);
   const program = await newProgram(t, service.url);

@@ -21,7 +21,7 @@ import { freshStore, serverRow } from '../support/store.ts';
 let mariadb: Promise<Mariadb> | undefined;
 test.after.always(async () => (await mariadb)?.remove());
 
-/** The port, and whether somebody can sign in and use the database. */
+/** The databases under test, and a function that returns whether a user can sign in and use its database. */
 interface Bench {
   databases: Databases;
   signsIn: (name: string, password: string) => Promise<boolean>;
@@ -53,7 +53,7 @@ function signIn(port: number, name: string, password: string): Promise<Connectio
   return createConnection({ host: '127.0.0.1', port, user: name, password, database: name });
 }
 
-/** Signs in from another address of this machine than everybody else. */
+/** Signs in from the given local address of this machine. */
 function signInFrom(localAddress: string, port: number, name: string, password: string): Promise<Connection> {
   const stream = () => connect({ host: '127.0.0.1', port, localAddress });
   return createConnection({ stream, user: name, password, database: name });
@@ -86,7 +86,7 @@ test.runIf(isHere('mariadb'))(
     const databases = createMysqlDatabases(adminUrl, LOCAL);
     t.teardown(() => databases.close());
     const name = newName();
-    // What an unescaped `_` in a grant would let it into.
+    // A grant with an unescaped `_` would include this database.
     const twin = name.replaceAll('_', 'x');
     await databases.provide(name, FIRST);
     await databases.provide(twin, FIRST);
@@ -142,7 +142,7 @@ test('deleting a server while the database server is away removes its database l
   await clock.advance(60_000);
   t.true(port.passwords.has(name));
   port.away = false;
-  // A new server of the same id gets another one, which the late removal leaves alone.
+  // A new server with the same id gets another database, which the late removal does not touch.
   const again = await databases.create('abc', nothing);
   t.not(again.name, name);
   await clock.advance(60_000);
@@ -203,7 +203,7 @@ for (const moment of ['before', 'after'] as const) {
     const { port, clock, open } = await kept(t);
     const provide = port.provide.bind(port);
     const remove = port.remove.bind(port);
-    /** Makes the next call of the port the last thing a run does, which it never hears of. */
+    /** Runs `act` and ends that run at its next call to the database server, whose result it never receives. */
     const dieIn = (act: (databases: ServerDatabases) => Promise<unknown>) =>
       new Promise<void>((died) => {
         const dies = (work: typeof provide) => async (name: string, password: string) => {
@@ -307,24 +307,24 @@ test.runIf(isHere('mariadb'))(
       return rows.map((row) => String(row['Host']));
     };
     const name = newName();
-    // An account for any host, as earlier settings made it.
+    // An account for any host, as earlier settings created it.
     await admin.query(`CREATE USER '${name}'@'%' IDENTIFIED BY '${FIRST}'`);
     await databases.provide(name, FIRST);
     t.deepEqual(
       await hostsOf(name),
       ['10.%', '127.0.0.1', '127.0.0.3', '172.16.0.0/255.240.0.0'],
-      'and this service’s own',
+      'the hosts of games and of the service',
     );
     for (const address of ['127.0.0.1', '127.0.0.3']) await (await signInFrom(address, port, name, FIRST)).end();
     const limits = 'SELECT DISTINCT max_user_connections, max_statement_time FROM mysql.user WHERE User = ?';
     const [bounds] = await admin.query<RowDataPacket[]>(limits, [name]);
-    t.deepEqual(bounds.map(Object.values), [[30, '600.000000']], 'and no statement of theirs takes for ever');
+    t.deepEqual(bounds.map(Object.values), [[30, '600.000000']], 'connections and statement time are limited');
     const refusal = await t.throwsAsync(signInFrom('127.0.0.2', port, name, FIRST));
     t.is((refusal as QueryError).code, 'ER_ACCESS_DENIED_ERROR');
     const narrower = createMysqlDatabases(adminUrl, LOCAL);
     t.teardown(() => narrower.close());
     await narrower.provide(name, SECOND);
-    t.deepEqual(await hostsOf(name), ['127.0.0.1'], 'where games are no more, nobody signs in');
+    t.deepEqual(await hostsOf(name), ['127.0.0.1'], 'accounts of former hosts are removed');
     await narrower.remove(name);
     t.deepEqual(await hostsOf(name), []);
     const odd = createMysqlDatabases(adminUrl, { hosts: [`x' OR '1`], tls: 'auto' });
@@ -353,7 +353,7 @@ test.runIf(isHere('mariadb'))(
     await t.throwsAsync(open('off').provide(name, SECOND), { code: 'UNAVAILABLE' });
     await t.throwsAsync(open('verify').provide(name, SECOND), { code: 'UNAVAILABLE' });
     await (await signIn(own.port, name, FIRST)).end();
-    // The one of the other tests has no encryption.
+    // The MariaDB of the other tests has no encryption.
     const { adminUrl } = await (mariadb ??= startMariadb());
     const verifying = createMysqlDatabases(adminUrl, { ...LOCAL, tls: 'verify' });
     t.teardown(() => verifying.close());

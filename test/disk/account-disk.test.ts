@@ -8,7 +8,7 @@ import { plant } from '../support/tree.ts';
 
 const MIB = 2 ** 20;
 
-/** An account that may take 3 MB, with two servers. */
+/** An account with two servers and a disk limit of 3 MB. */
 async function bench(t: ExecutionContext) {
   const it: ApiUnderTest = await api(t, { accountDiskMb: 3 });
   await it.create('one');
@@ -19,7 +19,7 @@ async function bench(t: ExecutionContext) {
     return status === 200 ? 'done' : `${status} ${reason}`;
   };
   const remove = (id: string, path: string) => it.ok('POST', `/v1/servers/${id}/file:delete`, { path });
-  /** The error of a backup, '' for one that was made. */
+  /** Creates a backup. Returns its error, or '' on success. */
   const backUp = async (id: string) => {
     const backup = (await it.ok('POST', `/v1/servers/${id}/backups`))['id'] as string;
     return (await it.services.backups.finished({ serverId: id, id: backup }, new AbortController().signal)).error;
@@ -36,11 +36,11 @@ test('an account’s disk limit covers all its servers and their backups', async
     (await it.call('POST', '/v1/servers/one/file:copy', { body: { from: 'a', to: 'd' } })).reason,
     'ACCOUNT_DISK_EXCEEDED',
   );
-  t.regex(await it.backUp('one'), /may take 3 MB of the disk together/);
+  t.regex(await it.backUp('one'), /servers and backups of this account use \d MB of disk\. The limit is 3 MB\./);
   await it.remove('two', 'b');
   t.is(await it.backUp('one'), '');
   await it.clock.advance(6_000);
-  t.is(await it.upload('two', 'c', MIB), '429 ACCOUNT_DISK_EXCEEDED', 'the backup counts');
+  t.is(await it.upload('two', 'c', MIB), '429 ACCOUNT_DISK_EXCEEDED', 'the backup counts against the limit');
   t.is(await it.upload('two', 'c', MIB / 2), 'done');
 });
 
@@ -54,16 +54,16 @@ test('concurrent uploads count against the account’s disk limit before they fi
 test('an account over its disk limit cannot start a server until something is deleted', async (t) => {
   const it = await bench(t);
   t.is(await it.upload('two', 'b', MIB), 'done');
-  // As a game does, which asks nobody.
+  // Games write without a check against the limit.
   await plant(join(it.dataDir, 'servers/one'), { world: Buffer.alloc(2.5 * MIB), small: '' });
   await it.remove('one', 'small');
   const start = () => it.call('POST', '/v1/servers/two:start');
-  // Looked at without a start, which could come before the measuring and would then never be refused.
+  // Probe with uploads. A start before the measurement would be admitted.
   await it.until(async () => (await it.upload('one', 'probe', 1)) === '429 ACCOUNT_DISK_EXCEEDED');
   const refused = await start();
   t.is(refused.reason, 'ACCOUNT_DISK_EXCEEDED');
   t.is(refused.status, 400);
-  t.regex(refused.text, /may take 3 MB .* take 4 MB\. Delete something, then start it\./);
+  t.regex(refused.text, /use 4 MB of disk\. The limit is 3 MB\. Delete files or backups, then try again\./);
   await it.remove('one', 'world');
   await it.until(async () => (await start()).status === 200);
   await it.reach('two', 'running');
@@ -85,7 +85,7 @@ test('a game that exceeds its account’s disk limit is stopped, while one that 
   for (const id of ['greedy', 'quiet']) {
     await it.command(id, 'START');
     await it.reach(id, 'running');
-    // Somebody plays, lest it go to sleep by itself.
+    // A player keeps the server awake.
     games.players.set(id, 1);
   }
   const exceeded = async (id: string) => (await it.ok('GET', `/v1/servers/${id}`))['quotaExceeded'];
@@ -116,7 +116,7 @@ test('a game that exceeds its account’s disk limit is stopped, while one that 
   t.is((await it.call('POST', '/v1/servers/asleep:start')).reason, 'ACCOUNT_DISK_EXCEEDED');
   t.like(told.at(-1), { quotaExceeded: true });
 
-  // As the next process does, before it has measured anything.
+  // The next process knows the usage before its first measurement.
   const { store, servers, dataDir } = it;
   await until(async () => {
     const log = createLog({ level: 'silent' });

@@ -28,12 +28,12 @@ const MIB = 1_048_576;
 
 async function folder(t: ExecutionContext): Promise<string> {
   const dir = await mkdtemp(join(tmpdir(), 'disk-'));
-  // By a program that gets as deep as one test goes, which Node's own does not.
+  // Node's own `rm` fails on the deepest folder of these tests.
   t.teardown(() => void execFileSync('rm', ['-rf', dir]));
   return dir;
 }
 
-/** One server, `abc`, whose files are real. */
+/** One server, `abc`, with files on disk. */
 async function disks(
   t: ExecutionContext,
   { tiers = [{ ramMb: Infinity, quotaMb: 10 }] }: { tiers?: QuotaTier[] } = {},
@@ -63,7 +63,7 @@ async function refused(t: ExecutionContext, work: Promise<unknown>, as = NO_ROOM
   t.deepEqual([error.code, error.reason], as);
 }
 
-/** What a descriptor of this process is of; '' where it is closed by now. */
+/** Returns the path of an open descriptor of this process, or '' if it has been closed. */
 function openAt(fd: string): string {
   try {
     return readlinkSync(`/proc/self/fd/${fd}`);
@@ -86,7 +86,7 @@ test('a folder is measured like du: hard links count once, and symlinks are not 
   await link(join(dir, 'world/region/r.0.0.mca'), join(dir, 'again'));
   await symlink(outside, join(dir, 'out'));
   await symlink('.', join(dir, 'loop'));
-  // Any bytes but / and NUL are a name.
+  // A file name may contain any byte except / and NUL.
   await writeFile(Buffer.concat([Buffer.from(`${dir}/`), Buffer.from([0xff, 0xfe, 0x0a])]), Buffer.alloc(MIB, 1));
   const size = await measureTree(dir, AbortSignal.timeout(120_000));
   const du = Number(execFileSync('du', ['-s', '--block-size=1', dir], { encoding: 'utf8' }).split('\t')[0]);
@@ -116,7 +116,7 @@ test('a sparse file counts with its full length against the quota, although it u
 
 test('files deeper than the maximum path length are measured too', async (t) => {
   const dir = await folder(t);
-  // As a game can make it: one step at a time, from within. What Node compiles must not be kept there.
+  // Descend one level at a time, like a game can. The empty environment keeps Node's compile cache out of the folder.
   const program = `for (let i = 0; i < 30; i++) { fs.mkdirSync('d'.repeat(200)); process.chdir('d'.repeat(200)); }
     fs.writeFileSync('deep', Buffer.alloc(2 * ${MIB}, 1));`;
   execFileSync(process.execPath, ['-e', program], { cwd: dir, env: {} });
@@ -141,7 +141,7 @@ test('a deep branching folder is measured with few open descriptors', async (t) 
   };
   const { logicalBytes, entries, unread } = await measureTree(dir, AbortSignal.timeout(120_000), turn);
   t.deepEqual({ logicalBytes, entries, unread }, { logicalBytes: 2 * depth, entries: 4 * depth, unread: 0 });
-  t.true(most <= 40, `${most} were open`);
+  t.true(most <= 40, `${most} descriptors were open`);
   t.deepEqual(
     readdirSync('/proc/self/fd').filter((fd) => openAt(fd).startsWith(dir)),
     [],
@@ -153,7 +153,7 @@ test('a directory swapped for a symlink during a measurement adds no files from 
   const outside = await folder(t);
   await fill(join(dir, 'dir', 'sub'), 'own', 1);
   for (let n = 0; n < 50; n++) await fill(join(outside, 'sub'), `${n}`, 5_000);
-  // Between a look at the directory and the walk through it there are all of these.
+  // These directories lengthen the time between listing the directory and walking it.
   for (let n = 0; n < 200; n++) await mkdir(join(dir, `other-${n}`));
   const ended = new Int32Array(new SharedArrayBuffer(4));
   const workerData = { directory: join(dir, 'dir'), outside, ended };
@@ -167,7 +167,7 @@ test('a directory swapped for a symlink during a measurement adds no files from 
   }
   Atomics.store(ended, 0, 1);
   await over;
-  // Away just now, in its place, or met under both of its names.
+  // The directory was missing, in place, or seen under both of its names.
   t.true(
     [...found].every((bytes) => bytes <= 2),
     [...found].join(),
@@ -185,8 +185,8 @@ test('closing the disk usage during a repeated measurement raises no error', asy
   const usage = await DiskUsage.open({ store, clock: fakeClock(), log, dataDir, openFiles });
   const measured = usage.measure('abc');
   await looks.promise;
-  // An upload ends meanwhile, so that it is to be measured once more; and the service is told to end. A rejection that nobody
-  // takes fails this file.
+  // An upload ends during the measurement, which queues another one. Then the service closes. An unhandled rejection would fail
+  // this file.
   usage.add('abc', 4_096);
   const closed = usage.close();
   deleted.resolve(0);
@@ -246,7 +246,7 @@ test('callers share a queued measurement, and a call during a running one gets t
   await a;
   t.deepEqual(seen, [undefined, MIB]);
   t.true(usage.isFresh('abc'));
-  // The next run knows it, and that it is old.
+  // The next process knows the size, and that it is outdated.
   await store.write(async () => {});
   const next = (await again()).usage;
   t.is(next.of('abc')?.logicalBytes, MIB);
@@ -280,7 +280,7 @@ test('writes are checked against the quota in advance, together with those in pr
   const [one, two, three] = granted;
   await refused(t, one!.grow(1 * MIB));
   t.deepEqual(await quota.room('abc'), { totalBytes: 10 * MIB, freeBytes: 4_096 });
-  // What came of it counts, the rest is given back, once.
+  // Settling a reservation counts the written bytes and releases the rest. A second call has no effect.
   two!.settle(0);
   two!.settle(0);
   await one!.grow(MIB);
@@ -290,7 +290,7 @@ test('writes are checked against the quota in advance, together with those in pr
   t.is(quota.view(ABC).diskUsageMb, 7);
   await t.throwsAsync(one!.grow(1));
   await refused(t, quota.reserve('abc', 4 * MIB));
-  // Somebody has deleted by another way: a refusal looks again.
+  // A file is deleted without the service. A reservation that does not fit measures again.
   await rm(join(root, 'world'));
   await clock.advance(10_000);
   const last = await quota.reserve('abc', 6 * MIB);
@@ -375,16 +375,15 @@ test('a server that writes fast is soon noticed over its quota, and an idle one 
     }
   };
   await pass(120_000, 0);
-  t.true(looks >= 2 && looks <= 4, `${looks} looks at a server that rests for two minutes`);
+  t.true(looks >= 2 && looks <= 4, `${looks} measurements of an idle server in two minutes`);
   looks = 0;
   const noticed = () => known > quota;
   for (let seconds = 0; !noticed(); seconds++) {
-    t.true(seconds < 120, 'never noticed');
+    t.true(seconds < 120, 'the excess was not noticed');
     await pass(1_000, rate);
   }
   t.true(known - quota <= rate * 1.5 * (BEAT_MS / 1_000), `${(known - quota) / 1e6} MB over when noticed`);
-  t.true(looks <= 25, `${looks} looks on the way`);
-  // Deleting elsewhere hides growth for a minute at most.
+  t.true(looks <= 25, `${looks} measurements before the quota was exceeded`);
   watch.close();
   t.is(clock.pending(), 0);
 });
@@ -407,13 +406,13 @@ test('the disk watch measures more often near the quota, and notices 6 MB/s with
   }
   t.true(known > 60e6 && known < 62e6, `${known / 1e6} MB when noticed`);
   beats = 0;
-  // At rest again, the file system is asked as seldom as before.
+  // When writing stops, checks become rare again.
   known = 0;
   for (let second = 0; second < 60; second++) {
     await clock.advance(1_000);
     await turn();
   }
-  t.true(beats <= 32, `${beats} beats in a minute of rest`);
+  t.true(beats <= 32, `${beats} checks in an idle minute`);
 });
 
 test('a reservation beyond the free disk space is refused, and successive grants share one probe', async (t) => {
@@ -433,7 +432,7 @@ test('a reservation beyond the free disk space is refused, and successive grants
   await refused(reservation.grow(101));
   await refused(disk.reserve('a', 101));
   reservation.settle(90);
-  t.is(quota.openBytes, 0, 'what was refused is given back');
+  t.is(quota.openBytes, 0, 'a refused reservation is released');
   free = 5_000;
   await t.throwsAsync(disk.reserve('a', 2_000), { message: /Free disk space/ });
   (await disk.reserve('a', 0)).settle(0);
@@ -452,7 +451,7 @@ test('a disk that fills up is noticed even after the clock was set back', async 
 test('concurrent writes never use the disk space that is kept free for games', async (t) => {
   const clock = fakeClock();
   const dice = chance(t);
-  // Two folders on one disk, one on another.
+  // By device: two of the paths are on disk 1, one is on disk 2.
   const left = new Map([
     [1, 100_000],
     [2, 10_000],
@@ -464,7 +463,7 @@ test('concurrent writes never use the disk space that is kept free for games', a
     leastFreeBytes: least,
     async probe(path) {
       const freeBytes = left.get(deviceOf(path))!;
-      // Others get on with theirs meanwhile.
+      // Let other writes progress during the probe.
       for (let n = 0; n < dice() * 20; n++) await turn();
       return { device: deviceOf(path), freeBytes };
     },
@@ -499,8 +498,8 @@ test('concurrent writes never use the disk space that is kept free for games', a
 
   const paths = ['/servers', '/backups', '/mounted'];
   await Promise.all(Array.from({ length: 60 }, (_, n) => write(paths[n % 3]!)));
-  t.true(refusals > 0, 'there was not room for all of them');
-  // Nothing stays set aside: all that is left can be had.
+  t.true(refusals > 0, 'some writes were refused');
+  // No space stays reserved. All remaining space can be used.
   await clock.advance(1_500);
   for (const path of ['/backups', '/mounted']) {
     (await free.hold(path, left.get(deviceOf(path))! - least)).release();

@@ -4,21 +4,21 @@ import type { Need } from '../support/needs.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 
-/** A fenced block of a page, or commands beside it that readers do not see: `<!-- run: … -->`. */
+/** A fenced block of a page, or hidden commands: `<!-- run: … -->`. */
 export interface Part {
   kind: 'fence' | 'run';
-  /** Of a fence: what stands behind its backquotes. */
+  /** The language of a fence, after its backquotes. */
   language: string;
   text: string;
-  /** Of its first line in the page. */
+  /** The line number of its beginning in the page. */
   line: number;
-  /** Under which the reader saves it: `<!-- file: x.mjs -->` before a fence. */
+  /** The name of the file in which readers save it: `<!-- file: x.mjs -->` before a fence. */
   file?: string;
-  /** Without which it cannot be run: `<!-- needs: caddy -->` before it. */
+  /** A requirement for running it: `<!-- needs: caddy -->` before it. */
   needs?: Need;
 }
 
-/** README.md and all of docs, by their paths from the root. */
+/** The paths of README.md and all pages of docs, relative to the root. */
 export const PAGES: readonly string[] = [
   'README.md',
   ...readdirSync(join(ROOT, 'docs'), { recursive: true, encoding: 'utf8' })
@@ -34,7 +34,7 @@ export function readPage(page: string): string {
 const PART =
   /^(?<indent> *)```(?<language>\w*)\n(?<body>[^]*?)^ *```$|^ *<!-- (?<comment>run|file|needs):\s+(?<said>[^]*?)\s+-->$/gm;
 
-/** The parts of a page, in order. A fence within a list is moved to the left as far as its first line goes. */
+/** Returns the parts of a page, in order. The indentation of a fence within a list is removed. */
 export function partsOf(text: string): Part[] {
   let beside: Pick<Part, 'file' | 'needs'> = {};
   return [...text.matchAll(PART)].flatMap(({ index, groups = {} }) => {

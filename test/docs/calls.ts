@@ -13,7 +13,7 @@ const { paths, components } = openapiDocument({ baseUrl: 'http://localhost:8080'
   components: { schemas: Record<string, Schema> };
 };
 
-/** What each operation that takes a message reads of it, by a pattern of its paths. */
+/** By path pattern: the fields that the operations of the path read from a body. */
 const OPERATIONS = Object.entries(paths).map(([path, methods]) => ({
   pattern: new RegExp(`^${path.replaceAll(/[.*+?()[\]\\]/g, String.raw`\$&`).replaceAll(/\{\w+\}/g, '[^/:]+')}$`),
   fields: Object.values(methods).flatMap(({ requestBody }) =>
@@ -21,12 +21,12 @@ const OPERATIONS = Object.entries(paths).map(([path, methods]) => ({
   ),
 }));
 
-/** The pattern of each operation's path. */
+/** The path template of each operation. */
 export const API_PATHS: readonly string[] = Object.keys(paths);
 
 /**
- * What is wrong with calls, of which each is a line `URL<tab>BODY`: the service takes no notice of a field that it does not
- * know, so that a slip in a page would do less than it says.
+ * Returns the unknown paths and fields of recorded calls, one `URL<tab>BODY` per line. The service ignores unknown
+ * fields, so a typing error in a page would go unnoticed.
  */
 export function unknownIn(calls: string): string[] {
   return calls.split('\n').flatMap((line) => {

@@ -1,7 +1,7 @@
 import { isSubject } from '../../src/cli/command.ts';
 import { SECTIONS } from '../../src/cli/commands.ts';
 
-/** Every command of the command line, as a page. */
+/** Returns a page that lists every command of the command line. */
 export function commandsPage(writtenBy: string): string {
   const parts = SECTIONS.map(({ title, entries }) => {
     const commands = entries.flatMap((entry) => (isSubject(entry) ? entry.commands : [entry]));

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import test from 'ava';
 import { DOCS, GENERATED } from './generated.ts';
 
-/** Columns are as wide as the formatter likes, and a dash of a header is a dash. */
+/** Normalizes the column widths and header dashes, which the formatter chooses. */
 const unpadded = (text: string) => text.replaceAll(/ +/g, ' ').replaceAll(/-{3,}/g, '---');
 
 for (const [name, page] of Object.entries(GENERATED)) {

@@ -1,5 +1,6 @@
 /**
- * The pages that are made of the code: `node test/docs/generated.ts` writes them anew, and a test holds that they are as it would.
+ * Generates the pages that are written from the code. `node test/docs/generated.ts` writes them, and a test checks that
+ * they are current.
  */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -9,10 +10,10 @@ import { settingGroups } from '../../src/settings-help.ts';
 import { commandsPage } from './commands-page.ts';
 import { type ChartState, readChart } from '../../src/web/statechart/statechart.ts';
 
-/** Where the pages lie. */
+/** The folder of the pages. */
 export const DOCS = join(import.meta.dirname, '../../docs');
 
-/** Each by its name, as the formatter leaves it but for the width of columns. */
+/** The content of each page by its name, formatted except for the width of columns. */
 export const GENERATED: Readonly<Record<string, () => string>> = {
   'commands.md': () => commandsPage(WRITTEN_BY),
   'settings.md': settingsPage,
@@ -73,7 +74,7 @@ ${mermaid(deviceGrantMachine.definition)}
 `;
 }
 
-/** A chart as Mermaid draws it: each state by its path, what leads out of it as arrows. */
+/** Converts a chart to Mermaid. States are named by their paths, and transitions are arrows. */
 function mermaid(definition: object): string {
   const root = readChart(JSON.parse(JSON.stringify(definition)));
   const lines: string[] = ['stateDiagram-v2'];

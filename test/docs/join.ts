@@ -1,4 +1,4 @@
-/** A player: `node join.ts NAME SERVER HOST KEY` joins SERVER by typing HOST, is let in, and leaves. */
+/** `node join.ts NAME SERVER HOST KEY`: a player NAME joins SERVER at the address HOST and leaves. */
 import { lookup } from 'node:dns/promises';
 import { joinRaw } from '../support/bot.ts';
 
@@ -6,7 +6,7 @@ const [name = '', server = '', host = '', key = ''] = process.argv.slice(2);
 const { HTTP_PORT, PROXY_PORT } = process.env;
 const answer = await fetch(`http://127.0.0.1:${HTTP_PORT}/v1/servers/${server}`, { headers: { 'x-api-key': key } });
 const { version } = (await answer.json()) as { version: string };
-// As Minecraft does it: the name has to resolve, and is what is said in the handshake. The service of a test listens on IPv4 alone.
+// Like Minecraft, resolve the host name and send it in the handshake. The service of a test listens on IPv4 only.
 const { address } = await lookup(host, { family: 4 });
 const typed = { host: address, fakeHost: host };
 const player = await joinRaw({ ...typed, port: Number(PROXY_PORT), version, name, timeoutMs: 120_000 });

@@ -1,4 +1,4 @@
-/** Ends the games and proxies that a session's service has left running, as services do. */
+/** Ends the games and proxies that the service of a session has left running. */
 import { join } from 'node:path';
 import { runningGames } from '../support/running-games.ts';
 import { endProxies } from '../support/running-proxies.ts';

@@ -7,7 +7,7 @@ import { PAGES, partsOf, readPage } from './blocks.ts';
 const ROOT = join(import.meta.dirname, '../..');
 const { scripts } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as { scripts: Record<string, string> };
 
-/** What a heading is reached by, as GitHub makes it. */
+/** Returns the anchors that GitHub generates for the headings of a page. */
 function anchorsOf(text: string): string[] {
   return [...text.matchAll(/^#+ (.+)$/gm)].map(([, heading = '']) =>
     heading
@@ -58,5 +58,5 @@ test('every settings line in the docs names an existing setting', (t) => {
   }
 });
 
-/** Compose's own, the proxy program's, and those of tests. */
+/** Variables of Compose, the proxy program and the tests. */
 const OF_OTHERS = new Set(['COMPOSE_PROFILES', 'CONTROL_PLAIN', 'CONTROL_URL', 'TEST_SEED']);

@@ -13,9 +13,7 @@ import { unknownIn } from './calls.ts';
 import { PAGES, type Part, partsOf, readPage } from './blocks.ts';
 import { type ShellSession, openSession } from './session.ts';
 
-/**
- * The few blocks that are not run here: how each begins, and why. Their syntax is checked like that of all others.
- */
+/** The blocks that are not run here, by their first words, with the reason. Their syntax is still checked. */
 const NOT_RUN: readonly { page: string; begins: string; why: string }[] = [
   {
     page: 'docs/one-machine.md',
@@ -39,13 +37,13 @@ const NOT_RUN: readonly { page: string; begins: string; why: string }[] = [
   },
 ];
 
-/** What a page's session needs beside a service. */
+/** By page: the settings that its session needs besides a service. */
 const SETTINGS: Record<string, (t: ExecutionContext) => Promise<Record<string, string>>> = {
   'docs/mods.md': modsOfPage,
   'docs/paper-with-friends.md': javaOfPage,
 };
 
-/** Those that write to the folders of the machine, which their session has to itself. */
+/** By page: the program that gives its session a private view of the machine's folders, to which the page writes. */
 const WITHIN: Record<string, readonly string[]> = {
   'docs/keep-it-running.md': ['unshare', '--mount', '--propagation', 'private'],
   'docs/one-machine.md': ['unshare', '--mount', '--propagation', 'private'],
@@ -73,7 +71,7 @@ for (const page of PAGES) {
       else if (part.kind === 'run' || (isShell(part) && !isLeftOut(page, part)))
         output = await runPart(t, session, page, part);
       else if (part.language === 'json' && output !== '')
-        t.deepEqual(keysMissing(text, output), [], `${page}:${part.line} is not what the command before it prints`);
+        t.deepEqual(keysMissing(text, output), [], `${page}:${part.line} does not match the output of its command`);
     }
     const calls = await readFile(join(session.folder, 'calls.log'), 'utf8').catch(() => '');
     t.deepEqual(unknownIn(calls), []);
@@ -92,7 +90,7 @@ async function runPart(
   });
 }
 
-/** The keys of a sample reply that the real output lacks: a sample may be shortened, but not made up. */
+/** Returns the keys of a sample reply that the real output lacks. A sample may be shortened, but not invented. */
 function keysMissing(sample: string, output: string): string[] {
   return [...sample.matchAll(/"([^"]+)":/g)].map(([key]) => key).filter((key) => !output.includes(key));
 }
@@ -105,7 +103,7 @@ test('every code block in the docs is valid shell, JSON or YAML, and every skipp
       if (language === 'sh') t.notThrows(() => execFileSync('bash', ['-n'], { input: text, stdio: 'pipe' }), where);
       else if (language === 'json') t.notThrows(() => JSON.parse(text), where);
       else if (language === 'yaml') t.notThrows(() => parse(text), where);
-      else t.true(['', 'js', 'mermaid', 'text'].includes(language), `${where} is in ${language}, which nobody checks`);
+      else t.true(['', 'js', 'mermaid', 'text'].includes(language), `${where} is in ${language}, which is not checked`);
     }
   }
   for (const { page, begins } of NOT_RUN)
@@ -129,7 +127,7 @@ function isLeftOut(page: string, { text }: Part): boolean {
   return NOT_RUN.some((each) => each.page === page && text.startsWith(each.begins));
 }
 
-/** What the page names, on a Modrinth of this machine's. */
+/** Starts a local Modrinth with the projects that the page names. */
 async function modsOfPage(t: ExecutionContext): Promise<Record<string, string>> {
   const registry = await modrinth(t);
   registry.project('FabricApi', [{ id: 'f1' }]);
@@ -139,7 +137,7 @@ async function modsOfPage(t: ExecutionContext): Promise<Record<string, string>> 
   return { MODRINTH_URL: registry.url };
 }
 
-/** Stands in for a Java: it knows one jar, and runs the echo core in its place. Of a property that stands twice, the last counts. */
+/** A stand-in for Java. It runs the echo core in place of one jar. The last value of a repeated property counts. */
 const JAVA = `#!/bin/sh
 [ "$1" = -version ] && exit
 grep -qx 'a jar' server.jar || exit
@@ -148,7 +146,7 @@ export SERVER_PORT
 exec "$(dirname "$0")/node" "$(dirname "$0")/game.mts"
 `;
 
-/** A Java that the page's reader has installed. All of it lies in its folder, as a game sees nothing else of this machine. */
+/** Installs the stand-in for Java. Its folder is complete, because a game sees no other files of the machine. */
 async function javaOfPage(t: ExecutionContext): Promise<Record<string, string>> {
   const home = await mkdtemp(join(tmpdir(), 'dormouse-java-'));
   t.teardown(() => rm(home, { recursive: true, force: true }));
@@ -162,7 +160,7 @@ async function javaOfPage(t: ExecutionContext): Promise<Record<string, string>> 
   return { JAVA_HOMES: home };
 }
 
-/** The person at the browser: approves what a command asks for by a link. */
+/** Acts as the person at the browser, who approves a sign-in link that a command prints. */
 function approved(t: ExecutionContext) {
   let service: Pick<Service, 'dataDir' | 'baseUrl'> | undefined;
   return (line: string, { folder, settings }: ShellSession): void => {

@@ -10,25 +10,25 @@ import { freePort, trust } from '../support/service.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 const PRELUDE = join(import.meta.dirname, 'session.sh');
-/** Of one command, on the busiest machine. */
+/** The limit for one command on a busy machine. */
 const PATIENCE_MS = 180_000;
-/** What a checkout has, and a first start must not find. */
+/** Entries of a checkout that a first start must not find. */
 const NOT_FRESH = new Set(['data', '.env', '.git']);
 
-/** A shell in a fresh folder of this project, as a reader has one beside the page. */
+/** A shell in a fresh folder of this project, like that of a reader of a page. */
 export interface ShellSession {
   folder: string;
   settings: Readonly<Record<string, string>>;
-  /** Runs commands one after the other, with this session's ports. Resolves with the last one's output; throws if one fails. */
+  /** Runs commands in order, with this session's ports. Resolves with the output of the last; rejects if one fails. */
   run(commands: string): Promise<string>;
-  /** The text with this session's ports in place of the usual ones. */
+  /** Replaces the default ports in a text by this session's ports. */
   withPorts(text: string): string;
 }
 
-/** What is done about a line that a command shows while it runs. */
+/** Called for each line that a command prints while it runs. */
 export type OnOutput = (line: string, session: ShellSession) => void;
 
-/** Opens a session, which ends with the test. `within` is a program that runs the shell, with its arguments. */
+/** Opens a session that ends with the test. `within` is a program, with arguments, that runs the shell. */
 export async function openSession(
   t: ExecutionContext,
   extra: Record<string, string>,
@@ -65,7 +65,7 @@ export async function openSession(
   return session;
 }
 
-/** A bash that is told one command after the other. */
+/** A bash that runs one command after the other. */
 class Shell {
   readonly #shell: ChildProcess;
   #transcript = '';
@@ -93,7 +93,7 @@ class Shell {
     const answered = Promise.withResolvers<string>();
     this.#answer = { end, output: '', resolve: answered.resolve };
     const late = setTimeout(() => answered.resolve('no end'), PATIENCE_MS);
-    // What a command reads is not what comes after it. Both streams are ended before the status is told.
+    // A command must not read the following input. Both of its streams end before the status is printed.
     this.#shell.stdin?.write(`{ ${command}\n} </dev/null 2>&1; printf '\\n%s %s\\n' ${end} $?\n`);
     const status = await answered.promise;
     clearTimeout(late);
@@ -121,7 +121,7 @@ class Shell {
   }
 }
 
-/** A comment behind a command that begins with a double quote is what its answer has in it: `# "state": "hibernated"`. */
+/** Returns the expected output of a command, from comments behind it such as `# "state": "hibernated"`. */
 function promisedBy(command: string): string[] {
   return [...command.matchAll(/ # (".+)$/gm)].map(([, text = '']) => text);
 }
@@ -130,7 +130,7 @@ function bare(text: string): string {
   return text.replaceAll(/\s+/g, '');
 }
 
-/** Whole commands, of a line each or of several. */
+/** Splits a block into complete commands, each of one or more lines. */
 function commandsOf(block: string): string[] {
   const commands: string[] = [];
   let command = '';
@@ -163,7 +163,7 @@ function withPorts(text: string, { HTTP_PORT = '', PROXY_PORT = '', SFTP_PORT = 
     .replaceAll(/\b2022\b/g, SFTP_PORT);
 }
 
-/** Readers have the Node of their machine first, of whatever version; `npm` finds the one that `npm ci` brought. */
+/** The search path of readers: their machine's Node comes first. `npm` finds the version that `npm ci` installed. */
 function pathOfReaders(): string {
   const folders = (process.env['PATH'] ?? '').split(delimiter);
   return folders.filter((folder) => !folder.includes('node_modules')).join(delimiter);
@@ -172,7 +172,7 @@ function pathOfReaders(): string {
 async function freshFolder(t: ExecutionContext): Promise<string> {
   const folder = await mkdtemp(join(await fastDir(), 'dormouse-docs-'));
   t.teardown(() => rm(folder, { recursive: true, force: true, maxRetries: 5 }));
-  // The user of games, who is another one where root starts the service, enters a reader's folder as well.
+  // Games may run as another user, who needs access to the folder. The service changes the user if root starts it.
   await chmod(folder, 0o755);
   await mkdir(join(folder, 'home'));
   for (const name of readdirSync(ROOT).filter((each) => !NOT_FRESH.has(each)))
@@ -180,7 +180,7 @@ async function freshFolder(t: ExecutionContext): Promise<string> {
   return folder;
 }
 
-/** Of a service that is in nobody's way, and asks nothing outside this machine. */
+/** Returns the settings of a service with free ports that makes no calls outside this machine. */
 async function settingsOfOne(): Promise<Record<string, string>> {
   const [http, players, sftp, extra] = [await freePort(), await freePort(), await freePort(), await freePort(20)];
   return {
@@ -202,7 +202,7 @@ async function closed(shell: ChildProcess): Promise<void> {
   if (shell.exitCode !== null || shell.signalCode !== null) return;
   const exited = once(shell, 'exit');
   shell.stdin?.end();
-  // It takes what it has started with it; a command that does not end is not waited for.
+  // The shell ends its child processes. If it does not end in time, it is killed.
   const late = setTimeout(() => shell.kill('SIGKILL'), 120_000);
   await exited;
   clearTimeout(late);

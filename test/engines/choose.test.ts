@@ -13,7 +13,7 @@ import { fakeClock } from '../fakes/clock.ts';
 import { directory, emptyStore } from '../store/support.ts';
 import { renewImage } from '../../src/engines/docker/image.ts';
 
-/** A Docker Engine that answers pings and has no image but one. */
+/** A Docker Engine that answers pings and has a single image. */
 async function fakeDocker(t: ExecutionContext): Promise<{ socketPath: string }> {
   const dir = await mkdtemp(join(tmpdir(), 'dormouse-auto-'));
   const socketPath = join(dir, 'docker.sock');
@@ -70,7 +70,7 @@ const CASES: [string, EngineSetting, string, string | undefined, 'docker' | 'pro
     'present',
     NOWHERE,
     'process',
-    /no Docker Engine answers/,
+    /the Docker Engine does not respond/,
   ],
 ];
 
@@ -122,10 +122,10 @@ test('auto waits for Docker only after a game ran in a container, not after Dock
 });
 
 const RENEWALS: [string, string, boolean, string | undefined, number, RegExp | undefined][] = [
-  ['an image of another version is rebuilt', 'present', true, undefined, 1, /"level":30.*building it anew/],
+  ['an image of another version is rebuilt', 'present', true, undefined, 1, /"level":30.*rebuilding it/],
   ['an image of this version is kept', 'present', false, undefined, 0, undefined],
   ['a missing image is not built at the start', 'missing', true, undefined, 0, undefined],
-  ['an unreachable engine does not block the start', 'present', true, NOWHERE, 0, /"level":40.*an older one/],
+  ['an unreachable engine does not block the start', 'present', true, NOWHERE, 0, /"level":40.*an older version/],
 ];
 
 for (const [title, image, outdated, socket, builds, says] of RENEWALS) {

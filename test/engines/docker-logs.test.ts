@@ -8,7 +8,7 @@ import { fakeClock } from '../fakes/clock.ts';
 import { turns } from '../support/turns.ts';
 import { until } from '../support/until.ts';
 
-/** One line as Docker frames it, printed so many milliseconds after the first. */
+/** A log line in Docker's framing, with a timestamp `ms` after the first line's. */
 function framed(ms: number, text: string): Buffer {
   const payload = Buffer.from(`${new Date(1_700_000_000_000 + ms).toISOString().slice(0, -1)}000000Z ${text}\n`);
   const head = Buffer.alloc(8);
@@ -59,7 +59,7 @@ test('a follower of a container that prints without end is throttled, then moved
   }
   await reading;
   t.regex(texts.at(-2) ?? '', /lines of the log left out/);
-  t.is(windows, 25, 'the game has five seconds');
+  t.is(windows, 25, 'the follower skips after five seconds');
   const chars = texts.slice(0, -2).reduce((sum, text) => sum + text.length, 0);
   t.true(chars > 0 && chars <= windows * LOG_PACE.amount, `${chars} characters in ${windows} windows`);
   t.deepEqual(opened.slice(-2), ['all follow', '100 follow']);
@@ -87,7 +87,7 @@ test('a Docker log stream that never ends is closed after 30 seconds, and its li
   t.deepEqual(kept, ['the last line']);
 });
 
-/** The logs of a server whose container says what `stream` gives. */
+/** The logs of a server whose container output comes from `stream`. */
 function logsOf(stream: () => Readable) {
   const docker = { modem: { dial: (_: unknown, done: (e: null, s: Readable) => void) => done(null, stream()) } };
   const present = async () => ({ docker: docker as unknown as Docker, id: 'c', running: true, createdAt: '' });
@@ -113,7 +113,7 @@ test('a stalled Docker log stream is closed when its reader leaves', async (t) =
   }
   t.true(
     begun.every(({ destroyed }) => destroyed),
-    'and its answers are not left open',
+    'every log stream is closed',
   );
 });
 

@@ -19,12 +19,12 @@ const run = promisify(execFile);
 const never = new AbortController().signal;
 const log = pino({ level: 'silent' });
 
-/** What the machine of an engine is linked to: an address of the internet (RFC 5737), one of a private network, a cloud's metadata. */
+/** The addresses of the other machine: on the internet (RFC 5737), in a private network, and of cloud metadata. */
 const OUTSIDE = ['203.0.113.2', '10.99.0.2', '169.254.169.254'];
 const MACHINE = '203.0.113.1';
 const DATABASE = { host: '10.99.0.2', port: 3_306 };
 
-/** Has the engine's machine linked to another one, which answers at all of `OUTSIDE`; the machine itself answers at port 80. */
+/** Links the engine's machine to another one, which listens at `OUTSIDE`. The machine itself listens on port 80. */
 async function link(t: ExecutionContext, { networkPid }: PrivateEngine): Promise<void> {
   const other = spawn('unshare', ['--net', 'sh', '-c', 'echo; exec sleep infinity'], {
     stdio: ['ignore', 'pipe', 'ignore'],
@@ -118,9 +118,9 @@ test.runIf(isHere('dockerd'))(
       game!.game!.host,
       '25565',
     ]);
-    await t.notThrowsAsync(dialled, 'and its machine reaches it');
+    await t.notThrowsAsync(dialled, 'the machine reaches the game');
 
-    // The network goes with the last server. The rules of the next one are its own, and none is left of the first.
+    // The network is removed with its last server. The next server gets new rules, and no old ones are left.
     await internet.erase('one');
     t.deepEqual(await heard('two', internet), expected);
     const { stdout } = await run('nsenter', ['-t', String(own.networkPid), '-n', 'iptables', '-S', 'INPUT']);
@@ -136,7 +136,7 @@ test.runIf(isHere('dockerd'))(
     t.regex(
       Buffer.concat(chunks).toString(),
       /Permission denied/,
-      'nor does it look like an administrator by its port',
+      'a game cannot use a privileged port to look trusted',
     );
     const helpers = { all: true, filters: { label: ['dormouse.isolates'] } };
     await until(async () => (await own.docker.listContainers(helpers)).length === 0);
@@ -174,7 +174,7 @@ test.runIf(isHere('dockerd'))(
     ]);
     const strict = createDockerEngine({ ...options, reach: 'internet' });
     const error = await t.throwsAsync(strict.boot(await spec('alpha'), never), { name: 'EngineError' });
-    const sentence = 'Games could not be kept from the networks of this machine:';
+    const sentence = 'Games could not be blocked from the networks of this machine:';
     t.is(error.message, `${sentence} packets between games do not pass iptables (net.bridge.bridge-nf-call-iptables).`);
     t.true((await createDockerEngine(options).boot(await spec('alpha'), never)).up, 'GAMES_REACH=everything');
     for (const id of ['alpha', 'beta']) await engine.erase(id);

@@ -50,7 +50,7 @@ test.runIf(isHere('dockerd'))('games are found again after the Docker Engine res
 
   await own.end('SIGTERM');
   t.like(await t.throwsAsync(engine.list()), { name: 'EngineError', code: 'engine_unavailable' });
-  // Docker ends the game before itself: the follower saw that, or the connection broke off first.
+  // Docker stops the game before itself. The follower reads its last line, or its connection breaks first.
   const followed = await follower;
   t.true(
     Array.isArray(followed) ? followed.at(-1)?.text === 'bye' : (followed as EngineError).code === 'engine_unavailable',
@@ -66,7 +66,7 @@ test.runIf(isHere('dockerd'))('games are found again after the Docker Engine res
   t.like(await t.throwsAsync(engine.boot(spec, never)), { code: 'engine_unavailable' });
   await own.start();
   await until(async () => resyncs() === 3);
-  // Whether Docker keeps it or ends it is Docker's affair; here it must be known, and can be made to run.
+  // Docker may keep or end the game. Either way the engine lists it and can boot it again.
   t.is((await engine.list()).length, 1);
   t.true((await engine.boot(spec, never)).up);
   await engine.halt('alpha', 20_000);

@@ -85,10 +85,10 @@ holds(
       const stream = await exec.start({});
       stream.resume();
       await once(stream, 'end');
-      // The stream may end a moment before Docker has noted the code.
+      // The stream may end shortly before Docker records the exit code.
       return await until(async () => (await exec.inspect()).ExitCode ?? undefined);
     };
-    // The program that dials works.
+    // A game reaches its own port, so the dialling program works.
     await until(async () => (await dial('alpha', alpha.game!.host)) === 0);
     t.not(await dial('alpha', beta.game!.host), 0);
     t.not(await dial('beta', alpha.game!.host), 0);
@@ -107,7 +107,7 @@ test('a Docker that maps users is refused with a reason, and one that maps none 
   await t.notThrowsAsync(refuseMappedUsers(() => Promise.reject(new Error('no answer'))));
 });
 
-/** Runs a line of shell in a server's container, and gives what it prints. */
+/** Runs a line of shell in a server's container. Returns its output. */
 async function shell({ docker, installation }: DockerBench, id: string, line: string): Promise<string> {
   const exec = await docker.getContainer(containerName(installation, id)).exec({
     Cmd: ['/bin/busybox', 'sh', '-c', `export PATH=/bin; ${line}`],
@@ -130,7 +130,7 @@ for (const core of ['sandbox', 'paper', 'forge']) {
       );
     }
     t.is(await run('echo x > /data/level.dat && busybox cat /data/level.dat'), 'x');
-    // Whatever can be written to is the folder, or memory that is soon full.
+    // Every writable mount is the server's folder or memory of limited size.
     const mounts = await run('while read -r mount; do set -- $mount; test -w $2 && echo $mount; done < /proc/mounts');
     for (const [, path = '', kind = '', options = ''] of mounts.split('\n').map((each) => each.split(' '))) {
       if (
@@ -148,7 +148,7 @@ for (const core of ['sandbox', 'paper', 'forge']) {
       /No space left/,
     );
     if (core === 'sandbox') return;
-    // Native libraries of plugins are unpacked there.
+    // Plugins unpack their native libraries to /tmp, so programs must run there.
     t.is(await run('busybox cp /bin/busybox /tmp/busybox && /tmp/busybox echo loaded'), 'loaded');
     t.is(await run('echo x > /home/minecraft/x && echo x > /run/x && echo x > /var/tmp/x && echo ok'), 'ok');
   });
@@ -175,7 +175,7 @@ holds('an interrupted boot is finished, and one with other settings is replaced'
   const name = containerName(installation, 'alpha');
   const made = await docker.getContainer(name).inspect();
   await engine.kill('alpha');
-  // As far as a boot had come when the service died between creating and starting.
+  // The state after a service died between creating and starting the container.
   const { Config, HostConfig } = made;
   const half = { name, Image: IMAGE, Labels: Config.Labels, Env: Config.Env, User: Config.User, HostConfig };
   const created = await docker.createContainer(half);
@@ -187,7 +187,7 @@ holds('an interrupted boot is finished, and one with other settings is replaced'
   t.true((await engine.boot(alpha, never)).up);
   t.not((await docker.getContainer(name).inspect()).Id, outdated.id);
   await engine.kill('alpha');
-  // The network went away with a prune while nothing ran.
+  // The network was pruned while no game was running.
   await docker.createContainer(half);
   await docker.getNetwork(`dormouse-${installation}`).remove();
   t.true((await engine.boot(alpha, never)).up);
@@ -240,7 +240,7 @@ holds('log archives written twice, and long logs, neither lose nor repeat lines'
     const now = await collect(engine.logs('alpha'));
     return now.length === 5_000 && now;
   });
-  // As after a crash between writing the archive and removing the container.
+  // The state after a crash between writing the archive and removing the container.
   const { Id } = await docker.getContainer(containerName(installation, 'alpha')).inspect();
   await logArchive(logDir).append('alpha', Id, all.slice(-2_000));
   const positions = async (after?: string) =>
@@ -442,6 +442,6 @@ test('game stats match docker stats for both cgroup versions', (t) => {
   const now = cpuReading(raw({}));
   t.deepEqual(now, { at: minuteAgo.at + 60_000, usedMs: 90_500 });
   t.is(gameStats(raw({}), now)?.cpuPercent, 0);
-  t.is(gameStats(raw({}), { ...minuteAgo, usedMs: 100_000 })?.cpuPercent, 0, 'a run of its own that began anew');
+  t.is(gameStats(raw({}), { ...minuteAgo, usedMs: 100_000 })?.cpuPercent, 0, 'a restart resets the counter');
   t.is(gameStats({ ...raw({}), memory_stats: {} } as unknown as ContainerStats, minuteAgo), undefined);
 });

@@ -17,7 +17,7 @@ async function folder(t: ExecutionContext): Promise<string> {
   return dir;
 }
 
-/** A Java's home: one that has a `release`, or one that says its version when it is asked. */
+/** Creates a Java home. It has a `release` file, or its program prints its version. */
 async function home(root: string, name: string, { release, says }: { release?: string; says?: string }) {
   const path = join(root, name);
   await mkdir(join(path, 'bin'), { recursive: true });
@@ -44,7 +44,7 @@ test('each version and core gets the oldest Java that runs it, or an error with 
   t.is(await chosen('1.16.5', 'vanilla'), 'jdk8');
   t.is(await chosen('1.18.2', 'forge'), 'jdk17');
   t.is(await chosen('1.20.4', 'paper'), 'jdk17');
-  t.is(await chosen('1.21.8', 'paper'), 'temurin-25', 'a newer one runs it, too');
+  t.is(await chosen('1.21.8', 'paper'), 'temurin-25', 'a newer Java runs it too');
   t.is(await chosen('26.1', 'vanilla'), 'temurin-25');
 
   const refusal = async (version: string, core: string) =>
@@ -60,10 +60,10 @@ test('each version and core gets the oldest Java that runs it, or an error with 
   t.is((await refusal('1.12.2', 'forge')).message, 'forge 1.12.2 needs Java 8; this machine has Java 17.');
   t.is((await refusal('1.16.5', 'forge')).message, 'forge 1.16.5 needs Java 8 to 15; this machine has Java 17.');
   t.is((await refusal('1.16.5', 'paper')).message, 'paper 1.16.5 needs Java 8 to 16; this machine has Java 17.');
-  t.is(await chosen('1.16.5', 'fabric'), 'jdk17', 'only what reads Java’s own insides needs the old one');
+  t.is(await chosen('1.16.5', 'fabric'), 'jdk17', 'Fabric 1.16.5 runs on a newer Java too');
 
   await home(root, 'jdk8-again', { release: '1.8.0_402' });
-  t.is(await chosen('1.12.2', 'forge'), 'jdk8-again', 'one that was installed meanwhile is found');
+  t.is(await chosen('1.12.2', 'forge'), 'jdk8-again', 'a newly installed Java is found');
   t.is((await t.throwsAsync<EngineError>(createJavas({}).choose({ least: 8, most: 8 }, 'x'))).code, 'core_unavailable');
 });
 
@@ -109,13 +109,13 @@ test('the Java version comes from Mojang’s version data, and is undefined if t
   const javaOf = createJavaVersions({ manifestUrl: `${base}/manifest.json`, clock, fetch });
   t.is(await javaOf('1.21.8', never), 22);
   t.is(await javaOf('1.21.8', never), 22);
-  t.is(asked, 2, 'what is known is not asked for again');
+  t.is(asked, 2, 'a known version is not fetched again');
   t.is(await javaOf('old', never), undefined);
   isUp = false;
   t.is(await javaOf('27.1', never), undefined);
   const before = asked;
   t.is(await javaOf('27.1', never), undefined);
-  t.is(asked, before, 'nor is what could not be had, at every start');
+  t.is(asked, before, 'a failed fetch is not repeated at once');
   now += 300_000;
   await javaOf('27.1', never);
   t.true(asked > before);

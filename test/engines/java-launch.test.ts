@@ -9,7 +9,7 @@ import { createJavas } from '../../src/engines/process/java-homes.ts';
 
 const never = new AbortController().signal;
 
-/** A server's folder with these files, on a machine with one Java. */
+/** A server's folder with the given files, on a machine with one Java. */
 async function server(t: ExecutionContext, files: Record<string, string>) {
   const dir = await mkdtemp(join(tmpdir(), 'dormouse-launch-'));
   t.teardown(() => rm(dir, { recursive: true, force: true }));
@@ -55,13 +55,13 @@ test('Forge starts with the arguments of its run.sh after the owner’s own, or 
   t.deepEqual(
     await it.command('forge', '1.20.1'),
     ['@user_jvm_args.txt', `@${newer}`],
-    'else the newest that is there',
+    'otherwise the newest installed build',
   );
   t.deepEqual((await it.command('forge', '1.19.2')).at(-1), `@${args('minecraftforge/forge', '1.19.2-43.3.0')}`);
   t.deepEqual(await it.command('forge', '1.20.4'), ['-jar', join(it.data, 'server.jar')]);
   await rm(join(it.data, 'server.jar'));
   const { code, message } = await it.refusal('forge', '1.20.4');
-  t.deepEqual([code, message], ['core_unavailable', 'The forge that is installed is 1.19.2-43.3.0, not for 1.20.4.']);
+  t.deepEqual([code, message], ['core_unavailable', 'The installed forge is 1.19.2-43.3.0, which is not for 1.20.4.']);
 });
 
 test('the service’s memory flags come after the owner’s and therefore win', async (t) => {

@@ -8,18 +8,18 @@ import type { Address } from '../../src/kernel/address.ts';
 import { fakeClock } from '../fakes/clock.ts';
 import { until } from '../support/until.ts';
 
-// What a game could answer that means no good. How the adapter fares with an honest one: test/conformance/management.test.ts.
+// Tests with malicious or broken games. Tests with a well-behaved game: test/conformance/management.test.ts.
 
 interface Port {
   address: Address;
   sockets: Set<Duplex>;
-  /** Connections so far. */
+  /** The number of connections so far. */
   connections: number;
 }
 
 type Act = (socket: Duplex, id: number) => void;
 
-/** A management port that lets everybody in, and does as it is told with each question. */
+/** A management port that accepts every connection and handles each request with `act`. */
 async function port(t: ExecutionContext, act: Act, accept = acceptOf): Promise<Port> {
   const server = createServer();
   const made: Port = { address: { host: '127.0.0.1', port: 0 }, sockets: new Set(), connections: 0 };
@@ -50,7 +50,7 @@ function acceptOf(key: string): string {
   return createHash('sha1').update(`${key}258EAFA5-E914-47DA-95CA-C5AB0DC85B11`).digest('base64');
 }
 
-/** The texts of short frames that came whole. */
+/** Yields the texts of complete short frames. */
 function* unmasked(data: Buffer): Generator<string> {
   for (let rest = data; rest.length > 0; rest = rest.subarray(6 + (rest[1]! & 0x7f))) {
     const [mask, payload] = [rest.subarray(2, 6), rest.subarray(6, 6 + (rest[1]! & 0x7f))];
@@ -72,14 +72,14 @@ const answer = (id: number, result: unknown) => JSON.stringify({ jsonrpc: '2.0',
 const steve = { id: '069a79f4-44e9-4726-a5be-fca90e38aaf5', name: 'Steve' };
 const good: Act = (socket, id) => socket.write(frame(answer(id, [steve])));
 
-/** Time stands still for it unless a test moves the clock, so a slow machine answers in time. */
+/** Creates a client whose clock moves only if a test moves it, so that a slow machine causes no timeouts. */
 function management(t: ExecutionContext, clock = fakeClock()) {
   const made = createManagement({ clock });
   t.teardown(() => made.close());
   return made;
 }
 
-/** Games that end a question by the deadline alone. */
+/** Games whose requests end only by their deadline. */
 const SILENT: Record<string, Act> = {
   'sends nothing': () => {},
   'never finishes its answer': (socket, id) => void socket.write(frame(answer(id, [steve])).subarray(0, 20)),
@@ -123,7 +123,7 @@ for (const [what, act] of Object.entries({ ...SILENT, ...BAD })) {
     await wasAsked.promise;
     if (what in SILENT) {
       await clock.advance(2_999);
-      t.is(fake.sockets.size, 1, 'the game has 3 s');
+      t.is(fake.sockets.size, 1, 'the game has 3 s to answer');
       await clock.advance(1);
     }
     await refused;
@@ -166,7 +166,7 @@ test('an error or a malformed answer fails only its own management request', asy
   const asked = management(t);
   for (let nth = 0; nth < 4; nth++)
     await t.throwsAsync(asked.players(fake.address, 'secret'), { name: 'ManagementError' });
-  t.is((await asked.players(fake.address, 'secret')).length, 1, 'an answer to nobody is passed over');
+  t.is((await asked.players(fake.address, 'secret')).length, 1, 'an answer to an unknown request is ignored');
   t.is(fake.connections, 1);
 });
 

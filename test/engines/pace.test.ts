@@ -11,7 +11,7 @@ test('the log pace requests a rest once the amount of a window is used up', asyn
   t.is(pace.fullWindows, 1);
   stop.abort();
   await rest;
-  t.true(pace.take(1), 'the window goes on');
+  t.true(pace.take(1), 'an aborted rest does not end the window');
 });
 
 test('a rest ends with its window, and full windows are counted until one is not used up', async (t) => {
@@ -28,7 +28,7 @@ test('a rest ends with its window, and full windows are counted until one is not
     t.is(pace.fullWindows, full);
   }
   t.false(pace.take(1));
-  t.is(pace.fullWindows, 3, 'the last one was used up as well');
+  t.is(pace.fullWindows, 3, 'the previous window was full');
   await clock.advance(200);
   pace.take(1);
   t.is(pace.fullWindows, 0);

@@ -4,7 +4,7 @@ import test from 'ava';
 import { forwardPorts, isPortFree } from '../../src/engines/process/port-forwarder.ts';
 import { freePort } from '../support/service.ts';
 
-// This file's process has no IPv6, as a kernel that was started without it.
+// This file simulates a kernel without IPv6.
 const { createSocket } = dgram;
 dgram.createSocket = (options: SocketOptions | dgram.SocketType) => {
   const socket = createSocket(options as SocketOptions);
@@ -24,5 +24,5 @@ test('UDP ports are allocated over IPv4 if IPv6 is off', async (t) => {
   t.true(await isPortFree(port, 'udp'));
   const taken = await forwardPorts([{ hostPort: port, containerPort: port, proto: 'udp' }], async () => false);
   t.teardown(() => taken.close());
-  t.false(await isPortFree(port, 'udp'), 'somebody has it now');
+  t.false(await isPortFree(port, 'udp'), 'the forwarder holds the port');
 });

@@ -13,7 +13,7 @@ import { until } from '../support/until.ts';
 
 const never = new AbortController().signal;
 
-/** What nobody meant for strangers: it answers on loopback, over TCP and UDP. */
+/** Starts a private service that answers on loopback, over TCP and UDP. Returns its port. */
 async function loopbackService(t: ExecutionContext): Promise<number> {
   const port = await freePort();
   const tcp = createServer((socket) => socket.pipe(socket).on('error', () => {})).listen(port, '127.0.0.1');
@@ -21,7 +21,7 @@ async function loopbackService(t: ExecutionContext): Promise<number> {
   udp.on('message', (datagram, from) => udp.send(datagram, from.port, from.address));
   await Promise.all([once(tcp, 'listening'), once(udp, 'listening')]);
   t.teardown(() => [tcp, udp].forEach((each) => each.close()));
-  t.true(await until(async () => (await echoesTcp(port)) && (await echoesUdp(port))), 'it answers this machine');
+  t.true(await until(async () => (await echoesTcp(port)) && (await echoesUdp(port))), 'it answers on loopback');
   return port;
 }
 

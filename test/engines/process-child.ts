@@ -1,7 +1,7 @@
 import { pino } from 'pino';
 import { createProcessEngine } from '../../src/engines/process/process.ts';
 
-// A service of its own, to be killed in the middle of starting a game: `process-child.ts <runDir> <entry> <data root>`.
+// A service that a test kills while it starts a game: `process-child.ts <runDir> <entry> <data root>`.
 const [runDir = '', sandboxEntry = '', dataDir = ''] = process.argv.slice(2);
 const engine = createProcessEngine({ runDir, sandboxEntry, log: pino({ level: 'silent' }) });
 const env = { GAME_PRINT: 'hello', GAME_FAREWELL: 'bye' };

@@ -50,7 +50,7 @@ test('a log is rotated while its game writes, without lost or duplicate lines', 
   const resume = () => send(-writer.pid!, 'SIGCONT');
   while (isRunning()) {
     await files.rotateIfLarge('alpha', pause, resume);
-    // Only the newest two files are kept: a follower may lag behind by one, not by more.
+    // Only the newest two files are kept, so the follower must not fall behind by more than one.
     const seen = got.length;
     await until(async () => got.length > seen || !isRunning());
     if (rotations >= 8) await writeFile(enough, '');
@@ -95,14 +95,14 @@ test('a follower reads a line whole even if a rotation moves its first half', as
   const lines = readLog(files, 'alpha', { follow: true }, () => running);
   const next = async () => (await lines.next()).value as LogLine;
   t.is((await next()).text, 'one');
-  // Half of the next line was read with it, and is held back.
+  // The follower has also read the first half of the next line, and holds it back.
   const whole = next();
   await rotate();
   await appendFile(path(2), `a line\ntwo\n${long}`);
   t.like(await whole, { text: 'half of a line', position: '2:15' });
   t.is((await next()).text, 'two');
   const piece = await next();
-  t.is(piece.text, long.slice(0, 65_536), 'a line without end comes in pieces');
+  t.is(piece.text, long.slice(0, 65_536), 'an endless line is returned in pieces');
   await rotate();
   await appendFile(path(3), 'end\n');
   running = false;
@@ -110,7 +110,7 @@ test('a follower reads a line whole even if a rotation moves its first half', as
   for await (const line of lines) rest.push(line);
   t.is(piece.text + rest.map(({ text }) => text).join(''), `${long}end`);
   const again = await collect(readLog(files, 'alpha', { after: piece.position }, () => false));
-  t.is(again.map(({ text }) => text).join(''), `${long.slice(65_536)}end`, 'nor is it told again from the beginning');
+  t.is(again.map(({ text }) => text).join(''), `${long.slice(65_536)}end`, 'a reader continues within the line');
 });
 
 test('a game that floods its log keeps only the end, and a follower skips there with a notice', async (t) => {
@@ -127,7 +127,7 @@ test('a game that floods its log keeps only the end, and a follower skips there 
   const { value: told } = await lines.next();
   t.regex(told!.text, /^\[\.\.\. 3\d{6} bytes of the log left out/);
   t.is((await lines.next()).value?.text, 'line 299899');
-  // A follower in what is moved away next.
+  // A follower of the file that is rotated next.
   const late = readLog(files, 'alpha', { after: '1:6', follow: true }, () => running);
   t.is((await late.next()).value?.text, 'line 0');
   await files.rotateIfLarge(
@@ -146,7 +146,7 @@ test('a game that floods its log keeps only the end, and a follower skips there 
   t.deepEqual((await collect(lines)).map(({ text }) => text).at(-1), 'last');
   t.true(
     rest.every((text) => /^(?:line \d{1,6}|last)$/.test(text)),
-    'no line is cut in two',
+    'every line is complete',
   );
 });
 
@@ -168,12 +168,12 @@ test('an interrupted log rotation is completed, and an unfinished line stays one
     (await collect(readLog(files, 'alpha', {}, () => true))).map((line) => line.text),
     ['one', 'two'],
   );
-  // Copied and renamed, and then the service died.
+  // The service died after copying and renaming the log.
   await run('sh', ['-c', 'cp alpha.1.log alpha.1.log.part; mv alpha.1.log alpha.2.log'], { cwd: dir });
   await write('three\n');
   t.deepEqual(await texts(), ['one', 'two', 'unfin', 'three']);
   t.deepEqual((await readdir(dir)).sort(), ['alpha.1.log', 'alpha.2.log']);
-  // Copied, and then the service died.
+  // The service died after copying the log.
   await run('cp', ['alpha.2.log', 'alpha.2.log.part'], { cwd: dir });
   await write('four\n');
   t.deepEqual(await texts({ tail: 2 }), ['three', 'four']);
@@ -191,7 +191,7 @@ test('a tail searches only the newest 16 MiB of a log, and long lines are cut to
   const dir = await mkdtemp(join(tmpdir(), 'dormouse-log-'));
   t.teardown(() => rm(dir, { recursive: true }));
   const files = new ProcessLogFiles(dir);
-  // What a game that ends no line may print between two looks at its size.
+  // A game that ends no line may print this between two checks of the size.
   await writeFile(join(dir, 'alpha.1.log'), `first\n${'x'.repeat(40 * 1_048_576)}\nlast\n`);
   let bytes = 0;
   const read = files.read.bind(files);
@@ -205,7 +205,7 @@ test('a tail searches only the newest 16 MiB of a log, and long lines are cut to
     lines.slice(-1).map(({ text }) => text),
     ['last'],
   );
-  t.true(bytes < 34 * 1_048_576, `${bytes}`);
+  t.true(bytes < 34 * 1_048_576, `${bytes} bytes were read`);
   t.true(lines.length < 1_000);
   t.true(lines.every(({ text }) => text.length <= 100));
 });

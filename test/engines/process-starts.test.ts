@@ -29,9 +29,9 @@ test('a failed start releases its ports', async (t) => {
   };
   files.openForGame = async () => Promise.reject(Object.assign(new Error('ENOSPC'), { code: 'ENOSPC' }));
   await t.throwsAsync(start(['60']), { code: 'ENOSPC' });
-  // That of the class again.
+  // Restore the method of the class.
   Reflect.deleteProperty(files, 'openForGame');
-  // What Node itself refuses to start.
+  // Node refuses a NUL byte in an argument.
   await t.throwsAsync(start(['6\0']), { code: 'ERR_INVALID_ARG_VALUE' });
   const started = await start(['60']).catch((error: unknown) => (t.true(error instanceof EngineError), error));
   t.like(started, { serverId: 'alpha' });

@@ -32,7 +32,7 @@ const scripted = join(import.meta.dirname, '../conformance/scripted-game.ts');
 
 const child = join(import.meta.dirname, 'process-child.ts');
 
-/** Processes of games with this data root, found without the engine's help. */
+/** Finds the processes of games with this data root, without the engine. */
 async function gamesIn(dataDir: string): Promise<number[]> {
   const pids = await processTable.withEnvironment(`HOME=${dataDir}`);
   const alive = await Promise.all(pids.map(async (pid) => ((await processTable.startOf(pid)) ? [pid] : [])));
@@ -59,7 +59,7 @@ test.runIf(isThorough)(
       started.kill('SIGKILL');
       await once(started, 'exit');
       const dataDir = bench.spec('alpha').dataDir;
-      // Between fork and exec a process does not show its own environment yet.
+      // Between fork and exec a process does not show its environment yet.
       const { running, listed } = await until(async () => {
         const seen = { running: await gamesIn(dataDir), listed: await bench.engine.list() };
         return seen.running.length === seen.listed.length && seen;
@@ -109,7 +109,7 @@ test('a game that ends while its start is being recorded keeps its exit code', a
   const endNoted = Promise.withResolvers<void>();
   const slow: typeof runs = {
     ...runs,
-    // What is written first is done last, as on a disk that others use.
+    // The first write finishes last, as it may on a busy disk.
     async update(noted) {
       if (noted.exit === null) await Promise.race([endNoted.promise, sleep(1_000)]);
       await runs.update(noted);
@@ -167,7 +167,7 @@ for (const end of ['halt', 'kill', 'erase'] as const) {
     const place = { gamePort: 1, rconPort: 2, managementPort: 3 };
     const run = newRun(spec, false, place, Date.now());
     await runFiles(join(bench.dir, 'run')).claim(run);
-    // It is there already and becomes the game in an instant, so that a busy machine does not delay it.
+    // The process already exists and only has to exec the game, so that a busy machine does not delay it.
     const program = 'read -r _; exec env DORMOUSE_RUN="$0" HOME="$1" sleep 1000';
     const late = spawn('sh', ['-c', program, run.token, spec.dataDir], {
       detached: true,
@@ -239,7 +239,7 @@ test('a lookup while a game’s end is being recorded returns its exit code', as
   let late = Promise.resolve();
   const slow: typeof runs = {
     ...runs,
-    // What is read is handed over only when it is true no more.
+    // Return the run only after it is outdated.
     async read(serverId) {
       const found = await runs.read(serverId);
       await late;
@@ -254,7 +254,7 @@ test('a lookup while a game’s end is being recorded returns its exit code', as
   const started = await games.start(claimed!, { file: process.execPath, args: ['-e', program] }, dir, {});
   await until(async () => (await readFile(join(dir, 'alpha.1.log'), 'utf8')).includes('up'));
   late = ended.then(() => {});
-  // Games keep nobody awake.
+  // Games do not keep this process alive, so a timer does.
   const awake = setInterval(() => {}, 1_000);
   t.teardown(() => clearInterval(awake));
   const seen = games.find('alpha');
@@ -356,7 +356,7 @@ test('a Java core runs from its jar with its address in server.properties, or fa
     javas: createJavas({ command: '/no/java' }),
   });
   t.is(await refused(/no Java/, javaLess), 'core_unavailable');
-  // Stands in for Java, so that the test needs none: a program that shows what it was called with.
+  // A stand-in for Java that prints its arguments.
   const java = join(bench.dir, 'java');
   writeProgram(java, '#!/bin/sh\necho "$@"\n[ "$1" = -version ] || exec sleep 600\n');
   const engine = createProcessEngine({
@@ -436,7 +436,7 @@ test.serial(
   async (t) => {
     const { dir, spec } = await processBench(t);
     const from = await freePort(3);
-    // Never listens; nor does it make anybody wait for its end.
+    // A game that never listens, and ends at once when it is stopped.
     const entry = join(dir, 'deaf.ts');
     await writeFile(entry, 'setInterval(() => {}, 1_000);');
     const [first, second] = ['one', 'two'].map((name) =>
@@ -448,7 +448,7 @@ test.serial(
       }),
     );
     t.teardown(() => Promise.all([first!.erase('alpha'), second!.erase('beta')]));
-    // A program that another thread starts at that moment keeps a copy of a listener for a while.
+    // A program that another thread starts at this moment holds a copy of a listening socket for a while.
     const booted = (boot: () => Promise<Game>) =>
       until({ what: 'all three ports are free', despiteErrors: true }, boot);
     await booted(() => first!.boot(spec('alpha'), never));

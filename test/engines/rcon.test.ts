@@ -14,19 +14,19 @@ interface Packet {
   text: string;
 }
 
-/** A console that keeps the vanilla server's rules: one packet a read or it hangs up, replies in pieces of 4 096 characters. */
+/** A console like vanilla's. It accepts one packet per read, and splits replies after 4 096 characters. */
 interface FakeConsole {
   address: Address;
   connections: number;
   commands: string[];
-  /** Packets that are neither a command nor a password. */
+  /** The number of packets that are neither a command nor a password. */
   unknown: number;
   server: Server;
 }
 
 type Answer = (command: string, socket: Socket, id: number) => string | Promise<string | undefined> | undefined;
 
-/** What becomes of a packet that is neither a command nor a password: answered as vanilla does, the end of it, or nothing. */
+/** The reaction to a packet that is neither a command nor a password. Vanilla answers it. */
 type Unknown = 'answers' | 'hangs up' | 'ignores';
 
 async function fakeConsole(t: ExecutionContext, answer: Answer, unknown: Unknown = 'answers'): Promise<FakeConsole> {
@@ -57,7 +57,7 @@ async function fakeConsole(t: ExecutionContext, answer: Answer, unknown: Unknown
     if (reply === undefined) return;
     for (let at = 0; at === 0 || at < reply.length; at += 4096) {
       const packet = encode(id, 0, reply.slice(at, at + 4096));
-      // In two writes, so that packets arrive broken anywhere.
+      // Write in two parts, so that packets arrive in pieces.
       socket.write(packet.subarray(0, 7));
       await turns(3);
       socket.write(packet.subarray(7));
@@ -87,7 +87,7 @@ function encode(id: number, type: number, text: string): Buffer {
   return packet;
 }
 
-/** Time stands still for it unless a test moves the clock, so a slow machine answers in time. */
+/** Creates a client whose clock moves only if a test moves it, so that a slow machine causes no timeouts. */
 function console(t: ExecutionContext, clock = fakeClock()) {
   const rcon = createRconConsole({ clock });
   t.teardown(() => rcon.close());

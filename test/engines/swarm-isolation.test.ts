@@ -12,7 +12,7 @@ const taskIn = (State: string) =>
   }) as Task;
 const missing = Object.assign(new Error('no such container of this installation'), { statusCode: 404 });
 
-/** A node whose agent answers in turn with these, and from then on with the last; undefined: it is done. */
+/** A node whose agent returns these answers in order and repeats the last. Undefined means success. */
 function nodeThat(answers: (Error | undefined)[], state = 'running') {
   const asked: string[] = [];
   const parts: IsolateTaskParts = {
@@ -40,7 +40,7 @@ test('a node that cannot isolate a game is named in the error, with a suggestion
   const error = await t.throwsAsync(isolateTask(parts, taskIn('running')));
   t.like(error, {
     code: 'unknown',
-    message: 'one could not keep the game apart from other games: sh: iptables-restore: not found.',
+    message: 'one could not isolate the game from other games: sh: iptables-restore: not found.',
   });
   t.regex((error as Error & { suggestion: string }).suggestion, /needs iptables/);
   t.is(asked.length, 1);
@@ -48,7 +48,7 @@ test('a node that cannot isolate a game is named in the error, with a suggestion
 
 test('isolating a game fails if no agent answers on its node', async (t) => {
   const { parts } = nodeThat([missing]);
-  const message = 'one could not keep the game apart from other games: what the service runs there does not answer.';
+  const message = 'one could not isolate the game from other games: its agent does not respond.';
   await t.throwsAsync(isolateTask({ ...parts, agentMs: 0 }, taskIn('running')), { message });
 });
 
@@ -71,7 +71,7 @@ test('isolation rules use the network of the game’s address', (t) => {
   };
   const script = rulesFor(isolation, '10.20.21.7', 20);
   t.true(script.includes('"-d 10.20.16.0/20 -j DROP"'));
-  t.true(script.includes('[ "$to" = 0010140A ]'), 'as the kernel writes it');
+  t.true(script.includes('[ "$to" = 0010140A ]'), 'the address in the format of /proc/net');
   t.false(script.includes('--dport 3306'));
   t.true(rulesFor({ ...isolation, databasePort: 3_306 }, '10.20.21.7', 20).includes('! --sport 3306 --dport 3306'));
 });

@@ -18,7 +18,7 @@ function taskOf(id: string, NodeID = 'n1', { state = 'running', made = 0 } = {})
   return { ID: id, NodeID, ...times, Status: { State: state }, DesiredState: 'running', Spec: {} } as unknown as Task;
 }
 
-/** One node of a swarm as a manager shows it, and what becomes of it. */
+/** A swarm of one node, which tests can change, and its manager. */
 function standIn() {
   const labels: Record<string, string> = { 'dormouse.region': 'na', 'dormouse.files.i1': 'shared' };
   const now = { state: 'down', there: true, labels, tasks: [taskOf('t1')], changed: 0 };
@@ -40,7 +40,7 @@ function standIn() {
   return Object.assign(now, { manager });
 }
 
-/** The nodes as a service opens them; `stored` is what it has written down of them, from the first to the last. */
+/** Opens the nodes like a service. `stored` collects the notes that it writes, oldest first. */
 async function opened(
   given: Partial<Parameters<typeof openSwarmNodes>[0]> & { manager: Manager },
   stored: NodeNotes[] = [{}],
@@ -70,7 +70,7 @@ test('a node that returns while its fencing command runs does not count as off',
   await until(() => ended !== never);
   swarm.state = 'ready';
   await nodes.refresh();
-  t.true(ended.aborted, 'the command is told');
+  t.true(ended.aborted, 'the command is cancelled');
   command.resolve(true);
   await new Promise((resolve) => setImmediate(resolve));
   t.is(nodes.offAt(swarm.tasks[0]!), undefined);
@@ -96,7 +96,7 @@ test('a fence covers only the tasks seen at that time, regardless of the clocks'
   await nodes.refresh();
   t.true(await nodes.fence('n1'));
   t.not(nodes.offAt(swarm.tasks[0]!), undefined);
-  // One that was made there later, by a clock an hour behind, and is lost in turn.
+  // A task created there later, by a clock an hour behind. It is lost too.
   const later = taskOf('t2', 'n1', { made: Date.now() - hour });
   swarm.tasks = [...swarm.tasks, later];
   await nodes.refresh();
@@ -128,10 +128,10 @@ test('a task that still runs on a node back from a fence is a stray and does not
   const [task] = swarm.tasks as [Task];
   swarm.state = 'ready';
   await nodes.refresh();
-  t.is(nodes.offAt(task), undefined, 'it was cut off, not switched off');
+  t.is(nodes.offAt(task), undefined, 'the node was cut off, not switched off');
   t.true(nodes.wasOff(task));
   t.deepEqual(nodes.strays(), [task]);
-  // After a restart of the service too.
+  // The stray is also known after a restart of the service.
   const again = await opened(swarm, stored);
   await again.refresh();
   t.deepEqual(again.strays(), [task]);
@@ -156,7 +156,7 @@ test('a node that left the swarm is fenced by its name, even after a restart', a
   t.like(nodes.list(), [{ name: 'one', address: '192.0.2.1', state: 'gone' }]);
   await until(() => nodes.offAt(swarm.tasks[0]!) !== undefined);
   t.deepEqual(asked, [{ id: 'n1', name: 'one', address: '192.0.2.1' }]);
-  // Of one that nobody has seen, nobody knows what it is called.
+  // A service that never saw the node does not know its name, so it cannot fence it.
   const blind = await opened({ ...swarm, fenceNode });
   await blind.refresh();
   await new Promise((resolve) => setImmediate(resolve));

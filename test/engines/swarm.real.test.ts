@@ -27,7 +27,7 @@ function holds(title: string, body: (t: ExecutionContext, bench: SwarmBench) => 
   });
 }
 
-/** A server's container on the node it is on, as the engine there has it. */
+/** Returns the node of a server's game, and its container there. */
 async function containerOf({ swarm, installation }: SwarmBench, serverId: string) {
   const filters = { service: [serviceName(installation, serverId)] };
   const [task] = (await swarm.manager.listTasks({ filters })) as {
@@ -39,7 +39,7 @@ async function containerOf({ swarm, installation }: SwarmBench, serverId: string
   return { node, nodeId: task!.NodeID, container: node.docker.getContainer(task!.Status.ContainerStatus.ContainerID) };
 }
 
-/** Whether each node has as many tasks as the others. Swarm spreads by that count, which includes the tasks of earlier tests. */
+/** Whether all nodes have equally many tasks. Swarm spreads by this number, which includes tasks of earlier tests. */
 async function isEven({ swarm }: SwarmBench): Promise<boolean> {
   const counts = new Map<string | undefined, number>();
   for (const task of (await swarm.manager.listTasks()) as Task[])
@@ -67,7 +67,7 @@ holds('a container on a node has only the rights it needs', async (t, bench) => 
     t.deepEqual(Object.keys(network.Networks), [bench.network!]);
     const binds = mounts.filter((mount) => mount.Type === 'bind').map((mount) => [mount.Source, mount.Destination]);
     t.deepEqual(binds, [[bench.spec('alpha').dataDir, '/data']]);
-    // Whatever can be written to is the folder, or memory that is soon full.
+    // Every writable mount is the server's folder or memory of limited size.
     const list = 'while read -r mount; do set -- $mount; test -w $2 && echo $mount; done < /proc/mounts';
     const exec = await container.exec({
       Cmd: ['/bin/busybox', 'sh', '-c', list],
@@ -87,13 +87,13 @@ holds('a container on a node has only the rights it needs', async (t, bench) => 
   }
 });
 
-/** What a program begins with that runs in a game's network. */
+/** Returns the command prefix that runs a program in a game's network. */
 async function inGame(bench: SwarmBench, serverId: string): Promise<string[]> {
   const { State } = await (await containerOf(bench, serverId)).container.inspect();
   return ['nsenter', `--net=/proc/${State.Pid}/ns/net`];
 }
 
-/** Somebody who listens in the test's process; resolves with the port. */
+/** Listens in this process. Resolves with the port. */
 async function listens(t: ExecutionContext, port = 0): Promise<number> {
   const server = createServer((socket) => socket.end()).listen(port, '0.0.0.0');
   t.teardown(() => server.close());
@@ -105,7 +105,7 @@ holds('a game reaches the internet, but not the overlay, its node or private net
   const { engine, spec, swarm } = bench;
   const heard: string[] = [];
   t.teardown(engine.watch((event) => heard.push(event.type === 'down' ? event.game.serverId : event.type)));
-  // Alpha and beta share a node; gamma is on another, and has something at the port of the databases.
+  // Alpha and beta share a node. Gamma is on another one and listens on the port of the databases.
   const started = performance.now();
   await engine.boot(spec('alpha', { echo: RCON_PORT }), never);
   t.log(`a boot took ${Math.round(performance.now() - started)} ms`);
@@ -137,7 +137,7 @@ holds('a game reaches the internet, but not the overlay, its node or private net
   const service = (await engine.proxyAddresses()).find((address) => address.startsWith(subnet))!;
   const targets = [onBeta, onGamma, consoleOfBeta, { host: service, port }];
 
-  // Whoever is no game reaches all of them, in the way of a proxy.
+  // A container that is not a game reaches all of them, like a proxy.
   const place = await swarm.place(alpha.node, [bench.network!], []);
   for (const target of targets) await until(async () => (await reaches(place.command, target)) === 'connected');
   for (const target of targets) t.true(await connects(target), `the service reaches ${target.host}:${target.port}`);
@@ -146,14 +146,14 @@ holds('a game reaches the internet, but not the overlay, its node or private net
   t.is(await reaches(await inGame(bench, 'gamma'), { host: '127.0.0.1', port: DATABASE_PORT }), 'connected');
   const answers = await Promise.all([...targets, databaseOfGamma].map((target) => reaches(inside, target)));
   t.deepEqual(new Set(answers), new Set(['silence']));
-  // They share a second network with their node, which leads outside.
+  // The games have a second network, shared with their node, that leads outside.
   const { stdout: cards } = await run('nsenter', [...(await inGame(bench, 'beta')).slice(1), 'ip', '-o', '-4', 'addr']);
   const besides = [...cards.matchAll(/inet ([\d.]+)/g)].map(([, address]) => address!);
   const byNode = besides.filter((address) => address !== onBeta.host && address !== '127.0.0.1');
   t.true(byNode.length > 0);
   for (const host of byNode) t.is(await reaches(inside, { host, port: GAME_PORT }), 'ECONNREFUSED', host);
   const gateway = alpha.node.address.replace(/\d+$/, '1');
-  // An address of the internet (RFC 5737), at which this machine stands in for it.
+  // An internet address (RFC 5737) at which this machine answers.
   const internet = '203.0.113.9';
   await run('ip', ['addr', 'add', `${internet}/32`, 'dev', 'lo']).catch(() => undefined);
   t.teardown(() => run('ip', ['addr', 'del', `${internet}/32`, 'dev', 'lo']));
@@ -165,14 +165,14 @@ holds('a game reaches the internet, but not the overlay, its node or private net
     t.is(await reaches(inside, target, 'udp'), 'EPERM', `no datagrams to ${target.host}:${target.port}`);
   t.is(await reaches(place.command, onGamma, 'udp'), 'sent');
 
-  t.is(await reaches(inside, { host: '127.0.0.1', port: RCON_PORT }), 'connected', 'itself');
+  t.is(await reaches(inside, { host: '127.0.0.1', port: RCON_PORT }), 'connected', 'its own console');
   t.is(await reaches(inside, { host: internet, port }), 'connected');
   t.is(await reaches(inside, { host: internet, port }, 'udp'), 'sent');
   for (const host of [gateway, alpha.node.address]) t.is(await reaches(inside, { host, port }), 'ECONNREFUSED', host);
   t.is(await reaches(inside, multicast, 'udp'), 'EPERM');
   t.is(await reaches(inside, { host: service, port: DATABASE_PORT }), 'connected', 'the databases');
 
-  // A node's agent that begins anew looks after the games that are there.
+  // A restarted agent isolates the games already running on its node.
   const rules = (...args: string[]) => run(inside[0]!, [...inside.slice(1), 'iptables', '-w', ...args]);
   await rules('-F', 'OUTPUT');
   t.is(await reaches(inside, onBeta), 'connected');
@@ -200,11 +200,11 @@ holds('a node that cannot isolate games runs none, and the error names it', asyn
   });
   const node = swarm.nodes.find(({ name }) => name === odd!.name)!;
   const inside = (...args: string[]) => run('nsenter', [`--mount=/proc/${node.networkPid}/ns/mnt`, ...args]);
-  // What the rules are made with; the engine itself does without.
+  // The rules are applied with this shell. The engine itself does not need it.
   await inside('mount', '--bind', '/dev/null', '/usr/bin/dash');
   t.teardown(() => inside('umount', '/usr/bin/dash'));
   const error = await t.throwsAsync(engine.boot({ ...spec('alpha'), core: 'paper' }, never));
-  t.regex(error.message, new RegExp(`^${node.name} could not keep the game apart from other games: `));
+  t.regex(error.message, new RegExp(`^${node.name} could not isolate the game from other games: `));
   t.log(error.message);
   t.is(await engine.inspect('alpha'), undefined);
   t.deepEqual(await node.docker.listContainers({ filters: { label: [`dormouse.installation=${installation}`] } }), []);
@@ -223,7 +223,7 @@ holds('games spread over the nodes; drained nodes and other regions are skipped'
   t.teardown(() => engine.nodes!.setStarts(third.id, true));
   await engine.nodes!.setRegion(alpha.nodeId, 'eu');
   t.teardown(() => engine.nodes!.setRegion(alpha.nodeId, 'na'));
-  t.true((await engine.inspect('alpha'))?.up, 'what runs there goes on');
+  t.true((await engine.inspect('alpha'))?.up, 'the game there keeps running');
   for (const id of ['alpha', 'beta']) await engine.halt(id, 1_000);
   await engine.boot(spec('alpha'), never);
   t.is((await containerOf(bench, 'alpha')).nodeId, beta.nodeId);
@@ -276,12 +276,12 @@ test.serial.runIf(isHere('swarm'))(
       ['25565/tcp'],
     );
     t.is(published[0]?.[1]?.[0]?.HostPort, String(game.game!.port));
-    // The rule of docs/swarm.md, for a network that this process is not in.
+    // The rule of docs/swarm.md, for a network that does not include this process.
     const rule = '-p tcp -m conntrack --ctstate NEW --ctorigdstport 32768:60999 ! -s 10.0.0.0/24 -j DROP'.split(' ');
     const iptables = (does: string) =>
       run('nsenter', [`--net=/proc/${node.networkPid}/ns/net`, 'iptables', '-w', does, 'DOCKER-USER', ...rule]);
     await iptables('-I');
-    t.false(await connects(game.game!), 'the firewall keeps strangers out');
+    t.false(await connects(game.game!), 'the firewall blocks strangers');
     await iptables('-D');
     await answers(game.game!);
 
@@ -306,8 +306,8 @@ test.serial.runIf(isHere('swarm'))(
       t.teardown(() => stranger.destroy());
       return once(stranger, 'secureConnect');
     };
-    await t.throwsAsync(ask(undefined), undefined, 'nobody without a secret');
-    await t.throwsAsync(ask(createHash('sha256').update('another').digest()), undefined, 'nor with another');
+    await t.throwsAsync(ask(undefined), undefined, 'a caller without a secret');
+    await t.throwsAsync(ask(createHash('sha256').update('another').digest()), undefined, 'a caller with a wrong one');
     await t.notThrowsAsync(ask(createHash('sha256').update(installation).digest()));
 
     await engine.halt('alpha', 5_000);
@@ -349,7 +349,7 @@ holds('a node that was marked as off but only unplugged returns without its game
   const again = await engine.boot(alpha, never);
   const after = await containerOf(bench, 'alpha');
   t.not(after.nodeId, before.nodeId);
-  t.is((await before.container.inspect()).State.Running, true, 'nobody had cut its power');
+  t.is((await before.container.inspect()).State.Running, true, 'its power was not cut');
   await before.node.plug();
   const ended = await until({ despiteErrors: true }, async () => {
     const { State: state } = await before.container.inspect();
@@ -367,7 +367,7 @@ holds('a game on a node that is cut off starts elsewhere only once the node is m
   t.teardown(engine.watch(({ type }) => heard.push(type)));
   await until(async () => heard.includes('resync'));
   await until(() => isEven(bench));
-  // Not on the manager, which would be away itself.
+  // Keep the game off the manager, which must stay reachable.
   const manager = (await swarm.manager.listNodes()).find(({ ManagerStatus }) => ManagerStatus);
   await engine.nodes!.setStarts(manager!.ID, false);
   t.teardown(() => engine.nodes!.setStarts(manager!.ID, true));
@@ -383,18 +383,18 @@ holds('a game on a node that is cut off starts elsewhere only once the node is m
   await before.node.unplug();
   await until(async () => engine.nodes!.list().find(({ id }) => id === before.nodeId)?.state === 'down');
   t.log(`down after ${Date.now() - cutAt} ms`);
-  t.is((await before.container.inspect()).State.Running, true, 'it runs on, unseen');
-  t.true((await engine.inspect('alpha'))?.up, 'as far as anybody knows it runs');
+  t.is((await before.container.inspect()).State.Running, true, 'the game keeps running unseen');
+  t.true((await engine.inspect('alpha'))?.up, 'the engine still reports the game as up');
   for (const end of [engine.halt('alpha', 1_000), engine.kill('alpha'), engine.erase('alpha')]) {
     await t.throwsAsync(end, { message: /does not answer, and may still run/ });
   }
   t.is(engine.nodes!.whereIs('alpha')?.waitsSince !== null, true);
-  // A world that is removed from the swarm with its node is nobody's to start either.
+  // Removing the node from the swarm does not allow its games to start elsewhere either.
   await swarm.manager.getNode(before.nodeId).remove({ force: true });
   await until(async () => engine.nodes!.list().find(({ id }) => id === before.nodeId)?.state === 'gone');
   t.true((await engine.inspect('alpha'))?.up);
   await t.throwsAsync(engine.halt('alpha', 1_000), { message: /does not answer/ });
-  t.deepEqual(await engine.inspect('beta'), beta, 'the other is not touched');
+  t.deepEqual(await engine.inspect('beta'), beta, 'the other game is not affected');
 
   heard.length = 0;
   t.true(await engine.nodes!.fence(before.nodeId));

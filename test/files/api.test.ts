@@ -49,7 +49,7 @@ test('files of a sleeping server can be listed, read, written, copied, renamed a
   t.is(see('plugins/moved/Maps/config.yml'), 'a: 1\n');
   t.deepEqual((await post(':mkdir', { path: 'x/y' })).json, {});
   t.is((await post(':mkdir', { path: 'x/y' })).status, 409);
-  // Two files, and plugins, Maps, both copied, x and y.
+  // A block for each created file and folder.
   t.deepEqual([disk.usedBytes, disk.openBytes], [8 * 4_096, 0]);
   t.deepEqual((await post(':delete', { path: 'plugins' })).json, {});
   t.is(disk.freedTimes, 1);
@@ -152,7 +152,7 @@ test('every file operation refuses bad paths with INVALID_FIELD', async (t) => {
   t.deepEqual(tree(), [...odd, 'there'].sort());
   t.is((await post(':copy', { from: 'there', to: 'there/x' })).json['code'], 9);
   t.is((await post('', { path: 'a', content: '***' })).reason, 'INVALID_FIELD');
-  t.is((await post('', { path: 'url-safe', content: '_-8' })).status, 200, 'base64 of the other alphabet, unpadded');
+  t.is((await post('', { path: 'url-safe', content: '_-8' })).status, 200, 'base64url without padding is accepted');
 });
 
 test('malformed base64 content is refused and leaves the file unchanged', async (t) => {
@@ -222,7 +222,7 @@ test('a change that could not be recorded returns 500 CHANGE_NOT_RECORDED withou
   put('here', 'x');
   const write = store.write.bind(store);
   store.write = async () => {
-    throw new StatusError('UNAVAILABLE', 'STORE_UNAVAILABLE', 'The database cannot be used now; try again.');
+    throw new StatusError('UNAVAILABLE', 'STORE_UNAVAILABLE', 'The database is unavailable. Try again.');
   };
   for (const [verb, body] of [
     ['', { path: 'new', content: base64('y') }],

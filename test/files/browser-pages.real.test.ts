@@ -34,7 +34,7 @@ test.runIf(isHere('chromium'))(
     await page.getByText('old.txt already exists.').waitFor();
     await page.getByText('2 files uploaded.').waitFor();
     await page.getByRole('link', { name: 'a & b.txt' }).first().waitFor();
-    t.true(await page.getByLabel('Select config.yml').isChecked(), 'what was ticked stays so');
+    t.true(await page.getByLabel('Select config.yml').isChecked(), 'the selection is kept');
     t.is(readFileSync(join(it.root, 'plugins/old.txt'), 'utf8'), 'old');
     await page.getByRole('button', { name: 'Replace old.txt' }).click();
     await page.getByText('1 file uploaded.').waitFor();
@@ -104,7 +104,7 @@ test.runIf(isHere('chromium'))(
   },
 );
 
-/** As a person drops one from their desktop: what a script makes up holds no folders. */
+/** Drops a folder through the DevTools protocol. Drop events created by a script cannot contain folders. */
 async function dropFolder(page: Page, folder: string): Promise<void> {
   const session = await page.context().newCDPSession(page);
   const data = { items: [], files: [folder], dragOperationsMask: 1 };
@@ -124,7 +124,7 @@ test.runIf(isHere('chromium'))('a file can be selected and deleted in place by k
   await page.keyboard.press('Enter');
   await page.getByText('Deleted.').waitFor();
   await page.getByText('This folder is empty.').waitFor();
-  t.true(await page.getByRole('button', { name: 'Choose files' }).isVisible(), 'uploading goes on');
+  t.true(await page.getByRole('button', { name: 'Choose files' }).isVisible(), 'files can still be uploaded');
   t.deepEqual(readdirSync(join(it.root, 'plugins')), []);
 });
 
@@ -177,10 +177,10 @@ test.runIf(isHere('chromium'))(
     await page.getByRole('button', { name: 'Start' }).click();
     await area.fill('mine: 2\n');
     await page.getByText('awake', { exact: true }).waitFor();
-    t.is(await area.inputValue(), 'mine: 2\n', 'what is being typed stays');
+    t.is(await area.inputValue(), 'mine: 2\n', 'unsaved text is kept');
     writeFileSync(path, 'theirs: yes\n');
     await page.getByRole('button', { name: 'Save' }).click();
-    await page.getByText('It changed meanwhile').waitFor();
+    await page.getByText('It has changed since you read it').waitFor();
     t.is(await page.getByLabel('Your text').inputValue(), 'mine: 2\n');
     t.is(await page.getByLabel('Current contents').inputValue(), 'theirs: yes\n');
     await page.getByRole('button', { name: 'Overwrite with yours' }).click();

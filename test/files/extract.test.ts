@@ -28,10 +28,10 @@ for (const ending of ['zip', 'tar', 'tar.gz', 'tgz', 'tar.zst'])
       name: `pack.${ending}`,
       isDir: false,
       size: String(size),
-      // A date of Node's is rounded.
+      // Node's dates have no fractions of a millisecond.
       modifiedAt: new Date(Math.trunc(mtimeMs)).toISOString(),
     });
-    // By its content, whatever it is called.
+    // The format is detected by content, whatever the file name.
     await post(':rename', { from: `out/pack.${ending}`, to: 'out/packed' });
     const extracted = await post(':extract', { path: 'out/packed', to: 'again/here' });
     t.deepEqual(extracted.json, { extracted: String(content.length + 4 + 4 + 3) }, extracted.text);
@@ -134,7 +134,7 @@ test('extraction handles backslashes, folders marked only by attribute, and ./ p
   t.true(tree().includes('b/empty/file'));
 });
 
-/** A zip with a name in bytes of a code page, as Windows packs it. */
+/** A zip whose entry name is encoded in a code page, as written by Windows. */
 async function zipOfCodePage(hex: string): Promise<Buffer> {
   const name = Buffer.from(hex, 'hex').toString('latin1');
   return reflagged(await zipNamed(name), (flags) => flags & ~0x800);
@@ -280,7 +280,7 @@ test('extracting with overwrite: false writes no files if one of them already ex
   t.is(see('out/world/level.dat'), 'new');
   t.false(tree().includes('out/fine'));
   t.is((await post(':extract', { path: 'a.tar', to: 'elsewhere', overwrite: false })).status, 200);
-  t.is((await post(':extract', { path: 'a.tar', to: 'out' })).status, 200, 'by default they give way');
+  t.is((await post(':extract', { path: 'a.tar', to: 'out' })).status, 200, 'by default existing files are replaced');
   t.is(see('out/world/level.dat'), 'old');
 });
 

@@ -13,11 +13,11 @@ interface FilesUnderTest extends ApiUnderTest {
   root: string;
   put: (path: string, content?: string | Buffer) => void;
   see: (path: string) => string;
-  /** Everything below the root but what is not the owner's. */
+  /** Every path below the root, except the service's folder for temporary files. */
   tree: () => string[];
   post: (verb: string, body: object) => Promise<Answer>;
   upload: (path: string, raw: string | Uint8Array, options?: CallOptions & { overwrite?: boolean }) => Promise<Answer>;
-  /** The bytes of a download, as they came. */
+  /** Downloads a file. Returns the response and its bytes. */
   fetch: (
     path: string,
     headers?: Record<string, string>,
@@ -76,4 +76,4 @@ export async function zip(...entries: [name: string, content: string, mode?: num
   return await buffer(file.outputStream);
 }
 
-/** A zip whose one name is changed afterwards, to one of the same length that no tool would write. */
+/** Creates a zip and changes the name of its entry, to one of the same length that no tool would write. */

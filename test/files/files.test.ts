@@ -70,11 +70,11 @@ test('every operation that stores bytes checks the quota before it changes the t
   t.is(await used(() => upload('new', randomBytes(600_000))), blocks(600_000));
   t.is(await used(() => upload('new', randomBytes(700_000), { overwrite: true })), blocks(700_000) - blocks(600_000));
   t.is(await used(() => upload('new', 'little', { overwrite: true })), 0);
-  t.is(disk.freedTimes, 1, 'a smaller file is room');
+  t.is(disk.freedTimes, 1, 'a smaller file frees space');
   t.is(await used(() => post(':copy', { from: 'kept', to: 'copy' })), blocks(1_000_000));
   t.is(await used(() => post(':extract', { path: 'zeros.tar.zst', to: 'new-dir' })), 4_096 + blocks(1_000_000));
-  t.true((await used(() => post(':extract', { path: 'zeros.tar.zst', to: 'new-dir' }))) <= 8_192, 'the same again');
-  t.is(disk.freedTimes, 3, 'and what is left of it is measured');
+  t.true((await used(() => post(':extract', { path: 'zeros.tar.zst', to: 'new-dir' }))) <= 8_192, 'replaced');
+  t.is(disk.freedTimes, 3, 'each replacement is measured again');
   const size = statSync(join(root, 'kept.tar')).size;
   t.is(await used(() => post(':archive', { paths: ['kept'], to: 'again.tar' })), blocks(size));
 });

@@ -12,7 +12,7 @@ import { StatusError } from '../../src/kernel/status.ts';
 import { createWorkerPool } from '../../src/kernel/workers/pool.ts';
 import { TAR_END, globalHeaderTar, paxRecords, tarBlock, wideWindow } from '../support/hostile-archives.ts';
 
-/** Unpacks bytes as an owner's archive is; the names and sizes of what is in it. */
+/** Unpacks bytes like an archive of an owner. Returns the sizes of its entries by name. */
 async function unpacked(t: ExecutionContext, bytes: Buffer, below = ''): Promise<Record<string, number>> {
   const root = await mkdtemp(join(tmpdir(), 'dormouse-test-'));
   t.teardown(() => rm(root, { recursive: true, force: true }));
@@ -66,7 +66,7 @@ test('a tar extension header is limited to 64 KiB', async (t) => {
 
 test('tar headers without an entry count towards the entry limit', async (t) => {
   const header = tarBlock('p', 'x', Buffer.from('7 a=bc\n'));
-  // With so much that cannot be compressed, it is not its size that is refused.
+  // Incompressible content keeps the compression ratio low, so that only the number of headers is refused.
   const first = tarBlock('first', '0', randomBytes(2 ** 20));
   const many = gzipSync(Buffer.concat([first, ...Array.from({ length: 100_000 }, () => header), TAR_END]));
   t.regex((await refusal(t, many)).message, /more than 100000 entries/);

@@ -54,11 +54,11 @@ test('files with extreme sizes or dates are listed with the others, and such dat
   const years = { '+052005': 1_579_000_000_000, '-001199': -99_999_999_999, '+275760': 8_640_000_000_000 };
   for (const [name, seconds] of Object.entries(years)) {
     put(name);
-    // Node takes a negative number for now.
+    // utimesSync treats a negative number as the present time, so pass a Date.
     utimesSync(join(root, name), new Date(0), new Date(seconds * 1_000));
   }
   put('sparse', '');
-  // A file system that has no such files leaves it as it is.
+  // If the file system does not support this size, the file stays empty.
   spawnSync('truncate', ['-s', String(2n ** 62n), join(root, 'sparse')]);
   for (const large of [false, true]) {
     if (large) for (let index = 0; index < 1_100; index++) put(`~${index}`, '');
@@ -107,7 +107,7 @@ test('large listings of one account wait for each other, and stop waiting when t
   const gone = new AbortController();
   const listed = () => list(jail, '', { tenant: 'ann', signal: gone.signal });
   const [one, two] = await Promise.all([listed(), listed()]);
-  // Both wait for a place; which of them has it first is chance.
+  // Both wait for a slot, in random order.
   const waiting = [listed(), listed()];
   const next = Promise.any(waiting);
   const ended = Promise.allSettled(waiting);
@@ -118,14 +118,14 @@ test('large listings of one account wait for each other, and stop waiting when t
   gone.abort();
   const errors = (await ended).flatMap((outcome) => (outcome.status === 'rejected' ? [String(outcome.reason)] : []));
   t.is(errors.length, 1);
-  t.regex(errors[0] ?? '', /The caller went away\./);
+  t.regex(errors[0] ?? '', /The caller disconnected\./);
 });
 
 test.runIf(isThorough)('other requests are served while 200 000 entries are listed', async (t) => {
   const { ok, call, root } = await filesApi(t);
   t.timeout(300_000);
   mkdirSync(join(root, 'many'), { recursive: true });
-  // Names are what matters here, and links to few files are quickly made.
+  // Only the names matter, and hard links are faster to create than files.
   for (let file = 0; file < 8; file++) {
     writeFileSync(join(root, `file-${file}`), 'x');
     for (let link = 0; link < 25_000; link++)
@@ -140,5 +140,5 @@ test.runIf(isThorough)('other requests are served while 200 000 entries are list
   const entries = listed.json['entries'] as { name: string }[];
   t.is(entries?.length, 200_000, listed.text.slice(0, 200));
   t.deepEqual([entries[0]?.name, entries[1]?.name], ['0-0', '0-1']);
-  t.true(served > 1, `${served} calls were answered meanwhile`);
+  t.true(served > 1, `${served} calls were answered during the listing`);
 });

@@ -40,7 +40,7 @@ async function castle(t: ExecutionContext): Promise<FilePages> {
   };
 }
 
-/** The entries that a page shows, in its order. */
+/** Returns the entries that a page shows, in order. */
 function shown(text: string): string[] {
   return [...text.matchAll(/name="name"\s+value="([^"]*)"/g)].map(([, name = '']) => name);
 }
@@ -121,7 +121,7 @@ test('the item page renames, copies, extracts and deletes an entry', async (t) =
   ]);
   const page = (await it.get(`${AT}/item?path=maps.zip`)).text;
   t.regex(page, /Extract/);
-  // On a busy machine it may take longer than the form waits; the page is then the archive's folder.
+  // On a busy machine the extraction may outlast the wait of the form. It then leads to the archive's folder.
   const extracted = await it.send('item/extract', { to: 'out' }, 'maps.zip');
   t.regex(extracted.headers.get('location') ?? '', /\/files\?(?:path=out&done=extracted|done=extracting)$/);
   await it.until(() => it.names().includes('out') && it.see('out/maps/a.txt') === 'a');
@@ -142,12 +142,12 @@ test('the item page renames, copies, extracts and deletes an entry', async (t) =
   t.regex((await it.get(`${AT}/item?path=maps`)).text, /This no longer exists/);
 });
 
-/** What the editor's form holds. */
+/** Returns the value of a field in the editor's form. */
 function field(text: string, name: string): string {
   return new RegExp(`name="${name}" value="([^"]*)"`).exec(text)?.[1] ?? '';
 }
 
-/** The hidden fields of the editor's form. */
+/** Returns the hidden fields of the editor's form. */
 function formOf(text: string): Record<string, string> {
   return Object.fromEntries(['version', 'ends', 'encoding'].map((name) => [name, field(text, name)]));
 }
@@ -218,7 +218,7 @@ test('saving over someone else’s change shows both texts, and a second save ov
   const late = await it.send('edit/save', { content: 'mine', version: seen, ends: 'lf' }, 'a.yml');
   t.is(late.status, 409);
   const text = await late.text();
-  t.regex(text, /It changed meanwhile/);
+  t.regex(text, /It has changed since you read it/);
   t.regex(text, /\nmine<\/textarea/);
   t.regex(text, /\ntheirs, longer<\/textarea/);
   t.is(it.see('a.yml'), 'theirs, longer');
@@ -279,5 +279,5 @@ test('errors on the file pages explain how to proceed', async (t) => {
   );
   const gone = (await it.get(`${AT}/item?path=none`)).text;
   t.regex(gone, /This no longer exists/);
-  t.notRegex(gone, /<form[^>]*\/item\//, 'and nothing is offered that cannot be done');
+  t.notRegex(gone, /<form[^>]*\/item\//, 'a missing entry has no action forms');
 });

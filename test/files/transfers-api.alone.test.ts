@@ -30,7 +30,7 @@ test('an aborted or refused upload keeps the old file, and concurrent uploads le
   t.is((await upload('world.zip', 'new')).reason, 'PATH_EXISTS');
   t.is((await upload('world.zip', 'new', { overwrite: true })).json['size'], '3');
   t.is(see('world.zip'), 'new');
-  // At 99 %, the caller goes away.
+  // The caller disconnects at 99 %.
   const headers = { 'x-api-key': key, 'content-length': 500_000 };
   const begun = request({
     port,
@@ -48,7 +48,7 @@ test('an aborted or refused upload keeps the old file, and concurrent uploads le
   begun.destroy();
   await until(() => temps().length === 0 && disk.openBytes === 0);
   t.is(see('world.zip'), 'new');
-  // Larger than what is left, said beforehand or not.
+  // Uploads that exceed the quota, with and without a stated length.
   t.is((await upload('world.zip', randomBytes(1_100_000), { overwrite: true })).reason, 'DISK_QUOTA_EXCEEDED');
   const long = await fetch(`http://127.0.0.1:${port}/v1/servers/abc/file:upload?path=long`, {
     method: 'POST',
@@ -60,7 +60,7 @@ test('an aborted or refused upload keeps the old file, and concurrent uploads le
   const bomb = gzipSync(Buffer.alloc(5_000_000));
   t.is((await upload('bomb', bomb, { headers: { 'content-encoding': 'gzip' } })).reason, 'DISK_QUOTA_EXCEEDED');
   t.deepEqual([see('world.zip'), temps(), disk.openBytes], ['new', [], 0]);
-  // Twice at once: one of them is there in the end, whole.
+  // Of two concurrent uploads of a file, one is stored whole.
   const contents = ['a'.repeat(200_000), 'b'.repeat(200_000)];
   const both = await Promise.all(contents.map((content) => upload('twice', content, { overwrite: true })));
   t.deepEqual(
@@ -87,7 +87,7 @@ for (const known of [true, false])
       const headers = { 'x-api-key': it.key, ...(known && { 'content-length': each * MIB }) };
       const path = `/v1/servers/abc/file:upload?path=${n}`;
       const upload = request({ port: it.port, method: 'POST', path, headers });
-      // Who is refused may be cut off before all is sent.
+      // A refused upload may be disconnected before it is complete.
       const over = Promise.withResolvers<number | undefined>();
       upload.on('response', (answer) => over.resolve((answer.resume(), answer.statusCode)));
       upload.on('error', () => over.resolve(undefined));
@@ -106,7 +106,7 @@ for (const known of [true, false])
       answers.every((status) => status === 200 || status === 429 || status === undefined),
       String(answers),
     );
-    if (known) t.is(answers.filter((status) => status === 200).length, 2, 'as many as there is room for');
+    if (known) t.is(answers.filter((status) => status === 200).length, 2, 'as many uploads as fit succeed');
     else t.true(answers.includes(429), String(answers));
   });
 
@@ -171,12 +171,16 @@ test('a download can be resumed until the file changes', async (t) => {
   const resumed = { range: 'bytes=5-', 'if-range': etag };
   t.is((await fetch('file', resumed)).bytes.toString(), 'fghij');
   t.is((await fetch('file', { range: 'bytes=5-', 'if-range': modified })).answer.status, 206);
-  t.is((await fetch('file', { range: 'bytes=5-', 'if-range': `W/${etag}` })).answer.status, 200, 'weak is not enough');
+  t.is(
+    (await fetch('file', { range: 'bytes=5-', 'if-range': `W/${etag}` })).answer.status,
+    200,
+    'weak ETags never match',
+  );
   t.is((await fetch('file', { 'if-none-match': etag })).answer.status, 304);
   const head = await fetch('file', {}, 'HEAD');
   t.deepEqual([head.answer.status, head.answer.headers.get('content-length'), head.bytes.length], [200, '10', 0]);
   put('file', 'ABCDEFGHIJ');
-  t.is((await fetch('file', resumed)).bytes.toString(), 'ABCDEFGHIJ', 'changed: all of it');
+  t.is((await fetch('file', resumed)).bytes.toString(), 'ABCDEFGHIJ', 'a changed file is sent in full');
   put('empty', '');
   t.is((await fetch('empty')).answer.headers.get('content-length'), '0');
   t.is((await fetch('empty', { range: 'bytes=0-' })).answer.status, 416);
@@ -223,7 +227,7 @@ test.serial(
     const answer = await new Promise<NodeJS.ReadableStream>((resolve) => asked.on('response', resolve));
     await new Promise((resolve) => answer.once('readable', resolve));
     t.true(open() > 0);
-    // Nothing is read of it for a while.
+    // Read nothing of the response for a while.
     await turns(200);
     t.true(process.memoryUsage().arrayBuffers - before < 64 * 1024 ** 2);
     asked.destroy();

@@ -14,7 +14,7 @@ const MOST_FILES = 400;
 
 interface Uploads extends PanelUnderTest {
   root: string;
-  /** Without the hidden ones of the service's own. */
+  /** Lists the uploaded files, without the service's hidden ones. */
   names: () => string[];
   send: (form: FormData, path?: string) => Promise<Response>;
   form: (files: Record<string, string | Buffer>, fields?: Record<string, string>) => FormData;
@@ -67,7 +67,7 @@ test('the upload form keeps an existing file unless overwrite is set, and still 
   await it.send(it.form({ 'old.txt': 'new' }, { overwrite: 'true' }));
   t.is(readFileSync(join(it.root, 'plugins/old.txt'), 'utf8'), 'new');
   t.regex(await (await it.send(it.form({}))).text(), /Choose a file first/);
-  // As browsers send a field in which nothing was chosen.
+  // Browsers send an empty name for a field without a file.
   t.regex(await (await it.send(it.form({ '': '' }))).text(), /Choose a file first/);
 });
 
@@ -77,7 +77,7 @@ test('the upload form refuses forged tokens, missing rights, escaping paths and 
   const late = new FormData();
   late.append('file', new Blob(['a']), 'a.txt');
   late.append('csrf', it.owner.csrf);
-  t.is((await it.send(late)).status, 403, 'the token comes in front of the files');
+  t.is((await it.send(late)).status, 403, 'the token must precede the files');
   t.is((await it.send(it.form({ 'a.txt': 'a' }), '../../etc')).status, 400);
   await it.send(it.form({ '../../up.txt': 'up' }));
   t.deepEqual(it.names(), ['up.txt']);

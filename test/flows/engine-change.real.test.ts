@@ -9,7 +9,7 @@ test('the service refuses to start with another engine beside awake servers, and
   await service.stop();
   const docker = { ENGINE: 'docker', DOCKER_HOST: 'unix:///nowhere/docker.sock' };
   await t.throwsAsync(service.start(docker), {
-    message: /1 server is awake by ENGINE=process[^]*ENGINE_CHANGE=accept/,
+    message: /1 server was last seen awake on ENGINE=process[^]*ENGINE_CHANGE=accept/,
   });
   await service.start({ ENGINE: 'process' });
   await service.reach(id, 'running');

@@ -74,10 +74,10 @@ test('an unknown address reaches the only server or DEFAULT_SERVER, and localhos
   const at = (fakeHost: string) => pingStatus({ port: service.playersPort, fakeHost }).then(words);
   await service.create('first', '1.20.4', { motd: 'the first' });
   t.regex(await at('192.168.1.5'), /the first/, 'a friend in the home network types the address');
-  t.regex(await at('nobody.localhost'), /There is no server of this name/, 'which a server’s own name is not');
+  t.regex(await at('nobody.localhost'), /Unknown server address/, 'which a server’s own name is not');
   await service.create('second', '1.20.4', { motd: 'the second' });
-  t.regex(await at('192.168.1.5'), /There is no server of this name/);
-  t.regex(await at('first.example.org'), /There is no server of this name/);
+  t.regex(await at('192.168.1.5'), /Unknown server address/);
+  t.regex(await at('first.example.org'), /Unknown server address/);
   t.regex(await at('localhost'), /the first/);
   t.regex(await at('second.localhost'), /the second/);
   const shown = async () => {
@@ -86,7 +86,7 @@ test('an unknown address reaches the only server or DEFAULT_SERVER, and localhos
   };
   t.deepEqual(await shown(), { first: 'localhost', second: 'second.localhost' }, 'what can be typed here');
   const lost = { port: service.playersPort, version: '1.20.4', fakeHost: '192.168.1.5', name: 'Steve' };
-  await t.throwsAsync(joinRaw(lost), { message: /There is no server of this name/ });
+  await t.throwsAsync(joinRaw(lost), { message: /Unknown server address/ });
   await service.stop();
   await service.start({ DEFAULT_SERVER: 'second' });
   t.regex(await at('192.168.1.5'), /the second/);

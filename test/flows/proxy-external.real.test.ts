@@ -52,7 +52,7 @@ test('several proxies share one player list and one wake, and a killed proxy los
   await service.create('echo', '1.20.4');
 
   const wrong = startProxy(t, service, { PROXY_TOKEN: 'x'.repeat(43), PROXY_PORT: '0' });
-  await until('it is told so', () => wrong.said.some(({ msg }) => msg.includes('cannot be reached')));
+  await until('it is told so', () => wrong.said.some(({ msg }) => msg.includes('could not reach the service')));
   t.deepEqual(await views(), [], 'a stranger is no proxy');
   wrong.child.kill('SIGKILL');
 

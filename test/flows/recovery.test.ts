@@ -161,7 +161,7 @@ test('a second service on the same data folder exits with a one-line message', a
     env: { PATH: process.env['PATH'], DATA_DIR: service.dataDir, HTTP_PORT: '0', PROXY_PORT: '0', SFTP_PORT: '0' },
   });
   const error = await t.throwsAsync<Error & { stderr: string }>(second);
-  t.regex(error?.stderr ?? '', /^Another Dormouse .*stop that one first\.\n$/);
+  t.regex(error?.stderr ?? '', /^Another Dormouse .*Stop it first\.\n$/);
 });
 
 test('a service frozen past its lease keeps running afterwards, and a second one on its ports is refused', async (t) => {
@@ -182,7 +182,7 @@ test('a service frozen past its lease keeps running afterwards, and a second one
   const ports = { HTTP_PORT: new URL(service.baseUrl).port, PROXY_PORT: String(service.playersPort), SFTP_PORT: '0' };
   const env = { PATH: process.env['PATH'], DATA_DIR: service.dataDir, PROXY_HOST: '127.0.0.1', ...ports };
   const error = await t.throwsAsync<Error & { stderr: string }>(run(process.execPath, ['src/start.js'], { env }));
-  t.regex(error?.stderr ?? '', /^Another Dormouse .*stop that one first\.\n$/);
+  t.regex(error?.stderr ?? '', /^Another Dormouse .*Stop it first\.\n$/);
   process.kill(lease!.pid, 'SIGCONT');
   await service.create('still', '1.21.4');
   await service.kill();
@@ -190,7 +190,7 @@ test('a service frozen past its lease keeps running afterwards, and a second one
   t.teardown(() => stranger.close());
   await once(stranger, 'listening');
   const taken = await t.throwsAsync<Error & { stderr: string }>(run(process.execPath, ['src/start.js'], { env }));
-  t.regex(taken?.stderr ?? '', /^Port \d+, meant for .*, is in use already/);
+  t.regex(taken?.stderr ?? '', /^Port \d+ for .* is already in use/);
   t.like(await store.query('SELECT "pid" FROM "leases"'), [{ pid: lease!.pid }]);
   stranger.close();
 });

@@ -75,10 +75,10 @@ test('a running service can be backed up and restored on another machine with it
   const first = await startService(t);
   await first.create('castle', '1.21.4', { motd: 'of stone' });
   const archive = join(folder, 'service.tar.gz');
-  t.true((await dormouse(first.dataDir, '--backup-service', archive)).includes(`${archive} holds the database`));
+  t.true((await dormouse(first.dataDir, '--backup-service', archive)).includes(`${archive} contains the database`));
   await first.create('later', '1.21.4');
   const second = await startService(t, {}, ['src/start.js'], async (dataDir) => {
-    t.regex(await dormouse(dataDir, '--restore-service', archive), /^Restored as it was at 20/);
+    t.regex(await dormouse(dataDir, '--restore-service', archive), /^Restored the backup of 20/);
     return first.apiKey;
   });
   const { servers } = await second.call<{ servers: { id: string; motd: string; state: string }[] }>(

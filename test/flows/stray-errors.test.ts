@@ -50,8 +50,8 @@ test('uncaught errors disconnect no players; the service survives a stray reject
   t.is(await service.stop('SIGHUP'), 1);
   const errors = () => service.log.filter(({ level }) => level === 'error').map((line) => JSON.stringify(line));
   await until('all it said has arrived', () => errors().length === 2);
-  t.regex(errors()[0] ?? '', /a stray rejection.*the service goes on/);
-  t.regex(errors()[1] ?? '', /a stray throw.*the service ends/);
+  t.regex(errors()[0] ?? '', /a stray rejection.*The service continues/);
+  t.regex(errors()[1] ?? '', /a stray throw.*The service exits/);
   t.is(player.failure, undefined);
   await service.start();
   t.like(await service.reach('echo', 'running'), { state: 'running' }, 'adopted');

@@ -99,7 +99,7 @@ async function powerSwitch(): Promise<PowerSwitch> {
 function comeIn<Options, Joined>(join: (options: Options) => Promise<Joined>, options: Options): Promise<Joined> {
   const ask = () =>
     join(options).catch((error: unknown) => {
-      if (!/a lot of joining/.test(String(error))) throw error;
+      if (!/Too many joins/.test(String(error))) throw error;
       return undefined;
     });
   return until({ everyMs: AGAIN_MS }, ask);

@@ -19,7 +19,7 @@ test('a player in the waiting room sees the start’s progress, is transferred t
   const { host, port } = await steve.sentOn;
   t.deepEqual({ host, port }, { host: 'lobby.localhost', port: service.playersPort });
   const seen = steve.dialogs.join();
-  for (const part of ['lobby', 'Build with us', 'Preparing its world', '|||', 'dormouse:leave'])
+  for (const part of ['lobby', 'Build with us', 'Preparing the world', '|||', 'dormouse:leave'])
     t.true(seen.includes(part), part);
   const inside = await joinRaw({ ...address, name: 'Steve', transferred: true });
   inside.chat('here I am');

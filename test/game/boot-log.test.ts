@@ -6,7 +6,7 @@ import { type Progress, createBootLog } from '../../src/game/boot-log.ts';
 const LOGS = new URL('../fixtures/boot-logs/', import.meta.url);
 const STARTED_AT = 1_800_000_000_000;
 
-/** What `read` returned for each line of a fixture, one second apart. */
+/** Reads a fixture line by line, one second apart. Returns the log and the progress steps. */
 function replay(name: string, core: string, expectedMs: number | null = null) {
   const log = createBootLog({ core, expectedMs, startedAt: STARTED_AT });
   const steps: Progress[] = [];
@@ -178,7 +178,7 @@ test('arbitrary log lines never throw, lower the percentage or mark a start as r
 });
 
 test('the boot log reads megabyte-long lines without quadratic cost', (t) => {
-  // A quadratic pattern would need hours for these, and the test runner's patience ends long before.
+  // A quadratic pattern would need hours for these lines. The test runner would time out.
   for (const piece of ['\u001b[1;', '[', '[a] ', ' ', '\u001b]0;', '[00:00:00] [', '§', 'Done (1'])
     for (const head of ['', '[00:00:00] [Server thread/INFO]: ', '[00:00:00] [Server thread/INFO] [']) {
       const log = createBootLog({ core: 'paper', expectedMs: null, startedAt: 0 });

@@ -16,7 +16,7 @@ const manifest = {
 };
 const published = { versions: ['1.21.8', '1.21.7'], latest: '1.21.8' };
 
-/** A catalogue whose manifest is whatever `answer` gives, and the number of times it was asked. */
+/** A catalogue whose manifest comes from `answer`, with a list of the URLs it fetched. */
 function setUp(answer: () => Response | Promise<Response>) {
   const clock = fakeClock();
   const asked: unknown[] = [];

@@ -103,17 +103,17 @@ test('the container environment has the image’s variables, a fitting heap size
   });
   t.false(Object.values(env).some((value) => value.includes('%')));
   t.false('SETUP_ONLY' in env);
-  t.false('EULA' in gameSpec(row(), { ...settings, eulaAccepted: false }).env, 'nobody has agreed');
+  t.false('EULA' in gameSpec(row(), { ...settings, eulaAccepted: false }).env, 'the EULA is not accepted');
   t.is(installSpec(row(), settings).env.SETUP_ONLY, 'true');
   t.is(heapMb(8192), 6553);
-  t.deepEqual([512, 768, 1024, 2048].map(heapMb), [256, 480, 736, 1536], 'metaspace has its room in a small one too');
+  t.deepEqual([512, 768, 1024, 2048].map(heapMb), [256, 480, 736, 1536], 'small servers leave room for metaspace too');
 });
 
 test('the sandbox has its own image and needs no version', (t) => {
   const spec = gameSpec(row({ type: 'sandbox', version: '' }), settings);
   t.is(spec.image, 'dormouse/sandbox:latest');
   t.is(spec.env.SERVER_PORT, '25565');
-  t.false('EULA' in spec.env, 'nothing of it is Mojang’s');
+  t.false('EULA' in spec.env, 'the sandbox needs no EULA');
   t.is(gameSpec(row({ type: 'sandbox' }), { ...settings, sandboxImage: 'mine:1' }).image, 'mine:1');
 });
 

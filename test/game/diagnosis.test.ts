@@ -15,7 +15,7 @@ function linesOf(name: string): string[] {
   return readFileSync(new URL(name, LOGS), 'utf8').trimEnd().split('\n');
 }
 
-/** Fixture → what it has to show, weightiest first (`code subject`), and the summary of the first. */
+/** By fixture: the expected insights (`code subject`), most important first, and the summary of the first one. */
 const CASES: Record<string, { code?: number; shows: string[]; summary: string }> = {
   'fail-eula-vanilla.log': {
     code: 0,
@@ -108,7 +108,7 @@ const CASES: Record<string, { code?: number; shows: string[]; summary: string }>
   'fail-mixin-fabric.log': { shows: ['incompatible_mods expandability'], summary: 'Incompatible mods: expandability ' },
   'fail-broken-forge.log': {
     shows: ['incompatible_mods '],
-    summary: 'Incompatible mods: The mods do not fit together',
+    summary: 'Incompatible mods: The mods are not compatible',
   },
   'fail-client-forge.log': {
     shows: ['client_only_mod oculus'],
@@ -136,19 +136,19 @@ const CASES: Record<string, { code?: number; shows: string[]; summary: string }>
   'fail-memory-heap.log': {
     code: 3,
     shows: ['out_of_memory 2048 MB'],
-    summary: "Out of memory: The game used up the memory Java may have (Java heap space) of the server's 2048 MB.",
+    summary: "Out of memory: The game used all memory that Java can use (Java heap space) of the server's 2048 MB.",
   },
   'fail-memory-jvm.log': { shows: ['out_of_memory 2048 MB'], summary: 'Out of memory: There is not enough memory' },
   'fail-memory-runner.log': {
     code: 255,
     shows: ['out_of_memory 2048 MB'],
-    summary: 'Out of memory: The game was ended by the system',
+    summary: 'Out of memory: The system killed the game',
   },
   'fail-memory-threads.log': { shows: ['out_of_memory threads'], summary: 'Too many threads: ' },
   'fail-killed-runner.log': {
     code: 255,
     shows: ['killed_by_stop '],
-    summary: 'Killed: The game was ended from outside before it had finished (exit code 255).',
+    summary: 'Killed: The game was killed before it had finished (exit code 255).',
   },
   'fail-port-vanilla.log': { shows: ['port_in_use '], summary: 'Port in use: ' },
   'fail-server-ip-vanilla.log': { shows: ['bad_config server-ip', 'port_in_use '], summary: 'Wrong server-ip: ' },
@@ -185,7 +185,10 @@ const CASES: Record<string, { code?: number; shows: string[]; summary: string }>
     summary: 'Broken settings: server.properties cannot be read.',
   },
   'fail-config-image.log': { shows: ['bad_config TYPE'], summary: "Broken settings: Invalid TYPE: 'PAPERR'." },
-  'fail-config-jvm.log': { shows: ['bad_config '], summary: 'Broken settings: Java does not know an option' },
+  'fail-config-jvm.log': {
+    shows: ['bad_config '],
+    summary: 'Broken settings: Java was started with an unknown option',
+  },
   'fail-auth-vanilla.log': { shows: ['auth_servers_down '], summary: 'Sign-in servers down: ' },
   'fail-trace-paper.log': {
     shows: ['mod_crashed ExampleWarps-2.4.jar'],
@@ -198,7 +201,7 @@ const CASES: Record<string, { code?: number; shows: string[]; summary: string }>
   },
   'fail-jar-corrupt.log': {
     shows: ['broken_jar server.jar'],
-    summary: 'Not a server program: server.jar is not a jar: it arrived incomplete, or is a web page',
+    summary: 'Not a server program: server.jar is not a jar: it is incomplete, or it is a web page',
   },
   'fail-jar-html-mod-fabric.log': {
     shows: ['broken_jar waystones-fabric.jar', 'incompatible_mods '],
@@ -214,11 +217,11 @@ const CASES: Record<string, { code?: number; shows: string[]; summary: string }>
   },
   'fail-heap-initial-jvm.log': {
     shows: ['bad_config heap'],
-    summary: 'Broken settings: Java is told to start with more memory than it may have.',
+    summary: 'Broken settings: The Java options set more initial memory than the maximum.',
   },
   'fail-java-forge-1.16.5.log': {
     shows: ['wrong_java_version older Java'],
-    summary: 'Wrong Java version: This build of paper was made for an older Java',
+    summary: 'Wrong Java version: This build of paper requires an older Java',
   },
   'fail-java-fabric-asm.log': {
     shows: ['wrong_java_version Java 21'],
@@ -226,11 +229,11 @@ const CASES: Record<string, { code?: number; shows: string[]; summary: string }>
   },
   'fail-permission-lock-vanilla.log': {
     shows: ['permission_denied world/session.lock'],
-    summary: 'Not allowed to write: The game may not open world/session.lock',
+    summary: 'Not allowed to write: The game cannot open world/session.lock',
   },
   'fail-permission-log-vanilla.log': {
     shows: ['permission_denied logs/latest.log'],
-    summary: 'Not allowed to write: The game may not open logs/latest.log',
+    summary: 'Not allowed to write: The game cannot open logs/latest.log',
   },
   'fail-readonly-vanilla.log': {
     shows: ['read_only_disk '],
@@ -252,12 +255,12 @@ const CASES: Record<string, { code?: number; shows: string[]; summary: string }>
   'fail-memory-abort.log': {
     code: 134,
     shows: ['out_of_memory 2048 MB', 'java_crashed '],
-    summary: 'Out of memory: The game used up the memory Java may have',
+    summary: 'Out of memory: The game used all memory that Java can use',
   },
   'fail-memory-node.log': {
     code: 134,
     shows: ['out_of_memory 2048 MB', 'java_crashed '],
-    summary: 'Out of memory: The game used up the memory it may have',
+    summary: 'Out of memory: The game used all memory that it can use',
   },
   'fail-offline-paper.log': {
     shows: ['download_failed mojang_1.21.1.jar'],
@@ -273,7 +276,7 @@ const CASES: Record<string, { code?: number; shows: string[]; summary: string }>
   },
   'fail-hash-paper.log': {
     shows: ['download_failed mojang_1.21.1.jar'],
-    summary: 'Download failed: mojang_1.21.1.jar arrived damaged.',
+    summary: 'Download failed: mojang_1.21.1.jar was damaged during the download.',
   },
   'fail-installer-forge-image.log': {
     shows: ['download_failed files.minecraftforge.net'],
@@ -320,11 +323,11 @@ const CASES: Record<string, { code?: number; shows: string[]; summary: string }>
   },
   'install-slug.log': {
     shows: ['download_failed custom-pack'],
-    summary: 'Download failed: CurseForge knows no pack or mod named custom-pack.',
+    summary: 'Download failed: CurseForge has no pack or mod named custom-pack.',
   },
   'install-sandbox-pack.log': {
     shows: ['bad_config modpack'],
-    summary: 'Broken settings: The sandbox core takes no mod packs.',
+    summary: 'Broken settings: The sandbox core does not support mod packs.',
   },
 };
 
@@ -359,7 +362,7 @@ test('the log of a successful start shows no cause of failure', (t) => {
   for (const name of readdirSync(LOGS).filter((each) => each.startsWith('start-'))) {
     const diagnosis = diagnose(linesOf(name), exit(0), { ...CONTEXT, phase: 'run' });
     t.is(diagnosis.code, 'unknown', name);
-    t.is(diagnosis.summary, 'Stopped by itself: The game ended with exit code 0 and its log names no cause.');
+    t.is(diagnosis.summary, 'Stopped on its own: The game ended with exit code 0 and its log names no cause.');
   }
 });
 
@@ -479,7 +482,7 @@ test('any log and exit get a complete diagnosis without an exception', (t) => {
 });
 
 test('the diagnosis of very long hostile lines has no quadratic cost', (t) => {
-  // Each would take a quadratic pattern hours; the runner gives a test ten seconds without news.
+  // A quadratic pattern would need hours for each of these. The runner allows a test ten seconds without progress.
   const hostile = [
     " - Mod '",
     "	 - Mod 'a' (a) 1 requires ",

@@ -9,7 +9,7 @@ const PAPER = { type: 'paper', version: '1.21.8', modpackPlatform: '' };
 const NOTE = '.dormouse-build.json';
 const OWN = { tenant: 'acc_test' };
 
-/** A data root with such files in it; names that end in a slash are folders. */
+/** A data root with the given files. A name that ends in a slash is a folder. */
 async function folder(t: ExecutionContext, files: Record<string, object | string>): Promise<string> {
   const root = await mkdtemp(join(tmpdir(), 'dormouse-build-'));
   t.teardown(() => rm(root, { recursive: true, force: true }));
@@ -178,7 +178,7 @@ test('a forged build note is validated, links are not followed, and a missing fo
   }
   t.is(await notedBuild(await folder(t, { [NOTE]: '[' }), PAPER), undefined);
   const long = { ...PAPER, build: '60', more: 'x'.repeat(8_192) };
-  t.is(await notedBuild(await folder(t, { [NOTE]: long }), PAPER), undefined, 'longer than any of ours');
+  t.is(await notedBuild(await folder(t, { [NOTE]: long }), PAPER), undefined, 'an oversized note is not read');
   const linked = await folder(t, {});
   await symlink(join(await said('60'), NOTE), join(linked, NOTE));
   t.is(await notedBuild(linked, PAPER), undefined);

@@ -9,7 +9,7 @@ import { PROPORTIONAL, growth } from '../support/cpu.ts';
 
 const codes = (motd: string): string => motdCodes(parseMotd(motd), { anyColor: true });
 
-/** Text as owners may write it: words, everything that means something, and much that nearly does. */
+/** Random messages: plain text, valid codes and tags, and text that resembles them. */
 const motds = array(
   oneof(
     string({ unit: 'binary', maxLength: 6 }),
@@ -110,10 +110,10 @@ test('property: the proxy decodes § codes to the original description', (t) => 
     property(motds, (motd) => {
       const spans = parseMotd(motd);
       const shown = flat(toComponent(motdCodes(spans, { anyColor: true }), 767));
-      // The proxy stops at so many parts as fit into a status.
+      // The proxy limits the number of parts, so that they fit into a status.
       const expected = merged(spans).slice(0, 250);
       t.deepEqual(merged(shown).slice(0, 250), expected);
-      // Older clients get no code they do not know.
+      // Older clients receive no codes that they do not know.
       const old = toComponent(motdCodes(spans, { anyColor: true }), 340).text;
       t.notRegex(old, /§x/i);
       t.is(old.replaceAll(/§./gu, ''), motdText(spans));

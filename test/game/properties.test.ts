@@ -65,7 +65,7 @@ test('masking a properties file full of escapes takes less than eight times as l
   const shown = (file: Buffer) => leastCpuMs(() => void maskProperties(file));
   const escapes = shown(Buffer.from(`password${'\\a'.repeat(500_000)}`));
   const plain = shown(Buffer.from(`password${'aa'.repeat(500_000)}`));
-  // If each escape is decoded, it takes some 25 times as long.
+  // Decoding every escape would take about 25 times as long.
   t.true(escapes < 8 * plain, `${escapes} ms, not ${plain} ms`);
 });
 
@@ -96,7 +96,7 @@ test('a game’s properties file is parsed as Java parses it', (t) => {
   );
 });
 
-/** The value as the game reads it: before 1.20 as ISO 8859-1, since then as UTF-8. */
+/** Returns a value as the game reads it. The file is ISO 8859-1 before 1.20, and UTF-8 since then. */
 function asTheGameReads(bytes: Buffer, name: string, encoding: 'latin1' | 'utf8'): string | undefined {
   return parseProperties(bytes.toString(encoding)).get(name);
 }
@@ -160,7 +160,7 @@ test('owner values override the file, Dormouse’s override both, and removed va
     motd: DEFAULT_MOTD,
   });
   t.false('pvp' in merge({ pvp: 'false' }, { pvp: 'false' }, {}));
-  t.is(merge({ pvp: 'true' }, { pvp: 'false' }, {}).pvp, 'true', 'changed in the file since: it stays');
+  t.is(merge({ pvp: 'true' }, { pvp: 'false' }, {}).pvp, 'true', 'a value changed in the file is kept');
   t.is(merge({ 'max-players': '5' }, {}, {})['max-players'], '5');
   t.false(OWNED_PROPERTIES.has('online-mode'));
   t.false(OWNED_PROPERTIES.has('accepts-transfers'));

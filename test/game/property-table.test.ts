@@ -29,9 +29,9 @@ test('a property must exist in the version and have a valid value', (t) => {
   t.regex(wrong('pvp', 'TRUE'), /true or false/);
   t.is(wrong('pvp', 'false', '1.21.8'), '');
   t.is(wrong('pvp', 'false', '26.1'), 'is a game rule since 1.21.9');
-  t.is(wrong('pvp', 'false', ''), '', 'of no version: of any');
-  t.is(wrong('accepts-transfers', 'true', '1.20.4'), 'comes with Minecraft 1.20.5');
-  t.is(wrong('previews-chat', 'true', '1.19.3'), 'ended with Minecraft 1.19.2');
+  t.is(wrong('pvp', 'false', ''), '', 'an unknown version allows every property');
+  t.is(wrong('accepts-transfers', 'true', '1.20.4'), 'requires Minecraft 1.20.5 or later');
+  t.is(wrong('previews-chat', 'true', '1.19.3'), 'was removed after Minecraft 1.19.2');
   t.is(wrong('fly-faster', 'true'), 'is not a property of a Minecraft server');
   t.is(wrong('constructor', 'x'), 'is not a property of a Minecraft server');
   t.regex(wrong('level-seed', 'a\nenable-rcon=true'), /control characters/);

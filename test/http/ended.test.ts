@@ -37,7 +37,7 @@ test('streams and downloads cause no Node warnings', async (t) => {
   const stream = await fetch(`${origin}/v1/servers/abc/logs/stream`, { headers: { 'x-api-key': key } });
   t.is(stream.status, 200);
   await stream.text();
-  // Node tells of them in the next turn.
+  // Node emits warnings in the next turn of the event loop.
   await turn();
   t.deepEqual(
     warnings.map(({ name, stack }) => `${name}: ${stack}`),

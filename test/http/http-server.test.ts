@@ -7,7 +7,7 @@ import { type HttpServerOptions, createHttpServer } from '../../src/http/http-se
 import { MIB } from '../../src/kernel/units.ts';
 import { until } from '../support/until.ts';
 
-/** A server that answers at once, and at `/slow` when it is told to. */
+/** A server that answers at once, and at `/slow` after `answerSlow` is called. */
 async function serve(t: ExecutionContext, options: HttpServerOptions) {
   const slow = Promise.withResolvers<void>();
   const asked = Promise.withResolvers<void>();
@@ -20,7 +20,7 @@ async function serve(t: ExecutionContext, options: HttpServerOptions) {
       await slow.promise;
     }
     atWork.now--;
-    // More than the system keeps of an answer for a client that does not read.
+    // More than the system buffers for a client that does not read.
     ctx.body = ctx.path === '/large' ? Buffer.alloc(64 * MIB) : 'done';
   });
   const server = createHttpServer(app, options).listen(0, '127.0.0.1');
@@ -35,7 +35,7 @@ async function serve(t: ExecutionContext, options: HttpServerOptions) {
     answerSlow: slow.resolve,
     atWork,
     server,
-    /** Opens a connection and says nothing; resolves when the server has it, or has closed it. */
+    /** Opens a connection and sends nothing. Resolves once the server has accepted it. */
     async dial(localAddress: string): Promise<Socket> {
       const accepted = once(server, 'connection');
       const socket = connect({ host: '127.0.0.1', port, localAddress }).on('error', () => {});
@@ -59,11 +59,11 @@ test('idle connections from one address leave room for other addresses', async (
   const it = await serve(t, { mostConnections: 50, mostOfAddress: 10 });
   const silent = [];
   for (let n = 0; n < 30; n++) silent.push(await it.dial('127.0.0.1'));
-  t.is(await it.ask('127.0.0.1'), 'closed', 'it has its share');
+  t.is(await it.ask('127.0.0.1'), 'closed', 'the address has used its share');
   t.is(await it.ask('127.0.0.2'), 'done');
   silent[0]?.destroy();
   for (let answer = 'closed'; answer === 'closed';) answer = await it.ask('127.0.0.1');
-  t.pass('and one again when one of its own has gone');
+  t.pass('a closed connection frees a slot for its address');
 });
 
 test('idle connections from many addresses make room for new ones, and work in progress goes on', async (t) => {

@@ -7,7 +7,7 @@ import test from 'ava';
 import { api } from '../support/api-harness.ts';
 import { until } from '../support/until.ts';
 
-/** What one account may have unanswered; more than one address may have connections. */
+/** The most unanswered calls of an account. It exceeds the connection limit of an address. */
 const MOST = 600;
 const OF_ADDRESS = 200;
 const PATIENCE_MS = 30_000;
@@ -24,7 +24,7 @@ test('an account with 600 unanswered calls gets 429 until one ends, and other ac
   subscribe('http.server.request.start', onArrival);
   t.teardown(() => unsubscribe('http.server.request.start', onArrival));
 
-  /** Calls whose bodies never arrive whole, from three networks and with two keys. */
+  /** Makes calls whose bodies never arrive in full, from three networks and with two keys. */
   async function hold(): Promise<{ sockets: Socket[]; answers: string[] }> {
     const answers: string[] = [];
     const sockets = await Promise.all(
@@ -39,7 +39,7 @@ test('an account with 600 unanswered calls gets 429 until one ends, and other ac
         return socket;
       }),
     );
-    // The keys are remembered by now, so each call has its place within the turn in which it arrives.
+    // The keys are cached by now, so each call takes its slot within the turn in which it arrives.
     await until({ what: 'all calls have arrived', withinMs: PATIENCE_MS }, () => arrived === MOST);
     arrived = 0;
     await setImmediate();
@@ -56,11 +56,11 @@ test('an account with 600 unanswered calls gets 429 until one ends, and other ac
     t.deepEqual([refused.status, refused.reason, refused.json['code']], [429, 'TOO_MANY_CALLS', 8], round);
     t.is(refused.headers.get('retry-after'), '1');
     t.regex(refused.text, /"limit":"600"/);
-    t.is((await ask(other)).status, 200, 'another account goes on');
-    t.deepEqual(answers, [], 'all 600 are held: none was refused');
+    t.is((await ask(other)).status, 200, 'another account is not affected');
+    t.deepEqual(answers, [], 'none of the 600 calls was refused');
     sockets[0]?.destroy();
     await until({ what: 'a place is free', withinMs: PATIENCE_MS }, async () => !(await isFull()));
-    for (let n = 0; n < 5; n++) t.is((await ask()).status, 200, 'a call that is answered leaves its place');
+    for (let n = 0; n < 5; n++) t.is((await ask()).status, 200, 'an answered call frees its slot');
     for (const socket of sockets) socket.destroy();
     await until({ what: 'a place is free', withinMs: PATIENCE_MS }, async () => !(await isFull()));
   }

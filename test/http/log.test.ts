@@ -7,11 +7,11 @@ import { openSite } from '../web/site.ts';
 
 const { operations, sessionOperations } = describeApi();
 
-/** Of no slug, so that what is named after it does not look like it. */
+/** Not a valid slug, so that names derived from it differ from it. */
 const MARK = 'M4rkOfSecrets';
 const ADDRESS = '203.0.113.77';
 
-/** A body of the shape of the example, with the mark in each text. */
+/** Adds the mark to each text of a body. */
 function marked(value: unknown): unknown {
   if (typeof value === 'string') return `${MARK} ${value}`;
   if (Array.isArray(value)) return value.map(marked);
@@ -66,7 +66,7 @@ test('no secret of a request appears in the log, whatever its route', async (t) 
       headers: { ...headers, 'x-api-key': key, ...(type && { 'content-type': type }) },
       ...(body !== undefined && method === 'POST' && { body }),
     });
-    // Streams do not end by themselves.
+    // Streams do not end without the client.
     await response.body?.cancel();
   };
 
@@ -89,7 +89,7 @@ test('no secret of a request appears in the log, whatever its route', async (t) 
     await call(site.origin, 'POST', path + query, { key: unknown, body: `{${MARK}` });
 
   t.true(calls > 150, `${calls} calls`);
-  t.true(site.logged.length > calls / 2, `${site.logged.length} lines`);
+  t.true(site.logged.length > calls / 2, `${site.logged.length} lines logged`);
   const text = site.logged.join('');
   for (const secret of [MARK, site.key, unknown, app, session, browser.csrf, ADDRESS]) {
     t.true(secret.length > 8);
@@ -98,7 +98,7 @@ test('no secret of a request appears in the log, whatever its route', async (t) 
   }
 });
 
-/** Routes are only counted here. */
+/** Handlers are not called, only their routes are listed. */
 function noCalls(): never {
   throw new Error('nothing is called');
 }

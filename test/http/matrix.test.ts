@@ -13,22 +13,22 @@ import { type ApiUnderTest, api } from '../support/api-harness.ts';
 
 const { operations } = describeApi();
 
-/** A code with its reason, or `done`. */
+/** An error code with its reason, or `done`. */
 type Outcome = 'done' | readonly [Code, reason: string];
 type Headers = Record<string, string>;
 
-/** A credential, and what an operation answers it with; undefined: what it answers to who may. */
+/** A credential, and the expected outcome of an operation. Undefined means the outcome of an authorized call. */
 interface Credential {
   headers: Headers;
   expect: (operation: Operation) => Outcome | undefined;
 }
 
 const ofServer = ({ path }: Operation) => path.startsWith('/v1/servers/{id}');
-/** Names a server in its body. */
+/** Whether an operation names a server in its body. */
 const ofBody = ({ id }: Operation) => id === 'CreateTemplate';
 const ofAccount = ({ path }: Operation) => path.startsWith('/v1/accounts/');
 
-/** What a sleeping server answers to who may: 200, but for these. */
+/** Outcomes of authorized calls on a sleeping server. All others succeed. */
 const ON_A_SLEEPING_SERVER: Record<string, Outcome> = {
   RestartServer: ['FAILED_PRECONDITION', 'SERVER_HIBERNATED'],
   RetryInstall: ['FAILED_PRECONDITION', 'SERVER_HIBERNATED'],
@@ -60,7 +60,7 @@ const ON_A_SLEEPING_SERVER: Record<string, Outcome> = {
   KickPlayer: ['FAILED_PRECONDITION', 'SERVER_NOT_RUNNING'],
 };
 
-/** Bodies that will do, where an operation's own example will not. */
+/** Bodies for operations whose example would fail. */
 const BODIES: Record<string, (serverId: string) => object> = {
   CreateServer: () => ({ name: 'Another', ramMb: 256 }),
   SetMemberRole: (serverId) => ({ memberId: `mem_${serverId}`, role: 'limited' }),
@@ -71,13 +71,13 @@ const BODIES: Record<string, (serverId: string) => object> = {
   RemoveMember: (serverId) => ({ memberId: `mem_${serverId}` }),
 };
 
-/** What operations without a message want in their query. */
+/** Required queries of operations without a JSON body. */
 const QUERIES: Record<string, string> = { UploadFile: '?path=a.txt' };
 
-/** What is asked for within an operation: the schedule of the example runs a command. */
+/** Additional scopes: the schedule of the example runs a command. */
 const ALSO: Record<string, Scope> = { CreateSchedule: 'console' };
 
-/** What the scopes of a key decide; undefined: it may. Its user is no operator. */
+/** Returns the refusal of a key with these scopes, or undefined if it is authorized. Its user is not an operator. */
 function byScope({ id, scope }: Operation, held: readonly Scope[]): Outcome | undefined {
   const lacks = (needed: Operation['scope']) => needed !== 'any' && !held.includes(needed);
   if (lacks(scope) || lacks(ALSO[id] ?? 'any')) return ['PERMISSION_DENIED', 'SCOPE_MISSING'];
@@ -86,12 +86,12 @@ function byScope({ id, scope }: Operation, held: readonly Scope[]): Outcome | un
 
 const UNKNOWN: Outcome = ['UNAUTHENTICATED', 'CREDENTIAL_INVALID'];
 
-/** What anything in `Authorization` alone is worth, where it is worth `otherwise` elsewhere. */
+/** Returns the outcome of a credential in `Authorization`. Operations that accept only keys refuse every one. */
 function byToken({ keyOnly }: Operation, otherwise: Outcome | undefined): Outcome | undefined {
   return keyOnly ? ['UNAUTHENTICATED', 'API_KEY_REQUIRED'] : otherwise;
 }
 
-/** A server with one invitation, of the account `acc_test`. */
+/** Creates a server of the account `acc_test`, with one invitation. */
 async function addServer(it: ApiUnderTest, serverId: string): Promise<void> {
   const { store, clock } = it;
   await it.create(serverId);
@@ -110,7 +110,7 @@ async function ask(it: ApiUnderTest, operation: Operation, serverId: string, hea
   return it.call(method.toUpperCase(), address + (QUERIES[id] ?? ''), { key: null, headers, body });
 }
 
-/** Calls every operation with the credential, those that may change something on a server of their own. */
+/** Calls every operation with a credential. Authorized calls that name a server use a new one. */
 async function walk(t: ExecutionContext, it: ApiUnderTest, name: string, { headers, expect }: Credential) {
   for (const operation of operations) {
     const refused = expect(operation);
@@ -132,7 +132,7 @@ async function walk(t: ExecutionContext, it: ApiUnderTest, name: string, { heade
   }
 }
 
-/** Whether a refusal for a state or a quota says whose, and one for what is missing or there already says what. */
+/** Whether a refusal names its subject: the owner of a state or quota, or the missing or existing resource. */
 function saysWhose([code]: Exclude<Outcome, 'done'>, details: unknown): boolean {
   const found = (type: string) => (details as { '@type': string }[]).find((each) => each['@type'].endsWith(`.${type}`));
   const subject = (type: string) => (found(type) as { violations?: { subject: string }[] })?.violations?.[0]?.subject;
@@ -144,7 +144,7 @@ function saysWhose([code]: Exclude<Outcome, 'done'>, details: unknown): boolean 
 }
 let made = 0;
 
-/** Nothing that was refused has left a trace. */
+/** Asserts that refused calls changed nothing. */
 async function untouched(t: ExecutionContext, { servers, store, ok }: ApiUnderTest): Promise<void> {
   t.is((await servers.get('abc'))?.state, 'hibernated');
   t.deepEqual((await ok('GET', '/v1/servers/abc/machine'))['transitions'], [] as unknown);
@@ -197,10 +197,10 @@ test('every operation rejects missing, malformed, unknown, revoked and expired c
     t.truthy(answer.headers.get('www-authenticate'));
     texts.add(answer.text);
   }
-  t.is(texts.size, 2, 'one answer for no credential, one for all bad ones');
+  t.is(texts.size, 2, 'one answer for a missing credential, one for all invalid ones');
   await untouched(t, it);
   const query = `/v1/whoami?x-api-key=${key}&api_key=${key}`;
-  t.is((await it.call('GET', query, { key: null })).status, 401, 'never in a query');
+  t.is((await it.call('GET', query, { key: null })).status, 401, 'a key in the query is ignored');
 });
 
 test('every operation requires its scope, tested with each scope alone, all and none', async (t) => {
@@ -238,7 +238,7 @@ test('an app token works only for the operations that allow it, and not after it
     (await it.call('POST', '/v1/servers/none:start', { key: null, headers, raw: '[' })).reason,
     'APP_TOKEN_NOT_ALLOWED',
   );
-  t.is((await it.call('GET', '/v1/whoami', { headers })).json['accountId'], 'acc_test', 'a key beside it decides');
+  t.is((await it.call('GET', '/v1/whoami', { headers })).json['accountId'], 'acc_test', 'a key takes precedence');
   await revokeApp(it, { userId: 'usr_test', accountId: 'acc_test' }, 'app_1');
   await walk(t, it, 'the same, revoked', { headers, expect: (operation) => byToken(operation, UNKNOWN) });
   await untouched(t, it);
@@ -339,13 +339,13 @@ test('every server operation has a minimum role, and limited members can only re
   for (const id of ['GetServer', 'StartServer', 'StopServer', 'GetServerLogs']) t.true(roles.limited.includes(id), id);
   for (const { id, method, role } of operations.filter(ofServer)) {
     const may = method === 'get' || ['StartServer', 'StopServer'].includes(id);
-    t.true(may || role !== 'limited', `${id}: who is limited changes nothing but sleep`);
+    t.true(may || role !== 'limited', `${id}: limited members may change only sleep`);
   }
 });
 
 test('every operation that requires an awake server is refused on a sleeping one', (t) => {
   for (const { id, precondition = '' } of operations) {
-    if (!/the server must (?:be awake|run)\b|`state` must be/.test(precondition)) continue;
+    if (!/the server must (?:be (?:awake|running)|run)\b|`state` must be/.test(precondition)) continue;
     t.is(ON_A_SLEEPING_SERVER[id]?.[0], 'FAILED_PRECONDITION', id);
   }
 });

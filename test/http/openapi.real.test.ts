@@ -20,7 +20,7 @@ test.runIf(isHere('tools'))('the OpenAPI document passes the linter', async (t) 
   const options = ['--config', join(ROOT, '.redocly.yaml'), '--format', 'json', '--max-problems', '1000'];
   const env = { ...process.env, REDOCLY_TELEMETRY: 'off', REDOCLY_SUPPRESS_UPDATE_NOTICE: 'true' };
   const { stdout } = await run(process.execPath, [program, 'lint', file, ...options], { env }).catch(
-    // It ends with 1 where there are errors, and says which all the same.
+    // The linter exits with 1 if it finds problems, but still prints them.
     (failed: { stdout: string }) => failed,
   );
   const { problems } = JSON.parse(stdout) as {

@@ -7,7 +7,7 @@ import { routesOf } from '../support/routes.ts';
 import { api } from '../support/api-harness.ts';
 import { REFERENCE } from '../support/reference.ts';
 
-/** What the document says of one operation, as far as these tests ask. */
+/** The fields of a described operation that these tests read. */
 interface Described {
   operationId: string;
   tags: string[];
@@ -25,7 +25,7 @@ const described = Object.entries(document['paths'] as Record<string, Record<stri
     ),
 );
 
-/** An operation as one line, so that a difference can be read. */
+/** Formats an operation as one line, for readable differences. */
 function lineOf(parts: readonly (string | false | undefined)[]): string {
   return parts.filter(Boolean).join(' ');
 }
@@ -44,7 +44,7 @@ test('the document’s control operations match the 96 operations of the referen
       `in ${section}`,
     ]),
   }));
-  // A document holds the methods of a path together.
+  // A document groups the methods of a path.
   const expected = [...Map.groupBy(wanted, ({ path }) => path).values()].flat().map(({ line }) => line);
   const found = described
     .filter(({ tags }) => tags.includes('control'))
@@ -52,13 +52,13 @@ test('the document’s control operations match the 96 operations of the referen
       const { 'x-required-scope': scope, 'x-section': section } = operation;
       const apps = security.some((each) => 'appToken' in each);
       const [, appScope] = (apps && /Apps need the scope `([\w:]+)`/.exec(description)) || [];
-      const keyOnly = description.includes('Accepts API keys only') && 'keys only';
+      const keyOnly = description.includes('Accepts only API keys') && 'keys only';
       return lineOf([method, path, operationId, scope, appScope && `${appScope} for apps`, keyOnly, `in ${section}`]);
     });
   const missing = expected.filter((line) => !found.includes(line));
   const surplus = found.filter((line) => !expected.includes(line));
   t.deepEqual({ missing, surplus }, { missing: [], surplus: [] });
-  t.deepEqual(found, expected, 'the order is not the reference’s');
+  t.deepEqual(found, expected, 'the order of the reference');
 });
 
 test('every operation in the document has one tag and a unique name', (t) => {
@@ -99,7 +99,7 @@ test('patterns in the OpenAPI document are portable regular expressions with unc
     return value;
   });
   t.true(all.length > 100);
-  // No names of sets, no \\u, nothing that looks ahead or behind, and no classes that take more than ASCII elsewhere.
+  // No Unicode properties, no \\u, no lookaround, and no classes that match more than ASCII in other languages.
   t.deepEqual(
     all.filter((pattern) => /\\[pPudDwWsSbB]|\(\?[=!<]/.test(pattern)),
     [],

@@ -13,12 +13,12 @@ function heapBytes(): number {
 
 test('frames of long lines do not keep the whole lines in memory', (t) => {
   const before = heapBytes();
-  // Of two bytes a character in memory, for the first one; the rest are bytes.
+  // The first character makes the whole string take two bytes per character in memory.
   const frames = Array.from({ length: 400 }, (_, n) => dataFrame(Buffer.from(`─${n}${'x'.repeat(65_000)}`).toString()));
   const bytes = frames.reduce((sum, frame) => sum + frame.length, 0);
   t.true(bytes < 400 * 8_300);
   const kept = heapBytes() - before;
-  t.true(kept < 5 * bytes, `${kept} for ${bytes}`);
+  t.true(kept < 5 * bytes, `${kept} bytes of memory for ${bytes} bytes of frames`);
   t.is(frames.length, 400);
 });
 

@@ -21,7 +21,7 @@ const { operations, sessionOperations, publicOperations } = describeApi();
 
 const SMALL = { name: 'abc', ramMb: 256 };
 
-/** A store that fails where a user is read. */
+/** A store that fails to read users. */
 function withoutUsers(store: Store, error: Error): Store {
   return {
     ...store,
@@ -89,7 +89,7 @@ test('URLs with verbs and their lookalikes return the expected status', async (t
   }
   t.is((await call('PUT', '/v1/servers/abc')).headers.get('allow'), 'HEAD, GET, DELETE');
   t.is((await call('DELETE', '/v1/servers/abc:start')).status, 405);
-  t.is((await call('GET', '/v1/servers/abc')).status, 200, 'it is still there');
+  t.is((await call('GET', '/v1/servers/abc')).status, 200, 'the server still exists');
   await reach('abc', 'running');
 });
 
@@ -442,7 +442,7 @@ test('health needs no credential, and readiness names the unavailable part', asy
   const late = call('GET', '/readyz', { key: null });
   await asked.promise;
   await clock.advance(2_000);
-  t.is((await late).status, 503, 'a part that never answers');
+  t.is((await late).status, 503, 'a check that never answers');
 });
 
 test('every operation is described and appears in the OpenAPI document', async (t) => {
@@ -521,7 +521,7 @@ test('a request body that arrives too slowly fails with BODY_TIMEOUT', async (t)
   await once(server, 'listening');
   const socket = connect((server.address() as AddressInfo).port, '127.0.0.1');
   t.teardown(() => socket.destroy());
-  // Reset, perhaps, by who did not take all of it.
+  // The server may reset the connection, because it did not read the whole request.
   socket.on('error', () => {});
   socket.write('POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n{');
   t.like(await refusal.promise, { reason: 'BODY_TIMEOUT', options: { httpStatus: 408 } });
@@ -532,7 +532,7 @@ async function rawHttp(port: number, request: string): Promise<string> {
   socket.end(request);
   const chunks: Buffer[] = [];
   socket.on('data', (chunk: Buffer) => chunks.push(chunk));
-  // Reset, perhaps, by who did not take all of it.
+  // The server may reset the connection, because it did not read the whole request.
   await new Promise((resolve) => socket.on('error', () => {}).once('close', resolve));
   return Buffer.concat(chunks).toString();
 }

@@ -40,11 +40,11 @@ test('the alerts page warns when the server version does not report its tick rat
 test('a test alert names its server and is marked as a test', (t) => {
   const message = { id: 'dlv_1', serverId: 'castle', serverName: 'Castle', notice: { event: 'test', at: 0 } } as const;
   t.like(webhookBody(HOOK, message), {
-    content: 'A test alert of Castle',
+    content: 'Test alert for Castle',
     dormouse: { event: 'test', serverId: 'castle' },
   });
   t.like(webhookBody('https://hooks.slack.com/services/1', message), {
-    text: 'A test alert of Castle\nThis webhook works: alerts of this server arrive here.',
+    text: 'Test alert for Castle\nThis webhook works. It receives the alerts of this server.',
   });
 });
 

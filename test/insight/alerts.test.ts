@@ -29,8 +29,8 @@ test('an incident opens after three slow minutes with players online and closes 
   t.is(step(null, 14, 14), undefined, 'two minutes are not enough');
   t.is(step(null, 14, 15, 14), undefined);
   t.is(step(null, 20, 14, 14, 14), 'open');
-  t.is(step(null, 14, 0, 14), undefined, 'a minute of which nothing is known');
-  t.is(step(null, 14, [14, 0], 14), undefined, 'a minute that nobody felt');
+  t.is(step(null, 14, 0, 14), undefined, 'a minute without a reading');
+  t.is(step(null, 14, [14, 0], 14), undefined, 'a minute without players');
   t.is(step(5, 14, 18, 20), 'close');
   t.is(step(5, 18, 17.9, 18), undefined);
   t.is(step(5, 18, 0), undefined);
@@ -97,7 +97,7 @@ test('a Slack webhook body describes a recovery, an ended incident and a reached
     openedAt: LOW.at - 720_000,
   };
   t.deepEqual(webhookBody(slack, message('Castle', good)), {
-    text: 'Castle keeps its pace again: 20 ticks per second\nIt was slow for 12 minutes. Now it has 1 player online.',
+    text: 'Castle has recovered: 20 ticks per second\nIt was slow for 12 minutes. Now it has 1 player online.',
     mrkdwn: false,
     link_names: false,
   });
@@ -116,8 +116,8 @@ test('a Slack webhook body describes a recovery, an ended incident and a reached
   const { text } = webhookBody(slack, message('A & <B>', cap)) as { text: string };
   t.is(
     text,
-    'The spend cap of this month is reached: 5.50 USD\n' +
-      'It is the cap of the account of A &amp; &lt;B&gt;. Servers are being put to sleep.',
+    'This month’s spend cap is reached: 5.50 USD\n' +
+      'The cap applies to the account of A &amp; &lt;B&gt;. Servers are being put to sleep.',
   );
 });
 
@@ -155,7 +155,7 @@ test('a sliding log limits calls per key and forgets calls older than its window
   t.true(take('a'));
 });
 
-/** Servers, and an outbox whose receiver answers as it is told. */
+/** Servers, and an outbox whose receiver returns `answer`. */
 async function sending(t: ExecutionContext) {
   const base = await world(t);
   const { store, clock } = base;
@@ -171,14 +171,14 @@ async function sending(t: ExecutionContext) {
     log,
     answer: async (): Promise<WebhookAnswer> => ({ status: 204, retryAfterSeconds: null }),
     outbox: undefined as unknown as ReturnType<typeof open>,
-    /** Another process takes over, of which the first knows nothing. */
+    /** Replaces the outbox, like the next process. */
     async restart() {
       await it.outbox.close();
       it.outbox = open();
     },
     add: (serverId: string, notice: Notice = { ...LOW, at: clock.now() }) =>
       store.write((tx) => it.outbox.add(tx, serverId, notice)),
-    /** Lets time pass, and the writes that fall into it. */
+    /** Advances the clock, and waits for the writes that become due. */
     async pass(ms: number) {
       for (const end = clock.now() + ms; clock.now() < end;) {
         const next = Math.max(clock.nextAt(), clock.now() + 1);
@@ -250,7 +250,7 @@ test('the outbox retries with the same id and growing delays across a restart, t
     0: { action: 'server.alertGivenUp', serverId: 'abc', detail: 'tps.low: unreachable' },
     length: 1,
   });
-  t.false(it.logged.join('').includes('s3cr3t'), 'the URL is a secret');
+  t.false(it.logged.join('').includes('s3cr3t'), 'the secret URL is not logged');
 });
 
 test('the outbox drops a message after a 404 and waits for the Retry-After of a 429', async (t) => {
@@ -309,7 +309,7 @@ test('the outbox sends to the current webhook URL, and not to a removed or refus
   await it.add('old');
   await it.pass(4_000);
   t.is(it.calls.length, 2);
-  t.is(it.entries[0]?.detail, 'tps.low: not a URL that is called');
+  t.is(it.entries[0]?.detail, 'tps.low: the URL is not allowed');
 });
 
 test('a slow spell sends one alert and one recovery or end message, even across a metrics restart', async (t) => {
@@ -356,7 +356,7 @@ test('a slow spell sends one alert and one recovery or end message, even across 
   metrics = measure();
   tps = 9;
   await it.pass(6 * MINUTE);
-  t.deepEqual(events(), ['tps.low'], 'it is the same incident');
+  t.deepEqual(events(), ['tps.low'], 'a restart of the service continues the incident');
   tps = 20;
   await it.pass(4 * MINUTE);
   t.deepEqual(events(), ['tps.low', 'tps.recovered']);
@@ -378,7 +378,7 @@ test('a slow spell sends one alert and one recovery or end message, even across 
   await restart();
   tps = 20;
   await it.pass(4 * MINUTE);
-  t.deepEqual(events().slice(3), ['tps.ended'], 'a new run is no recovery of the old one');
+  t.deepEqual(events().slice(3), ['tps.ended'], 'a new run does not count as a recovery');
   t.deepEqual(await store.query('SELECT * FROM "tps_incidents"'), []);
 
   tps = 9;
@@ -387,7 +387,7 @@ test('a slow spell sends one alert and one recovery or end message, even across 
   await it.command('abc', 'STOP');
   await it.reach('abc', 'hibernated');
   await it.pass(2 * MINUTE);
-  t.deepEqual(events().slice(5), ['tps.ended'], 'told when it stops, whether or not it ever starts again');
+  t.deepEqual(events().slice(5), ['tps.ended'], 'a stop ends the incident at once');
   await it.pass(5 * MINUTE);
   t.is(events().length, 6);
   t.like(told.at(-1)?.data, { alert: 'tps.ended' });

@@ -79,7 +79,7 @@ test('metrics are empty for a sleeping server, sampled each minute for a running
   it.games.players.set('abc', 3);
   await it.command('abc', 'START');
   await it.reach('abc', 'running');
-  // The players are counted by a reading of their own, which must have come before the minute's.
+  // Players are counted by a separate reading, which must precede the minute's.
   const counted = async () => (await it.servers.get('abc'))?.context.live.players === 3;
   for (let n = 0; n < 100 && !(await counted()); n++) await it.clock.advance(1_000);
   const samples = async () => ((await it.ok('GET', path))['series'] as unknown[]).length;
@@ -96,7 +96,7 @@ test('metrics are empty for a sleeping server, sampled each minute for a running
   t.like(first, { ...figures, live: true });
   t.like((first['series'] as object[]).at(-1), figures);
   t.regex((first['series'] as { ts: string }[])[0]!.ts, /^2023-11-14T22:\d\d:\d\d\.\d{3}Z$/);
-  t.deepEqual(asked, ['tick query'], 'asking for metrics asks no game');
+  t.deepEqual(asked, ['tick query'], 'reading metrics runs no command in the game');
 
   reply = 'Unknown command';
   await minute();
@@ -177,14 +177,14 @@ test('metrics of other servers do not wait for a hanging game, and a skipped min
   const consoles = { run: async (id: string) => (id === 'hangs' ? never : TICK_QUERY) };
   const base = { servers, engine, consoles, clock, store, log, serverEvents };
   let stored = 0;
-  // Not in the instants in which the service's own readings are stored.
+  // Avoid the instants at which the service's own readings are stored.
   await clock.advance(1_000);
   const metrics = new Metrics({ ...base, onMinute: async () => () => void stored++ });
   t.teardown(() => metrics.close());
   for (let minute = 1; minute <= 2; minute++) {
     await it.until(async () => {
       await clock.advance(100);
-      // What is being stored takes real time, in which the clock must not reach the next minute.
+      // Writes take real time. Wait for them, so that the clock does not reach the next minute first.
       await store.write(async () => {});
       return stored === minute;
     });
@@ -193,7 +193,7 @@ test('metrics of other servers do not wait for a hanging game, and a skipped min
   }
   t.deepEqual(logged, []);
 
-  // Each waits its turn behind those that are asked at the same time, none of which answers.
+  // The number of concurrent readings is limited, and none of these servers answers.
   const hanging = servers.live().find(({ row }) => row.id === 'hangs')!;
   const many = { live: () => Array.from({ length: 400 }, () => hanging) };
   const crowded = new Metrics({ ...base, servers: many });
@@ -208,7 +208,7 @@ test('metrics of an earlier run are not shown as those of the current run', asyn
   it.games.run = async () => TICK_QUERY;
   it.games.players.set('abc', 1);
   await it.create('abc');
-  // All of it must fit between two minutes, however long files take; and nothing is of the instant of a reading.
+  // Every step must fit between two readings, and none may fall on the instant of a reading.
   const become = async (state: 'running' | 'hibernated', command: 'START' | 'KILL') => {
     await it.clock.advance(10);
     await it.command('abc', command);
@@ -221,7 +221,7 @@ test('metrics of an earlier run are not shown as those of the current run', asyn
   await become('hibernated', 'KILL');
   const before = it.services.metrics.latest('abc', 0)!.sample.at;
   await become('running', 'START');
-  t.is(it.services.metrics.latest('abc', 0)?.sample.at, before, 'the newest reading is the one of the run before');
+  t.is(it.services.metrics.latest('abc', 0)?.sample.at, before, 'the newest reading is from the previous run');
   t.like(await it.ok('GET', path), { tps: 0, live: false, cpuPercent: -1 });
   await it.clock.advance(60_000);
   await it.until(isLive);
@@ -300,11 +300,15 @@ test('past failures list starts, crashes and installs with cause and evidence, a
   await it.clock.advance(120_000);
   it.engine.crash('abc', { code: 1 });
   await it.until(async () => (await entries('abc')).length === 2);
-  t.like((await entries('abc'))[0], { kind: 'crash', code: 'unknown' }, 'though it is started again by itself');
+  t.like(
+    (await entries('abc'))[0],
+    { kind: 'crash', code: 'unknown' },
+    'a crash is listed although the server restarts',
+  );
   await it.reach('abc', 'running');
   await it.command('abc', 'STOP');
   await it.reach('abc', 'hibernated');
-  t.is((await entries('abc')).length, 2, 'a stop is no failure');
+  t.is((await entries('abc')).length, 2, 'a stop adds no entry');
 
   it.engine.script('pack', { exitCode: 2 });
   await it.create('pack', { type: 'fabric', modpackPlatform: 'modrinth', modpackRef: 'x', modpackVersion: '1' });

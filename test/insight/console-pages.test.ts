@@ -12,7 +12,7 @@ const AT = '/servers/castle/console';
 const INFO = '[12:00:00] [Server thread/INFO]: ';
 const WARN = '[12:00:01] [Server thread/WARN]: ';
 
-/** A server that has printed something in its time; it sleeps, or is awake. */
+/** A sleeping or awake server that has printed a few lines. */
 async function castle(t: ExecutionContext, { awake = false, says = 'All is well.' } = {}): Promise<PanelUnderTest> {
   const it = await openPanel(t, { console: { run: async (_, __, command) => (command === 'list' ? says : '') } });
   await it.create('castle');
@@ -30,7 +30,7 @@ test('the console page shows the log in colours with warnings marked and markup 
   t.regex(text, /Asleep\. Log of the last run/);
   t.regex(text, /<span class="c2">green<\/span>/);
   t.regex(text, /&lt;b&gt;/);
-  t.is(text.match(/<p class="warn">/g)?.length, 2, 'the line, and the trace below it');
+  t.is(text.match(/<p class="warn">/g)?.length, 2, 'the warning and its stack trace');
   const found = (await it.get(`${AT}?find=SLOW`)).text;
   t.regex(found, /slow/);
   t.notRegex(found, /green/);
@@ -59,7 +59,7 @@ test('the console page runs a command and shows its reply, or keeps a command th
   await it.share('castle', 'limited');
   const limited = await it.browser('usr_other');
   const page = (await it.get(AT, limited)).text;
-  t.regex(page, /green/, 'who is limited may read along');
+  t.regex(page, /green/, 'a limited member may read the log');
   t.notRegex(page, /name="command"/);
   t.is((await send('list', limited)).status, 403);
 });
@@ -115,7 +115,7 @@ test.runIf(isHere('chromium'))(
     await page.getByRole('button', { name: 'Jump to the newest' }).click();
     await log.getByText('while nobody looked').waitFor();
 
-    // The game ends and starts again: what stood here stays, and the new lines come behind it, each once.
+    // After a restart of the game, the old lines stay and the new ones follow, each once.
     await it.command('castle', 'STOP');
     await it.reach('castle', 'hibernated');
     await page.getByText('Asleep. Log of').waitFor();
@@ -140,7 +140,7 @@ test.runIf(isHere('chromium'))(
     await page.keyboard.press('Enter');
     await log.getByText('> list').waitFor();
     await log.getByText('All is well.').waitFor();
-    t.true(await log.getByText('slow').isVisible(), 'the log stays as it was');
+    t.true(await log.getByText('slow').isVisible(), 'the earlier log lines stay');
     await page.keyboard.type('say hi');
     await page.keyboard.press('Enter');
     await log.getByText('(no output)').waitFor();
@@ -153,7 +153,7 @@ test.runIf(isHere('chromium'))(
     await it.reach('castle', 'hibernated');
     await page.keyboard.press('Enter');
     await log.locator('.error').waitFor();
-    t.is(await page.getByLabel('Command').inputValue(), 'dra', 'what could not be run is kept');
+    t.is(await page.getByLabel('Command').inputValue(), 'dra', 'a refused command is kept');
   },
 );
 

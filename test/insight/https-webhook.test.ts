@@ -11,7 +11,7 @@ const V4 = (address: string): LookupAddress => ({ address, family: 4 });
 const HERE = V4('127.0.0.1');
 const URL_HERE = 'https://hooks.example/services/secret';
 
-/** A webhook adapter for which this machine is the public internet, and every name is this machine. */
+/** A webhook adapter that resolves every name to this machine and allows its address. */
 async function local(t: ExecutionContext, options: Partial<WebhookOptions> = {}) {
   const it = await receiver(t);
   const { port, ca } = it;
@@ -45,7 +45,7 @@ test('a webhook call sends an id and a fixed user agent but no cookies, and retu
   it.answer = (response) => void response.writeHead(429, { 'Retry-After': '7', 'Set-Cookie': 'a=b' }).end('slow down');
   t.deepEqual(await post(), { status: 429, retryAfterSeconds: 7 });
   await post();
-  t.is(it.calls.at(-1)?.headers.cookie, undefined, 'nothing is kept between calls');
+  t.is(it.calls.at(-1)?.headers.cookie, undefined, 'no cookies are kept between calls');
 });
 
 test('a webhook URL that is not a plain public https URL is refused', async (t) => {
@@ -72,7 +72,7 @@ test('a webhook host is resolved for each call and refused if any resolved addre
   });
   for (let n = 0; n < 4; n++) await fails('refused');
   t.is(it.calls.length, 0);
-  t.is(answers.length, 0, 'each call looks anew');
+  t.is(answers.length, 0, 'every call resolves the name again');
 });
 
 test('a webhook call returns a redirect status without following it', async (t) => {
@@ -95,11 +95,11 @@ test('an endless webhook response is cut off, and a stalled one ends at the time
     more();
   };
   t.is((await post()).status, 200);
-  t.true((await closed.promise) < 16 * 1024 * 1024, 'the receiver was cut off');
+  t.true((await closed.promise) < 16 * 1024 * 1024, 'the response was cut off');
 
   const silent = Promise.withResolvers<void>();
   it.answer = (response) => void response.writeHead(200).write('a', () => response.on('close', () => silent.resolve()));
-  t.is((await post()).status, 200, 'it has answered');
+  t.is((await post()).status, 200, 'the status has arrived');
   await silent.promise;
 
   it.answer = () => {};

@@ -8,7 +8,7 @@ interface Answer {
   lines: string[];
 }
 
-/** GetServerLogs as handlers are called, on an engine whose logs begin when they are told to. */
+/** Calls GetServerLogs on an engine whose logs come from `log`. Counts concurrent reads. */
 function bench(log: (query: LogQuery) => AsyncIterable<LogLine>) {
   const reading = { now: 0, most: 0 };
   const engine = {

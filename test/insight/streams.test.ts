@@ -20,9 +20,9 @@ interface Stream {
   status: number;
   headers: IncomingHttpHeaders;
   text: () => string;
-  /** Resolves with all that has come once that contains `part`. */
+  /** Resolves with the received text once it contains `part`. */
   until: (part: string | RegExp) => Promise<string>;
-  /** Resolves with all that has come once the stream has ended. */
+  /** Resolves with the received text once the stream has ended. */
   readonly ended: Promise<string>;
   close: () => void;
 }
@@ -36,7 +36,7 @@ async function open(t: ExecutionContext, it: ApiUnderTest, path: string, headers
   response.on('error', () => {});
   let hasEnded = false;
   response.on('close', () => (hasEnded = true));
-  // A stream that does not do what it should fails its test, long before the test's own time is over.
+  // A stream that stalls fails its test long before the test's own timeout.
   const soon = (what: string, holds: () => boolean) =>
     until({ what: `${what} of ${path}`, withinMs: 60_000 }, async () => {
       await it.clock.advance(0);
@@ -58,7 +58,7 @@ async function open(t: ExecutionContext, it: ApiUnderTest, path: string, headers
   };
 }
 
-/** What events hold that the document does not say of them, or lack. */
+/** Returns the events that do not match their documented schemas. */
 function misfits(text: string): unknown[] {
   const kinds: Partial<Record<string, z.ZodObject>> = SERVER_EVENTS;
   return [...text.matchAll(/^event: (\w+)\ndata: (.*)\n\n/gm)].flatMap(([, kind = '', data = '']) => {
@@ -67,7 +67,7 @@ function misfits(text: string): unknown[] {
   });
 }
 
-/** A running server called `abc`, whose log can be pulled. */
+/** Starts a server `abc`. */
 async function running(t: ExecutionContext): Promise<ApiUnderTest> {
   const it = await api(t);
   await it.create('abc');
@@ -161,9 +161,9 @@ test('log streams reject Bearer tokens and need an API key', async (t) => {
     });
   t.like(await it.call('GET', LOGS, { key: null }), { status: 401, reason: 'CREDENTIAL_MISSING' });
   const refused = await it.call('GET', LOGS, { key: null, headers: { authorization: `Bearer ${token}` } });
-  t.is(refused.headers.get('www-authenticate'), 'ApiKey realm="dormouse"', 'no better token is asked for');
+  t.is(refused.headers.get('www-authenticate'), 'ApiKey realm="dormouse"', 'the challenge requests only an API key');
   const beside = await open(t, it, LOGS, { authorization: `Bearer ${token}` });
-  t.is(beside.status, 200, 'a key beside it decides');
+  t.is(beside.status, 200, 'a key takes precedence');
 });
 
 test('log streams are limited to three per key and ten per account, and closed or refused ones free their slots', async (t) => {
@@ -179,7 +179,7 @@ test('log streams are limited to three per key and ten per account, and closed o
   t.is((await it.call('GET', '/v1/servers/none/logs/stream', { key: keys[3]! })).status, 404);
   await it.until(() => it.services.streamSlots.taken() === 18);
   streams.push(await open(t, it, LOGS, { 'x-api-key': keys[3]! }));
-  t.is((await it.call('GET', LOGS, { key: keys[3]! })).status, 429, 'the eleventh of the account');
+  t.is((await it.call('GET', LOGS, { key: keys[3]! })).status, 429, 'the eleventh stream of the account');
   t.is(it.services.logStreams.tailers(), 1, 'one tailer for ten streams');
   it.engine.print('abc', 'for all');
   await Promise.all(streams.map((stream) => stream.until('data: for all\n\n')));
@@ -235,8 +235,8 @@ test('a slow log client gets a missing-lines notice, a stuck one is cut off, and
   await it.until(() => text.includes('mark 5000.'));
   const missing = Number(/\[(\d+) lines are missing here/.exec(text)?.[1]);
   const came = text.match(/^data: (?:x{4000}|mark \d+\.)$/gm)?.length;
-  t.is(came, 5_100 - missing, 'what does not fit is left out, not kept');
-  // The first beat finds the stuck client behind; 30 s later it is cut off, long before the socket's own timeout.
+  t.is(came, 5_100 - missing, 'lines that do not fit are dropped');
+  // The first ping finds the stuck client behind. It is cut off 30 s later, long before the socket's own timeout.
   for (let n = 0; n < 2; n++) await it.clock.advance(15_000);
   t.is(it.services.streamSlots.taken(), 6);
   await it.clock.advance(15_000);
@@ -269,7 +269,7 @@ test('a full frame stream drops the oldest frames with one notice, or ends', asy
 
 test('a log stream pings every 15 s and ends after 30 min', async (t) => {
   const it = await running(t);
-  // Or the server would go to sleep, and the stream end with it.
+  // A player keeps the server awake, and with it the stream open.
   it.games.players.set('abc', 1);
   const stream = await open(t, it, `${LOGS}?tail=0`);
   await it.clock.advance(14_999);
@@ -345,7 +345,7 @@ test('an event stream sends the state first, then each change, and resumes after
   await it.reach('abc', 'running');
   it.games.players.set('abc', 2);
   await it.passUntil(() => stream.text().includes('"online":2'), 1_000);
-  // A minute of figures may have come between; of these, only the newest is told again.
+  // Ignore tick events, because a resumed stream repeats only the newest one.
   const seen = eventsIn(stream.text()).filter(({ event }) => event !== 'tick');
   t.deepEqual(
     seen.filter(({ event }) => event === 'state').map(({ data }) => data['state']),
@@ -372,11 +372,7 @@ test('an event stream sends the state first, then each change, and resumes after
   for (const unknown of ['x.1', `${seen[0]!.id}9999`, 'nonsense', `${seen[0]!.id.split('.')[0]}.-1`]) {
     const fresh = await open(t, it, EVENTS, { 'last-event-id': unknown });
     const [gap, state, ...rest] = eventsIn(await fresh.until(/event: state\n.+\n\n/));
-    t.deepEqual(
-      [gap?.event, gap?.id],
-      ['gap', undefined],
-      'what is missing is said, and by no id that could be resumed',
-    );
+    t.deepEqual([gap?.event, gap?.id], ['gap', undefined], 'missing events are reported without an id to resume from');
     t.like(state, { event: 'state', data: { state: 'running' } });
     t.deepEqual(rest, []);
     fresh.close();
@@ -397,7 +393,7 @@ test('each minute’s figures are sent as a tick event, and a resumed stream get
   for (let minute = 1; minute <= 3; minute++) {
     await it.clock.advance(60_000);
     await it.until(() => ticks(stream.text()).length === minute);
-    // They are told before they are stored, and the next are not read before that.
+    // Events are sent before the figures are stored. The next reading waits for the write.
     await it.store.write(async () => {});
   }
   const figures = { tps: 12.5, mspt: 80, cpuPercent: 0, memUsedMb: 1, memLimitMb: 512, players: 2, live: true };
@@ -426,7 +422,7 @@ test('a new event stream starts with the players, the quota and the open alert',
   t.is(event, 'state');
   t.like(data, { state: 'running', players: 2, quota: { diskQuotaEffectiveMb: 0, quotaExceeded: false }, alert });
   it.serverEvents.publish('abc', 'alert', { alert: 'tps.recovered', tps: 20, mspt: 2, players: 2, slowSeconds: 60 });
-  t.is((await fresh()).data['alert'], null, 'what was told last is newer than what was looked up');
+  t.is((await fresh()).data['alert'], null, 'the last event is newer than the stored alert');
   await it.command('abc', 'STOP');
   await it.reach('abc', 'hibernated', 300_000);
   t.like((await fresh()).data, { state: 'hibernated', players: null });
@@ -487,14 +483,14 @@ test('an event stream reports an exceeded quota and the progress of a backup', a
       .filter(({ event }) => event === kind)
       .map(({ data }) => data);
   await it.ok('POST', '/v1/servers/abc/backups');
-  // A slow disk takes real time only: the clock stands, as the stream ends after half an hour of it.
+  // Wait in real time. The clock must stand still, because the stream ends after half an hour.
   await it.until(() => events('backup').at(-1)?.['state'] === 'ready');
   t.like(events('backup')[0], { state: 'queued', percent: 0 });
   t.is(new Set(events('backup').map(({ id }) => id)).size, 1);
   const folder = join(it.dataDir, 'servers/abc');
   await mkdir(folder, { recursive: true });
   await writeFile(join(folder, 'world'), Buffer.alloc(3 * 2 ** 20, 1));
-  // Nobody sees what is written past the service; the backup has had the folder measured before.
+  // The service does not see files written by the test, so measure the folder again.
   await it.disks.usage.measure('abc');
   t.is((await it.call('POST', '/v1/servers/abc:start')).reason, 'QUOTA_EXCEEDED');
   await stream.until('event: quota');
@@ -510,7 +506,7 @@ test('event streams keep only the newest events for resuming, and report a crash
   const it = await running(t);
   const stream = await open(t, it, EVENTS);
   const [first] = eventsIn(await stream.until('\n\n'));
-  // Two hundred are kept; the service may have something of its own to tell meanwhile.
+  // The service keeps 200 events, which may include some of its own.
   const publish = (from: number, to: number) => {
     for (let online = from; online <= to; online++) it.serverEvents.publish('abc', 'players', { online });
   };
@@ -524,7 +520,7 @@ test('event streams keep only the newest events for resuming, and report a crash
   const late = await open(t, it, EVENTS, { 'last-event-id': first!.id });
   t.like(eventsIn(await late.until(/event: state\n.+\n\n/)), [{ event: 'gap' }, { event: 'state' }]);
   t.is((await it.call('GET', EVENTS)).status, 429);
-  t.is((await open(t, it, LOGS)).status, 200, 'counted apart');
+  t.is((await open(t, it, LOGS)).status, 200, 'log streams have their own limit');
   known.close();
   await it.until(() => it.services.streamSlots.taken() === 6);
   const hundredth = eventsIn(stream.text()).find(({ data }) => (data as { online?: number }).online === 100);

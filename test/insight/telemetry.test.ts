@@ -42,7 +42,7 @@ const SOURCES: TelemetrySources = {
   meterAgeMs: () => 42_500,
 };
 
-/** The samples of an exposition: `name{labels}` and value. */
+/** Returns the samples of an exposition: values by `name{labels}`. */
 function samplesOf(text: string): Map<string, number> {
   const lines = text.split('\n').filter((line) => line !== '' && !line.startsWith('#'));
   return new Map(
@@ -141,7 +141,7 @@ test('telemetry counts starts, refused wakes and crashes of the state machine', 
   });
   await t.throwsAsync(it.command('poor', 'START'));
   cancel();
-  await t.throwsAsync(it.command('poor', 'RESTART'), undefined, 'no wake');
+  await t.throwsAsync(it.command('poor', 'RESTART'), undefined, 'a refused restart');
   const samples = await exposed(telemetry);
   t.is(samples.get('dormouse_starts_total{cause="player",outcome="ready"}'), 1);
   t.is(samples.get('dormouse_starts_total{cause="key",outcome="called_off"}'), 1);
@@ -166,7 +166,7 @@ test('telemetry counts each billing tick once, however often and concurrently it
       ),
     );
   await tick(5);
-  t.deepEqual(await charged(), { ticks: 0, micros: 0 }, 'others of that instant may be in flight');
+  t.deepEqual(await charged(), { ticks: 0, micros: 0 }, 'more ticks of this instant may be in flight');
   await clock.advance(60_000);
   t.deepEqual(await Promise.all([charged(), charged()]), [
     { ticks: 1, micros: 5 },
@@ -273,7 +273,7 @@ test('the Grafana dashboard queries only existing metrics and labels, and shows 
   t.deepEqual(
     ours.filter((name) => !asked.has(name)),
     [],
-    'what is counted is also shown',
+    'every metric is shown',
   );
   t.true(names.has(/\((\w+),/.exec(templating.list.find(({ name }) => name === 'instance')?.query ?? '')?.[1] ?? ''));
 });

@@ -11,7 +11,7 @@ export interface Cage {
   jail: Jail;
   /** The data root. */
   root: string;
-  /** A directory beside it that nothing may reach, with a `secret` in it. */
+  /** A directory beside the data root that no operation may reach. Holds the file `secret`. */
   outside: string;
   put: (path: string, content?: string) => void;
   see: (path: string) => string;
@@ -23,7 +23,7 @@ export async function cage(t: ExecutionContext, options?: JailOptions): Promise<
   return await cageIn(t, folder, options);
 }
 
-/** The same in an empty folder, which is the caller's to remove. */
+/** Opens a cage in an empty folder, which the caller removes. */
 export async function cageIn(t: ExecutionContext, folder: string, options?: JailOptions): Promise<Cage> {
   const [root, outside] = [join(folder, 'root'), join(folder, 'root-sibling')];
   mkdirSync(root);
@@ -65,7 +65,7 @@ export async function each<T>(items: AsyncIterable<T>): Promise<T[]> {
   return all;
 }
 
-/** Everything that takes a path, by name. What reads is given an existing path, what writes any. */
+/** Every operation that accepts a path, by name. Reads need an existing path; writes accept any. */
 export const EVERY: Record<string, (jail: Jail, path: string) => Promise<unknown>> = {
   stat: (jail, path) => jail.stat(path),
   entries: (jail, path) => each(jail.entries(path)),
@@ -88,7 +88,7 @@ export const EVERY: Record<string, (jail: Jail, path: string) => Promise<unknown
   },
 };
 
-/** Whoever calls it is refused with one of the reasons, and what lies outside is as it was. */
+/** Checks that the work fails with one of the reasons. `about` labels the check. */
 export async function refused(t: ExecutionContext, work: () => Promise<unknown>, reasons: string[], about: string) {
   const error = await t.throwsAsync<StatusError>(work, { instanceOf: StatusError }, about);
   t.true(reasons.includes(error.reason), `${about}: ${String(error)}`);

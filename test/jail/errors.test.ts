@@ -11,7 +11,7 @@ function told(code: string): StatusError {
 test('host-side file errors have their own reasons, and a permission error does not count as a missing file', (t) => {
   for (const code of ['EACCES', 'EPERM']) {
     t.like(told(code), { code: 'FAILED_PRECONDITION', reason: 'PATH_NOT_ACCESSIBLE' });
-    t.false(isNone(told(code)), 'nobody is to take its place');
+    t.false(isNone(told(code)), 'an inaccessible file does not count as missing');
   }
   t.like(told('EROFS'), { code: 'UNAVAILABLE', reason: 'DISK_READ_ONLY' });
   t.true(isNone(told('ENOENT')) && isNone(told('EISDIR')));

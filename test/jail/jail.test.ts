@@ -19,7 +19,7 @@ import { runs } from '../support/property.ts';
 import { cage, write, each, EVERY, refused } from './cage.ts';
 import { swappedUnderCalls } from './swap-race.ts';
 
-/** Where a link can stand in a path, and what may then be said. */
+/** The reasons that may refuse a path with a link in it. */
 const LINKED = ['PATH_IS_LINK', 'NOT_A_DIRECTORY', 'PATH_EXISTS', 'PATH_NOT_FOUND', 'NOT_A_FILE'];
 
 test('file operations never follow links, wherever they point', async (t) => {
@@ -38,7 +38,7 @@ test('file operations never follow links, wherever they point', async (t) => {
   t.is(readFileSync(join(outside, 'secret'), 'utf8'), 'OUTSIDE');
   t.is(lstatSync(join(outside, 'secret')).mode & 0o777, 0o644);
   t.deepEqual(readdirSync(outside), ['secret']);
-  // The link itself is the owner's to see, move and remove.
+  // The owner may stat, move and remove the link itself.
   t.is((await jail.stat('dir')).kind, 'link');
   await jail.rename('dir', 'moved');
   t.is(readlinkSync(join(root, 'moved')), outside);

@@ -51,8 +51,6 @@ test('an absolute path is relative to the root', async (t) => {
   t.is(see('etc/passwd'), 'mine');
 });
 
-/** Where a link can stand in a path, and what may then be said. */
-
 test('the root itself cannot be moved, removed, written or changed', async (t) => {
   const { jail, root, put } = await cage(t);
   put('there', 'x');

@@ -36,7 +36,7 @@ test.runIf(isThorough)('readTree returns the same entries and content as the jai
         try {
           it.put(names.join('/'), content);
         } catch {
-          // A file has the name of another's folder.
+          // A file already has the name of a folder in this path.
         }
       }
       await using dir = await it.jail.directory('');
@@ -97,7 +97,7 @@ test('readTree skips links, pipes, sockets and entries replaced during the walk'
   t.deepEqual(namesOf(tree), ['a', 'a/there', 'dir', 'dir/inside', 'file']);
   t.deepEqual(links.toSorted(), ['to-dir', 'to-file']);
 
-  // All names are read at the beginning, all else when its turn has come.
+  // The walk reads all names first, and each entry only when it reaches it.
   const found: string[] = [];
   for (const { path } of readTree(root)) {
     found.push(path);

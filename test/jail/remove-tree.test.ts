@@ -21,7 +21,7 @@ function folder(t: ExecutionContext): string {
   return dir;
 }
 
-/** What this process has open there. */
+/** Counts the open descriptors of this process below the folder. */
 function openBelow(dir: string): number {
   return readdirSync('/proc/self/fd').filter((fd) => {
     try {
@@ -64,6 +64,6 @@ test('removeTree deletes deep and wide folders with few open descriptors and no 
   over.abort();
   await watching;
   t.deepEqual(readdirSync(dir), []);
-  t.true(most > 2 && most < 64, `${most} were open`);
+  t.true(most > 2 && most < 64, `${most} open descriptors`);
   t.is(openBelow(dir), 0);
 });

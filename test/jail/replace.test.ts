@@ -15,7 +15,7 @@ test('the jail replaces a file as a whole or leaves it unchanged', async (t) => 
     t.is(see('run.sh'), 'old');
   }
   t.is(see('run.sh'), 'old');
-  t.deepEqual(readdirSync(join(root, '.dormouse-tmp')), [], 'nothing is left behind');
+  t.deepEqual(readdirSync(join(root, '.dormouse-tmp')), [], 'no draft is left behind');
   await using one = await jail.replace('run.sh');
   await using two = await jail.replace('run.sh');
   await one.write(Buffer.from('one'));
@@ -23,11 +23,11 @@ test('the jail replaces a file as a whole or leaves it unchanged', async (t) => 
   t.is((await two.commit()).replacedBytes, 3);
   t.is((await one.commit()).replacedBytes, 11);
   t.is(see('run.sh'), 'one');
-  t.is(statSync(join(root, 'run.sh')).mode & 0o777, 0o750, 'and keeps its mode');
+  t.is(statSync(join(root, 'run.sh')).mode & 0o777, 0o750, 'the file keeps its mode');
   await refused(t, async () => jail.replace('run.sh', { exclusive: true }), ['PATH_EXISTS'], 'exclusive');
   await using late = await jail.replace('new', { exclusive: true });
   put('new', 'was quicker');
-  await refused(t, () => late.commit(), ['PATH_EXISTS'], 'exclusive at the end too');
+  await refused(t, () => late.commit(), ['PATH_EXISTS'], 'exclusive at the commit too');
 });
 
 test('when two operations race for a free name, one wins, the other gets PATH_EXISTS, and no file is lost', async (t) => {
@@ -55,14 +55,14 @@ test('when two operations race for a free name, one wins, the other gets PATH_EX
   const one = ['fulfilled', 'rejected'];
   t.deepEqual(await outcomes(jail.rename('a', 'file'), jail.rename('b', 'file')), one, 'files');
   t.deepEqual(await outcomes(jail.rename('from-a', 'dir'), jail.rename('from-b', 'dir')), one, 'directories');
-  t.deepEqual(await outcomes(jail.rename('empty-a', 'none'), jail.rename('empty-b', 'none')), one, 'empty ones');
+  t.deepEqual(await outcomes(jail.rename('empty-a', 'none'), jail.rename('empty-b', 'none')), one, 'empty directories');
   t.deepEqual(await outcomes(jail.rename('link-a', 'link'), jail.rename('link-b', 'link')), one, 'links');
   t.deepEqual(await outcomes(jail.rename('file', 'mixed'), jail.rename('dir', 'mixed')), one, 'a file and a directory');
   const all = readdirSync(root, { recursive: true, encoding: 'utf8' });
   const files = all.filter((name) => lstatSync(join(root, name)).isFile());
   t.deepEqual(files.map(see).toSorted(), ['a', 'a', 'b', 'b']);
   t.deepEqual(await outcomes(upload('1'), upload('2')), one, 'uploads');
-  t.is(statSync(join(root, 'upload')).nlink, 1, 'with one name');
+  t.is(statSync(join(root, 'upload')).nlink, 1, 'the upload has one name');
   t.deepEqual(await outcomes(jail.copy('upload', 'copied'), jail.copy('upload', 'copied')), one, 'copies');
   t.deepEqual(readdirSync(join(root, '.dormouse-tmp')), []);
 });
@@ -107,6 +107,6 @@ test('a stage merges into existing files completely or not at all', async (t) =>
   t.is(see('world/region/r.0.0.mca'), 'r');
   await refused(t, () => staged({ a: 'x', 'file/x': 'x' }, ''), ['NOT_A_DIRECTORY'], 'a directory for a file');
   await refused(t, () => staged({ a: 'x', 'world/region': 'x' }, ''), ['NOT_A_FILE'], 'a file for a directory');
-  t.false(existsSync(join(root, 'a')), 'nothing of it was moved');
+  t.false(existsSync(join(root, 'a')), 'no file of the stage was moved');
   t.deepEqual(readdirSync(join(root, '.dormouse-tmp')), []);
 });

@@ -48,7 +48,7 @@ test('every way to read server.properties through the jail masks its secrets', a
   put('server.properties', file);
   put('server.properties.0123456789ab.tmp', file);
   t.is(await read(jail, 'server.properties'), shown);
-  t.is(await read(jail, 'server.properties.0123456789ab.tmp'), shown, 'left by a kill');
+  t.is(await read(jail, 'server.properties.0123456789ab.tmp'), shown, 'a draft left by a killed process is masked too');
   t.is((await jail.stat('server.properties')).sizeBytes, shown.length);
   await using opened = await jail.open('server.properties');
   t.is((await opened.read(12, 100)).toString(), shown.slice(12));
@@ -60,7 +60,7 @@ test('every way to read server.properties through the jail masks its secrets', a
     await using found = await entry.open();
     t.is((await found.read(0, 100)).toString(), shown);
   }
-  // Moved or half overwritten it could be read: neither is done.
+  // A moved or half overwritten file could reveal its secrets: both are refused.
   await refused(t, () => jail.rename('server.properties', 'x.txt'), ['PATH_PROTECTED'], 'moved');
   for (const how of [{}, { create: true }, { exclusive: true }])
     await refused(
@@ -71,15 +71,17 @@ test('every way to read server.properties through the jail masks its secrets', a
     );
   await jail.rename('server.properties', 'server.properties.old');
   t.is(await read(jail, 'server.properties.old'), shown);
-  // Written whole it is the owner's; Dormouse sets its own entries at each boot.
+  // The owner may replace the whole file: Dormouse sets its own entries at each boot.
   await write(jail, 'server.properties', 'motd=New\n');
   t.is(see('server.properties'), 'motd=New\n');
   await jail.remove('server.properties');
   put('server.properties', 'x'.repeat(128 * 1024 + 1));
-  await refused(t, () => read(jail, 'server.properties'), ['PATH_PROTECTED'], 'too large to be one');
-  await t.throwsAsync(read(jail, 'server.properties'), { message: /larger than 128 KiB.*not shown.*delete it/ });
+  await refused(t, () => read(jail, 'server.properties'), ['PATH_PROTECTED'], 'too large for server.properties');
+  await t.throwsAsync(read(jail, 'server.properties'), {
+    message: /not shown.*larger than 128 KiB.*delete or replace it/,
+  });
   await using service = await openJail(root, { secrets: 'open' });
-  t.is(await read(service, 'server.properties.old'), file, 'the service itself sees it');
+  t.is(await read(service, 'server.properties.old'), file, 'the service itself reads the secrets');
 });
 
 test('files reserved for the service are invisible and protected', async (t) => {
@@ -125,7 +127,7 @@ test('env files that the image runs as shell can be read and removed but not wri
     );
     t.is(see(path), 'VERSION=1');
     await jail.remove(path);
-    await refused(t, () => write(jail, path, 'x'), ['PATH_PROTECTED'], 'made anew');
+    await refused(t, () => write(jail, path, 'x'), ['PATH_PROTECTED'], 'created again');
   }
 });
 

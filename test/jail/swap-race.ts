@@ -11,7 +11,7 @@ import { until } from '../support/until.ts';
 import { type Cage, each, read, write } from './cage.ts';
 
 /**
- * Holds where a hostile plugin swaps a directory for a link all the time: no call reaches anything outside. `seen`: the data
+ * Checks that no call escapes the jail while a hostile plugin keeps swapping a directory for a link. `seen` is the data
  * root as the plugin sees it.
  */
 export async function swappedUnderCalls(
@@ -30,7 +30,7 @@ export async function swappedUnderCalls(
   const worker = new Worker(new URL('swapper.ts', import.meta.url), { workerData });
   const over = once(worker, 'exit');
   t.teardown(() => worker.terminate());
-  // The race is a real one: who trusts a path falls for it.
+  // The race is real: a plain read by path ends up outside.
   const isFooled = async () => (await readFile(join(root, 'dir/secret'), 'utf8').catch(() => '')) === 'OUTSIDE';
   await until({ what: 'the swapping thread swaps', everyMs: 0 }, isFooled);
   const works: ((round: number) => Promise<unknown>)[] = [
@@ -60,7 +60,7 @@ export async function swappedUnderCalls(
     if (typeof content === 'string') t.regex(content, /^inside$/i);
   };
   let round = 0;
-  // While the swapping thread rests in the middle, calls fail one after the other: a tenth must have met the directory.
+  // While the swapping thread pauses mid-swap, call after call fails. At least a tenth must have reached the directory.
   const isEnough = () => round >= calls && done > calls / 10;
   const caller = async (): Promise<void> => {
     while (!isEnough()) await call(round++);
@@ -68,7 +68,7 @@ export async function swappedUnderCalls(
   await Promise.all(Array.from({ length: 8 }, caller));
   Atomics.store(ended, 0, 1);
   await over;
-  t.log(`${done} of ${round} calls met the directory itself`);
+  t.log(`${done} of ${round} calls reached the directory itself`);
   t.deepEqual(
     new Set(readdirSync(outside, { recursive: true, encoding: 'utf8' })),
     new Set(['secret', 'sub', 'sub/secret']),
@@ -79,7 +79,7 @@ export async function swappedUnderCalls(
   }
 }
 
-/** What is in the files called `secret`, as a backup would have them: the first that comes from outside, else `inside`. */
+/** Reads the files named `secret` as a backup does. Returns `OUTSIDE` if one has that content, else `inside`. */
 async function readWhole(jail: Jail): Promise<string> {
   await using root = await jail.directory('');
   let found = 'inside';

@@ -1,4 +1,4 @@
-/** A hostile plugin: swaps a directory for a link to the outside and back, as fast as it can, until it is told to end. */
+/** A hostile plugin: swaps a directory for a link to the outside and back as fast as it can, until `ended` is set. */
 import { renameSync, rmSync, symlinkSync, unlinkSync } from 'node:fs';
 import { workerData } from 'node:worker_threads';
 
@@ -8,11 +8,11 @@ while (Atomics.load(ended, 0) === 0) {
   inItsPlace(() => symlinkSync(outside, directory));
   unlinkSync(directory);
   inItsPlace(() => renameSync(`${directory}.aside`, directory));
-  // Long enough for a call to get through now and then.
+  // Long enough for a call to succeed now and then.
   Atomics.wait(ended, 0, 0, 0.2);
 }
 
-/** Puts something where the directory was. A call that makes parents may have made the directory anew: that goes first. */
+/** Puts an entry in the directory's place. Removes the directory if a call that creates parents has recreated it. */
 function inItsPlace(put: () => void): void {
   for (;;) {
     try {
@@ -24,7 +24,7 @@ function inItsPlace(put: () => void): void {
     try {
       rmSync(directory, { recursive: true, force: true });
     } catch {
-      // Something was made in it meanwhile: the next round removes it.
+      // A call has just created an entry in it: the next round removes it.
     }
   }
 }

@@ -36,7 +36,7 @@ test('a folder at the depth limit can be created and walked, and moves or copies
   await refused(t, () => jail.rename('e', `${path('d', 63)}/e`), ['TREE_TOO_DEEP'], 'moved');
   await refused(t, () => jail.copy('e', `${path('d', 63)}/e`), ['TREE_TOO_DEEP'], 'copied');
   await jail.rename('e', `${path('d', 62)}/e`);
-  // Not deep, but too long to be named.
+  // The tree is not deep, but its path would be too long.
   const long = 'l'.repeat(240);
   await jail.mkdir(path(long, 15));
   await jail.mkdir(`m/${path(long, 15)}`);
@@ -57,7 +57,7 @@ asRoot('folders that a plugin locked are removed too; leftovers do not block the
   const said = execFileSync(process.execPath, [script, root, String(nobody)], { encoding: 'utf8' });
   t.deepEqual(JSON.parse(said), {
     left: [['.dormouse-tmp', 'uploaded'], ['0123456789ab-aaaaaaaaaaaa']],
-    warnings: ['what an earlier run left in a server’s files could not be removed'],
+    warnings: ['could not remove unfinished files of an earlier run'],
   });
 });
 
@@ -107,7 +107,7 @@ test('every jail operation closes its descriptors, even on errors', async (t) =>
   for await (const _ of jail.entries('')) break;
   await write(jail, 'last', 'x');
   (await jail.open('last')).stream().destroy();
-  // Those of streams are closed when what others do with files lets them.
+  // A stream closes its descriptor asynchronously, behind other file work.
   await until(() => ours() <= before);
   t.is(ours(), before);
 });

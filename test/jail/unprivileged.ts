@@ -1,6 +1,7 @@
 /**
- * What a process without root's rights makes of folders that a plugin of the same user has locked. Takes a data root,
- * whose `.dormouse-tmp` holds what it may not remove; says what happened as JSON.
+ * Removes folders that a plugin of the same user has locked, without root's rights. Arguments: a data root and a user id.
+ * Locks a leftover in `.dormouse-tmp` and two folders, removes both folders, and prints the remaining entries and the
+ * warnings as JSON.
  */
 import { chmodSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -8,7 +9,7 @@ import { openJail } from '../../src/jail/jail.ts';
 import { createLog } from '../../src/kernel/log.ts';
 
 const [root = '', user = ''] = process.argv.slice(2);
-// It becomes that user only now: the folder of these sources may be closed to others.
+// Change the user only after the imports: the folder of these sources may be closed to others.
 process.setgroups?.([]);
 process.setgid?.(Number(user));
 process.setuid?.(Number(user));

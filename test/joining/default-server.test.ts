@@ -56,7 +56,7 @@ test('deleting the server at localhost does not change the address of other serv
   await w.reach('castle', 'gone');
   for (const each of [before, await open()]) {
     t.is(each.addressOf('tower'), 'tower.localhost');
-    t.is(each.joined('localhost'), 'tower', 'whoever names no server still gets in');
+    t.is(each.joined('localhost'), 'tower', 'localhost leads to the remaining server');
   }
   await w.create('keep', { createdAt: 3 });
   for (const each of [before, await open()]) {

@@ -19,7 +19,7 @@ const USUAL: WakePolicy = { mode: 'anyone', maxWakesPerDay: 0, asleepMotd: '', m
 
 /** A sleeping server `abc`, which players try to wake. */
 async function joinPolicy(t: ExecutionContext) {
-  // Made once the store is there, which the world makes.
+  // Set once the world has opened the store.
   let onStep: WorldOptions['onStep'];
   const it = await world(t, { onStep: (...step) => onStep?.(...step) ?? Promise.resolve() });
   const { store, clock, servers, dataDir } = it;
@@ -50,7 +50,7 @@ async function joinPolicy(t: ExecutionContext) {
       await servers.patch('abc', {});
     },
     route: () => routing.lookup('abc.play.example') as Route,
-    /** The text a player is refused with; '' where the server wakes, which is then put to sleep again. */
+    /** Returns the kick message of a refused join, or '' if the server wakes. Stops a woken server again. */
     async knock(change: Partial<Player> = {}): Promise<string> {
       const player: Player = { name: 'Steve', uuid: UUID, ip: '203.0.113.7', protocol: 769, ...change };
       const gone = new AbortController();
@@ -123,8 +123,8 @@ test('unlisted and banned players cannot wake a server, and list changes apply a
   t.regex(await it.knock(), /Only whitelisted players can wake it/);
   await it.list('whitelist.json', [{ uuid: UUID, name: 'Steve' }]);
   t.is(await it.knock(), '');
-  t.is(await it.knock({ uuid: null }), '', 'an older client names no UUID');
-  t.regex(await it.knock({ uuid: OTHER }), /whitelist/, 'somebody else with a listed name');
+  t.is(await it.knock({ uuid: null }), '', 'an older client sends no UUID');
+  t.regex(await it.knock({ uuid: OTHER }), /whitelist/, 'another account with a listed name');
   await it.list('whitelist.json', []);
   t.regex(await it.knock(), /whitelist/);
   await it.list('ops.json', [{ uuid: UUID, name: 'Steve', level: 4 }]);
@@ -136,7 +136,7 @@ test('unlisted and banned players cannot wake a server, and list changes apply a
   t.is(await it.knock(), 'You are banned from Castle.\nReason: griefing');
   t.is(await it.knock({ name: 'Alex', uuid: OTHER }), '');
   await it.list('banned-players.json', [{ ...ban, uuid: UUID, name: 'Steve', expires: '2020-01-01 00:00:00 +0000' }]);
-  t.is(await it.knock(), '', 'the ban is over');
+  t.is(await it.knock(), '', 'the ban has ended');
 });
 
 test('a temporary ban states its end, whether from the expiry field or the reason, and then expires', async (t) => {
@@ -168,7 +168,7 @@ test('a whitelist enabled in server.properties keeps strangers from waking the s
   await writeFile(join(it.root, 'server.properties'), 'white-list=true\n');
   t.regex(await it.knock(), /whitelist/);
   await it.servers.patch('abc', { properties: { 'white-list': 'false' } });
-  t.is(await it.knock(), '', 'the owner’s setting is that of the next boot');
+  t.is(await it.knock(), '', 'the owner’s setting counts, because the next boot applies it');
 });
 
 test('known mode allows players from the game’s user cache or with saved player data', async (t) => {
@@ -215,7 +215,7 @@ test('a route carries the server name and the waiting-room flag, which stays off
     const { servers, clock, store } = it;
     const options = { servers, clock, log, publicHost: 'play.example', sleepers: await listRoutes(store) };
     const restarted = createRouting({ ...options, joinPolicy: OPEN_POLICY });
-    t.is(restarted.lookup('abc.play.example')?.waitingRoom, waitingRoom, `${type}, as it is stored`);
+    t.is(restarted.lookup('abc.play.example')?.waitingRoom, waitingRoom, `${type}, from the stored route`);
     restarted.close();
   }
 });
@@ -232,7 +232,7 @@ test('maxWakesPerDay counts wakes by players, not the owner’s starts, and rese
   const it = await joinPolicy(t);
   await it.policy({ maxWakesPerDay: 2 });
   t.is(await it.knock(), '');
-  // The owner's own starts are not players'.
+  // The owner's own starts do not count.
   await it.command('abc', 'START');
   await it.reach('abc', 'running');
   await it.command('abc', 'STOP');

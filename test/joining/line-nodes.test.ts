@@ -3,7 +3,7 @@ import { nodesSite } from '../support/nodes-site.ts';
 
 type Site = Awaited<ReturnType<typeof nodesSite>>;
 
-/** Two nodes on which games may have 3584 MB each; the servers run, one after the other, where there is room. */
+/** Two nodes with 3584 MB for games each. Starts the servers one after the other, each on a node with room. */
 async function fullNodes(t: ExecutionContext, servers: Record<string, number>): Promise<Site> {
   const it = await nodesSite(t, [
     { id: 'n1', name: 'one', ramMb: 4_096 },
@@ -53,13 +53,13 @@ test('room that fits only the second server in line goes to it, and the first ke
   t.is(it.nodes.whereIs('little')?.id, 'n1');
   await it.until(() => players[1]!.outcome === 'little.game');
   t.deepEqual(places(), [1, null, 2]);
-  t.is((await it.servers.get('large'))?.state, 'hibernated', 'it was not tried where it cannot be');
+  t.is((await it.servers.get('large'))?.state, 'hibernated', 'the large server was not tried on a node without room');
 
   await sleeps(it, 'two');
   await it.running('large');
   t.is(it.nodes.whereIs('large')?.id, 'n2');
   await it.until(() => places()[2] === 1);
-  t.is(players[2]!.outcome, 'waits', 'what is left on the two together is on none of them');
+  t.is(players[2]!.outcome, 'waits', 'no single node has the room that both have together');
   await sleeps(it, 'little');
   await it.running('last');
   await it.until(() => players.every(({ outcome }) => outcome.endsWith('.game')));
@@ -88,7 +88,7 @@ test('two equal servers start in arrival order on any free node, but not on a dr
   await it.nodes.setStarts('n1', false);
   await sleeps(it, 'one');
   await it.clock.advance(60_000);
-  t.is(second.outcome, 'waits', 'nothing starts on a node that is drained');
+  t.is(second.outcome, 'waits', 'a drained node starts no server');
   await it.nodes.setStarts('n1', true);
   await it.clock.advance(15_000);
   await it.running('second');
@@ -141,7 +141,7 @@ test('a player whose server finds no room at start returns to the same place and
   const tries = async () =>
     (await it.servers.inspect('unlucky'))?.transitions.filter(({ to }) => to === 'starting').length;
   await it.clock.advance(120_000);
-  t.true(((await tries()) ?? 0) <= 8, 'it is not tried all the time');
+  t.true(((await tries()) ?? 0) <= 8, 'retries are rare');
   it.engine.script('unlucky', {});
   await it.reach('unlucky', 'running');
   await it.until(() => player.outcome === 'unlucky.game');

@@ -9,13 +9,13 @@ import { turns } from '../support/turns.ts';
 
 const MINUTE_MS = 60_000;
 
-/** A node that has room for `ramMb`, its servers, and a line for it. */
+/** A node with `ramMb` of room, its servers, and the line of players that wait for it. */
 function node(ramMb: number) {
   const clock = fakeClock();
   const servers = new Map<string, { ramMb: number; state: ServerState }>();
   const listeners = new Set<(id: string, now: ServerNow | null) => void>();
   const woken: string[] = [];
-  /** Every server that somebody has tried to wake. */
+  /** The server of each wake attempt. */
   const tried: string[] = [];
   const refusals = new Map<string, Error>();
   const now = (id: string) => {
@@ -54,7 +54,7 @@ function node(ramMb: number) {
     set(id, 'starting');
   }
 
-  /** A player who comes for a server; `places` is all they were told. */
+  /** Puts a player in line for a server. `places` collects the places reported to them. */
   function come(serverId: string, since = clock.now()) {
     const gone = new AbortController();
     const places: (number | null)[] = [];
@@ -66,7 +66,7 @@ function node(ramMb: number) {
     );
     return player;
   }
-  /** Until nothing goes on any more. */
+  /** Lets all pending work finish. */
   const settle = () => turns(50);
   return { clock, line, set, come, settle, woken, tried, refusals, used };
 }
@@ -87,7 +87,7 @@ test('the first player in line goes first with all players of the same server, a
   t.deepEqual(it.woken, []);
   it.set('busy', 'stopping');
   await it.settle();
-  t.deepEqual(it.woken, [], 'it still holds its place');
+  t.deepEqual(it.woken, [], 'a stopping server still holds its room');
   it.set('busy', 'hibernated');
   await it.settle();
   t.deepEqual(it.woken, ['a']);
@@ -183,13 +183,13 @@ test('a freed place causes only a few wake attempts, however long the line is', 
     players.map(({ places }) => places.at(-1)),
     Array.from({ length: 200 }, (_, n) => n + 1),
   );
-  t.is(it.tried.splice(0).length, 200, 'each once, when it came');
+  t.is(it.tried.splice(0).length, 200, 'one attempt per player, on arrival');
   it.set('busy', 'hibernated');
   await it.settle();
   t.deepEqual(it.woken, ['s0']);
   t.true(it.tried.splice(0).length <= 3);
   await it.clock.advance(MINUTE_MS);
-  t.true(it.tried.length <= 4, 'and now and then, as disks become free without a word');
+  t.true(it.tried.length <= 4, 'an occasional retry, because freed disks send no event');
 });
 
 test('any other refusal of a server ends the wait for it, and the next in line gets a turn', async (t) => {
@@ -201,14 +201,14 @@ test('any other refusal of a server ends the wait for it, and the next in line g
   await it.settle();
   it.set('deleted', 'gone');
   await it.settle();
-  t.is(deleted.outcome, 'SERVER_NOT_FOUND', 'at once');
+  t.is(deleted.outcome, 'SERVER_NOT_FOUND', 'refused at once');
   it.refusals.set('poor', new StatusError('FAILED_PRECONDITION', 'INSUFFICIENT_FUNDS', 'No.'));
   it.set('busy', 'hibernated');
   await it.settle();
   t.deepEqual([poor.outcome, last.outcome], ['INSUFFICIENT_FUNDS', 'in']);
   const another = it.come('poor');
   await it.settle();
-  t.is(another.outcome, 'INSUFFICIENT_FUNDS', 'nobody stands in line for nothing');
+  t.is(another.outcome, 'INSUFFICIENT_FUNDS', 'refused without a wait in line');
 });
 
 test('a server too large for the node is refused at once, and one already woken admits its waiting players', async (t) => {

@@ -14,7 +14,7 @@ const SERVERS = ['a', 'b', 'c'];
 const NO_LOG = { debug: () => {}, info: () => {}, warn: () => {} };
 const HERE = { host: '127.0.0.1', port: 25_565 };
 
-/** What the service would know of its servers, whichever of its processes runs. */
+/** The state of the servers, shared by every process of the service. */
 class World {
   routes = new Map<string, Route>();
   bans = new Map<string, readonly BannedAddress[]>();
@@ -98,11 +98,11 @@ function serviceOf(world: World, later: (run: () => void) => void) {
   return { proxies, presence, asked };
 }
 
-/** Texts on their way, in order, each way; what is on its way when it breaks is lost. */
+/** The messages in flight in each direction, in order. A break loses the messages in flight. */
 class Wire {
   up: string[] = [];
   down: string[] = [];
-  /** Noticed by that side. */
+  /** Whether this side has noticed a break. */
   brokenAbove = false;
   brokenBelow = false;
   readonly above: ReturnType<LinkedProxies['connect']>;
@@ -128,13 +128,13 @@ class Wire {
     );
   }
 
-  /** What one side has sent arrives at the other. */
+  /** Delivers at most `most` messages in each direction. */
   carry(most: number): void {
     for (const text of this.up.splice(0, most)) this.above.receive(text);
     for (const text of this.down.splice(0, most)) this.below.receive(text);
   }
 
-  /** Some of it arrives, the rest is lost; one side may notice long before the other. */
+  /** Delivers some messages and loses the rest. Only `side` notices the break now. */
   cut(arrives: number, side: 'above' | 'below'): void {
     this.carry(arrives);
     [this.up, this.down] = [[], []];
@@ -277,7 +277,7 @@ class Run {
         this.#connect(this.proxies[step.proxy]!);
         break;
       case 'restart':
-        // Killed: nothing of it is told to anybody, and nobody tells it anything any more.
+        // A killed process sends and receives no more messages.
         for (const each of this.proxies) if (each.wire) each.wire.brokenAbove = true;
         for (const each of this.proxies) this.#cut(each, 0, 'below');
         this.world.hostListeners.clear();
@@ -290,7 +290,7 @@ class Run {
     await turn();
   }
 
-  /** All that is broken is noticed, all are linked, and all that is on its way arrives. */
+  /** Lets both sides notice every break, links every proxy and delivers all messages. */
   async settle(): Promise<void> {
     for (const each of this.proxies) {
       this.#connect(each);
@@ -319,7 +319,7 @@ class Run {
   }
 
   #connect(each: FakeProxy): void {
-    // A side that does not know yet that its last connection has broken is called anew all the same.
+    // Connects even if the other side has not noticed that the last connection broke.
     if (!each.wire) each.wire = new Wire(this.service.proxies, each.control);
   }
 
@@ -345,7 +345,7 @@ test('a player who leaves before the join is sent is still reported, even to a r
   await run.take({ do: 'join', proxy: 0, server: 1, ip: '192.0.2.1', inside: false });
   await run.take({ do: 'leave', proxy: 0, index: 0 });
   await run.settle();
-  t.deepEqual(run.service.presence.get('b'), { inside: 0, knocking: 0 }, 'nobody was let in');
+  t.deepEqual(run.service.presence.get('b'), { inside: 0, knocking: 0 }, 'no player was let in');
 
   one!.wire = undefined;
   await run.take({ do: 'join', proxy: 0, server: 2, ip: '192.0.2.1', inside: true });
@@ -369,7 +369,7 @@ test('an account verified by one proxy is sent to the others and to a reconnecti
   t.deepEqual(
     two!.learnt.map(({ name, ip, forMs }) => [name, ip, forMs > 0 && forMs <= 3_600_000]),
     Array.from({ length: 2 }, () => ['Steve', '192.0.2.1', true]),
-    'told again, with the time that is left',
+    'sent again, with the remaining time',
   );
 });
 
@@ -402,7 +402,7 @@ test('the service and its proxies agree again after any sequence of lost message
         const told = service.presence.get(id) ?? { inside: 0, knocking: 0 };
         t.deepEqual([told.inside, told.knocking], [inside, there.length - inside]);
       }
-      // Each wake that somebody still waits for is asked for once, and its answer arrives.
+      // Each wake with a waiting player is requested once, and its answer arrives.
       for (const each of proxies)
         for (const wake of each.wakes) void wake.outcome.then(() => Object.assign(wake, { done: true }));
       await turn();

@@ -39,7 +39,7 @@ test('the status page shows a server as asleep, online or under maintenance', as
   t.is(asleep.headers.get('refresh'), '30');
   t.regex(asleep.headers.get('content-security-policy') ?? '', /default-src 'none'.*frame-ancestors 'none'/);
   t.is(asleep.headers.getSetCookie().length, 0);
-  t.is((await site.servers.get('castle'))?.state, 'hibernated', 'looked at, not woken');
+  t.is((await site.servers.get('castle'))?.state, 'hibernated', 'viewing the page wakes no server');
 
   await show(site, 'castle', true);
   await site.command('castle', 'START');

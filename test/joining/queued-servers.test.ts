@@ -5,7 +5,7 @@ import { createLog } from '../../src/kernel/log.ts';
 import { nodesSite } from '../support/nodes-site.ts';
 import { world } from '../support/world.ts';
 
-/** Two nodes on which games may have 3584 MB each; `small` is on the first, and `large` fills the second but for 512 MB. */
+/** Two nodes with 3584 MB for games each: `small` runs on the first, and `large` leaves 512 MB free on the second. */
 async function lossSite(t: ExecutionContext) {
   const it = await nodesSite(t, [
     { id: 'n1', name: 'one', ramMb: 4_096 },
@@ -26,7 +26,7 @@ async function lossSite(t: ExecutionContext) {
   return it;
 }
 
-/** The first node is marked as off, and its game finds no room on the other. */
+/** Marks the first node as off. Its game finds no room on the other. */
 async function lost(it: Awaited<ReturnType<typeof lossSite>>) {
   it.nodes.cut('n1');
   await it.nodes.fence('n1');
@@ -48,7 +48,7 @@ test('a server from a lost node without room elsewhere is queued and starts once
   });
   const { waitsFor } = (await it.operate('machines/small')).json as { waitsFor: object[] };
   const until = new Date(it.clock.now() + 3_600_000).toISOString();
-  t.like(waitsFor, [{ name: 'room', what: 'a machine with room for it: it stands in line', until }]);
+  t.like(waitsFor, [{ name: 'room', what: 'a machine with free capacity', until }]);
   t.regex(await it.kicked('small'), /^This host is full right now/);
   await it.clock.advance(120_000);
   t.is(await stateOf(it, 'small'), 'start_failed');
@@ -58,7 +58,7 @@ test('a server from a lost node without room elsewhere is queued and starts once
   await it.reach('large', 'hibernated');
   const now = await it.reach('small', 'running');
   t.is(it.nodes.whereIs('small')?.id, 'n2');
-  t.like(now?.context.cause, { kind: 'system', id: 'lost' }, 'who wanted it is who wanted it before');
+  t.like(now?.context.cause, { kind: 'system', id: 'lost' }, 'the cause of the start stays the same');
   t.is(now?.context.noRoom, null);
   t.is(it.route('small')?.state, 'running');
 });
@@ -85,7 +85,7 @@ test('a queued server starts when its node returns, but not after a stop or an h
   await it.clock.advance(3_700_000);
   t.like(await it.ok('GET', '/v1/servers/small'), {
     state: 'start_failed',
-    startErrorSummary: 'No room: no machine had room for it for 60 minutes. Start it again later.',
+    startErrorSummary: 'No room: it waited 60 minutes for a machine with room. Start it later.',
   });
   it.nodes.back('n1');
   await it.clock.advance(60_000);
@@ -101,7 +101,7 @@ test('a queued server stands between earlier and later players, and its own play
   await it.clock.advance(1_000);
   await it.nodes.fence('n1');
   await it.reach('small', 'start_failed');
-  await it.until(() => it.logged.some((line) => line.includes('small is waiting for capacity: number 2 in the queue')));
+  await it.until(() => it.logged.some((line) => line.includes('small waits for capacity: number 2 in the queue')));
   await it.clock.advance(1_000);
   const [later, own] = [it.comes('later', 'Steve'), it.comes('small', 'Eve')];
   await it.until(() => later.places.length > 0 && own.places.length > 0);
@@ -139,7 +139,7 @@ test('a queued server that becomes too large for every node leaves the queue wit
     state: 'start_failed',
     startErrorCode: 'node_capacity',
     startErrorSummary:
-      'Not started: The largest machine of region na has 3584 MB of RAM for games, and this server needs 8192 MB. Give it less.',
+      'Not started: The largest machine in region na has 3584 MB of RAM for games, and this server needs 8192 MB. Give it less.',
   });
 });
 

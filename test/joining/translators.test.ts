@@ -20,7 +20,7 @@ test('a sleeping Fabric or Paper server allows only its own protocol unless a tr
   await w.create('mine', { type: 'custom', version: VERSION });
   const root = (id: string) => join(dataDir, 'servers', id);
   await plant(root('paper'), { 'plugins/ViaVersion-5.2.1.jar': '', 'plugins/LuckPerms.jar': '' });
-  // Their names contain the word, but they translate nothing.
+  // Names that resemble a translator's, of jars that translate nothing.
   for (const name of ['Trivia-1.4.jar', 'via_romana-2.0.jar', 'aviation.jar', 'Viaduct.jar'])
     await plant(root('fabric'), { [`mods/${name}`]: '' });
   await plant(root('mine'), { 'server.jar': '' });
@@ -40,7 +40,7 @@ test('a sleeping Fabric or Paper server allows only its own protocol unless a tr
       await clock.advance(15_000);
       return only(id) === expected;
     });
-  t.is(only('fabric'), null, 'before its files were looked at nobody is refused');
+  t.is(only('fabric'), null, 'all versions are allowed until the files are read');
   await becomes('fabric', PROTOCOL);
   t.deepEqual([only('paper'), only('mine')], [null, null]);
 
@@ -50,8 +50,8 @@ test('a sleeping Fabric or Paper server allows only its own protocol unless a tr
   await plant(root('paper'), { 'plugins/ViaVersion/config.yml': '', 'plugins/ViaVersion.jar.disabled': '' });
   await becomes('paper', PROTOCOL);
   await servers.patch('paper', { clientVersions: 'any' });
-  t.is(only('paper'), null, 'what its owner says comes first');
+  t.is(only('paper'), null, 'the owner’s setting comes first');
   await servers.patch('paper', { clientVersions: 'auto' });
   t.is(only('paper'), PROTOCOL);
-  t.deepEqual(w.engine.boots, [], 'looking wakes nothing');
+  t.deepEqual(w.engine.boots, [], 'reading the files wakes no server');
 });

@@ -89,7 +89,7 @@ test('the server list shows why a sleeping server cannot wake, as long as the re
   reason = '';
   await becomes(/^$/);
   t.is(shown().asleepMotd, 'Asleep. Friends may wake me.');
-  t.deepEqual(it.engine.boots, [], 'asking wakes nothing');
+  t.deepEqual(it.engine.boots, [], 'checking wakes no server');
 
   // A join before the next check discovers the new reason.
   reason = 'starts are paused';
@@ -99,12 +99,12 @@ test('the server list shows why a sleeping server cannot wake, as long as the re
   t.regex(shown().asleepLine, /starts are paused$/);
   reason = '';
   await routing.wake('lobby', steve, new AbortController().signal).catch(() => {});
-  t.is(shown().asleepLine, '', 'awake, nothing is said of it');
+  t.is(shown().asleepLine, '', 'an awake server shows no reason');
 
   policy.maintenanceText = 'We move';
   reason = 'starts are paused';
   await it.command('lobby', 'KILL');
   await it.reach('lobby', 'hibernated');
   await clock.advance(30_000);
-  t.regex(shown().asleepLine, /We move/, 'what its owner says comes first');
+  t.regex(shown().asleepLine, /We move/, 'the owner’s text comes first');
 });

@@ -13,8 +13,8 @@ test('a cached value lives for its own TTL and is read again if the clock goes b
   t.is(await cache.get('a', 0, read.of(100)), 100);
   t.is(await cache.get('a', 99, read.of(200)), 100);
   t.is(await cache.get('a', 100, read.of(200)), 200);
-  t.is(await cache.get('a', -100, read.of(0)), 0, 'set back');
-  t.is(await cache.get('a', -100, read.of(5)), 5, 'nothing is remembered for no time');
+  t.is(await cache.get('a', -100, read.of(0)), 0, 'the clock was set back');
+  t.is(await cache.get('a', -100, read.of(5)), 5, 'a TTL of 0 caches no value');
   t.is(read.count, 4);
 });
 
@@ -35,7 +35,7 @@ test('the cache evicts the least recently used key beyond its limit', async (t) 
   const cache = createCache<string>({ most: 2, ttlMs: () => Infinity });
   const read = reader<string>();
   for (const key of ['a', 'b', 'a', 'c', 'a', 'b']) await cache.get(key, 0, read.of(key));
-  t.is(read.count, 4, 'b was forgotten for c, a never');
+  t.is(read.count, 4, 'c evicted b, and a stayed cached');
 });
 
 test('another version of a cache key is read anew, even while the old version is loading', async (t) => {
@@ -45,7 +45,7 @@ test('another version of a cache key is read anew, even while the old version is
   t.is(await cache.get('a', 0, async () => 'new', '2'), 'new');
   old.resolve('old');
   t.is(await first, 'old');
-  t.is(await cache.get('a', 0, async () => 'newer', '2'), 'new', 'the older one took nobody’s place');
+  t.is(await cache.get('a', 0, async () => 'newer', '2'), 'new', 'the old version did not replace the new one');
 });
 
 test('forget removes matching cached values and repeats loads in progress', async (t) => {

@@ -15,6 +15,6 @@ test('every() repeats its work at the interval until it is cancelled, and leaves
   await clock.advance(1_000);
   t.is(fired, 2);
   await clock.advance(10_000);
-  t.is(fired, 3, 'called off from within');
+  t.is(fired, 3, 'cancelled from within its work');
   t.is(clock.pending(), 0);
 });

@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { createLog } from '../../src/kernel/log.ts';
 import { hearStrayErrors } from '../../src/kernel/stray-errors.ts';
 
-/** A process in which what its argument names goes wrong. */
+/** A process that fails in the way its first argument names. */
 
 const closings: Record<string, () => Promise<unknown>> = {
   throws: async () => process.stdout.write('closed\n'),
@@ -29,6 +29,6 @@ if (what === 'rejects') {
   setImmediate(() => {
     throw new Error('out of a callback');
   });
-  // What would keep it going.
+  // Keeps the process running.
   setTimeout(() => {}, 60_000);
 }

@@ -13,13 +13,13 @@ function run(what: string) {
 test('an unhandled rejection is logged, and the process keeps running', (t) => {
   const { status, stdout } = run('rejects');
   t.is(status, 0);
-  t.regex(stdout, /"level":"error".*nobody awaits this.*the service goes on.*\ngoes on\n$/);
+  t.regex(stdout, /"level":"error".*nobody awaits this.*The service continues.*\ngoes on\n$/);
 });
 
 test('an uncaught exception is logged, and the process exits once everything is closed', (t) => {
   const { status, stdout } = run('throws');
   t.is(status, 1);
-  t.regex(stdout, /"level":"error".*out of a callback.*the service ends.*\nclosed\n$/);
+  t.regex(stdout, /"level":"error".*out of a callback.*The service exits.*\nclosed\n$/);
 });
 
 test('an uncaught exception ends the process even if closing hangs or fails', (t) => {

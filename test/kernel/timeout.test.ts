@@ -26,7 +26,7 @@ test('withTimeout stops waiting at its limit, calls the late handler if it has o
   const late = () => {
     throw new Error('mine');
   };
-  await t.throwsAsync(withTimeout(never(), 0, { late }), { message: 'mine' }, 'in real time too');
+  await t.throwsAsync(withTimeout(never(), 0, { late }), { message: 'mine' }, 'also with the real clock');
 });
 
 test('an abort signal ends abortable and withTimeout at once, and leaves no timer', async (t) => {
@@ -35,7 +35,11 @@ test('an abort signal ends abortable and withTimeout at once, and leaves no time
   const waits = [abortable(never(), call.signal), withTimeout(never(), 1_000, { clock, signal: call.signal })];
   call.abort(new Error('enough'));
   for (const wait of waits) await t.throwsAsync(wait, { message: 'enough' });
-  await t.throwsAsync(abortable(Promise.resolve(), call.signal), { message: 'enough' }, 'fired before');
+  await t.throwsAsync(
+    abortable(Promise.resolve(), call.signal),
+    { message: 'enough' },
+    'the signal was aborted before',
+  );
   t.is(clock.pending(), 0);
   t.is(await abortable(Promise.resolve('done'), new AbortController().signal), 'done');
 });

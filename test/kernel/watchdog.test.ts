@@ -8,7 +8,7 @@ test('a stuck event loop is reported once while it is stuck, with its activity a
   const folder = mkdtempSync(join(tmpdir(), 'dormouse-test-'));
   t.teardown(() => rmSync(folder, { recursive: true, force: true }));
   const path = join(folder, 'told');
-  // A process of its own, for only a main thread can be asked.
+  // A separate process, because the watchdog can inspect only a main thread.
   const child = fork(join(import.meta.dirname, 'watched-child.ts'), [path], { execArgv: [] });
   t.teardown(() => child.kill('SIGKILL'));
   const [stuck] = (await new Promise<unknown[]>((resolve) => child.once('message', (...all) => resolve(all)))) as [
@@ -23,10 +23,10 @@ test('a stuck event loop is reported once while it is stuck, with its activity a
   const told = readFileSync(path, 'utf8')
     .split('\n')
     .filter((line) => line.includes('ListThings'));
-  t.is(told.length, 1, 'once, however long it lasts');
-  // The innermost three places, which may all be below what the program itself calls.
+  t.is(told.length, 1, 'one report, however long the loop is stuck');
+  // The innermost three frames, which may all be deeper than the program's own code.
   t.regex(told[0]!, /^The event loop has been stuck for 200 ms: ListThings req-1 < .+ \(.+:\d+\)/);
   const { promise: ended, resolve } = Promise.withResolvers<number | null>();
   child.once('exit', resolve);
-  t.is(await ended, 0, 'it keeps no process from ending');
+  t.is(await ended, 0, 'the watchdog does not keep the process running');
 });

@@ -2,7 +2,7 @@ import { openSync, readFileSync } from 'node:fs';
 import { setImmediate as immediate } from 'node:timers/promises';
 import { startWatchdog, withActivity } from '../../src/kernel/watchdog.ts';
 
-/** A process whose loop is stuck until its watchdog has written so to the file that it is given. */
+/** A process with a stuck event loop, until its watchdog reports that in the file named by its first argument. */
 
 const path = process.argv[2]!;
 const logFd = openSync(path, 'a');
@@ -10,11 +10,11 @@ const DEADLINE_MS = 60_000;
 
 function spinUntilTold(): void {
   const end = performance.now() + DEADLINE_MS;
-  // A busy machine may have stopped the loop earlier, with nothing in progress.
+  // On a busy machine, an earlier report without an activity may exist.
   while (!readFileSync(path, 'utf8').includes('ListThings') && performance.now() < end);
 }
 
-// Until it is told: the watchdog keeps no process from ending.
+// Keeps the process running until the report: the watchdog alone does not.
 const waiting = setTimeout(() => {}, DEADLINE_MS);
 startWatchdog({
   stuckMs: 200,

@@ -19,7 +19,7 @@ const poll = (seconds: number, admitted = true): GrantEvent & { type: 'POLL' } =
   at: seconds * 1_000,
   admitted,
 });
-/** Of a grant whose token nobody has received. */
+/** A poll of a grant after the response with its token was lost. */
 const pollAgain = (seconds: number, admitted = true): GrantEvent & { type: 'POLL' } => ({
   type: 'POLL',
   at: seconds * 1_000,
@@ -38,7 +38,7 @@ const next = (snapshot: GrantSnapshot, event: GrantEvent) => getNextSnapshot(dev
 const run = (...events: GrantEvent[]): GrantSnapshot =>
   events.reduce(next, getInitialSnapshot(deviceGrantMachine, input));
 
-/** The answers to the polls of a conversation, in order. */
+/** Returns the answers to the polls among the events, in order. */
 function answers(...events: GrantEvent[]): GrantAnswer[] {
   let snapshot = getInitialSnapshot(deviceGrantMachine, input);
   return events.flatMap((event) => {
@@ -48,7 +48,7 @@ function answers(...events: GrantEvent[]): GrantAnswer[] {
   });
 }
 
-/** A redeemed grant stays so, and its code has expired for all who may not ask again. */
+/** Returns the answer to a poll. A redeemed grant answers `expired_token` unless its token may be requested again. */
 function answerTo(event: GrantEvent & { type: 'POLL' }, before: GrantSnapshot, after: GrantSnapshot): GrantAnswer {
   const isSpent = before.matches('redeemed') && !mayAskAgain(after.context, event);
   return isSpent ? 'expired_token' : grantAnswer(after);
@@ -80,7 +80,11 @@ test('an approved grant is redeemed once, however fast it is polled', (t) => {
     'expired_token',
   ]);
   t.is(run(approve(1), poll(2)).context.userId, 'usr_1');
-  t.is(grantState(grantAnswer(run(approve(1), poll(2), poll(2), poll(700)))), 'redeemed', 'and stays so for operators');
+  t.is(
+    grantState(grantAnswer(run(approve(1), poll(2), poll(2), poll(700)))),
+    'redeemed',
+    'operators still see it as redeemed',
+  );
 });
 
 test('a token lost on its way can be requested again for one minute', (t) => {
@@ -88,10 +92,18 @@ test('a token lost on its way can be requested again for one minute', (t) => {
     ...Array(3).fill('redeemed'),
     ...Array(2).fill('expired_token'),
   ]);
-  t.deepEqual(answers(approve(1), poll(599), pollAgain(605)), ['redeemed', 'redeemed'], 'the minute is a whole one');
-  t.deepEqual(answers(approve(1), poll(2), pollAgain(2)), ['redeemed', 'expired_token'], 'it came beside the first');
+  t.deepEqual(
+    answers(approve(1), poll(599), pollAgain(605)),
+    ['redeemed', 'redeemed'],
+    'the minute may outlast the grant',
+  );
+  t.deepEqual(
+    answers(approve(1), poll(2), pollAgain(2)),
+    ['redeemed', 'expired_token'],
+    'at the same time as the first',
+  );
   t.deepEqual(answers(approve(1), poll(2), pollAgain(1)), ['redeemed', 'expired_token'], 'the clock was set back');
-  t.deepEqual(answers(approve(1), poll(2), pollAgain(3, false)), ['redeemed', 'expired_token'], 'its app is shut out');
+  t.deepEqual(answers(approve(1), poll(2), pollAgain(3, false)), ['redeemed', 'expired_token'], 'its app is disabled');
   t.deepEqual(answers(approve(1), poll(2), poll(3), pollAgain(4)), ['redeemed', 'expired_token', 'redeemed']);
   t.deepEqual(answers(pollAgain(1), deny(2), pollAgain(3)), ['authorization_pending', 'access_denied']);
 });
@@ -109,7 +121,7 @@ test('the device code and the user code expire after 600 seconds', (t) => {
   t.deepEqual(answers(poll(600)), ['expired_token']);
   t.deepEqual(answers(approve(599), poll(600)), ['expired_token']);
   t.false(run().can(approve(600)));
-  t.false(run(approve(1)).can(approve(2)), 'no second user approves');
+  t.false(run(approve(1)).can(approve(2)), 'a second user cannot approve');
   t.false(run(approve(1)).can(deny(2)));
 });
 
@@ -117,7 +129,7 @@ test('an unpolled grant expires on its own, but not early, and not once it is re
   t.is(grantAnswer(run(expire(600))), 'expired_token');
   t.is(grantAnswer(run(approve(1), expire(600))), 'expired_token');
   t.false(run().can(expire(599)));
-  t.false(run(approve(1), poll(2)).can(expire(600)), 'a lost token may be asked for again');
+  t.false(run(approve(1), poll(2)).can(expire(600)), 'a lost token may be requested again');
   t.false(run(deny(1)).can(expire(600)));
 });
 
@@ -151,7 +163,7 @@ const ways = shortestWays({
 for (const answer of GRANT_ANSWERS) {
   test(`every path to ${answer} has one answer per step, and redeems at most one token, only after an approval`, (t) => {
     const there = ways.filter(({ state }) => grantAnswer(state) === answer);
-    t.true(there.length > 0, 'there is a way');
+    t.true(there.length > 0, 'the answer can be reached');
     for (const { steps } of there) {
       const broken = brokenPromises(steps.map(({ state }) => state));
       if (broken.length > 0) t.fail(`${steps.map(({ event }) => event.type).join(' → ')}: ${broken.join('; ')}`);

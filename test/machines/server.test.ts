@@ -31,7 +31,7 @@ const FAILURE: Failure = { code: 'out_of_memory', summary: 'Out of memory: x', s
 const ADDRESS = { host: '127.0.0.1', port: 25565 };
 const input = { id: 'lobby', at: 0, cause: KEY, limits: { startMs: 600_000, stopMs: 120_000, installMs: 1_800_000 } };
 
-/** What the invoked effects report back, beside the machine's own events. */
+/** The reports of invoked effects, in addition to the machine's own events. */
 type Reported = { type: `xstate.${'done' | 'error'}.actor.${string}`; output?: unknown; error?: unknown };
 type Step = ServerEvent | Reported;
 
@@ -46,13 +46,13 @@ const maintain = (kind: Job['kind'] = 'backup.restore', at = 1_000) =>
   ({ type: 'MAINTAIN', at, cause: KEY, job: { id: `job_${kind}`, kind, target: 'x' } }) as const;
 const sample = (at: number, players: number | null, idleAfterMs = 600_000) =>
   ({ type: 'SAMPLE', at, players, idleAfterMs }) as const;
-/** The game says nothing, on any of its ports and in its log; or it answers after all. */
+/** A reading of a game that has been silent on all ports and in its log for `silentMs`, or that answers (null). */
 const silent = (at: number, silentMs: number | null) =>
   ({ ...sample(at, silentMs === null ? 1 : null), silentMs, hungAfterMs: 180_000 }) as const;
 const down = (at: number, how: Ending = 'crashed') => ({ type: 'DOWN', at, how, failure: FAILURE }) as const;
 const up = (at: number) => ({ type: 'UP', at, address: ADDRESS, rcon: null }) as const;
 
-/** No machine has room for its game. */
+/** A boot that fails because no machine has room for the game. */
 const noRoom = (at = 5_000) =>
   failed('boot', { code: 'no_room', summary: 'No room: none.', suggestion: 'x', raw: '', at });
 
@@ -95,7 +95,7 @@ const next = (snapshot: ServerSnapshot, step: Step): ServerSnapshot =>
 const run = (...steps: Step[]): ServerSnapshot => steps.reduce(next, getInitialSnapshot(serverMachine, input));
 const can = (snapshot: ServerSnapshot, event: ServerEvent) => snapshot.can(event);
 
-/** What must be true of every snapshot whatever happened before. */
+/** Returns the invariants that a snapshot breaks. Every snapshot must keep all of them, regardless of its history. */
 function invariants(snapshot: ServerSnapshot): string[] {
   const broken: string[] = [];
   const expect = (holds: boolean, rule: string) => void (holds || broken.push(rule));
@@ -168,11 +168,11 @@ function canCome(snapshot: ServerSnapshot, { type }: Step): boolean {
   return effect === undefined || effect in snapshot.children;
 }
 
-// Every step of a way ends one: each state stands at the end of a way of its own.
+// Each prefix of a path is a path itself, so checking the last state of every path covers every step.
 for (const state of SERVER_STATES) {
   test(`every step of every path to ${state} keeps the invariants`, (t) => {
     const there = ways.filter((way) => serverState(way.state) === state);
-    t.true(there.length > 0, 'there is a way');
+    t.true(there.length > 0, 'the state can be reached');
     for (const { state: reached, steps } of there) {
       const broken = invariants(reached);
       if (broken.length > 0) t.fail(`${steps.map(({ event }) => event.type).join(' → ')}: ${broken.join('; ')}`);
@@ -270,7 +270,7 @@ test('a server runs one maintenance job at a time and keeps its outcome', (t) =>
   t.false(can(run(command('REINSTALL'), failed('install'), done('halt')), maintain('world.reset')));
   t.deepEqual(run(maintain(), restored).context.maintained, { jobId: 'job_backup.restore', failure: null });
   t.is(run(maintain(), notRestored).context.maintained?.failure?.code, FAILURE.code);
-  t.is(run(command('START'), failed('boot'), maintain()).context.kill, true, 'what hangs is not waited for');
+  t.is(run(command('START'), failed('boot'), maintain()).context.kill, true, 'a hanging game is killed');
   const after = run(command('START'), booted(), maintain(), command('JOIN'), down(20_000));
   t.is(after.context.queued?.kind, 'player');
 });
@@ -312,14 +312,14 @@ test('a start that finds no room waits in line for an hour and does not count as
     t.deepEqual(
       missed.context.noRoom,
       { foundAt: 30_000, tryAt: 170_000, until: 30_000 + ROOM_MS },
-      'its place stays, tries become rarer',
+      'the place in line stays, and retries become rarer',
     );
     t.is(serverState(next(missed, down(110_000, 'lost'))), 'start_failed');
   }
   const over = next(now, { type: 'ALARM', at: 30_000 + ROOM_MS });
   t.deepEqual(over.value, { startFailed: 'cleared' });
   t.like(over.context, { noRoom: null, deadlineAt: null });
-  t.is(over.context.startFailure?.code, 'no_room_found', 'another one than while it waits');
+  t.is(over.context.startFailure?.code, 'no_room_found', 'a different code than during the wait');
   t.regex(over.context.startFailure!.summary, /^No room: .* for 60 minutes\. Start it again later\.$/);
   const refused = next(now, { type: 'ALARM', at: 40_000, failure: FAILURE });
   t.deepEqual(refused.context.startFailure, FAILURE);
@@ -366,7 +366,7 @@ test('players can retry a failed start twice an hour, owners without limit', (t)
   t.true(can(run(...twice), command('JOIN', 2_000 + 3_600_000)));
 });
 
-/** Ready at an instant, and ended a while later. */
+/** A boot that is ready at `readyAt` and ends `ranMs` later. */
 const endsAfter = (readyAt: number, ranMs: number, how: Ending = 'crashed'): Step[] => [
   booted(readyAt),
   down(readyAt + ranMs, how),
@@ -381,11 +381,11 @@ test('a crashing game is restarted at most twice within an hour', (t) => {
   t.regex(loop.context.startFailure?.summary ?? '', /^Crash loop: .*Out of memory: x$/);
   const cleared = next(loop, done('halt'));
   t.deepEqual([...invariants(loop), ...invariants(cleared)], []);
-  t.false(can(cleared, command('JOIN', 1_000_000)), 'nor do players start it for now');
+  t.false(can(cleared, command('JOIN', 1_000_000)), 'players cannot start it yet');
   t.true(can(cleared, command('START', 1_000_000)));
   t.true(can(cleared, command('JOIN', 300_000 + 3_600_000)));
   const later = run(...twice, ...endsAfter(602_000, 3_300_000));
-  t.is(serverState(later), 'starting', 'the first is an hour ago');
+  t.is(serverState(later), 'starting', 'the first crash is an hour ago');
   t.is(later.context.crashes.length, 2);
 });
 
@@ -411,19 +411,19 @@ test('a game that stops answering is killed and restarted once within an hour, t
   t.is(run(...answers, silent(100_000, 79_000), silent(115_000, null)).context.live.silentSince, null);
   const ended = run(...answers, silent(200_000, 180_000));
   t.is(serverState(ended), 'stopping');
-  t.true(ended.context.kill, 'what hangs is not waited for');
+  t.true(ended.context.kill, 'a hanging game is killed');
   t.like(ended.context, { cause: { kind: 'system', id: 'hung' }, queued: { kind: 'system', id: 'hung' } });
   const again = [...answers, silent(200_000, 180_000), done('halt', { at: 210_000 }), booted(220_000)];
-  t.is(serverState(run(...again, silent(500_000, 180_000))), 'running', 'it has not answered in this run');
+  t.is(serverState(run(...again, silent(500_000, 180_000))), 'running', 'the game has not answered in this run');
   const failed = run(...again, silent(235_000, null), silent(500_000, 180_000));
   t.like(failed.context.startFailure, { code: 'hung' });
   t.is(serverState(failed), 'start_failed');
-  t.false(can(next(failed, done('halt')), command('JOIN', 600_000)), 'nor do players start it for now');
+  t.false(can(next(failed, done('halt')), command('JOIN', 600_000)), 'players cannot start it yet');
   t.true(can(next(failed, done('halt')), command('START', 600_000)));
   const later = run(...again, silent(235_000, null), silent(4_000_000, 180_000));
-  t.is(serverState(later), 'stopping', 'the first is an hour ago');
+  t.is(serverState(later), 'stopping', 'the first hang is an hour ago');
   const woken = [command('JOIN'), booted(10_000), { ...silent(20_000, null), players: 0 }];
-  t.is(run(...woken, silent(200_000, 180_000)).context.queued, null, 'nobody had come in');
+  t.is(run(...woken, silent(200_000, 180_000)).context.queued, null, 'no player had joined');
 });
 
 test('a game that has never answered, or cannot be checked, does not count as hung', (t) => {
@@ -458,14 +458,14 @@ test('an empty server goes to sleep after its idle time, counted from the last p
   t.is(serverState(run(...running, sample(600_000, 3), sample(1_199_999, 0))), 'running');
   t.is(serverState(run(...running, sample(600_000, 3), sample(1_200_000, 0))), 'stopping');
   t.is(serverState(run(...running, command('JOIN', 600_000), sample(1_199_999, 0))), 'running');
-  t.is(serverState(run(...running, sample(9_999_999, null))), 'running', 'no reading is no proof of emptiness');
-  t.is(serverState(run(...running, sample(9_999_999, 0, 0))), 'running', 'no idle time, no idle stop');
+  t.is(serverState(run(...running, sample(9_999_999, null))), 'running', 'a missing reading does not count as empty');
+  t.is(serverState(run(...running, sample(9_999_999, 0, 0))), 'running', 'no idle stop without an idle time');
   const kept: Step = { type: 'KEEP_AWAKE', at: 20_000, cause: KEY, until: 900_000 };
   t.is(serverState(run(...running, kept, sample(899_999, 0))), 'running');
   t.is(serverState(run(...running, kept, sample(900_000, 0))), 'stopping');
 });
 
-/** What the proxy knows at a reading: who is in, who is logging in, and when somebody was last in. */
+/** The proxy's counts at a reading: players inside, players logging in, and when a player was last inside. */
 const joined = (inside: number, knocking: number, insideAt: number | null) => ({
   joined: { inside, knocking, insideAt },
 });
@@ -476,14 +476,18 @@ test('a player joined through the proxy keeps a server awake, even if the game c
   t.is(
     serverState(run(...running, reading(9_999_999, joined(1, 0, 9_999_999)))),
     'running',
-    'in the configuration phase',
+    'a player in the configuration phase',
   );
   const visited = [...running, reading(500_000, joined(0, 0, 490_000))];
   t.is(serverState(run(...visited, sample(1_089_999, 0))), 'running', 'a visit between two readings');
   t.is(serverState(run(...visited, sample(1_090_000, 0))), 'stopping');
   const knocking = joined(0, 3, null);
-  t.is(serverState(run(...running, reading(610_000 + KNOCK_MS - 1, knocking))), 'running', 'about to be let in');
-  t.is(serverState(run(...running, reading(610_000 + KNOCK_MS, knocking))), 'stopping', 'but nobody knocks for ever');
+  t.is(serverState(run(...running, reading(610_000 + KNOCK_MS - 1, knocking))), 'running', 'a player is logging in');
+  t.is(
+    serverState(run(...running, reading(610_000 + KNOCK_MS, knocking))),
+    'stopping',
+    'a login counts only for a while',
+  );
 });
 
 test('a visit that only the proxy has seen prevents a false wake', (t) => {
@@ -504,14 +508,18 @@ test('a player’s wake counts as false if no player joins in time', (t) => {
   t.is(
     serverState(run(command('START'), booted(10_000), sample(10_000 + FALSE_WAKE_MS, 0))),
     'running',
-    'not for an owner',
+    'an owner’s start is no false wake',
   );
   const wanted = [command('JOIN'), command('START', 5_000), booted(10_000)];
-  t.is(serverState(run(...wanted, sample(10_000 + FALSE_WAKE_MS, 0))), 'running', 'whose own wish came second');
+  t.is(
+    serverState(run(...wanted, sample(10_000 + FALSE_WAKE_MS, 0))),
+    'running',
+    'the owner’s start followed the join',
+  );
   t.is(
     serverState(run(...woken, command('START', 20_000), sample(20_000 + FALSE_WAKE_MS, 0))),
     'running',
-    'or when it was up',
+    'the owner’s start came while it ran',
   );
 });
 
@@ -521,7 +529,7 @@ test('a wake does not count as false if the players cannot be counted', (t) => {
   t.false(played(sample(10_000 + FALSE_WAKE_MS - 1, null)));
   t.true(played(sample(10_000 + FALSE_WAKE_MS - 1, null), sample(10_000 + FALSE_WAKE_MS, null)));
   const missed = [sample(9_000 + FALSE_WAKE_MS, 0), sample(10_000 + FALSE_WAKE_MS, null)];
-  t.false(played(...missed), 'one answer that did not come');
+  t.false(played(...missed), 'one missing answer');
   t.is(run(...woken, ...missed, sample(11_000 + FALSE_WAKE_MS, 0)).context.cause.id, 'false_wake');
 });
 

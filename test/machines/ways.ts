@@ -1,21 +1,21 @@
 import { type AnyActorScope, createEmptyActor } from 'xstate';
 
-/** A state, and what leads to it: each event with the state behind it, that one last. */
+/** A state and the path to it: each event with the state it leads to, ending in `state`. */
 export interface Way<State, Event> {
   state: State;
   steps: readonly { event: Event; state: State }[];
 }
 
-/** What is walked. */
+/** The state graph to search. */
 export interface Walk<State, Event> {
   first: State;
   events: (state: State) => readonly Event[];
   next: (state: State, event: Event) => State;
-  /** States of one key are the same state. */
+  /** States with the same key count as the same state. */
   keyOf: (state: State) => string;
 }
 
-/** All states that can be reached, each with a shortest way to it: breadth first, so that each is left but once. */
+/** Returns every reachable state with a shortest path to it. Searches breadth first and expands each state once. */
 export function shortestWays<State, Event>({ first, events, next, keyOf }: Walk<State, Event>): Way<State, Event>[] {
   const ways: Way<State, Event>[] = [{ state: first, steps: [] }];
   const known = new Set([keyOf(first)]);
@@ -32,8 +32,8 @@ export function shortestWays<State, Event>({ first, events, next, keyOf }: Walk<
 }
 
 /**
- * For `machine.transition`, where nothing is to be carried out. xstate's `getNextSnapshot` makes an actor for each step, which
- * on a long walk is most of the work.
+ * A scope for `machine.transition` that runs no effects. xstate's `getNextSnapshot` creates an actor for each step, which
+ * is most of the work of a long search.
  */
 export function inertScope(): AnyActorScope {
   const self = createEmptyActor();

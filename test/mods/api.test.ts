@@ -74,7 +74,11 @@ test('an update lists its changes in a dry run, applies them, and leaves pinned 
 test('a mod that cannot be installed is refused with a reason and leaves the server unchanged', async (t) => {
   const it = await bench(t);
   const cases: [string, VersionShape[], RegExp][] = [
-    ['Forgy', [{ id: 'x1', loaders: ['forge'] }], /^MOD_WRONG_LOADER: Forgy does not support fabric\. Supported: forge\.$/],
+    [
+      'Forgy',
+      [{ id: 'x1', loaders: ['forge'] }],
+      /^MOD_WRONG_LOADER: Forgy does not support fabric\. Supported: forge\.$/,
+    ],
     [
       'Old',
       [{ id: 'x2', gameVersions: ['1.19'] }],
@@ -112,7 +116,7 @@ test('a registry that limits or fails a request is retried, and a lasting failur
   it.registry.project('Lithium', [{ id: 'l1' }]);
   it.registry.disturb('/v2/project/Lithium', status(429, { 'retry-after': '3' }), status(502));
   it.registry.disturb('/data', status(503), (reply) => {
-    // Breaks off in the middle.
+    // Breaks off halfway.
     reply.writeHead(200, { 'content-length': '100' }).write('jar');
     setImmediate(() => reply.destroy());
   });
@@ -124,7 +128,7 @@ test('a registry that limits or fails a request is retried, and a lasting failur
   const answer = await it.during(it.call('GET', '/v1/mods/search?query=x'));
   t.deepEqual([answer.status, answer.reason], [503, 'REGISTRY_UNAVAILABLE']);
   it.registry.disturb('/v2/project', (reply) => void reply.end('{"id": 5}'));
-  t.regex(await it.refused('/mods', { projectId: 'Lithium' }), /^REGISTRY_UNAVAILABLE: .*not understood/);
+  t.regex(await it.refused('/mods', { projectId: 'Lithium' }), /^REGISTRY_UNAVAILABLE: .*invalid response/);
 });
 
 test('mod downloads refuse redirects to foreign addresses and too many redirects', async (t) => {
@@ -167,7 +171,7 @@ test('the next start repairs damaged and half-removed mods, and keeps jars added
   it.registry.project('Other', [{ id: 'o1' }]);
   await it.ok('POST', '/v1/servers/abc/mods', { projectId: 'Lithium' });
   await it.ok('POST', '/v1/servers/abc/mods', { projectId: 'Other' });
-  // As killed between the write and the files: the wish has gone, its file and the list have not.
+  // As after a kill between the write and the file changes: the row is deleted, but the file and its list entry remain.
   await it.store.write(async (tx) => void (await tx.run(`DELETE FROM "server_mods" WHERE "projectId" = 'Other'`)));
   const list = it.file('.dormouse-mods.json');
   const { files } = JSON.parse(await readFile(list, 'utf8')) as { files: Record<string, string> };
@@ -181,7 +185,7 @@ test('the next start repairs damaged and half-removed mods, and keeps jars added
   await it.reach('abc', 'running');
   t.deepEqual(await it.dir('mods'), ['by-hand.jar', 'lithium-l1.jar']);
   t.is(await readFile(it.file('mods/lithium-l1.jar'), 'utf8'), 'jar of Lithium l1');
-  // An awake game keeps what it has open; the next start has the new set.
+  // A mod added while the game runs is placed at once; the game loads it at its next start.
   it.registry.project('Late', [{ id: 'l9' }]);
   await it.ok('POST', '/v1/servers/abc/mods', { projectId: 'Late' });
   t.true((await it.dir('mods')).includes('late-l9.jar'));
@@ -216,7 +220,7 @@ test('a restore brings back the mods of its backup, and undoing it brings back t
   await it.command('abc', 'START');
   await it.reach('abc', 'running');
   t.deepEqual(await state(), old);
-  // A backup is an archive like any other: its lists are not put into another folder.
+  // A backup extracts like any other archive, without its mod lists.
   await mkdir(it.file('in'));
   await copyFile(join(it.dataDir, `backups/abc/${id}.tar.zst`), it.file('in/a.tar.zst'));
   await it.ok('POST', '/v1/servers/abc/file:extract', { path: 'in/a.tar.zst', to: '' });

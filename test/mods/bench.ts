@@ -15,13 +15,13 @@ import type { World, WorldOptions } from '../support/world.ts';
 export interface Bench extends ApiUnderTest {
   registry: Modrinth;
   mods: () => Mods;
-  /** Names in a folder of the server. */
+  /** Lists the names in a folder of the server. */
   dir: (folder: string) => Promise<string[]>;
   file: (path: string) => string;
   refused: (path: string, body: object) => Promise<string>;
 }
 
-/** What a service is opened with whose registry is a local Modrinth. `byImage`: packs are left to the game image. */
+/** Options of a service with a local Modrinth as its registry. `byImage`: the game image installs packs. */
 export async function modService(
   t: ExecutionContext,
   disk: Disk = unlimitedDisk,
@@ -40,7 +40,7 @@ export async function modService(
   return { registry, mods, options: { world: { content }, mods } };
 }
 
-/** As `reach`, where downloads are on the way: they take real time, however fast the clock goes. */
+/** Like `reach`, but leaves real time for downloads, which the fake clock does not speed up. */
 export async function reachSlowly(it: World, id: string, state: string): Promise<ServerNow | undefined> {
   for (const end = Date.now() + 120_000; Date.now() < end; await delay(5)) {
     const now = await it.servers.get(id);
@@ -50,7 +50,7 @@ export async function reachSlowly(it: World, id: string, state: string): Promise
   throw new Error(`${id} is not ${state}, but ${JSON.stringify(await it.servers.get(id))}`);
 }
 
-/** A server `abc` of a type, on a service whose registry is a local Modrinth. `byImage`: packs are left to the game image. */
+/** A server `abc` on a service with a local Modrinth as its registry. `byImage`: the game image installs packs. */
 export async function bench(
   t: ExecutionContext,
   fields: object = { type: 'fabric', version: '1.21.1' },

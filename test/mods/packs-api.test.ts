@@ -10,7 +10,7 @@ import { mrpack, sum, zipOf } from '../support/modrinth.ts';
 import { until } from '../support/until.ts';
 import { type Bench, bench, status } from './bench.ts';
 
-/** A file as a pack's index names it. */
+/** The entry of a file in a pack's index. */
 function inPack({ registry }: Bench, path: string, fields: object = {}): object {
   const content = Buffer.from(`content of ${path}`);
   registry.project(`File${path}`.replaceAll(/\W/g, '_'), [
@@ -85,7 +85,7 @@ test('a pack exported on Windows installs despite backslashes in its paths and a
   const it = await bench(t);
   const index = { formatVersion: 1, game: 'minecraft', versionId: '1', name: 'P', dependencies: DEPENDENCIES };
   const text = `\uFEFF${JSON.stringify({ ...index, files: [inPack(it, 'mods\\one.jar')] })}`;
-  // Written with a character of the same length, as no packer for Linux writes a backslash.
+  // Use a placeholder of the same length, because no packer for Linux writes a backslash.
   const zip = await zipOf({ 'modrinth.index.json': text, 'overrides+config+a.toml': 'a=1' });
   const content = Buffer.from(zip.toString('latin1').replaceAll('overrides+config+', 'overrides\\config\\'), 'latin1');
   it.registry.project('Pack', [{ id: 'pk1', content, gameVersions: ['1.20.1'], filename: 'p.mrpack' }], PACK);
@@ -171,9 +171,9 @@ test('a failed pack install reports its reason and adds no mods, and RetryInstal
     [
       await bad({ hashes: { sha512: 'b'.repeat(128), sha1: 'b'.repeat(40) } }),
       'download_failed',
-      /not what its registry vouches for/,
+      /does not match the registry's checksum/,
     ],
-    [await bad({ downloads: ['http://169.254.169.254/latest'] }), 'download_failed', /none of its own/],
+    [await bad({ downloads: ['http://169.254.169.254/latest'] }), 'download_failed', /does not belong to it/],
     [await mrpack({ dependencies: { minecraft: '1.21', rift: '1' } }), 'core_unavailable', /rift/],
     [await mrpack({ dependencies: {} }), 'modpack_invalid', /no Minecraft version/],
     [await mrpack({ formatVersion: 2, dependencies: DEPENDENCIES }), 'modpack_invalid', /invalid index/],
@@ -304,7 +304,7 @@ test('an install that ends long after its stop removes no files of the next inst
   const registries = openModRegistries(settings, it.clock);
   const installPack = createPackInstaller({ registries, disk: unlimitedDisk, dataDir: it.dataDir, owner: undefined });
   const { row } = (await it.servers.get('abc'))!;
-  // The stop is not noticed, as while a slow disk keeps the installation busy.
+  // The installation does not notice the stop, as when a slow disk keeps it busy.
   const install = () =>
     installPack(
       { ...row, modpackPlatform: 'modrinth', modpackRef: 'Pack', modpackVersion: 'pk1' },

@@ -8,11 +8,11 @@ import { modService, reachSlowly, status } from './bench.ts';
 test.after.always(closeBrowser);
 
 const PATH = '/servers/abc/mods';
-/** Where the page leads once a pack is asked for. An installation that takes seconds goes on behind it (`packing`). */
+/** The redirect after a pack is requested. `packing`: the installation continues in the background. */
 const PACK_PRESSED = /^\/servers\/abc\/mods\?done=pack(ing)?$/;
 const LITHIUM = { projectId: 'Lithium', source: 'modrinth' };
 
-/** A sleeping server, on pages, whose registry is a local Modrinth. */
+/** The pages of a sleeping server, with a local Modrinth as the registry. */
 async function panel(t: Parameters<typeof openPanel>[0], fields: object = { type: 'fabric', version: '1.21.1' }) {
   const { registry, options } = await modService(t);
   const it = await openPanel(t, options);
@@ -41,10 +41,10 @@ test('a mod can be found, added with its dependencies, updated and removed witho
   t.is(found.status, 200);
   t.regex(found.text, /<bdi>Lithium &lt;b&gt;<\/bdi>/);
   t.regex(found.text, /1\.2K downloads ·\s+Modrinth/);
-  t.regex(found.text, /value="lith"/, 'what was looked for stays');
+  t.regex(found.text, /value="lith"/, 'the search text stays');
   const planned = await it.form('plan', LITHIUM);
   t.regex(planned.text, /<bdi>FabricApi<\/bdi> fa1 will be added/);
-  t.deepEqual(await it.installed(), [], 'nothing is done by looking');
+  t.deepEqual(await it.installed(), [], 'a preview installs no mod');
   t.is((await it.form('add', LITHIUM)).to, `${PATH}?done=added`);
   t.deepEqual(await it.installed(), ['FabricApi fa1', 'Lithium <b> l1']);
   t.regex(await it.text(), /<bdi>FabricApi<\/bdi> <span class="tag">required by another mod/);
@@ -84,8 +84,8 @@ test('while a registry is down, a search on the mods page shows an error and the
   it.registry.disturb('/v2/search', ...away);
   const asked = it.registry.asked.length;
   t.is((await it.get(PATH)).status, 200);
-  t.is(it.registry.asked.length, asked, 'the page itself asks no registry');
-  // Several tries, with pauses between them.
+  t.is(it.registry.asked.length, asked, 'the page itself sends no request to a registry');
+  // Several attempts, with pauses between them.
   const refused = await it.during(it.form('find', { query: 'sodium', kind: 'mod', source: 'modrinth' }));
   t.is(refused.status, 503);
   t.regex(refused.text, /role="alert">.*Modrinth/);

@@ -8,7 +8,7 @@ import { createWorkerPool } from '../../src/kernel/workers/pool.ts';
 import { readPackList, readPlaced, writePlaced } from '../../src/mods/placed-files.ts';
 
 const SUM = 'a'.repeat(128);
-/** While one pack takes another's place: of each, those that its index names, and those that lie in its archive. */
+/** The most files while one pack replaces another: for each, those named by its index and those in its archive. */
 const MOST_OF_PACKS = 2 * (5_000 + 100_000);
 
 async function bench(t: ExecutionContext) {
@@ -63,7 +63,7 @@ test('an invalid mod list written by the game is read as empty', async (t) => {
 
 test('the file list of the two largest packs is read completely by a worker', async (t) => {
   const { jail, reading } = await bench(t);
-  t.deepEqual(await readPackList(jail, reading), new Map(), 'there is none yet');
+  t.deepEqual(await readPackList(jail, reading), new Map(), 'there is no list yet');
   const packs = listOf(MOST_OF_PACKS, SUM);
   await writePlaced(jail, '.dormouse-pack.json', packs);
   t.deepEqual(await readPackList(jail, reading), packs);

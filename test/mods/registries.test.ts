@@ -24,7 +24,7 @@ import { until } from '../support/until.ts';
 
 const never = new AbortController().signal;
 
-/** Answers by path; what it was asked, with the key that came along. */
+/** A server with answers by path. `asked` lists its requests with their API keys. */
 async function serve(t: ExecutionContext, answers: Record<string, unknown>) {
   const asked: { url: string; key: unknown }[] = [];
   const server = createServer((request, reply) => {
@@ -198,7 +198,7 @@ test('a registry’s Retry-After delays or refuses all requests to it until it i
   t.deepEqual([(await first).slug, (await second).slug], ['a', 'b']);
 
   registry.disturb('/v2/project/A', tooOften(120));
-  const refusal = { message: /is asked too often/ };
+  const refusal = { message: /has received too many requests/ };
   await t.throwsAsync(adapter.project('A'), refusal);
   const asked = registry.asked.length;
   const error = await t.throwsAsync<StatusError>(adapter.project('C'), refusal);
@@ -225,7 +225,7 @@ test('a registry receives at most 16 requests at once', async (t) => {
   const gone = new AbortController();
   const waiting = ids.map((id, nth) => t.throwsAsync(adapter.project(id, nth === 39 ? gone.signal : never)));
   await until(() => held.length >= 16);
-  // By then any further one would have come, too.
+  // Leave enough round trips for any further request to arrive.
   for (let trip = 0; trip < 5; trip++) await (await fetch(url)).text();
   t.is(held.length, 16);
   gone.abort();
@@ -255,7 +255,7 @@ test('a registry’s last allowed requests are reserved for project lookups, and
   t.deepEqual(await search(), []);
 });
 
-/** A registry of one pack of many versions, the newest first, among mods that are called the same. */
+/** A registry with one pack of many versions, newest first, and mods of the same name. */
 function manyFiles(count: number): Record<string, unknown> {
   const mod = (id: number, slug: string, classId: number) => {
     return { id, slug, name: slug, summary: '', classId, downloadCount: 1, logo: null, authors: [] };
@@ -329,7 +329,7 @@ test('Fabric’s newest stable launcher is downloaded once and starts on Mojang�
   const folder = await mkdtemp(join(tmpdir(), 'dormouse-cores-'));
   t.teardown(() => rm(folder, { recursive: true, force: true }));
   const jar = Buffer.concat([Buffer.from('PK\u0003\u0004'), Buffer.alloc(1_000, 5)]);
-  // As meta.fabricmc.net answers.
+  // The format of meta.fabricmc.net.
   const loader = (version: string, stable: boolean) => ({
     loader: { separator: '.', build: 1, maven: `net.fabricmc:fabric-loader:${version}`, version, stable },
     intermediary: { maven: 'net.fabricmc:intermediary:1.21.1', version: '1.21.1', stable: true },
@@ -364,15 +364,15 @@ test('Fabric’s newest stable launcher is downloaded once and starts on Mojang�
   t.deepEqual([asked.length, vanilla[0]], [3, 'vanilla 1.21.1']);
   for (const [version, why] of Object.entries({
     '1.20': /not a jar/,
-    '1.19': /not understood/,
+    '1.19': /invalid response/,
     '1.7.10': /no Fabric for Minecraft 1\.7\.10/,
-    '1.8': /not understood/,
+    '1.8': /invalid response/,
     '9.9': /no Fabric/,
   })) {
     const failed = fetchCore(cores, 'fabric', version, never);
     const { code, suggestion } = await t.throwsAsync<EngineError>(failed, { instanceOf: EngineError, message: why });
-    // What a registry answers that makes no sense may make some in a minute.
-    t.is(code, /not understood/.test(String(why)) ? 'download_failed' : 'core_unavailable', version);
+    // An unreadable answer may be a temporary fault of the registry.
+    t.is(code, /invalid response/.test(String(why)) ? 'download_failed' : 'core_unavailable', version);
     t.is(/another version/.test(suggestion), code === 'core_unavailable');
   }
   t.deepEqual(
@@ -433,18 +433,18 @@ test('the Fabric launcher matches the pack’s loader version, and changes with 
   };
   const made = (loader: unknown, version = '1.21.1') =>
     writeFile(join(folder, '.dormouse-loader.json'), JSON.stringify({ core: 'fabric', version, loader }));
-  t.is(await started('1.21.1'), '0.17.2', 'the newest one, where no pack says which');
+  t.is(await started('1.21.1'), '0.17.2', 'the newest loader if no pack names one');
   await made('0.16.9');
   t.is(await started('1.21.1'), '0.16.9');
   await made('0.16.14');
   t.is(await started('1.21.1'), '0.16.14');
-  t.is(await started('1.21.4'), '0.17.2', 'what was made for another version says nothing of this one');
+  t.is(await started('1.21.4'), '0.17.2', 'a loader for another game version does not count');
   for (const bad of ['../../x', 7, '']) {
     await made(bad);
     t.is(await started('1.21.1'), '0.17.2');
   }
   await made('0.1.0');
-  t.is(await started('1.21.1'), '0.17.2', 'the one that is there, where the right one cannot be had');
+  t.is(await started('1.21.1'), '0.17.2', 'the stored launcher if the right one is unavailable');
   await rm(join(cores, 'fabric-1.21.1.jar'));
   t.regex((await t.throwsAsync(started('1.21.1'))).message, /no Fabric 0\.1\.0 for Minecraft 1\.21\.1/);
 });
@@ -480,10 +480,10 @@ test('Mojang’s server jar is downloaded once and checked, and a failed downloa
     });
     return `${error.code}: ${error.message}`;
   };
-  t.regex(await problem('1.21'), /^download_failed: .*not what its registry vouches for/);
+  t.regex(await problem('1.21'), /^download_failed: .*does not match the registry's checksum/);
   t.regex(await problem('1.0'), /offers no server/);
   t.regex(await problem('9.9'), /There is no Minecraft 9\.9/);
-  t.regex(await problem('0.1'), /none of its own/);
-  // Nor is half of a download left.
+  t.regex(await problem('0.1'), /does not belong to it/);
+  // No half download is left.
   t.deepEqual(await readdir(cores), ['vanilla-1.21.1.jar']);
 });

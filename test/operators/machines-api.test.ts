@@ -22,7 +22,7 @@ interface Listed {
   definition: { id: string };
 }
 
-/** `usr_test` is an operator, with a key that says so. */
+/** `usr_test` is an operator and has a key with the scopes of `KEY_SCOPES`. */
 async function operated(t: ExecutionContext) {
   const it = await api(t);
   await promote(it, 1);
@@ -42,7 +42,7 @@ async function operated(t: ExecutionContext) {
 const promote = (it: ApiUnderTest, operator: 0 | 1) =>
   it.store.write((tx) => tx.run('UPDATE "users" SET "operator" = $1 WHERE "id" = $2', [operator, 'usr_test']));
 
-/** From now on the engine takes a halt and never comes back from it, until it is healed. */
+/** Makes the engine hang on every halt. Returns a function that heals it. */
 function deafEngine({ engine }: ApiUnderTest): () => void {
   const halt = engine.halt.bind(engine);
   engine.halt = (_id, _graceMs, signal) => aborted(signal);
@@ -94,7 +94,7 @@ test('the operator list sorts machines by state, and its pages have no gaps or d
   t.deepEqual([failer?.state, failer?.path, failer?.waitsFor], ['start_failed', 'startFailed.cleared', []]);
   t.like(runner, { state: 'running' });
   t.like(grant, { kind: 'grant', state: 'pending', path: 'pending.waiting', accountId: '' });
-  t.is(grant?.waitsFor[0]?.what, 'somebody to approve or decline it');
+  t.is(grant?.waitsFor[0]?.what, 'its user to approve or decline it');
   t.deepEqual(sleeper?.waitsFor, []);
 
   const seen: string[] = [];
@@ -122,7 +122,7 @@ test('the operator list sorts machines by state, and its pages have no gaps or d
   await it.servers.patch('b-sleeper', { name: 'Ödland' });
   for (const search of ['Ödland', 'Öd', 'DLAND'])
     t.deepEqual(await ids(`?search=${encodeURIComponent(search)}`), ['b-sleeper'], search);
-  t.deepEqual(await ids('?search=%25'), [], 'a pattern is no pattern');
+  t.deepEqual(await ids('?search=%25'), [], 'a wildcard is searched as plain text');
   for (const query of ['?kind=x', '?after=x', '?stuckForSeconds=-1', '?limit=x'])
     t.is((await it.call('GET', `/v1/operator/machines${query}`, { key: it.operatorKey })).status, 400, query);
 });
@@ -140,7 +140,7 @@ test('a server with a stuck engine halt is found, explained and freed by an oper
   t.deepEqual(await it.list('?stuckForSeconds=301'), []);
   const stuck = await it.look('lobby');
   t.deepEqual([stuck.state, stuck.path], ['stopping', 'stopping.halting']);
-  t.is(stuck.waitsFor[0]?.what, 'the engine to end the game at once', 'its own alarm has rung');
+  t.is(stuck.waitsFor[0]?.what, 'the engine to end the game at once', 'the server’s own alarm has fired');
   t.deepEqual(stuck.legalEvents, ['ALARM', 'START', 'RESTART', 'DELETE']);
   t.is(stuck.definition.id, 'server');
   t.is((stuck.snapshot['context'] as { id: string }).id, 'lobby');
@@ -261,7 +261,7 @@ test('the operator API needs an operator’s session, and a CSRF token for chang
   });
   await promote(it, 0);
   t.is((await browser.call('GET', '/v1/operator/machines')).reason, 'SCOPE_MISSING');
-  // A row that was edited by hand: what is remembered of the key is looked at again after half a minute.
+  // The row was edited directly: the cached key is checked again only after half a minute.
   await it.clock.advance(30_000);
   t.is((await it.call('GET', '/v1/operator/machines', { key: it.operatorKey })).reason, 'NOT_OPERATOR');
 });
@@ -305,7 +305,7 @@ test('redacted removes secrets from a snapshot by field name and by content', (t
   });
 });
 
-/** One of the command line; gives its id. */
+/** Starts a grant of the command line and returns its id. */
 async function startGrant(it: ApiUnderTest): Promise<string> {
   const { grants } = it.services;
   await grants.start({ clientId: null, scope: '', ip: '127.0.0.1', userAgent: 'test' });

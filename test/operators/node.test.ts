@@ -20,7 +20,7 @@ interface NodeUnderTest extends ApiUnderTest {
   running: (id: string) => Promise<void>;
   /** Writes into a server's folder, as its game might. */
   fill: (id: string, name: string, bytes: number) => Promise<void>;
-  /** What a player who joins reads. */
+  /** Returns the kick message of a player who joins. */
   kicked: (id: string) => Promise<string>;
   actions: (accountId: string) => Promise<string[]>;
 }
@@ -90,7 +90,7 @@ test('a running server over its disk quota warns, saves and sleeps until space i
     games.commands.includes("full: say This server's disk is full. It saves and goes to sleep in 10 seconds."),
   );
   t.is((await shown())['state'], 'running');
-  // A restart would be a new start.
+  // A restart counts as a new start.
   t.is((await it.call('POST', '/v1/servers/full:restart')).reason, 'QUOTA_EXCEEDED');
   await it.reach('full', 'hibernated');
   t.deepEqual(
@@ -104,11 +104,11 @@ test('a running server over its disk quota warns, saves and sleeps until space i
 
   const refused = await it.call('POST', '/v1/servers/full:start');
   t.deepEqual([refused.status, refused.json['code'], refused.reason], [400, 9, 'QUOTA_EXCEEDED']);
-  t.is(refused.json['message'], 'The server may take 40 MB of disk and uses 42 MB. Delete something, then start it.');
+  t.is(refused.json['message'], 'The server uses 42 MB of disk. Its quota is 40 MB. Delete files, then try again.');
   t.is(await it.kicked('full'), "This server's disk is full. Ask its owner.");
   t.is(it.engine.boots.length, 1);
 
-  // By whatever way it was deleted: the start looks itself.
+  // Delete the world directly in the folder: the start measures the disk usage itself.
   await rm(join(it.dataDir, 'servers/full/world'));
   t.is((await it.call('POST', '/v1/servers/full:start')).status, 200);
   await it.until(() => it.engine.boots.length === 2);
@@ -129,7 +129,7 @@ test('freed disk space counts at once, and an operator’s larger quota allows a
   await it.create('full');
   await it.fill('full', 'a', 3 * MIB);
   await it.fill('full', 'b', 3 * MIB);
-  // It may have been measured when there was nothing in it.
+  // The folder may have been measured while it was empty.
   it.services.disk.freed('full');
   await it.until(async () => (await it.ok('GET', '/v1/servers/full'))['quotaExceeded'] === true);
   t.is((await it.call('POST', '/v1/servers/full:start')).reason, 'QUOTA_EXCEEDED');
@@ -143,7 +143,7 @@ test('freed disk space counts at once, and an operator’s larger quota allows a
   await it.operate('servers/full:setDiskQuota', { quotaMb: 100, reason: 'large modpack' });
   t.is((await it.call('POST', '/v1/servers/full:start')).status, 200);
   await it.running('full');
-  // Less again, while it runs.
+  // Lower the quota while the server runs.
   await it.operate('servers/full:setDiskQuota', { quotaMb: 0, reason: 'as all' });
   t.is((await it.ok('GET', '/v1/servers/full'))['quotaExceeded'], false);
   await it.operate('servers/full:setDiskQuota', { quotaMb: 1, reason: 'no' });
@@ -188,7 +188,7 @@ test('a server far over its disk quota stops without grace, and is killed if it 
   await it.fill('fast', 'more', 480 * MIB);
   const stopping = it.clock.now();
   await it.reach('fast', 'hibernated');
-  t.true(it.clock.now() - stopping < 40_000, 'before it would be killed anyway');
+  t.true(it.clock.now() - stopping < 40_000, 'killed before the usual stop limit');
   const actions = (await it.actions('acc_test')).filter((line) => line.includes('server.kill'));
   t.deepEqual(actions, ['server.kill: system quota']);
 });
@@ -276,7 +276,7 @@ test('a suspension survives a restart, even if the service died before the serve
   await it.create('asleep');
   await it.command('bad', 'START');
   await it.running('bad');
-  // As far as the first write, and no further.
+  // Store only the suspensions, as if the service died after this first write.
   const row = { reason: 'abuse', userId: 'usr_test', at: it.clock.now() };
   for (const serverId of ['bad', 'asleep']) await it.services.suspensions.set({ serverId, ...row }, async () => {});
   const again = await openSuspensions(it);
@@ -303,7 +303,7 @@ test('a drained node refuses starts and new servers, while awake servers stay an
   t.like(drained.json, { drained: true, drainReason: 'new disks', drainedAt: new Date(it.clock.now()).toISOString() });
   const refused = await it.call('POST', '/v1/servers/asleep:start');
   t.deepEqual([refused.status, refused.reason], [400, 'NODE_DRAINED']);
-  t.is(refused.json['message'], 'node-1 starts no servers now: new disks');
+  t.is(refused.json['message'], 'Starts on node-1 are paused: new disks');
   t.is(await it.kicked('asleep'), 'Starts are paused here. Try again later.');
   const created = await it.call('POST', '/v1/servers', { body: { name: 'New', ramMb: 256 } });
   t.deepEqual([created.status, created.reason], [400, 'REGION_UNAVAILABLE']);
@@ -311,7 +311,7 @@ test('a drained node refuses starts and new servers, while awake servers stay an
   t.like(await it.ok('GET', '/v1/regions'), { regions: [{ available: false }] });
   t.is((await it.call('POST', '/v1/servers/awake:restart')).status, 200);
   await it.reach('awake', 'running');
-  // Also the next run of the service.
+  // The drain is stored for the next run of the service.
   const kept = await it.store.query<{ value: string }>(`SELECT "value" FROM "meta" WHERE "key" = 'node-drain'`);
   t.is(kept.length, 1);
   t.is((await it.operate('nodes:drain', { node: 'node-2', reason: 'x' })).reason, 'NODE_NOT_FOUND');
@@ -333,7 +333,7 @@ test('an operator can list and remove orphans, but not the files of an existing 
   await it.fill('lost', 'world', 10);
   await mkdir(join(it.dataDir, 'backups/lost'), { recursive: true });
   await writeFile(join(it.dataDir, 'servers/README'), 'not a folder');
-  // Of an earlier run, whose database is lost.
+  // A game of an earlier run, with a lost database.
   const spec = {
     serverId: 'lost',
     core: 'sandbox',
@@ -380,7 +380,7 @@ test('an operator can list and remove orphans, but not the files of an existing 
     /^orphan\.remove: key key_\w+; game lost: left in 2024\norphan\.remove: .*; data lost: left in 2024$/,
   );
 
-  // While the engine is away nobody knows what runs on the files.
+  // While the engine is away, a game may still use the files.
   it.engine.away();
   const away = (await it.operate('orphans')).json;
   t.deepEqual(away['unread'], ['game']);
@@ -442,7 +442,7 @@ test('while the engine is unreachable, running servers keep their state, and sta
     const { status, reason } = await it.call('GET', `/v1/servers/awake${path}`);
     t.true(status === 200 || status === 503, `${path}: ${status} ${reason}`);
   }
-  // A stop is taken, and done when it can be.
+  // A stop is accepted now and carried out once the engine is back.
   t.is((await it.call('POST', '/v1/servers/awake:stop')).status, 200);
   await it.clock.advance(20_000);
   t.is(await state('awake'), 'stopping');
@@ -461,7 +461,7 @@ test('a node that cannot confine games refuses uploaded code, and only operators
   t.is(own.json['message'], 'Games run as root: run chmod o+x /root.');
   const others = await it.call('POST', '/v1/servers', { key: await it.stranger(), body });
   t.like(others, { status: 403, reason: 'UPLOADED_CODE_NOT_ALLOWED' });
-  t.regex(String(others.json['message']), /^Only the type sandbox is offered here\. The operator finds the fix/);
+  t.regex(String(others.json['message']), /^Only the type sandbox is available here\. The operator can find the fix/);
 });
 
 test('on a process engine, only operators can run uploaded code', async (t) => {
@@ -485,7 +485,7 @@ test('on a process engine, only operators can run uploaded code', async (t) => {
   t.is((await create(it.key, { ...java, id: 'ours' })).status, 200);
   t.is((await it.call('POST', '/v1/servers/ours:start')).status, 200);
   t.is((await create(it.key, { type: 'custom', version: '1.21.8', id: 'own-jar' })).status, 200);
-  // Made under other rules.
+  // A server created under other rules.
   await it.create('old', { accountId: 'acc_other', ...java, ramMb: 2_048 });
   const started = await it.call('POST', '/v1/servers/old:start', { key: stranger });
   t.like(started, { status: 403, reason: 'UPLOADED_CODE_NOT_ALLOWED' });

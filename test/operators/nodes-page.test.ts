@@ -5,7 +5,7 @@ import { PHONE, accessible, openPanel } from '../support/panel.ts';
 
 test.after.always(closeBrowser);
 
-/** Three nodes as an operator has them; a game of the first is lost, the second is drained. */
+/** An operator's pages with three nodes: the first has lost a game, the second is drained. */
 async function office(t: ExecutionContext) {
   const nodes = [
     { id: 'n1', name: 'attic' },
@@ -38,7 +38,11 @@ test('an operator can resume, move and mark nodes as off without scripts, and a 
   const it = await office(t);
   const { text } = await it.get('/operator/nodes');
   t.regex(text, /attic[^]*not responding[^]*One of its games waits[^]*Mark as off…[^]*cellar[^]*shed[^]*unavailable/);
-  t.is(text.match(/action="\/operator\/nodes\/fence"/g)?.length, 1, 'only where games wait');
+  t.is(
+    text.match(/action="\/operator\/nodes\/fence"/g)?.length,
+    1,
+    'only a node with waiting games can be marked as off',
+  );
   const unsaid = await it.sent('/operator/nodes/fence', { node: 'n1', reason: '' });
   t.regex(unsaid, /<details class="confirm" open>[^]*id="fence-n1-reason-wrong">is required/);
   t.regex(await it.sent('/operator/nodes/fence', { node: 'n2', reason: 'off' }), /cellar answers, so it is not off/);

@@ -32,7 +32,7 @@ test('nodes are listed with their capacity and the memory reserved by games', as
     ramPerServerMb: '15872',
     available: true,
   });
-  t.is(whole['cpusPerServer'], 2, 'as the smallest machine has them');
+  t.is(whole['cpusPerServer'], 2, 'the CPUs of the smallest machine');
   const { regions } = (await it.ok('GET', '/v1/regions')) as { regions: Record<string, unknown>[] };
   t.like(regions, [
     { region: 'eu', label: 'Europe', available: true, capacity: { ramUsableMb: '15872', ramUsedMb: '0' } },
@@ -57,7 +57,7 @@ test('a server needs one node of its region with enough free memory, not the sum
   }
   const refused = await it.call('POST', '/v1/servers/large:start');
   t.is(refused.reason, 'NODE_CAPACITY');
-  t.regex(refused.text, /No machine of region na has room[^"]*at most 3584 MB of RAM are free on one/);
+  t.regex(refused.text, /No machine in region na has room[^"]*at most 3584 MB of RAM are free on one/);
   t.regex(await it.kicked('large'), /^This host is full/);
   await it.command('a', 'STOP');
   await it.reach('a', 'hibernated');
@@ -98,14 +98,11 @@ test('a drained node starts no new games, and other nodes do until the whole reg
   t.is((await it.call('POST', '/v1/servers/a:restart')).status, 200);
   await it.until(() => it.engine.boots.filter((id) => id === 'a').length === 2);
   await it.reach('a', 'running');
-  t.is(it.nodes.whereIs('a')?.id, 'n2', 'where it came up again');
+  t.is(it.nodes.whereIs('a')?.id, 'n2', 'the restart moved it off the drained node');
 
   await it.operate('nodes:drain', { node: 'n2', reason: 'new <disks>' });
   const refused = await it.call('POST', '/v1/servers/asleep:start');
-  t.deepEqual(
-    [refused.reason, refused.json['message']],
-    ['NODE_DRAINED', 'Region na starts no servers now: new disks'],
-  );
+  t.deepEqual([refused.reason, refused.json['message']], ['NODE_DRAINED', 'Starts in region na are paused: new disks']);
   t.is((await it.call('POST', '/v1/servers/a:restart')).reason, 'NODE_DRAINED');
   t.is((await it.call('POST', '/v1/servers', { body: { name: 'New', ramMb: 256 } })).reason, 'REGION_UNAVAILABLE');
   t.is(await it.start('far'), '');
@@ -151,7 +148,7 @@ test('an operator sets a node’s region, and that region’s servers can start 
   t.like((await set({ node: 'far', region: 'none', reason: 'a manager' })).json, { node: 'far', region: 'none' });
   t.is(await it.start('far'), 'REGION_DOWN');
   t.like((await set({ node: 'one', region: 'eu', reason: 'moved' })).json, { node: 'one', region: 'eu' });
-  t.is((await it.servers.get('near'))?.state, 'running', 'what is awake stays');
+  t.is((await it.servers.get('near'))?.state, 'running', 'an awake server stays on its node');
   t.is(await it.start('far'), '');
   await it.running('far');
   t.is(it.nodes.whereIs('far')?.id, 'n1');
@@ -184,15 +181,16 @@ test('a lost game waits until an operator marks its node as off, then starts on 
     state: 'running',
     nodeLabel: 'one',
     startErrorCode: 'node_lost',
-    startErrorSummary: 'Its machine is not responding: one may still run it, and two games on one world would corrupt it.',
+    startErrorSummary:
+      'Its machine is not responding: one may still run it, and two games on one world would corrupt it.',
   });
   const { waitsFor } = (await it.operate('machines/castle')).json as { waitsFor: object[] };
-  const what = 'one to be back, or surely off: it does not answer, and may still run the game';
+  const what = 'one to respond or to be marked as off. It may still run the game';
   t.like(waitsFor, [{ name: 'watch', what, until: null }]);
   t.like(listed((await it.operate('nodes')).json)[1], { node: 'one', state: 'down', reachable: false, lostSince: at });
   t.like(await it.ok('GET', '/v1/capacity'), { ramUsableMb: '19968', ramUsedMb: '1024' });
   await it.clock.advance(600_000);
-  t.is((await it.servers.get('castle'))?.state, 'running', 'nothing is concluded from its silence');
+  t.is((await it.servers.get('castle'))?.state, 'running', 'a silent node does not change the state');
   t.is(it.engine.boots.length, 2);
 
   const refused = await it.operate('nodes:fence', { node: 'two', reason: 'unplugged' });

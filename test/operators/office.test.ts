@@ -14,7 +14,7 @@ const ACCOUNT = '/operator/accounts/acc_other';
 const LAST_AUDIT = 'SELECT "detail" FROM "audit" WHERE "action" = $1 ORDER BY "at" DESC, "id" DESC LIMIT 1';
 const DISABLED = 'SELECT COUNT(*) AS "n" FROM "clients" WHERE "disabledAt" IS NOT NULL';
 
-/** The pages as an operator has them, with another account (`acc_other`) beside their own. */
+/** The pages of an operator, with a second account (`acc_other`). */
 async function office(t: ExecutionContext): Promise<PanelUnderTest> {
   const it = await openPanel(t);
   await it.store.write((tx) => tx.run('UPDATE "users" SET "operator" = $1 WHERE "id" = $2', [1, 'usr_test']));
@@ -22,7 +22,7 @@ async function office(t: ExecutionContext): Promise<PanelUnderTest> {
   return it;
 }
 
-/** Sends a form and gives the page that it leads to. */
+/** Sends a form and returns the page that it leads to. */
 async function sent(it: PanelUnderTest, path: string, fields: Record<string, string>): Promise<string> {
   const answer = await it.submit(path, fields);
   return answer.status === 303 ? (await it.get(answer.headers.get('location') ?? '')).text : answer.text();
@@ -75,7 +75,7 @@ test('an operator finds an account, credits it with a note, and sets its limits'
     t.regex(
       await sent(it, `${ACCOUNT}/credit`, { ...credit, amount: '1', ref }),
       /3\.00 USD/,
-      'sent again, booked once',
+      'a form sent twice is booked once',
     );
   for (const amount of ['', '0', 'five', '--5']) {
     const refused = await sent(it, `${ACCOUNT}/credit`, { ...credit, amount });
@@ -91,7 +91,7 @@ test('an operator finds an account, credits it with a note, and sets its limits'
   const unsaid = await sent(it, `${ACCOUNT}/limits`, { maxRamMb: '4096', maxServers: '', reason: ' ' });
   t.regex(unsaid, /Current: 2048 MB[^]*value="4096"[^]*id="limits-reason-wrong">is required/);
   t.like((await it.store.query<{ detail: string }>(LAST_AUDIT, ['account.setLimits']))[0], {
-    detail: 'session; RAM 2048 MB, servers as the installation: Small machine',
+    detail: 'session; RAM 2048 MB, servers default: Small machine',
   });
   t.regex(
     await sent(it, `${ACCOUNT}/limits`, { maxRamMb: '', maxServers: '0', reason: 'x' }),
@@ -244,5 +244,5 @@ test('the operator page warns about wrong settings and an undeliverable operator
   await it.store.write((tx) =>
     tx.run('UPDATE "users" SET "email" = $1 WHERE "id" = $2', ['operator@localhost', 'usr_test']),
   );
-  t.regex((await it.get('/operator')).text, /E-mail to you cannot be delivered[^]*href="\/profile"/);
+  t.regex((await it.get('/operator')).text, /e-mail you warnings[^]*href="\/profile"/);
 });

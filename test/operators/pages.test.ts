@@ -33,7 +33,7 @@ async function live(page: Page): Promise<void> {
   }
 }
 
-/** A server that runs, of which the engine does not end the game, and is told to. Gives what heals the engine. */
+/** Stops a running server on an engine that never ends the game. Returns a function that heals the engine. */
 async function stuck(it: OperatorSite, id: string): Promise<() => void> {
   await it.create(id, { name: 'The Castle' });
   await it.command(id, 'START', { kind: 'player', id: 'Steve', note: 'joined' });
@@ -45,7 +45,7 @@ async function stuck(it: OperatorSite, id: string): Promise<() => void> {
     return aborted(signal);
   };
   await it.command(id, 'STOP', { kind: 'user', id: 'usr_test', note: 'asked in the dashboard' });
-  // Its own alarm rings every two minutes, and asks the engine again.
+  // The server's own alarm fires every two minutes and halts the game again.
   for (const asked of [1, 2, 3, 4]) {
     await it.until(() => halts === asked);
     await it.clock.advance(asked < 4 ? 120_000 : 40_000);
@@ -79,7 +79,7 @@ test.runIf(isHere('chromium'))(
         .then((text) => text.replace(/\s+/, ' ')),
       'running 1',
     );
-    t.true(await page.evaluate('window.stays'), 'it is still the same page');
+    t.true(await page.evaluate('window.stays'), 'the page was not reloaded');
     t.deepEqual(complaints, []);
     t.deepEqual(
       asked.filter((url) => !url.startsWith(`${it.origin}/`)),
@@ -114,7 +114,7 @@ test.runIf(isHere('chromium'))(
 
     heal();
     await page.getByRole('button', { name: 'ALARM' }).click();
-    t.is(await page.evaluate('document.activeElement.id'), 'send-reason', 'without a reason nothing is sent');
+    t.is(await page.evaluate('document.activeElement.id'), 'send-reason', 'the form needs a reason');
     await page.fill('#send-reason', 'Docker hung; <b>restarted</b>');
     await page.getByRole('button', { name: 'ALARM' }).click();
     await page.getByText('ALARM sent.').waitFor();
@@ -149,7 +149,7 @@ test.runIf(isHere('chromium'))(
     await page.locator('.broad [data-state=running].lit').waitFor();
     t.deepEqual(await litStates(page), ['running']);
     await page.getByText('Kill…').waitFor();
-    t.is(await page.inputValue('#send-reason'), 'half a reason', 'what is being written is left alone');
+    t.is(await page.inputValue('#send-reason'), 'half a reason', 'text being typed stays unchanged');
     await it.ok('DELETE', '/v1/servers/lobby');
     await page.getByText('There is no such machine').waitFor();
   },
@@ -171,14 +171,14 @@ test.runIf(isHere('chromium'))(
     const kill = page.getByRole('button', { name: 'Yes, kill without saving' });
     t.false(await kill.isVisible());
     await page.getByText('Kill…').click();
-    t.is((await it.servers.get('lobby'))?.state, 'running', 'nothing was sent yet');
+    t.is((await it.servers.get('lobby'))?.state, 'running', 'no event was sent yet');
     await kill.click();
     await page.getByText('KILL sent.').waitFor();
     await it.reach('lobby', 'hibernated');
     await page.locator('.broad [data-state=hibernated].lit').waitFor();
     t.is(await page.getByText('Kill…').count(), 0);
     t.false(await page.getByRole('button', { name: 'Yes, delete this server' }).isVisible());
-    t.is(await page.getAttribute('[data-status]', 'data-state'), 'on', 'it says that it is live as before');
+    t.is(await page.getAttribute('[data-status]', 'data-state'), 'on', 'the page still shows that it is live');
     t.deepEqual(complaints, []);
   },
 );
@@ -199,7 +199,7 @@ test.runIf(isHere('chromium'))(
     await it.clock.advance(600_000);
     await it.command('lobby', 'START');
     await page.locator('tr[data-machine=lobby]').getByText('running', { exact: true }).waitFor();
-    // The words of the server, then of the script that counts on from them.
+    // The server renders the duration, and the script continues it.
     const since = page.locator('tr[data-machine=asleep] time');
     await since.filter({ hasText: /^10 min/ }).waitFor();
     await page.waitForTimeout(2_000);
@@ -272,7 +272,7 @@ test.runIf(isHere('chromium'))(
     await page.goto(`${it.origin}/operator`);
     await live(page);
     t.true((await page.innerText('[data-machine=lobby] a')).startsWith('"><img src=x onerror=alert(1)>'));
-    // And the same put in place by the script.
+    // The script inserts the same texts.
     await it.reach('lobby', 'running');
     await page.locator('[data-machine=lobby]').getByText('running', { exact: true }).waitFor();
     await page.goto(`${it.origin}/operator/machines/lobby`);
@@ -315,7 +315,7 @@ test('the machine pages return 404 to other users, forbid framing, and load only
   t.is(followed.status, 200);
   await followed.body?.cancel();
   t.is((await get(stream, other)).status, 403);
-  t.is((await it.call('GET', stream)).status, 401, 'no key opens it');
+  t.is((await it.call('GET', stream)).status, 401, 'an API key does not open the stream');
 });
 
 test.runIf(isHere('chromium'))(
@@ -427,7 +427,7 @@ function overlap(a: Box, b: Box): boolean {
   return a.x < b.x + b.width && b.x < a.x + a.width && a.y < b.y + b.height && b.y < a.y + a.height;
 }
 
-/** The states that are lit in the drawing for wide windows, in the machine's order. */
+/** Returns the states lit in the drawing for wide windows, in the machine's order. */
 async function litStates(page: Page): Promise<(string | null)[]> {
   return page
     .locator('.broad .lit[data-state]')

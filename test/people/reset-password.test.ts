@@ -16,7 +16,7 @@ test('a password reset returns a new password for the operator and signs out all
   const visitor = { address: '192.0.2.1', userAgent: 'test' };
   const token = await store.write((tx) => openBrowserSession(tx, id, visitor, clock.now()));
   const text = await resetPassword(store, clock);
-  const [, password = ''] = /^operator@localhost signs in with the password (\w{20}) /.exec(text) ?? [];
+  const [, password = ''] = /^The new password of operator@localhost is (\w{20})\. /.exec(text) ?? [];
   const user = await getUserByEmail(store, 'operator@localhost');
   t.true(await verifyPassword(user?.passwordHash, password));
   t.false(await verifyPassword(user?.passwordHash, made?.password ?? ''));

@@ -252,7 +252,7 @@ test('new keys and full-access grants need a recent password and are reported by
   const letters = () => it.letters.splice(0).map(({ to, subject }) => `${to}: ${subject}`);
   letters();
   t.is((await mint()).status, 200, 'right after the sign-up');
-  t.deepEqual(letters(), ['steve@example.com: A new key to your Dormouse account']);
+  t.deepEqual(letters(), ['steve@example.com: A new key for your Dormouse account']);
   await it.clock.advance(PASSWORD_FRESH_MS);
   const refused = await mint();
   t.deepEqual([refused.status, refused.reason], [403, 'PASSWORD_REQUIRED']);

@@ -147,7 +147,7 @@ test('player list changes keep unknown entries, and malformed list files are not
     await it.put('whitelist.json', broken);
     t.deepEqual(await it.refused('setWhitelist', { name: 'Steve', allowed: true }), [9, 'LIST_UNREADABLE']);
     const { json } = await it.call('GET', '/v1/servers/abc/players');
-    t.regex(String(json['message']), /whitelist\.json is not a list in JSON\. Mend or delete it/);
+    t.regex(String(json['message']), /whitelist\.json is not a JSON list\. Fix or delete it/);
     t.is(await it.file('whitelist.json'), broken);
   }
   await it.put('whitelist.json', '[]');

@@ -75,7 +75,7 @@ test('the API refuses to read or write a player list with more than 10,000 entri
   await list('banned-ips.json', entries);
   const error = await t.throwsAsync(lists.read('abc', 'banned-ips.json'), { instanceOf: StatusError });
   t.is(error.reason, 'LIST_UNREADABLE');
-  t.regex(error.message, /too large to be a list of players/);
+  t.regex(error.message, /too large for a list of players/);
   const full = await t.throwsAsync(lists.write('abc', 'banned-ips.json', entries), { instanceOf: StatusError });
   t.is(full.reason, 'LIST_FULL');
 });

@@ -84,7 +84,7 @@ const WRONG: [what: string, change: NodeJS.Dict<string>, message: RegExp][] = [
   ['no address', { CONTROL_URL: undefined }, /CONTROL_URL must be the address of the service/],
   ['no URL', { CONTROL_URL: 'example' }, /CONTROL_URL must be the address of the service/],
   ['a web page', { CONTROL_URL: 'https://example.org' }, /CONTROL_URL must be the address of the service/],
-  ['no token', { PROXY_TOKEN: '' }, /PROXY_TOKEN, or PROXY_TOKEN_FILE, must be set/],
+  ['no token', { PROXY_TOKEN: '' }, /Set PROXY_TOKEN or PROXY_TOKEN_FILE/],
   ['no file', { PROXY_TOKEN: '', PROXY_TOKEN_FILE: '/nowhere' }, /PROXY_TOKEN_FILE cannot be read \(ENOENT\)/],
   [
     'a port that is too high',

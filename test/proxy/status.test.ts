@@ -105,8 +105,8 @@ test('a sleeping server’s status is based on its last live one, without player
   const line = (change: Parameters<typeof route>[0]) => words({ state: 'starting', ...change }).split('\n')[1];
   t.is(line({ phase: 'starting' }), '§6Starting');
   t.is(line({ phase: 'starting', etaSeconds: 9 }), '§6Starting§7: about 9 s');
-  t.is(line({ phase: 'loading_mods' }), '§6Starting§7: loading its mods');
-  t.is(line({ phase: 'generating_world', percent: 34 }), '§6Starting§7: preparing its world 34 %');
+  t.is(line({ phase: 'loading_mods' }), '§6Starting§7: loading mods');
+  t.is(line({ phase: 'generating_world', percent: 34 }), '§6Starting§7: preparing the world 34 %');
   t.is(line({ phase: 'starting', percent: -1 }), '§6Starting');
   t.is(words({ state: 'stopping', motd: '§aHi' }), '§aHi\n§7Saving and going to sleep');
   t.is(words({ state: 'install_failed' }), 'A Minecraft server\n§cThis server needs its owner');

@@ -104,7 +104,7 @@ for (const [version, protocol] of [
     const { url } = await sessions(t, yes);
     const it = await startProxy(t, { sessionServerUrl: url });
     it.routes.set(HOST, route({ verifies: true }));
-    t.regex(await join(t, it, protocol).told, /You are verified\. Please join again/);
+    t.regex(await join(t, it, protocol).told, /Your account is verified\.[^]*Join again/);
     join(t, it, protocol);
     await until(() => it.wishes.length === 1);
     t.true(it.wishes[0]?.player.verified);
@@ -159,7 +159,7 @@ test('a client older than 1.8, or with an invalid account name, cannot be verifi
   t.regex(await old.kickText(), /could not be verified/);
   const odd = await RawClient.open(t, it.port);
   odd.send(handshake(767, 'login'), loginStart('a b'));
-  t.regex(await odd.kickText(), /letters and digits/);
+  t.regex(await odd.kickText(), /letters, digits and underscores/);
 });
 
 test('a verification expires, and the next join is verified again', async (t) => {

@@ -146,7 +146,7 @@ test('knobs simulate a hung start, a crash at start and later, out of memory, an
   t.false(never.lines.some((line) => line.includes('Done (')));
   await deaf.ready();
   deaf.signal('SIGTERM');
-  await deaf.waitLine(/Asked to stop, which this server was started to ignore/);
+  await deaf.waitLine(/Ignoring the request to stop, because SANDBOX_IGNORE_STOP is set/);
   deaf.type('stop');
   deaf.type('list');
   await deaf.waitLine(/There are 0 of a max/);

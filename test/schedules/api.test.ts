@@ -284,11 +284,11 @@ test('a due schedule runs only once, and a run interrupted by a crash is reporte
   for (const twin of twins)
     await t.throwsAsync(
       twin.runNow({ serverId: 'abc', id: 'sch_1' }, async () => {}),
-      { message: /It is running/ },
+      { message: /is already running/ },
     );
   await clock.advance(MINUTE_MS);
   await it.until(async () => (await kept()).lastStatus === 'skipped');
-  t.regex((await kept()).lastError, /had not ended/);
+  t.regex((await kept()).lastError, /previous run was still in progress/);
   for (const twin of twins) await twin.close();
   const next = await Schedules.open(options);
   t.teardown(() => next.close());
@@ -374,7 +374,7 @@ test('a schedule is disabled when its author or key loses access, and the audit 
   const browser = await it.browser('usr_test');
   await browser.ok('POST', '/v1/session/keys:revoke', { keyId: lent.row.id });
   t.like(await shown(it, theirs.id), { enabled: false, nextRunAt: '', lastStatus: 'skipped' });
-  t.regex((await shown(it, theirs.id)).lastError, /Its author lost the permission/);
+  t.regex((await shown(it, theirs.id)).lastError, /Its author no longer has permission/);
   t.like(await shown(it, byKey.id), { enabled: false, nextRunAt: '', lastStatus: 'skipped' });
   t.true((await shown(it, byKey.id)).lastError.includes(lent.row.id));
   t.true((await shown(it, own.id)).enabled);

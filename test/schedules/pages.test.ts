@@ -84,7 +84,7 @@ test('a schedule is created without cron knowledge, run, switched off, changed a
   t.regex(await it.text(), /Run a command: <code>say Good night<\/code>/);
   const skipped = await it.form('run', { scheduleId });
   t.is(skipped.status, 400);
-  t.regex(skipped.text, /role="alert">Nothing was done: /);
+  t.regex(skipped.text, /role="alert">The run was skipped: /);
   t.is((await it.form('delete', { scheduleId })).to, `${PATH}?done=deleted`);
   t.deepEqual(await it.all(), []);
   t.is((await it.form('delete', { scheduleId })).status, 404);
@@ -120,7 +120,7 @@ test.runIf(isHere('chromium'))(
   async (t) => {
     const it = await panel(t);
     const { page, complaints } = await it.open(PATH, { timezoneId: 'Asia/Kathmandu', locale: 'en-GB' });
-    await page.getByText('now 09:45 where you are').waitFor();
+    await page.getByText('currently 09:45 in your time zone').waitFor();
     t.false(await page.getByLabel('Command').isVisible());
     await page.getByLabel('What').focus();
     await page.keyboard.type('Run');

@@ -93,7 +93,7 @@ test('the create page asks for the Minecraft EULA until it is accepted, but neve
   const pack = { modpackPlatform: 'modrinth', modpackRef: 'pack' };
   const refused = await it.submit('/servers/new/create?software=fabric', { ...fields, ...pack });
   t.is(refused.status, 400);
-  t.regex(await refused.text(), /No one has accepted Minecraft&#39;s licence[\s\S]*value="pack"/);
+  t.regex(await refused.text(), /Minecraft&#39;s licence \(\S+ \S+\) is not accepted[\s\S]*value="pack"/);
   t.false((await it.ok('GET', '/v1/accounts/acc_test/eula'))['accepted']);
   const made = await it.submit('/servers/new/create?software=fabric', { ...fields, eula: 'true' });
   t.is(made.headers.get('location'), '/servers/cogs');
@@ -114,7 +114,7 @@ test('the front page asks only the owner to accept the EULA, and a member cannot
   t.notRegex((await it.get('/servers/flat')).text, card);
   t.notRegex((await it.get('/servers/castle', member)).text, card);
   const started = await it.submit('/servers/castle/start', {}, member);
-  t.regex(await started.text(), /No one has accepted Minecraft&#39;s licence/);
+  t.regex(await started.text(), /Minecraft&#39;s licence \(\S+ \S+\) is not accepted/);
   t.is((await it.submit('/servers/castle/agree', {}, member)).status, 403);
   const agreed = await it.submit('/servers/castle/agree');
   t.is(agreed.headers.get('location'), '/servers/castle?done=agreed');

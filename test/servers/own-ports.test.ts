@@ -26,7 +26,8 @@ test('a start fails if the game listens on another port, and the failure names t
   const w = await starting(t, () => ({ own: [25_570, 25_575], taken: [] }), [DONE]);
   const failed = await w.reach('lobby', 'start_failed', 60_000);
   t.like(failed?.context.startFailure, { code: 'wrong_port' });
-  t.regex(failed?.context.startFailure?.summary ?? '', /^Wrong port: The game listens on port 25570 instead of 25565\.$/);
+  const summary = failed?.context.startFailure?.summary ?? '';
+  t.regex(summary, /^Wrong port: The game listens on port 25570 instead of 25565\.$/);
 });
 
 test('a game that logs Done but listens on no port is not ready, and its start fails', async (t) => {

@@ -63,7 +63,7 @@ test('SetServerProperties refuses reserved keys, keys that the version does not 
   await bad({ 'enable-jmx-monitoring': 'true' }, 'properties.enable-jmx-monitoring');
   await bad({ 'prevent-proxy-connections': 'true' }, 'would lock all players out');
   await bad({ motd: 'x' }, 'SetServerMotd');
-  await bad({ 'accepts-transfers': 'true' }, 'comes with Minecraft 1.20.5');
+  await bad({ 'accepts-transfers': 'true' }, 'requires Minecraft 1.20.5 or later');
   await bad({ difficulty: 'hard\nenable-rcon=true' }, 'control characters');
   await bad({ nonsense: '1' }, 'is not a property');
   await bad({ 'a\nb': '1' }, 'not the name of a property');
@@ -141,7 +141,8 @@ test('UpdateServerVersion needs a stopped server, validates like creation, and m
   await refused('updateVersion', { type: 'bedrock' }, 'INVALID_FIELD', 'type');
   await refused('updateVersion', { version: 'LATEST' }, 'INVALID_FIELD', 'version');
   await refused('updateVersion', { version: '1.21;reboot' }, 'INVALID_FIELD', 'version');
-  await refused('updateVersion', { type: 'pufferfish', version: '1.16.5' }, 'INVALID_FIELD', 'its first is for 1.17');
+  const tooOld = { type: 'pufferfish', version: '1.16.5' };
+  await refused('updateVersion', tooOld, 'INVALID_FIELD', 'The first supported version is 1.17');
   await refused('updateVersion', { type: 'sandbox', version: '1.2.3' }, 'INVALID_FIELD', 'not offered');
   await command('abc', 'START');
   t.is(await refused('updateVersion', { version: '1.21.8' }, 'SERVER_NOT_STOPPED'), 400);

@@ -65,7 +65,7 @@ test('a server whose machine does not answer shows that in the list and on its o
   const it = await loses(t);
   it.engine.nodes!.cut('n1');
   await it.clock.advance(2_000);
-  const says = /<span class="tag bad">waits<\/span>[^]*Its machine is not responding<\/strong>: one may still run it/;
+  const says = /<span class="tag bad">waiting<\/span>[^]*Its machine is not responding<\/strong>: one may still run it/;
   t.regex(await cardOf(it, 'castle'), says);
   t.regex((await it.get('/servers/castle')).text, says);
   t.notRegex(await cardOf(it, 'castle'), /playing|awake/);

@@ -17,9 +17,9 @@ test('each transition of a server is described in one sentence', (t) => {
     stepWords({ id: 'lobby', from, to: 'starting', event: 'X', cause: STEVE, ...more });
   t.is(said('hibernated', {}), 'lobby wakes up: Steve joined');
   t.is(said('hibernated', { cause: KEY }), 'lobby wakes up: asked over the API');
-  t.is(said('running', { cause: againAfter('crashed') }), 'lobby is started again after a crash');
+  t.is(said('running', { cause: againAfter('crashed') }), 'lobby is restarted after a crash');
   t.is(said('starting', { to: 'running', startMs: 3_290 }), 'lobby is ready after 3.3 s');
-  t.is(said('running', { to: 'stopping', cause: IDLE }), 'lobby goes to sleep: nobody online');
+  t.is(said('running', { to: 'stopping', cause: IDLE }), 'lobby goes to sleep: no players online');
   t.is(said('running', { to: 'stopping', cause: FALSE_WAKE }), 'lobby goes to sleep: woken, but no player joined');
   t.is(said('running', { to: 'stopping', cause: OPERATOR }), 'lobby goes to sleep: by an operator, we move');
   t.is(
@@ -34,5 +34,8 @@ test('each transition of a server is described in one sentence', (t) => {
     'lobby could not start: Out of memory: the game took more than its 512 MB (out_of_memory). Give it more RAM.',
   );
   t.regex(said('running', { to: 'start_failed', failure }), /^lobby ended unexpectedly: Out of memory/);
-  t.regex(said('starting', { to: 'start_failed', failure: START_TIMEOUT }), /\(start_timeout\)\. Read the log/);
+  t.regex(
+    said('starting', { to: 'start_failed', failure: START_TIMEOUT }),
+    /\(start_timeout\)\. Check the end of the log/,
+  );
 });

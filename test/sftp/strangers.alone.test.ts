@@ -498,7 +498,7 @@ test('the host key is created once, is readable by its owner only, and is not re
   t.is(statSync(file).mode & 0o777, 0o600);
   t.is((await openHostKey(join(folder, 'data'))).fingerprint, sftp.fingerprint);
   writeFileSync(file, readFileSync(file, 'utf8').slice(0, 100));
-  await t.throwsAsync(openHostKey(join(folder, 'data')), { message: /is no Ed25519 private key/ });
+  await t.throwsAsync(openHostKey(join(folder, 'data')), { message: /is not an Ed25519 private key/ });
 });
 
 test('a missing native crypto module is logged as a warning', (t) => {

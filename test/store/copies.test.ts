@@ -72,7 +72,7 @@ test('a release older than its database names the copy that it can start from', 
   t.notRegex((await refused(t, openStore(`sqlite:${file}`, TABLES), 'STORE_NEWER')).message, /before/);
   for (const name of [MIGRATIONS[0]!.name, SECOND.name, NEXT.name]) await writeFile(`${file}.before-${name}`, '');
   const { message } = await refused(t, openStore(`sqlite:${file}`, TABLES), 'STORE_NEWER');
-  t.true(message.includes(`put back ${file}.before-${next},`), message);
+  t.true(message.includes(`restore ${file}.before-${next},`), message);
 });
 
 onEach('a database of a version before 0.1.0 is refused and left unchanged', async (t, url) => {

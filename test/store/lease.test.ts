@@ -316,7 +316,7 @@ test('lease: a holder renews the lease within a second after its database is bac
 
 test('lease: an acquisition whose confirmation was lost still belongs to the process that wrote it', async (t) => {
   const store = await emptyStore(t);
-  const away = new StatusError('UNAVAILABLE', 'STORE_UNAVAILABLE', 'The database cannot be used now; try again.');
+  const away = new StatusError('UNAVAILABLE', 'STORE_UNAVAILABLE', 'The database is unavailable. Try again.');
   let isAnswering = false;
   const deaf: Store = {
     ...store,

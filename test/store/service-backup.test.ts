@@ -91,7 +91,7 @@ test('an interrupted restore can be repeated, and a restore never overwrites ano
     restoreService({ ...other, databaseUrl: `sqlite:${join(other.dataDir, 'new.db')}` }, archive),
     'SERVICE_BACKUP',
   );
-  t.regex(error.message, /secret\.key is another installation/);
+  t.regex(error.message, /secret\.key belongs to another installation/);
 });
 
 test('a damaged or incomplete service backup is refused and leaves the target empty', async (t) => {

@@ -42,9 +42,9 @@ test.runIf(isHere('postgres'))(
     const behind = store.write((tx) => setMeta(tx, 'behind', ''));
     const lost = await refused(t, write, 'STORE_UNAVAILABLE');
     t.is(lost.code, 'UNAVAILABLE');
-    t.regex(String(lost.cause), /said nothing for 12000 ms/, 'the lease of 30 s can still be renewed');
+    t.regex(String(lost.cause), /silent for 12000 ms/, 'the lease of 30 s can still be renewed');
     await behind;
-    t.regex(String((await read).cause), /said nothing for 22000 ms/);
+    t.regex(String((await read).cause), /silent for 22000 ms/);
     t.is(await getMeta(store, 'lost'), undefined);
     t.is(await getMeta(store, 'behind'), '');
   },

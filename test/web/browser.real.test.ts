@@ -98,7 +98,7 @@ test.runIf(isHere('chromium'))(
     await site.clock.advance(5_000);
     t.is((await site.poll(device))['error'], 'access_denied');
     await page.goto(device.verification_uri_complete);
-    t.regex(await page.innerText('main'), /No device waits with this code/);
+    t.regex(await page.innerText('main'), /No device is waiting with this code/);
   },
 );
 
@@ -130,7 +130,7 @@ test.runIf(isHere('chromium'))('five wrong device codes block even the right one
     await page.goto(`${site.origin}/device`);
     await page.fill('#code', `BCDF-GHJ${'KLMNP'[i]}`);
     await press(page, 'Continue');
-    t.regex(await page.innerText('main'), /No device waits with this code/);
+    t.regex(await page.innerText('main'), /No device is waiting with this code/);
   }
   const refused = await page.goto(device.verification_uri_complete);
   t.is(refused?.status(), 429);
@@ -184,7 +184,7 @@ test.runIf(isHere('chromium'))('an API key is created for one server, shown once
   await page.goto(`${site.origin}/profile/keys`);
   await page.fill('#name', 'bot <b>');
   await press(page, 'Create key');
-  t.regex(await page.innerText('main'), /Choose at least one thing the key may do/);
+  t.regex(await page.innerText('main'), /Choose at least one permission/);
   t.is(await page.inputValue('#name'), 'bot <b>');
   await page.check('input[value="servers:read"]');
   await page.check('input[value="some"]');

@@ -261,7 +261,7 @@ test('an unknown address returns a 404 page to browsers and an API error to prog
   const site = await openSite(t);
   const browser = await fetch(`${site.origin}/nothing/<b>`, { headers: { accept: 'text/html,*/*;q=0.8' } });
   t.is(browser.status, 404);
-  t.regex(await browser.text(), /There is nothing here/);
+  t.regex(await browser.text(), /Page not found/);
   const program = await fetch(`${site.origin}/nothing`);
   t.regex(await program.text(), /"reason":"ROUTE_NOT_FOUND"/);
   const below = await fetch(`${site.origin}/v1/nothing`, { headers: { accept: 'text/html' } });
@@ -529,7 +529,7 @@ test('sign-up by e-mail answers alike whether or not the address has an account'
   const unknown = await ask('new@example.org');
   t.deepEqual(known, unknown);
   t.like(unknown, { status: 200, session: false });
-  t.regex(unknown.text, /Check your mail/);
+  t.regex(unknown.text, /Check your e-mail/);
   const [told, linked] = site.letters;
   t.like(told, { to: 'owner@example.com', subject: 'You have an account at Dormouse' });
   t.notRegex(told?.text ?? '', /invitation=/);
@@ -546,7 +546,7 @@ test('sign-up by e-mail answers alike whether or not the address has an account'
   // What somebody types without a link makes no account, whatever the address.
   for (const email of ['owner@example.com', 'other@example.org']) {
     const reply = await post(site, '/sign-up', { ...(await form()), email, password: PASSWORD }, {});
-    t.regex(await reply.text(), /Check your mail/);
+    t.regex(await reply.text(), /Check your e-mail/);
   }
   const before = await site.store.query('SELECT * FROM "users"');
   t.is(before.length, 1);

@@ -63,7 +63,7 @@ export async function uploadArchive(
       if (!(await isThere(target))) throw error;
     });
     await at('upload-completed');
-    if (!(await isThere(target))) throw new Error('the store does not have the archive that it was sent');
+    if (!(await isThere(target))) throw new Error('the store does not have the uploaded archive');
   }
   const isMoved = await store.write(async (tx) => {
     if ((await rows.getUpload(tx, row)) === undefined) return false;
@@ -100,6 +100,6 @@ async function resumed({ store, at }: ArchiveUploadOptions, row: rows.BackupUplo
 
 async function giveUp({ store, log }: ArchiveUploadOptions, row: rows.BackupUploadRow, reason: string): Promise<void> {
   const { serverId: server, backupId: backup } = row;
-  log.error({ server, backup, reason }, 'a backup cannot be brought off site');
+  log.error({ server, backup, reason }, 'a backup cannot be uploaded off site');
   await store.write((tx) => rows.deleteUpload(tx, row));
 }

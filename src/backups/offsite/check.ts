@@ -103,7 +103,8 @@ async function requireOwn(bucket: Bucket, own: Buffer, location: string): Promis
   const content = await contentOf(bucket, OWNER_KEY, Math.min(found.sizeBytes, MOST_OWNER_BYTES));
   if (content.equals(own)) return;
   throw refused(
-    `Another installation of Dormouse keeps its backups at ${location}: give this one a prefix of its own in BACKUP_STORE. (If there is no other any more, delete the object ${OWNER_KEY} there.)`,
+    `Another Dormouse installation stores its backups at ${location}. Set a different prefix in BACKUP_STORE. ` +
+      `If that installation no longer exists, delete the object ${OWNER_KEY} there.`,
   );
 }
 

@@ -50,7 +50,7 @@ export function wrongSetting(answer: unknown, { bucket, endpoint, action }: Chec
   if (WRONG_CREDENTIALS.has(error.name) || (isRefused && /access key/i.test(error.message)))
     return `${where} does not accept S3_ACCESS_KEY_ID with S3_SECRET_ACCESS_KEY (${error.name}): correct them.`;
   if (WRONG_REGION.has(error.name) || status === 301)
-    return `The bucket "${bucket}" is in another region than S3_REGION says (${error.message}).`;
+    return `The bucket "${bucket}" is not in the region of S3_REGION (${error.message}): correct S3_REGION.`;
   if (status === 403) {
     return `The credentials may not ${action} in the bucket "${bucket}" at ${where}: allow them s3:GetObject, s3:PutObject, s3:DeleteObject, s3:AbortMultipartUpload, s3:ListMultipartUploadParts, s3:ListBucket and s3:ListBucketMultipartUploads.`;
   }

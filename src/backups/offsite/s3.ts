@@ -109,7 +109,7 @@ class S3Bucket implements Bucket {
           failures = 0;
           yield chunk;
         }
-        if (from <= end) throw storeAway(new Error('the store sent less than was asked for'));
+        if (from <= end) throw storeAway(new Error('the store sent fewer bytes than requested'));
       } catch (error) {
         failures += 1;
         const failure = error instanceof StatusError ? error : storeAway(error);
@@ -145,7 +145,7 @@ class S3Bucket implements Bucket {
     const { UploadId } = await this.#ask(({ sdk, client }) =>
       client.send(new sdk.CreateMultipartUploadCommand(request)),
     );
-    if (!UploadId) throw storeAway(new Error('the store gave the upload no id'));
+    if (!UploadId) throw storeAway(new Error('the store returned no upload id'));
     return UploadId;
   }
 

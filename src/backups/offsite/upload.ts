@@ -80,7 +80,7 @@ async function readPart(file: FileHandle, at: number, bytes: Buffer, check: (pie
   const hash = createHash('sha256');
   for (let from = 0; from < bytes.length;) {
     const { bytesRead } = await file.read(bytes, from, Math.min(READ_BYTES, bytes.length - from), at + from);
-    if (bytesRead === 0) throw new Error('the archive is shorter than it was');
+    if (bytesRead === 0) throw new Error('the archive file has become shorter');
     const piece = bytes.subarray(from, from + bytesRead);
     hash.update(piece);
     check(piece);

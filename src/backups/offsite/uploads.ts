@@ -45,7 +45,7 @@ export class Uploads {
     const { signal } = this.#closing;
     const onFailed = (error: unknown, count: number) => {
       const level = isRefused(error) ? 'error' : 'warn';
-      log[level]({ err: error, count }, 'backups could not be brought off site, or removed there; trying again');
+      log[level]({ err: error, count }, 'backups could not be uploaded off site or removed there; trying again');
     };
     this.#uploads = createUploadQueue({
       clock,
@@ -135,7 +135,7 @@ export class Uploads {
     const owned = new Set((await rows.listUploads(store)).map(({ uploadId }) => uploadId));
     for (const upload of await bucket.uploads('')) {
       if (owned.has(upload.uploadId) || !isArchiveKey(upload.key)) continue;
-      log.info({ key: upload.key }, 'an upload that a killed process left is removed off site');
+      log.info({ key: upload.key }, 'an unfinished off-site upload of an earlier process is removed');
       await bucket.abort(upload);
     }
   }
@@ -153,7 +153,7 @@ export class Uploads {
       if (placeOf(location).bucket === placeOf(offSite.location).bucket || !isBucketGone(error)) throw error;
       log.warn(
         { server, backup, location },
-        'a bucket of earlier settings is gone: nothing is removed from it any more',
+        'a bucket of earlier settings no longer exists; the removal of a backup from it is dropped',
       );
       await store.write((tx) => rows.deleteRemoval(tx, row));
     }
@@ -210,18 +210,18 @@ export function watchLateness({ store, clock, log }: LatenessOptions): () => voi
     const { count, since } = await countUploads(store);
     const now = clock.now();
     if (since === null || now - since < LATE_MS) {
-      if (reportedAt !== undefined) log.info({ waiting: count }, 'backups are brought off site again');
+      if (reportedAt !== undefined) log.info({ waiting: count }, 'backups are uploaded off site again');
       reportedAt = undefined;
       return;
     }
     if (reportedAt !== undefined && now - reportedAt < DAY_MS) return;
     reportedAt = now;
     const hours = Math.floor((now - since) / HOUR_MS);
-    log.error({ waiting: count, hours }, 'backups wait to be brought off site, and gather in the folder');
+    log.error({ waiting: count, hours }, 'backups are waiting for their off-site upload and accumulate in the folder');
   }
   return every(clock, LOOK_MS, () => {
     checkLate().catch((error: unknown) =>
-      log.warn({ err: error }, 'it is not known how long backups wait to be brought off site'),
+      log.warn({ err: error }, 'the waiting time of off-site uploads could not be checked'),
     );
   });
 }

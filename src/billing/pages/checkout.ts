@@ -41,7 +41,8 @@ function checkoutPage(request: PageRequest, row: CheckoutRow): Page {
     case 'paid':
       return card('Payment complete', [
         html`<p>
-          ${amount} ${row.provider === 'test' ? 'of test credit are' : 'are'} in the wallet. Servers can wake at once.
+          ${amount} ${row.provider === 'test' ? 'of test credit was' : 'was'} added to the wallet. Servers can wake
+          immediately.
         </p>`,
         HOME,
       ]);

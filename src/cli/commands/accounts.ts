@@ -32,12 +32,12 @@ const SERVER = {
 };
 
 function limitsText({ maxServers, maxRamMb }: Pick<typeof ACCOUNT, 'maxServers' | 'maxRamMb'>): string {
-  const count = maxServers === 0 ? 'any number of servers' : some(maxServers, 'server');
-  return `${count}, ${memory(maxRamMb)} together`;
+  const count = maxServers === 0 ? 'unlimited servers' : some(maxServers, 'server');
+  return `${count}, ${memory(maxRamMb)} of memory in total`;
 }
 
 function quotaText(mb: string): string {
-  return mb === '0' ? 'any' : size(Number(mb) * MB);
+  return mb === '0' ? 'unlimited' : size(Number(mb) * MB);
 }
 
 /** −1 in the API stands for the installation's limit. */
@@ -89,10 +89,10 @@ export const accounts: Subject = {
             ['e-mail', `${account.email}${account.operator ? ', operator' : ''}`],
             ['second factor', secondFactor ? 'yes' : 'no'],
             ['balance', money(account.balanceMicros)],
-            ['may have', limitsText(account)],
+            ['limits', limitsText(account)],
           ]),
           '',
-          ...listing(terminal.out, ['SERVER', 'STATE', 'MEMORY', 'DISK'], rows, 'It has no servers.'),
+          ...listing(terminal.out, ['SERVER', 'STATE', 'MEMORY', 'DISK'], rows, 'No servers.'),
         ];
       },
     }),
@@ -101,11 +101,15 @@ export const accounts: Subject = {
       summary: "Set an account's limits. Awake servers stay awake.",
       args: ['account'],
       options: {
-        servers: { type: 'string', value: 'n', help: "Most servers; 0: no limit; default: the installation's limit." },
+        servers: {
+          type: 'string',
+          value: 'n',
+          help: "Maximum number of servers. 0 = unlimited. Use default for the installation's limit.",
+        },
         ram: {
           type: 'string',
           value: 'mb',
-          help: "Most memory of all servers, in MB; default: the installation's limit.",
+          help: "Maximum memory of all servers together in MB. Use default for the installation's limit.",
         },
       },
       async call({ api }, [accountId = ''], { servers, ram }) {
@@ -137,10 +141,11 @@ export const accounts: Subject = {
 /** `dormouse invite`. */
 export const invite: Command = command({
   name: 'invite',
-  summary: 'Invite somebody to create an account (operators only).',
+  summary: 'Invite someone to create an account (operators only).',
   args: ['email'],
-  details: `The key needs the scope operator. Keys from "dormouse login" do not have it: create one at /profile/keys, then set
-DORMOUSE_KEY, or sign in with "dormouse login --key". The link works once, for seven days, for this address only.`,
+  details: `Your API key needs the operator scope. Keys from "dormouse login" do not have it. Create a key at
+/profile/keys, then set DORMOUSE_KEY or use "dormouse login --key". The link works once, for seven days, for this
+address only.`,
   async run({ api, json, document, terminal: { out } }, [email = '']) {
     const reply = await done(api.POST('/v1/operator/accounts:invite', { body: { email } }));
     if (json) return document(reply);
@@ -165,7 +170,7 @@ export const suspend = call({
 /** `dormouse unsuspend`. */
 export const unsuspend = call({
   name: 'unsuspend',
-  summary: 'End a suspension: the server can wake again.',
+  summary: 'End a suspension, so that the server can wake again.',
   args: ['id', 'reason'],
   call: ({ api }, [id, reason = '']) =>
     api.POST('/v1/operator/servers/{id}:unsuspend', { ...on(id), body: { reason } }),
@@ -176,10 +181,10 @@ export const unsuspend = call({
 /** `dormouse quota`. */
 export const quota = call({
   name: 'quota',
-  summary: "Set a server's disk quota in MB; 0: the installation's quota.",
+  summary: "Set a server's disk quota in MB. 0 = the installation's quota.",
   args: ['id', 'mb', 'reason'],
   async call({ api }, [id, mb = '', reason = '']) {
-    if (!/^\d{1,9}$/.test(mb)) throw wrongUsage('A quota is a whole number of MB, such as 20480.');
+    if (!/^\d{1,9}$/.test(mb)) throw wrongUsage('The quota must be a whole number of MB, such as 20480.');
     return api.POST('/v1/operator/servers/{id}:setDiskQuota', { ...on(id), body: { quotaMb: Number(mb), reason } });
   },
   shape: { id: '' },

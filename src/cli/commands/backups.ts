@@ -45,7 +45,9 @@ async function backupOf({ api }: Context, id: string, which: string): Promise<Ba
       ? all.find(({ state, kind }) => state === 'ready' && kind !== 'previous')
       : (all.find((each) => each.id === which) ?? (/^\d{1,3}$/.test(which) ? all[Number(which) - 1] : undefined));
   if (found !== undefined) return found;
-  throw failed('NO_SUCH_BACKUP', `${id} has no such backup. List them with: ${DORMOUSE} backups ${id}`, { server: id });
+  throw failed('NO_SUCH_BACKUP', `${id} has no such backup. List its backups with: ${DORMOUSE} backups ${id}`, {
+    server: id,
+  });
 }
 
 function path(id: string, backupId: string) {
@@ -69,7 +71,7 @@ function kept({ keepLast, hourly, daily, weekly, monthly }: Retention): string {
   const newest = spans.filter(([count]) => count > 0).map(([count, span]) => `${count} ${span}`);
   const parts = [
     keepLast > 0 ? `the last ${keepLast}` : '',
-    newest.length > 0 ? `the newest of ${newest.join(', ')}` : '',
+    newest.length > 0 ? `one for each of the last ${newest.join(', ')}` : '',
   ];
   return `Kept: ${parts.filter((part) => part !== '').join(' and ') || 'all'}.`;
 }
@@ -100,7 +102,7 @@ const make = command({
   name: 'backups make',
   summary: 'Back up a server, asleep or running, and show the progress.',
   args: ['id'],
-  options: { 'no-wait': { type: 'boolean', help: 'Return at once; the backup continues.' } },
+  options: { 'no-wait': { type: 'boolean', help: 'Do not wait until the backup is ready.' } },
   async run(context, [id = ''], { 'no-wait': hurries }) {
     const reply = await done(context.api.POST('/v1/servers/{id}/backups', { ...on(id), body: {} }));
     const { json, document, terminal } = context;
@@ -154,9 +156,9 @@ async function restored(context: Context, id: string, backupId: string): Promise
   );
   if (context.json) return context.document(reply);
   const { out } = context.terminal;
-  if (backupId === 'previous') return out.line(`${id} is as it was before the restore.`);
+  if (backupId === 'previous') return out.line(`Undid the restore of ${id}.`);
   out.line(
-    `${id} is restored. The previous files are kept until the next start; undo with: ${DORMOUSE} backups undo ${id}`,
+    `${id} is restored. The previous files are kept until the next start. Undo with: ${DORMOUSE} backups undo ${id}`,
   );
 }
 
@@ -169,8 +171,8 @@ const restore = command({
     const backup = await backupOf(context, id, which);
     const made = relative(backup.createdAt, Date.now());
     if (!yes) {
-      const what = `This replaces all files of ${id} with those of ${made} (${backup.kind}, ${software(backup)}).`;
-      await confirmed(context, `${what} A running server stops and starts again.`);
+      const what = `This replaces all files of ${id} with the backup of ${made} (${backup.kind}, ${software(backup)}).`;
+      await confirmed(context, `${what} A running server restarts.`);
     }
     await restored(context, id, backup.id);
   },
@@ -249,14 +251,15 @@ const retention = call({
   summary: 'Show or change the retention rules.',
   args: ['id'],
   options: {
-    last: { type: 'string', value: 'n', help: 'Keep the newest n backups,' },
-    hourly: { type: 'string', value: 'n', help: 'and the newest of each of the last n hours,' },
-    daily: { type: 'string', value: 'n', help: 'n days,' },
-    weekly: { type: 'string', value: 'n', help: 'n weeks,' },
-    monthly: { type: 'string', value: 'n', help: 'and n months (UTC).' },
+    last: { type: 'string', value: 'n', help: 'Number of newest backups to keep.' },
+    hourly: { type: 'string', value: 'n', help: 'Hourly backups to keep.' },
+    daily: { type: 'string', value: 'n', help: 'Daily backups to keep.' },
+    weekly: { type: 'string', value: 'n', help: 'Weekly backups to keep.' },
+    monthly: { type: 'string', value: 'n', help: 'Monthly backups to keep. Periods are in UTC.' },
   },
   details:
-    'Options that are not given do not change. All 0 keeps every backup. Locked backups and the newest complete one are always kept.',
+    'Options that are not given do not change. If all are 0, every backup is kept.\n' +
+    'Locked backups and the newest complete one are always kept.',
   call({ api }, [id], values) {
     const given = Object.entries(COUNTS).flatMap(([option, field]) => {
       const text = values[option as keyof typeof COUNTS];
@@ -285,8 +288,8 @@ Examples: ${DORMOUSE} backups make castle
     restore,
     undo,
     get,
-    locking('lock', 'Lock a backup: it is never removed by retention.'),
-    locking('unlock', 'Unlock a backup: retention applies again.'),
+    locking('lock', 'Lock a backup, so that retention never removes it.'),
+    locking('unlock', 'Unlock a backup, so that retention applies again.'),
     remove,
     retention,
   ],

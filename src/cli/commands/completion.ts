@@ -8,7 +8,7 @@ import { GLOBAL_OPTIONS } from '../parse.ts';
 export function completion(sections: readonly Section[]): Command {
   return command({
     name: 'completion',
-    summary: 'Print a script that completes commands and options in your shell.',
+    summary: 'Print a completion script for your shell.',
     args: ['bash|zsh|fish'],
     details: `Completes the word dormouse. If your shell does not find that program, define an alias.
 

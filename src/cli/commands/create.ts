@@ -18,7 +18,7 @@ const DEFAULT_CORE = 'sandbox';
 /** `dormouse create`. */
 export const createServer: Command = command({
   name: 'create',
-  summary: 'Create a server. It sleeps, at no cost, until it is started or joined.',
+  summary: 'Create a server. Free until someone joins or you start it.',
   args: ['name'],
   options: {
     type: {
@@ -29,13 +29,13 @@ export const createServer: Command = command({
     version: {
       type: 'string',
       value: 'version',
-      help: `Minecraft version, for example 1.21.8, or latest (the default of a core); see: ${DORMOUSE} versions`,
+      help: `Minecraft version, such as 1.21.8, or latest (the default of a core). See: ${DORMOUSE} versions`,
     },
     unlisted: UNLISTED,
-    ram: { type: 'string', value: 'size', help: `Memory: 512M, 2G, or a number of MB (${DEFAULT_RAM_MB}).` },
+    ram: { type: 'string', value: 'size', help: `Memory: 512M, 2G, or a number of MB (default: ${DEFAULT_RAM_MB}).` },
     motd: { type: 'string', value: 'text', help: "The line in Minecraft's server list." },
     plan: { type: 'string', value: 'plan', help: 'metered (the default) or flat.' },
-    region: { type: 'string', value: 'region', help: `Region; see: ${DORMOUSE} regions` },
+    region: { type: 'string', value: 'region', help: `Region. See: ${DORMOUSE} regions` },
     pack: { type: 'string', value: 'pack', help: 'A mod pack, with its loader and Minecraft version.' },
     'pack-platform': {
       type: 'string',
@@ -76,7 +76,7 @@ export const createServer: Command = command({
     else out.line(`Join ${out.style('bold', server.addr)}, or wake it with: ${DORMOUSE} start ${server.id} --wait`);
     const [host = ''] = server.addr.split(':', 1);
     if (host.endsWith('.localhost'))
-      out.line(`If Minecraft says “Unknown host”, add the line 127.0.0.1 ${host} to your hosts file.`);
+      out.line(`If Minecraft shows “Unknown host”, add the line 127.0.0.1 ${host} to your hosts file.`);
     await askForEula(context, server);
   },
 });
@@ -105,7 +105,7 @@ export const deleteServer: Command = command({
       const answer = await firstLine(input, signal);
       if (!input.isTTY) terminal.err.line('');
       if (answer.trim() !== id)
-        throw failedHere('NOT_CONFIRMED', 'Nothing was deleted: the id did not match.', { server: id });
+        throw failedHere('NOT_CONFIRMED', 'The server was not deleted: the id did not match.', { server: id });
     }
     const reply = await done(api.DELETE('/v1/servers/{id}', { params: { path: { id } } }));
     if (json) return document(reply);

@@ -8,9 +8,9 @@ import { oneLine } from '../text.ts';
 /** `dormouse eula`. */
 export const eula: Command = command({
   name: 'eula',
-  summary: "Show whether you have agreed to Minecraft's EULA; with --accept, agree to it.",
+  summary: "Show whether you have agreed to Minecraft's EULA. With --accept, agree to it.",
   options: { accept: { type: 'boolean', help: 'You have read https://aka.ms/MinecraftEULA and agree.' } },
-  details: 'Needed once for all your servers. Until then, only servers of the built-in sandbox wake.',
+  details: 'Required once for all your servers. Until then, only servers of the built-in sandbox can wake.',
   async run(context, _, { accept }) {
     const { json, document, terminal } = context;
     const reply = accept ? await agree(context) : await consent(context);

@@ -14,7 +14,7 @@ const MOST_RETRY_MS = 15_000;
 /** `dormouse events`. */
 export const events: Command = command({
   name: 'events',
-  summary: 'Follow what happens to a server: states, starts, players, backups, alerts.',
+  summary: "Follow a server's events: states, starts, players, backups, alerts.",
   args: ['id'],
   details: 'With --json, each line is one JSON object: {"event": "state", "at": "…", …}.',
   async run(context, [id = '']) {

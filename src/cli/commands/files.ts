@@ -63,7 +63,7 @@ const get = command({
       terminal.out.line(`Saved ${some(saved.files, 'file')}, ${size(saved.bytes)}, in ${saved.folder}.`);
       if (saved.missing.length === 0) return;
       const missing = saved.missing.map(oneLine).join(', ');
-      throw failed('NOT_ALL_SAVED', `Not saved (links, or deleted meanwhile): ${missing}`, { server: id });
+      throw failed('NOT_ALL_SAVED', `Not saved (links, or deleted during the download): ${missing}`, { server: id });
     }
     const target = here ?? (isFolder ? `${name}.zip` : name);
     const saved = await download(context, target, force, contentOf(context, id, path));
@@ -74,7 +74,7 @@ const get = command({
 
 const put = command({
   name: 'files put',
-  summary: 'Upload files and folders. Symbolic links are left out.',
+  summary: 'Upload files and folders. Skips symbolic links.',
   args: ['id', 'here...'],
   options: {
     to: { type: 'string', value: 'folder', help: 'Folder on the server (default: its top folder).' },
@@ -119,11 +119,11 @@ Examples: ${DORMOUSE} files cat castle server.properties
       args: ['id', 'path'],
       call: ({ api }, [id, path = '']) => api.POST('/v1/servers/{id}/file:mkdir', { ...on(id), body: { path } }),
       shape: {},
-      show: (_, { args: [, path] }) => [`Made ${path}.`],
+      show: (_, { args: [, path] }) => [`Created ${path}.`],
     }),
     call({
       name: 'files mv',
-      summary: 'Move or rename. The new name must not exist yet.',
+      summary: 'Move or rename a file or folder. The target must not exist.',
       args: ['id', 'from', 'to'],
       call: ({ api }, [id, from = '', to = '']) =>
         api.POST('/v1/servers/{id}/file:rename', { ...on(id), body: { from, to } }),
@@ -166,7 +166,7 @@ Examples: ${DORMOUSE} files cat castle server.properties
         slow.POST('/v1/servers/{id}/file:extract', { ...on(id), body: { path, to } }),
       shape: { extracted: '0' },
       show: ({ extracted }, { args: [, path, to = ''] }) => [
-        `Unpacked ${path}${to === '' ? '' : ` to ${to}`}: ${size(extracted)}.`,
+        `Extracted ${path}${to === '' ? '' : ` to ${to}`}: ${size(extracted)}.`,
       ],
     }),
   ],

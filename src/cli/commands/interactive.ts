@@ -18,7 +18,7 @@ const LEAVE = new Set(['exit', 'quit']);
 /** `dormouse console`. */
 export const interactive: Command = command({
   name: 'console',
-  summary: "Open a server's console: its live log, and a line for commands.",
+  summary: "Open a server's console: its live log and a command line.",
   args: ['id'],
   details: `Ctrl-C, Ctrl-D or exit leaves the console; the server keeps running. While it sleeps, type start to wake it. The arrow
 keys recall earlier commands, which are stored next to your keys, readable by you only. A line that begins with a space is not
@@ -57,7 +57,7 @@ async function fromInput({ api, json, input, signal, terminal: { out, err } }: C
     const answer = answerOf(reply, out.colours);
     if (json) out.line(JSON.stringify({ command: typed, ...reply }));
     else if (answer !== '') out.line(answer);
-    else if (err.isTerminal) err.line(`${id} has no reply to ${typed}`);
+    else if (err.isTerminal) err.line(`No reply from ${id} to ${typed}`);
   }
   signal.throwIfAborted();
 }
@@ -118,7 +118,7 @@ async function answered(
       return above(out.style('dim', `— ${id} is waking. Its log follows.`));
     }
     const reply = await done(api.POST('/v1/servers/{id}:command', { ...on(id), body: { command: typed } }));
-    above(answerOf(reply, out.colours) || out.style('dim', '— No answer.'));
+    above(answerOf(reply, out.colours) || out.style('dim', '— No reply.'));
   } catch (error) {
     if (until.aborted) return;
     if (!(error instanceof CommandError)) throw error;

@@ -19,7 +19,7 @@ export const start: Command = command({
   summary: 'Wake a server.',
   args: ['id'],
   options: { wait: WAIT_UNTIL_AWAKE },
-  details: 'A server also wakes when somebody joins it. Ctrl-C stops waiting; the start continues.',
+  details: 'A server also wakes when someone joins it. Ctrl-C ends the wait, and the start continues.',
   run: (context, [id = ''], { wait }) => wake(context, id, 'start', wait),
 });
 
@@ -49,7 +49,7 @@ export const stop: Command = command({
       untilSettled(context.api, id, first, { settled, progress, signal: context.signal }),
     );
     if (['starting', 'running'].includes(last.server.state)) {
-      throw failed('WOKEN_AGAIN', `${id} stopped, but has been woken again.`, { server: id });
+      throw failed('WOKEN_AGAIN', `${id} stopped, but was woken again.`, { server: id });
     }
     return print(context, last);
   },
@@ -58,7 +58,7 @@ export const stop: Command = command({
 /** `dormouse kill`. */
 export const kill: Command = command({
   name: 'kill',
-  summary: 'Kill a start or stop that hangs, without saving.',
+  summary: 'End a server without saving, for example if its start or stop hangs.',
   args: ['id'],
   async run(context, [id = '']) {
     print(context, await send(context, id, 'kill'));
@@ -136,7 +136,7 @@ function notStarted(server: Server): Error {
   const metadata = { server: id, state, startErrorCode, startErrorSummary, startErrorSuggestion };
   if (state === 'hibernated') return failed('STOPPED', `${id} was stopped while it was starting.`, metadata);
   if (state === 'install_failed') {
-    const again = `Try it again with: ${DORMOUSE} install-retry ${id}`;
+    const again = `Retry with: ${DORMOUSE} install-retry ${id}`;
     return failed('INSTALL_FAILED', `${sentences(`${id} is not installed`, server, 'install')}\n  ${again}`, metadata);
   }
   return failed('START_FAILED', sentences(`${id} did not start`, server, 'start'), metadata);
@@ -144,7 +144,7 @@ function notStarted(server: Server): Error {
 
 function sentences(what: string, server: Server, kind: 'install' | 'start'): string {
   const lines = [server[`${kind}ErrorSummary`], server[`${kind}ErrorSuggestion`]].filter((line) => line !== '');
-  return [`${what}: ${lines[0] ?? 'the cause is unknown; the log may show it.'}`, ...lines.slice(1)].join('\n  ');
+  return [`${what}: ${lines[0] ?? 'unknown cause. Check the log.'}`, ...lines.slice(1)].join('\n  ');
 }
 
 const BAR_COLUMNS = 24;

@@ -18,7 +18,9 @@ export const login: Command = command({
   name: 'login',
   summary: 'Sign in by confirming a code in a browser, or with an API key.',
   options: { key: { type: 'boolean', help: 'Read an existing API key from standard input, without showing it.' } },
-  tooMany: `login reads the key from standard input, so that it stays out of the shell's history: ${DORMOUSE} login --key < FILE, or without "< FILE" to type it.`,
+  tooMany:
+    "login reads the key from standard input, to keep it out of the shell's history. " +
+    `Run: ${DORMOUSE} login --key < FILE (omit "< FILE" to type the key).`,
   details: `Stores the key for this service in $XDG_CONFIG_HOME/dormouse/credentials.json, readable by you only. The key is never
 shown and never sent to another service. With --json, prints the code and the link as one line of JSON on standard error.`,
   async run(context, _, { key }) {
@@ -99,7 +101,7 @@ async function showWhile<Result>(
 /** `dormouse logout`. */
 export const logout: Command = command({
   name: 'logout',
-  summary: 'Forget the stored API key of the service.',
+  summary: 'Sign out and delete the stored API key.',
   async run({ url, json, document, credentials, terminal: { out } }) {
     const { current, keys } = await credentials.load();
     const { [url]: forgotten, ...kept } = keys;

@@ -46,6 +46,6 @@ Example: ${DORMOUSE} logs castle --run 2026-11-22-1 | less`,
     if (json) return document(reply);
     const lines = logLines(reply);
     for (const line of lines) out.line(logLine(line, out.colours));
-    if (lines.length === 0) terminal.note(read(LOGS, reply).containerMissing ? `${id} has not run yet.` : 'No lines.');
+    if (lines.length === 0) terminal.note(read(LOGS, reply).containerMissing ? `${id} has not run yet.` : 'No output.');
   },
 });

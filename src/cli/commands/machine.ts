@@ -36,7 +36,7 @@ function machineLines(machine: Machine, shown: number, out: Output): string[] {
   const { state, since, allowedEvents, deadlines, transitions } = machine;
   const entered = relative(since, now);
   const facts = [
-    ['state', stateWord(state, out) + (entered === '' ? '' : `, since ${entered}`)],
+    ['state', stateWord(state, out) + (entered === '' ? '' : `, entered ${entered}`)],
     ['commands', allowedEvents.map(oneLine).join(', ') || 'none'],
     ...deadlines.map(({ name, at }, index) => [index === 0 ? 'deadlines' : '', `${words(name)} ${relative(at, now)}`]),
   ];

@@ -14,7 +14,7 @@ const ROLES = ['member', 'limited'] as const;
 function roleOf(text = 'member'): (typeof ROLES)[number] {
   const role = ROLES.find((each) => each === text);
   if (role === undefined)
-    throw wrongUsage("The role is member (everything but the owner's tasks) or limited (view, start, stop).");
+    throw wrongUsage("The role must be member (everything but the owner's tasks) or limited (view, start, stop).");
   return role;
 }
 
@@ -29,7 +29,7 @@ async function memberId({ api }: Context, id: string, email: string): Promise<st
       members.map((each) => each.email),
     ),
   );
-  throw failed('NO_SUCH_MEMBER', `${email} is no member of ${id}. ${suggestion}`.trimEnd(), { server: id });
+  throw failed('NO_SUCH_MEMBER', `${email} is not a member of ${id}. ${suggestion}`.trimEnd(), { server: id });
 }
 
 /** `dormouse members`. */
@@ -47,20 +47,20 @@ A limited member can view, start and stop it.`,
       shape: { members: [MEMBER] },
       show({ members }, { context: { terminal }, args: [id] }) {
         const rows = members.map(({ email, role, pending }) => [email, role, pending ? 'invited' : '']);
-        const none = `No members. Invite somebody with: ${DORMOUSE} members invite ${id} steve@example.org`;
+        const none = `No members. Invite someone with: ${DORMOUSE} members invite ${id} steve@example.org`;
         return listing(terminal.out, ['E-MAIL', 'ROLE', ''], rows, none);
       },
     }),
     call({
       name: 'members invite',
-      summary: 'Invite somebody by e-mail address.',
+      summary: 'Invite someone by e-mail address.',
       args: ['id', 'email'],
       options: { role: { type: 'string', value: 'role', help: 'member (default) or limited.' } },
       call: ({ api }, [id, email = ''], { role }) =>
         api.POST('/v1/servers/{id}/members', { ...on(id), body: { email, role: roleOf(role) } }),
       shape: MEMBER,
       show: ({ email, role }, { args: [id] }) => [
-        `Invited ${email} to ${id} as ${role}. The invitation appears after signing in.`,
+        `Invited ${email} to ${id} as ${role}. They see the invitation after signing in.`,
       ],
     }),
     call({

@@ -28,7 +28,7 @@ export const metrics = call({
       type: 'string',
       short: 'n',
       value: 'n',
-      help: `Show the last n readings, one for each minute awake (at most ${MOST_LAST}).`,
+      help: `Show the last n readings, one per minute awake (at most ${MOST_LAST}).`,
     },
   },
   call: ({ api }, [id]) => api.GET('/v1/servers/{id}/metrics', on(id)),
@@ -41,19 +41,19 @@ export const metrics = call({
       return [relative(each.ts, at), cpu(each), used(each), tps, mspt, String(each.players)];
     });
     const none = `No readings of ${id} in the last 24 hours.`;
-    return listing(terminal.out, ['WHEN', 'CPU', 'MEMORY', 'TPS', 'MS A TICK', 'PLAYERS'], rows, none);
+    return listing(terminal.out, ['WHEN', 'CPU', 'MEMORY', 'TPS', 'MS PER TICK', 'PLAYERS'], rows, none);
   },
 });
 
 function current(now: Omit<typeof METRICS, 'series'>, id: string | undefined, at: number): string[] {
-  if (now.memLimitMb === 0 && !now.live) return [`No readings of ${id} now.`];
+  if (now.memLimitMb === 0 && !now.live) return [`No current readings of ${id}.`];
   const { tps, mspt } = pace(now);
-  const known = tps === '' ? 'unknown' : `${tps} ticks a second, ${mspt} ms each`;
+  const known = tps === '' ? 'unknown' : `${tps} ticks per second, ${mspt} ms each`;
   const slow = now.slowSince === '' ? '' : `, too slow since ${relative(now.slowSince, at)}`;
   return aligned([
     ['cpu', cpu(now) || 'unknown'],
     ['memory', used(now)],
-    ['ticks', now.ticksAvailable ? known + slow : 'not available: the game does not report it'],
+    ['ticks', now.ticksAvailable ? known + slow : 'not available: the game does not report them'],
     ['players', String(now.players)],
   ]);
 }

@@ -32,7 +32,7 @@ const PROJECT = {
 
 const SOURCES = ['modrinth', 'curseforge'] as const;
 const SOURCE = { type: 'string', value: 'registry', help: 'modrinth (default) or curseforge.' } as const;
-const DRY_RUN = { type: 'boolean', help: 'Show what would change, and change nothing.' } as const;
+const DRY_RUN = { type: 'boolean', help: 'Show the changes without making them.' } as const;
 
 function sourceOf(text = 'modrinth'): (typeof SOURCES)[number] {
   const source = SOURCES.find((each) => each === text);
@@ -57,8 +57,7 @@ function changed({ changes }: typeof CHANGES, out: Output, none: string): string
 export const mods: Subject = {
   name: 'mods',
   summary: 'Mods and plugins from Modrinth and CurseForge, and mod packs.',
-  details: `A mod is named as in its address at the registry (lithium), or by its id there. A game that is awake goes on with what it
-has loaded: changes are there from its next start on.
+  details: `Name a mod by its slug at the registry (lithium) or by its id. Changes apply at the server's next start.
 
 Example: ${DORMOUSE} mods search lithium --server castle
          ${DORMOUSE} mods add castle lithium
@@ -79,7 +78,7 @@ Example: ${DORMOUSE} mods search lithium --server castle
           dependency ? 'dependency' : '',
         ]);
         const none = `No mods yet. Find one with: ${DORMOUSE} mods search <words> --server ${id}`;
-        return listing(terminal.out, ['MOD', 'VERSION', 'WANTED', 'FROM', ''], rows, none);
+        return listing(terminal.out, ['MOD', 'VERSION', 'WANTED', 'SOURCE', ''], rows, none);
       },
     }),
     call({
@@ -106,7 +105,7 @@ Example: ${DORMOUSE} mods search lithium --server castle
           Number(downloads).toLocaleString('en-US'),
           description,
         ]);
-        const lines = listing(out, ['NAME', 'KIND', 'DOWNLOADS', ''], rows, 'Nothing found.');
+        const lines = listing(out, ['NAME', 'KIND', 'DOWNLOADS', ''], rows, 'No results.');
         return out.isTerminal ? lines.map((line) => cut(line, out.columns)) : lines;
       },
     }),
@@ -130,7 +129,7 @@ Example: ${DORMOUSE} mods search lithium --server castle
       shape: CHANGES,
       show: (reply, { context: { terminal }, args: [id, mod], values }) =>
         values['dry-run']
-          ? changed(reply, terminal.out, 'Nothing would change: the mod is installed already.')
+          ? changed(reply, terminal.out, 'No changes: the mod is already installed.')
           : [`Added ${mod} to ${id}. Show its dependencies with: ${DORMOUSE} mods ${id}`],
     }),
     call({
@@ -141,7 +140,7 @@ Example: ${DORMOUSE} mods search lithium --server castle
       call: ({ slow }, [id, ...projectIds], { 'dry-run': dryRun = false }) =>
         slow.POST('/v1/servers/{id}/mods:update', { ...on(id), body: { projectIds, dryRun } }),
       shape: CHANGES,
-      show: (reply, { context: { terminal } }) => changed(reply, terminal.out, 'All are up to date.'),
+      show: (reply, { context: { terminal } }) => changed(reply, terminal.out, 'No updates available.'),
     }),
     call({
       name: 'mods remove',
@@ -161,7 +160,7 @@ Example: ${DORMOUSE} mods search lithium --server castle
         platform: { type: 'string', value: 'registry', help: 'modrinth (default), curseforge, …' },
         version: { type: 'string', value: 'version', help: 'A version of the pack (default: the newest).' },
       },
-      warning: ([id, pack]) => `This installs the pack ${pack} on ${id}, after a backup if there is a world.`,
+      warning: ([id, pack]) => `This backs up ${id} if it has a world, then installs the pack ${pack}.`,
       call: ({ slow }, [id, ref = ''], { platform = 'modrinth', version = '' }) =>
         slow.POST('/v1/servers/{id}:setModpack', { ...on(id), body: { platform, ref, version } }),
       shape: SERVER,

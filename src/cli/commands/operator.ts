@@ -50,7 +50,7 @@ export const nodes: Subject = {
   commands: [
     call({
       name: 'nodes list',
-      summary: 'List all.',
+      summary: 'List the nodes.',
       call: ({ api }) => api.GET('/v1/operator/nodes'),
       shape: { nodes: [NODE] },
       show({ nodes }, { context: { terminal } }) {
@@ -65,11 +65,11 @@ export const nodes: Subject = {
         return listing(terminal.out, ['NODE', 'STATE', 'REGION', 'AWAKE', 'MEMORY', 'DISK FREE'], rows, 'No nodes.');
       },
     }),
-    draining('drain', 'Drain a node: it starts no more servers. Awake servers stay awake.'),
+    draining('drain', 'Drain a node, so that no more servers start on it. Awake servers stay awake.'),
     draining('resume', 'Resume a drained node.'),
     call({
       name: 'nodes fence',
-      summary: 'Confirm that an unreachable node is off: its games start on other nodes.',
+      summary: 'Confirm that an unreachable node is off, so that its games can start on other nodes.',
       args: ['node', 'reason'],
       call: ({ api }, [node = '', reason = '']) => api.POST('/v1/operator/nodes:fence', { body: { node, reason } }),
       shape: NODE,
@@ -77,7 +77,7 @@ export const nodes: Subject = {
     }),
     call({
       name: 'nodes region',
-      summary: "Set a node's region. Servers of that region start on it; none: no servers.",
+      summary: "Set a node's region. Servers of that region start on it. With none, no servers do.",
       args: ['node', 'region', 'reason'],
       call: ({ api }, [node = '', region = '', reason = '']) =>
         api.POST('/v1/operator/nodes:setRegion', { body: { node, region, reason } }),
@@ -94,8 +94,8 @@ export const capacity = call({
   call: ({ api }) => api.GET('/v1/capacity'),
   shape: { ...CAPACITY, coresUsable: 0, coresUsed: 0 },
   show: ({ activeServers, ramUsableMb, ramUsedMb, diskFreeMb, coresUsed, coresUsable }) => [
-    `${some(activeServers, 'server')} awake: ${memory(Number(ramUsedMb))} of ${memory(Number(ramUsableMb))} of memory, ` +
-      `${coresUsed} of ${coresUsable} cores; ${size(Number(diskFreeMb) * MB)} of disk are free.`,
+    `${some(activeServers, 'server')} awake: ${memory(Number(ramUsedMb))} of ${memory(Number(ramUsableMb))} of memory` +
+      ` and ${coresUsed} of ${coresUsable} cores in use, ${size(Number(diskFreeMb) * MB)} of disk free.`,
   ],
 });
 
@@ -178,8 +178,8 @@ export const machines = call({
       words(state),
       relative(since, now),
     ]);
-    const lines = listing(terminal.out, ['ID', 'KIND', 'NAME', 'STATE', 'SINCE'], rows, 'None.');
-    return next === '' ? lines : [...lines, 'There are more. Narrow the list with --search or --state.'];
+    const lines = listing(terminal.out, ['ID', 'KIND', 'NAME', 'STATE', 'SINCE'], rows, 'No machines.');
+    return next === '' ? lines : [...lines, 'The list is not complete. Narrow it with --search or --state.'];
   },
 });
 
@@ -192,7 +192,7 @@ export const orphans: Subject = {
   commands: [
     call({
       name: 'orphans list',
-      summary: 'List all.',
+      summary: 'List the orphans.',
       call: ({ api }) => api.GET('/v1/operator/orphans'),
       shape: { orphans: [ORPHAN], unread: [''] },
       show({ orphans, unread }, { context: { terminal }, now }) {
@@ -202,8 +202,8 @@ export const orphans: Subject = {
           at === '' ? 'unknown' : relative(at, now),
           up ? 'running' : '',
         ]);
-        const lines = listing(terminal.out, ['KIND', 'ID', 'SINCE', ''], rows, 'None.');
-        return unread.length === 0 ? lines : [...lines, `Could not be listed now: ${unread.join(', ')}.`];
+        const lines = listing(terminal.out, ['KIND', 'ID', 'SINCE', ''], rows, 'No orphans.');
+        return unread.length === 0 ? lines : [...lines, `Could not list: ${unread.join(', ')}. Try again later.`];
       },
     }),
     call({

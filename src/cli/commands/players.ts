@@ -71,7 +71,7 @@ const ban = call({
   options: {
     reason: REASON,
     for: { type: 'string', value: 'time', help: 'Duration: 30min, 12h, 7d, 2w (default: permanent).' },
-    until: { type: 'string', value: 'day', help: 'Or an end: 2026-12-24, 2026-12-24T18:00:00Z.' },
+    until: { type: 'string', value: 'day', help: 'End of the ban: 2026-12-24, 2026-12-24T18:00:00Z.' },
   },
   details: `Example: ${DORMOUSE} players ban castle Steve --for 7d --reason "Broke the bridge"`,
   call({ api }, [id, who = ''], { reason = '', for: span, until }) {
@@ -94,7 +94,7 @@ const ban = call({
 
 const pardon = call({
   name: 'players pardon',
-  summary: 'Lift a ban.',
+  summary: 'Unban a player or an IP address.',
   args: ['id', 'player|address'],
   call: ({ api }, [id, who = '']) =>
     IP.test(who)
@@ -106,7 +106,8 @@ const pardon = call({
 
 const whitelist = call({
   name: 'players whitelist',
-  summary: 'Turn the whitelist on or off. While it is on, other players can neither join nor wake the server.',
+  summary:
+    'Turn the whitelist on or off. While it is on, only listed players and operators can join or wake the server.',
   args: ['id', 'on|off'],
   call: ({ api }, [id, word = '']) =>
     api.POST('/v1/servers/{id}/players:setWhitelistEnforced', { ...on(id), body: { enforced: onOff(word) } }),
@@ -139,7 +140,7 @@ export const players: Subject = {
     membership('op', 'Make a player an operator of the game.', 'setOp', 'op', true, (player, id) => {
       return `${player} is an operator of ${id}.`;
     }),
-    membership('deop', 'Take that away.', 'setOp', 'op', false, (player, id) => {
+    membership('deop', 'Remove a player from the operators.', 'setOp', 'op', false, (player, id) => {
       return `${player} is no longer an operator of ${id}.`;
     }),
     ban,

@@ -20,7 +20,7 @@ function list({ id, ports }: typeof PORTS, out: Output): string[] {
     fromOutside(host, hostPort),
   ]);
   const none = `${id} has no extra ports. Add one with: ${DORMOUSE} ports add ${id} 24454/udp --label "voice chat"`;
-  return listing(out, ['SLOT', 'LABEL', 'OF THE GAME', 'FROM OUTSIDE'], rows, none);
+  return listing(out, ['SLOT', 'LABEL', 'GAME PORT', 'PUBLIC ADDRESS'], rows, none);
 }
 
 /** Returns the public address of a port; only the port if the game is on no machine. IPv6 addresses are in brackets. */
@@ -31,7 +31,7 @@ function fromOutside(host: string, port: number): string {
 
 function portOf(text: string): { containerPort: number; proto: 'tcp' | 'udp' } {
   const [, port = '', proto = 'tcp'] = /^(\d{1,5})(?:\/(tcp|udp))?$/.exec(text) ?? [];
-  if (port === '') throw wrongUsage('A port looks like 24454/udp or 8123 (tcp).');
+  if (port === '') throw wrongUsage('A port must look like 24454/udp or 8123 (tcp).');
   return { containerPort: Number(port), proto: proto === 'udp' ? 'udp' : 'tcp' };
 }
 

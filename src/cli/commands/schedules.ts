@@ -51,7 +51,7 @@ export const schedules: Subject = {
   name: 'schedules',
   summary: 'Scheduled tasks: backups, restarts, commands.',
   details: `Name a schedule by its number in the list. Times are UTC. A cron expression has five fields: minute, hour, day,
-month, day of the week. Or write hourly, daily (at 04:00) or weekly (on Mondays).
+month, day of the week. Or use hourly, daily (04:00) or weekly (Mondays, 04:00).
 
 Examples: ${DORMOUSE} schedules add castle backup daily
           ${DORMOUSE} schedules add castle command "0 18 * * 5" say The weekend begins`,
@@ -71,7 +71,7 @@ Examples: ${DORMOUSE} schedules add castle backup daily
           [each.lastStatus, relative(each.lastRunAt, now)].filter((part) => part !== '').join(', '),
           each.lastError,
         ]);
-        const none = `No schedules yet. For a backup every night: ${DORMOUSE} schedules add ${id} backup daily`;
+        const none = `No schedules yet. Create a nightly backup with: ${DORMOUSE} schedules add ${id} backup daily`;
         return listing(terminal.out, ['NO', 'TASK', 'WHEN (UTC)', 'NEXT', 'LAST', ''], rows, none);
       },
     }),
@@ -86,7 +86,7 @@ Examples: ${DORMOUSE} schedules add castle backup daily
         return api.POST('/v1/servers/{id}/schedules', { ...on(id), body });
       },
       shape: SCHEDULE,
-      show: (schedule, { now }) => [`${taskOf(schedule)}: first ${relative(schedule.nextRunAt, now)}.`],
+      show: (schedule, { now }) => [`${taskOf(schedule)}: first run ${relative(schedule.nextRunAt, now)}.`],
     }),
     call({
       name: 'schedules run',
@@ -98,7 +98,7 @@ Examples: ${DORMOUSE} schedules add castle backup daily
       },
       shape: SCHEDULE,
       show: (schedule) => [
-        `${taskOf(schedule)}: ${schedule.lastStatus || 'is in progress'}. ${schedule.lastError}`.trimEnd(),
+        `${taskOf(schedule)}: ${schedule.lastStatus || 'in progress'}. ${schedule.lastError}`.trimEnd(),
       ],
     }),
     ...(['on', 'off'] as const).map((word) =>
@@ -112,7 +112,7 @@ Examples: ${DORMOUSE} schedules add castle backup daily
         },
         shape: SCHEDULE,
         show: (schedule, { now }) => [
-          `${taskOf(schedule)}: ${schedule.enabled ? `next ${relative(schedule.nextRunAt, now)}` : 'off'}.`,
+          `${taskOf(schedule)}: ${schedule.enabled ? `next run ${relative(schedule.nextRunAt, now)}` : 'off'}.`,
         ],
       }),
     ),

@@ -85,7 +85,7 @@ export const why = call({
   call: ({ api }, [id]) => api.GET('/v1/servers/{id}/diagnostics', on(id)),
   shape: { entries: [DIAGNOSTIC] },
   show({ entries }, { args: [id], now }) {
-    if (entries.length === 0) return [`Nothing has failed on ${id}.`];
+    if (entries.length === 0) return [`No failures on ${id}.`];
     const lines = entries.slice(0, 10).map(({ at, kind, code, summary, suggestion }) => {
       const what = `${relative(at, now)}, ${words(kind)} (${words(code)}): ${summary}`;
       return suggestion === '' ? what : `${what}\n  ${suggestion}`;
@@ -118,6 +118,6 @@ export const audit: Command = command({
       detail,
       userId,
     ]);
-    for (const line of listing(out, ['WHEN', 'WHAT', 'DETAIL', 'USER'], rows, 'Nothing yet.')) out.line(line);
+    for (const line of listing(out, ['WHEN', 'ACTION', 'DETAIL', 'USER'], rows, 'No entries yet.')) out.line(line);
   },
 });

@@ -36,17 +36,21 @@ const OPTIONS = {
   idle: {
     type: 'string',
     value: 'minutes',
-    help: "Minutes without players until it sleeps; 0: the service's default.",
+    help: "Minutes without players until the server sleeps. 0 = the service's default.",
   },
-  webhook: { type: 'string', value: 'url', help: 'Webhook for alerts (Discord, Slack or any HTTPS URL); "" for none.' },
-  public: { type: 'string', value: 'on|off', help: 'Whether it has a public status page.' },
-  'show-address': { type: 'string', value: 'on|off', help: 'Whether that page shows the address.' },
+  webhook: {
+    type: 'string',
+    value: 'url',
+    help: 'Webhook for alerts (Discord, Slack or any HTTPS URL). "" removes it.',
+  },
+  public: { type: 'string', value: 'on|off', help: 'Turn the public status page on or off.' },
+  'show-address': { type: 'string', value: 'on|off', help: 'Show or hide the address on that page.' },
   'waiting-room': {
     type: 'string',
     value: 'on|off',
-    help: 'Whether players who wake it see its progress (1.21.6 and newer).',
+    help: 'Show the start progress to players who wake the server (1.21.6 and newer).',
   },
-  clients: { type: 'string', value: 'which', help: 'Client versions that may join: auto, own or any.' },
+  clients: { type: 'string', value: 'which', help: 'Client versions that can join: auto, own or any.' },
 } as const;
 
 type Given = { [Name in keyof typeof OPTIONS]?: string };
@@ -128,7 +132,8 @@ async function printAll(context: Context, id: string): Promise<void> {
 export const settings: Subject = {
   name: 'settings',
   summary: "Show or change a server's settings: name, memory, plan, properties, idle time.",
-  details: `Properties are those of server.properties. They apply at the next start. Others do not change.
+  details: `Properties are the lines of server.properties. Changes apply at the next start.
+Omitted properties do not change.
 
 Examples: ${DORMOUSE} settings set castle difficulty=hard pvp=false
           ${DORMOUSE} settings set castle --ram 2G --idle 20
@@ -142,13 +147,13 @@ Examples: ${DORMOUSE} settings set castle difficulty=hard pvp=false
     }),
     command({
       name: 'settings set',
-      summary: 'Change settings: properties as name=value, others by options.',
+      summary: 'Change properties (name=value) and other settings (options).',
       args: ['id', '[property=value...]'],
       options: OPTIONS,
       async run(context, [id = '', ...lines], values) {
         const set = properties(lines);
         if (lines.length === 0 && Object.keys(OPTIONS).every((name) => values[name as keyof Given] === undefined)) {
-          throw wrongUsage(`There is nothing to set. See: ${DORMOUSE} help settings set`);
+          throw wrongUsage(`Name a setting to change. See: ${DORMOUSE} help settings set`);
         }
         await change(context, id, values);
         if (lines.length > 0) {
@@ -188,7 +193,7 @@ Examples: ${DORMOUSE} settings set castle difficulty=hard pvp=false
     }),
     call({
       name: 'settings keep-awake',
-      summary: 'Keep the server awake for some minutes, even without players; 0: no longer.',
+      summary: 'Keep the server awake for a number of minutes, even without players. 0 cancels it.',
       args: ['id', 'minutes'],
       call: ({ api }, [id, minutes]) => {
         const body = { minutes: wholeNumber('minutes', minutes, 1440) ?? 0 };
@@ -223,7 +228,7 @@ export function packOf(values: {
   const { pack, 'pack-platform': platform, 'pack-version': version } = values;
   if (pack === undefined) {
     if (platform === undefined && version === undefined) return undefined;
-    throw wrongUsage('--pack-platform and --pack-version need a --pack.');
+    throw wrongUsage('--pack-platform and --pack-version require --pack.');
   }
   const modpackPlatform = PLATFORMS.find((each) => each === (platform ?? PLATFORMS[0]));
   if (modpackPlatform === undefined) throw wrongUsage(`--pack-platform must be one of ${PLATFORMS.join(', ')}.`);

@@ -14,7 +14,7 @@ const TEMPLATE = { id: '', name: '', description: '', serverType: '', version: '
 /** `dormouse templates`. */
 export const templates: Subject = {
   name: 'templates',
-  summary: 'Templates: create servers with the settings of another.',
+  summary: 'Templates for new servers: list, create, use, delete.',
   commands: [
     call({
       name: 'templates list',
@@ -49,10 +49,10 @@ export const templates: Subject = {
       summary: 'Create a server from a template.',
       args: ['template', 'name'],
       options: {
-        ram: { type: 'string', value: 'size', help: "Memory, if not the template's: 512M, 2G." },
-        version: { type: 'string', value: 'version', help: "Minecraft version, if not the template's." },
-        plan: { type: 'string', value: 'plan', help: "Plan, if not the template's: metered or flat." },
-        region: { type: 'string', value: 'region', help: `Region; see: ${DORMOUSE} regions` },
+        ram: { type: 'string', value: 'size', help: "Memory, such as 512M or 2G (default: the template's)." },
+        version: { type: 'string', value: 'version', help: "Minecraft version (default: the template's)." },
+        plan: { type: 'string', value: 'plan', help: "metered or flat (default: the template's plan)." },
+        region: { type: 'string', value: 'region', help: `Region. See: ${DORMOUSE} regions` },
       },
       call({ api }, [templateId = '', name = ''], { ram, version = '', plan = '', region = '' }) {
         const overrides = { version, plan, region, ...(ram !== undefined && { ramMb: ramMb(ram) }) };

@@ -17,7 +17,7 @@ export const UNLISTED = { type: 'boolean', help: 'Accept a version that the serv
 /** `dormouse versions`. */
 export const versions: Command = command({
   name: 'versions',
-  summary: 'List Minecraft versions, newest first; with a core, the versions it supports.',
+  summary: 'List Minecraft versions, newest first. With a core, only those it supports.',
   args: ['[core]'],
   async run({ api, json, document, terminal: { out } }, [type]) {
     const reply = await done(api.GET('/v1/minecraft/versions'));
@@ -26,7 +26,7 @@ export const versions: Command = command({
     const core = cores.find((each) => each.type === type);
     if (type !== undefined && core === undefined) {
       const known = cores.map((each) => each.type);
-      const suggestion = didYouMean(nearest(type, known)) || `There are ${known.join(', ')}.`;
+      const suggestion = didYouMean(nearest(type, known)) || `Available: ${known.join(', ')}.`;
       throw wrongUsage(`There is no core ${JSON.stringify(type)} here. ${suggestion}`);
     }
     if (json && core !== undefined) return document(core);
@@ -80,20 +80,20 @@ export const software = call({
     unlisted: UNLISTED,
     yes: { type: 'boolean', short: 'y', help: 'Do not ask for confirmation.' },
   },
-  details: `A newer version upgrades the world permanently, and an older one may not be able to read it: back up the server first.
-Choosing the present version installs the newest build of the core.
+  details: `A newer version upgrades the world permanently. An older one may not be able to read it.
+Back up the server first. Choosing the current version installs the newest build of the core.
 
 Example: ${DORMOUSE} backups make castle && ${DORMOUSE} software castle --version latest`,
   warning: ([id], { type, version }) =>
-    `This makes ${id} ${nameOf({ type: type ?? '', version: version ?? 'another version' })} for good, with its world.`,
+    `${id} and its world permanently change to ${nameOf({ type: type ?? '', version: version ?? 'another version' })}.`,
   async call({ api }, [id = ''], { type, version, unlisted }) {
-    if (type === undefined && version === undefined) throw wrongUsage('Name a --type, a --version, or both.');
+    if (type === undefined && version === undefined) throw wrongUsage('Set --type, --version or both.');
     const { server } = await readServer(api, id);
     const wanted = { type: type ?? server.type, version: version ?? server.version };
     return api.POST('/v1/servers/{id}:updateVersion', { ...on(id), body: await softwareOf(api, wanted, unlisted) });
   },
   shape: SERVER,
-  show: (server) => [`${server.id} will run ${nameOf(server)} from its next start on.`],
+  show: (server) => [`${server.id} will run ${nameOf(server)} from its next start.`],
   after: askForEula,
 });
 
@@ -114,6 +114,6 @@ export async function softwareOf(
   if (version === undefined || version === LATEST) return { type, ...(newest !== undefined && { version: newest }) };
   if (core === undefined || unlisted || core.versions.includes(version)) return { type, version };
   const suggestion = didYouMean(nearest(version, core.versions));
-  const see = `See them with: ${DORMOUSE} versions ${type}. Or use it with --unlisted.`;
-  throw wrongUsage([`No ${type} is listed for ${version}.`, suggestion, see].filter((part) => part !== '').join(' '));
+  const see = `List versions with: ${DORMOUSE} versions ${type}. To use it anyway, add --unlisted.`;
+  throw wrongUsage([`${type} ${version} is not listed.`, suggestion, see].filter((part) => part !== '').join(' '));
 }

@@ -28,9 +28,9 @@ function modeOf(text: string): (typeof MODES)[number] {
 function facts({ mode, maxWakesPerDay, asleepMotd, maintenanceText }: typeof POLICY): string[] {
   const rows = [
     ['woken by', `${mode} (${WHO[mode] ?? mode})`],
-    ['at most', maxWakesPerDay === 0 ? 'no limit' : `${maxWakesPerDay} times a day`],
-    ['text asleep', asleepMotd],
-    ['text closed', maintenanceText],
+    ['wakes per day', maxWakesPerDay === 0 ? 'unlimited' : `at most ${maxWakesPerDay}`],
+    ['asleep text', asleepMotd],
+    ['closed text', maintenanceText],
   ];
   return aligned(rows.filter(([, value]) => value !== ''));
 }
@@ -38,7 +38,7 @@ function facts({ mode, maxWakesPerDay, asleepMotd, maintenanceText }: typeof POL
 /** `dormouse wake`. */
 export const wake: Subject = {
   name: 'wake',
-  summary: 'Who may wake a server by joining, and its texts while it sleeps.',
+  summary: 'Who can wake a server by joining, and its messages while it sleeps.',
   commands: [
     call({
       name: 'wake show',
@@ -55,9 +55,17 @@ export const wake: Subject = {
       args: ['id'],
       options: {
         mode: { type: 'string', value: 'mode', help: `${MODES.join(', ')}.` },
-        'max-per-day': { type: 'string', value: 'n', help: 'Most wakes in a day; 0: no limit.' },
-        asleep: { type: 'string', value: 'text', help: 'The line in the server list while the server sleeps.' },
-        closed: { type: 'string', value: 'text', help: 'The message for players who may not wake it.' },
+        'max-per-day': { type: 'string', value: 'n', help: 'Daily limit of wakes by joining. 0 = unlimited.' },
+        asleep: {
+          type: 'string',
+          value: 'text',
+          help: 'The line in the server list while the server sleeps. "" = default.',
+        },
+        closed: {
+          type: 'string',
+          value: 'text',
+          help: 'Stop players from waking the server, and show them this message. "" removes it.',
+        },
       },
       call({ api }, [id], { mode, 'max-per-day': most, asleep, closed }) {
         const maxWakesPerDay = wholeNumber('max-per-day', most, MOST_WAKES);

@@ -38,7 +38,7 @@ function capRows({
   perGbHourMicros,
 }: typeof CAP): string[][] {
   const cap = `${money(monthlyMicros)}, then ${action === 'stop' ? 'servers go to sleep' : 'an e-mail'}`;
-  const lasts = runwayMinutes < 0 ? '' : `, which lasts for ${duration(runwayMinutes * 60)}`;
+  const lasts = runwayMinutes < 0 ? '' : `; the balance lasts for ${duration(runwayMinutes * 60)}`;
   return [
     ['this month', money(spentMicros)],
     ...servers.map(({ serverId, spentMicros }, index) => [
@@ -46,15 +46,15 @@ function capRows({
       `${serverId} ${money(spentMicros)}`,
     ]),
     ['cap', monthlyMicros === '0' ? 'none' : cap],
-    ['now', burnMicrosPerHour === '0' ? 'nothing is spent' : `${money(burnMicrosPerHour)} per hour${lasts}`],
-    ['price', `${money(perGbHourMicros)} per GB of memory and hour awake`],
+    ['now', burnMicrosPerHour === '0' ? 'no spending' : `${money(burnMicrosPerHour)} per hour${lasts}`],
+    ['price', `${money(perGbHourMicros)} per GB of memory per hour awake`],
   ];
 }
 
 /** Parses an amount such as `5` or `2.50` into micros. Throws wrong usage. */
 export function microsOf(text: string): string {
   const [, sign = '', whole = '', part = ''] = /^([-−]?)\$?(\d{1,9})(?:[.,](\d{1,6}))?$/.exec(text) ?? [];
-  if (whole === '') throw wrongUsage('An amount is in US dollars, such as 5 or 2.50.');
+  if (whole === '') throw wrongUsage('The amount must be in US dollars, such as 5 or 2.50.');
   const micros = BigInt(whole + part.padEnd(6, '0'));
   return String(sign === '' ? micros : -micros);
 }
@@ -95,12 +95,12 @@ export const wallet: Subject = {
           serverId,
           note,
         ]);
-        return listing(terminal.out, ['WHEN', 'WHAT', 'AMOUNT', 'SERVER', 'NOTE'], rows, 'The ledger is empty.');
+        return listing(terminal.out, ['WHEN', 'TYPE', 'AMOUNT', 'SERVER', 'NOTE'], rows, 'The ledger is empty.');
       },
     }),
     call({
       name: 'wallet cap',
-      summary: 'Set a monthly spend cap in US dollars; 0: no cap.',
+      summary: 'Set a monthly spend cap in US dollars. 0 = no cap.',
       args: ['usd'],
       options: {
         stop: { type: 'boolean', help: 'Put servers to sleep at the cap. Otherwise, only an e-mail is sent.' },
@@ -124,7 +124,7 @@ export const wallet: Subject = {
       summary: 'Get a link to a payment page, for whole US dollars.',
       args: ['usd'],
       async call({ api }, [usd = '']) {
-        if (!/^\d{1,4}$/.test(usd)) throw wrongUsage('A payment is in whole US dollars, such as 5.');
+        if (!/^\d{1,4}$/.test(usd)) throw wrongUsage('The amount must be in whole US dollars, such as 5.');
         const body = { amountUsd: Number(usd) };
         return api.POST('/v1/accounts/{accountId}/checkout-link', { params: await ofAccount(api), body });
       },

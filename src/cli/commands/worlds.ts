@@ -13,9 +13,9 @@ function list({ worlds }: typeof WORLDS, out: Output): string[] {
   const rows = worlds.map(({ name, active, loaded, sizeBytes }) => [
     name,
     size(sizeBytes),
-    loaded ? 'played now' : active ? (sizeBytes === '0' ? 'created at the next start' : 'from the next start') : '',
+    loaded ? 'in use' : active ? (sizeBytes === '0' ? 'created at the next start' : 'used at the next start') : '',
   ]);
-  return listing(out, ['WORLD', 'SIZE', ''], rows, 'No worlds yet: the first start creates one.');
+  return listing(out, ['WORLD', 'SIZE', ''], rows, 'No worlds yet. The first start creates one.');
 }
 
 /** `dormouse worlds`. */
@@ -33,17 +33,17 @@ export const worlds: Subject = {
     }),
     call({
       name: 'worlds use',
-      summary: 'Choose the world of the next start. A new name creates a new world.',
+      summary: 'Choose the world for the next start. A new name creates a new world.',
       args: ['id', 'world'],
       call: ({ api }, [id, name = '']) => api.POST('/v1/servers/{id}/worlds:setActive', { ...on(id), body: { name } }),
       shape: WORLDS,
-      show: (_, { args: [id, name] }) => [`${id} uses ${name} from its next start on.`],
+      show: (_, { args: [id, name] }) => [`${id} will use ${name} from its next start.`],
     }),
     call({
       name: 'worlds delete',
-      summary: 'Permanently delete a world with its nether and end.',
+      summary: 'Permanently delete a world with its Nether and End.',
       args: ['id', 'world'],
-      warning: ([id, name]) => `This permanently deletes the world ${name} of ${id} with its nether and end.`,
+      warning: ([id, name]) => `This permanently deletes the world ${name} of ${id} with its Nether and End.`,
       call: ({ slow }, [id, name = '']) => slow.POST('/v1/servers/{id}/worlds:delete', { ...on(id), body: { name } }),
       shape: WORLDS,
       show: ({ worlds }, { args: [id, name] }) => [`Deleted ${name}. ${id} has ${some(worlds.length, 'world')} left.`],
@@ -52,7 +52,7 @@ export const worlds: Subject = {
       name: 'worlds reset',
       summary: 'Back up the server, then replace the active world with a new one. Restarts a running server.',
       args: ['id'],
-      warning: ([id]) => `This removes the active world of ${id}, after a backup of the server.`,
+      warning: ([id]) => `This backs up ${id}, then deletes its active world.`,
       call: ({ slow }, [id]) => slow.POST('/v1/servers/{id}/worlds:reset', { ...on(id), body: {} }),
       shape: WORLDS,
       show: (_, { args: [id] }) => [`The next start of ${id} creates a new world. See: ${DORMOUSE} backups ${id}`],

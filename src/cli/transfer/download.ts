@@ -54,7 +54,7 @@ async function openLocal(path: string): Promise<FileHandle> {
 /** Converts an error of a local path to a CommandError. */
 export function localError(error: unknown, path: string): Error {
   const { code } = error as NodeJS.ErrnoException;
-  return code === undefined ? (error as Error) : failedHere('LOCAL_FILE', `${path} cannot be used here (${code}).`);
+  return code === undefined ? (error as Error) : failedHere('LOCAL_FILE', `Cannot read or write ${path} (${code}).`);
 }
 
 /** Reports whether a local path exists. */
@@ -108,5 +108,5 @@ async function check(file: string, digest: string): Promise<boolean> {
   const hash = createHash('sha256');
   for await (const chunk of createReadStream(file) as AsyncIterable<Buffer>) hash.update(chunk);
   if (hash.digest('base64') === digest) return true;
-  throw failed('WRONG_SUM', 'The checksum does not match, so nothing was saved. Download it again.');
+  throw failed('WRONG_SUM', 'The checksum does not match, so the file was not saved. Download it again.');
 }

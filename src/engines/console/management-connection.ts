@@ -57,7 +57,7 @@ export class ManagementConnection {
       clock: options.clock,
       opened: () => this.#pending.forEach(({ text }) => this.#socket.send(text)),
       text: (message) => this.#receive(message),
-      ended: (cause) => this.#fail('The management port does not answer, or refuses the connection.', cause),
+      ended: (cause) => this.#fail('The management port does not respond or refuses the connection.', cause),
     });
   }
 
@@ -71,7 +71,7 @@ export class ManagementConnection {
    */
   async call(method: string): Promise<unknown> {
     if (this.#failure) throw this.#failure;
-    if (this.#pending.size >= MAX_PENDING) throw new ManagementError('Too many requests wait for the game.');
+    if (this.#pending.size >= MAX_PENDING) throw new ManagementError('Too many requests are waiting for the game.');
     const id = ++this.#lastId;
     const text = JSON.stringify({ jsonrpc: '2.0', id, method });
     const { promise, resolve, reject } = Promise.withResolvers<unknown>();

@@ -159,13 +159,13 @@ export class RconConnection {
     while (this.#received.length - offset >= 4) {
       const length = this.#received.readInt32LE(offset);
       if (length < MIN_PACKET || length > MAX_PACKET) {
-        this.#fail(new ConsoleError('unavailable', 'What answers there is no console.'));
+        this.#fail(new ConsoleError('unavailable', 'The program at the address of the console does not speak RCON.'));
         return;
       }
       if (this.#received.length - offset - 4 < length) break;
       this.#left -= length + PACKET_COST;
       if (this.#left < 0) {
-        this.#fail(new ConsoleError('unavailable', 'The game sends too much without being asked.'));
+        this.#fail(new ConsoleError('unavailable', 'The game sent too much data without a request.'));
         return;
       }
       if (this.#asked) this.#packets.push(decodePacket(this.#received.subarray(offset, offset + 4 + length)));

@@ -103,9 +103,9 @@ export function createRconConsole({ clock = monotonicClock }: RconOptions = {}):
 
 // A line end would turn one command into two if the text later goes to a line-based console.
 function checkCommand(command: string): void {
-  if (/[\r\n\0]/.test(command)) throw new ConsoleError('invalid', 'A command is one line.');
+  if (/[\r\n\0]/.test(command)) throw new ConsoleError('invalid', 'A command must be a single line.');
   if (Buffer.byteLength(command) > MAX_COMMAND_BYTES) {
-    throw new ConsoleError('invalid', `A command has at most ${MAX_COMMAND_BYTES} bytes.`);
+    throw new ConsoleError('invalid', `A command can have at most ${MAX_COMMAND_BYTES} bytes.`);
   }
 }
 

@@ -53,7 +53,9 @@ export class WebSocketClient {
     this.#socket.on('message', (data: Buffer, isBinary) => this.#take(data, isBinary));
     this.#socket.on('ping', (data) => this.#count(data.length));
     this.#socket.on('pong', (data) => this.#count(data.length));
-    this.#socket.on('upgrade', ({ socket }) => socket.once('end', () => this.#end(new Error('the server hung up'))));
+    this.#socket.on('upgrade', ({ socket }) =>
+      socket.once('end', () => this.#end(new Error('the server closed the connection'))),
+    );
     this.#socket.on('error', (error) => this.#end(error));
     this.#socket.on('close', () => this.#end(new Error('the connection was closed')));
   }
@@ -69,7 +71,7 @@ export class WebSocketClient {
   }
 
   destroy(): void {
-    this.#end(new Error('hung up'));
+    this.#end(new Error('the service closed the connection'));
   }
 
   #take(data: Buffer, isBinary: boolean): void {

@@ -142,8 +142,8 @@ export async function refuseMappedUsers(info: () => Promise<unknown>): Promise<v
   const names = Array.isArray(options) ? options.map((each) => String(each).split(',')[0]) : [];
   const mode = names.includes('name=rootless') ? 'runs rootless' : 'maps the users of containers (userns-remap)';
   if (!names.includes('name=rootless') && !names.includes('name=userns')) return;
-  throw new EngineError('unknown', `Docker ${mode}, so that games cannot use their files.`, {
-    suggestion: 'Ask the operator to use a Docker that maps no users, or ENGINE=process.',
+  throw new EngineError('unknown', `Docker ${mode}, so games cannot write their files.`, {
+    suggestion: 'Ask the operator to run Docker without rootless mode and userns-remap, or to set ENGINE=process.',
   });
 }
 
@@ -166,6 +166,6 @@ export async function handOver(dataDir: string, user: string): Promise<void> {
   if (process.getuid?.() !== 0) return;
   const [uid = 0, gid = 0] = user.split(':').map(Number);
   await chown(dataDir, uid, gid).catch((cause: unknown) => {
-    throw new EngineError('unknown', 'The server’s data is not in its place.', { cause });
+    throw new EngineError('unknown', 'The owner of the server’s data folder could not be set.', { cause });
   });
 }

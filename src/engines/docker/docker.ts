@@ -243,7 +243,7 @@ class DockerEngine implements Engine {
   async #keepLogs(serverId: string, id: string): Promise<void> {
     await this.#logs
       .keep(serverId, { docker: this.#docker, id })
-      .catch((err: unknown) => this.#log.warn({ err, server: serverId }, 'a log was not kept'));
+      .catch((err: unknown) => this.#log.warn({ err, server: serverId }, 'could not store the log of a game'));
   }
 
   async #discard(serverId: string, id: string): Promise<void> {

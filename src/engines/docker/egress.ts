@@ -47,9 +47,10 @@ export function gameEgress(options: EgressOptions): Egress {
       return (error as Error).message.trim();
     });
     if (said === undefined) return;
-    throw new EngineError('unknown', `Games could not be kept from the networks of this machine: ${said}.`, {
+    throw new EngineError('unknown', `Games could not be blocked from the networks of this machine: ${said}.`, {
       suggestion:
-        'Ask the operator to look at this machine: it needs iptables, which Docker uses as well. GAMES_REACH=everything does without.',
+        'Ask the operator to check iptables, which Docker also uses. ' +
+        'GAMES_REACH=everything needs no iptables, but lets games connect to these networks.',
     });
   }
 
@@ -131,7 +132,7 @@ forward=FORWARD
 if iptables -w 5 -S DOCKER-USER >/dev/null 2>&1; then forward=DOCKER-USER; fi
 for from in INPUT $forward; do
   iptables -w 5 -C $from -i ${card} -j ${chain} 2>/dev/null || iptables -w 5 -I $from -i ${card} -j ${chain}
-  # Of a bridge that was there before.
+  # Remove the rules of an earlier bridge.
   iptables -w 5 -S $from | while read -r add rule; do
     case $rule in
       *"-i ${card} "*) ;;

@@ -27,7 +27,7 @@ export function imageKeeper(docker: Docker, provide?: ImageProvider): (image: st
       if (await provide?.(docker, image, signal)) return;
       await pull(docker, image, signal);
     } catch (error) {
-      throw new EngineError('image_pull_failed', `The image ${image} is not here and could not be fetched.`, {
+      throw new EngineError('image_pull_failed', `The image ${image} is missing and could not be fetched.`, {
         suggestion: 'Try again. If that does not help, ask the operator to make the image available to Docker.',
         cause: error,
       });
@@ -61,12 +61,12 @@ export async function renewImage(
     const docker = new (await import('dockerode')).default(options);
     const there = await unless([404], within(LOOK_MS, docker.getImage(image).inspect()));
     if (!there || !(await isOutdated(there.Config.Labels ?? {}))) return;
-    log.info({ image }, `${image} was built by another version; building it anew`);
+    log.info({ image }, `${image} was built by another version; rebuilding it`);
     await provide(docker, image, AbortSignal.timeout(PULL_MS));
   } catch (error) {
     log.warn(
       { image, err: engineError(error) },
-      `${image} could not be brought up to date; servers may start with an older one`,
+      `${image} could not be updated; servers may start with an older version`,
     );
   }
 }

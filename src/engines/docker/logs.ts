@@ -30,7 +30,7 @@ export interface Printing {
 
 type FindPrinting = (serverId: string) => Promise<Printing | undefined>;
 
-/** `present` returns a server's container; undefined if there is none. */
+/** `present` returns a server's container; undefined if none exists. */
 export function serverLogs(archive: LogArchive, present: FindPrinting, clock = monotonicClock): ServerLogs {
   return new ServerLogs(archive, present, clock);
 }

@@ -33,7 +33,7 @@ export async function buildSandboxImage(options: ImageOptions): Promise<{ id: st
     progress(`Collecting the files of ${tag}`);
     writeRootfs(join(context, 'rootfs'));
     writeFileSync(join(context, 'Dockerfile'), dockerfile);
-    progress('Sending them to the engine');
+    progress('Sending the files to the Docker Engine');
     const { archive, packed } = buildContext(context);
     // The only step that runs a program needs no network. A failed step leaves no container behind.
     const how = { t: tag, labels: { [HASH_LABEL]: hash }, networkmode: 'none', forcerm: true };
@@ -43,7 +43,7 @@ export async function buildSandboxImage(options: ImageOptions): Promise<{ id: st
     rmSync(context, { recursive: true, force: true });
   }
   const made = await inspect(docker, tag);
-  if (!made) throw new Error(`the engine built ${tag} but does not find it`);
+  if (!made) throw new Error(`the Docker Engine built ${tag} but cannot find it`);
   if (present) await removeUnused(docker, present.Id);
   progress(`${tag} is built: ${Math.round(made.Size / 1_000_000)} MB`);
   return { id: made.Id, built: true };

@@ -35,7 +35,7 @@ export async function* jsonLines(stream: AsyncIterable<unknown>): AsyncGenerator
     rest += decoder.decode(chunk as Buffer, { stream: true });
     const lines = rest.split('\n');
     rest = lines.pop() ?? '';
-    if (rest.length > MAX_LINE) throw new Error('the Docker Engine sent an endless line');
+    if (rest.length > MAX_LINE) throw new Error('the Docker Engine sent a line that is too long');
     for (const line of lines) {
       if (line.trim() !== '') yield JSON.parse(line) as Record<string, unknown>;
     }

@@ -55,7 +55,7 @@ export function watchContainers(
       try {
         await once(() => (pauseMs = FIRST_PAUSE_MS));
       } catch (err) {
-        if (!stop.signal.aborted) log.debug({ err }, 'the event stream of the Docker Engine broke off');
+        if (!stop.signal.aborted) log.debug({ err }, 'the event stream of the Docker Engine was interrupted');
       }
       await sleep(pauseMs, undefined, { signal: stop.signal, ref: false }).catch(() => undefined);
       pauseMs = Math.min(pauseMs * 2, LONGEST_PAUSE_MS);

@@ -106,16 +106,16 @@ async function findJar(spec: GameSpec, { coresDir, fetchCore }: Programs, signal
   throw new EngineError('core_unavailable', `There is no ${spec.core} ${spec.version} on this machine.`, {
     suggestion:
       installer === undefined
-        ? `Upload it as server.jar, or ask the operator to put ${plain} among the cores.`
-        : `Run its installer for a server elsewhere, and upload what it makes (${installer}).`,
+        ? `Upload it as server.jar, or ask the operator to add ${plain} to the cores folder.`
+        : `Run its server installer on your computer, then upload the files that it creates: ${installer}.`,
   });
 }
 
 /** Launch files that installers create, for cores that are not a single jar. */
 const INSTALLED: Record<string, string> = {
-  forge: 'run.sh and the folder libraries; up to 1.16.5 the forge jar',
-  neoforge: 'run.sh and the folder libraries',
-  quilt: 'quilt-server-launch.jar, server.jar and the folder libraries',
+  forge: 'run.sh and the libraries folder (up to 1.16.5: the forge jar)',
+  neoforge: 'run.sh and the libraries folder',
+  quilt: 'quilt-server-launch.jar, server.jar and the libraries folder',
 };
 
 /**

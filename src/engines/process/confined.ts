@@ -44,17 +44,17 @@ export async function openConfinement(
   const user = process.getuid?.() === 0 ? await gameUser(installation) : undefined;
   const trusted = trustTenants ? 'everybody' : 'operators';
   const bubblewrap = await open(user).catch((err: unknown) => {
-    log.debug({ err }, 'bubblewrap is not there, or cannot work');
+    log.debug({ err }, 'bubblewrap is not installed or does not work');
   });
   if (bubblewrap) return { confinement: { user, bubblewrap }, trusted };
   if (!user) {
-    log.warn('games run as the user of the service and could read its files: install bubblewrap to shut them in');
+    log.warn("games run as the service's own user and can read its files: install bubblewrap to confine them");
     return { confinement: {}, trusted };
   }
   await letPass(dataDir);
   const closed = await firstClosed([...programs, join(dataDir, 'servers')]);
   if (closed === undefined) {
-    log.warn({ uid: user.uid }, 'all games run as one user and could read the files of each other: install bubblewrap');
+    log.warn({ uid: user.uid }, "all games run as one user and can read each other's files: install bubblewrap");
     return { confinement: { user }, trusted };
   }
   const scope = trustTenants ? '' : ', so only sandbox servers are offered';

@@ -32,7 +32,7 @@ export function coreFailure(error: StatusError): EngineError {
 
 export function coreUnavailable(message: string, cause?: unknown): EngineError {
   return new EngineError('core_unavailable', message, {
-    suggestion: 'Choose another version, or ask the operator to put the jar among the cores.',
+    suggestion: 'Choose another version, or ask the operator to add the jar to the cores folder.',
     cause,
   });
 }

@@ -83,7 +83,7 @@ export class ProcessGames {
     this.events.setMaxListeners(0);
   }
 
-  /** Returns a server's current run; undefined if there is none, or while one starts. */
+  /** Returns a server's current run; undefined if none exists, or while one starts. */
   async find(serverId: string): Promise<Run | undefined> {
     const run = await this.#runs.read(serverId);
     return run && (await this.#seen(run));
@@ -231,7 +231,7 @@ export class ProcessGames {
       await this.#runs.update(ended);
       this.#unnoted.delete(token);
     } catch (err) {
-      if (!this.#unnoted.has(token)) this.#log.warn({ err, server: serverId }, 'the end of a game was not noted');
+      if (!this.#unnoted.has(token)) this.#log.warn({ err, server: serverId }, 'could not store the end of a game');
       this.#unnoted.set(token, ended);
     }
   }
@@ -320,7 +320,7 @@ export class ProcessGames {
       !(port.proto === 'tcp' && inner.has(port.containerPort)) && (await isOwn(port));
     return forwardPorts(ports, isMeant).catch((cause: unknown) => {
       throw new EngineError('port_in_use', 'A port of the server is taken.', {
-        suggestion: 'Remove the port and add it again: another one is chosen then.',
+        suggestion: 'Remove the port and add it again. The service then chooses another one.',
         cause,
       });
     });

@@ -141,7 +141,7 @@ function wrongJava({ least, most }: JavaRange, what: string, javas: readonly Jav
   const list = there.length === 0 ? last : `${there.join(', ')} and ${last}`;
   return new EngineError('wrong_java_version', `${what} needs Java ${needed}; this machine has Java ${list}.`, {
     suggestion:
-      `Ask the operator to install Java ${least}, or to name its folder in JAVA_HOMES; or choose a version of ` +
-      'Minecraft that runs on what is there.',
+      `Ask the operator to install Java ${least} or to add its folder to JAVA_HOMES. Or choose a version of ` +
+      'Minecraft that runs on an installed Java.',
   });
 }

@@ -32,7 +32,7 @@ const MAX_SCRIPT_BYTES = 64 * KIB;
 
 /**
  * Returns the launch of a server or pack that its loader's own installer created: the arguments named by its `run.sh`,
- * a launcher, or the jar of an older Forge. Undefined if there is none. Rejects with EngineError `core_unavailable` if
+ * a launcher, or the jar of an older Forge. Undefined if none exists. Rejects with EngineError `core_unavailable` if
  * the installed files are for another version of the game.
  */
 export async function installedLaunch({ core, version, dataDir }: Installed): Promise<Launch | undefined> {
@@ -52,8 +52,10 @@ export async function installedLaunch({ core, version, dataDir }: Installed): Pr
   if (jar !== undefined) return jarLaunch(jar);
   const [other] = installed;
   if (other === undefined || (await hasCore(join(dataDir, 'server.jar')))) return undefined;
-  throw new EngineError('core_unavailable', `The ${core} that is installed is ${other.build}, not for ${version}.`, {
-    suggestion: `Upload what the installer of ${core} for ${version} makes, or choose the version of what is there.`,
+  throw new EngineError('core_unavailable', `The installed ${core} is ${other.build}, which is not for ${version}.`, {
+    suggestion:
+      `Upload the files that the ${core} installer for ${version} creates, ` +
+      `or choose the Minecraft version of the installed ${core}.`,
   });
 }
 

@@ -51,7 +51,7 @@ export class LogRotation {
     try {
       return await this.#files.rotateIfLarge(serverId, pause, () => send(-pid, 'SIGCONT'));
     } catch (err) {
-      this.#log.warn({ err, server: serverId }, 'a log was not moved aside');
+      this.#log.warn({ err, server: serverId }, 'could not rotate the log of a game');
       return false;
     }
   }

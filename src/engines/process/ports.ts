@@ -41,7 +41,7 @@ export async function holdPorts(count: number, range: PortRange, taken: Readonly
   if (ports.length === count) return { ports, release };
   release();
   throw new EngineError('port_in_use', `No port between ${range.from} and ${range.to} is free.`, {
-    suggestion: 'The operator can widen the range of ports.',
+    suggestion: 'Stop another server, or ask the operator to free some of these ports.',
   });
 }
 

@@ -104,12 +104,12 @@ class ProcessEngine implements Engine {
     this.#runs = runFiles(runDir, (server) => {
       log.error(
         { server },
-        'the run file of a game was damaged and is set aside; what still runs of it is ended before its next start',
+        'the run file of a game is damaged and was set aside; its processes are ended at its next start or stop',
       );
     });
     this.#files = new ProcessLogFiles(runDir);
     this.#input = new ProcessInput(runDir);
-    this.#runs.sweep().catch((err: unknown) => log.warn({ err }, 'drafts of an earlier process could not be removed'));
+    this.#runs.sweep().catch((err: unknown) => log.warn({ err }, 'could not remove the drafts of an earlier process'));
     this.#games = new ProcessGames(this.#runs, this.#files, clock, log, installation);
   }
 
@@ -302,7 +302,7 @@ class ProcessEngine implements Engine {
     try {
       return await this.#input.openForGame(serverId);
     } catch (err) {
-      this.#log.warn({ err, server: serverId }, 'a game gets no standard input');
+      this.#log.warn({ err, server: serverId }, 'could not open the standard input of a game');
       return undefined;
     }
   }
@@ -311,7 +311,7 @@ class ProcessEngine implements Engine {
   async #untilInstalled(installing: Run, signal: AbortSignal): Promise<Exit> {
     const abort = () =>
       void this.#games.stop(installing, 0, 'SIGKILL').catch((err: unknown) => {
-        this.#log.error({ err, server: installing.serverId }, 'an installer cannot be ended');
+        this.#log.error({ err, server: installing.serverId }, 'could not end an installer');
       });
     signal.addEventListener('abort', abort, { once: true });
     if (signal.aborted) abort();

@@ -59,7 +59,7 @@ export function createAdmission({
     if (trouble === undefined) unshared.delete(id);
     else {
       unshared.set(id, trouble);
-      log.error({ node: name }, `no games start on ${name}, which does not share the servers' folder: ${trouble}`);
+      log.error({ node: name }, `games cannot start on ${name}, which does not share the servers' folder: ${trouble}`);
     }
     await manager.updateNode(id, (spec) => {
       const { [label]: _, ...others } = spec.Labels ?? {};
@@ -85,7 +85,7 @@ export function createAdmission({
         const first = candidates.find(({ ID: id }) => unshared.has(id));
         if (first === undefined || free.some(isAdmitted)) return;
         const why = `${first.Description.Hostname}: ${unshared.get(first.ID)}`;
-        throw new EngineError('unknown', `No node shares the servers' folder; ${why}.`, {
+        throw new EngineError('unknown', `No node shares the servers' folder (${why}).`, {
           suggestion: 'Mount DATA_DIR/servers on this machine and on every node, at the same path.',
         });
       } finally {
@@ -96,10 +96,10 @@ export function createAdmission({
     doubt: (id) => void checked.delete(id),
 
     troubleOf(node) {
-      if (isKeptFree(node)) return `It is kept free of games (${REGION_LABEL}=${NO_REGION}).`;
+      if (isKeptFree(node)) return `Games do not start on nodes with the label ${REGION_LABEL}=${NO_REGION}.`;
       if (checkFiles === undefined || isLabelled(node)) return '';
       const trouble = unshared.get(node.ID);
-      if (trouble === undefined) return 'Whether it shares the servers’ folder has not been found out yet.';
+      if (trouble === undefined) return 'The service has not checked yet whether this node shares the servers’ folder.';
       return `It does not share the servers’ folder: ${trouble}`;
     },
   };

@@ -50,7 +50,7 @@ export function isolator(options: IsolationOptions): Isolator {
   async function call(method: string, path: string, body?: unknown): Promise<string> {
     const { status, text } = await answerOf(asked(method, path, body));
     if (status < 400) return text;
-    throw new Error(messageIn(text) ?? `${method} ${path} was answered with ${status}`);
+    throw new Error(messageIn(text) ?? `${method} ${path} returned status ${status}`);
   }
 
   function asked(method: string, path: string, body?: unknown, signal = AbortSignal.timeout(CALL_MS)): ClientRequest {
@@ -109,7 +109,9 @@ export function isolator(options: IsolationOptions): Isolator {
           socket.on('error', reject).on('close', () => resolve());
           socket.resume().end('\n');
         })
-        .on('response', (answer) => reject(new Error(`its input is not open: ${answer.resume().statusCode}`)))
+        .on('response', (answer) =>
+          reject(new Error(`the standard input of the game is not open (${answer.resume().statusCode})`)),
+        )
         .on('error', reject)
         .end();
     });
@@ -126,7 +128,7 @@ export function isolator(options: IsolationOptions): Isolator {
     const { Action: action, Actor: actor } = JSON.parse(line) as { Action?: string; Actor?: { ID?: string } };
     if (actor?.ID === undefined) return;
     if (action === 'die') done.delete(actor.ID);
-    else isolate(actor.ID).catch(failed(`${actor.ID} could not be kept apart`));
+    else isolate(actor.ID).catch(failed(`could not isolate ${actor.ID}`));
   }
 
   /** Isolates games that started without a listener, and forgets ended ones. */
@@ -134,7 +136,7 @@ export function isolator(options: IsolationOptions): Isolator {
     const running = JSON.parse(await call('GET', `/containers/json?${filters({ label: [ours] })}`)) as { Id: string }[];
     const ids = running.map(({ Id: id }) => id);
     for (const id of done.keys()) if (!ids.includes(id)) done.delete(id);
-    for (const id of ids) await isolate(id).catch(failed(`${id} could not be kept apart`));
+    for (const id of ids) await isolate(id).catch(failed(`could not isolate ${id}`));
   }
 
   function begin(): void {
@@ -147,7 +149,7 @@ export function isolator(options: IsolationOptions): Isolator {
     asked('GET', `/events?${query}`, undefined, new AbortController().signal)
       .on('error', again)
       .on('response', (answer) => {
-        catchUp().catch(failed('what runs could not be looked at'));
+        catchUp().catch(failed('could not isolate the running games'));
         let rest = '';
         answer.setEncoding('utf8').on('data', (chunk: string) => {
           const lines = (rest + chunk).split('\n');

@@ -36,7 +36,7 @@ export interface Isolation {
   image: string;
   /** Ports (TCP) at which games answer. */
   answers: readonly number[];
-  /** The TCP port of the database server that games may call on this network; 0 if there is none. */
+  /** The TCP port of the database server that games may call on this network; 0 if none exists. */
   databasePort: number;
   /** The database's address outside the overlay; '' without one. */
   databaseHost: string;
@@ -67,7 +67,7 @@ export function rulesFor(isolation: Isolation, address: string, prefix: number):
   return `set -eu
 card= v6=
 while read -r name to rest; do if [ "$to" = ${subnet.hex} ]; then card=$name; fi; done < /proc/net/route
-if [ -z "$card" ]; then echo 'it has no network card for ${subnet.text}'; exit 1; fi
+if [ -z "$card" ]; then echo 'the game has no network interface for ${subnet.text}'; exit 1; fi
 if [ -e /proc/net/if_inet6 ]; then
   while read -r address index prefix scope flags name; do if [ "$name" = "$card" ]; then v6=yes; fi; done < /proc/net/if_inet6
 fi

@@ -77,7 +77,9 @@ function passOn(path: string, incoming: IncomingMessage, response: ServerRespons
     answer.on('error', () => response.destroy());
     answer.pipe(response);
   });
-  asked.on('error', () => (response.headersSent ? response.destroy() : refuse(response, 502, 'no engine answers')));
+  asked.on('error', () =>
+    response.headersSent ? response.destroy() : refuse(response, 502, 'the Docker Engine does not respond'),
+  );
   response.on('close', () => asked.destroy());
   asked.end();
 }
@@ -100,12 +102,12 @@ createServer({ ...TLS, pskCallback: () => psk }, (incoming, response) => {
       else if (id !== undefined && call === 'isolate') isolate(id, response);
       else passOn(path, incoming, response);
     },
-    () => refuse(response, 502, 'no engine answers'),
+    () => refuse(response, 502, 'the Docker Engine does not respond'),
   );
 })
   .on('tlsClientError', (_, socket) => socket.destroy())
   .on('clientError', (_, socket) => socket.destroy())
-  .listen(Number(port), () => console.log(`games of ${installation} on this node: port ${port}`));
+  .listen(Number(port), () => console.log(`agent of installation ${installation} listens on port ${port}`));
 
 apart?.begin();
 

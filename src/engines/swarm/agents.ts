@@ -172,7 +172,12 @@ export function swarmAgents(options: AgentsOptions): Agents {
 
 /** Makes a call that dockerode does not support. */
 function dial(modem: Docker['modem'], path: string): Promise<void> {
-  const statusCodes = { 204: true, 404: 'no such container', 500: 'server error', 502: 'no engine answers' };
+  const statusCodes = {
+    204: true,
+    404: 'no such container',
+    500: 'server error',
+    502: 'the Docker Engine does not respond',
+  };
   return new Promise((resolve, reject) => {
     modem.dial({ path, method: 'POST', statusCodes }, (error: unknown) =>
       error instanceof Error ? reject(error) : resolve(),
@@ -288,7 +293,7 @@ async function ensureObject(docker: Docker, kind: 'configs' | 'secrets', name: s
   const made = kind === 'configs' ? docker.createConfig(options) : docker.createSecret(options);
   await unless([409], within(CALL_MS, made as Promise<unknown>));
   const id = await find();
-  if (id === undefined) throw new Error(`${name} was made and is not there`);
+  if (id === undefined) throw new Error(`${name} was created but cannot be found`);
   return { id, name };
 }
 

@@ -84,7 +84,7 @@ export async function openFences({ notes, log }: { notes: FenceNotes; log: Logge
         kept = Object.fromEntries(entries.flatMap(([id, note]) => (note === undefined ? [] : [[id, note]])));
         if (JSON.stringify(kept) === stored) return;
         // The next check tries again. Only the name of a removed node depends on this write.
-        await write(kept).catch((err: unknown) => log.debug({ err }, 'what is known of the nodes was not stored'));
+        await write(kept).catch((err: unknown) => log.debug({ err }, 'could not store the state of the nodes'));
       }),
 
     fence: (id, tasks) =>

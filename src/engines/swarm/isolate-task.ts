@@ -35,15 +35,15 @@ export async function isolateTask(
       const now = await manager.task(task.ID);
       if (now === undefined || isOver(now)) return;
       if (error instanceof NotIsolatedError) throw notApart(node, error.message, error);
-      if (performance.now() > deadline) throw notApart(node, 'what the service runs there does not answer', error);
+      if (performance.now() > deadline) throw notApart(node, 'its agent does not respond', error);
       await sleep(PAUSE_MS);
     }
   }
 }
 
 function notApart(node: string, why: string, cause: unknown): EngineError {
-  return new EngineError('unknown', `${node} could not keep the game apart from other games: ${why}.`, {
-    suggestion: 'Ask the operator to look at that node: it needs iptables, which Docker uses as well.',
+  return new EngineError('unknown', `${node} could not isolate the game from other games: ${why}.`, {
+    suggestion: 'Ask the operator to check that node. It needs iptables, which Docker also uses.',
     cause,
   });
 }

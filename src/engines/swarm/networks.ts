@@ -45,7 +45,7 @@ export function swarmNetworks(docker: Docker, manager: Manager, name: string | u
     const options = { Name: wanted, Driver: 'overlay', Attachable: true, CheckDuplicate: true };
     await unless([409], within(CALL_MS, docker.createNetwork(options)));
     const made = await find(wanted);
-    if (!made) throw new EngineError('unknown', `The overlay network ${wanted} could not be made.`);
+    if (!made) throw new EngineError('unknown', `The overlay network ${wanted} could not be created.`);
     return made.Id;
   }
 
@@ -54,8 +54,8 @@ export function swarmNetworks(docker: Docker, manager: Manager, name: string | u
     const exact = found.find((network) => network.Name === wanted);
     // A network that was just created has no driver for a moment.
     if (exact?.Driver && (exact.Driver !== 'overlay' || exact.Scope !== 'swarm')) {
-      throw new EngineError('unknown', `The Docker network ${wanted} is no overlay network of the swarm.`, {
-        suggestion: 'Ask the operator to remove it, or to name another in SWARM_NETWORK.',
+      throw new EngineError('unknown', `The Docker network ${wanted} is not an overlay network of the swarm.`, {
+        suggestion: 'Ask the operator to remove it, or to set SWARM_NETWORK to another name.',
       });
     }
     return exact;

@@ -118,7 +118,7 @@ export async function openSwarmNodes(options: SwarmNodesOptions): Promise<SwarmN
     const wanted = said === NO_REGION && !hasGames(id) ? AGENT_NONE : undefined;
     if (said !== undefined && agent === wanted) return;
     if (said === undefined)
-      log.info({ node: description.Hostname, region }, 'a node without a region is labelled with ours');
+      log.info({ node: description.Hostname, region }, 'a node has no region; it gets that of this installation');
     await manager.updateNode(id, (now) => {
       const before: Record<string, string> = { [REGION_LABEL]: region, ...now.Labels };
       const { [agentLabel(installation)]: _, ...labels } = before;
@@ -144,7 +144,7 @@ export async function openSwarmNodes(options: SwarmNodesOptions): Promise<SwarmN
     const since = downSince.get(id) ?? { at: Date.now(), countedMs: countMs() };
     const games = lostOn(id).length;
     if (!downSince.has(id))
-      log.error({ node: nodeName(id), games }, 'a node does not answer; its games wait until it is surely off');
+      log.error({ node: nodeName(id), games }, 'a node does not respond; its games wait until it is back or off');
     downSince.set(id, since);
     if (games === 0) return;
     if (lostAfterMs > 0 && countMs() - since.countedMs >= lostAfterMs) await fence(id, 'SWARM_LOST_AFTER_S has passed');
@@ -158,8 +158,7 @@ export async function openSwarmNodes(options: SwarmNodesOptions): Promise<SwarmN
     lastTry.set(id, countMs());
     try {
       const { name, address } = fences.known(id) ?? { name: '', address: '' };
-      if (name === '')
-        throw new Error('it is not known what the node was called: only its operators can say that it is off');
+      if (name === '') throw new Error('the name of the node is unknown, so only an operator can mark it as off');
       // No write precedes this power cut, so the lease is checked here.
       await fences.requireSole();
       const isOff = await fenceNode({ id, name, address }, back.signal);
@@ -238,7 +237,7 @@ export async function openSwarmNodes(options: SwarmNodesOptions): Promise<SwarmN
         'engine_unavailable',
         `${nodeName(task.NodeID ?? '')} does not answer, and may still run the server.`,
         {
-          suggestion: 'It continues when that machine is back or marked as off.',
+          suggestion: 'The server continues when that machine is back or marked as off.',
         },
       );
     },
@@ -247,7 +246,7 @@ export async function openSwarmNodes(options: SwarmNodesOptions): Promise<SwarmN
     async fence(id) {
       await readAll();
       if (nodes.has(id) && isReady(id)) return false;
-      await fence(id, 'an operator has said so');
+      await fence(id, 'an operator marked it as off');
       return true;
     },
     async setStarts(id, on) {

@@ -96,7 +96,7 @@ export function swarmServices({ manager, networks, agents, nodes, home, imageFor
       if (!clash || service.Spec.Labels[LABEL.server] === serverId) continue;
       const task = await manager.taskOf(service.ID);
       if (task === undefined || !isOver(task))
-        throw new EngineError('port_in_use', `Port ${clash.PublishedPort} is another server's.`);
+        throw new EngineError('port_in_use', `Port ${clash.PublishedPort} belongs to another server.`);
     }
   }
 
@@ -267,13 +267,13 @@ function refusedTask(task: Task, node: string): EngineError | undefined {
   // `failed` without a container id: the task could not be started.
   if (state !== 'rejected' && !(state === 'failed' && !container?.ContainerID)) return undefined;
   if (/no such image|pull access denied|manifest unknown|not found: manifest/i.test(reason)) {
-    return new EngineError('image_pull_failed', `The image is not on ${node}, which could not fetch it.`, {
-      suggestion: 'Ask the operator to put it in a registry that all nodes reach, or to load it on each of them.',
+    return new EngineError('image_pull_failed', `The image is missing on ${node}, which could not pull it.`, {
+      suggestion: 'Ask the operator to push it to a registry that all nodes can reach, or to load it on each node.',
       cause: reason,
     });
   }
   if (/bind source path does not exist/i.test(reason)) {
-    return new EngineError('unknown', `The servers' folder is not there on ${node}.`, {
+    return new EngineError('unknown', `The servers' folder is missing on ${node}.`, {
       suggestion: 'Ask the operator to mount DATA_DIR/servers on every node, at the same path.',
       cause: reason,
     });

@@ -88,13 +88,14 @@ async function endings(
 }
 
 async function troubleOf(task: Task | undefined, file: string, token: string): Promise<string | undefined> {
-  if (task === undefined) return 'it did not answer in time';
+  if (task === undefined) return 'the check did not end in time';
   const { State: state, Err: error = '', ContainerStatus: container } = task.Status;
-  if (/bind source path does not exist/i.test(error))
-    return 'what is written here is not there: it is not mounted there';
+  if (/bind source path does not exist/i.test(error)) return 'the folder is not mounted there';
   if (state !== 'complete') {
-    return container?.ExitCode === 3 ? 'another folder lies there at the same path' : error || `its check is ${state}`;
+    return container?.ExitCode === 3
+      ? 'another folder is at the same path there'
+      : error || `the check ended with state ${state}`;
   }
   const back = await readFile(file, 'utf8').catch(() => undefined);
-  return back === token ? undefined : 'what is written there does not arrive here';
+  return back === token ? undefined : 'files written there do not appear on this machine';
 }

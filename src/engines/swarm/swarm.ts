@@ -104,7 +104,7 @@ export async function createSwarmEngine(options: SwarmEngineOptions): Promise<En
     if (!printing) return;
     await logs
       .keep(serverId, printing)
-      .catch((err: unknown) => log.warn({ err, server: serverId }, 'a log was not kept'));
+      .catch((err: unknown) => log.warn({ err, server: serverId }, 'could not store the log of a game'));
   }
 
   async function game(task: Task): Promise<Game> {
@@ -151,7 +151,7 @@ export async function createSwarmEngine(options: SwarmEngineOptions): Promise<En
       const { task } = (await services.find(serverId)) ?? {};
       if (task === undefined || (containerOf(task) ?? id) !== id) return undefined;
       if (over ? isOver(task) : isUp(task) || isOver(task)) return task;
-      if (performance.now() > deadline) throw new Error('the swarm has not noted it');
+      if (performance.now() > deadline) throw new Error('the swarm has not recorded the change');
       await sleep(50);
     }
   }
@@ -181,7 +181,7 @@ export async function createSwarmEngine(options: SwarmEngineOptions): Promise<En
       const server = labelsOf(task)[LABEL.server];
       await services
         .isolate(task)
-        .catch((err: unknown) => log.error({ err, server }, 'a game that runs is not kept apart from others; stop it'));
+        .catch((err: unknown) => log.error({ err, server }, 'a running game is not isolated from others; stop it'));
     }
   }
 
@@ -329,12 +329,12 @@ async function untilThere(answering: () => Promise<string[]>, wanted: string[], 
     const missing = wanted.filter((id) => !there.has(id));
     if (missing.length === 0) return;
     if (performance.now() > deadline)
-      return log.error({ nodes: missing }, 'these nodes do not run what this service needs there');
+      return log.error({ nodes: missing }, 'the agent of this service does not run on these nodes');
     await sleep(AGENTS_LOOK_MS);
   }
 }
 
-/** Returns the container of a task; undefined if there is none or its node cannot be reached. */
+/** Returns the container of a task; undefined if none exists or its node cannot be reached. */
 async function printingOf(agents: Agents, task: Task) {
   const id = containerOf(task);
   if (id === undefined || task.NodeID === undefined) return undefined;

@@ -51,7 +51,7 @@ export function addressIn(networkId: string, { NetworksAttachments: attachments 
   return attachments.find(({ Network }) => Network.ID === networkId)?.Addresses?.[0]?.split('/')[0];
 }
 
-/** Returns the port of the node that leads to a TCP port of a task; undefined if there is none. */
+/** Returns the port of the node that leads to a TCP port of a task; undefined if none exists. */
 export function publishedAt(port: number, { Status: { PortStatus: status } }: Task): number | undefined {
   return status?.Ports?.find(({ Protocol, TargetPort }) => Protocol === 'tcp' && TargetPort === port)?.PublishedPort;
 }

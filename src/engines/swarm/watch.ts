@@ -53,7 +53,7 @@ export function watchSwarm(parts: SwarmWatch, listener: (event: EngineEvent) => 
   async function onEvent(event: ContainerEvent): Promise<void> {
     parts.observe(event);
     const translated = await parts.toEvent(event).catch((err: unknown) => {
-      log.debug({ err }, 'what an event means could not be found out');
+      log.debug({ err }, 'could not process an event');
       return { type: 'resync' } as const;
     });
     if (translated) emit(translated);
@@ -79,11 +79,11 @@ export function watchSwarm(parts: SwarmWatch, listener: (event: EngineEvent) => 
 
   async function check(): Promise<void> {
     const news = await nodes.refresh();
-    nodes.admitNodes('all').catch((err: unknown) => log.error({ err }, 'no node takes games now'));
+    nodes.admitNodes('all').catch((err: unknown) => log.error({ err }, 'could not check where games can start'));
     for (const task of nodes.strays())
       services
         .endStray(task)
-        .catch((err: unknown) => log.warn({ err }, 'a game that was off runs again; trying to end it'));
+        .catch((err: unknown) => log.warn({ err }, 'could not end a game that came back with its node; trying again'));
     const present = new Set(await agents.nodes());
     const ready = nodes.ready();
     for (const [id, { end }] of streams) {
@@ -102,7 +102,7 @@ export function watchSwarm(parts: SwarmWatch, listener: (event: EngineEvent) => 
   async function run(): Promise<void> {
     while (!stop.signal.aborted) {
       await check().catch((err: unknown) => {
-        log.debug({ err }, 'no manager of the swarm answers');
+        log.debug({ err }, 'the managers of the swarm do not respond');
         if (isAway === false) emit({ type: 'away' });
         isAway = true;
       });

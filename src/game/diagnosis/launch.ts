@@ -54,8 +54,7 @@ export const LAUNCH_RULES: readonly Rule[] = [
   {
     needle: 'nvalid or corrupt jarfile ',
     pattern: /^Error: Invalid or corrupt jarfile (.{1,300})$/,
-    find: ([, path = '']) =>
-      brokenJar(path, 'is not a jar: it is incomplete, or it is a web page saved in its place.'),
+    find: ([, path = '']) => brokenJar(path, 'is not a jar: it is incomplete, or it is a web page saved in its place.'),
   },
   {
     needle: 'no main manifest attribute',
@@ -175,8 +174,8 @@ export const LAUNCH_RULES: readonly Rule[] = [
         title: 'Java crashed',
         detail: `Java itself crashed${frame ? ` in ${frame}` : ''}, not the game.`,
         suggestion:
-          'Remove mods or plugins that include their own libraries, or use another version of Java. If it happens at random, ' +
-          'test the memory of the machine.',
+          'Remove mods or plugins that include their own libraries, or use another version of Java. ' +
+          'If it happens at random, test the memory of the machine.',
       };
     },
   },

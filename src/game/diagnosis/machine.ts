@@ -92,7 +92,8 @@ export const MACHINE_RULES: readonly Rule[] = [
       kind.startsWith('unable to create')
         ? undefined
         : outOfMemory(
-            `The game used all memory that Java can use${kind ? ` (${kind.trim()})` : ''} of the server's ${context.ramMb} MB.`,
+            `The game used all memory that Java can use${kind ? ` (${kind.trim()})` : ''} ` +
+              `of the server's ${context.ramMb} MB.`,
             context,
           ),
   },

@@ -37,7 +37,9 @@ function migrationRefused(world: string, clash: string | undefined, isAcrossDisk
   const about = { code: 'world_migration', subject: world, title: 'World not migrated' };
   if (from !== '' && to !== '') {
     const detail = `Minecraft moves the dimension in ${from} into ${to}, but both hold region files.`;
-    const suggestion = `Keep one: move ${to} away to continue with ${from}, or move ${from} away if ${to} is newer. The backup from before the version change has both.`;
+    const suggestion =
+      `Keep one: move ${to} away to continue with ${from}, or move ${from} away if ${to} is newer. ` +
+      'The backup from before the version change has both.';
     return { ...about, detail, suggestion };
   }
   const across = `The folder ${world} is a link or a mount: Minecraft cannot move its dimensions to another disk.`;
@@ -178,11 +180,7 @@ export const WORLD_RULES: readonly Rule[] = [
     pattern:
       /^(?:Unrecognized (?:VM )?option|Invalid (?:maximum|initial) heap size|Error: Could not create the Java Virtual Machine)/,
     find: () =>
-      badConfig(
-        '',
-        'Java was started with an unknown option.',
-        'Ask the operator to check the Java options.',
-      ),
+      badConfig('', 'Java was started with an unknown option.', 'Ask the operator to check the Java options.'),
   },
   {
     needle: [' must be ', 'Invalid '],
@@ -209,7 +207,8 @@ export const WORLD_RULES: readonly Rule[] = [
   {
     needle: 'The sandbox core takes no mod packs',
     pattern: /^\[ERROR\] The sandbox core takes no mod packs/,
-    find: () => badConfig('modpack', 'The sandbox core does not support mod packs.', 'Choose another core for a mod pack.'),
+    find: () =>
+      badConfig('modpack', 'The sandbox core does not support mod packs.', 'Choose another core for a mod pack.'),
   },
   {
     needle: 'uthentication servers are down',

@@ -113,11 +113,7 @@ export function parseList(file: string, text: string): unknown[] {
     if (Array.isArray(list)) return list;
     throw new Error('not a list');
   } catch (error) {
-    throw unreadable(
-      file,
-      `${file} is not a JSON list. Fix or delete it in the file manager, then try again.`,
-      error,
-    );
+    throw unreadable(file, `${file} is not a JSON list. Fix or delete it in the file manager, then try again.`, error);
   }
 }
 

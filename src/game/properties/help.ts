@@ -47,11 +47,7 @@ export const PROPERTY_HELP: Readonly<Record<string, PropertyHelp>> = {
   'max-players': help('players', 'Maximum number of players online.', '20'),
   'white-list': help('players', 'Only players on the whitelist can join.', 'false'),
   'enforce-whitelist': help('players', 'Kick players who are removed from the whitelist.', 'false'),
-  'online-mode': help(
-    'players',
-    'Check Minecraft accounts. If off, anyone can join under any name.',
-    'true',
-  ),
+  'online-mode': help('players', 'Check Minecraft accounts. If off, anyone can join under any name.', 'true'),
   'enforce-secure-profile': help('players', 'Only players with a chat key signed by Mojang can join.', 'true'),
   'player-idle-timeout': help('players', 'Minutes of inactivity before a player is kicked. 0 = never.', '0'),
   'op-permission-level': help('players', 'Permission level of new operators, up to 4 (everything).', '4'),

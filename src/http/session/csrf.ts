@@ -45,7 +45,7 @@ export function refuseCrossSite(method: string, headers: IncomingHttpHeaders, ba
   if (site === 'same-origin' || site === 'none') return;
   const { origin } = headers;
   if (site !== 'cross-site' && (origin === undefined || origin === new URL(baseUrl).origin)) return;
-  throw new StatusError('PERMISSION_DENIED', 'CROSS_SITE', `This can only be done from ${baseUrl} itself.`, {
+  throw new StatusError('PERMISSION_DENIED', 'CROSS_SITE', `This request must come from a page of ${baseUrl}.`, {
     metadata: { baseUrl },
   });
 }

@@ -61,7 +61,7 @@ export function createAlerts({ outbox, serverEvents, log }: AlertsOptions): Aler
     await outbox.add(tx, serverId, { event: 'tps.recovered', at, tps, mspt, players, openedAt });
     return () => {
       const slowMs = at - openedAt;
-      log.info({ server: serverId, tps, mspt, players, slowMs }, 'server keeps its pace again');
+      log.info({ server: serverId, tps, mspt, players, slowMs }, 'server is no longer slow');
       const slowSeconds = Math.round(slowMs / 1_000);
       serverEvents.publish(serverId, 'alert', { alert: 'tps.recovered', tps, mspt, players, slowSeconds });
     };

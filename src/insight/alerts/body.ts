@@ -50,8 +50,8 @@ function wordsOf(notice: Notice, name: string): { title: string; text: string; i
   switch (notice.event) {
     case 'test':
       return {
-        title: `A test alert of ${name}`,
-        text: 'This webhook works: alerts of this server arrive here.',
+        title: `Test alert for ${name}`,
+        text: 'This webhook works. It receives the alerts of this server.',
         isGood: true,
       };
     case 'tps.low':
@@ -62,7 +62,7 @@ function wordsOf(notice: Notice, name: string): { title: string; text: string; i
       };
     case 'tps.recovered':
       return {
-        title: `${name} keeps its pace again: ${figure(notice.tps)} ticks per second`,
+        title: `${name} has recovered: ${figure(notice.tps)} ticks per second`,
         text: `It was slow for ${duration(notice.at - notice.openedAt)}. Now it has ${playersOnline(notice.players)}.`,
         isGood: true,
       };
@@ -74,21 +74,21 @@ function wordsOf(notice: Notice, name: string): { title: string; text: string; i
       };
     case 'game.hung':
       return {
-        title: `${name} did not answer any more and was ended`,
-        text: `It was silent for ${duration(notice.silentMs)}. ${notice.restarts ? 'It is started again, once.' : 'It is not started again automatically.'}`,
+        title: `${name} stopped responding and was ended`,
+        text: `It did not respond for ${duration(notice.silentMs)}. ${notice.restarts ? 'It restarts automatically, once.' : 'It does not restart automatically.'}`,
         isGood: false,
       };
     case 'stop.forced':
       return {
-        title: `${name} did not end in time and was killed`,
-        text: 'It had been told to save and stop. What it had not saved is lost.',
+        title: `${name} did not stop in time and was killed`,
+        text: 'It was asked to save and stop. Unsaved changes are lost.',
         isGood: false,
       };
     case 'spendCap.reached': {
-      const follows = notice.action === 'stop' ? 'Servers are being put to sleep.' : 'Servers run on.';
+      const follows = notice.action === 'stop' ? 'Servers are being put to sleep.' : 'Servers keep running.';
       return {
-        title: `The spend cap of this month is reached: ${usdText(notice.capMicros)}`,
-        text: `It is the cap of the account of ${name}. ${follows}`,
+        title: `This month’s spend cap is reached: ${usdText(notice.capMicros)}`,
+        text: `The cap applies to the account of ${name}. ${follows}`,
         isGood: false,
       };
     }

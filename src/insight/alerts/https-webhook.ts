@@ -60,7 +60,7 @@ export function createWebhook(options: WebhookOptions): Webhook {
         .on('response', resolve)
         .on('error', reject)
         // Reached if the connection is upgraded or ends before an answer. After an answer, this has no effect.
-        .on('close', () => reject(new Error('no answer')))
+        .on('close', () => reject(new Error('no response')))
         .end(payload);
     });
   }
@@ -69,7 +69,7 @@ export function createWebhook(options: WebhookOptions): Webhook {
     async post(call) {
       const target = URL.parse(call.url);
       if (target?.protocol !== 'https:' || target.port !== '' || target.username !== '' || target.password !== '')
-        throw new WebhookError('refused', 'This is not the URL of a webhook.');
+        throw new WebhookError('refused', 'This is not a valid webhook URL.');
       const host = target.hostname.replace(/^\[|\]$/g, '');
       // An address causes no lookup, so it is checked here.
       if (isIP(host) !== 0 && !isAllowed(host)) throw notPublic();
@@ -80,7 +80,7 @@ export function createWebhook(options: WebhookOptions): Webhook {
         return { status: response.statusCode ?? 0, retryAfterSeconds: retryAfter(response) };
       } catch (error) {
         if (error instanceof WebhookError) throw error;
-        if (signal.aborted) throw new WebhookError('timeout', 'There was no answer in time.', error);
+        if (signal.aborted) throw new WebhookError('timeout', 'The webhook did not respond in time.', error);
         throw new WebhookError('unreachable', 'The webhook could not be reached.', error);
       }
     },

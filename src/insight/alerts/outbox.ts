@@ -75,7 +75,7 @@ export function createWebhookOutbox({ store, clock, log, webhook, record }: Webh
   }
 
   function wait(error: unknown): void {
-    log.warn({ err: error }, 'messages to webhooks have to wait');
+    log.warn({ err: error }, 'messages to webhooks could not be sent; trying again');
   }
 
   async function deliverDue(): Promise<void> {
@@ -95,20 +95,20 @@ export function createWebhookOutbox({ store, clock, log, webhook, record }: Webh
     if (outcome.taken) return store.write((tx) => deleteMessage(tx, id));
     const delayMs = DELAYS_MS[tries];
     if (outcome.final || delayMs === undefined) return giveUp(message, outcome.why);
-    log.debug({ server: serverId, message: id, why: outcome.why, tries: tries + 1 }, 'a webhook is tried again later');
+    log.debug({ server: serverId, message: id, why: outcome.why, tries: tries + 1 }, 'trying a webhook again later');
     const dueAt = clock.now() + Math.max(delayMs, Math.min(outcome.afterMs, LONGEST_MS));
     await store.write((tx) => postponeMessage(tx, id, dueAt, tries + 1));
   }
 
   async function attempt({ id, serverId, serverName, url, notice }: DueMessage): Promise<Outcome> {
     // The URL may have been set before this rule existed.
-    if (checkWebhookUrl(url) !== undefined) return failed('not a URL that is called', true);
+    if (checkWebhookUrl(url) !== undefined) return failed('the URL is not allowed', true);
     const body = webhookBody(url, { id, serverId, serverName, notice: JSON.parse(notice) as Notice });
     try {
       return judge(await webhook.post({ url, id, body }));
     } catch (error) {
       const why = error instanceof WebhookError ? error.reason : 'failed';
-      log.debug({ server: serverId, message: id, why }, 'a webhook was not reached');
+      log.debug({ server: serverId, message: id, why }, 'a webhook could not be reached');
       // Owners get one word, because the reason would reveal the names that exist and respond inside this network.
       return failed('unreachable', false);
     }
@@ -116,7 +116,7 @@ export function createWebhookOutbox({ store, clock, log, webhook, record }: Webh
 
   async function giveUp({ id, serverId, accountId, notice, url }: DueMessage, why: string): Promise<void> {
     const { event } = JSON.parse(notice) as Notice;
-    log.warn({ server: serverId, message: id, event, host: URL.parse(url)?.hostname, why }, 'a webhook was given up');
+    log.warn({ server: serverId, message: id, event, host: URL.parse(url)?.hostname, why }, 'webhook message dropped');
     const detail = `${event}: ${why}`;
     await store.write(async (tx) => {
       await deleteMessage(tx, id);

@@ -51,7 +51,8 @@ async function alertsPage(request: ServerRequest): Promise<Page> {
       !ticksAvailable &&
       html`<p class="note warn">
         Slow ticks can’t be detected on this server: ${softwareName(type)} ${version} doesn’t report its tick rate.
-        Paper reports it in every version, all other software from Minecraft 1.20.3. All other alerts work.
+        Paper, Forge and NeoForge report it in every version, other software from Minecraft 1.20.3. All other alerts
+        work.
       </p>`
     }
     ${panelForm(request, 'save', html`${lineField(filling(request, 'save'), field)}<button type="submit">Save</button>`)}

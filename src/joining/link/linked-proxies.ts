@@ -154,7 +154,10 @@ export class LinkedProxies {
 
   #objection({ protocol, version, id }: Hello): string | undefined {
     if (protocol !== LINK_PROTOCOL)
-      return `The proxy (${version}) uses version ${protocol} of the link protocol, but the service uses version ${LINK_PROTOCOL}. Run both from the same release.`;
+      return (
+        `The proxy (${version}) uses version ${protocol} of the link protocol, but the service uses version ` +
+        `${LINK_PROTOCOL}. Run both from the same release.`
+      );
     if (this.#proxies.size >= MOST_PROXIES && !this.#proxies.has(id))
       return `The service already has ${MOST_PROXIES} proxies, the maximum.`;
     return undefined;

@@ -148,6 +148,6 @@ function sizeOf(queue: Queue): number {
 }
 
 function busy(): StatusError {
-  const sentence = 'Too much work of this kind waits already. Try again in a few seconds.';
+  const sentence = 'Too many requests of this kind are waiting. Try again in a few seconds.';
   return new StatusError('UNAVAILABLE', 'BUSY', sentence, { retryAfterSeconds: 5 });
 }

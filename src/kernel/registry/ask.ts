@@ -28,7 +28,7 @@ const AT_ONCE = 16;
 const MOST_WAITING = 512;
 /** Share of a registry's rate limit reserved for installs and starts. */
 const KEPT = 1 / 3;
-const BUSY = 'is asked too often';
+const BUSY = 'has received too many requests';
 
 /** Sends requests to a registry and retries them. */
 export class RegistryAsk {
@@ -40,7 +40,7 @@ export class RegistryAsk {
   readonly #questions = createSemaphore({
     atOnce: AT_ONCE,
     mostWaiting: MOST_WAITING,
-    full: () => this.unavailable('has too many questions waiting', FIRST_PAUSE_MS),
+    full: () => this.unavailable('has too many requests waiting', FIRST_PAUSE_MS),
   });
   #sparesFrom = -Infinity;
 
@@ -123,7 +123,7 @@ export class RegistryAsk {
     await response.body?.cancel();
     if (status === 429) return { why: BUSY, pauseMs: retryAfterMs(response), busy: true };
     if (status >= 500) return { why: `answers with status ${status}`, pauseMs: retryAfterMs(response) };
-    throw refused(`${this.#options.name} refuses the question with status ${status}.`, url);
+    throw refused(`${this.#options.name} refused the request with status ${status}.`, url);
   }
 
   /** Reads Modrinth's rate-limit headers (https://docs.modrinth.com/api/#ratelimits). */
@@ -139,7 +139,7 @@ export class RegistryAsk {
     const { name, fetch = globalThis.fetch } = this.#options;
     let url = from;
     for (let hops = 0; hops <= MAX_REDIRECTS; hops++) {
-      if (!this.#isAllowed(url)) throw refused(`${name} names a host that is none of its own: ${url.host}.`, url);
+      if (!this.#isAllowed(url)) throw refused(`${name} links to a host that does not belong to it: ${url.host}.`, url);
       const waiting = withLimit(signal);
       let response: Response;
       try {
@@ -154,7 +154,7 @@ export class RegistryAsk {
       const location = response.headers.get('location');
       if (response.status < 300 || response.status > 399 || location === null) return response;
       await response.body?.cancel();
-      if (!URL.canParse(location, url.href)) throw refused(`${name} redirects to no address.`, url);
+      if (!URL.canParse(location, url.href)) throw refused(`${name} redirects to an invalid address.`, url);
       url = new URL(location, url);
     }
     throw refused(`${name} redirects too often.`, from);

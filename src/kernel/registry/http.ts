@@ -59,7 +59,7 @@ export function createRegistryHttp(options: RegistryHttpOptions): RegistryHttp {
       return parse(await bytesWithin(maxBytes, pieces(response)));
     } catch (cause) {
       signal?.throwIfAborted();
-      throw registry.unavailable('answers with something that is not understood', 0, cause);
+      throw registry.unavailable('returned an invalid response', 0, cause);
     }
   }
 
@@ -75,7 +75,7 @@ export function createRegistryHttp(options: RegistryHttpOptions): RegistryHttp {
 
     async search(path, schema) {
       const ms = registry.sparesMs();
-      if (ms > 0) throw registry.unavailable('is searched too often', ms);
+      if (ms > 0) throw registry.unavailable('has received too many searches', ms);
       return json(path, schema);
     },
 
@@ -94,7 +94,8 @@ export function createRegistryHttp(options: RegistryHttpOptions): RegistryHttp {
         }
       } catch (cause) {
         signal.throwIfAborted();
-        throw new StatusError('UNAVAILABLE', 'DOWNLOAD_BROKEN', `The download of ${file.name} broke off.`, { cause });
+        const sentence = `The download of ${file.name} was interrupted. Try again.`;
+        throw new StatusError('UNAVAILABLE', 'DOWNLOAD_BROKEN', sentence, { cause });
       }
       signal.throwIfAborted();
       if (expected === '' || size !== file.sizeBytes || hash.digest('hex') !== expected.toLowerCase()) {
@@ -105,10 +106,10 @@ export function createRegistryHttp(options: RegistryHttpOptions): RegistryHttp {
 
   /** Opens the file at the first of its addresses that has it. */
   async function openFirst(file: RegistryFile, signal: AbortSignal): Promise<Response> {
-    let problem: unknown = refused(`There is no address for ${file.name}.`);
+    let problem: unknown = refused(`The registry lists no download address for ${file.name}.`);
     for (const address of file.urls.slice(0, 4)) {
       try {
-        if (!URL.canParse(address)) throw refused(`The address of ${file.name} is none.`);
+        if (!URL.canParse(address)) throw refused(`The download address of ${file.name} is invalid.`);
         const response = await registry.ask(new URL(address), signal, '*/*');
         if (response.status !== 404) return response;
         await response.body?.cancel();
@@ -142,7 +143,7 @@ function tooLarge({ name }: RegistryFile): StatusError {
 }
 
 function mismatch({ name }: RegistryFile): StatusError {
-  const sentence = `What was downloaded as ${name} is not what its registry vouches for, and was thrown away. Try again.`;
+  const sentence = `The download of ${name} does not match the registry's checksum and was discarded. Try again.`;
   return new StatusError('UNAVAILABLE', 'CHECKSUM_MISMATCH', sentence);
 }
 

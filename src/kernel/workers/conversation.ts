@@ -31,7 +31,7 @@ export function converse(child: ChildProcess): Conversation {
     failed ??= reason;
     wake();
   };
-  const ended = () => fail(new WorkerEnded('The worker ended before its work.'));
+  const ended = () => fail(new WorkerEnded('The worker exited before its job was done.'));
   child.on('message', hear).on('exit', ended).on('error', fail);
   if (child.exitCode !== null || child.signalCode !== null) ended();
   return {

@@ -101,7 +101,7 @@ export function createWorkerPool(options: WorkerPoolOptions = {}): WorkerPool {
       const leave = await forRuns.enter({ key: options.tenant }, options.signal);
       try {
         for await (const result of perform(workers, job, input, options, false)) return result as Awaited<Output>;
-        throw new Error(`${job.name} gave no result`);
+        throw new Error(`${job.name} returned no result`);
       } finally {
         leave();
       }
@@ -234,6 +234,6 @@ function stdinOf(stdin: Readable | number | undefined): WorkerProcessOptions['st
 }
 
 function tooLarge(name: string, cause?: Error): StatusError {
-  const sentence = 'This needs more CPU time or memory than one job may use here.';
+  const sentence = 'This needs more CPU time or memory than one job may use.';
   return new StatusError('RESOURCE_EXHAUSTED', 'WORK_TOO_LARGE', sentence, { metadata: { job: name }, cause });
 }

@@ -211,6 +211,8 @@ function notFound(what: string): StatusError {
 }
 
 function disallowed(name: string): StatusError {
-  const sentence = `The authors of ${name} do not allow automatic downloads. Download it from CurseForge's website, then upload it to the mods folder.`;
+  const sentence =
+    `The authors of ${name} do not allow automatic downloads. Download it from CurseForge's website, then upload it ` +
+    'to the mods folder.';
   return new StatusError('FAILED_PRECONDITION', 'MOD_DISTRIBUTION_DISALLOWED', sentence, { metadata: { file: name } });
 }

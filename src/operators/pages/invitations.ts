@@ -25,8 +25,8 @@ export async function invitationsCard(request: PanelRequest): Promise<Html> {
     maxlength: 254,
   });
   return html`<section class="card">
-      <h2>Let somebody in</h2>
-      ${panelForm(request, 'invite', html`${email}<button type="submit">Make a link</button>`)}
+      <h2>Invite someone</h2>
+      ${panelForm(request, 'invite', html`${email}<button type="submit">Create link</button>`)}
     </section>
     ${
       invitations.length > 0 &&

@@ -38,7 +38,7 @@ const WHO: Readonly<Record<string, string>> = {
   player: 'Player',
   schedule: 'Schedule',
   operator: 'Operator',
-  system: 'By itself',
+  system: 'Automatic',
 };
 
 /** Returns a cause in words. Player names and reasons come from outside. */

@@ -98,9 +98,7 @@ function origin(request: SignedInRequest, { ip, userAgent, createdAt, expiresAt 
       ${agoText(createdAt, request.now)} (${instantText(createdAt)}); the code expires at ${instantText(expiresAt)}
     </dd>
     <dt>Requested from</dt>
-    <dd>
-      <bdi>${ip}</bdi>, ${near ? 'the same address as yours' : html`<strong>not your address</strong>`}
-    </dd>
+    <dd><bdi>${ip}</bdi>, ${near ? 'the same address as yours' : html`<strong>not your address</strong>`}</dd>
     <dt>Calls itself</dt>
     <dd><bdi>${plainName(userAgent, 80) || 'nothing'}</bdi></dd>
   </dl>`;

@@ -26,7 +26,7 @@ const EXPIRIES = [
   ['30', '30 days'],
   ['90', '90 days'],
   ['365', 'a year'],
-  ['never', 'never'],
+  ['never', 'No expiration'],
 ] as const;
 
 export const EMPTY_DRAFT: Draft = { name: '', scopes: [], expiry: '90', reach: 'all', servers: [] };

@@ -29,11 +29,7 @@ export async function signInWithCode(people: People, code: string, visitor: Visi
   );
   await entered(people, user, from, visitor);
   if (taken === 'recovery code') {
-    noticeSecondFactor(
-      people,
-      user,
-      `A recovery code (${left} left) was used to sign in to your account`,
-    );
+    noticeSecondFactor(people, user, `A recovery code (${left} left) was used to sign in to your account`);
   }
   return { user, token, device };
 }

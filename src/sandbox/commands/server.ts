@@ -42,7 +42,7 @@ function mspt({ game }: Call): string {
 
 /** Returns the reply in the vanilla format over RCON, which joins most lines without line ends. */
 function tick(call: Call): string {
-  if (word(call, 0) !== 'query') throw new CommandError('Only "tick query" is known here');
+  if (word(call, 0) !== 'query') throw new CommandError('Only "tick query" is supported here');
   const { ticks } = call.game;
   const percentiles = [50, 95, 99].map((percent) => `P${percent}: ${ticks.percentile(percent).toFixed(1)}ms`);
   return [

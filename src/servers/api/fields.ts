@@ -63,8 +63,7 @@ export function* checkProperties({
   }
   for (const [name, value] of entries) {
     const field = `properties.${name}`;
-    if (!PROPERTY.test(name))
-      yield { field: 'properties', description: 'has a key that is not a property name' };
+    if (!PROPERTY.test(name)) yield { field: 'properties', description: 'has a key that is not a property name' };
     else if (isOwnedProperty(name)) yield { field, description: OWNERS[name] ?? 'is set by the service itself' };
     else {
       const wrong = checkProperty(name, value, type === SANDBOX ? '' : version);
@@ -127,8 +126,8 @@ export function requireRam(
   const { maxRamMb } = accountLimits.of(accountId);
   if (usedMb + ramMb <= maxRamMb) return;
   const message =
-    `The account's servers can have ${maxRamMb} MB of RAM in total, asleep or awake. The others have ${usedMb} MB, and this one ` +
-    `needs ${ramMb} MB. Give it less, delete another server, or ask the operator for more.`;
+    `The account's servers can have ${maxRamMb} MB of RAM in total, asleep or awake. The others have ${usedMb} MB, ` +
+    `and this one needs ${ramMb} MB. Give it less, delete another server, or ask the operator for more.`;
   throw quotaExceeded('MAX_RAM', `account:${accountId}`, message, {
     limitMb: String(maxRamMb),
     usedMb: String(usedMb),
@@ -154,7 +153,7 @@ export function* checkRam(
   }
   const { ramPerServerMb } = capacity.now(region);
   if (ramMb > ramPerServerMb) {
-    const message = `${nodeLabel} has ${ramPerServerMb} MB of RAM for games. A server with ${ramMb} MB could never start.`;
+    const message = `${nodeLabel} has ${ramPerServerMb} MB of RAM for games. A server of ${ramMb} MB can never start.`;
     throw quotaExceeded('NODE_CAPACITY', `node:${nodeLabel}`, message, { node: nodeLabel, resource: 'RAM' });
   }
 }

@@ -8,7 +8,7 @@ function localTitles() {
   for (const title of document.querySelectorAll('title[data-from]')) {
     const { from, to, text = title.textContent } = title.dataset;
     title.dataset.text = text;
-    title.textContent = `${text} (here ${localTime(from)} to ${localTime(to)})`;
+    title.textContent = `${text} (your time: ${localTime(from)} to ${localTime(to)})`;
   }
 }
 

@@ -84,7 +84,7 @@ function prepare(operation) {
     stop.hidden = false;
     answer.hidden = true;
     answer.textContent = '';
-    status.textContent = 'Asking…';
+    status.textContent = 'Sending…';
     try {
       const response = await fetch(addressOf(path, fields), {
         method,
@@ -100,7 +100,7 @@ function prepare(operation) {
       answer.hidden = false;
       await show(response, answer);
     } catch (error) {
-      if (error.name !== 'AbortError') status.textContent = `No answer: ${error.message}`;
+      if (error.name !== 'AbortError') status.textContent = `Request failed: ${error.message}`;
     } finally {
       send.disabled = false;
       stop.hidden = true;
@@ -130,7 +130,7 @@ function headersOf(access, fields, type) {
 async function show(response, answer) {
   const type = response.headers.get('content-type') ?? '';
   if (!/json|text|xml/.test(type)) {
-    answer.textContent = `${(await response.arrayBuffer()).byteLength} bytes of ${type || 'no stated type'}`;
+    answer.textContent = `${(await response.arrayBuffer()).byteLength} bytes of ${type || 'unknown type'}`;
     return;
   }
   let text = '';

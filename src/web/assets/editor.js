@@ -106,7 +106,7 @@ async function save() {
 /** Shows the page with the reason that the file was not saved. It contains what was typed. */
 function showRefusal(page) {
   const main = page.getElementById('main');
-  if (!main) throw new Error('no page of ours');
+  if (!main) throw new Error('unexpected page');
   document.getElementById('main').replaceWith(main);
   begin();
   // The text is not saved yet.

@@ -92,7 +92,7 @@ function take(files) {
   if (queue.length + files.length > MOST_FILES) {
     fail({
       path: `${files.length} files`,
-      message: `Too many at once: at most ${MOST_FILES}. Put them into a zip first.`,
+      message: `You can upload at most ${MOST_FILES} files at once. Put them into a zip first.`,
     });
     showSoon();
     return;

@@ -65,7 +65,7 @@ function connect() {
     if (target.readyState === EventSource.CLOSED) {
       say(`Updates every ${POLL_MS / 1_000} s`, 'off');
       setTimeout(() => target === source && connect(), POLL_MS);
-    } else say('Connecting again…', 'off');
+    } else say('Reconnecting…', 'off');
   });
 }
 

@@ -50,8 +50,8 @@ function docs(baseUrl: string, document: object): Html {
       <h1>The API</h1>
       <p>${prose(lead)}</p>
       <p>
-        All calls go to <code>${baseUrl}</code>. Make a key in your <a href="/profile/keys">profile</a> and send it in
-        the header <code>x-api-key</code>. For programs, all of this is <a href="/openapi.json">openapi.json</a>.
+        Send all requests to <code>${baseUrl}</code>. Create an API key in your <a href="/profile/keys">profile</a> and
+        send it in the <code>x-api-key</code> header. The OpenAPI document is <a href="/openapi.json">openapi.json</a>.
       </p>
       <div class="tools" data-tools hidden>
         <div>
@@ -65,9 +65,9 @@ function docs(baseUrl: string, document: object): Html {
           />
         </div>
         <div>
-          <label for="key">API key, to try things out</label>
+          <label for="key">API key for test requests</label>
           <input id="key" type="text" autocomplete="off" spellcheck="false" placeholder="dmk_…" />
-          <p class="hint">Stays in this page. It is not stored and is gone when you leave.</p>
+          <p class="hint">The key stays on this page. It is not stored and is lost when you leave.</p>
         </div>
       </div>
       <p class="found" data-found role="status"></p>

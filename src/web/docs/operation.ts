@@ -46,7 +46,7 @@ export function operationCard(operation: Described, context: Context): Html {
           ${messageShown(body.schema, true, context)}
           <pre class="example" data-body="${bodyType}"><code>${example}</code></pre>`
       }
-      <h4>Answer</h4>
+      <h4>Response</h4>
       ${Object.entries(operation.responses).map(([status, response]) => answer(status, response, context))}
       <h4>From a terminal</h4>
       <pre><code>${curl(operation, context.baseUrl, bodyType, example)}</code></pre>

@@ -33,10 +33,10 @@ export function partOf<Entry>(
   };
   const pager =
     total > most &&
-    html`<nav class="pager" aria-label="Parts of the ${of}">
-      ${from > 0 && link(from - most, 'Back')}
+    html`<nav class="pager" aria-label="Pages of ${of}">
+      ${from > 0 && link(from - most, 'Previous')}
       <span>${from + 1}–${from + shown.length} of ${total}</span>
-      ${from < last && link(from + most, 'On')}
+      ${from < last && link(from + most, 'Next')}
     </nav>`;
   return { shown, pager };
 }

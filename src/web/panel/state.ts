@@ -23,7 +23,7 @@ const WORDS: Record<string, string> = {
 
 /** Texts shown in place of the state, by the code of an obstacle, and the states they apply to. Default: all. */
 const STANDINGS: Readonly<Record<string, { tone: string; words: string; isSaidOf?: (state: string) => boolean }>> = {
-  node_lost: { tone: 'bad', words: 'waits' },
+  node_lost: { tone: 'bad', words: 'waiting' },
   no_room: { tone: 'warn', words: 'queued', isSaidOf: (state) => state === 'start_failed' },
   suspended: { tone: 'bad', words: 'suspended', isSaidOf: (state) => isTagged(state, 'at-rest') },
 };

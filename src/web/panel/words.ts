@@ -35,7 +35,7 @@ function partsOf(
     case 'operator':
       return [why === '' ? 'the operator' : 'the operator: ', why, ''];
     default:
-      return ['', why || 'by itself', ''];
+      return ['', why || 'automatically', ''];
   }
 }
 

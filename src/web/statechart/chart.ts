@@ -30,7 +30,7 @@ function drawn({ width, height, boxes, edges }: Drawing, path: string, form: 'br
     height="${height}"
     font-size="${FONT_PX}"
     role="img"
-    aria-label="Statechart. The machine is in ${path}."
+    aria-label="Statechart. Current state: ${path}."
   >
     ${outer.map((box) => frame(box, path))}
     <g>

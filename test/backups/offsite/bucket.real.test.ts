@@ -59,7 +59,7 @@ test.runIf(isHere('s3'))(
     const upload = { key: 'lobby/b.tar.zst', uploadId: await bucket.begin('lobby/b.tar.zst', '') };
     const bytes = randomBytes(5 * MIB);
     const sent = await bucket.sendPart(upload, 2, partOf(bytes), signal);
-    t.is(sent.etag, etagOf(bytes), 'what it is compared by after a kill');
+    t.is(sent.etag, etagOf(bytes), 'a process compares this ETag after a kill');
     t.deepEqual(await bucket.parts(upload), [sent]);
     t.deepEqual(await bucket.uploads(''), [upload]);
     t.deepEqual(await bucket.uploads('elsewhere/'), []);

@@ -17,7 +17,7 @@ test.after.always(async () => await (await server)?.remove());
 /** Longer than the slowest machine takes. */
 const PATIENCE_MS = 120_000;
 
-/** Opens what settings say for an installation as a start does, and gives what it logged. */
+/** Opens the off-site store of the given settings, like a start of the service. Returns the logged lines. */
 async function opening(
   t: ExecutionContext,
   fields: Partial<OffSiteSettings>,
@@ -55,7 +55,7 @@ test.runIf(isHere('s3'))(
       [{ backupStore: 's3://nowhere' }, /no bucket "nowhere" at http.*BACKUP_STORE or S3_ENDPOINT/],
       [{ s3AccessKeyId: 'somebody' }, /does not accept S3_ACCESS_KEY_ID/],
       [{ s3SecretAccessKey: 'a-wrong-secret' }, /does not accept S3_ACCESS_KEY_ID/],
-      [{ s3Region: 'eu-north-9' }, /another region than S3_REGION/],
+      [{ s3Region: 'eu-north-9' }, /not in the region of S3_REGION/],
     ];
     for (const [fields, sentence] of wrong) {
       const error = await t.throwsAsync(opening(t, fields), { message: sentence });
@@ -67,7 +67,7 @@ test.runIf(isHere('s3'))(
 
 test.runIf(isHere('s3'))('a prefix in use by another installation is refused', async (t) => {
   await opening(t, {});
-  await t.throwsAsync(opening(t, {}, { installation: 'two' }), { message: /prefix of its own in BACKUP_STORE/ });
+  await t.throwsAsync(opening(t, {}, { installation: 'two' }), { message: /different prefix in BACKUP_STORE/ });
 });
 
 test.runIf(isHere('s3'))('a read-only store is refused, and the error names the missing permission', async (t) => {

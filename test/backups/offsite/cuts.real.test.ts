@@ -22,15 +22,15 @@ test.after.always(async () => await (await server)?.remove());
 interface Far {
   it: ApiUnderTest;
   line: BadLine;
-  /** What the store has of the server. */
+  /** Lists the server's objects in the store. */
   stored(): Promise<string[]>;
-  /** Moves the clock on until a backup is off site. */
+  /** Advances the clock until the backup is off site. */
   arrives(id: string): Promise<void>;
-  /** Whether the store has an upload that has not ended. */
+  /** Whether the store has an unfinished upload. */
   isUploadOpen(): Promise<boolean>;
 }
 
-/** A server whose backups go off site on a line that can be bad, with more than one part of files. */
+/** A server whose backups are uploaded in more than one part over a connection that can fail. */
 async function far(t: ExecutionContext, free?: FreeDisk, passed?: OffSite['passed']): Promise<Far> {
   const s3 = await (server ??= startS3());
   const line = await badLine(t, s3);
@@ -54,7 +54,7 @@ async function far(t: ExecutionContext, free?: FreeDisk, passed?: OffSite['passe
 const isPart = ({ method, url }: IncomingMessage) => method === 'PUT' && /partNumber=/.test(url ?? '');
 const isComplete = ({ method, url }: IncomingMessage) => method === 'POST' && /uploadId=/.test(url ?? '');
 
-/** Each befalls so many requests, and after these the line is good. */
+/** Each fault hits `count` matching requests. Later requests succeed. */
 const FAULTS: Record<string, { count: number; of: (request: IncomingMessage) => boolean; fault: Fault }> = {
   'a store that answers 503 for a while': { count: 8, of: () => true, fault: { status: 503 } },
   'a store that answers 500 to parts': { count: 4, of: isPart, fault: { status: 500 } },
@@ -123,7 +123,7 @@ test.runIf(isHere('s3'))(
     t.is((await it.during(restore(it, near.id))).status, 200);
     t.deepEqual(await treeOf(rootOf(it, 'lobby')), played);
 
-    // Gone at once for its owner, and there once the store can be reached.
+    // The backup leaves the list at once. Its object is removed once the store is reachable.
     await it.ok('POST', `/v1/servers/lobby/backups/${away.id}:delete`);
     t.is(await find(it, 'lobby', away.id), undefined);
     t.deepEqual(await there.stored(), [`${away.id}.tar.zst`]);
@@ -148,7 +148,7 @@ test.runIf(isHere('s3'))(
     const answer = await it.during(restore(it, id));
     t.deepEqual([answer.status, answer.reason], [503, 'BACKUP_STORE_AWAY'], answer.text);
     t.deepEqual(await treeOf(rootOf(it, 'lobby')), played);
-    t.deepEqual(await readdir(join(it.dataDir, 'servers')), ['lobby'], 'nothing is staged any more');
+    t.deepEqual(await readdir(join(it.dataDir, 'servers')), ['lobby'], 'the staged files are removed');
     line.fault = () => undefined;
     t.is((await it.during(restore(it, id))).status, 200);
   },
@@ -203,7 +203,7 @@ test.runIf(isHere('s3'))('a backup that cannot be uploaded does not block the ne
   const tries = () => line.seen.filter((each) => each.includes(id)).length;
   await it.until(() => tries() > 0);
   const next = await backUp(it, 'lobby');
-  // The clock stands still: nothing is tried again.
+  // The clock stands still, so the failed upload is not retried.
   await it.until(async () => (await find(it, 'lobby', next.id))?.offSite === true);
   t.is(first, id);
   line.fault = () => undefined;
@@ -222,7 +222,7 @@ test.runIf(isHere('s3'))(
     line.held = (request) => (isPart(request) ? goOn : undefined);
     const { id } = await backUp(it, 'lobby');
     await it.until(() => line.seen.some((each) => each.includes(id) && /partNumber=/.test(each)));
-    // Of earlier settings.
+    // A removal from the bucket of earlier settings.
     await it.store.write((tx) =>
       insertRemoval(tx, { location: 's3://gone-since/a', serverId: 'lobby', backupId: 'b1', at: 0 }),
     );

@@ -16,7 +16,7 @@ import { headless } from '../headless.ts';
 const run = promisify(execFile);
 const CHILD = join(import.meta.dirname, '../killed-child.ts');
 const takePlace = fewAtATime(2);
-/** Parts are of 8 MiB. */
+/** Fills three parts of at most 8 MiB each. */
 const THREE_PARTS = randomBytes(20_000_000);
 let server: Promise<S3UnderTest> | undefined;
 let prefixes = 0;
@@ -26,15 +26,15 @@ test.after.always(async () => await (await server)?.remove());
 interface Killed {
   folder: string;
   location: string;
-  /** What the store has below the prefix. */
+  /** The folder of the store's objects with the prefix. */
   bucket: string;
-  /** The way of the next process to it. */
+  /** The connection of the next process to the store. */
   line: BadLine;
   saved: object;
   next: (what: string) => ReturnType<typeof headless>;
 }
 
-/** A server of which a backup was made, and a process that was killed at a step of bringing it off site. */
+/** Creates a backup of a server and kills the process at a step of its upload. */
 async function killed(t: ExecutionContext, step: string, what = 'setup'): Promise<Killed> {
   await takePlace(t);
   t.timeout(300_000);
@@ -61,7 +61,7 @@ async function killed(t: ExecutionContext, step: string, what = 'setup'): Promis
 const archivesIn = async (folder: string) => await readdir(folder).catch(() => []);
 const sentParts = ({ seen }: BadLine) => seen.filter((each) => /^PUT .*partNumber=/.test(each)).length;
 
-/** How many parts the next process sends again; the rest is in the bucket. */
+/** By step: the most parts that the next process sends again. The store has the others. */
 const STEPS: Record<string, number> = {
   'upload-begun': 3,
   'upload-noted': 3,
@@ -84,7 +84,7 @@ for (const [step, atMost] of Object.entries(STEPS))
       t.is(names.length, 1);
       const stored = await readFile(join(bucket, 'lobby', names[0] ?? ''));
       t.is(createHash('sha256').update(stored).digest('hex'), backups[0]?.sha256 ?? 'none');
-      t.deepEqual(await archivesIn(join(folder, 'backups/lobby')), [], 'nothing is left in the folder');
+      t.deepEqual(await archivesIn(join(folder, 'backups/lobby')), [], 'the folder has no archive left');
       const open = await createS3(line.options)({ bucket: BUCKET, prefix: '' }).uploads(
         `${location.slice(`s3://${BUCKET}/`.length)}/`,
       );

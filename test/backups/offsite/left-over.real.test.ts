@@ -44,7 +44,7 @@ test.runIf(isHere('s3'))(
     await mkdir(join(it.dataDir, 'servers', 'old-lobby'));
     const asked = line.seen.length;
     t.is((await remove('old-lobby', 'data')).status, 200);
-    t.is(line.seen.length, asked, 'what lies here is removed without asking there');
+    t.is(line.seen.length, asked, 'a local orphan is removed without a call to the store');
     line.fault = () => undefined;
     t.is((await remove('castle/bak_of_before')).status, 200);
     await it.until(async () => (await bucket.head('castle/bak_of_before.tar.zst')) === undefined);

@@ -9,7 +9,7 @@ import { BUCKET, type S3UnderTest, startS3 } from '../../support/s3.ts';
 import { plant, treeOf } from '../../support/tree.ts';
 import { type Shown, WORLD, backUp, backupsOf, filesOf, find, restore, rootOf, sleeping } from '../parts.ts';
 
-/** What holds of backups wherever they lie: in the folder or off site, encrypted or not. */
+/** These tests run for backups in the folder and off site, encrypted and not. */
 const KEY = sealKeyOf(randomBytes(32));
 let server: Promise<S3UnderTest> | undefined;
 let prefixes = 0;
@@ -18,11 +18,11 @@ test.after.always(async () => await (await server)?.remove());
 
 interface Place {
   it: ApiUnderTest;
-  /** Makes a backup, and waits until it is where it belongs. */
+  /** Creates a backup and waits until it is in its place. */
   make(): Promise<Shown>;
-  /** The file in which an archive lies. */
+  /** The path of a backup's archive. */
   fileOf(backup: string): string;
-  /** Of all that lie there, whichever server's. */
+  /** The file names of all archives in this place, of every server. */
   names(): Promise<string[]>;
 }
 
@@ -75,7 +75,7 @@ for (const [name, open] of Object.entries(PLACES)) {
     async (t) => {
       const place = await open(t, {});
       const { it } = place;
-      // More than one piece of what is encrypted, and than one block of the file.
+      // More than one encrypted piece and more than one block of the file.
       await plant(rootOf(it, 'lobby'), { 'world/region/r.1.0.mca': randomBytes(700_000) });
       const backup = await place.make();
       t.is(backup.encrypted, name.endsWith('encrypted'));
@@ -85,7 +85,7 @@ for (const [name, open] of Object.entries(PLACES)) {
       const whole = await get();
       const bytes = Buffer.from(await whole.arrayBuffer());
       t.is(bytes.length, Number(backup.sizeBytes));
-      t.is(bytes.readUInt32LE(0), 0xfd2fb528, 'an archive that zstd reads');
+      t.is(bytes.readUInt32LE(0), 0xfd2fb528, 'the file begins with the magic number of zstd');
       t.is(whole.headers.get('repr-digest'), `sha-256=:${createHash('sha256').update(bytes).digest('base64')}:`);
       for (const [from, to] of [
         [0, 0],
@@ -98,7 +98,7 @@ for (const [name, open] of Object.entries(PLACES)) {
         t.deepEqual(Buffer.from(await part.arrayBuffer()), bytes.subarray(from, to + 1));
       }
       const stored = await readFile(place.fileOf(backup.id));
-      t.is(stored.includes(bytes.subarray(1_000, 1_032)), !backup.encrypted, 'what lies there is readable, or is not');
+      t.is(stored.includes(bytes.subarray(1_000, 1_032)), !backup.encrypted, 'encryption hides the content');
       await rm(place.fileOf(backup.id));
       t.is((await it.call('GET', `/v1/servers/lobby/backups/${backup.id}:download`)).reason, 'BACKUP_FILE_MISSING');
       t.is((await restore(it, backup.id)).reason, 'BACKUP_FILE_MISSING');
@@ -170,9 +170,9 @@ for (const [name, open] of Object.entries(PLACES)) {
       await plant(rootOf(it, 'lobby'), { 'world/region/r.1.0.mca': randomBytes(750) });
       const { sizeBytes } = await place.make();
       t.true(Number(sizeBytes) > 750);
-      await t.throwsAsync(place.make(), { message: /may take .* MB together/ });
+      await t.throwsAsync(place.make(), { message: /may use .* MB, and this one does not fit/ });
       t.is((await backupsOf(it, 'lobby')).length, 2);
-      t.is((await place.names()).length, 1, 'nothing half is left');
+      t.is((await place.names()).length, 1, 'the refused backup leaves no file');
     },
   );
 }
@@ -190,7 +190,7 @@ test.runIf(isHere('s3'))(
     const away = await backUp(it, 'lobby');
     await it.until(async () => (await find(it, 'lobby', away.id))?.offSite === true);
     settings.location = '';
-    t.is((await find(it, 'lobby', inFolder.id))?.offSite, false, 'it stays where it was made');
+    t.is((await find(it, 'lobby', inFolder.id))?.offSite, false, 'the earlier backup stays in the folder');
     for (const { id } of [inFolder, away]) {
       await plant(rootOf(it, 'lobby'), { ...WORLD, 'world/level.dat': `not ${id}` });
       t.is((await it.during(restore(it, id))).status, 200);

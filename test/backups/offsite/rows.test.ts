@@ -27,7 +27,7 @@ onEachStore('queued off-site removals outlive their server and do not affect ano
   t.like(await rows.getUpload(store, half!), { uploadId: 'upload-1', partBytes: 8_388_608, at: 2 });
 
   await store.write((tx) => rows.noteRemovals(tx, { serverId: 'lobby', id: 'bak_near' }, 3));
-  t.deepEqual(await rows.listRemovals(store), [], 'it lies in the folder');
+  t.deepEqual(await rows.listRemovals(store), [], 'a backup in the folder needs no removal');
   await store.write((tx) => rows.noteRemovals(tx, { serverId: 'lobby', id: 'bak_half' }, 4));
   const ofHalf = { location: LOCATION, serverId: 'lobby', backupId: 'bak_half', at: 4 };
   t.deepEqual(await rows.listRemovals(store), [ofHalf]);

@@ -29,10 +29,10 @@ test.runIf(isHere('chromium'))(
     t.regex(await page.innerText('main'), /Test payment\s+This is a test: no money moves[^]*12\.00 USD/);
     await page.getByRole('button', { name: 'Pay 12.00 USD (test)' }).click();
     t.is(page.url(), url);
-    t.regex(await page.innerText('main'), /Payment complete\s+12\.00 USD of test credit are in the wallet/);
+    t.regex(await page.innerText('main'), /Payment complete\s+12\.00 USD of test credit was added to the wallet/);
     t.is(await balance(it.api.store, 'acc_test'), 12_000_000);
     await page.reload();
-    // The form that the browser kept, sent again.
+    // Send the form from the browser's history again.
     await page.goBack();
     const again = page.getByRole('button', { name: /^Pay/ });
     if (await again.isVisible()) await again.click();

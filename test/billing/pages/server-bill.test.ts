@@ -12,7 +12,7 @@ test.after.always(closeBrowser);
 
 const PAGE = '/servers/abc/bill';
 
-/** `abc` of the scene, made 100 days ago, and further times at which it was awake, by how many hours before they began. */
+/** The server `abc` of the scene, created 100 days ago, with further sessions that began `hoursBefore` the scene's. */
 async function billed(it: PanelUnderTest, sessions: (Partial<AwakeSessionRow> & { hoursBefore: number })[] = []) {
   const now = it.clock.now();
   await it.clock.set(now - 100 * DAY_MS);
@@ -76,7 +76,7 @@ test('the server bill shows any chosen range, falls back to this month for an in
     '?from=1023-11-02&to=2023-11-01',
   ])
     t.deepEqual(await shown(query), ['This month', 14], query);
-  t.deepEqual((await shown('?from=2023-01-01&to=2023-11-14'))[1], 62, 'the newest days of a long span are drawn');
+  t.deepEqual((await shown('?from=2023-01-01&to=2023-11-14'))[1], 62, 'a long span shows only its newest days');
   await it.create('flat', { plan: 'flat' });
   t.regex((await it.get('/servers/flat/bill')).text, /No paid period[^]*Not awake in this period/);
 });
@@ -112,7 +112,7 @@ test.runIf(isHere('chromium'))('other days of the server bill can be chosen by k
   await page.locator('table').getByText('Steve joined').waitFor();
   t.is(
     await page.locator('.timeline title').first().textContent(),
-    '22:13 to 23:13 UTC, Steve joined, 0.0104 USD (here 15 Nov 2023, 03:58 to 15 Nov 2023, 04:58)',
+    '22:13 to 23:13 UTC, Steve joined, 0.0104 USD (your time: 15 Nov 2023, 03:58 to 15 Nov 2023, 04:58)',
   );
   await page.getByRole('link', { name: 'Last month' }).focus();
   await page.keyboard.press('Enter');

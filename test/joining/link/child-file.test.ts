@@ -7,7 +7,7 @@ import test, { type ExecutionContext } from 'ava';
 import { childFolder, drainChild, livingChild, noteChild } from '../../../src/joining/link/child-file.ts';
 import { processOf } from '../../../src/kernel/process-identity.ts';
 
-/** A data folder, and a process that ends with SIGTERM alone. */
+/** A data folder, and a function that writes its process file. */
 async function folder(t: ExecutionContext) {
   const dataDir = await mkdtemp(join(tmpdir(), 'dormouse-child-'));
   t.teardown(() => rm(dataDir, { recursive: true }));
@@ -52,7 +52,7 @@ test('a damaged, truncated or foreign process file matches no process', async (t
     t.is(await livingChild(dataDir), undefined, text);
     t.false(await drainChild(dataDir), text);
   }
-  t.is(child.exitCode ?? child.signalCode, null, 'and nobody is told anything');
+  t.is(child.exitCode ?? child.signalCode, null, 'the process receives no signal');
 });
 
 test('a process with the same pid but another start time, boot or host does not match the recorded one', async (t) => {
@@ -73,7 +73,7 @@ ofRoot('a process of another user is never signalled', async (t) => {
   const { identity } = await living(t);
   await write(JSON.stringify(identity));
   await chmod(dataDir, 0o755);
-  t.deepEqual(await livingChild(dataDir), identity, 'root may');
+  t.deepEqual(await livingChild(dataDir), identity, 'root accepts the file');
   const source = join(import.meta.dirname, '../../../src/joining/link/child-file.ts');
   const script = `
     import { drainChild, livingChild } from ${JSON.stringify(source)};

@@ -35,7 +35,7 @@ function service(options: Partial<LinkedProxiesOptions> = {}) {
   return { proxies, lines, presence };
 }
 
-/** A proxy that says what it is told to say. */
+/** A proxy that sends only a greeting and the messages passed to `say`. */
 function dumbProxy(proxies: LinkedProxies, protocol = LINK_PROTOCOL, id = 'one') {
   const told: FromService[] = [];
   const channel: Channel = {
@@ -60,14 +60,15 @@ test('a proxy with another link version is refused with both versions named, and
     t.is(message?.type, 'refused');
     const reason = message?.type === 'refused' ? message.reason : '';
     t.regex(reason, /7-old/);
-    t.true(reason.includes(`version ${LINK_PROTOCOL + 1} of the link protocol, but the service uses version ${LINK_PROTOCOL}`), reason);
+    const versions = `version ${LINK_PROTOCOL + 1} of the link protocol, but the service uses version ${LINK_PROTOCOL}`;
+    t.true(reason.includes(versions), reason);
     closed();
   }
   t.deepEqual(
     lines.map(({ message }) => message),
     ['a proxy is refused'],
   );
-  t.deepEqual(refused, ['one', 'one', 'one'], 'whoever keeps proxies is told each time');
+  t.deepEqual(refused, ['one', 'one', 'one'], 'onRefused is called each time');
   t.deepEqual(proxies.views(), []);
 });
 
@@ -90,10 +91,10 @@ test('a refused proxy logs the reason once, retries with a delay, and connects o
   t.teardown(keepLinked(control, [{ path }], log));
   await until(() => control.isRefused);
   await until(() => greeted.length === 2);
-  t.true(greeted[1]! - greeted[0]! > 4_000, 'asked again in some seconds, not at once');
+  t.true(greeted[1]! - greeted[0]! > 4_000, 'the retry comes seconds later, not at once');
   t.deepEqual(
     lines.map(({ message, reason }) => [message, reason]),
-    [['the service does not take this proxy; this is tried on', 'another release']],
+    [['the service refuses this proxy; retrying', 'another release']],
   );
   t.false(control.isConnected);
 
@@ -135,10 +136,10 @@ test('players of a disconnected proxy stay listed for 15 s and are removed unles
   t.deepEqual(proxies.players('castle'), [ALEX]);
   const second = arrive();
   await clock.advance(60_000);
-  t.deepEqual(proxies.players('castle'), [ALEX], 'it has come back in time');
+  t.deepEqual(proxies.players('castle'), [ALEX], 'the proxy returned in time');
   t.true(
     presence.splice(0).every(([, { inside }]) => inside === 1),
-    'nobody was missed for an instant',
+    'the player stayed listed throughout',
   );
 
   second.closed();
@@ -149,6 +150,6 @@ test('players of a disconnected proxy stay listed for 15 s and are removed unles
 
   arrive().closed();
   proxies.lost('one');
-  t.deepEqual(proxies.players('castle'), [], 'one whose process has ended is not waited for');
+  t.deepEqual(proxies.players('castle'), [], 'a proxy whose process has ended is removed at once');
   t.is(clock.pending(), 0);
 });

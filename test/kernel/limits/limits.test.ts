@@ -18,7 +18,7 @@ test('a token bucket allows a burst, then one call per interval, and refused cal
     return use.waitMs;
   };
   t.deepEqual([take(), take(), take(), take(), take()], [0, 0, 0, 10_000, 10_000]);
-  t.is(buckets.take('b').waitMs, 0, 'of each key');
+  t.is(buckets.take('b').waitMs, 0, 'each key has its own bucket');
   await clock.advance(9_999);
   t.is(take(), 1);
   await clock.advance(1);
@@ -26,9 +26,9 @@ test('a token bucket allows a burst, then one call per interval, and refused cal
   taken.pop()?.giveBack();
   t.deepEqual([take(), take()], [0, 10_000]);
   await clock.advance(3_600_000);
-  t.deepEqual([take(), take(), take(), take()], [0, 0, 0, 10_000], 'never more than the burst');
+  t.deepEqual([take(), take(), take(), take()], [0, 0, 0, 10_000], 'a bucket never holds more than the burst');
   buckets.take('a').giveBack();
-  t.is(take(), 10_000, 'what was not counted is not given back');
+  t.is(take(), 10_000, 'giving back a refused call adds no token');
 });
 
 test('token buckets remember an active key among passing ones, and a clock set back allows no extra call', async (t) => {
@@ -40,12 +40,12 @@ test('token buckets remember an active key among passing ones, and a clock set b
     t.true(buckets.take('poller').waitMs > 0);
   }
   for (let n = 0; n < 11; n++) buckets.take(`flood ${n}`);
-  t.is(buckets.take('poller').waitMs, 0, 'no more than so many are kept');
+  t.is(buckets.take('poller').waitMs, 0, 'the number of remembered keys is bounded');
   await clock.jump(0);
   t.true(buckets.take('poller').waitMs > 0);
 });
 
-/** Runs work with a place. */
+/** Returns a function that runs work inside a semaphore. */
 function runner(options: SemaphoreOptions) {
   const semaphore = createSemaphore(options);
   return async <T>(caller: Caller, work: () => Promise<T>): Promise<T> => {
@@ -102,10 +102,10 @@ test('a full semaphore evicts a waiter of the key with the most waiters in favou
   held.resolve();
   await first;
   t.deepEqual(await Promise.all(others), ['done', 'done']);
-  t.is(await elsewhere, 'done', 'a full lane is none of the other’s business');
+  t.is(await elsewhere, 'done', 'a full queue does not affect the other queue');
   t.deepEqual((await Promise.all(flood)).filter((outcome) => outcome === 'done').length, 1);
   t.is(await late, 'done');
-  t.is(await last, 'full', 'four with one each leave nothing to take away');
+  t.is(await last, 'full', 'four keys with one waiter each leave none to evict');
 });
 
 test('a semaphore limits running and waiting work per key, and an aborted waiter frees its place', async (t) => {
@@ -121,10 +121,10 @@ test('a semaphore limits running and waiting work per key, and an aborted waiter
   const leaveFirst = await enter('a1');
   const second = enter('a2', call.signal);
   const third = enter('a3');
-  await t.throwsAsync(enter('a4'), { message: /Try again/ }, 'two of a key wait');
+  await t.throwsAsync(enter('a4'), { message: /Try again/ }, 'a key may have two waiters');
   const leaveOther = await enter('b1');
   const last = enter('b2');
-  const refused = await t.throwsAsync<StatusError>(enter('c1'), { message: /Try again/ }, 'three wait in all');
+  const refused = await t.throwsAsync<StatusError>(enter('c1'), { message: /Try again/ }, 'three may wait in all');
   t.is(refused.options.retryAfterSeconds, 5);
   call.abort(new Error('gone'));
   await t.throwsAsync(second, { message: 'gone' });
@@ -133,7 +133,7 @@ test('a semaphore limits running and waiting work per key, and an aborted waiter
   leaveFirst();
   leaveFirst();
   const leaveThird = await third;
-  t.deepEqual(entered, ['a1', 'b1', 'a3'], 'left twice, it is free once');
+  t.deepEqual(entered, ['a1', 'b1', 'a3'], 'a second release has no effect');
   leaveOther();
   leaveThird();
   for (const leave of [await last, await enter('c3')]) leave();
@@ -144,7 +144,7 @@ test('places are taken under all keys or none, within each limit, and freed once
   const places = createPlaces();
   const first = places.take({ all: 2, one: 1 });
   t.is(places.take({ all: 2, one: 1 }), undefined);
-  t.is(places.taken('all'), 1, 'none is taken where one is full');
+  t.is(places.taken('all'), 1, 'no place is taken if one key is full');
   t.not(places.take({ all: 2, other: 1 }), undefined);
   t.is(places.total(), 4);
   first?.();
@@ -166,7 +166,7 @@ test('a sliding log never exceeds its limit in any window, and calls given back 
   await clock.advance(600);
   t.deepEqual([wait(), wait()], [0, 400]);
   await clock.jump(-5_000);
-  t.is(wait(), 0, 'a clock set back keeps nobody out');
+  t.is(wait(), 0, 'a clock set back refuses no call');
 });
 
 test('a sliding log keeps a bounded number of keys and evicts the least recently used', async (t) => {
@@ -183,7 +183,7 @@ test('a sliding log keeps a bounded number of keys and evicts the least recently
   const two = createSlidingLog(atMost(1, 10_000), clock, 2);
   for (const key of ['a', 'b', 'c']) t.is(two.take(key).waitMs, 0);
   t.true(two.take('c').waitMs > 0);
-  t.is(two.take('a').waitMs, 0, 'evicted for c');
+  t.is(two.take('a').waitMs, 0, 'c evicted a');
 });
 
 test('penalties are enforced above a threshold until they expire, and never longer than the maximum', async (t) => {
@@ -207,10 +207,10 @@ test('penalties are enforced above a threshold until they expire, and never long
   t.deepEqual(
     ['a', 'b', 'c', 'd'].map((key) => penalties.isEnforced(key)),
     [false, true, true, true],
-    'bounded',
+    'the oldest key was evicted',
   );
   await clock.jump(-100_000);
-  t.false(penalties.isEnforced('d'), 'a clock set back keeps nobody out');
+  t.false(penalties.isEnforced('d'), 'a clock set back prolongs no penalty');
 });
 
 test('the client count limits each address, and a flood makes room for other networks', (t) => {
@@ -237,19 +237,19 @@ test('the client count limits each address, and a flood makes room for other net
     if (release) present.set(name, release);
     return release !== undefined;
   };
-  for (let n = 0; n < 20; n++) t.is(enter(`one ${n}`, '192.0.2.1'), n < 10, 'of an address');
+  for (let n = 0; n < 20; n++) t.is(enter(`one ${n}`, '192.0.2.1'), n < 10, 'an address has ten places');
   t.false(enter('mapped', '::ffff:192.0.2.1'));
   for (let n = 0; n < 10; n++) t.true(enter(`shared ${n}`, '10.0.0.1', 'busy'));
-  t.true(enter('shared', '10.0.0.1', 'busy'), 'many people are behind it');
+  t.true(enter('shared', '10.0.0.1', 'busy'), 'a shared address has no limit');
   for (let n = 0; present.size < 100; n++) t.true(enter(`flood ${n}`, `2001:db8:1:${n.toString(16)}::1`));
   for (let n = 0; n < 50; n++) t.true(enter(`person ${n}`, `198.51.${n}.1`, 'waiting'), `${n}`);
-  t.is(present.size, 100, 'never more');
+  t.is(present.size, 100, 'the total stays at its limit');
   t.is(gone.length, 50);
   const flooded = gone.filter((name) => name.startsWith('flood')).length;
   t.true(flooded >= 45, `${flooded} of 50, seed ${seed}`);
   for (const [name, release] of present) if (!name.startsWith('person') && !name.startsWith('shared')) release();
   for (let n = 0; present.size < 150 && n < 39; n++) enter(`waiter ${n}`, `203.0.113.${n}`, 'waiting');
-  t.true(enter('late', '198.18.0.1', 'waiting'), 'one of the network that holds the most goes');
+  t.true(enter('late', '198.18.0.1', 'waiting'), 'the network with the most clients loses one');
   t.regex(gone.at(-1) ?? '', /^waiter/);
   t.false(enter('one more of them', '203.0.113.200', 'waiting'));
   const [[, release] = ['', () => {}]] = present;

@@ -7,7 +7,7 @@ const Name = z.object({ name: z.string() });
 function ask(answer: Response | 'never', withinMs = 60_000) {
   const fetch = (async (_url: string, { signal }: { signal: AbortSignal }) => {
     if (answer !== 'never') return answer;
-    // A time-out alone keeps no process running.
+    // A timeout signal alone does not keep the process running.
     const timer = setInterval(() => {}, 1_000);
     return await new Promise<Response>((_, reject) =>
       signal.addEventListener('abort', () => {

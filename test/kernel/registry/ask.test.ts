@@ -13,7 +13,7 @@ interface Asked {
 
 type Answer = Response | Error | 'never';
 
-/** A registry that answers one after the other, then 200. Gives what it was asked. */
+/** A registry that sends these answers in order, then 200s. `asked` lists its requests. */
 function registry(answers: readonly Answer[] = []) {
   const clock = fakeClock(1_000_000);
   const left = [...answers];
@@ -41,7 +41,7 @@ function registry(answers: readonly Answer[] = []) {
 
 const ask = (it: RegistryAsk, url = API, signal?: AbortSignal) => it.ask(new URL(url), signal, 'application/json');
 
-/** What becomes of a question, while time goes on as it is needed. */
+/** Advances the clock until the work settles, and returns its result or StatusError. */
 async function inTime<T>(clock: FakeClock, work: Promise<T>, mostMs = 60_000): Promise<T | StatusError> {
   const state = { isOver: false };
   const ended = work.catch((error: unknown) => error as StatusError).finally(() => (state.isOver = true));
@@ -55,7 +55,7 @@ test('a registry request returns 2xx or 404, fails at once on a refusal, and ret
   t.is((await ask(registry([status(204)]))).status, 204);
   t.is((await ask(registry([status(404)]))).status, 404);
   const refused = registry([status(400)]);
-  t.is((await t.throwsAsync<StatusError>(ask(refused))).message, 'Things refuses the question with status 400.');
+  t.is((await t.throwsAsync<StatusError>(ask(refused))).message, 'Things refused the request with status 400.');
   t.is(refused.asked.length, 1);
 
   const shaky = registry([status(503), new TypeError('cut off')]);
@@ -74,14 +74,14 @@ test('a 429 from a registry pauses all requests to it for its Retry-After', asyn
   const second = inTime(it.clock, ask(it));
   t.is(it.asked.length, 1);
   await it.clock.advance(8_000);
-  t.is(it.asked.length, 1, 'nobody asks meanwhile');
+  t.is(it.asked.length, 1, 'no request is sent during the pause');
   await Promise.all([first, second]);
   t.is(it.asked.length, 3);
 
   const away = registry([status(429, { 'retry-after': '120' })]);
   const told = (await inTime(away.clock, ask(away))) as StatusError;
   t.deepEqual([told.reason, told.options.retryAfterSeconds], ['REGISTRY_UNAVAILABLE', 120]);
-  t.like(await inTime(away.clock, ask(away)), { reason: 'REGISTRY_UNAVAILABLE' }, 'said at once to whoever comes next');
+  t.like(await inTime(away.clock, ask(away)), { reason: 'REGISTRY_UNAVAILABLE' }, 'a later request fails at once');
   t.is(away.asked.length, 1);
 });
 

@@ -43,7 +43,7 @@ test('a StatusError thrown in a job reaches the caller with its reason and metad
   const error = await t.throwsAsync(pool.run(jobs.refuse, 'a.tar', { tenant: TENANT }), { instanceOf: StatusError });
   t.is(error.reason, 'BAD_ARCHIVE');
   t.deepEqual(error.options.metadata, { path: 'a.tar' });
-  t.is(await pool.run(jobs.double, 1, { tenant: TENANT }), 2, 'and the pool goes on');
+  t.is(await pool.run(jobs.double, 1, { tenant: TENANT }), 2, 'the pool still works');
 });
 
 for (const [what, job, limits] of [
@@ -144,7 +144,7 @@ test('a streaming job pauses after each item until the next one is requested', a
   const items = pool.stream(jobs.writeSteps, 3, { tenant: TENANT, ahead: 1, files: [file.fd] });
   for (let step = 0; step < 3; step++) {
     t.is((await items.next()).value, step);
-    t.is((await file.stat()).size, step, 'what follows an item waits until the next is asked for');
+    t.is((await file.stat()).size, step, 'the job pauses until the next item is requested');
   }
   t.true((await items.next()).done);
   t.is((await file.stat()).size, 3);

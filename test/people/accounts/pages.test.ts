@@ -144,7 +144,7 @@ test.runIf(isHere('chromium'))(
     await page.waitForURL(`${it.origin}/servers`);
     const { page: another } = await openTab(t, { ...PHONE, colorScheme: 'dark' });
     await another.goto(invitation);
-    await another.getByText('This link has been used or taken back').waitFor();
+    await another.getByText('This link has been used or cancelled').waitFor();
     await accessible(t, another);
   },
 );

@@ -123,7 +123,7 @@ test('invalid starts of a device grant are refused with the right error and crea
     [{ scope: 'servers:list' }, '400 invalid_request'],
     [{ scope: '' }, '400 invalid_request'],
     [{ scope: null }, '400 invalid_request'],
-    // Misspelt, they would ask for full access.
+    // A misspelt field would request full access.
     [{ clientId: APP }, '400 invalid_request'],
     [{ clientid: APP, scope: 'servers:list' }, '400 invalid_request'],
     [{ client: APP }, '400 invalid_request'],
@@ -135,7 +135,7 @@ test('invalid starts of a device grant are refused with the right error and crea
   for (const [body, expected] of cases) {
     t.is(errorOf(t, await it.post(START, body)), expected, JSON.stringify(body));
   }
-  t.deepEqual(await it.store.query('SELECT * FROM "grants"'), [], '20: none of them has begun a grant');
+  t.deepEqual(await it.store.query('SELECT * FROM "grants"'), [], 'no grant was created');
   for (const body of [{ client_id: APP }, { client_id: APP, scope: '' }, { client_id: APP, scope: null, more: 1 }]) {
     t.is((await it.post(START, body)).status, 200);
   }

@@ -31,13 +31,13 @@ export const ORIGIN = 'https://panel.example';
 
 interface DeviceUnderTest extends ApiUnderTest {
   grants: Grants;
-  /** Where the device endpoints listen. */
+  /** The origin of the device endpoints. */
   origin: string;
   port: number;
   post: (path: string, body: unknown, headers?: Record<string, string>) => Promise<Answer>;
   form: (path: string, fields: Record<string, string> | string) => Promise<Answer>;
   send: (path: string, init: RequestInit) => Promise<Answer>;
-  /** Starts a grant of the app and gives its codes and its id. */
+  /** Starts a grant of the app and returns its codes and id. */
   begin: (body?: object) => Promise<{ id: string; code: string; userCode: string }>;
 }
 
@@ -94,7 +94,7 @@ export async function device(t: ExecutionContext, options: DeviceTestOptions = {
     const json = (text === '' ? {} : JSON.parse(text)) as Answer['json'];
     const [info] = (json['details'] ?? []) as { reason?: string }[];
     if (path !== '/.well-known/oauth-authorization-server') {
-      t.is(response.headers.get('cache-control'), /^\/v1\/(?:operator|session)/.test(path) ? null : 'no-store', '28');
+      t.is(response.headers.get('cache-control'), /^\/v1\/(?:operator|session)/.test(path) ? null : 'no-store', path);
     }
     return { status: response.status, headers: response.headers, text, json, reason: info?.reason ?? '' };
   }
@@ -121,7 +121,7 @@ export async function device(t: ExecutionContext, options: DeviceTestOptions = {
   };
 }
 
-/** Status and error of an answer, which has nothing else in it. */
+/** Returns the status and error of an answer, and checks that its body has no other field. */
 export function errorOf(t: ExecutionContext, { status, json, headers }: Answer): string {
   t.deepEqual(Object.keys(json), ['error']);
   t.is(headers.get('content-type'), 'application/json; charset=utf-8');

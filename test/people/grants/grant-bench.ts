@@ -35,9 +35,9 @@ interface Bench {
   grants: Grants;
   /** The registered app. */
   clientId: string;
-  /** Starts a grant of the app, or with null of the command line. */
+  /** Starts a grant of the app, or of the command line if `clientId` is null. */
   start(clientId?: string | null): Promise<StartedGrant & { id: string }>;
-  /** The process is killed and starts again. */
+  /** Opens the grants again, as after a kill of the process. */
   restart(): Grants;
   tokens(): Promise<AppTokenRow[]>;
 }
@@ -69,7 +69,7 @@ export async function bench(
   return it;
 }
 
-/** The token of an answer that must be one. */
+/** Returns the answer if it is a token; throws if it is an error. */
 export function granted(polled: GrantedToken | { error: PollError }): GrantedToken {
   if ('error' in polled) throw new Error(polled.error);
   return polled;

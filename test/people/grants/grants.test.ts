@@ -172,7 +172,7 @@ test('a grant polled without pause causes a limited number of writes', async (t)
   t.true(writes <= 30, `${writes} writes`);
   await it.grants.approve(id, USER);
   await it.clock.advance(120 * SECOND);
-  t.is(answerOf(await it.grants.poll(deviceCode)), 'app', 'and still gives its token');
+  t.is(answerOf(await it.grants.poll(deviceCode)), 'app', 'the grant still returns its token');
 });
 
 test('a declined grant answers access_denied until it expires, never slow_down, and returns no token', async (t) => {
@@ -279,7 +279,7 @@ test('a disabled client gets no approval, no token and no new grant', async (t) 
   const request = { clientId: it.clientId, scope: '', ip: '', userAgent: '' };
   t.deepEqual(await it.grants.start(request), { error: 'invalid_client' });
   await enableClient(services, OPERATOR, it.clientId);
-  t.is(answerOf(await it.grants.poll(approved.deviceCode)), 'access_denied', 'what was refused stays refused');
+  t.is(answerOf(await it.grants.poll(approved.deviceCode)), 'access_denied', 'a refused grant stays refused');
   t.deepEqual(await it.tokens(), []);
   t.false('error' in (await it.grants.start(request)));
 });
@@ -298,7 +298,7 @@ test('revoking an app ends only this user’s tokens at once, and a new grant do
   const others = await connect('usr_other', 'acc_other');
   t.true(await works(first));
   await it.store.write((tx) => tx.run('UPDATE "users" SET "passwordHash" = $1', ['changed']));
-  t.true(await works(first), 'a changed password does not matter');
+  t.true(await works(first), 'a password change does not end the token');
   t.deepEqual(
     (await listConnectedApps(it.store, 'usr_test', it.clock.now())).map(({ clientId, name, scopes }) => [
       clientId,
@@ -311,7 +311,7 @@ test('revoking an app ends only this user’s tokens at once, and a new grant do
   t.false(await works(first));
   t.false(await works(second));
   t.true(await works(others));
-  t.false(await revokeApp(services, USER, it.clientId), 'there is nothing left to revoke');
+  t.false(await revokeApp(services, USER, it.clientId), 'no token is left to revoke');
   t.deepEqual(await listConnectedApps(it.store, 'usr_test', it.clock.now()), []);
   const third = await connect('usr_test', 'acc_test');
   t.true(await works(third));
@@ -374,7 +374,7 @@ test('expired grants are deleted in small batches an hour later, and live ones s
   for (let nth = 0; nth < 60; nth++) await it.start();
   await it.clock.advance(4_200 * SECOND);
   await it.start();
-  t.is(await count(), 61, 'not before the hour is over');
+  t.is(await count(), 61, 'expired grants stay for an hour');
   await it.clock.advance(SECOND);
   await it.start();
   t.is(await count(), 12);

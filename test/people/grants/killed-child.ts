@@ -1,7 +1,7 @@
 /**
- * Device grants of a process that is killed: `node killed-child.ts <database URL> <folder> <later> <what> <argument> [die]` does
- * something, so many ms later than the first, and says as JSON what came of it. With `die` it kills itself once its first
- * write is on disk, before anybody is told.
+ * A process that works with device grants and may be killed. `node killed-child.ts <database URL> <folder> <later> <what>
+ * <argument> [die]` runs one act with the clock `later` ms ahead and prints its result as JSON. With `die` it kills itself
+ * once its first write is on disk, before it answers.
  */
 import { TABLES } from '../../../src/tables.ts';
 import process from 'node:process';
@@ -28,7 +28,7 @@ const store: Store = {
     return value;
   },
 };
-// No clock of this machine's: between two processes a busy one takes as long as it likes.
+// A fixed time instead of the machine's clock: a busy machine may take long between two processes.
 const clock = { ...systemClock, now: () => Date.UTC(2030, 0) + Number(later) };
 const secret = await openSecret(real, folder);
 const grants = createGrants({ store, clock, secret, log: createLog({ level: 'silent' }) });

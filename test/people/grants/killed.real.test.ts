@@ -7,7 +7,7 @@ import test, { type ExecutionContext } from 'ava';
 import { postgresUrl } from '../../store/postgres.ts';
 import { isHere } from '../../support/needs.ts';
 
-/** What a child process reports of what it did. */
+/** The report of a child process. */
 interface Said {
   error?: string;
   deviceCode: string;
@@ -19,7 +19,7 @@ interface Said {
 const run = promisify(execFile);
 const CHILD = join(import.meta.dirname, 'killed-child.ts');
 
-/** One process after the other on the same database; `later` is in seconds. */
+/** Runs child processes one after the other on the same database. `later` is in seconds. */
 async function processes(t: ExecutionContext, url?: string) {
   const folder = await mkdtemp(join(tmpdir(), 'dormouse-grants-'));
   t.teardown(() => rm(folder, { recursive: true, force: true }));
@@ -31,7 +31,7 @@ async function processes(t: ExecutionContext, url?: string) {
   await does('setup');
   return {
     does,
-    /** Is killed between the commit of what it does and the answer. */
+    /** Runs a child that is killed between its commit and its answer. */
     killed: async (what: string, argument = '', later = 0): Promise<void> => {
       const error = await t.throwsAsync<Error & { signal?: string }>(child(what, argument, later, 'die'));
       t.is(error?.signal, 'SIGKILL', error?.message);
@@ -53,8 +53,8 @@ for (const database of ['sqlite', 'postgres'] as const) {
       t.is((await does('count')).keys, 1);
       const { token } = await does('poll', deviceCode, 10);
       t.regex(token, /^dmk_/);
-      t.deepEqual(await does('poll', deviceCode, 20), { error: 'expired_token' }, 'it was received');
-      t.is((await does('count')).keys, 1, 'and made once');
+      t.deepEqual(await does('poll', deviceCode, 20), { error: 'expired_token' }, 'the token was received');
+      t.is((await does('count')).keys, 1, 'one key was created');
     },
   );
 

@@ -19,8 +19,8 @@ test('an app can revoke only its own tokens (RFC 7009)', async (t) => {
   const [token, other] = [await connectApp(), await connectApp()];
   t.true(await works(token));
   const revoke = (fields: Record<string, string>) => it.form('/oauth/revoke', fields);
-  t.is((await revoke({ token, client_id: 'app_other' })).status, 200, 'tells nothing');
-  t.true(await works(token), 'not its own');
+  t.is((await revoke({ token, client_id: 'app_other' })).status, 200, 'the response reveals nothing');
+  t.true(await works(token), 'another app cannot revoke the token');
   t.is(errorOf(t, await revoke({ token })), '400 invalid_request');
   t.is(errorOf(t, await revoke({ client_id: APP })), '400 invalid_request');
   t.is(errorOf(t, await revoke({ token, client_id: 'nobody' })), '400 invalid_client');
@@ -33,7 +33,7 @@ test('an app can revoke only its own tokens (RFC 7009)', async (t) => {
   }
   const { entries } = (await it.call('GET', '/v1/accounts/acc_test/audit')).json as { entries: { action: string }[] };
   t.is(entries.filter(({ action }) => action === 'app.revoke').length, 1);
-  t.is((await it.call('GET', '/v1/servers')).status, 200, 'the key is as it was');
+  t.is((await it.call('GET', '/v1/servers')).status, 200, 'the API key still works');
 });
 
 test('the OAuth endpoints accept RFC 8628 forms and return RFC 6749 error codes', async (t) => {
@@ -64,14 +64,18 @@ test('the OAuth endpoints accept RFC 8628 forms and return RFC 6749 error codes'
   t.is(granted.json['token_type'], 'Bearer');
   t.is(errorOf(t, await token({})), '400 expired_token');
 
-  t.is(errorOf(t, await it.form('/oauth/device_authorization', {})), '400 invalid_request', 'never the command line');
+  t.is(errorOf(t, await it.form('/oauth/device_authorization', {})), '400 invalid_request', 'a client_id is required');
   t.is(errorOf(t, await it.form('/oauth/device_authorization', { client_id: '' })), '400 invalid_request');
   t.is(errorOf(t, await it.form('/oauth/device_authorization', { client_id: 'nobody' })), '400 invalid_client');
   const tooMuch = { client_id: APP, scope: 'servers:write' };
   t.is(errorOf(t, await it.form('/oauth/device_authorization', tooMuch)), '400 invalid_scope');
   const cli = await it.begin({});
   await it.grants.approve(cli.id, USER);
-  t.is(errorOf(t, await token({ device_code: cli.code })), '400 invalid_grant', 'nor its grants');
+  t.is(
+    errorOf(t, await token({ device_code: cli.code })),
+    '400 invalid_grant',
+    'an app cannot redeem a grant of the command line',
+  );
 
   const metadata = await it.send('/.well-known/oauth-authorization-server', { method: 'GET' });
   t.deepEqual(metadata.json, {
@@ -90,7 +94,7 @@ test('the OAuth endpoints accept RFC 8628 forms and return RFC 6749 error codes'
 test('an OAuth library signs a user in, given only the issuer and a client ID', async (t) => {
   const it = await device(t);
   const issuer = new URL(ORIGIN);
-  // It keeps to the issuer's addresses, and the endpoints of this test listen elsewhere.
+  // The library calls the issuer's addresses: redirect these calls to the endpoints of this test.
   const options = {
     [oauth.customFetch]: (url: string, init: oauth.CustomFetchOptions<string, oauth.ProtectedResourceRequestBody>) =>
       fetch(it.origin + new URL(url).pathname, init as RequestInit),

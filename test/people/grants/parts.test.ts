@@ -15,7 +15,7 @@ import { freshStore } from '../../support/store.ts';
 const HOUR = 3_600_000;
 const MINUTE = 60_000;
 
-/** What an attempt is refused with; undefined where it is not. */
+/** Returns the error of a refused attempt, or undefined if the attempt succeeds. */
 async function refusal(attempt: () => unknown): Promise<StatusError | undefined> {
   try {
     await attempt();
@@ -105,7 +105,10 @@ test('correct user codes and refused attempts do not count towards the limit of 
   for (let wrong = 0; wrong < 5; wrong++) limit.take(me);
   for (let refused = 0; refused < 100; refused++) t.truthy(await refusal(() => limit.take(me)));
   for (let wrong = 0; wrong < 5; wrong++) limit.take({ ...me, sessionId: 'another', address: '2001:db8::2' });
-  t.truthy(await refusal(() => limit.take({ ...me, sessionId: 'third', address: '203.0.113.1' })), 'the account');
+  t.truthy(
+    await refusal(() => limit.take({ ...me, sessionId: 'third', address: '203.0.113.1' })),
+    'the limit of the account is reached',
+  );
 });
 
 test('the client address is that of the peer, or the forwarded one if the peer is a trusted proxy', (t) => {
@@ -183,7 +186,7 @@ test('an address may start 20 grants in any hour, even across a restart, and ref
   await clock.jump(begun + HOUR);
   await limit.take('192.0.2.1');
   t.is((await refusal(() => limit.take('192.0.2.1')))?.options.retryAfterSeconds, 60);
-  t.is((await starts(store)).length, 21, 'one of the first twenty has gone');
+  t.is((await starts(store)).length, 21, 'one of the first twenty entries was deleted');
 });
 
 test('exactly 20 of 40 concurrent grant starts are accepted', async (t) => {
@@ -236,7 +239,7 @@ test('a credential is cached for 30 seconds or until it is forgotten', async (t)
   t.is(await memory.recall('a', 30_000, read('two')), 'two');
   t.is(await memory.recall('a', 0, read('three')), 'three', 'the clock was set back');
   t.is(await memory.recall('b', 0, read(undefined)), undefined);
-  t.is(await memory.recall('b', 0, read('b')), 'b', 'that there was none is not remembered');
+  t.is(await memory.recall('b', 0, read('b')), 'b', 'a missing credential is not cached');
   memory.forget((known) => known === 'three');
   t.is(await memory.recall('a', 0, read('four')), 'four');
   t.is(await memory.recall('b', 0, read('new')), 'b');

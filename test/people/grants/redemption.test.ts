@@ -5,18 +5,18 @@ import { listKeys } from '../../../src/people/keys/rows.ts';
 import type { Store, Tx } from '../../../src/store/store.ts';
 import { SECOND, USER, OPERATOR, bench, granted, answerOf } from './grant-bench.ts';
 
-/** How a write can end other than well. */
+/** The ways in which a write can fail. */
 type Failure = 'not begun' | 'undone' | 'done, but unacknowledged';
 
 interface Faults {
   wrap: (store: Store) => Store;
   fail: (nth: number, how: Failure) => void;
   failed: () => boolean;
-  /** Writes that were ever asked for. */
+  /** The number of writes requested so far. */
   asked: () => number;
 }
 
-/** A store whose n-th write from now on fails. */
+/** A store with one failing write: the n-th after `fail` is called. */
 function failing(): Faults {
   let [left, how]: [number, Failure] = [0, 'undone'];
   let failed = false;
@@ -85,7 +85,7 @@ for (const how of ['not begun', 'undone', 'done, but unacknowledged'] as const) 
         const last = await poll(deviceCode);
         t.is(await poll(deviceCode), 'expired_token');
         t.true(faults.failed());
-        t.is(last, 'app', 'also where the answer to the first attempt was lost');
+        t.is(last, 'app', 'also if the answer to the first attempt was lost');
         t.is(given.length, 1);
         t.is((await it.tokens()).length, 1);
       });
@@ -113,7 +113,7 @@ test('a poll queued behind a rolled-back denial still gets authorization_pending
   await it.clock.advance(5 * SECOND);
   faults.fail(1, 'undone');
   const before = faults.asked();
-  // So that both wait for the same commit.
+  // Hold the writes, so that both wait for the same commit.
   const hold = Promise.withResolvers<void>();
   const held = it.store.write(() => hold.promise);
   const waiting = async (writes: number) => {
@@ -148,7 +148,7 @@ for (const clientId of [undefined, null]) {
     for (const code of [token, deviceCode, token.slice(4), deviceCode.slice(4)]) t.false(kept.includes(code));
     await it.clock.advance(10 * SECOND);
     t.is(granted(await it.grants.poll(deviceCode)).token, token);
-    // Behind what forgets the token that is received now.
+    // Wait for the write that deletes the received token.
     await it.store.write(async () => {});
     t.deepEqual(await it.store.query('SELECT * FROM "sealed_tokens"'), []);
     it.restart();
@@ -166,7 +166,7 @@ test('the sealed copy of an undelivered token is deleted after a minute, even af
     await it.grants.poll(deviceCode, undefined, received);
     return deviceCode;
   };
-  // Behind the writes that are asked for already.
+  // Wait for the writes requested so far.
   const count = () => it.store.write(async (tx) => (await tx.query('SELECT * FROM "sealed_tokens"')).length);
   const lost = await redeemed(Promise.resolve(false));
   t.is(await count(), 1);

@@ -55,9 +55,9 @@ test('a device is approved only by a signed-in user with a CSRF token and our or
     await decide('lookUp', userCode),
     await decide('lookUp', 'nonsense'),
   ];
-  t.is(new Set(answers.map(({ text }) => text)).size, 1, '16: unknown, expired and used look alike');
+  t.is(new Set(answers.map(({ text }) => text)).size, 1, 'unknown, expired and used codes get the same answer');
   t.is(answers[0]?.reason, 'GRANT_NOT_FOUND');
   const throttled = await decide('approve', later.userCode);
-  t.is(throttled.reason, 'TOO_MANY_ATTEMPTS', 'however right it is');
+  t.is(throttled.reason, 'TOO_MANY_ATTEMPTS', 'even for a correct code');
   t.is(throttled.status, 429);
 });

@@ -9,7 +9,7 @@ test('the 21st grant start within an hour gets 429 with Retry-After, and other a
   const from = (address: string, body: unknown = { client_id: APP }) =>
     it.post(START, body, { 'x-forwarded-for': address });
   for (let nth = 0; nth < 19; nth++) t.is((await from('203.0.113.1')).status, 200);
-  t.is((await from('203.0.113.1', { client_id: 'app_unknown' })).status, 400, 'those that end badly count too');
+  t.is((await from('203.0.113.1', { client_id: 'app_unknown' })).status, 400, 'a failed start counts too');
   await it.clock.advance(600_000);
   for (const body of [{ client_id: APP }, {}, 'nonsense']) {
     const refused = await from('203.0.113.1', body);

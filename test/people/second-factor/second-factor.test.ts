@@ -41,7 +41,7 @@ test('removing the second factor or renewing its codes needs password and code, 
   await (await it.browser()).ok('POST', '/v1/session/me:signIn', STEVE);
   t.deepEqual(
     it.letters.filter(({ subject }) => /second factor/.test(subject)).map(({ text }) => text.split(' at ', 1)[0]),
-    ['New recovery codes for your account', 'The second factor of your account was switched off'],
+    ['New recovery codes were created for your account', 'Two-factor sign-in was turned off for your account'],
   );
   const entries = await it.store.query<{ action: string }>(
     `SELECT "action" FROM "audit" WHERE "action" LIKE 'secondFactor.%' ORDER BY "id"`,
@@ -114,7 +114,7 @@ test('an operator can remove the second factor of others, but not their own, in 
   t.false(await detail());
   t.regex(
     it.letters.at(-1)?.text ?? '',
-    /^An operator switched the second factor of your account off \(“Lost phone”\) at /,
+    /^An operator turned off two-factor sign-in for your account \(“Lost phone”\) at /,
   );
   const [entry] = await it.store.query<{ accountId: string; detail: string }>(
     `SELECT * FROM "audit" WHERE "action" = 'secondFactor.remove'`,
@@ -128,16 +128,13 @@ test('a password reset on the machine keeps the second factor, and a separate co
   const it = await api(t);
   const { app } = await withSecondFactor(t, it);
   const text = await resetPassword(it.store, it.clock, STEVE.email);
-  t.regex(text, /The second factor stays on: .*npm run remove-second-factor/);
-  const [, password = ''] = /the password (\w{20}) /.exec(text) ?? [];
+  t.regex(text, /Two-factor sign-in stays on\. .*npm run remove-second-factor/);
+  const [, password = ''] = / is (\w{20})\. /.exec(text) ?? [];
   t.is(await giveCode(await passwordGiven(t, it, password), app.code()), '');
-  t.is(
-    await removeSecondFactor(it.store, it.clock, STEVE.email),
-    `${STEVE.email} signs in with the password alone from now on.\n`,
-  );
+  t.is(await removeSecondFactor(it.store, it.clock, STEVE.email), `Two-factor sign-in is off for ${STEVE.email}.\n`);
   await (await it.browser()).ok('POST', '/v1/session/me:signIn', { ...STEVE, password });
-  await t.throwsAsync(removeSecondFactor(it.store, it.clock, STEVE.email), { message: /has no second factor/ });
-  t.notRegex(await resetPassword(it.store, it.clock, STEVE.email), /second factor/);
+  await t.throwsAsync(removeSecondFactor(it.store, it.clock, STEVE.email), { message: /is off for this account/ });
+  t.notRegex(await resetPassword(it.store, it.clock, STEVE.email), /two-factor/i);
 });
 
 test('a recovery code is read in upper case, without its dash and with extra spaces', (t) => {

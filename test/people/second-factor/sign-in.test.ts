@@ -63,7 +63,7 @@ test('each recovery code signs in once, in any spelling, and its use is reported
   await it.store.write((tx) => tx.run('UPDATE "users" SET "emailVerified" = $1 WHERE "id" = $2', [1, userId]));
   const [first = '', second = ''] = recoveryCodes;
   t.is(await giveCode(await passwordGiven(t, it), first.toUpperCase().replace('-', ' ')), '');
-  t.regex(it.letters.at(-1)?.text ?? '', /A recovery code was used to sign in to your account; 9 are left/);
+  t.regex(it.letters.at(-1)?.text ?? '', /A recovery code \(9 left\) was used to sign in to your account/);
   t.is(await giveCode(await passwordGiven(t, it), first), 'WRONG_CODE');
   t.is(await giveCode(await passwordGiven(t, it), second), '');
   t.like(await browser.ok('GET', '/v1/session/secondFactor'), { recoveryCodes: 8 });

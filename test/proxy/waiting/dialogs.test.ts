@@ -26,9 +26,9 @@ test('the waiting dialog shows the server’s name, description and progress, an
   t.deepEqual(words(state, { leftSeconds: 30, waitedSeconds: 10, others }), [
     'Castle',
     'Castle\nBuild with us',
-    `Preparing its world\n${'|'.repeat(40)}\nAbout 30 s`,
+    `Preparing the world\n${'|'.repeat(40)}\nAbout 30 s`,
     'Also waiting: Alex, Sam and 3 more',
-    'You join by yourself as soon as the server is ready.',
+    'You join automatically when the server is ready.',
   ]);
 });
 

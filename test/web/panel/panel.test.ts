@@ -100,7 +100,7 @@ test.runIf(isHere('chromium'))(
       await page.route('**/events/stream', (route) => route.abort());
       await page.goto(it.origin + path);
       const note = page.locator('[data-status]');
-      await page.getByText('Connecting again…').waitFor();
+      await page.getByText('Reconnecting…').waitFor();
       await accessible(t, page);
       await page.unroute('**/events/stream');
       await note.waitFor({ state: 'hidden' });
