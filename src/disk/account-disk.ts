@@ -203,8 +203,7 @@ export class AccountDisk {
   #refused(code: 'RESOURCE_EXHAUSTED' | 'FAILED_PRECONDITION', id: string, account: Account, advice: string) {
     const { limitMb } = this.#options;
     const usedMb = Math.ceil(this.#usedBytes(id, account) / MIB);
-    const message =
-      `The servers and backups of this account use ${usedMb} MB of disk. ` + `The limit is ${limitMb} MB. ${advice}`;
+    const message = `The servers and backups of this account use ${usedMb} MB of disk. The limit is ${limitMb} MB. ${advice}`;
     const metadata = { account: id, usedMb: String(usedMb), limitMb: String(limitMb) };
     const subject = `account:${id}`;
     const details =
