@@ -3,12 +3,8 @@
  * Never: a password stored.
  */
 import type { Address } from '../kernel/address.ts';
-import type { Clock } from '../kernel/clock.ts';
-import type { OnClose } from '../kernel/closers.ts';
-import type { Log } from '../kernel/log.ts';
-import type { ServerOperation } from '../servers/api/operation.ts';
+import type { Shared } from '../servers/shared.ts';
 import type { Secret } from '../store/secret.ts';
-import type { Store } from '../store/store.ts';
 import type { Feature } from '../web/feature.ts';
 import { databaseOperations } from './api.ts';
 import type { Databases } from './database-server.ts';
@@ -32,17 +28,12 @@ export async function openMysql(settings: DatabasesSettings): Promise<Databases 
   return createMysqlDatabases(mysqlAdminUrl, { hosts, tls });
 }
 
-export interface OpenDatabasesOptions {
-  store: Store;
+export interface OpenDatabasesOptions extends Shared {
   secret: Secret;
   /** Undefined: servers have none. */
   port: Databases | undefined;
-  serverOperation: ServerOperation;
   /** The address of the database server for games. */
   mysqlAddress: Address;
-  clock: Clock;
-  log: Log;
-  onClose: OnClose;
 }
 
 /** Servers' databases; undefined where no database server is set. */

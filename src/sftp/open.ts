@@ -6,13 +6,8 @@ import { createRequire } from 'node:module';
 import type { AddressInfo, BlockList } from 'node:net';
 import type { DiskQuota } from '../disk/quota.ts';
 import type { Files } from '../files/files.ts';
-import type { Clock } from '../kernel/clock.ts';
-import type { OnClose } from '../kernel/closers.ts';
-import type { Log } from '../kernel/log.ts';
 import type { People } from '../people/people.ts';
-import type { ServerOperation } from '../servers/api/operation.ts';
-import type { Servers } from '../servers/servers.ts';
-import type { Store } from '../store/store.ts';
+import type { Shared } from '../servers/shared.ts';
 import type { Feature } from '../web/feature.ts';
 import { sftpOperations } from './api.ts';
 import { openHostKey } from './host-key.ts';
@@ -20,17 +15,11 @@ import { type Sftp, createSftp } from './sftp.ts';
 import { sshKeyOperations } from './ssh-keys-api.ts';
 import { mountSshKeys } from './ssh-keys-pages.ts';
 
-export interface OpenSftpOptions {
-  store: Store;
-  servers: Servers;
+export interface OpenSftpOptions extends Shared {
   people: People;
-  serverOperation: ServerOperation;
   files: Pick<Files, 'jail'>;
   disk: DiskQuota;
   settings: { dataDir: string; publicHost: string; sftpPublicHost?: string | null; trustedProxies?: BlockList };
-  clock: Clock;
-  log: Log;
-  onClose: OnClose;
 }
 
 /** Servers' files over SFTP; it listens nowhere yet. What is open on a server ends with its deletion. */
@@ -64,15 +53,7 @@ export async function openSftp(options: OpenSftpOptions): Promise<{ sftp: Sftp; 
 /** Opens the door for SFTP clients and resolves with its address. Rejects if the port cannot be opened. */
 export async function listenSftp(
   sftp: Sftp,
-  {
-    settings,
-    log,
-    onClose,
-  }: {
-    settings: { sftpHost: string; sftpPort: number };
-    log: Log;
-    onClose: OnClose;
-  },
+  { settings, log, onClose }: Pick<Shared, 'log' | 'onClose'> & { settings: { sftpHost: string; sftpPort: number } },
 ): Promise<AddressInfo> {
   warnWithoutNativeCrypto(log);
   onClose(() => sftp.close());
@@ -92,7 +73,7 @@ export function hasNativeCrypto(): boolean {
   }
 }
 
-export function warnWithoutNativeCrypto(log: Log, isThere = hasNativeCrypto()): void {
+export function warnWithoutNativeCrypto(log: Shared['log'], isThere = hasNativeCrypto()): void {
   if (isThere) return;
   log.warn('the native part of ssh2 was not built for this Node, so that SFTP is slow: run npm rebuild ssh2');
 }
