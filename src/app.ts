@@ -1,11 +1,11 @@
 import assert from 'node:assert';
 import type { AddressInfo } from 'node:net';
 import { createChargeCount } from './billing/charged.ts';
+import { openWallet } from './billing/ledger.ts';
 import { requireTimely } from './billing/meter.ts';
 import { openMeter } from './billing/open.ts';
 import { openSteadyClock } from './billing/steady-clock.ts';
 import type { Config } from './config.ts';
-import { openFoundation } from './foundation.ts';
 import { createFront } from './front.ts';
 import { keyRate } from './http/rate-limit.ts';
 import { createStreamSlots } from './http/stream-slots.ts';
@@ -19,10 +19,12 @@ import { bootId, isContainer } from './kernel/process-identity.ts';
 import { sinceBoot, systemClock } from './kernel/system-clock.ts';
 import { logFallback, openListening } from './listening.ts';
 import { openOutside } from './outside.ts';
-import type { FirstRun } from './people/first-run.ts';
+import { type FirstRun, firstRun, openFirstRunFile } from './people/first-run.ts';
+import { signUpMode } from './people/people.ts';
 import { openRooms } from './rooms.ts';
 import { hasGame, stopAll } from './servers/stop-all.ts';
 import { listenSftp } from './sftp/open.ts';
+import type { Tx } from './store/store.ts';
 
 /** The running service. */
 export interface App {
@@ -79,10 +81,15 @@ export async function startApp(
     const telemetry = createTelemetry();
     // The kernel's count of time belongs to the machine, so another container of this service continues it.
     const steady = await openSteadyClock(store, { clock, monotonicMs, epoch: await bootId() });
-    const base = await openFoundation(config, { ...outside, telemetry, steady, clock, log, onClose });
-    const { servers, proxies, sftp, firstRun, knownBy, signInPath } = base;
-    const rooms = await openRooms(base);
-    const meter = await openMeter({ ...base, steady, funds: base.allowance.funds });
+    const { dataDir, baseUrl, signupCreditMicros } = config;
+    const onAccount = async (tx: Tx, id: string, at: number) => void (await openWallet(tx, id, at, signupCreditMicros));
+    const operator = await firstRun(store, { clock, dataDir, baseUrl, onAccount });
+    const firstRunFile = await openFirstRunFile(dataDir, { clock, log });
+    const settings = { ...config, signup: signUpMode(config), mail: config.smtpUrl !== null };
+    const base = { store, clock, log, onClose };
+    const rooms = await openRooms({ ...base, outside, telemetry, steady, settings, onAccount, firstRunFile });
+    const { servers, proxies, knownBy, prices, sessions, funds } = rooms;
+    const meter = await openMeter({ ...base, servers, engine, steady, prices, sessions, funds });
 
     // After a takeover, players are waiting: skip the off-site check.
     if (!isTakeover) await offSite.settled(STORE_PATIENCE_MS);
@@ -97,22 +104,22 @@ export async function startApp(
       proxy: () => proxies.stats(),
       proxies: () => proxies.views(),
       storeWrites: () => store.waiting(),
-      webhookMessages: () => base.outbox.waiting(store),
-      uploads: () => base.backups.uploadsWaiting(),
+      webhookMessages: () => rooms.outbox.waiting(store),
+      uploads: () => rooms.backups.uploadsWaiting(),
       charged: createChargeCount(store, clock),
       meterAgeMs: () => meter.ageMs(),
     });
     const app = createFront({
       features: rooms.features,
-      streams: { clock, accessChanges: base.accessChanges, streamSlots: createStreamSlots() },
+      streams: { clock, accessChanges: rooms.accessChanges, streamSlots: createStreamSlots() },
       browsers: {
-        config: { baseUrl: config.baseUrl },
+        config: { baseUrl },
         findSession: knownBy.findSession,
         secret: outside.secret,
-        clientAddress: base.clientAddress,
+        clientAddress: rooms.clientAddress,
       },
       knownBy,
-      signInPath,
+      signInPath: rooms.signInPath,
       readiness: {
         // Uses the writer's connection, because that is the one that may be blocked or fall behind.
         store: () => store.write((tx) => tx.query('SELECT 1')),
@@ -126,20 +133,20 @@ export async function startApp(
       clock,
       log,
     });
-    base.grants.sweepLater();
-    onClose(base.grants.expireByThemselves());
+    rooms.grants.sweepLater();
+    onClose(rooms.grants.expireByThemselves());
     const http = await listening.serve(app, proxies.link);
-    const files = await listenSftp(sftp, { settings: config, log, onClose });
+    const files = await listenSftp(rooms.sftp, { settings: config, log, onClose });
     logFallback(config, [http.address, players.host, files.address], log);
-    const ports = { http: http.port, players: players.port, sftp: files.port, sftpKey: sftp.fingerprint };
+    const ports = { http: http.port, players: players.port, sftp: files.port, sftpKey: rooms.sftp.fingerprint };
     log.info({ ...ports, engine: engine.kind }, 'ready');
     const sweeping = new AbortController();
     onClose(() => sweeping.abort());
-    void sweepUnfinished(config.dataDir, log, sweeping.signal);
+    void sweepUnfinished(dataDir, log, sweeping.signal);
     return {
       http,
       players,
-      firstRun,
+      firstRun: operator,
       async farewell() {
         const awake = servers.live().filter(({ state }) => hasGame(state)).length;
         const goesOn = note === undefined && awake > 0 ? `Servers still awake: ${awake}. ${HOW_TO_STOP}` : '';

@@ -91,7 +91,8 @@ export async function portsToTake(config: Config) {
 }
 
 /** Returns all ports of the service and its proxy. */
-export function portsOf({ httpHost, httpPort, proxyHost, proxyPort, sftpHost, sftpPort }: Config) {
+export function portsOf(config: Pick<Config, `${'http' | 'proxy' | 'sftp'}${'Host' | 'Port'}`>) {
+  const { httpHost, httpPort, proxyHost, proxyPort, sftpHost, sftpPort } = config;
   return [
     { host: httpHost, port: httpPort },
     { host: proxyHost, port: proxyPort },

@@ -4,6 +4,7 @@ import { openCheckout } from './billing/open-checkout.ts';
 import type { Config } from './config.ts';
 import { openMysql } from './databases/open.ts';
 import { openGameHost, preloadEngine } from './engines/game-host.ts';
+import type { Pinger } from './engines/pinger.ts';
 import { EMBEDDED_VERSIONS } from './game/catalogue/embedded.ts';
 import { createCatalogue } from './game/catalogue/published.ts';
 import type { Clock } from './kernel/clock.ts';
@@ -13,6 +14,7 @@ import { portsToTake } from './listening.ts';
 import { openModRegistries } from './mods/registries/registries.ts';
 import { openMailer } from './people/mail/mailer.ts';
 import { createMojangProfiles } from './players/mojang.ts';
+import { pingStatus } from '../proxy/ping.ts';
 import { countAwake } from './servers/rows.ts';
 import { openInstallation } from './store/installation.ts';
 import type { Waiting } from './store/lease.ts';
@@ -28,7 +30,10 @@ export interface OutsideOptions {
   onClose: OnClose;
 }
 
-export type Outside = Awaited<ReturnType<typeof openOutside>>;
+export type Outside = Awaited<ReturnType<typeof openOutside>> & {
+  /** Bytes in use on the servers' file system. Default: queries the file system. */
+  usedBytes?: () => Promise<number>;
+};
 
 /**
  * Opens the adapters of all outside systems according to the settings: the database with its lease, the engine, and
@@ -52,8 +57,10 @@ export async function openOutside(config: Config, { waiting, onLost, clock, log,
   const mayAct = () => lease.require();
   const awake = () => countAwake(store);
   const gameHost = await openGameHost({ store, secret, settings: config, mayAct, awake, clock, log, onClose });
+  const pinger: Pinger = { status: (address, timeoutMs) => pingStatus(address, { timeoutMs }) };
   return {
     ...gameHost,
+    pinger,
     store,
     secret,
     /** Resolves when this process may change games. */

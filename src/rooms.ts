@@ -1,174 +1,260 @@
-import type { IncomingMessage } from 'node:http';
-import type { Backups } from './backups/backups.ts';
-import { type Allowance, type Measures, billingFeature } from './billing/open.ts';
-import type { Checkout } from './billing/payments.ts';
-import type { ServerDatabases } from './databases/databases.ts';
-import type { Disks } from './disk/disks.ts';
+import { createBackupRoom } from './backups/backups-room.ts';
+import { openBackups } from './backups/open.ts';
+import { sealKeyOf } from './backups/seal.ts';
+import { billingFeature, openAllowance, openMeasures } from './billing/open.ts';
+import type { Config } from './config.ts';
+import { openDatabases } from './databases/open.ts';
+import { openDisks } from './disk/disks.ts';
 import { DiskEnforcement } from './disk/enforcement.ts';
-import type { GameConsoles } from './engines/console/console.ts';
-import type { Pinger } from './engines/pinger.ts';
-import type { Engine } from './engines/engine.ts';
-import type { LostGames } from './engines/lost-games.ts';
+import { gameConsoles } from './engines/console/console.ts';
+import { watchLostGames } from './engines/lost-games.ts';
 import { createReachability } from './engines/reachability.ts';
 import { sandboxVersions } from './engines/sandbox.ts';
-import type { Files } from './files/files.ts';
-import type { Catalogue } from './game/catalogue/catalogue.ts';
-import type { CoreRules } from './game/core-rules.ts';
-import type { PlayerFiles } from './game/players/files.ts';
-import type { Profiles } from './game/players/minecraft-accounts.ts';
-import type { AccessChanges } from './http/access-changes.ts';
-import type { ServerEvents } from './insight/events.ts';
-import type { ChangeLock } from './jail/change-lock.ts';
+import { openFiles } from './files/open.ts';
+import { openGame } from './game/open.ts';
+import { createAccessChanges } from './http/access-changes.ts';
+import { createClientAddress } from './http/client-address.ts';
+import { TRANSFER_LIMITS, createStreamSlots } from './http/stream-slots.ts';
+import { countSteps, openInsight, openWebhooks } from './insight/open.ts';
+import type { Telemetry } from './insight/telemetry.ts';
+import { createChangeLock } from './jail/change-lock.ts';
+import { createOpenFiles } from './jail/open-files.ts';
 import { joiningFeature } from './joining/feature.ts';
-import type { Entrance } from './joining/joining.ts';
-import type { JoinPolicy } from './joining/join-policy.ts';
-import type { Proxies } from './joining/link/proxies.ts';
-import type { PublicStatuses } from './joining/public-statuses.ts';
-import type { WakePolicies } from './joining/wake-policies.ts';
-import type { FileOwner } from './kernel/atomic-file.ts';
+import { openJoining } from './joining/joining.ts';
 import type { Clock } from './kernel/clock.ts';
 import type { OnClose } from './kernel/closers.ts';
 import type { Log } from './kernel/log.ts';
-import type { Mods } from './mods/mods.ts';
+import { createKeyedMutex } from './kernel/mutex.ts';
+import type { SteadyClock } from './kernel/steady-clock.ts';
+import { MIB } from './kernel/units.ts';
+import { createWorkerPool } from './kernel/workers/pool.ts';
+import { portsOf } from './listening.ts';
+import { openMods } from './mods/open.ts';
 import { modpackOperations } from './mods/set-modpack.ts';
 import { operatorFeature } from './operators/feature.ts';
 import { openNodeDrain } from './operators/node-drain.ts';
 import { Orphans } from './operators/orphans.ts';
 import { openSuspensions } from './operators/suspensions.ts';
-import type { Grants } from './people/grants/grants.ts';
-import type { People } from './people/people.ts';
+import type { Outside } from './outside.ts';
+import { type OpenPeopleOptions, openPeople } from './people/open.ts';
+import type { SignUp } from './people/people.ts';
+import { isOperatorAccount } from './people/rows.ts';
 import { openPlayers } from './players/open.ts';
-import type { Joined } from './players/typed-commands.ts';
 import { portOperations } from './ports/api.ts';
+import { openPorts } from './ports/open.ts';
 import { mountPorts } from './ports/pages.ts';
-import type { ServerPorts } from './ports/ports.ts';
 import { openSchedules } from './schedules/open.ts';
-import type { ServerOperation } from './servers/api/operation.ts';
 import { createAddresses } from './servers/api/addresses.ts';
+import { createServerOperation } from './servers/api/operation.ts';
 import { createServerView } from './servers/api/view.ts';
 import { requireEngine } from './servers/engine-check.ts';
 import { serverFeature } from './servers/feature.ts';
+import { openEffects, openServers } from './servers/open.ts';
+import { createPresence } from './servers/presence.ts';
+import { startReconcile } from './servers/reconcile.ts';
 import type { ServerRow } from './servers/rows.ts';
-import type { Servers } from './servers/servers.ts';
 import { SOFTWARE_OF, WAKES_AND_INSTALLS, type WakeRule, readFirst } from './servers/wake-checks.ts';
-import type { Sftp } from './sftp/sftp.ts';
-import type { Store, Tx } from './store/store.ts';
+import { openSftp } from './sftp/open.ts';
 import { templateOperations } from './templates/api.ts';
 import type { Feature } from './web/feature.ts';
-import type { Worlds } from './worlds/worlds.ts';
+import { createWorldJobs } from './worlds/jobs.ts';
+import { openWorlds } from './worlds/open.ts';
 
-/** Everything that is open before requests are possible: the outside world, and the servers with all their effects. */
-export interface Foundation {
-  store: Store;
+/** The settings, with the sign-up mode that they result in, and whether e-mail can be sent. */
+export type Settings = Omit<Config, 'signup'> & { signup: SignUp; mail: boolean };
+
+export interface RoomsOptions extends Pick<OpenPeopleOptions, 'onAccount' | 'firstRunFile'> {
+  outside: Omit<Outside, 'mayAct'>;
+  telemetry: Pick<Telemetry, 'stepped' | 'refusedWake' | 'expose' | 'contentType'>;
+  steady: SteadyClock;
+  settings: Settings;
   clock: Clock;
   log: Log;
   onClose: OnClose;
-  /** The restored servers. */
-  servers: Servers;
-  serverOperation: ServerOperation;
-
-  engine: Engine;
-  /** The games on unresponsive machines, if games run on several. */
-  lostGames?: LostGames | undefined;
-  /** Runs commands in games. */
-  consoles: GameConsoles;
-  pinger: Pinger;
-  containerOf?: ((serverId: string) => string) | undefined;
-
-  people: People;
-  grants: Grants;
-  accessChanges: AccessChanges;
-  cores: CoreRules;
-  catalogue: Catalogue;
-  /** Rejects if the server's software must not run. */
-  mayRun: (row: ServerRow) => Promise<void>;
-  profiles: Profiles;
-
-  owner: FileOwner | undefined;
-  lock: ChangeLock;
-  disks: Disks;
-  /** Bytes in use on the servers' file system. Default: queries the file system. */
-  usedBytes?: (() => Promise<number>) | undefined;
-  files: Files;
-  sftp: Sftp;
-  mods: Mods;
-  backups: Backups;
-  worlds: Worlds;
-  databases: ServerDatabases | undefined;
-  serverPorts: ServerPorts;
-
-  proxies: Pick<Proxies, 'port' | 'views' | 'addressBansChanged'> & {
-    players(serverId: string): readonly Joined[];
-  };
-  joinPolicy: Pick<JoinPolicy, 'wakeCap'>;
-  entrance: Entrance;
-  publicStatuses: PublicStatuses;
-  wakePolicies: WakePolicies;
-  playerFiles: PlayerFiles;
-  clientAddress: (request: IncomingMessage) => string;
-
-  prices: Measures['prices'];
-  capacity: Measures['capacity'];
-  allowance: Pick<Allowance, 'accountLimits' | 'wakeRules'>;
-  /** Undefined if wallets are not funded by payments. */
-  checkout: Checkout | undefined;
-
-  serverEvents: ServerEvents;
-  /** Queues a test alert for a server's webhook. */
-  testAlert: (tx: Tx, serverId: string, at: number) => Promise<void>;
-
-  /** The public features of the rooms opened by the foundation. */
-  features: {
-    [Room in 'game' | 'people' | 'files' | 'sftp' | 'mods' | 'backups' | 'worlds' | 'databases' | 'insight']: Feature;
-  };
-  settings: {
-    dataDir: string;
-    baseUrl: string;
-    publicHost: string;
-    nodeLabel: string;
-    region: string;
-    idleTimeoutMinutes: number;
-    maxServersPerAccount: number;
-  };
 }
 
-/** Opens the rooms that serve requests. From then on, servers may be started, also by schedules. */
-export async function openRooms(base: Foundation) {
-  const { store, servers, serverOperation, engine, lostGames, consoles, pinger } = base;
-  const { nodes } = engine;
-  const { clock, log, onClose, settings, features, people, grants } = base;
-  const { disks, lock, owner, files, sftp, mods, backups, worlds, databases, serverPorts, serverEvents } = base;
-  const { proxies, joinPolicy, entrance, publicStatuses, wakePolicies, playerFiles, capacity, prices, allowance } =
-    base;
-  const { mayRun } = base;
-  const { dataDir, nodeLabel } = settings;
-  const { accountLimits } = allowance;
-  const common = { store, servers, serverOperation, clock, log, onClose };
-  const joined = (serverId: string) => proxies.players(serverId);
-  const onAddressBan = (id: string) => proxies.addressBansChanged(id);
-  const talk = { engine, consoles, joined, onAddressBan };
+/** The functions that open the rooms for which tests have doubles. */
+const OPENERS = {
+  createBackupRoom,
+  createChangeLock,
+  openAllowance,
+  openEffects,
+  openFiles,
+  openJoining,
+  openMods,
+  openPorts,
+  openServers,
+  openWebhooks,
+  startReconcile,
+};
 
-  const { usedBytes } = base;
-  const quotas = new DiskEnforcement({
-    ...common,
-    disks,
-    events: serverEvents,
-    consoles,
-    dataDir,
-    usedBytes,
+/**
+ * Opens every room, in order: the rooms that servers need, then the servers themselves, restored and reconciled with
+ * the engine, then the rooms that serve requests. Servers may be started from then on, also by schedules, but players
+ * and clients are admitted later. `doubles` replace openers in tests.
+ */
+export async function openRooms(options: RoomsOptions, doubles: Partial<typeof OPENERS> = {}) {
+  const open = { ...OPENERS, ...doubles };
+  const { outside, telemetry, steady, settings, clock, log, onClose } = options;
+  const { store, secret, engine, catalogue, mailer, management, passwords, pinger, owner } = outside;
+  const { dataDir, nodeLabel, publicHost } = settings;
+  const { nodes } = engine;
+  const onThisMachine = engine.kind === 'process';
+  const base = { store, settings, clock, log, onClose };
+
+  // Games and accounts.
+  const passwordOf = (serverId: string) => passwords.of(serverId);
+  const typed = gameConsoles(outside.typed, passwordOf);
+  const isOperator = (accountId: string) => isOperatorAccount(store, accountId);
+  const game = openGame({ catalogue, trusted: outside.trusted, isOperatorAccount: isOperator });
+  const { cores } = game;
+  const accessChanges = createAccessChanges();
+  const { onAccount, firstRunFile } = options;
+  const peopleRoom = openPeople({ ...base, secret, mailer, accessChanges, onAccount, firstRunFile });
+  const { people, grants, eula } = peopleRoom;
+  const mayRun = async (row: ServerRow) => {
+    await cores.require(row);
+    await eula.require(row);
+  };
+
+  // Servers, none of them live yet, and their rooms apart from games.
+  const { startTimeoutSeconds } = settings;
+  const servers = open.openServers({
+    store,
+    clock,
+    steady,
+    log,
+    startTimeoutSeconds,
+    onRefusal: telemetry.refusedWake,
   });
-  onClose(() => quotas.close());
-  const suspensions = await openSuspensions({ store, clock, servers });
+  const serverOperation = createServerOperation({ servers, store, cores });
+  const shared = { ...base, servers, serverOperation };
+  const presence = createPresence(steady);
+  const lostGames = nodes && watchLostGames({ ...shared, nodes });
+  const openedFiles = createOpenFiles();
+  const quotas = { tiers: settings.diskQuotaMb, accountDiskMb: settings.accountDiskMb };
+  const disks = await openDisks({ store, servers, clock, log, dataDir, openFiles: openedFiles, ...quotas });
+  const lock = open.createChangeLock((id) => servers.jobOf(id));
+  const withFilesLock = createKeyedMutex();
+  const workers = createWorkerPool();
+  onClose(() => workers.close());
+  const folders = { dataDir, owner, disk: disks.quota, lock };
+  const transferSlots = createStreamSlots(TRANSFER_LIMITS);
+  const filesRoom = open.openFiles({ ...shared, ...folders, openFiles: openedFiles, workers, transferSlots });
+  const { files } = filesRoom;
+  const sftpRoom = await openSftp({ ...shared, people, files, disk: disks.quota });
+  const { sftp } = sftpRoom;
+  const { mysqlAddress } = settings;
+  const databaseRoom = openDatabases({ ...shared, secret, port: outside.databaseServer, mysqlAddress });
+  const { databases } = databaseRoom;
+  const serverPorts = await open.openPorts({
+    store,
+    range: settings.extraPorts,
+    onThisMachine,
+    own: portsOf(settings),
+  });
+  const modsRoom = open.openMods({ ...shared, ...folders, registries: outside.registries, withFilesLock, workers });
+  const { mods } = modsRoom;
+  const { prices, sessions, capacity } = await openMeasures({ ...shared, probe: outside.probe, steady, nodes });
+  const backupRoom = open.createBackupRoom({
+    ...folders,
+    store,
+    engine,
+    consoles: typed,
+    quotaBytes: settings.backupQuotaMb * MIB,
+    offSite: outside.offSite,
+    keys: settings.backupEncryptionKey.map(sealKeyOf),
+    free: disks.free,
+    accounts: disks.accounts,
+    usage: disks.usage,
+    withFilesLock,
+    release: (id) => sftp.cut(id),
+    jobs: createWorldJobs,
+    clock,
+    log,
+  });
+  const webhooks = open.openWebhooks(base);
+
+  // Everything that a server's machine can cause. Then the servers become live.
+  const { engineReturned } = open.openEffects({
+    servers,
+    engine,
+    pinger,
+    console: outside.console,
+    management,
+    passwords,
+    presence,
+    steady,
+    owner,
+    workers,
+    mods,
+    // Containers have their own installer.
+    installPack: onThisMachine ? modsRoom.installPack : undefined,
+    portsOf: (id) => serverPorts.of(id),
+    cpusFor: (ramMb, region) => capacity.cpusFor(ramMb, region),
+    mayRun,
+    eulaAccepted: (row) => eula.isAccepted(row),
+    maintain: backupRoom.maintain,
+    onStep: [sessions.onStep, webhooks.onStep, countSteps(telemetry)],
+    erasers: [
+      (id) => mods.end(id),
+      (id) => sftp.cut(id),
+      backupRoom.erase,
+      async (id) => databases?.erase(id),
+      (id) => serverPorts.forget(id),
+      (id) => passwords.forget(id),
+    ],
+    settings,
+    log,
+    onClose,
+  });
+  const joining = await open.openJoining({ ...shared, presence, lostGames });
+  const { proxies, entrance, publicStatuses, wakePolicies, playerFiles } = joining;
+  const joined = (id: string) => proxies.players(id);
+  const onAddressBan = (id: string) => proxies.addressBansChanged(id);
+  const insight = openInsight({
+    ...shared,
+    engine,
+    lostGames,
+    consoles: gameConsoles(outside.console, passwordOf),
+    typed,
+    joined,
+    onAddressBan,
+    disk: disks.quota,
+    transferSlots,
+    outbox: webhooks.outbox,
+    telemetry,
+  });
+  const { serverEvents } = insight;
+  await backupRoom.recover();
+  await servers.restore();
+  const backupsRoom = await openBackups({ ...shared, room: backupRoom, events: serverEvents, transferSlots });
+  const { backups } = backupsRoom;
+  const worldsRoom = openWorlds({ ...shared, ...folders, backups, archives: backupRoom.archives });
+  const { worlds } = worldsRoom;
+  const { outOfSight: onAway, observed: onLook } = sessions;
+  const reconciled = { engine, servers, clock, log, dataDir, workers };
+  onClose(await open.startReconcile({ ...reconciled, onReturn: engineReturned, onAway, onLook }));
+
+  // Everything that can refuse a wake. The first rule that refuses decides the message.
+  const onCapReached = insight.alerts.spendCapReached;
+  const charging = { capacity, prices, nodes, consoles: typed, mailer, onCapReached };
+  const { funds, accountLimits, wakeRules: billingRules } = await open.openAllowance({ ...shared, ...charging });
+  const { usedBytes } = outside;
+  const limits = { disks, events: serverEvents, consoles: typed, dataDir, usedBytes };
+  const enforcement = new DiskEnforcement({ ...shared, ...limits });
+  onClose(() => enforcement.close());
+  const disk = enforcement.quota;
+  const suspensions = await openSuspensions(shared);
   sftp.keepShut((id) => suspensions.of(id) !== undefined);
   serverEvents.heedSuspensions(suspensions);
   const drain = await openNodeDrain({ store, nodes, settings });
   const reachability = createReachability(engine, clock);
-  // The first rule that refuses decides the message.
   const wakeRules: readonly WakeRule[] = [
-    { check: joinPolicy.wakeCap, commands: ['JOIN'] },
-    ...allowance.wakeRules,
+    { check: joining.joinPolicy.wakeCap, commands: ['JOIN'] },
+    ...billingRules,
     { check: readFirst(mayRun, SOFTWARE_OF), commands: WAKES_AND_INSTALLS },
-    ...quotas.wakeRules,
+    ...enforcement.wakeRules,
     suspensions.wakeRule,
     drain.wakeRule,
     requireEngine(nodeLabel, reachability),
@@ -177,96 +263,74 @@ export async function openRooms(base: Foundation) {
 
   const orphans = await Orphans.open({ store, engine, log, dataDir, databases, leftOver: backups.leftOver });
   // Register every wake check before schedules can start servers.
-  const { accessChanges } = base;
-  const schedules = await openSchedules({ ...common, ...talk, backups, accessChanges });
+  const talk = { engine, consoles: typed, joined, onAddressBan };
+  const schedules = await openSchedules({ ...shared, ...talk, backups, accessChanges });
 
-  // The public features of each room.
-  const { publicHost } = settings;
+  // Clients’ view of the servers, and the features of all rooms.
   const addresses = createAddresses({ ...entrance, publicHost, playersPort: () => proxies.port() });
-  const disk = quotas.quota;
-  const { containerOf, clientAddress, profiles, cores, catalogue, testAlert, checkout } = base;
-  const blocks = { suspensions, lostGames };
-  const serverView = createServerView({
-    ...blocks,
-    config: settings,
-    clock,
-    addresses,
-    disk,
-    publicStatuses,
-    serverPorts,
-    nodes,
-    containerOf,
-  });
-  const shown = { ...blocks, servers, serverOperation, serverView, clock };
+  const clientAddress = createClientAddress(settings.trustedProxies);
+  const { containerOf, profiles, checkout } = outside;
+  const viewed = { suspensions, lostGames, addresses, disk, publicStatuses, serverPorts, nodes, containerOf };
+  const serverView = createServerView({ ...viewed, config: settings, clock });
+  const shown = { ...shared, suspensions, lostGames, serverView };
   const room = { capacity, accountLimits, drain };
-  const serverRoom = serverFeature({
-    ...shown,
-    ...room,
-    people,
-    cores,
-    addresses,
-    wakePolicies,
-    worlds,
-    testAlert,
-    owner,
-    settings,
-  });
-  const { creation } = serverRoom;
-  const billing = billingFeature({ ...common, ...room, prices, reachability, checkout, settings });
-  const operators = operatorFeature({
-    ...blocks,
-    ...room,
-    people,
-    grants,
-    servers,
-    serverView,
-    consoles,
-    disk,
-    sftp,
-    nodes,
-    orphans,
-    proxies,
-    trouble: entrance.trouble,
-    reachability,
-    settings,
-  });
-  const all: Feature[] = [
-    features.game,
-    features.people,
-    serverRoom.feature,
-    joiningFeature({ ...shown, publicStatuses, wakePolicies, addresses, clientAddress, settings }),
-    features.files,
-    features.sftp,
-    features.mods,
+  const { testAlert } = webhooks;
+  const created = { people, cores, addresses, wakePolicies, worlds, testAlert, owner };
+  const { creation, feature: serversFeature } = serverFeature({ ...shown, ...room, ...created });
+  const billing = billingFeature({ ...shared, ...room, prices, reachability, checkout });
+  const { trouble } = entrance;
+  const operated = { people, grants, consoles: typed, disk, sftp, nodes, orphans, proxies, trouble, reachability };
+  const operators = operatorFeature({ ...shown, ...room, ...operated });
+  const features: Feature[] = [
+    game.feature,
+    peopleRoom.feature,
+    serversFeature,
+    joiningFeature({ ...shown, publicStatuses, wakePolicies, addresses, clientAddress }),
+    filesRoom.feature,
+    sftpRoom.feature,
+    modsRoom.feature,
     { operations: modpackOperations({ ...shown, mods, mayRun, worlds }) },
-    features.backups,
-    features.worlds,
-    openPlayers({
-      ...common,
-      ...talk,
-      pinger,
-      files,
-      playerFiles,
-      dataDir,
-      lock,
-      owner,
-      profiles,
-    }),
+    backupsRoom.feature,
+    worldsRoom.feature,
+    openPlayers({ ...shared, ...talk, pinger, files, playerFiles, dataDir, lock, owner, profiles }),
     schedules,
-    features.databases,
+    databaseRoom.feature,
     { operations: portOperations({ ...shown, serverPorts }), panel: mountPorts },
-    {
-      operations: templateOperations({ ...shown, creation, sandboxVersions: sandboxVersions(), store, catalogue }),
-    },
-    features.insight,
+    { operations: templateOperations({ ...shown, creation, sandboxVersions: sandboxVersions(), store, catalogue }) },
+    insight.feature,
     billing.feature,
     operators.feature,
   ];
   return {
-    features: all,
+    features,
+    people,
+    grants,
+    knownBy: peopleRoom.knownBy,
+    signInPath: peopleRoom.signInPath,
+    accessChanges,
+    clientAddress,
+    servers,
+    serverEvents,
+    metrics: insight.metrics,
+    logStreams: insight.logStreams,
+    outbox: webhooks.outbox,
+    transferSlots,
+    files,
+    sftp,
+    backups,
+    disk,
+    disks,
+    serverPorts,
+    proxies,
+    publicStatuses,
+    wakePolicies,
+    databases,
+    prices,
+    sessions,
+    funds,
+    capacity,
     accountLimits,
     checkouts: billing.checkouts,
-    disk,
     suspensions,
     drain,
     orphans,

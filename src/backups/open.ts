@@ -3,23 +3,17 @@
  * succeeded. Never replaces files under a running game.
  */
 import type { StreamSlots } from '../http/stream-slots.ts';
-import type { OnClose } from '../kernel/closers.ts';
-import type { ServerOperation } from '../servers/api/operation.ts';
-import type { Servers } from '../servers/servers.ts';
+import type { Shared } from '../servers/shared.ts';
 import type { Feature } from '../web/feature.ts';
 import { backupOperations } from './api.ts';
 import type { BackupEvents, BackupRoom } from './backups-room.ts';
 import type { Backups } from './backups.ts';
 import { mountBackupPages } from './pages/backups-page.ts';
 
-export interface OpenBackupsOptions {
+export interface OpenBackupsOptions extends Shared {
   room: Pick<BackupRoom, 'open'>;
-  /** The servers, already restored. */
-  servers: Servers;
   events: BackupEvents;
-  serverOperation: ServerOperation;
   transferSlots: StreamSlots;
-  onClose: OnClose;
 }
 
 /** Opens the backups of all servers. Call it once the servers are live. */

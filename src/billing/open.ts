@@ -3,16 +3,11 @@ import type { MachineProbe } from './machine-probe.ts';
 import type { GameConsoles } from '../engines/console/console.ts';
 import type { Engine, EngineNodes } from '../engines/engine.ts';
 import type { Reachability } from '../engines/reachability.ts';
-import type { Clock } from '../kernel/clock.ts';
-import type { OnClose } from '../kernel/closers.ts';
-import type { Log } from '../kernel/log.ts';
 import type { SteadyClock } from '../kernel/steady-clock.ts';
 import { recordThrough } from '../people/audit/system.ts';
 import type { Mailer } from '../people/mail/mail.ts';
-import type { ServerOperation } from '../servers/api/operation.ts';
-import type { Servers } from '../servers/servers.ts';
+import type { Shared } from '../servers/shared.ts';
 import { WAKES_AND_INSTALLS, type WakeRule } from '../servers/wake-checks.ts';
-import type { Store } from '../store/store.ts';
 import type { Feature } from '../web/feature.ts';
 import { type AccountLimits, openAccountLimits } from './account-limits.ts';
 import { createAdmission } from './admission.ts';
@@ -42,15 +37,12 @@ export interface Measures {
   capacity: Capacity;
 }
 
-export interface MeasuresOptions {
-  servers: Servers;
+export interface MeasuresOptions extends Shared {
   probe: MachineProbe;
   steady: SteadyClock;
   /** The machines that games run on, if there are several. */
   nodes?: EngineNodes | undefined;
   settings: { pricePerGbHourMicros: number; pricePerGbMonthMicros: number; region?: string };
-  clock: Clock;
-  onClose: OnClose;
 }
 
 /** Opens the measurements of the servers' steps. */
@@ -74,9 +66,7 @@ export interface Allowance {
   wakeRules: readonly WakeRule[];
 }
 
-export interface AllowanceOptions {
-  store: Store;
-  servers: Servers;
+export interface AllowanceOptions extends Shared {
   capacity: Capacity;
   prices: Prices;
   consoles: GameConsoles;
@@ -85,9 +75,6 @@ export interface AllowanceOptions {
   /** The machines that games run on, if there are several. */
   nodes?: EngineNodes | undefined;
   settings: { baseUrl: string; maxRamMb: number; maxServersPerAccount: number; nodeLabel: string; region: string };
-  clock: Clock;
-  log: Log;
-  onClose: OnClose;
 }
 
 /** Opens the checks of wallets, the machine and the accounts' limits. */
@@ -123,17 +110,12 @@ export async function openAllowance(options: AllowanceOptions): Promise<Allowanc
   return { funds, accountLimits, wakeRules };
 }
 
-export interface MeterOptions {
-  store: Store;
-  servers: Servers;
+export interface MeterOptions extends Omit<Shared, 'serverOperation'> {
   engine: Engine;
   sessions: AwakeSessions;
   steady: SteadyClock;
   prices: Prices;
   funds: Funds;
-  clock: Clock;
-  log: Log;
-  onClose: OnClose;
 }
 
 /** Starts charging running servers. */
@@ -147,9 +129,7 @@ export async function openMeter({ funds, onClose, ...billing }: MeterOptions): P
   return meter;
 }
 
-export interface BillingFeatureOptions {
-  store: Store;
-  servers: Servers;
+export interface BillingFeatureOptions extends Shared {
   prices: Prices;
   capacity: Capacity;
   reachability: Reachability;
@@ -158,10 +138,7 @@ export interface BillingFeatureOptions {
   drain: { regions(): readonly string[]; closed(region?: string): object | undefined };
   /** Undefined if wallets are not funded by payments. */
   checkout: Checkout | undefined;
-  serverOperation: ServerOperation;
   settings: { baseUrl: string };
-  clock: Clock;
-  log: Log;
 }
 
 /** Wallets, their funding, prices, limits and capacity: over the API and on pages. */

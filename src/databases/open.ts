@@ -1,11 +1,7 @@
 /** A server's own MySQL database, created and removed with one call. Never stores a password. */
 import type { Address } from '../kernel/address.ts';
-import type { Clock } from '../kernel/clock.ts';
-import type { OnClose } from '../kernel/closers.ts';
-import type { Log } from '../kernel/log.ts';
-import type { ServerOperation } from '../servers/api/operation.ts';
+import type { Shared } from '../servers/shared.ts';
 import type { Secret } from '../store/secret.ts';
-import type { Store } from '../store/store.ts';
 import type { Feature } from '../web/feature.ts';
 import { databaseOperations } from './api.ts';
 import type { Databases } from './database-server.ts';
@@ -29,17 +25,12 @@ export async function openMysql(settings: DatabasesSettings): Promise<Databases 
   return createMysqlDatabases(mysqlAdminUrl, { hosts, tls });
 }
 
-export interface OpenDatabasesOptions {
-  store: Store;
+export interface OpenDatabasesOptions extends Shared {
   secret: Secret;
   /** Undefined: servers have no databases. */
   port: Databases | undefined;
-  serverOperation: ServerOperation;
   /** The address of the database server for games. */
   mysqlAddress: Address;
-  clock: Clock;
-  log: Log;
-  onClose: OnClose;
 }
 
 /** Opens the servers' databases, with their API and pages. `databases` is undefined without a database server. */

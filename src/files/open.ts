@@ -1,8 +1,6 @@
 /** Servers' files for their owners, over the API and on pages. Never opens a path outside the jail. */
 import type { StreamSlots } from '../http/stream-slots.ts';
-import type { Clock } from '../kernel/clock.ts';
-import type { ServerOperation } from '../servers/api/operation.ts';
-import type { Store } from '../store/store.ts';
+import type { Shared } from '../servers/shared.ts';
 import type { Feature } from '../web/feature.ts';
 import type { Panel } from '../web/panel/panel.ts';
 import { fileOperations } from './api.ts';
@@ -12,12 +10,9 @@ import { mountEdit } from './pages/edit.ts';
 import { mountItem } from './pages/item.ts';
 import { transferOperations } from './transfers-api.ts';
 
-export interface OpenFilesOptions extends FilesOptions {
-  store: Store;
-  serverOperation: ServerOperation;
+export interface OpenFilesOptions extends Omit<FilesOptions, 'log'>, Shared {
   /** Slots for long uploads and downloads. */
   transferSlots: StreamSlots;
-  clock: Clock;
 }
 
 /** Opens the servers' files, with their API and pages. */

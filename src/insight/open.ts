@@ -5,16 +5,13 @@ import type { Engine } from '../engines/engine.ts';
 import type { LostGames } from '../engines/lost-games.ts';
 import { dataFrame } from '../http/sse.ts';
 import type { StreamSlots } from '../http/stream-slots.ts';
-import type { Clock } from '../kernel/clock.ts';
-import type { OnClose } from '../kernel/closers.ts';
 import { isPublicAddress } from '../kernel/ip.ts';
-import type { Log } from '../kernel/log.ts';
 import { recordThrough } from '../people/audit/system.ts';
 import type { TypedCommandAccess } from '../players/typed-commands.ts';
-import type { ServerOperation } from '../servers/api/operation.ts';
 import type { ServerNow } from '../servers/server-now.ts';
-import type { OnStep, Servers } from '../servers/servers.ts';
-import type { Store, Tx } from '../store/store.ts';
+import type { OnStep } from '../servers/servers.ts';
+import type { Shared } from '../servers/shared.ts';
+import type { Tx } from '../store/store.ts';
 import type { Feature } from '../web/feature.ts';
 import { type Alerts, createAlerts } from './alerts/alerts.ts';
 import { createWebhook } from './alerts/https-webhook.ts';
@@ -36,17 +33,7 @@ import type { Telemetry } from './telemetry.ts';
 /**
  * Starts sending waiting messages to webhooks. `onStep` stores a step's alerts for the owner in the write of that step.
  */
-export function openWebhooks({
-  store,
-  clock,
-  log,
-  onClose,
-}: {
-  store: Store;
-  clock: Clock;
-  log: Log;
-  onClose: OnClose;
-}): {
+export function openWebhooks({ store, clock, log, onClose }: Omit<Shared, 'servers' | 'serverOperation'>): {
   outbox: WebhookOutbox;
   onStep: OnStep;
   /** Stores a test alert to be sent to a server's webhook. */
@@ -81,9 +68,7 @@ export interface Insight {
   feature: Feature;
 }
 
-export interface InsightOptions extends Pick<TypedCommandAccess, 'joined' | 'onAddressBan'> {
-  store: Store;
-  servers: Servers;
+export interface InsightOptions extends Shared, Pick<TypedCommandAccess, 'joined' | 'onAddressBan'> {
   engine: Engine;
   /** The games on unresponsive machines, if games run on several. */
   lostGames?: LostGames | undefined;
@@ -92,15 +77,11 @@ export interface InsightOptions extends Pick<TypedCommandAccess, 'joined' | 'onA
   /** For commands that people type: standard input if a game opens no console. */
   typed: GameConsoles;
   disk: DiskQuota;
-  serverOperation: ServerOperation;
   /** Slots for long downloads. */
   transferSlots: StreamSlots;
   /** The metrics at `/metrics`. */
   telemetry: Exposition;
   outbox: Pick<WebhookOutbox, 'add'>;
-  clock: Clock;
-  log: Log;
-  onClose: OnClose;
 }
 
 /** Starts reading running servers every minute, and alerting their webhooks and viewers. */

@@ -1,11 +1,9 @@
 import type { IncomingMessage } from 'node:http';
-import type { Clock } from '../kernel/clock.ts';
 import { createKeyedMutex } from '../kernel/mutex.ts';
-import type { ServerOperation } from '../servers/api/operation.ts';
 import type { Addresses } from '../servers/api/addresses.ts';
 import type { ServerView } from '../servers/api/view.ts';
-import type { Servers } from '../servers/servers.ts';
 import { type ServerBlocksOptions, createServerBlocks } from '../servers/server-blocks.ts';
+import type { Shared } from '../servers/shared.ts';
 import type { Feature } from '../web/feature.ts';
 import { mountStatus } from './pages.ts';
 import { createPublicStatusReader } from './public-server.ts';
@@ -17,16 +15,13 @@ import { mountJoiningSettings } from './settings-pages.ts';
 import type { WakePolicies } from './wake-policies.ts';
 import { wakePolicyOperations } from './wake-policy-api.ts';
 
-export interface JoiningFeatureOptions extends ServerBlocksOptions {
-  servers: Servers;
+export interface JoiningFeatureOptions extends Shared, ServerBlocksOptions {
   publicStatuses: PublicStatuses;
   wakePolicies: WakePolicies;
-  serverOperation: ServerOperation;
   serverView: ServerView;
   addresses: Addresses;
   clientAddress: (request: IncomingMessage) => string;
   settings: { baseUrl: string };
-  clock: Clock;
 }
 
 /** Join policies and public statuses, over the API and on pages. */

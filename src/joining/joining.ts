@@ -4,15 +4,13 @@
  */
 import { type PlayerFiles, createPlayerFiles } from '../game/players/files.ts';
 import type { LostGames } from '../engines/lost-games.ts';
-import type { Clock } from '../kernel/clock.ts';
-import type { OnClose } from '../kernel/closers.ts';
 import { homeHost } from '../kernel/home-address.ts';
 import type { Log } from '../kernel/log.ts';
 import { isContainer } from '../kernel/process-identity.ts';
 import type { FallbackServer } from '../servers/api/addresses.ts';
 import type { Presence } from '../servers/presence.ts';
 import { listRoutes } from '../servers/rows.ts';
-import type { Servers } from '../servers/servers.ts';
+import type { Shared } from '../servers/shared.ts';
 import { getMeta, setMeta } from '../store/meta.ts';
 import type { Store } from '../store/store.ts';
 import { watchDefaultServer } from './default-server.ts';
@@ -48,15 +46,10 @@ export interface Joining {
   entrance: Entrance;
 }
 
-export interface JoiningOptions {
-  store: Store;
-  servers: Servers;
+export interface JoiningOptions extends Shared {
   presence: Presence;
   /** The games on unresponsive machines, if games run on several. */
   lostGames?: LostGames | undefined;
-  clock: Clock;
-  log: Log;
-  onClose: OnClose;
   /** Servers are at names below `publicHost`. */
   settings: ProxySettings & { publicHost: string; defaultServer: string };
 }

@@ -3,21 +3,18 @@
  * this service has not placed.
  */
 import type { Disk } from '../jail/space.ts';
-import type { Clock } from '../kernel/clock.ts';
 import type { WorkerPool } from '../kernel/workers/pool.ts';
-import type { ServerOperation } from '../servers/api/operation.ts';
 import type { InstallPack } from '../servers/effect-host.ts';
+import type { Shared } from '../servers/shared.ts';
 import type { Feature } from '../web/feature.ts';
 import { modOperations } from './api.ts';
 import { Mods, type ModsOptions } from './mods.ts';
 import { createPackInstaller } from './packs.ts';
 import { mountModPages } from './pages/mods-page.ts';
 
-export interface OpenModsOptions extends ModsOptions {
+export interface OpenModsOptions extends Shared, ModsOptions {
   disk: Disk;
   workers?: WorkerPool;
-  serverOperation: ServerOperation;
-  clock: Clock;
 }
 
 /** Mods and packs in servers' folders. */

@@ -14,7 +14,7 @@ import { createKeyedMutex } from '../kernel/mutex.ts';
 import type { Grants } from '../people/grants/grants.ts';
 import type { People } from '../people/people.ts';
 import type { ServerView } from '../servers/api/view.ts';
-import type { Servers } from '../servers/servers.ts';
+import type { Shared } from '../servers/shared.ts';
 import type { Sftp } from '../sftp/sftp.ts';
 import type { Feature } from '../web/feature.ts';
 import { html } from '../web/html.ts';
@@ -40,10 +40,9 @@ import { proxyOperations } from './proxies-api.ts';
 import { operatorServerOperations } from './servers-api.ts';
 import type { Suspensions } from './suspensions.ts';
 
-export interface OperatorFeatureOptions {
+export interface OperatorFeatureOptions extends Shared {
   people: People;
   grants: Grants;
-  servers: Servers;
   serverView: ServerView;
   consoles: GameConsoles;
   /** Quotas set through it apply at once. */

@@ -57,8 +57,8 @@ export interface OpenPeopleOptions {
   /** Notified when a user's access is reduced. */
   accessChanges: AccessChanges;
   /** Runs in the write that creates an account. */
-  onAccount?: (tx: Tx, accountId: string, at: number) => Promise<void>;
-  firstRunFile?: FirstRunFile;
+  onAccount?: ((tx: Tx, accountId: string, at: number) => Promise<void>) | undefined;
+  firstRunFile?: FirstRunFile | undefined;
   settings: {
     baseUrl: string;
     signup: SignUp;

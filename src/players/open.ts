@@ -8,10 +8,8 @@ import { createPlayerListFiles } from '../game/players/list-files.ts';
 import { isAtLeast } from '../http/roles.ts';
 import type { ChangeLock } from '../jail/change-lock.ts';
 import type { FileOwner } from '../kernel/atomic-file.ts';
-import type { OnClose } from '../kernel/closers.ts';
-import type { Log } from '../kernel/log.ts';
 import { StatusError } from '../kernel/status.ts';
-import type { ServerOperation } from '../servers/api/operation.ts';
+import type { Shared } from '../servers/shared.ts';
 import type { Feature } from '../web/feature.ts';
 import { html } from '../web/html.ts';
 import type { Page } from '../web/page-request.ts';
@@ -23,15 +21,12 @@ import { addressBansCard, bansCard, operatorsCard, whitelistCard } from './pages
 import { kickCard, playingCard } from './pages/playing.ts';
 import { Players, type PlayersOptions } from './players.ts';
 
-export interface OpenPlayersOptions extends Omit<PlayersOptions, 'files'> {
-  log: Log;
-  onClose: OnClose;
+export interface OpenPlayersOptions extends Shared, Omit<PlayersOptions, 'files'> {
   files: Files;
   playerFiles: PlayerFiles;
   dataDir: string;
   lock: ChangeLock;
   owner: FileOwner | undefined;
-  serverOperation: ServerOperation;
 }
 
 /** Opens player lists and online players, with their API and pages. */

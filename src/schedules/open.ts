@@ -2,10 +2,7 @@
  * Runs scheduled tasks on time, and each run once. Never: a task run more than a minute late, such as after an outage.
  */
 import type { AccessChanges } from '../http/access-changes.ts';
-import type { OnClose } from '../kernel/closers.ts';
-import type { Log } from '../kernel/log.ts';
-import type { ServerOperation } from '../servers/api/operation.ts';
-import type { Store } from '../store/store.ts';
+import type { Shared } from '../servers/shared.ts';
 import type { Feature } from '../web/feature.ts';
 import { type ScheduleActionsOptions, scheduleActions } from './actions.ts';
 import { scheduleOperations } from './api.ts';
@@ -13,12 +10,8 @@ import { stopSchedulesOf } from './authors.ts';
 import { mountSchedulePages } from './pages/schedules-page.ts';
 import { Schedules } from './schedules.ts';
 
-export interface OpenSchedulesOptions extends ScheduleActionsOptions {
-  store: Store;
+export interface OpenSchedulesOptions extends Shared, ScheduleActionsOptions {
   accessChanges: AccessChanges;
-  serverOperation: ServerOperation;
-  log: Log;
-  onClose: OnClose;
 }
 
 /** Runs due schedules from now on. Call it once all checks that can refuse a start are in place. */

@@ -15,7 +15,6 @@ import { serverListOperations } from './api/list-servers.ts';
 import { machineOperations } from './api/machine.ts';
 import { memberOperations } from './api/members.ts';
 import { myServerOperations } from './api/my-servers.ts';
-import type { ServerOperation } from './api/operation.ts';
 import { serverOperations } from './api/servers.ts';
 import { settingOperations } from './api/settings.ts';
 import { updateOperations } from './api/update-server.ts';
@@ -33,14 +32,12 @@ import { mountGameSettings } from './pages/settings/game.ts';
 import { mountGeneralSettings } from './pages/settings/general.ts';
 import { mountVersionSettings } from './pages/settings/version.ts';
 import { serverPageOperations } from './pages/streams.ts';
-import type { Servers } from './servers.ts';
+import type { Shared } from './shared.ts';
 import { type ServerBlocksOptions, createServerBlocks } from './server-blocks.ts';
 
-export interface ServerFeatureOptions extends ServerBlocksOptions {
-  servers: Servers;
+export interface ServerFeatureOptions extends Shared, ServerBlocksOptions {
   people: People;
   cores: CoreRules;
-  serverOperation: ServerOperation;
   serverView: ServerView;
   addresses: Addresses;
   /** Rooms that can refuse a new server. */

@@ -6,13 +6,8 @@ import { createRequire } from 'node:module';
 import type { AddressInfo, BlockList } from 'node:net';
 import type { DiskQuota } from '../disk/quota.ts';
 import type { Files } from '../files/files.ts';
-import type { Clock } from '../kernel/clock.ts';
-import type { OnClose } from '../kernel/closers.ts';
-import type { Log } from '../kernel/log.ts';
 import type { People } from '../people/people.ts';
-import type { ServerOperation } from '../servers/api/operation.ts';
-import type { Servers } from '../servers/servers.ts';
-import type { Store } from '../store/store.ts';
+import type { Shared } from '../servers/shared.ts';
 import type { Feature } from '../web/feature.ts';
 import { sftpOperations } from './api.ts';
 import { openHostKey } from './host-key.ts';
@@ -20,17 +15,11 @@ import { type Sftp, createSftp } from './sftp.ts';
 import { sshKeyOperations } from './ssh-keys-api.ts';
 import { mountSshKeys } from './ssh-keys-pages.ts';
 
-export interface OpenSftpOptions {
-  store: Store;
-  servers: Servers;
+export interface OpenSftpOptions extends Shared {
   people: People;
-  serverOperation: ServerOperation;
   files: Pick<Files, 'jail'>;
   disk: DiskQuota;
   settings: { dataDir: string; publicHost: string; sftpPublicHost?: string | null; trustedProxies?: BlockList };
-  clock: Clock;
-  log: Log;
-  onClose: OnClose;
 }
 
 /**
@@ -67,15 +56,7 @@ export async function openSftp(options: OpenSftpOptions): Promise<{ sftp: Sftp; 
 /** Accepts SFTP clients and resolves with the address of the port. Rejects if the port cannot be opened. */
 export async function listenSftp(
   sftp: Sftp,
-  {
-    settings,
-    log,
-    onClose,
-  }: {
-    settings: { sftpHost: string; sftpPort: number };
-    log: Log;
-    onClose: OnClose;
-  },
+  { settings, log, onClose }: Pick<Shared, 'log' | 'onClose'> & { settings: { sftpHost: string; sftpPort: number } },
 ): Promise<AddressInfo> {
   warnWithoutNativeCrypto(log);
   onClose(() => sftp.close());
@@ -95,7 +76,7 @@ export function hasNativeCrypto(): boolean {
   }
 }
 
-export function warnWithoutNativeCrypto(log: Log, isThere = hasNativeCrypto()): void {
+export function warnWithoutNativeCrypto(log: Shared['log'], isThere = hasNativeCrypto()): void {
   if (isThere) return;
   log.warn('SFTP is slow, because the native part of ssh2 was not built for this Node; run npm rebuild ssh2');
 }

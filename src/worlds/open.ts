@@ -1,16 +1,15 @@
 /** Lists a server's worlds and selects the one it starts. Never removes a world's files under a running game. */
-import type { ServerOperation } from '../servers/api/operation.ts';
+import type { Shared } from '../servers/shared.ts';
 import type { Feature } from '../web/feature.ts';
 import { worldOperations } from './api.ts';
 import { mountWorldPages } from './pages.ts';
 import { Worlds, type WorldsOptions } from './worlds.ts';
 
-export interface OpenWorldsOptions extends WorldsOptions {
-  serverOperation: ServerOperation;
-}
-
 /** Opens the worlds in servers' folders, with their API and pages. */
-export function openWorlds({ serverOperation, ...options }: OpenWorldsOptions): { worlds: Worlds; feature: Feature } {
+export function openWorlds({ serverOperation, ...options }: Shared & WorldsOptions): {
+  worlds: Worlds;
+  feature: Feature;
+} {
   const worlds = new Worlds(options);
   return { worlds, feature: { operations: worldOperations({ worlds, serverOperation }), panel: mountWorldPages } };
 }

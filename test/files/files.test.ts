@@ -73,7 +73,7 @@ test('every operation that stores bytes checks the quota before it changes the t
   t.is(disk.freedTimes, 1, 'a smaller file frees space');
   t.is(await used(() => post(':copy', { from: 'kept', to: 'copy' })), blocks(1_000_000));
   t.is(await used(() => post(':extract', { path: 'zeros.tar.zst', to: 'new-dir' })), 4_096 + blocks(1_000_000));
-  t.true((await used(() => post(':extract', { path: 'zeros.tar.zst', to: 'new-dir' }))) <= 8_192, 'replaced');
+  t.true((await used(() => post(':extract', { path: 'zeros.tar.zst', to: 'new-dir' }))) <= 8_192, 'files are replaced');
   t.is(disk.freedTimes, 3, 'each replacement is measured again');
   const size = statSync(join(root, 'kept.tar')).size;
   t.is(await used(() => post(':archive', { paths: ['kept'], to: 'again.tar' })), blocks(size));

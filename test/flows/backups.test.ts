@@ -49,12 +49,12 @@ test('a backup of a running game includes its latest changes, and a restore brin
   t.regex(await say(service, 'setblock 2 10 2 stone'), /^Changed the block/);
   await service.call('POST', `/v1/servers/lobby/backups/${backup.id}:restore`);
   await service.reach('lobby', 'running');
-  t.regex(await say(service, 'setblock 1 10 1 stone'), /^Could not set the block/, 'there since the backup');
-  t.regex(await say(service, 'setblock 2 10 2 stone'), /^Changed the block/, 'not there yet in the backup');
+  t.regex(await say(service, 'setblock 1 10 1 stone'), /^Could not set the block/, 'the backup contains this block');
+  t.regex(await say(service, 'setblock 2 10 2 stone'), /^Changed the block/, 'the backup lacks this block');
   t.is(
     (await list(service)).length,
     2,
-    'what was aside can be had back: the start that belongs to the restore does not count',
+    '`previous` is still listed, because the start after the restore does not remove it',
   );
   await service.call('POST', '/v1/servers/lobby:stop');
   await service.reach('lobby', 'hibernated');
@@ -64,7 +64,7 @@ test('a backup of a running game includes its latest changes, and a restore brin
   t.deepEqual(
     (await list(service)).map(({ id }) => id),
     [backup.id],
-    'the next start has succeeded: what was aside is gone',
+    'the next successful start removes `previous`',
   );
   const folders = () => readdir(join(service.dataDir, 'servers'));
   await until(async () => (await folders()).length <= 1);
@@ -73,13 +73,13 @@ test('a backup of a running game includes its latest changes, and a restore brin
   const { worlds } = await service.call<{ worlds: object[] }>('POST', '/v1/servers/lobby/worlds:reset');
   t.like(worlds[0], { name: 'world', active: true });
   await service.reach('lobby', 'running');
-  t.regex(await say(service, 'setblock 1 10 1 stone'), /^Changed the block/, 'a new world');
-  t.is((await list(service)).length, 2, 'and a backup of the old one');
+  t.regex(await say(service, 'setblock 1 10 1 stone'), /^Changed the block/, 'the world is new');
+  t.is((await list(service)).length, 2, 'the old world is backed up');
 });
 
 test('a service kill during a backup fails that backup, and the game’s automatic saving is enabled again', async (t) => {
   const service = await running(t);
-  // What takes long to read and no room.
+  // A sparse file takes long to read and uses no disk space.
   const big = join(service.dataDir, 'servers/lobby/big');
   await writeFile(big, '');
   await truncate(big, 20 * 2 ** 30);
@@ -97,7 +97,7 @@ test('a service kill during a backup fails that backup, and the game’s automat
   await rm(big);
   const tar = join(service.dataDir, 'backups/lobby', `${(await backUp(service)).id}.tar.zst`);
   const listed = await run('tar', ['--zstd', '-tf', tar]).catch((error: Error) =>
-    t.log(`not listed: ${error.message}`),
+    t.log(`tar cannot list the archive: ${error.message}`),
   );
   if (listed) t.true(listed.stdout.split('\n').includes('world/level.dat'));
 });
@@ -121,7 +121,7 @@ test('repeated kills during a restore lose no acknowledged file write', async (t
     if (said === '') written.push(name);
     else told.add(/OPERATION_IN_PROGRESS|FILES_REPLACED/.exec(said)?.[0] ?? said);
   }
-  // Within the limit of calls.
+  // The pauses keep the calls within the rate limit.
   const writeAfter = async (ms: number, name: string) => {
     await delay(ms);
     await write(name);
@@ -147,11 +147,11 @@ test('repeated kills during a restore lose no acknowledged file write', async (t
   );
   t.false(
     written.some((name) => /^(during|resumed)/.test(name)),
-    'nothing is taken while it works',
+    'no write is accepted during a restore',
   );
 });
 
-/** What the game was told over its console is in its log. */
+/** Whether the game's log contains the words. */
 async function printed(service: Service, words: string): Promise<boolean> {
   const { lines } = await service.call<{ lines: string[] }>('GET', '/v1/servers/lobby/logs?tail=100');
   return lines.some((line) => line.includes(words));

@@ -9,7 +9,7 @@ const ROOT = join(import.meta.dirname, '../..');
 const BUNDLE = 'node_modules/.cache/dormouse-bundle/main.mjs';
 const FROM_BUNDLE = 'this is the bundle';
 
-/** A copy of this program with the same packages, and room for a bundle of its own. */
+/** Copies this program and links its packages, so that the copy can have its own bundle. */
 async function copy(t: ExecutionContext): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'dormouse-bundle-'));
   t.teardown(() => rm(folder, { recursive: true, force: true, maxRetries: 5 }));
@@ -21,14 +21,14 @@ async function copy(t: ExecutionContext): Promise<string> {
   return folder;
 }
 
-/** A bundle that tells itself from the files it is made of. */
+/** Builds a bundle that prints a line to identify itself. */
 async function make(folder: string): Promise<void> {
   const { status, stderr } = spawnSync(process.execPath, ['src/bundle.js'], { cwd: folder, encoding: 'utf8' });
   if (status !== 0 || stderr !== '') throw new Error(stderr);
   await appendFile(join(folder, BUNDLE), `process.stdout.write(${JSON.stringify(FROM_BUNDLE)});\n`);
 }
 
-/** What `npm start -- --version` says, and whether the bundle said it. */
+/** Returns the output of `npm start -- --version`, and whether the bundle printed it. */
 function version(folder: string): { said: string; isBundle: boolean } {
   const { stdout, stderr } = spawnSync(process.execPath, [join(folder, 'src/start.js'), '--version'], {
     encoding: 'utf8',
@@ -47,7 +47,7 @@ test('the bundle runs only while its source files and packages are unchanged', a
   await make(folder);
   t.true(version(folder).isBundle);
   await rm(join(folder, 'node_modules/.package-lock.json'));
-  t.deepEqual(version(folder), { said, isBundle: false }, 'packages have changed');
+  t.deepEqual(version(folder), { said, isBundle: false }, 'a change of packages disables the bundle');
 });
 
 test('the postinstall step removes only the parts of packages that no program reads', async (t) => {
@@ -56,7 +56,7 @@ test('the postinstall step removes only the parts of packages that no program re
   const DATA = 'minecraft-data/minecraft-data/data';
   const kept = [`${DATA}/bedrock/common/versions.json`, `${DATA}/pc/1.8/blocks.json`, '.cache/other/page.js.map'];
   const removed = [`${DATA}/bedrock/1.19.1/blocks.json`, 'typeorm/browser/index.js', 'ws/lib/index.js.map'];
-  // An SQLite that is not compiled yet.
+  // An unfinished build of SQLite.
   const unfinished = 'sqlite3/build/Release/obj/sqlite3.o';
   for (const name of [...kept, ...removed, unfinished]) {
     const file = join(folder, 'node_modules', name);

@@ -24,7 +24,7 @@ const SERVICES = composed({
 });
 const { dormouse, mariadb, caddy } = SERVICES;
 
-/** In the network of another container, with this machine's Node: what it prints. */
+/** Runs a program in the network of another container, with this machine's Node. Returns its output. */
 async function inNetworkOf(t: ExecutionContext, docker: Docker, id: string, program: string): Promise<string> {
   const container = await docker.createContainer({
     Image: 'dormouse/sandbox:latest',
@@ -43,7 +43,7 @@ test.runIf(isHere('docker', 'mariadb'))(
   'a game container can sign in to its database on the MariaDB of compose.yaml',
   async (t) => {
     t.is(mariadb?.network_mode, 'host');
-    // Debian's MariaDB for the image's, on another port than 3306, as this machine may have one.
+    // Debian's MariaDB replaces the image's. Its port is not 3306, which this machine may already use.
     const database = await startMariadb(mariadb?.command);
     t.teardown(() => database.remove());
     const [host] = String(dormouse?.environment['MYSQL_ADDRESS']).split(':');
@@ -92,12 +92,12 @@ test.runIf(isHere('docker', 'caddy'))(
       Env: Object.entries(env).map(([name, value]) => `${name}=${value}`),
       HostConfig: { Binds: [...STAND_INS] },
     });
-    // In place of the machine's network, whose ports 80 and 443 others may have, both are in one of their own.
+    // Both containers share a network of their own, because ports 80 and 443 of the machine may be in use.
     const proxy = await run({
       User: '0:0',
       Entrypoint: [],
       Cmd: caddy?.command ?? [],
-      // As the image has it.
+      // The variables that the image sets.
       Env: ['XDG_DATA_HOME=/data', 'XDG_CONFIG_HOME=/config', `CADDYFILE=${caddy?.environment['CADDYFILE']}`],
       HostConfig: {
         NetworkMode: `container:${service.id}`,
@@ -142,7 +142,7 @@ test.runIf(isHere('docker', 'caddy'))(
     const made = await call('/v1/servers', {}, JSON.stringify({ name: 'Lobby', ramMb: 512 }));
     t.is(made.statusCode, 200, await text(made));
 
-    // An event is there while its stream goes on: nothing waits for a buffer to fill.
+    // Events arrive while the stream is open. The proxy does not buffer them.
     const stream = await call('/v1/servers/lobby/events/stream');
     t.is(stream.statusCode, 200);
     const chunks = stream[Symbol.asyncIterator]() as AsyncIterator<Buffer>;
@@ -165,7 +165,7 @@ test.runIf(isHere('docker', 'caddy'))(
     for await (const part of back) parts.push(part as Buffer);
     t.deepEqual(Buffer.concat(parts), large.subarray(47_000_000, 47_000_100));
 
-    // A request that cannot be passed on is in the log, and no key of it.
+    // The log contains a request that cannot be forwarded, but not its key.
     await service.kill();
     const headers = { 'x-api-key': apiKey, host: NAME };
     const options = JSON.stringify({ servername: NAME, rejectUnauthorized: false, headers });
@@ -179,13 +179,13 @@ test.runIf(isHere('docker', 'caddy'))(
   },
 );
 
-/** A file of the container, once it holds this. */
+/** Returns the content of a file in the container, or false if it lacks the text. */
 async function printed(container: Docker.Container, path: string, holds: string): Promise<string | false> {
   const all = await output(container, ['/bin/busybox', 'cat', path]);
   return all.includes(holds) && all;
 }
 
-/** What a program in the container says. */
+/** Runs a program in the container. Returns its output. */
 async function output(container: Docker.Container, command: string[]): Promise<string> {
   const execution = await container.exec({ Cmd: command, AttachStdout: true, AttachStderr: true, Tty: true });
   let all = '';

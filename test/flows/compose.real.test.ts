@@ -14,10 +14,10 @@ import { until } from '../support/until.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 const SOCKET = process.env['DOCKER_SOCKET'] ?? '/var/run/docker.sock';
-/** In place of the image of the Dockerfile, whose base is a registry's: the sandbox's has the same Node; this folder is mounted. */
+/** Replaces the Dockerfile's image, which needs a registry. It has the same Node, and this folder is mounted. */
 const IMAGE = 'dormouse/sandbox:latest';
 const CODE = ['package.json', 'machines', 'migrations', 'proxy', 'src', 'node_modules'];
-/** What native modules of this machine's npm are linked with. */
+/** The libraries that this machine's native modules need. */
 const LIBRARIES = ['/usr/lib:/usr/lib:ro', '/usr/lib:/lib:ro', '/lib64:/lib64:ro'];
 const HOME = '/opt/dormouse';
 const PATIENCE_MS = 180_000;
@@ -81,7 +81,7 @@ test.runIf(isHere('docker'))(
       await removed(docker, tag);
       await rm(dataDir, { recursive: true, force: true, maxRetries: 5 });
     });
-    // What faces strangers knows none of the service's secrets.
+    // The proxy, which faces the internet, has no secrets of the service.
     t.deepEqual(Object.keys(proxy.environment).toSorted(), [
       'CONTROL_URL',
       'PROXY_DRAIN_HOURS',
@@ -98,7 +98,7 @@ test.runIf(isHere('docker'))(
 
     await call('POST', '/v1/servers', { name: 'Echo', version: '1.20.4', ramMb: 512 });
     const address = { port: Number(players), version: '1.20.4', fakeHost: 'echo.compose.test' };
-    // Of which the proxy is told a moment later than the caller.
+    // The proxy learns of the server shortly after the caller.
     await until({ what: 'it is known', despiteErrors: true }, async () => isKnown(await pingStatus(address)));
     const backup = join(dataDir, 'service.tar.gz');
     t.regex(
@@ -137,7 +137,7 @@ test.runIf(isHere('docker'))(
   },
 );
 
-/** What a command in a container says, as by `docker compose exec`. */
+/** Runs a command in a container, like `docker compose exec`. Returns its output. */
 async function inside(docker: Docker, container: Docker.Container, command: string[]): Promise<string> {
   const exec = await container.exec({ Cmd: command, AttachStdout: true, AttachStderr: true });
   const out = new PassThrough();
@@ -148,7 +148,7 @@ async function inside(docker: Docker, container: Docker.Container, command: stri
   return await text;
 }
 
-/** Why it did not come to pass, in the containers' own words. */
+/** Logs the last output of the containers after a failure. */
 async function told(t: ExecutionContext, docker: Docker, tag: string): Promise<void> {
   for (const name of [`dormouse-service-${tag}`, `dormouse-proxy-${tag}`]) {
     const lines = docker.getContainer(name).logs({ stdout: true, stderr: true, tail: 20 });

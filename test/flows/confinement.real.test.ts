@@ -6,7 +6,7 @@ import { isHere } from '../support/needs.ts';
 import { startService } from '../support/service.ts';
 import { until } from '../support/until.ts';
 
-/** In place of Java: a plugin that takes along whatever it can read, and says who it is and whom it sees. */
+/** A stand-in for Java that acts as a hostile plugin. It records the files, processes and rights that it can reach. */
 const THIEF = `#!/bin/sh
 [ "$1" = -version ] && echo 'openjdk version "21.0.1"' >&2 && exit 0
 data=$(dirname "$(dirname "$PWD")")
@@ -59,7 +59,7 @@ test.runIf(isHere('bubblewrap'))(
     const [uid = '', ...taken] = loot.trim().split('\n').toReversed();
     t.deepEqual(taken, []);
     if (own === 0) t.true(Number(uid.slice('uid '.length)) > 65_536, uid);
-    // What it wrote is its server's all the same.
+    // The files it wrote still belong to its server.
     await service.reach('thief', 'hibernated');
     const { entries } = await service.call<{ entries: { name: string }[] }>('GET', '/v1/servers/thief/files');
     t.true(entries.some(({ name }) => name === 'loot.txt'));

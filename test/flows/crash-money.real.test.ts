@@ -14,10 +14,10 @@ import { until } from '../support/until.ts';
 import { type Books, SERVERS, customers, emptyBooks } from './customers.ts';
 import { examineBooks } from './examine-books.ts';
 
-/** `npm run test:crash` asks for more. */
+/** `npm run test:crash` sets a higher number. */
 const KILLS = Number(process.env['CRASH_KILLS'] ?? 10);
 const PRICE = 9_973;
-/** A second of the machine is a minute of the service: what is noted a second late, on a busy one, may be so much off. */
+/** A second of the machine is a minute of the service. On a busy machine, times may be recorded a second late. */
 const LATE_MS = 60_000;
 const SETTINGS = {
   LOG_LEVEL: 'info',
@@ -27,7 +27,7 @@ const SETTINGS = {
   START_TIMEOUT_SECONDS: '7200',
 };
 
-/** One life: killed while it is coming up, or at any instant of its work. */
+/** Starts the service and kills it during its start or at a random time of its work. */
 async function life(service: Service, books: Books, nth: number): Promise<void> {
   if (nth % 4 === 3) {
     const started = service.start().catch(() => {});
@@ -44,7 +44,7 @@ async function life(service: Service, books: Books, nth: number): Promise<void> 
   await work;
 }
 
-/** Looks at a copy of what the dead process left, so that the next one has to mend it by itself. */
+/** Checks a copy of the database after a kill. The next process must repair the original itself. */
 async function examine(t: ExecutionContext, { dataDir }: Service, books: Books): Promise<number> {
   const folder = await mkdtemp(join(tmpdir(), 'dormouse-examined-'));
   try {
@@ -63,7 +63,7 @@ async function examine(t: ExecutionContext, { dataDir }: Service, books: Books):
   }
 }
 
-/** Until everything has come to where it belongs, and each game that runs has been charged for another minute. */
+/** Waits until every server has settled and each running game has been charged for another minute. */
 async function settle(t: ExecutionContext, service: Service): Promise<void> {
   const running: string[] = [];
   const { servers } = await service.call<{ servers: ServerRecord[] }>('GET', '/v1/servers');
@@ -83,7 +83,7 @@ async function settle(t: ExecutionContext, service: Service): Promise<void> {
     const before = await minutes();
     await until(`${id} is charged again`, async () => (await minutes()) !== before);
   }
-  // The folder of a server comes with its first start.
+  // A server has no folder before its first start.
   const known = new Set(servers.map(({ id }) => id));
   const left = async () => (await readdir(join(service.dataDir, 'servers'))).filter((name) => !known.has(name));
   await until('nothing is left of a deleted server', async () => (await left()).length === 0);
@@ -107,10 +107,10 @@ test(`${KILLS} kills amid starts, stops, crashes, deletions, charges and payment
   await settle(t, service);
   t.is(await service.stop(), 0);
   const ticks = await examine(t, service, books);
-  // How many fall into the short lives is up to the machine; the last one is waited for.
+  // The number of minutes in the short lives depends on the machine, but `settle` waits for the last one.
   t.true(ticks > 0);
 
-  // What was awake through the deaths of its meter is charged for the whole time.
+  // Servers awake across the kills are charged for their whole time.
   const store = await openStore(`sqlite:${join(service.dataDir, 'dormouse.db')}`, TABLES);
   const open = await store.query<AwakeSessionRow>(
     'SELECT * FROM "awake_sessions" WHERE "endedAt" IS NULL AND "readyAt" IS NOT NULL',

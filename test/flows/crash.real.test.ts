@@ -7,10 +7,10 @@ import { modrinth } from '../support/modrinth.ts';
 import { SEED } from '../support/random.ts';
 import { type Service, startService } from '../support/service.ts';
 
-/** `npm run test:crash` asks for more. */
+/** `npm run test:crash` sets higher numbers. */
 const ROUNDS = Number(process.env['CRASH_ROUNDS'] ?? 10);
 const SECONDS = Number(process.env['CRASH_SECONDS'] ?? 60);
-/** On a machine that others keep busy, too. */
+/** The fewest rounds, even on a busy machine. */
 const FEWEST = 3;
 
 async function keepLog({ log }: Service): Promise<string> {
@@ -34,7 +34,7 @@ test('kills during arbitrary customer actions neither lose nor duplicate acknowl
   let rounds = 0;
   for (; rounds < ROUNDS && (rounds < FEWEST || Date.now() < end); rounds++) {
     const broken = await crashes.round(rounds);
-    if (broken.length > 0) t.log(`what the service logged: ${await keepLog(service)}`);
+    if (broken.length > 0) t.log(`the log of the service: ${await keepLog(service)}`);
     t.deepEqual(broken, [], `round ${rounds} of seed ${SEED}`);
   }
   t.log({ seed: SEED, rounds, ...crashes.steps() });

@@ -6,16 +6,16 @@ import type { Random } from '../support/random.ts';
 import { runningGames } from '../support/running-games.ts';
 import type { ServerRecord, Service as Whole } from '../support/service.ts';
 
-/** What they know of it. */
+/** The parts of a service that customers use. */
 type Service = Pick<Whole, 'baseUrl' | 'call' | 'dataDir'>;
 
-/** Servers that are there all the time; others come and go. */
+/** The permanent servers. Guests are created and deleted. */
 export const SERVERS = ['a', 'b', 'c'];
 
-/** What customers asked of a service that keeps dying, and what it acknowledged. */
+/** The requests that customers made to a service that is repeatedly killed, and its acknowledgements. */
 export interface Books {
   accountId: string;
-  /** What each server was last told; null while nobody knows whether that was taken. */
+  /** The last acknowledged command of each server. Null while the outcome of a newer one is unknown. */
   wishes: Map<string, 'awake' | 'asleep' | null>;
   /** Gifts of the operator by their `ref`, in micros. */
   gifts: Map<string, { micros: number; acknowledged: boolean }>;
@@ -23,13 +23,13 @@ export interface Books {
   payments: Map<string, { url: string; usd: number; acknowledged: boolean }>;
   /** Servers whose deletion was acknowledged. */
   deleted: Set<string>;
-  /** Entries of the ledger that were closed when it was last looked at, by id. */
+  /** The ledger entries that were closed at the last check, by id. */
   closed: Map<number, LedgerRow>;
   guests: number;
   dice: Random;
 }
 
-/** Of a service that nobody has asked anything yet. */
+/** Returns the books of a service without requests. */
 export function emptyBooks(accountId: string, dice: Random): Books {
   return {
     accountId,
@@ -45,7 +45,7 @@ export function emptyBooks(accountId: string, dice: Random): Books {
 
 type Outcome = 'done' | 'refused' | 'unknown';
 
-/** Starts, stops, crashes, creates, deletes, gives and pays, over the API and all at once, until the service dies or `ended`. */
+/** Starts, stops, crashes, creates, deletes, credits and pays concurrently, until `ended` is aborted. */
 export async function customers(service: Service, books: Books, ended: AbortSignal): Promise<void> {
   const until = async (work: () => Promise<void>, pauseMs: number) => {
     while (!ended.aborted) {
@@ -61,7 +61,7 @@ export async function customers(service: Service, books: Books, ended: AbortSign
   ]);
 }
 
-/** Awake, asleep, now and then crashed. */
+/** Starts or stops a server, or crashes its game. */
 async function live(service: Service, { wishes, dice }: Books, id: string): Promise<void> {
   const fate = dice();
   const wish = wishes.get(id) ?? null;
@@ -77,7 +77,7 @@ async function crash(service: Service, id: string): Promise<void> {
   for (const { serverId, pid } of await runningGames(service)) if (serverId === id) endProcess(pid);
 }
 
-/** A server that is created, started, and deleted before long. */
+/** Creates and starts a guest server, or deletes the present one. */
 async function visit(service: Service, books: Books): Promise<void> {
   const listed = await service.call<{ servers: ServerRecord[] }>('GET', '/v1/servers').catch(() => undefined);
   const guest = listed?.servers.find(({ id }) => id.startsWith('guest'));
@@ -90,7 +90,7 @@ async function visit(service: Service, books: Books): Promise<void> {
   }
 }
 
-/** By the operator; told again, each with its own `ref`, until it is acknowledged. */
+/** Credits a gift as the operator. An unacknowledged one is repeated with the same `ref`. */
 async function give(service: Service, { accountId, gifts }: Books): Promise<void> {
   const open = [...gifts].find(([, { acknowledged }]) => !acknowledged);
   const ref = open?.[0] ?? `gift-${gifts.size}`;
@@ -101,7 +101,7 @@ async function give(service: Service, { accountId, gifts }: Books): Promise<void
   if (outcome === 'done') gift.acknowledged = true;
 }
 
-/** On the built-in page, pressing twice; again with the same one until that is acknowledged. */
+/** Pays on the built-in page, pressing the button twice. An unacknowledged payment is repeated. */
 async function payOnce(service: Service, { accountId, payments }: Books): Promise<void> {
   try {
     const open = [...payments.values()].find(({ acknowledged }) => !acknowledged);
@@ -114,7 +114,7 @@ async function payOnce(service: Service, { accountId, payments }: Books): Promis
     }
     payment.acknowledged = await pay(payment.url.replace(/^https?:\/\/[^/]+/, service.baseUrl), 2);
   } catch {
-    // Dead, or too many checkouts in an hour of its clock.
+    // The service is dead, or has reached its hourly limit of checkouts.
   }
 }
 
@@ -123,7 +123,7 @@ async function ask(service: Service, method: string, path: string, body?: unknow
     await service.call(method, path, body);
     return 'done';
   } catch (error) {
-    // Else the connection broke, and nobody knows.
+    // With any other error the connection broke, and the outcome is unknown.
     return error instanceof Error && error.message.startsWith(`${method} ${path}: `) ? 'refused' : 'unknown';
   }
 }

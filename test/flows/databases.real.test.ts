@@ -15,7 +15,7 @@ interface Database {
 
 const PATH = '/v1/servers/castle/database';
 
-/** The service, whose time passes sixty times as fast, with a MariaDB and one server, `castle`. */
+/** Starts a MariaDB and a service with one server, `castle`. The time of the service can be faster than real time. */
 async function hosting(t: ExecutionContext) {
   const mariadb = await startMariadb();
   t.teardown(() => mariadb.remove());
@@ -28,7 +28,7 @@ async function hosting(t: ExecutionContext) {
     connection.on('error', () => {});
     return connection;
   }
-  /** Names of databases and of users that are servers', as MariaDB has them; a user has an account for each host. */
+  /** Returns the names of servers' databases and users in MariaDB. A user has an account for each host. */
   async function kept(): Promise<string[]> {
     const connection = await admin();
     const [rows] = await connection.query<RowDataPacket[]>(
@@ -57,7 +57,7 @@ test.runIf(isHere('mariadb'))(
     const orphans = async () =>
       (await service.call<{ orphans: { kind: string; id: string }[] }>('GET', '/v1/operator/orphans')).orphans;
     await until(async () => (await orphans()).some(({ kind, id }) => kind === 'database' && id === first.dbName));
-    // The next one of its name has nothing of it.
+    // A new server with the same id does not get the old database.
     await until(() =>
       service.create('castle', '1.21.4', { id: 'castle' }).then(
         () => true,
@@ -84,7 +84,7 @@ test.runIf(isHere('mariadb'))(
     t.like(await service.call('GET', PATH), { present: false });
     await mariadb.start();
 
-    // Held in the middle: MariaDB has been asked, and cannot do it yet.
+    // The lock stops MariaDB in the middle of the creation.
     const holder = await admin();
     await holder.query('FLUSH TABLES WITH READ LOCK');
     const made = service.call('POST', PATH, {}).then(

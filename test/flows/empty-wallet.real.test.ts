@@ -5,9 +5,9 @@ import { startService } from '../support/service.ts';
 
 const VERSION = '1.20.4';
 const PLACE = { x: 2, y: 4, z: 2 };
-/** A minute of the service is three seconds of the machine. */
+/** The speed of the service's clock: a minute takes three seconds. */
 const TIMES = 20;
-/** A minute of 256 MB costs 4 166 micros and a part: the second one empties the wallet. */
+/** A minute of 256 MB costs a little more than 4 166 micros, so the second minute empties the wallet. */
 const PRICE = 1_000_000;
 const TICK_MICROS = 4_167;
 
@@ -56,7 +56,7 @@ test('a game whose wallet runs empty warns its players, saves and stops, and a c
   const credit = { amountMicros: 5_000_000, kind: 'credit', note: 'on the house', ref: 'house/1' };
   await service.call('POST', `/v1/operator/accounts/${accountId}:credit`, credit);
   const again = await joinBot({ ...address, name: 'Steve' });
-  t.is(await again.blockAt(PLACE), 'stone', 'what was built has been saved');
+  t.is(await again.blockAt(PLACE), 'stone', 'the placed block was saved');
   await again.end();
   t.true((await balance()) > 4_900_000);
 });

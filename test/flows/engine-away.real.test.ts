@@ -12,7 +12,7 @@ import { until } from '../support/until.ts';
 
 const ENGINE = process.env.DOCKER_SOCKET ?? '/var/run/docker.sock';
 
-/** A way to the Docker Engine that can be cut, or hang without a word, while the engine itself goes on. */
+/** A connection to the Docker Engine that can be cut or hang, while the engine itself keeps running. */
 interface Way {
   socketPath: string;
   cut(): void;
@@ -64,7 +64,7 @@ async function wayToEngine(t: ExecutionContext): Promise<Way> {
       }
     },
     mend() {
-      // What hung has come to nothing by now.
+      // Close the connections that hang.
       drop();
       state = 'open';
     },
@@ -125,14 +125,14 @@ test.runIf(isHere('docker'))('a server whose container was paused from outside s
   t.is(
     (await new Docker({ socketPath: ENGINE }).getContainer(container).inspect()).Id,
     id,
-    'a server names its container as Docker does',
+    'the server’s `container` is its name in Docker',
   );
   await paused(new Docker({ socketPath: ENGINE }).getContainer(id));
   const began = Date.now();
   await service.call('POST', '/v1/servers/asleep:stop');
-  // Well before a game that does not answer would be ended by force.
+  // The stop must end well before a silent game would be killed.
   await service.reach('asleep', 'hibernated', 60_000);
-  t.log(`${Date.now() - began} ms`);
+  t.log(`stopped after ${Date.now() - began} ms`);
   const { entries } = await service.call<{ entries: { kind: string }[] }>('GET', '/v1/servers/asleep/diagnostics');
   t.deepEqual(entries, []);
 });

@@ -7,7 +7,7 @@ import { listUnbalanced } from '../../src/billing/wallet-rows.ts';
 import type { Store } from '../../src/store/store.ts';
 import type { Books } from './customers.ts';
 
-/** What a minute costs, in micros a GB and hour, and how much of an awake time may be noted late, ms. */
+/** The price in micros per GB and hour, and the longest delay of a recorded time, in ms. */
 interface Terms {
   price: number;
   lateMs: number;
@@ -15,7 +15,7 @@ interface Terms {
 
 const MINUTE_MS = 60_000;
 
-/** Holds a database against what customers asked for and were told: nothing is lost or doubled. Gives the minutes charged. */
+/** Checks that a database neither loses nor doubles the requests in the books. Returns the charged minutes. */
 export async function examineBooks(t: ExecutionContext, store: Store, books: Books, terms: Terms): Promise<number> {
   t.deepEqual(await listUnbalanced(store), []);
   const entries = await store.query<LedgerRow>('SELECT * FROM "ledger" ORDER BY "id"');
@@ -25,18 +25,18 @@ export async function examineBooks(t: ExecutionContext, store: Store, books: Boo
   return await examineSessions(t, store, entries, terms);
 }
 
-/** What was closed when it was last looked at is there still, and has not changed in any part. */
+/** Asserts that the entries closed at the last check are unchanged. */
 function examineClosed(t: ExecutionContext, entries: LedgerRow[], { closed }: Books): void {
   const present = new Map(entries.map((entry) => [entry.id, entry]));
   for (const [id, entry] of closed) t.deepEqual(present.get(id), entry, 'a closed entry never changes');
   for (const entry of entries) if (entry.closedAt !== null) closed.set(entry.id, entry);
 }
 
-/** What was acknowledged is there, what is there was asked for, and nothing is there twice. */
+/** Asserts that each acknowledged gift and payment is in the ledger once, and that no others are. */
 async function examineIncome(t: ExecutionContext, store: Store, entries: LedgerRow[], books: Books): Promise<void> {
   const of = (kind: string) => entries.filter((entry) => entry.kind === kind);
   const given = new Map(of('credit').map(({ note, amountMicros }) => [note, amountMicros]));
-  t.is(given.size, of('credit').length, 'no gift twice');
+  t.is(given.size, of('credit').length, 'no gift is credited twice');
   t.true(given.delete('Welcome'));
   for (const [ref, { micros, acknowledged }] of books.gifts) {
     t.is(given.get(ref) ?? (acknowledged ? 0 : micros), micros, ref);
@@ -46,10 +46,10 @@ async function examineIncome(t: ExecutionContext, store: Store, entries: LedgerR
 
   const paid = new Map(of('topup').map(({ ref, amountMicros }) => [ref, amountMicros]));
   const checkouts = await store.query<CheckoutRow>(`SELECT * FROM "checkouts" WHERE "state" = 'paid'`);
-  // In whatever order the database has them.
+  // The database returns rows in any order.
   const byId = (pairs: Iterable<[string, number]>) => [...pairs].toSorted(([a], [b]) => (a < b ? -1 : 1));
   t.deepEqual(byId(paid), byId(checkouts.map(({ id, amountMicros }) => [id, amountMicros])));
-  t.is(paid.size, of('topup').length, 'no payment twice');
+  t.is(paid.size, of('topup').length, 'no payment is credited twice');
   for (const [id, { usd, acknowledged }] of books.payments) {
     t.is(paid.get(id) ?? (acknowledged ? 0 : usd * 1e6), usd * 1e6, id);
     paid.delete(id);
@@ -57,7 +57,7 @@ async function examineIncome(t: ExecutionContext, store: Store, entries: LedgerR
   t.deepEqual([...paid], []);
 }
 
-/** Every server is where its owner was told that it would be, or on its way. */
+/** Asserts that every server is in its acknowledged state, or changing to it. */
 async function examineStates(t: ExecutionContext, store: Store, { wishes, deleted }: Books): Promise<void> {
   const rows = await store.query<{ id: string; state: string; snapshot: string }>(
     'SELECT "id", "state", "snapshot" FROM "servers"',
@@ -70,12 +70,12 @@ async function examineStates(t: ExecutionContext, store: Store, { wishes, delete
   for (const id of deleted) t.is(states.get(id) ?? 'deleting', 'deleting', id);
 }
 
-/** A start that was asked for during a stop comes behind it. */
+/** Whether a start is queued behind a stop. */
 function isStartQueued(snapshot: string): boolean {
   return (JSON.parse(snapshot) as { context: { queued: unknown } }).context.queued !== null;
 }
 
-/** Each session costs what its full minutes cost, each of them charged once. Gives how many there are. */
+/** Asserts that each full minute of a session is charged once. Returns the number of charged minutes. */
 async function examineSessions(
   t: ExecutionContext,
   store: Store,
@@ -90,9 +90,9 @@ async function examineSessions(
   for (const session of sessions) {
     const { id, ticks, awakeMs, billable, ramMb, amountMicros, readyAt, endedAt, provenAt } = session;
     t.is(amountMicros, chargeOf(ticks, price, ramMb));
-    // A wake after which nobody was seen to come in is free.
+    // A wake whose player never joined is free.
     const minutes = billable === 0 ? 0 : Math.floor(awakeMs / MINUTE_MS);
-    t.is(ticks, minutes, 'what is proven is charged in the same write');
+    t.is(ticks, minutes, 'proven minutes are charged in the same write');
     t.like(charged.get(id) ?? { count: 0, last: 0 }, { count: ticks, last: ticks });
     const lasted = readyAt === null ? 0 : (endedAt ?? provenAt) - readyAt;
     t.true(awakeMs <= Math.max(0, lasted) + lateMs, JSON.stringify(session));
@@ -103,6 +103,6 @@ async function examineSessions(
     sessions.reduce((sum, { amountMicros }) => sum + amountMicros, 0),
   );
   const open = sessions.filter(({ endedAt }) => endedAt === null);
-  t.is(new Set(open.map(({ serverId }) => serverId)).size, open.length, 'one session a server');
+  t.is(new Set(open.map(({ serverId }) => serverId)).size, open.length, 'one open session per server');
   return sessions.reduce((sum, { ticks }) => sum + ticks, 0);
 }

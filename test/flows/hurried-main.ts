@@ -1,7 +1,7 @@
 /**
- * The service as `src/main.ts` starts it, but for its time, which passes some times as fast as the machine's, and goes on
- * while it is dead: `node hurried-main.ts <epoch ms> <times> [shown]`. At that instant of the machine's clock, its own shows
- * `shown` (epoch ms), by default the same.
+ * `node hurried-main.ts <epoch ms> <times> [shown]` starts the service like `src/main.ts`, with a clock that runs `times`
+ * as fast as the machine's. At `epoch ms` of the machine's clock it shows `shown` (epoch ms), by default the same time.
+ * The clock also advances while the service is dead.
  */
 import process from 'node:process';
 import { startApp } from '../../src/app.ts';

@@ -86,7 +86,7 @@ test.runIf(isHere('docker'))(
   },
 );
 
-/** A command of the page, with this test's image, volume, ports and container in place of its own; tells what it prints. */
+/** Runs a command of the page with this test's image, volume, ports and container. Returns its output. */
 async function asWritten(begins: string, tag: string, name: string, ports: { http: number; players: number }) {
   const block =
     partsOf(readPage('docs/one-machine.md')).find(({ text }) => text.startsWith('docker build'))?.text ?? '';
@@ -104,7 +104,7 @@ async function asWritten(begins: string, tag: string, name: string, ports: { htt
   return (await promisify(execFile)(program, args, { env })).stdout.trim();
 }
 
-/** As the page has it run. */
+/** Starts the container with the command of the page. */
 async function started(
   t: ExecutionContext,
   docker: Docker,

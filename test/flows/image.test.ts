@@ -21,7 +21,7 @@ interface Step {
   rest: string;
 }
 
-/** What each stage of the Dockerfile copies from this folder, and what it runs, in order. */
+/** The steps of each stage of the Dockerfile that copy from this folder or run a command, in order. */
 const STAGES: Step[][] = read('Dockerfile')
   .replaceAll('\\\n', ' ')
   .split(/^FROM .*$/m)
@@ -54,12 +54,12 @@ test('every file that the Dockerfile copies exists and is part of the build cont
   t.true(all.length > 10);
   for (const pattern of all) {
     const names = globSync(pattern, { cwd: ROOT });
-    t.true(names.length > 0, `${pattern} is not there`);
-    for (const name of names) t.true(sent.has(name.split('/')[0]!), `${name} is not sent`);
+    t.true(names.length > 0, `${pattern} does not exist`);
+    for (const name of names) t.true(sent.has(name.split('/')[0]!), `${name} is not in the build context`);
   }
 });
 
-/** A program of plain JavaScript, and the files of ours that it imports. */
+/** Returns a JavaScript program and the project files that it imports. */
 function withImports(program: string): string[] {
   const imported = [...read(program).matchAll(/^(?:import .* from |await import\()'(\.\.?\/.*)'/gm)];
   return [program, ...imported.flatMap(([, name = '']) => withImports(join(dirname(program), name)))];

@@ -3,15 +3,15 @@ import { startService } from '../support/service.ts';
 import { wakeAndPlay } from '../support/wake-and-play.ts';
 
 const PROCESSES = { ENGINE: 'process' };
-/** Past the thirty seconds after which clients give up on a silent server. */
+/** Longer than 30 s, after which clients leave a silent server. */
 const LONG_HOLD_MS = 45_000;
 /**
- * The bots of 1.8 to 1.12 do not survive the packet that holds the game's own clients of that time, and which is first sent
- * after 20 s: they are held for less. The long hold of those protocols is in test/proxy, with a client of our own.
+ * The bots of 1.8 to 1.12 crash on the packet that keeps held clients of those versions connected. It is first sent after
+ * 20 s, so these bots are held for less. test/proxy tests the long hold with another client.
  */
 const SHORT_HOLD_MS = 4_000;
 
-// One after the other: each is several games and clients at once, and a machine too busy misses deadlines meant for strangers.
+// Run these tests one after the other. Each runs several games and clients, and a busy machine would miss connection deadlines.
 test.serial(
   'players of 1.16.5 to 26.1 wake sleeping processes, are held for 45 s and find their builds again',
   async (t) => {

@@ -73,8 +73,8 @@ test('an unknown address reaches the only server or DEFAULT_SERVER, and localhos
   const service = await startService(t);
   const at = (fakeHost: string) => pingStatus({ port: service.playersPort, fakeHost }).then(words);
   await service.create('first', '1.20.4', { motd: 'the first' });
-  t.regex(await at('192.168.1.5'), /the first/, 'a friend in the home network types the address');
-  t.regex(await at('nobody.localhost'), /Unknown server address/, 'which a server’s own name is not');
+  t.regex(await at('192.168.1.5'), /the first/, 'an IP address reaches the only server');
+  t.regex(await at('nobody.localhost'), /Unknown server address/, 'an unknown server name is refused');
   await service.create('second', '1.20.4', { motd: 'the second' });
   t.regex(await at('192.168.1.5'), /Unknown server address/);
   t.regex(await at('first.example.org'), /Unknown server address/);
@@ -84,7 +84,7 @@ test('an unknown address reaches the only server or DEFAULT_SERVER, and localhos
     const { servers } = await service.call<{ servers: { id: string; addr: string }[] }>('GET', '/v1/servers');
     return Object.fromEntries(servers.map(({ id, addr }) => [id, addr.replace(`:${service.playersPort}`, '')]));
   };
-  t.deepEqual(await shown(), { first: 'localhost', second: 'second.localhost' }, 'what can be typed here');
+  t.deepEqual(await shown(), { first: 'localhost', second: 'second.localhost' }, 'the shown addresses work on this machine');
   const lost = { port: service.playersPort, version: '1.20.4', fakeHost: '192.168.1.5', name: 'Steve' };
   await t.throwsAsync(joinRaw(lost), { message: /Unknown server address/ });
   await service.stop();

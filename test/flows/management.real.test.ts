@@ -4,7 +4,7 @@ import { joinRaw } from '../support/bot.ts';
 import { startService } from '../support/service.ts';
 import { until } from '../support/until.ts';
 
-/** On a busy machine the first try may fail, and the next one comes a minute later. */
+/** The number of tries. On a busy machine the first one may fail, and the next one comes a minute later. */
 const ROUNDS = 12;
 
 test('a game with a management port shows joins and leaves before the next sample', async (t) => {
@@ -18,7 +18,7 @@ test('a game with a management port shows joins and leaves before the next sampl
   const steve = await joinRaw({ ...address, name: 'Steve' });
   await shows(1);
   const tookMs: number[] = [];
-  // Of two changes that show within the time between two readings, one at least was told of.
+  // If a join and a leave both show within one sampling interval, at least one of them was reported by the game.
   while (tookMs.length < ROUNDS && !tookMs.some((ms) => ms < SAMPLE_MS)) {
     const begun = Date.now();
     const alex = await joinRaw({ ...address, name: 'Alex' });

@@ -26,13 +26,13 @@ test('a real game’s metrics are sampled over one persistent console connection
     told = JSON.parse(data) as Partial<Figures>;
     if (told.tps === undefined) continue;
     shown = await service.call<Figures>('GET', '/v1/servers/pace/metrics');
-    // Else the next reading came in between, or the first one before the game itself had begun.
+    // Otherwise another reading came in between, or the reading precedes the game's start.
     if (shown.tps === told.tps && shown.mspt === told.mspt && shown.memUsedMb > 1) break;
   }
   const { tps, mspt, memUsedMb, live } = shown!;
   t.like(told, { tps, mspt, memUsedMb, live });
   t.true(live);
-  // An idle game of ours may well round its time a tick to nothing.
+  // The time per tick of an idle sandbox may round to 0.
   t.true(tps > 0 && tps <= 20 && mspt >= 0 && mspt < 1_000, `${tps} ticks a second, ${mspt} ms each`);
   t.true(memUsedMb > 1);
   await list();

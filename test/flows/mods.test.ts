@@ -41,7 +41,7 @@ test('a Fabric server gets its mods and modpack without Java or Docker, and a ki
   await service.start();
   const { version } = (await service.reach('packed', 'hibernated')) as unknown as { version: string };
   t.deepEqual([version, await dir('packed')], ['1.21.1', 1]);
-  // What the killed one had downloaded takes no place any more.
+  // The downloads of the killed service are removed.
   const left = (await readdir(join(service.dataDir, 'servers/packed'))).filter((name) => /mrpack/.test(name));
   t.deepEqual(left, []);
 });

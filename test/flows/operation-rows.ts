@@ -2,40 +2,40 @@ import type { Code } from '../../src/kernel/status.ts';
 import type { Service } from '../support/service.ts';
 import { until } from '../support/until.ts';
 
-/** A call but for its address, which the document tells. */
+/** The input of a call. Its method and path come from the document. */
 export interface Sent {
   params?: Record<string, string>;
   query?: Record<string, string>;
   body?: unknown;
-  /** A file's content in place of a body. */
+  /** A file's content, instead of a body. */
   bytes?: string;
-  /** In place of the operator's. */
+  /** A key, instead of the operator's. */
   key?: string;
 }
 
 type Reply = Record<string, unknown>;
 
-/** Where the walk is: what earlier rows have left for later ones. */
+/** The state of the walk, which earlier rows leave for later ones. */
 export interface Walk {
   service: Service;
   accountId: string;
   noted: Map<string, string>;
-  /** Calls an operation well, where one is needed on the way. */
+  /** Makes an additional valid call. */
   call: (id: string, sent: Sent) => Promise<Reply>;
-  /** A player comes into a server. */
+  /** Joins the server as a player. */
   join(): Promise<void>;
 }
 
-/** One operation, called once badly and then once well. */
+/** An operation, called once with invalid and then once with valid input. */
 export interface Row {
   id: string;
-  /** Another server than the walk's own. */
+  /** A server other than the walk's own. */
   server?: string;
   before?: (walk: Walk) => Promise<unknown>;
   well?: Sent | ((walk: Walk) => Sent);
-  /** What is changed of the call that would do, and the code that answers it. */
+  /** The changes that make the valid call invalid, and the expected error code. */
   bad: Sent & { code: Code };
-  /** Keeps of the reply what later rows need, and waits for what the call began. */
+  /** Stores values of the reply for later rows, and waits for the work that the call began. */
   after?: (reply: Reply, walk: Walk) => unknown;
 }
 
@@ -306,7 +306,7 @@ export const ROWS: readonly Row[] = [
   {
     id: 'RetryInstall',
     server: PACKED,
-    // No such pack: it is accepted, and its install fails.
+    // The pack does not exist. The creation succeeds, and the install fails.
     async before({ call, service }) {
       const pack = { modpackPlatform: 'modrinth', modpackRef: 'no-such-pack' };
       const server = { id: PACKED, name: 'Packed', type: 'fabric', version: '1.21.4', ramMb: 512 };

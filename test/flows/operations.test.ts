@@ -18,12 +18,12 @@ interface Schema {
   required?: string[];
 }
 
-/** What the document says of an operation, as far as a walk needs it. */
+/** The parts of a described operation that the walk needs. */
 interface Described {
   id: string;
   method: string;
   path: string;
-  /** What each of its replies must have; undefined where it answers with no JSON. */
+  /** The required fields of its replies. Undefined if it does not return JSON. */
   fields: string[] | undefined;
 }
 
@@ -58,12 +58,12 @@ test('every control operation rejects bad input and returns the documented field
     t.deepEqual(
       [refused.status, refused.json['code'], Array.isArray(refused.json['details'])],
       [CODES[code][1], CODES[code][0], true],
-      `${id}, badly: ${JSON.stringify(refused.json)}`,
+      `${id} with bad input: ${JSON.stringify(refused.json)}`,
     );
     const done = await ask(service, id, good);
     t.is(done.status, 200, `${id}: ${JSON.stringify(done.json)}`);
     const missing = DESCRIBED.get(id)?.fields?.filter((field) => !Object.hasOwn(done.json, field)) ?? [];
-    t.deepEqual(missing, [], `${id}: what the document promises`);
+    t.deepEqual(missing, [], `${id} lacks documented fields`);
     await after?.(done.json, walk);
   }
   t.like(await ask(service, 'GetServer', { params: { id: SERVER } }), { status: 404 });
@@ -83,7 +83,7 @@ async function begin(t: ExecutionContext, service: Service): Promise<Walk> {
     noted: new Map(),
     async call(id, sent) {
       const { status, json } = await ask(service, id, { ...sent, params: { id: SERVER, ...sent.params } });
-      t.is(status, 200, `${id}, on the way: ${JSON.stringify(json)}`);
+      t.is(status, 200, `${id}, an additional call: ${JSON.stringify(json)}`);
       return json;
     },
     async join() {
@@ -94,7 +94,7 @@ async function begin(t: ExecutionContext, service: Service): Promise<Walk> {
   };
 }
 
-/** Calls an operation where the document says it is, as fast as it may. Of a stream only its beginning is waited for. */
+/** Calls an operation at its documented path, and again after a rate limit. Waits only for the beginning of a stream. */
 async function ask(service: Service, id: string, sent: Sent): Promise<Answer> {
   const { method, path } = DESCRIBED.get(id)!;
   const { params = {}, query = {}, body, bytes, key = service.apiKey } = sent;

@@ -13,7 +13,7 @@ test.after.always(closeBrowser);
 
 const MAX_PAGE_BYTES = 100_000;
 const PATIENCE_MS = 120_000;
-/** More than any page here has to tab through. */
+/** More than the tab stops of any page. */
 const MOST_TABS = 200;
 
 test.serial.runIf(isHere('chromium'))(
@@ -37,7 +37,7 @@ test.serial.runIf(isHere('chromium'))(
     await page.getByText('Three steps to the first join').waitFor();
     await type(t, page, page.getByLabel('Name', { exact: true }), 'First castle');
     await page.keyboard.press('Tab');
-    t.is(await page.evaluate('document.activeElement.name'), 'template', 'the second of two fields');
+    t.is(await page.evaluate('document.activeElement.name'), 'template', 'the focus is in the second field');
     await page.keyboard.press('Tab');
     await page.keyboard.press('Enter');
     await page.waitForURL('/servers/first-castle');
@@ -76,7 +76,7 @@ test.serial.runIf(isHere('chromium'))(
     }
     await stops(page, steve, press);
     t.deepEqual(tab.complaints, []);
-    t.deepEqual([...new Set(tab.asked.map((url) => new URL(url).origin))], [originOf(service)], 'nobody else is asked');
+    t.deepEqual([...new Set(tab.asked.map((url) => new URL(url).origin))], [originOf(service)], 'pages load nothing from other hosts');
   },
 );
 
@@ -120,7 +120,7 @@ test.serial.runIf(isHere('chromium'))(
   },
 );
 
-/** A browser that has never been here, on the service's own address. */
+/** Opens a browser without cookies at the service's address. */
 async function openNewcomer(
   t: ExecutionContext,
   service: Service,
@@ -133,7 +133,7 @@ function originOf({ baseUrl }: Service): string {
   return `http://localhost:${new URL(baseUrl).port}`;
 }
 
-/** What the first start has left for who can read its data folder. */
+/** Reads the credentials that the first start wrote to the data folder. */
 async function firstCredentials({ dataDir }: Service): Promise<{ email: string; password: string }> {
   return JSON.parse(await readFile(join(dataDir, 'first-run.json'), 'utf8')) as { email: string; password: string };
 }
@@ -143,7 +143,7 @@ type Press = (target: Locator) => Promise<void>;
 
 const byTouch: Press = (target) => target.tap();
 
-/** As somebody does who has no pointer. */
+/** Presses by keyboard alone. */
 function byKeyboard(t: ExecutionContext, page: Page): Press {
   return async (target) => {
     await tabTo(t, page, target);
@@ -151,7 +151,7 @@ function byKeyboard(t: ExecutionContext, page: Page): Press {
   };
 }
 
-/** Moves on from where the focus is until it is there. */
+/** Presses Tab until the target has the focus. */
 async function tabTo(t: ExecutionContext, page: Page, target: Locator): Promise<void> {
   await target.waitFor();
   for (let tabs = 0; tabs < MOST_TABS; tabs += 1) {
@@ -161,20 +161,20 @@ async function tabTo(t: ExecutionContext, page: Page, target: Locator): Promise<
   t.fail(`Tab does not lead to ${target.toString()}`);
 }
 
-/** Replaces a field's content by the keyboard. */
+/** Replaces the content of a field by keyboard. */
 async function type(t: ExecutionContext, page: Page, field: Locator, text: string): Promise<void> {
   await tabTo(t, page, field);
   await page.keyboard.press('Control+A');
   await page.keyboard.type(text);
 }
 
-/** Follows a tab of the server's pages. */
+/** Opens a tab of the server's pages. */
 async function open(page: Page, name: string, press: Press): Promise<void> {
   await press(page.locator('nav.tabs').getByRole('link', { name, exact: true }));
   await page.locator('nav.tabs [aria-current=page]').getByText(name, { exact: true }).waitFor();
 }
 
-/** A real client joins at the address that the page shows, with the version that it shows. */
+/** Joins with a real client at the address and version that the page shows. */
 async function joins(t: ExecutionContext, service: Service, page: Page, address: string): Promise<RawBot> {
   const software = await page
     .locator('.facts')
@@ -186,16 +186,16 @@ async function joins(t: ExecutionContext, service: Service, page: Page, address:
   return await joinRaw({ port: service.playersPort, version, fakeHost: hostname, name: 'Steve', timeoutMs: 180_000 });
 }
 
-/** The first backup is shown once it is made; it holds the server's files. */
+/** Downloads the first backup once it is ready, and checks that it contains the server's files. */
 async function downloads(t: ExecutionContext, page: Page, press: Press): Promise<void> {
   const link = page.getByRole('link', { name: /^Download/ }).first();
   await shown(page, link);
   const [download] = await Promise.all([page.waitForEvent('download'), press(link)]);
   const files = zstdDecompressSync(await readFile(await download.path()));
-  t.true(files.includes('server.properties'), 'an archive of the server’s files');
+  t.true(files.includes('server.properties'), 'the archive contains the server’s files');
 }
 
-/** The owner sends everybody home. */
+/** Stops the server, which disconnects its player. */
 async function stops(page: Page, player: RawBot, press: Press): Promise<void> {
   await open(page, 'Overview', press);
   await press(page.getByRole('button', { name: 'Stop', exact: true }));
@@ -203,7 +203,7 @@ async function stops(page: Page, player: RawBot, press: Press): Promise<void> {
   await shown(page, page.getByRole('heading', { level: 1 }).getByText('asleep'));
 }
 
-/** A script shows it by itself; without one, people load the page again. */
+/** Waits until the page shows the element. Without JavaScript, reloads the page until then. */
 async function shown(page: Page, what: Locator): Promise<void> {
   const hasScript = await page.locator('[data-copy]').first().isVisible();
   if (hasScript) return await what.waitFor();
@@ -213,7 +213,7 @@ async function shown(page: Page, what: Locator): Promise<void> {
   await what.waitFor();
 }
 
-/** A page with its scripts and styles is small, but for charts and editors; how long it took is told. */
+/** Asserts that a page with its scripts and styles is small, except for charts and editors. Logs its load time. */
 async function weigh(t: ExecutionContext, { page }: Tab, name: string): Promise<void> {
   await page.waitForLoadState('load');
   const { bytes, ms } = await page.evaluate<{ bytes: number; ms: number }>(`(() => {

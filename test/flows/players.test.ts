@@ -19,7 +19,7 @@ interface Lists {
   bannedIps: { created: string }[];
 }
 
-/** The same changes either way, which must come to the same; then the other way is asked. */
+/** Makes the same changes asleep or awake, which must have the same result. Then checks it in the other state. */
 const bothWays = test.macro({
   title: (_given, way: 'asleep' | 'awake') => `lists changed ${way} are the same, and stay so`,
   async exec(t, way: 'asleep' | 'awake') {
@@ -83,12 +83,12 @@ const bothWays = test.macro({
     await bring(other);
     t.deepEqual(await lists(), { ...last, running: other === 'awake' });
 
-    // And the game, or the join policy in front of it, goes by them.
+    // The game, or the join policy of a sleeping server, enforces the lists.
     const address = { port: service.playersPort, version: VERSION, fakeHost: 'castle.localhost' };
     await t.throwsAsync(joinRaw({ ...address, name: 'Mallory' }), { message: /banned.*luck/s });
     await t.throwsAsync(joinRaw({ ...address, name: 'Brief' }), { message: /banned.*for now.*2099/s });
     await t.throwsAsync(joinRaw({ ...address, name: 'Stranger' }), { message: /white-?list/ });
-    t.is((await service.call('GET', path)).state, other === 'awake' ? 'running' : 'hibernated', 'nobody has woken it');
+    t.is((await service.call('GET', path)).state, other === 'awake' ? 'running' : 'hibernated', 'no refused player wakes it');
 
     const steve = await joinRaw({ ...address, name: 'Steve' });
     t.deepEqual((await lists()).online, ['Steve']);
@@ -106,7 +106,7 @@ const bothWays = test.macro({
     await (await joinRaw({ ...address, name: 'Steve' })).end();
     await bring('asleep');
 
-    // A change and a start at once: what was said to be done, the game knows.
+    // Changes during a start: the game knows every acknowledged one.
     const names = ['Ann', 'Bob', 'Carol', 'Dave'];
     const start = () => service.call('POST', `${path}:start`, {});
     const add = (name: string) => set('setWhitelist', { name, allowed: true });
@@ -141,7 +141,7 @@ test('an IP ban by player name keeps that address out and leaves other players c
   await (await as('Carol', '127.0.0.4')).end();
   await alex.end();
 
-  // An operator in the game, who does not know of any proxy.
+  // A ban by an operator in the game applies to the proxy's address.
   await service.call('POST', `${path}/players:setOp`, { name: 'Alex', op: true });
   const operator = await as('Alex', '127.0.0.3');
   operator.chat('/ban-ip Alex');

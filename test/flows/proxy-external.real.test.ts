@@ -21,7 +21,7 @@ interface View {
   players: number;
 }
 
-/** A proxy started by hand. `said`: its log. */
+/** Starts a separate proxy. `said` is its log. */
 function startProxy(t: ExecutionContext, service: Service, env: Record<string, string>) {
   const child: ChildProcess = spawn(process.execPath, ['proxy/main.ts'], {
     detached: true,
@@ -47,13 +47,13 @@ test('several proxies share one player list and one wake, and a killed proxy los
   const service = await startService(t, { PROXY: 'external' }, PROGRAM);
   const views = async () => (await service.call<{ proxies: View[] }>('GET', '/v1/operator/proxies')).proxies;
   const ready = async () => (await fetch(`${service.baseUrl}/readyz`)).status;
-  t.is(await ready(), 503, 'nobody can connect yet');
+  t.is(await ready(), 503, 'players cannot connect yet');
   t.deepEqual(await views(), []);
   await service.create('echo', '1.20.4');
 
   const wrong = startProxy(t, service, { PROXY_TOKEN: 'x'.repeat(43), PROXY_PORT: '0' });
   await until('it is told so', () => wrong.said.some(({ msg }) => msg.includes('could not reach the service')));
-  t.deepEqual(await views(), [], 'a stranger is no proxy');
+  t.deepEqual(await views(), [], 'a proxy with a wrong token is not listed');
   wrong.child.kill('SIGKILL');
 
   const PROXY_TOKEN = (await readFile(join(service.dataDir, 'proxy.token'), 'utf8')).trim();
@@ -62,21 +62,21 @@ test('several proxies share one player list and one wake, and a killed proxy los
     child: startProxy(t, service, { PROXY_TOKEN, PROXY_NAME: name }).child,
   }));
   await until('both listen', async () => (await views()).filter(({ listening }) => listening).length === 2);
-  // Its answer is kept for a second.
+  // The readiness is cached for a second.
   await until('it is ready', async () => (await ready()) === 200);
-  // What `nice` may here, as it says itself.
+  // The priority that `nice` is allowed to set here.
   const allowed = Number(execFileSync('nice', ['-n', '-7', 'nice'], { stdio: ['ignore', 'pipe', 'ignore'] }));
   t.deepEqual(
     proxies.map(({ child }) => getPriority(child.pid)),
     [allowed, allowed],
   );
-  // Where Linux weighs sessions, too: theirs are their own.
+  // With autogroups, Linux also schedules by session. Each proxy has a session of its own.
   const groups = proxies.map(({ child }) => `/proc/${child.pid}/autogroup`);
   for (const group of groups.filter((file) => existsSync(file))) {
     t.regex(await readFile(group, 'utf8'), new RegExp(`nice ${allowed}$`, 'm'));
   }
 
-  // The system spreads connections over both, by their addresses.
+  // The system distributes connections over both proxies by address.
   const players = Array.from({ length: 40 }, (_, n) => new EchoPlayer(service.playersPort, 'echo.localhost', `P${n}`));
   t.teardown(() => players.forEach((player) => player.leave()));
   await Promise.all(players.map((player) => player.joined()));
@@ -88,7 +88,7 @@ test('several proxies share one player list and one wake, and a killed proxy los
   t.is((counts.get('one') ?? 0) + (counts.get('two') ?? 0), 40);
   t.true(
     [...counts.values()].every((count) => count > 0),
-    'each has some',
+    'each proxy has players',
   );
 
   for (const player of players) player.play();
@@ -102,12 +102,12 @@ test('several proxies share one player list and one wake, and a killed proxy los
   t.is(stayed.length, left);
   proxies[1]!.child.kill('SIGTERM');
   await until('it drains', async () => (await views()).some(({ name, draining }) => name === 'two' && draining));
-  t.is(await ready(), 503, 'nobody new can connect');
+  t.is(await ready(), 503, 'new players cannot connect');
   await Promise.all(stayed.map((player) => player.pause()));
   t.true(stayed.every(({ failure, sent, received }) => failure === undefined && sent === received));
   const ended = once(proxies[1]!.child, 'exit');
   for (const player of stayed) player.leave();
-  t.deepEqual(await ended, [0, null], 'it ends with its last player');
+  t.deepEqual(await ended, [0, null], 'the proxy exits after its last player');
 });
 
 test('an IP ban disconnects a connected player, and the proxy enforces it even while the service is down', async (t) => {
@@ -128,5 +128,5 @@ test('an IP ban disconnects a connected player, and the proxy enforces it even w
   await until('he is cut off', () => mallory?.failure !== undefined);
   await until('he is refused', async () => (await enter()) === undefined);
   await service.kill();
-  t.true((await enter()) === undefined, 'nor while the service is away');
+  t.true((await enter()) === undefined, 'the ban holds while the service is down');
 });

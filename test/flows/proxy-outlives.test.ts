@@ -13,15 +13,15 @@ const CORE = 'test/fixtures/echo-core/replace.ts';
 const ROOT = join(import.meta.dirname, '../..');
 const CHILD = { PROXY: 'child' };
 const HOST = 'echo.localhost';
-/** `npm run test:crash` asks for more of each. */
+/** `npm run test:crash` sets higher numbers. */
 const KILLS = Number(process.env['PROXY_KILLS'] ?? 2);
 const PLAYERS = Number(process.env['PROXY_PLAYERS'] ?? 30);
 const HELD = Number(process.env['PROXY_HELD'] ?? 20);
-/** The longest that a packet may be away, which only a machine that does nothing else can promise. */
+/** The longest allowed round trip of a packet. Only an otherwise idle machine can meet a limit. */
 const MOST_MS = Number(process.env['PROXY_MOST_MS'] ?? Infinity);
 const PATIENCE_MS = 120_000;
 
-/** The service as it lies in `folder`, with a game that gives every byte back. */
+/** The program of the service in `folder`, with a game that echoes every byte. */
 const programIn = (folder: string) => ['--import', join(folder, CORE), join(folder, 'src/main.ts')];
 
 async function startEcho(t: ExecutionContext): Promise<Service> {
@@ -30,7 +30,7 @@ async function startEcho(t: ExecutionContext): Promise<Service> {
   return service;
 }
 
-/** Creates it, and waits for the proxy to know it, which is told a moment later than the caller. */
+/** Creates a server and waits until the proxy knows it, which is shortly after the reply. */
 async function create(service: Service, name: string): Promise<void> {
   await service.create(name, '1.20.4');
   const ping = { port: service.playersPort, fakeHost: `${name}.localhost`, timeoutMs: PATIENCE_MS };
@@ -45,7 +45,7 @@ async function enter(t: ExecutionContext, service: Service, names: string[]): Pr
     players.push(player);
     return player.joined();
   };
-  // One wakes the game: only so many may wait for a server at a time, while one that runs takes them all.
+  // The first player wakes the game. The number of waiting players is limited, but a running game admits all.
   const [first = '', ...others] = names;
   await come(first);
   await Promise.all(others.map(come));
@@ -54,7 +54,7 @@ async function enter(t: ExecutionContext, service: Service, names: string[]): Pr
 
 const named = (count: number, prefix = 'Player') => Array.from({ length: count }, (_, n) => `${prefix}${n}`);
 
-/** Waits until the service knows that these play, and nobody else, of which the proxies tell it a moment later. */
+/** Waits until the service lists exactly these players. Proxies report changes with a short delay. */
 async function plays(service: Service, names: string[]): Promise<void> {
   await until(`it knows of ${names.length} players`, async () => {
     const { online } = await service.call<{ online: string[] }>('GET', '/v1/servers/echo/players');
@@ -62,7 +62,7 @@ async function plays(service: Service, names: string[]): Promise<void> {
   });
 }
 
-/** Nobody was cut off, and what was sent has come back, each byte in its place. */
+/** Asserts that no player was disconnected and that every byte came back in order. */
 async function unharmed(t: ExecutionContext, players: EchoPlayer[]): Promise<void> {
   await Promise.all(players.map((player) => player.pause()));
   t.deepEqual(
@@ -72,7 +72,7 @@ async function unharmed(t: ExecutionContext, players: EchoPlayer[]): Promise<voi
   for (const { sent, received } of players) t.true(sent > 0 && received === sent);
   const worstMs = Math.max(...players.map((player) => player.worstMs));
   t.log({ players: players.length, worstMs: Math.round(worstMs) });
-  t.true(worstMs <= MOST_MS, `a packet has come back after ${worstMs} ms`);
+  t.true(worstMs <= MOST_MS, `a packet came back after ${worstMs} ms`);
 }
 
 test.serial('players stay connected and lose no bytes while the service is killed repeatedly', async (t) => {
@@ -83,7 +83,7 @@ test.serial('players stay connected and lose no bytes while the service is kille
   for (let kill = 0; kill < KILLS; kill++) {
     await service.kill();
     await service.start();
-    // The first kill may come before it is stored that the game is ready.
+    // The first kill may precede the write that the game is ready.
     await service.reach('echo', 'running');
     await plays(service, named(PLAYERS));
   }
@@ -126,8 +126,8 @@ test.serial('a newer release takes over without disconnecting players, and newco
   await service.kill();
   await service.start(CHILD, programIn(release));
   const noted = JSON.parse(await readFile(join(service.dataDir, 'proxy/proxy.json'), 'utf8')) as { pid: number };
-  t.not(noted.pid, old, 'players connect to the new one');
-  // A connection that the old one has not accepted when it stops listening is reset by the kernel.
+  t.not(noted.pid, old, 'players connect to the new proxy');
+  // When the old proxy stops listening, the kernel resets connections that it has not accepted. Wait until it has stopped.
   await until('the old one accepts no more players', async () => {
     const { proxies } = await service.call<{ proxies: { draining: boolean }[] }>('GET', '/v1/operator/proxies');
     return proxies.some(({ draining }) => draining);
@@ -162,7 +162,7 @@ test.serial('a killed proxy loses only its own players and is restarted', async 
   t.log({ backAfterMs: Math.round(performance.now() - killedAt) });
   await until('all are cut off', () => players.every(({ failure }) => failure !== undefined));
   await plays(service, []);
-  t.is((await service.call('GET', '/v1/servers/echo')).state, 'running', 'the game runs on');
+  t.is((await service.call('GET', '/v1/servers/echo')).state, 'running', 'the game keeps running');
 });
 
 test.serial(
@@ -172,15 +172,15 @@ test.serial(
     const service = await startEcho(t);
     const [pid] = await runningProxies(service);
     t.is(await service.stop('SIGTERM'), 0);
-    t.deepEqual(await runningProxies(service), [pid], 'as for a restart');
+    t.deepEqual(await runningProxies(service), [pid], 'the proxy outlives the service');
     await service.start();
-    t.deepEqual(await runningProxies(service), [pid], 'it is found again');
+    t.deepEqual(await runningProxies(service), [pid], 'the next service finds the proxy');
 
     const players = await enter(t, service, ['Steve']);
     for (const player of players) player.play();
     t.is(await service.stop('SIGINT'), 0);
     await unharmed(t, players);
-    t.deepEqual(await runningProxies(service), [pid], 'Steve plays on');
+    t.deepEqual(await runningProxies(service), [pid], 'Steve keeps playing');
     for (const player of players) player.leave();
     await until('it ends', async () => (await runningProxies(service)).length === 0);
   },

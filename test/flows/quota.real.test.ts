@@ -14,9 +14,9 @@ interface Quoted extends ServerRecord {
 }
 
 const QUOTA_MB = 80;
-/** What its owner has put there. */
+/** The size of the owner's files. */
 const FILLED_MB = 70;
-/** What it writes each second. The stop of a game that writes this is not cut off, even on a busy machine. */
+/** The growth per second. It is slow enough that a stop ends in time, even on a busy machine. */
 const GROW_MB = 2;
 
 test('a game that fills its disk is stopped with its world saved, and wakes again once there is room', async (t) => {
@@ -41,12 +41,12 @@ test('a game that fills its disk is stopped with its world saved, and wakes agai
   t.true(lines.some((line) => line.includes('All dimensions are saved')));
   const region = join(service.dataDir, 'servers/greedy/world/region/r.99.99.mca');
   const tookMb = (await stat(region)).size / MIB + FILLED_MB;
-  t.true(tookMb < QUOTA_MB * 1.25, `${tookMb} MB of ${QUOTA_MB}`);
+  t.true(tookMb < QUOTA_MB * 1.25, `${tookMb} MB used of ${QUOTA_MB} MB`);
 
   await t.throwsAsync(service.call('POST', '/v1/servers/greedy:start'), { message: /QUOTA_EXCEEDED/ });
   const refused = await t.throwsAsync(joinRaw({ ...address, name: 'Steve' }));
   t.regex(refused.message, /server's disk is full/);
-  // It is known after a restart, before anything is measured.
+  // The exceeded quota is known after a restart, before any measurement.
   await service.kill();
   await service.start();
   t.true((await service.call<Quoted>('GET', '/v1/servers/greedy')).quotaExceeded);
@@ -70,7 +70,7 @@ test('a suspension and a drain survive a crash, and an operator removes the orph
   await service.call('POST', '/v1/operator/nodes:drain', { node: 'node-1', reason: 'new disks' });
   await service.kill();
   await service.start();
-  // Also where the game has to be killed in the end.
+  // The game may have to be killed.
   await service.reach(id, 'hibernated');
   const start = () => service.call('POST', `/v1/servers/${id}:start`);
   await t.throwsAsync(start(), { message: /SERVER_SUSPENDED/ });
@@ -82,7 +82,7 @@ test('a suspension and a drain survive a crash, and an operator removes the orph
     (error: Error) => t.regex(error.message, /ORPHAN_NOT_FOUND/),
   );
   await service.stop();
-  // The database is lost with its servers; their files are not.
+  // The database and its servers are lost, but their files remain.
   for (const name of await readdir(service.dataDir)) {
     if (name.startsWith('dormouse.db')) await rm(join(service.dataDir, name));
   }

@@ -21,12 +21,12 @@ import { until } from '../support/until.ts';
 const run = promisify(execFile);
 const SLOW = { SANDBOX_FAULTS: 'START_MS=2500' };
 
-/** Process ids of the games of this installation. */
+/** Returns the process ids of this installation's games. */
 async function games(service: Service): Promise<number[]> {
   return (await runningGames(service)).map(({ pid }) => pid);
 }
 
-/** The first line of each game of the server `lobby`. */
+/** Returns the first log line of each run of the server `lobby`. */
 async function startLines(service: Service): Promise<string[]> {
   const { lines } = await service.call<{ lines: string[] }>('GET', '/v1/servers/lobby/logs?tail=1000');
   return lines.filter((line) => line.includes('Starting minecraft server version'));
@@ -60,7 +60,7 @@ for (const engine of ['process', 'docker'] as const) {
     t.is((await service.call('GET', '/v1/servers/lobby')).state, 'running');
     const { output } = await service.call<{ output: string }>('POST', '/v1/servers/lobby:command', { command: 'list' });
     t.regex(output, /^There are 0 of a max of 20 players online/);
-    t.is((await startLines(service)).length, 1, 'one game all along');
+    t.is((await startLines(service)).length, 1, 'the game was started once');
     const steve = await joinRaw({
       port: service.playersPort,
       version: '1.20.4',
@@ -169,7 +169,7 @@ test('a service frozen past its lease keeps running afterwards, and a second one
   const store = await openStore(`sqlite:${service.dataDir}/dormouse.db`, TABLES);
   t.teardown(() => store.close());
   const [lease] = await store.query<{ pid: number }>('SELECT "pid" FROM "leases"');
-  // As 33 s later. Where it is stopped in the middle of a write, nobody else can write: then once more.
+  // Expire the lease. If the service is stopped during a write, other writes fail, so try again.
   const later = () => store.write((tx) => tx.run('UPDATE "leases" SET "expiresAt" = "expiresAt" - 40000'));
   await until({ despiteErrors: true }, async () => {
     process.kill(lease!.pid, 'SIGSTOP');
@@ -200,7 +200,7 @@ test.runIf(isHere('dockerd'))(
   async (t) => {
     const own = await privateEngine(t);
     await own.start();
-    // Copied: to build it once more takes twice as long.
+    // Copy the image, because building it again would take twice as long.
     const machines = new Docker();
     await buildSandboxImage({ docker: machines, tag: DEFAULT_SANDBOX_IMAGE, progress: () => {} });
     const loading = await own.docker.loadImage(await machines.getImage(DEFAULT_SANDBOX_IMAGE).get());
@@ -212,17 +212,17 @@ test.runIf(isHere('dockerd'))(
       for (const id of ['awake', 'stops']) await service.reach(id, 'running');
 
       await own.end(signal);
-      // Seen going down it is being started again; a kill is not seen at all.
+      // If the service saw the game end, it is starting it again. It does not see a kill of the engine.
       t.regex((await service.call('GET', '/v1/servers/awake')).state, /running|starting/);
       t.is((await service.call('POST', '/v1/servers/stops:stop')).state, 'stopping');
       await own.start();
       await service.reach('stops', 'hibernated');
-      // Until it has asked the engine, the service takes the game for running still.
+      // The service reports the game as running until it queries the engine, so wait for the container first.
       await until(async () => (await own.docker.listContainers()).length === 1);
       await service.reach('awake', 'running');
       t.is((await service.call('GET', '/v1/servers/sleeps')).state, 'hibernated');
     }
-    // While its engine is there: the games are deleted through the service.
+    // Delete the games through the service while its engine is still there.
     await service.call('DELETE', '/v1/servers/awake');
     await until(async () => (await own.docker.listContainers({ all: true })).length === 0);
   },

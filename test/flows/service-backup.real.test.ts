@@ -69,7 +69,7 @@ test('a running service can be backed up and restored on another machine with it
   t.teardown(() => rm(folder, { recursive: true, force: true }));
   const dormouse = async (dataDir: string, ...args: string[]) => {
     const env = { PATH: process.env['PATH'], ...COMPILE_CACHE, DATA_DIR: dataDir };
-    // Where no .env is.
+    // The working directory has no .env file.
     return (await promisify(execFile)(process.execPath, [MAIN, ...args], { env, cwd: folder })).stdout;
   };
   const first = await startService(t);

@@ -26,21 +26,21 @@ test('a real game uses its owner’s settings, and only permitted players can wa
   t.regex(await words(), /"Castle".*%RCON_PASSWORD%.*join to wake/);
   const { publicSlug } = await set('setPublicStatus', { enabled: true });
 
-  // Nobody may, and a player reads so.
+  // During maintenance no player may wake it, and players read the text.
   await set('setWakePolicy', { maintenanceText: '<red>Back at 8 pm', asleepMotd: 'zzz' });
   t.regex(await words(), /Back at 8 pm/);
   const steve = { ...address, name: 'Steve' };
   await t.throwsAsync(joinRaw(steve), { message: /Back at 8 pm/ });
-  // Those who are known, by the game's own list.
+  // Only known players may wake it.
   await set('setWakePolicy', { maintenanceText: '', mode: 'known' });
   t.regex(await words(), /zzz/);
   await t.throwsAsync(joinRaw(steve), { message: /Only players who have played here before can wake it/ });
   t.is((await service.call('GET', '/v1/servers/castle')).state, 'hibernated');
 
-  // The owner starts it, and all may play: then Steve has played here.
+  // The owner starts it, and everyone may join. Afterwards Steve is known.
   await set('start', {});
   await service.reach('castle', 'running');
-  // The proxy shows what it knows until the game itself answers, which may take a moment.
+  // The proxy shows its own status until the game answers, which may take a moment.
   await until(async () => /§6Castle.*%RCON_PASSWORD%/.test(JSON.stringify((await pingStatus(address)).description)));
   t.is((await pingStatus(address)).players.max, 7);
   const root = join(service.dataDir, 'servers/castle');
@@ -53,7 +53,7 @@ test('a real game uses its owner’s settings, and only permitted players can wa
   t.is(page.status, 200);
   t.regex(await page.text(), /Online/);
 
-  // All players come from the proxy's address, but a banned player is known by its own, awake and asleep.
+  // The game sees only the proxy's address, but IP bans apply to the player's own, awake and asleep.
   const ban = { ip: '127.0.0.1', created: '', source: '', expires: 'forever', reason: 'spam' };
   await writeFile(join(root, 'banned-ips.json'), JSON.stringify([ban]));
   await t.throwsAsync(joinRaw(steve), { message: /Your address is banned.*spam/s });

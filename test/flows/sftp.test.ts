@@ -32,7 +32,7 @@ test('files are reachable over SFTP while the server sleeps and runs, but not af
   await t.throwsAsync(connect(t, { port: login.port, login }));
   await until(() => !existsSync(join(service.dataDir, 'servers/castle')));
 
-  // The key is the same after a restart, and so clients are not warned.
+  // The host key is the same after a restart, so clients show no warning.
   const shown = () => service.log.findLast(({ msg }) => msg === 'ready')?.['sftpKey'];
   const before = shown();
   await service.kill();

@@ -22,7 +22,7 @@ test.runIf(isHere('swarm', 'postgres', 'mariadb', 'haproxy'))(
   'on a three-machine stack set up as documented, players stay through a service failure and an update',
   async (t) => {
     t.timeout(1_800_000);
-    // In place of the official images, which come from a registry.
+    // Stand-ins for the official images, which need a registry.
     const images = { POSTGRES_IMAGE: 'postgres:stand-in', MARIADB_IMAGE: 'mariadb:stand-in' };
     const machines = await stackMachines(t, ['one', 'two', 'three'], images);
     t.timeout(1_800_000);
@@ -33,7 +33,7 @@ test.runIf(isHere('swarm', 'postgres', 'mariadb', 'haproxy'))(
       blocks();
     const [backedUp = '', restored = ''] = rest;
     await Promise.all([first, second].map(({ shell }) => shell.run(mounted)));
-    // Somebody forgets the mount on the third.
+    // The mount is missing on the third machine.
     const [folder = '', ...mounting] = mounted.split('\n').filter((command) => /^[^#]/.test(command));
     await third.shell.run(folder);
     for (const block of [joined, secrets, released, deployed]) await stack.onFirst(block);
@@ -42,7 +42,7 @@ test.runIf(isHere('swarm', 'postgres', 'mariadb', 'haproxy'))(
     await stack.onFirst(told);
     await stack.signIn();
     stack.took('to the first answer');
-    t.not(before, third, 'no service serves without the folder');
+    t.not(before, third, 'a service without the folder does not serve');
     await stack.until('no games start there', async () => (await stack.node(third)).state === 'closed');
     t.regex((await stack.node(third)).trouble, /not mounted there/);
     for (const command of mounting) await third.shell.run(command);
@@ -111,7 +111,7 @@ interface SftpLogin {
   password: string;
 }
 
-/** By the balancer of the page. */
+/** Signs in to SFTP through the balancer of the page. */
 async function signIn(t: ExecutionContext, port: number, login: SftpLogin): Promise<true> {
   (await connect(t, { port, login }, { readyTimeout: 20_000 })).end();
   return true;
@@ -122,7 +122,7 @@ interface Task {
   Status: { State: string };
 }
 
-/** The page's blocks for the machines (`# on one`), in order. */
+/** Returns the page's blocks for the machines (`# on one`), in order. */
 function blocks(): string[] {
   return partsOf(readPage('docs/swarm.md'))
     .filter(({ language, text }) => language === 'sh' && text.startsWith('# on '))
@@ -151,7 +151,7 @@ async function talks(from: RawBot, to: RawBot, text: string): Promise<void> {
   await to.waitChat(new RegExp(text), PATIENCE_MS);
 }
 
-/** What is deployed, as its operator sees it. */
+/** The deployed stack, seen from the operator. */
 class Stack {
   readonly #t: ExecutionContext;
   readonly #machines: StackMachines;
@@ -175,12 +175,12 @@ class Stack {
     await this.#machines.nodes[0]!.shell.run(this.#here(block));
   }
 
-  /** With the addresses that the machines have here. */
+  /** Replaces the page's addresses by those of the machines. */
   #here(text: string): string {
     return text.replaceAll(ADDRESS, (_, n: string) => this.#machines.nodes[Number(n) - 1]!.address);
   }
 
-  /** The machine whose service says that it serves. */
+  /** Waits for a ready service. Resolves with its machine. */
   async serving(): Promise<Machine> {
     return this.until('a service is ready', async () => {
       let found: Machine | undefined;
@@ -203,7 +203,7 @@ class Stack {
     this.#apiKey = first.apiKey;
   }
 
-  /** Of the one that serves: where none does, since a machine too busy for it has them end themselves, it is asked again. */
+  /** Calls the active service. On a busy machine a service may end itself, so the call is repeated until one is active. */
   async call(method: string, path: string, body?: object): Promise<unknown> {
     for (;;) {
       const headers = { 'x-api-key': this.#apiKey };
@@ -223,7 +223,7 @@ class Stack {
     return nodes.find(({ node }) => node === name)!;
   }
 
-  /** The machines whose service answers, and does not serve. */
+  /** Returns the machines whose service is a standby. */
   async standing(): Promise<Machine[]> {
     const asked = this.#machines.nodes.map(async (machine) => {
       const answer = await fetch(`http://${machine.address}:8080/readyz`, {
@@ -234,7 +234,7 @@ class Stack {
     return (await Promise.all(asked)).flat();
   }
 
-  /** Runs the balancer that the page has for SFTP, until the test ends; resolves with its port. */
+  /** Runs the page's balancer for SFTP until the test ends. Resolves with its port. */
   async balance(): Promise<number> {
     const { text: config } = partsOf(readPage('docs/swarm.md')).find(({ file }) => file === 'haproxy.cfg')!;
     const port = await freePort();
@@ -252,7 +252,7 @@ class Stack {
     return online.toSorted().join();
   }
 
-  /** By the proxy of this machine, once that listens. */
+  /** Joins through the proxy of this machine once it listens. */
   async join({ address: host }: Machine, name: string): Promise<RawBot> {
     const options = { host, port: 25_565, version: VERSION, fakeHost: 'lobby.play.example.org', timeoutMs: 120_000 };
     return this.until(`${name} is in`, () => joinRaw({ ...options, name }));
@@ -262,7 +262,7 @@ class Stack {
     return until({ what, everyMs: 500, withinMs: PATIENCE_MS, despiteErrors: true }, ask);
   }
 
-  /** Why it did not come to pass, in the containers' own words. */
+  /** Logs the tasks and the last output of a machine's containers after a failure. */
   async #tell({ name, docker }: Machine): Promise<void> {
     const tasks = (await docker.listTasks().catch(() => [])) as (Task & { Status: { Err?: string } })[];
     this.#t.log(

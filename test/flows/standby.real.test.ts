@@ -18,17 +18,17 @@ import { isHere } from '../support/needs.ts';
 import { SERVERS, customers, emptyBooks } from './customers.ts';
 import { examineBooks } from './examine-books.ts';
 
-/** `npm run test:crash` asks for more of each. */
+/** `npm run test:crash` sets higher numbers. */
 const KILLS = Number(process.env['STANDBY_KILLS'] ?? 3);
 const PLAYERS = Number(process.env['STANDBY_PLAYERS'] ?? 10);
-/** What only a machine that does nothing else can promise. */
+/** The longest allowed takeover. Only an otherwise idle machine can meet a limit. */
 const MOST_MS = Number(process.env['STANDBY_MOST_MS'] ?? Infinity);
 const ROOT = join(import.meta.dirname, '../..');
 const CORE = join(ROOT, 'test/fixtures/echo-core/replace.ts');
 const PROGRAM = ['--import', CORE, join(ROOT, 'src/main.ts')];
 const PRICE = 9_973;
 
-/** A second of the machine is a minute of the service, so that minutes are charged meanwhile. */
+/** A second of the machine is a minute of the service, so that the test charges minutes. */
 const hurried = () => ['--import', CORE, join(ROOT, 'test/flows/hurried-main.ts'), String(Date.now()), '60'];
 const HURRIED = {
   LOG_LEVEL: 'info',
@@ -40,7 +40,7 @@ const HURRIED = {
   MAX_SERVERS_PER_ACCOUNT: '0',
 };
 
-/** A proxy by hand, which knows both services. */
+/** Starts a separate proxy that knows both services. */
 async function startProxy(t: ExecutionContext, pair: Pair): Promise<void> {
   const child = spawn(process.execPath, ['proxy/main.ts'], {
     cwd: ROOT,
@@ -63,10 +63,10 @@ function comeIn(t: ExecutionContext, pair: Pair, host: string, name: string): Ec
   return player;
 }
 
-/** How often it is looked whether the one that serves still does. */
+/** The interval of checks that the active service still runs. */
 const LOOK_MS = 1_000;
 
-/** Players who play on and on: one wakes the game, the others join it. */
+/** Players who keep playing. The first one wakes the game, then the others join. */
 async function party(t: ExecutionContext, pair: Pair): Promise<EchoPlayer[]> {
   let first: EchoPlayer | undefined;
   await until({ what: 'the proxy knows the server', despiteErrors: true }, async () => {
@@ -83,7 +83,7 @@ async function party(t: ExecutionContext, pair: Pair): Promise<EchoPlayer[]> {
   return players;
 }
 
-/** Nobody was cut off, and what was sent has come back, each byte in its place. */
+/** Asserts that no player was disconnected and that every byte came back in order. Returns the worst delay. */
 async function unharmed(t: ExecutionContext, players: EchoPlayer[]): Promise<number> {
   await Promise.all(players.map((player) => player.pause()));
   t.deepEqual(
@@ -94,7 +94,7 @@ async function unharmed(t: ExecutionContext, players: EchoPlayer[]): Promise<num
   return Math.round(Math.max(...players.map(({ worstMs }) => worstMs)));
 }
 
-/** One serves, and the other is sure to wait for it. */
+/** Starts the first service and waits until it is active. A second one becomes a standby. */
 async function serving(t: ExecutionContext, pair: Pair, settings: Record<string, string> = {}): Promise<Instance> {
   const first = pair.start(0, settings);
   await first.says('ready');
@@ -126,7 +126,7 @@ test.serial.runIf(isHere('postgres'))(
     const takeovers: number[] = [];
     const waits: number[] = [];
     let ownEnds = 0;
-    /** As whoever supervises it would: one that has ended by itself, on a machine too busy for it, serves again. */
+    /** Replaces an active service that has ended itself on a busy machine, like a supervisor. */
     const revive = async () => {
       if ((await holder.comes()) !== 'ended') return;
       ownEnds++;
@@ -134,10 +134,10 @@ test.serial.runIf(isHere('postgres'))(
       await pair.turnTo(holder);
     };
     for (let kill = 0; kill < KILLS; kill++) {
-      // Some are a container of their own: that these, or those beside them, are gone shows only by their silence.
+      // Some services claim to run in containers. A standby detects their end, or they that of others, only by an expired lease.
       const alone: Record<string, string> = kill % 5 === 2 ? { [CONTAINER]: `container-${kill}` } : {};
       let standby = pair.start(placeBeside(pair, holder), alone);
-      // On a machine that is busy enough, one ends by itself, as it cannot renew its lease in time; then it is the other's.
+      // On a busy machine a service that cannot renew its lease in time ends itself, and the other one takes over.
       while ((await standby.comes()) !== 'waiting') {
         ownEnds++;
         if ((await standby.comes()) === 'ready') [holder, standby] = [standby, holder];
@@ -173,7 +173,7 @@ test.serial.runIf(isHere('postgres'))(
     await work;
     const worstMs = await unharmed(t, players);
     const online = async () => (await pair.call<{ online: string[] }>('GET', '/v1/servers/echo/players')).online.length;
-    t.is(await online(), PLAYERS, 'the last one knows who plays');
+    t.is(await online(), PLAYERS, 'the last service knows the players');
     for (const id of SERVERS)
       await until({ what: `${id} is settled`, despiteErrors: true }, async () => {
         await revive();
@@ -188,7 +188,7 @@ test.serial.runIf(isHere('postgres'))(
     const games = (await runningGames(pair)).map(({ serverId }) => serverId).toSorted();
     const rows = await store.query<{ id: string; state: string }>('SELECT "id", "state" FROM "servers" ORDER BY "id"');
     const isUp = ({ id, state }: { id: string; state: string }) =>
-      // What a customer's server was in the middle of, the next service ends.
+      // A server may be between two states. The next service would complete the change.
       state === 'running' || (state.endsWith('ing') && games.includes(id));
     t.deepEqual(
       games,
@@ -196,13 +196,13 @@ test.serial.runIf(isHere('postgres'))(
         .filter(isUp)
         .map(({ id }) => id)
         .toSorted(),
-      'one game each',
+      'one game per server',
     );
     const worst = (all: number[]) => Math.round(Math.max(...all));
     t.log({ kills: KILLS, ownEnds, takeoverMs: takeovers.map(Math.round), worstTakeoverMs: worst(takeovers) });
     t.log({ worstWaitOfVisitorMs: worst(waits), worstPacketMs: worstMs, players: PLAYERS });
     t.log({ minutesCharged: minutes, gifts: books.gifts.size, payments: books.payments.size });
-    t.true(worst(takeovers) <= MOST_MS, `taken over after ${worst(takeovers)} ms`);
+    t.true(worst(takeovers) <= MOST_MS, `the slowest takeover took ${worst(takeovers)} ms`);
   },
 );
 
@@ -216,14 +216,14 @@ test.serial.runIf(isHere('postgres'))(
     await startProxy(t, pair);
     await pair.call('POST', '/v1/servers', { name: 'echo', type: 'sandbox', version: '1.20.4', ramMb: 256 });
     const players = await party(t, pair);
-    // Of another machine, where nobody holds that port.
+    // Port 0 stands in for another machine, where the SFTP port is free.
     const standby = pair.start(1, { SFTP_PORT: '0' });
     await standby.says('standby: waiting for the lease held by process');
     const at = performance.now();
     first.child.kill('SIGSTOP');
     await standby.says('ready');
     t.log({ takeoverMs: Math.round(performance.now() - at) });
-    // The kernel takes calls for it, which it finds when it goes on.
+    // The kernel queues this call until the frozen service resumes.
     const headers = { 'x-api-key': pair.apiKey };
     const late = fetch(`${first.baseUrl}/v1/servers/echo:kill`, { method: 'POST', headers }).then(
       ({ ok }) => ok,
@@ -232,11 +232,11 @@ test.serial.runIf(isHere('postgres'))(
     await pair.turnTo(standby);
     const before = await runningGames(pair);
     first.child.kill('SIGCONT');
-    // Whichever of its threads has its turn first finds out.
+    // The thread that runs first detects the lost lease, and determines the exit.
     const end = await first.ended;
     t.true(end === 'SIGKILL' || end === 1, String(end));
     if (end !== 1) t.regex(first.complaint, /lease was not renewed for \d+ ms/);
-    t.false(await late, 'what it was asked is not done');
+    t.false(await late, 'the queued call is not performed');
     t.deepEqual(await runningGames(pair), before);
     const { transitions } = await pair.call<{ transitions: { to: string }[] }>('GET', '/v1/servers/echo/machine');
     t.deepEqual(transitions.map(({ to }) => to).toSorted(), ['running', 'starting']);
@@ -249,14 +249,14 @@ test.serial(
   'on one machine, a clean stop hands over to the standby at once, and a waiting standby reports its state',
   async (t) => {
     t.timeout(300_000);
-    // A store off site that says nothing holds up neither.
+    // A silent off-site store delays neither a start nor a takeover for long.
     const store = { BACKUP_STORE: 's3://away', S3_ENDPOINT: await silentStore(t) };
     const credentials = { S3_ACCESS_KEY_ID: 'a', S3_SECRET_ACCESS_KEY: 'b' };
     const pair = await standbyPair(t, { PROXY: 'child', LOG_LEVEL: 'info', ...store, ...credentials }, PROGRAM);
     const first = await serving(t, pair);
     const hasWaited = ({ said }: Instance) =>
       said.some(({ msg }) => String(msg).startsWith('BACKUP_STORE does not respond'));
-    t.true(hasWaited(first), 'a start gives it a moment');
+    t.true(hasWaited(first), 'a start waits briefly for the store');
     await pair.call('POST', '/v1/servers', { name: 'echo', type: 'sandbox', version: '1.20.4', ramMb: 256 });
     const players = await party(t, pair);
     const proxies = await runningProxies(pair);
@@ -276,7 +276,7 @@ test.serial(
       t.like(refused, { status: 503, retryAfter: '5' }, path);
       t.like(JSON.parse(refused.text), { code: 14, message: `This Dormouse is a standby: ${reason}.` });
     }
-    // An app that polls goes on at a `server_error` alone; it knows no other body.
+    // A polling app continues only on a `server_error` in this format.
     for (const path of ['/v1/public/device/start', '/v1/public/device/poll', '/oauth/token']) {
       const refused = await asText(`${second.baseUrl}${path}`, { method: 'POST', body: '{}' });
       t.like(refused, { status: 500, retryAfter: '5', text: '{"error":"server_error"}' }, path);
@@ -287,14 +287,14 @@ test.serial(
     const third = pair.start(1, { HTTP_PORT: '0' });
     await third.says('standby: waiting');
     third.child.kill('SIGTERM');
-    t.is(await third.ended, 0, 'one that waits ends when it is told to');
+    t.is(await third.ended, 0, 'a waiting standby stops cleanly');
 
     first.child.kill('SIGTERM');
     t.is(await first.ended, 0);
     const at = performance.now();
     await second.says('ready');
     t.log({ takeoverMs: Math.round(performance.now() - at) });
-    t.false(hasWaited(second), 'a takeover gives it none');
+    t.false(hasWaited(second), 'a takeover does not wait for the store');
     await pair.turnTo(second);
     t.is((await asText(`${second.baseUrl}/readyz`)).status, 200);
     t.deepEqual(await runningProxies(pair), proxies);
@@ -310,7 +310,7 @@ test.serial(
 
 const placeBeside = ({ urls }: Pair, { baseUrl }: Instance) => (urls[0] === baseUrl ? 1 : 0);
 
-/** The one that serves once the holder is gone: as whoever supervises it would, it is started again where it ends. */
+/** Waits for the takeover by a standby, and starts another one if it ends, like a supervisor. */
 async function taken(pair: Pair, standby: Instance): Promise<Instance> {
   for (let next = standby; ; next = pair.start(placeBeside(pair, next) === 0 ? 1 : 0)) {
     const isReady = next.says('ready').then(

@@ -5,7 +5,7 @@ import { runningProxies } from '../support/running-proxies.ts';
 import { type Service, startService } from '../support/service.ts';
 import { until } from '../support/until.ts';
 
-/** A service with a server that runs, `lobby`. */
+/** Starts a service with a running server `lobby`. */
 async function awake(t: Parameters<typeof startService>[0], env: Record<string, string> = {}): Promise<Service> {
   const service = await startService(t, env);
   await service.create('lobby', '1.20.4');
@@ -14,7 +14,7 @@ async function awake(t: Parameters<typeof startService>[0], env: Record<string, 
   return service;
 }
 
-/** Every server sleeps, and the reason is on record. Starts the service again. */
+/** Starts the service again. Returns the number of games, the state of `lobby` and the reasons for its stops. */
 async function hasStopped(service: Service): Promise<string[]> {
   const games = await runningGames(service);
   await service.start();
@@ -35,7 +35,7 @@ test('--stop puts servers to sleep, disconnects their players, and ends the serv
   const { code, said } = await service.run(['--stop']);
   t.is(code, 0, said);
   t.regex(said, /^The service \(process \d+\) is putting its servers to sleep.*\nEvery server sleeps\. .*\n$/);
-  t.is(await service.stop(), 0, 'it has ended by itself');
+  t.is(await service.stop(), 0, 'the service has already exited');
   t.truthy(await steve.ended);
   await until(async () => (await runningProxies(service)).length === 0);
   t.deepEqual(await hasStopped(service), STOPPED);

@@ -9,7 +9,7 @@ import { startService } from '../support/service.ts';
 import { until } from '../support/until.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
-/** Goes wrong in two ways, one after the other, when it is told to. */
+/** On SIGHUP, causes a stray rejection and then a stray throw. */
 const STRAY = `
   process.on('SIGHUP', () => {
     void Promise.reject(new Error('a stray rejection'));
@@ -54,7 +54,7 @@ test('uncaught errors disconnect no players; the service survives a stray reject
   t.regex(errors()[1] ?? '', /a stray throw.*The service exits/);
   t.is(player.failure, undefined);
   await service.start();
-  t.like(await service.reach('echo', 'running'), { state: 'running' }, 'adopted');
+  t.like(await service.reach('echo', 'running'), { state: 'running' }, 'the next service adopts the game');
   await player.pause();
   t.deepEqual([player.failure, player.received], [undefined, player.sent]);
 });

@@ -10,15 +10,15 @@ import type { SwarmNode } from '../support/swarm.ts';
 import { type SwarmProxy, type SwarmService, swarmService } from '../support/swarm-service.ts';
 import { until } from '../support/until.ts';
 
-/** How many servers are awake at once: two nodes of two cores have room for sixteen. */
+/** The number of servers awake at once. Two nodes of two cores have room for sixteen. */
 const SERVERS = Number(process.env['SWARM_SERVERS'] ?? 12);
-/** From the loss of a node to the last of its servers on another: what only a machine that does nothing else can promise. */
+/** The longest time to restart the servers of a lost node. Only an otherwise idle machine can meet a limit. */
 const MOST_MS = Number(process.env['SWARM_MOST_MS'] ?? Infinity);
 const VERSION = '1.20.4';
-/** One whose players see their place in line. */
+/** A version whose clients can show their place in line. */
 const ROOM_VERSION = '1.21.11';
 const BLOCK = { x: 2, y: 4, z: 2 };
-/** How often it is asked what changes once a minute: calls have a limit of their own. */
+/** The polling interval for values that change once a minute. Calls are rate-limited. */
 const MINUTELY_MS = 1_000;
 const AGAIN_MS = 3_500;
 const IDS = Array.from({ length: SERVERS }, (_, n) => `s${n + 1}`);
@@ -27,18 +27,18 @@ const shared = belongings();
 let starting: Promise<Home> | undefined;
 test.after.always(() => shared.end());
 
-/** A service on three nodes: the first is the only manager, the service is on the second, proxies on that and the third. */
+/** A swarm of three nodes. The first is the manager, the second has the service, the second and third have proxies. */
 interface Home extends SwarmService {
   manager: SwarmNode;
   second: SwarmNode;
   third: SwarmNode;
-  /** The one that no test takes away. */
+  /** The proxy on the second node, which stays up in every test. */
   proxy: SwarmProxy;
-  /** What FENCE_COMMAND reaches, as it would a machine's power switch. */
+  /** The simulated power switch that FENCE_COMMAND uses. */
   power: PowerSwitch;
 }
 
-/** One swarm for all tests of this file, one after the other. */
+/** Defines a test on the swarm that all tests of this file share, one after the other. */
 function holds(title: string, body: (t: ExecutionContext, its: Home) => Promise<void>): void {
   test.serial.runIf(isHere('swarm'))(title, async (t) => {
     t.timeout(900_000);
@@ -66,13 +66,13 @@ async function start(): Promise<Home> {
 
 interface PowerSwitch {
   command: string;
-  /** How often it was asked to switch a node off. */
+  /** Returns the number of requests to switch a node off. */
   asked(): Promise<number>;
-  /** From now on it does as it is told: `off` ends the node. */
+  /** Obeys the next request for this node by calling `off`. */
   obey(node: SwarmNode, off: () => Promise<void>): Promise<void>;
 }
 
-/** Switches nobody off until it is told to obey. */
+/** Creates a power switch that fails until `obey` is called. */
 async function powerSwitch(): Promise<PowerSwitch> {
   const dir = await mkdtemp(join(tmpdir(), 'dormouse-power-'));
   shared.teardown(() => rm(dir, { recursive: true, force: true }));
@@ -95,7 +95,7 @@ async function powerSwitch(): Promise<PowerSwitch> {
   };
 }
 
-/** A network may join six times at once and then every three seconds: who comes too fast comes again. */
+/** Joins, and repeats a join refused by the rate limit: six at once per network, then one every three seconds. */
 function comeIn<Options, Joined>(join: (options: Options) => Promise<Joined>, options: Options): Promise<Joined> {
   const ask = () =>
     join(options).catch((error: unknown) => {
@@ -107,7 +107,7 @@ function comeIn<Options, Joined>(join: (options: Options) => Promise<Joined>, op
 
 const at = (proxy: SwarmProxy, id: string) => ({ ...proxy.address, version: VERSION, fakeHost: `${id}.localhost` });
 
-/** The nodes as operators see them, and what they may do about one. */
+/** Calls an operator's endpoint, such as the list of nodes. */
 async function operate({ service }: Home, path: string, body?: object): Promise<{ nodes: { state: string }[] }> {
   return await service.call(body === undefined ? 'GET' : 'POST', `/v1/operator/${path}`, body);
 }
@@ -124,8 +124,8 @@ async function sleeps({ service }: Home, id: string): Promise<void> {
 }
 
 /**
- * Sleeps, and starts again on this node alone; resolves as soon as something of it runs there, which is not ready yet. What it
- * resolves with gives the other nodes back.
+ * Puts a server to sleep and starts it on this node only, by draining the others. Resolves once its game runs there, before
+ * it is ready. The returned function resumes the other nodes.
  */
 async function startOn(its: Home, node: SwarmNode, id: string): Promise<() => Promise<void>> {
   await sleeps(its, id);
@@ -138,13 +138,13 @@ async function startOn(its: Home, node: SwarmNode, id: string): Promise<() => Pr
   };
 }
 
-/** By node: the servers whose games run there. */
+/** Returns the servers with running games by node. */
 async function spread(its: Home): Promise<Map<SwarmNode, string[]>> {
   const found = its.swarm.nodes.map(async (node) => [node, await its.gamesOn(node).catch(() => [])] as const);
   return new Map(await Promise.all(found));
 }
 
-/** Somebody who plays on, each in a game of their own. */
+/** Joins each server with one player, who keeps playing. */
 async function party(its: Home, ids: readonly string[]): Promise<Map<string, RawBot>> {
   const players = ids.map(
     async (id) => [id, await comeIn(joinRaw, { ...at(its.proxy, id), name: `P-${id}` })] as const,
@@ -152,7 +152,7 @@ async function party(its: Home, ids: readonly string[]): Promise<Map<string, Raw
   return new Map(await Promise.all(players));
 }
 
-/** Each of them is still in the same game: it answers. */
+/** Asserts that each player is still connected: the game repeats its message. */
 async function playOn(players: Map<string, RawBot>, word: string): Promise<void> {
   await Promise.all(
     [...players].map(async ([id, player]) => {
@@ -170,7 +170,7 @@ holds('players wake servers through each of two proxies, play, and find their wo
     proxies.map(async (proxy, n) => {
       const id = IDS[n]!;
       await service.create(id, VERSION, { properties: { gamemode: 'creative' } });
-      // Of which proxies are told a moment later than the caller.
+      // Proxies learn of the server shortly after the caller.
       await until({ despiteErrors: true }, async () => isKnown(await pingStatus(at(proxy, id))));
       const asked = performance.now();
       const steve = await comeIn(joinBot, { ...at(proxy, id), name: 'Steve' });
@@ -181,12 +181,12 @@ holds('players wake servers through each of two proxies, play, and find their wo
       steve.chat('hello from Steve');
       await alex.waitChat(/hello from Steve/);
       const ban = service.call('POST', `/v1/servers/${id}:command`, { command: `ban-ip ${proxy.from}` });
-      await t.throwsAsync(ban, { message: /PROXY_ADDRESS/ }, 'all players come from there');
+      await t.throwsAsync(ban, { message: /PROXY_ADDRESS/ }, 'all players share this address');
       await Promise.all([steve.end(), alex.end()]);
       await sleeps(its, id);
       t.deepEqual(await its.nodeOf(id), undefined);
       const again = await comeIn(joinBot, { ...at(other, id), name: 'Steve' });
-      t.is(await again.blockAt(BLOCK), 'stone', 'what was built is still there');
+      t.is(await again.blockAt(BLOCK), 'stone', 'the placed block was saved');
       await again.end();
     }),
   );
@@ -204,9 +204,9 @@ holds(`${SERVERS} servers spread over the nodes with working consoles and logs`,
   );
   t.log(`${SERVERS} games run after ${Math.round(performance.now() - asked)} ms`);
   const there = await spread(its);
-  t.deepEqual([...there.values()].flat().toSorted(), IDS.toSorted(), 'each once');
+  t.deepEqual([...there.values()].flat().toSorted(), IDS.toSorted(), 'one game each');
   t.log(Object.fromEntries([...there].map(([{ name }, games]) => [name, games.length])));
-  // Swarm counts all that runs on a node, proxies and services too.
+  // Swarm counts every task on a node, including proxies and services.
   t.true([...there.values()].filter((games) => games.length > 0).length >= Math.min(3, Math.floor(SERVERS / 2)));
   for (const id of IDS) {
     const { output } = await service.call<{ output: string }>('POST', `/v1/servers/${id}:command`, { command: 'list' });
@@ -214,7 +214,7 @@ holds(`${SERVERS} servers spread over the nodes with working consoles and logs`,
     const { lines } = await service.call<{ lines: unknown[] }>('GET', `/v1/servers/${id}/logs`);
     const { container } = await service.call<{ container: string }>('GET', `/v1/servers/${id}`);
     const { Spec } = (await its.swarm.manager.getService(container).inspect()) as { Spec: { Labels: object } };
-    t.true(Object.values(Spec.Labels).includes(id), 'a server names its service as Swarm does');
+    t.true(Object.values(Spec.Labels).includes(id), 'the server’s `container` is its name in Swarm');
     t.true(lines.length > 0, id);
   }
 });
@@ -234,7 +234,7 @@ holds('a drained node starts no servers; running ones stay until they sleep', as
   await playOn(players, 'drained');
   await Promise.all(
     stay.map(async (id) => {
-      t.is(await its.nodeOf(id), manager, 'it runs on');
+      t.is(await its.nodeOf(id), manager, 'the game keeps running');
       await players.get(id)!.end();
       await sleeps(its, id);
       await service.call('POST', `/v1/servers/${id}:start`);
@@ -256,7 +256,7 @@ holds('a restart of the manager’s engine stops no server and cuts off no playe
   await until(async () => (await fetch(`${service.baseUrl}/readyz`)).status === 503);
   await manager.start();
   await until(async () => (await fetch(`${service.baseUrl}/readyz`)).status === 200);
-  // It hears of its nodes a little later, and starts nothing there before.
+  // The service learns of the nodes a little later, and starts no games there until then.
   await until({ everyMs: MINUTELY_MS }, async () =>
     (await operate(its, 'nodes')).nodes.every(({ state }) => state !== 'down'),
   );
@@ -265,7 +265,7 @@ holds('a restart of the manager’s engine stops no server and cuts off no playe
   await Promise.all(IDS.map(async (id, n) => t.deepEqual(await transitionsOf(its, id), steps[n], id)));
   for (const player of [late, ...players.values()]) await player.end();
   await sleeps(its, IDS[0]!);
-  // The list of nodes above may be from before the restart; until they have answered, joins are refused.
+  // The list of nodes above may predate the restart. Joins are refused until the nodes have answered.
   const again = await until({ everyMs: MINUTELY_MS }, () =>
     comeIn(joinRaw, { ...at(its.proxy, IDS[0]!), name: 'Steve' }).catch(() => undefined),
   );
@@ -304,17 +304,17 @@ holds('servers of a lost node wait while it may still run, and move once it is o
   t.log(`found lost after ${foundMs} ms`);
   const asked = await power.asked();
   await until(async () => (await power.asked()) >= asked + 2);
-  t.deepEqual((await its.gamesOn(third)).toSorted(), lost.toSorted(), 'they run on, unseen');
-  t.deepEqual((await its.gamesOn(second)).toSorted(), others.toSorted(), 'and nowhere else');
+  t.deepEqual((await its.gamesOn(third)).toSorted(), lost.toSorted(), 'the lost games keep running unseen');
+  t.deepEqual((await its.gamesOn(second)).toSorted(), others.toSorted(), 'no lost game starts elsewhere');
   for (const id of lost) {
     const { state, startErrorCode } = await service.call('GET', `/v1/servers/${id}`);
     t.is(startErrorCode, 'node_lost', id);
-    if (id === late) t.log(`${state} when it was lost`);
+    if (id === late) t.log(`${id} was ${state} when its node was lost`);
     else t.is(state, 'running', id);
   }
   await playOn(players, 'lost');
 
-  // From here on it can be switched off.
+  // From here on, the node can be switched off.
   const offAt = performance.now();
   await power.obey(third, async () => {
     its.proxies[1]!.child.kill('SIGKILL');
@@ -331,7 +331,7 @@ holds('servers of a lost node wait while it may still run, and move once it is o
   t.true(foundMs + backMs <= MOST_MS);
   for (const id of lost) {
     const again = await comeIn(joinBot, { ...at(its.proxy, id), name: 'Builder' });
-    t.is(await again.blockAt(BLOCK), 'stone', 'with its world');
+    t.is(await again.blockAt(BLOCK), 'stone', 'its world was saved');
     await again.end();
   }
   await playOn(players, 'after');
@@ -362,7 +362,7 @@ holds('a player waits in line until a single node has enough room for the server
   const { service } = its;
   for (const id of IDS) await sleeps(its, id);
   const { ramPerServerMb } = await service.call<{ ramPerServerMb: string }>('GET', '/v1/capacity');
-  // More than the scheduler would take of what is kept for the system.
+  // More than the memory that the scheduler reserves for the system.
   const rest = 1_000;
   for (const id of ['large', 'larger']) {
     await service.create(id, VERSION, { ramMb: Number(ramPerServerMb) - rest });
@@ -379,7 +379,7 @@ holds('a player waits in line until a single node has enough room for the server
   t.is(
     (await service.call('GET', '/v1/servers/next')).state,
     'hibernated',
-    'what is left on the two is on none of them',
+    'the free memory of no single node is enough',
   );
 
   const freed = await its.nodeOf('larger');

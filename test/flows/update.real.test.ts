@@ -12,13 +12,13 @@ type Replies = Record<string, unknown>;
 
 const run = promisify(execFile);
 const VERSIONS = ['0.1.0'];
-/** The service comes up so long after that version has stopped; its pending grant has ten minutes. */
+/** The time between the stop of the old version and this start. The pending grant is valid for ten minutes. */
 const LATER_MS = 5_000;
-/** Of a server, what nobody may change but its owner; `awake` is on its way up again. */
+/** The fields of a server that only its owner may change. The state is not one of them, because `awake` starts again. */
 const SETTINGS = 'name hostname container type version ramMb plan motd properties'.split(' ');
 const KEPT = ['id', 'accountId', 'createdAt', 'bakedAt', 'startErrorCode', 'startErrorSummary', ...SETTINGS];
 
-/** Today's service on a copy of a folder that a version has left. */
+/** Starts the current service on a copy of the data folder of an old version. */
 async function updated(t: ExecutionContext, version: string): Promise<{ service: Service; folder: DataFolder }> {
   const folder = JSON.parse(await readFile(join(FOLDERS, `${version}.json`), 'utf8')) as DataFolder;
   const program = ['test/flows/hurried-main.ts', String(Date.now()), '1', String(folder.at + LATER_MS)];
@@ -41,7 +41,7 @@ function contains(t: ExecutionContext, all: object[], some: object[], what: stri
   for (const each of some) t.true(texts.has(JSON.stringify(each)), `${what}: ${JSON.stringify(each)}`);
 }
 
-/** Who had started signing in a device goes on, within the grant's ten minutes. */
+/** Completes a device sign-in that began before the update. */
 async function signsIn(t: ExecutionContext, client: Client, { accountId, grant }: DataFolder): Promise<void> {
   const poll = () => client.call('POST', '/v1/public/device/poll', { device_code: grant.deviceCode });
   t.like(await poll(), { is: 'refused', reason: 'authorization_pending' });
@@ -65,7 +65,7 @@ function sameLists(t: ExecutionContext, now: Replies, said: Replies): void {
   t.deepEqual(asFarAs(own(said), own(now)), own(said));
 }
 
-/** What a reply says now of all that it said before: later releases say more. */
+/** Returns the new value without fields that the old one lacks. Later releases add fields. */
 function asFarAs(before: unknown, now: unknown): unknown {
   if (typeof before !== 'object' || before === null || typeof now !== 'object' || now === null) return now;
   if (Array.isArray(now)) return now.map((each, index) => asFarAs((before as unknown[])[index], each));
@@ -77,7 +77,7 @@ function asFarAs(before: unknown, now: unknown): unknown {
   );
 }
 
-/** What is awake may have been charged for a minute since. */
+/** Asserts that wallet and ledger are the same, except for a minute that `awake` may have been charged since. */
 function sameMoney(t: ExecutionContext, now: Replies, said: Replies): void {
   const entries = (from: Replies) => (from['ledger'] as { entries: { serverId: string }[] }).entries;
   const closed = entries(said).filter(({ serverId }) => serverId !== 'awake');
@@ -103,7 +103,7 @@ for (const version of VERSIONS) {
     sameMoney(t, now, said);
     t.like(await client.call('POST', '/v1/servers/barred:start'), { is: 'refused', reason: 'SERVER_SUSPENDED' });
 
-    // A restore proves that the archive is what its hash says.
+    // A restore verifies the archive's hash.
     const [backup] = (now['backups'] as { backups: { id: string }[] }).backups;
     t.like(await client.call('POST', `/v1/servers/played/backups/${backup?.id}:restore`), { is: 'done' });
     await service.reach('played', 'hibernated');

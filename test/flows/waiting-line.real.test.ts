@@ -11,7 +11,7 @@ const PROXY_TOKEN = 'a-token-that-both-of-them-have-been-given';
 const VERSION = '1.21.11';
 const RAM_MB = 512;
 
-/** Another proxy of the same service, on a port of its own, as it would be on another machine. */
+/** Starts another proxy of the same service on its own port, like one on another machine. */
 async function anotherProxy(t: ExecutionContext, service: Service): Promise<number> {
   const port = await freePort();
   const CONTROL_URL = service.baseUrl.replace('http:', 'ws:');
@@ -29,7 +29,7 @@ test('players in line join first come, first served, across two proxies and a se
   const service = await startService(t, { PROXY: 'child', PROXY_TOKEN, MAX_RAM_MB: '16777216' });
   const other = await anotherProxy(t, service);
   const { ramUsableMb } = await service.call<{ ramUsableMb: string }>('GET', '/v1/capacity');
-  // What is left when one of the two sleeps is room for one server.
+  // When `rest` sleeps, there is room for one server.
   const sizes = { most: Number(ramUsableMb) - RAM_MB - 100, rest: RAM_MB, first: RAM_MB, second: RAM_MB };
   for (const [name, ramMb] of Object.entries(sizes)) await service.create(name, VERSION, { ramMb });
   for (const name of ['first', 'second'])
@@ -56,7 +56,7 @@ test('players in line join first come, first served, across two proxies and a se
   friend.leave();
   t.regex(await friend.ended, /no longer waiting/);
   const old = await t.throwsAsync(joinRaw({ ...alex, fakeHost: 'first.localhost\0FORGE', name: 'Sam' }));
-  t.regex(old.message, /This host is full right now/, 'who cannot be shown the line is refused');
+  t.regex(old.message, /This host is full right now/, 'a client that cannot show the line is refused');
 
   await service.kill();
   await until(() => [inFirst, inSecond].every(({ dialogs }) => shown(dialogs).includes('You are in line')));
@@ -76,7 +76,7 @@ test('players in line join first come, first served, across two proxies and a se
   t.is((await service.call('GET', '/v1/servers/second')).state, 'running');
 });
 
-/** The newest dialog. */
+/** Returns the newest dialog. */
 function shown(dialogs: readonly string[]): string {
   return dialogs.at(-1) ?? '';
 }

@@ -9,7 +9,7 @@ test('a player in the waiting room sees the start’s progress, is transferred t
   await service.create('lobby', '1.21.11');
   await service.call('POST', '/v1/servers/lobby:update', { waitingRoom: true });
   await service.call('POST', '/v1/servers/lobby:setMotd', { motd: 'Build with us' });
-  // The proxy is told a moment later than the caller, and of all changes in their order.
+  // The proxy learns of changes in order, shortly after the caller.
   await until(async () => {
     const status = await pingStatus(address).catch(() => undefined);
     return JSON.stringify(status?.description ?? '').includes('Build with us');

@@ -3,7 +3,7 @@ import net from 'node:net';
 import test from 'ava';
 import { startService } from '../support/service.ts';
 
-/** Runs first in the service's process: its machine refuses every socket of IPv6. */
+/** Simulates a machine without IPv6 in the service's process. */
 const NO_IPV6 = `import net from 'node:net';
 const listen = net.Server.prototype.listen;
 net.Server.prototype.listen = function (options, ...rest) {

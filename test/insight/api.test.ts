@@ -303,7 +303,7 @@ test('past failures list starts, crashes and installs with cause and evidence, a
   t.like(
     (await entries('abc'))[0],
     { kind: 'crash', code: 'unknown' },
-    'a crash is listed although the server restarts',
+    'a crash is listed despite the restart',
   );
   await it.reach('abc', 'running');
   await it.command('abc', 'STOP');

@@ -1,7 +1,7 @@
 import type { ExecutionContext } from 'ava';
 import type Koa from 'koa';
 import type { AccountDisk } from '../../src/disk/account-disk.ts';
-import { type Disks, openDisks } from '../../src/disk/disks.ts';
+import type { Disks } from '../../src/disk/disks.ts';
 import type { DiskUsage } from '../../src/disk/usage.ts';
 import type { QuotaTier } from '../../src/disk/quota.ts';
 import { createFront } from '../../src/front.ts';
@@ -90,7 +90,7 @@ export interface BrowserUnderTest {
 }
 
 export interface ApiTestOptions extends RoomsOptions {
-  diskQuota?: readonly QuotaTier[];
+  diskQuota?: QuotaTier[];
   accountDiskMb?: number;
   world?: WorldOptions;
   rate?: ApiOptions['rate'];
@@ -104,10 +104,10 @@ const EVER = 4_000_000_000_000;
 
 export async function api(t: ExecutionContext, options: ApiTestOptions = {}): Promise<ApiUnderTest> {
   const erasers: ((id: string) => Promise<void>)[] = [];
-  const accounts: Pick<AccountDisk, 'hold'> = { hold: (...given) => disk.accounts.hold(...given) };
+  const accounts: Pick<AccountDisk, 'hold'> = { hold: (...given) => services.disks.accounts.hold(...given) };
   const usage: Pick<DiskUsage, 'of' | 'measure'> = {
-    of: (id) => disk.usage.of(id),
-    measure: (id) => disk.usage.measure(id),
+    of: (id) => services.disks.usage.of(id),
+    measure: (id) => services.disks.usage.measure(id),
   };
   const room = { accounts, usage, ...options.world?.room };
   const { minecraftEula } = options.config ?? {};
@@ -134,12 +134,11 @@ export async function api(t: ExecutionContext, options: ApiTestOptions = {}): Pr
       serve?.(...given);
   const { port } = await listenHttp({ callback }, { host: '127.0.0.1', port: 0, onClose: http.onClose });
   const origin = `http://${options.site ?? '127.0.0.1'}:${port}`;
-  const limits = { tiers: options.diskQuota ?? [], accountDiskMb: options.accountDiskMb ?? 0 };
-  const disk: Disks = await openDisks({ ...base, ...limits, log });
   const mailer = { send: async (mail: Mail) => void letters.push(mail) };
-  const around = { disks: disk, erasers, mailer, joined, addressBans, notices, log, onClose: rooms.onClose };
-  const config = { ...options.config, ...(options.site !== undefined && { baseUrl: origin }) };
-  const services = await openRooms(base, around, { ...options, config });
+  const around = { erasers, mailer, joined, addressBans, notices, log, onClose: rooms.onClose };
+  const limits = { diskQuotaMb: options.diskQuota ?? [], accountDiskMb: options.accountDiskMb ?? 0 };
+  const config = { ...limits, ...options.config, ...(options.site !== undefined && { baseUrl: origin }) };
+  const services: Rooms = await openRooms(base, around, { ...options, config });
   const app = createFront({
     features: services.features,
     streams: services,
@@ -214,7 +213,7 @@ export async function api(t: ExecutionContext, options: ApiTestOptions = {}): Pr
     services,
     app,
     serverEvents: services.serverEvents,
-    disks: disk,
+    disks: services.disks,
     sftp: services.sftp,
     letters,
     async connect(userId, clientId) {

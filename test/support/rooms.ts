@@ -1,31 +1,27 @@
 import { createHmac } from 'node:crypto';
+import { openOffSite } from '../../src/backups/offsite/open.ts';
 import type { Machine } from '../../src/billing/machine-probe.ts';
 import { createTestCheckout } from '../../src/billing/open-checkout.ts';
-import { gameConsoles } from '../../src/engines/console/console.ts';
-import { openBackups } from '../../src/backups/open.ts';
-import { openAccountLimits } from '../../src/billing/account-limits.ts';
-import { openAllowance, openMeasures } from '../../src/billing/open.ts';
+import { openAllowance } from '../../src/billing/open.ts';
 import type { Checkout } from '../../src/billing/payments.ts';
+import { loadConfig } from '../../src/config.ts';
 import type { Databases } from '../../src/databases/database-server.ts';
-import { openDatabases } from '../../src/databases/open.ts';
-import type { Disks } from '../../src/disk/disks.ts';
 import type { Console } from '../../src/engines/console/console.ts';
+import { createManagement } from '../../src/engines/console/management.ts';
 import type { TrustedWithCode } from '../../src/engines/process/confined.ts';
-import { watchLostGames } from '../../src/engines/lost-games.ts';
 import { openFiles } from '../../src/files/open.ts';
-import { openGame } from '../../src/game/open.ts';
+import { createPlayerFiles } from '../../src/game/players/files.ts';
 import type { Profiles } from '../../src/game/players/minecraft-accounts.ts';
-import { createAccessChanges } from '../../src/http/access-changes.ts';
 import type { AnsweredRequest } from '../../src/http/app.ts';
-import { TRANSFER_LIMITS, createStreamSlots } from '../../src/http/stream-slots.ts';
+import { createStreamSlots } from '../../src/http/stream-slots.ts';
 import type { Notice } from '../../src/insight/alerts/body.ts';
-import { openInsight } from '../../src/insight/open.ts';
+import type { WebhookOutbox } from '../../src/insight/alerts/outbox.ts';
 import type { Exposition } from '../../src/insight/prometheus.ts';
 import type { Disk } from '../../src/jail/space.ts';
-import type { ProxyView } from '../../src/joining/link/proxies.ts';
-import { createPlayerFiles } from '../../src/game/players/files.ts';
 import { createJoinPolicy } from '../../src/joining/join-policy.ts';
 import type { Entrance } from '../../src/joining/joining.ts';
+import type { OpenedProxies } from '../../src/joining/link/open-proxies.ts';
+import type { ProxyView } from '../../src/joining/link/proxies.ts';
 import { openPublicStatuses } from '../../src/joining/public-statuses.ts';
 import { openWakePolicies } from '../../src/joining/wake-policies.ts';
 import type { OnClose } from '../../src/kernel/closers.ts';
@@ -35,17 +31,10 @@ import type { Mods } from '../../src/mods/mods.ts';
 import { openMods } from '../../src/mods/open.ts';
 import type { ModRegistry } from '../../src/mods/registries/registry.ts';
 import type { Mailer } from '../../src/people/mail/mail.ts';
-import { openPeople } from '../../src/people/open.ts';
-import type { SignUp } from '../../src/people/people.ts';
-import { isOperatorAccount } from '../../src/people/rows.ts';
 import type { Joined } from '../../src/players/typed-commands.ts';
 import { openServerPorts } from '../../src/ports/ports.ts';
-import { createServerOperation } from '../../src/servers/api/operation.ts';
-import type { ServerRow } from '../../src/servers/rows.ts';
-import { openSftp } from '../../src/sftp/open.ts';
+import { type Settings, openRooms as openRealRooms } from '../../src/rooms.ts';
 import type { Secret } from '../../src/store/secret.ts';
-import { openRooms as openRealRooms } from '../../src/rooms.ts';
-import { openWorlds } from '../../src/worlds/open.ts';
 import { steadyOf } from '../fakes/clock.ts';
 import { fakeDatabases } from '../fakes/databases.ts';
 import { fakeRegistry } from '../fakes/registry.ts';
@@ -93,12 +82,11 @@ export interface RoomsOptions {
   /** Null: wallets are not funded. */
   checkout?: Checkout | null;
   telemetry?: Exposition & { answered: (request: AnsweredRequest) => void };
-  config?: Partial<TestSettings>;
+  config?: Partial<Settings>;
 }
 
 /** What is there before the rooms. */
 export interface Around {
-  disks: Disks;
   /** Of what goes with a deleted server; the rooms add their own. */
   erasers: ((id: string) => Promise<void>)[];
   mailer: Mailer;
@@ -111,23 +99,9 @@ export interface Around {
   onClose: OnClose;
 }
 
-export interface TestSettings {
-  baseUrl: string;
-  publicHost: string;
-  region: string;
-  nodeLabel: string;
-  maxRamMb: number;
-  maxServersPerAccount: number;
-  idleTimeoutMinutes: number;
-  mysqlAddress: { host: string; port: number };
-  signup: SignUp;
-  operatorsNeedSecondFactor: boolean;
-  minecraftEula: 'ask' | 'accept';
-  mail: boolean;
-}
-
 /** The settings, where a test has none of its own. */
-const CONFIG: TestSettings = {
+const CONFIG: Settings = {
+  ...loadConfig({}, { envFile: null }),
   baseUrl: 'http://panel.example',
   publicHost: 'play.example',
   region: 'na',
@@ -140,193 +114,110 @@ const CONFIG: TestSettings = {
   operatorsNeedSecondFactor: false,
   minecraftEula: 'accept',
   mail: true,
+  pricePerGbHourMicros: 10_000,
+  pricePerGbMonthMicros: 3_000_000,
+  extraPorts: { from: 40_000, to: 40_019 },
 };
 
-const PRICES = { pricePerGbHourMicros: 10_000, pricePerGbMonthMicros: 3_000_000 };
 const MACHINE: Machine = { cores: 4, ramMb: 65_536, diskFreeMb: 40_000, diskTotalMb: 50_000 };
 const NO_FIGURES: Exposition = { expose: async () => '', contentType: 'text/plain' };
 /** Everybody has an account. */
 const ACCOUNTS: Profiles = { find: async (name) => ({ name, uuid: accountUuid(name) }) };
 const NO_ENTRANCE: Entrance = { meant: () => undefined, homeHost: () => undefined, trouble: () => undefined };
-const NO_CAPS = { onCapReached: undefined };
 const VERSIONS = { versions: ['1.21.8', '1.21.7'], latest: '1.21.8' };
+const PASSWORDS = { of: () => 'rcon-password', renew: async () => 'rcon-password', forget: async () => {} };
 
-/** The rooms on a world of fakes. Nobody listens, and nothing is charged unless `charged`. */
+/** The rooms of the service on a world of fakes. No room listens, and nothing is charged unless `charged`. */
 export async function openRooms(base: World, around: Around, options: RoomsOptions = {}) {
-  const { store, clock, servers, engine, games, dataDir, lock } = base;
-  const { disks, erasers, mailer, joined, addressBans, notices, log, onClose } = around;
+  const { store, clock, engine, games, dataDir } = base;
+  const { mailer, log, onClose } = around;
   const settings = { ...CONFIG, dataDir, ...options.config };
-  const { nodes } = engine;
-  const lostGames = nodes && watchLostGames({ nodes, servers, clock, log, onClose });
   const secret: Secret = {
     derive: (purpose, id) => createHmac('sha256', 'test').update(`${purpose}\0${id}`).digest('base64url'),
   };
-  const passwordOf = () => 'rcon-password';
-  const consoles = gameConsoles(games, passwordOf);
-  const typed = gameConsoles(options.console ? { ...games, ...options.console } : games, passwordOf);
-  const disk = disks.quota;
-  const accessChanges = createAccessChanges();
-  const clientAddress = (request: { socket: { remoteAddress?: string | undefined } }) =>
-    request.socket.remoteAddress ?? '';
-  const catalogue = { versions: async () => VERSIONS };
-  const game = openGame({
-    catalogue,
-    trusted: options.trusted ?? 'everybody',
-    isOperatorAccount: (accountId) => isOperatorAccount(store, accountId),
-  });
-  const { cores } = game;
-  const peopleRoom = openPeople({ store, secret, mailer, accessChanges, settings, clock, log, onClose });
-  const { people, grants, eula, knownBy } = peopleRoom;
-  const mayRun = async (row: ServerRow) => {
-    await cores.require(row);
-    await eula.require(row);
-  };
-  const serverOperation = createServerOperation({ servers, store, cores });
-  const transferSlots = createStreamSlots(TRANSFER_LIMITS);
-  const filesDisk = options.filesDisk ?? disk;
-  const filesRoom = openFiles({ dataDir, disk: filesDisk, lock, store, serverOperation, transferSlots, clock });
-  const { files } = filesRoom;
-  const shared = { store, servers, serverOperation, clock, log, onClose };
-  const sftpRoom = await openSftp({ ...shared, people, files, disk, settings });
-  const { sftp } = sftpRoom;
-  onClose(() => sftp.close());
-  const port = options.databases === undefined ? fakeDatabases() : (options.databases ?? undefined);
-  const databaseRoom = openDatabases({ ...shared, secret, port, mysqlAddress: settings.mysqlAddress });
-  const range = { from: 40_000, to: 40_019 };
-  const serverPorts = await openServerPorts({ store, range, isFree: async () => true });
-  erasers.push(
-    (id) => mods.end(id),
-    (id) => sftp.cut(id),
-    async (id) => databaseRoom.databases?.erase(id),
-    (id) => serverPorts.forget(id),
+  const rooms = await openRealRooms(
+    {
+      outside: {
+        store,
+        secret,
+        engine,
+        console: games,
+        typed: options.console ? { ...games, ...options.console } : games,
+        management: createManagement(),
+        passwords: PASSWORDS,
+        owner: undefined,
+        trusted: options.trusted ?? 'everybody',
+        containerOf: undefined,
+        pinger: games,
+        catalogue: { versions: async () => VERSIONS },
+        mailer,
+        databaseServer: options.databases === undefined ? fakeDatabases() : (options.databases ?? undefined),
+        registries: options.registries ?? [fakeRegistry()],
+        profiles: options.profiles ?? ACCOUNTS,
+        probe: async () => options.machine ?? MACHINE,
+        offSite: openOffSite({ settings, secret, clock, log }),
+        checkout: options.checkout === undefined ? createTestCheckout() : (options.checkout ?? undefined),
+        ...(options.usedBytes && { usedBytes: options.usedBytes }),
+      },
+      telemetry: { stepped() {}, refusedWake() {}, ...(options.telemetry ?? NO_FIGURES) },
+      steady: steadyOf(clock),
+      settings,
+      clock,
+      log,
+      onClose,
+    },
+    doublesOf(base, around, options),
   );
-  const machine = options.machine ?? MACHINE;
-  const steady = steadyOf(clock);
-  const probe = async () => machine;
-  const { prices, capacity } = await openMeasures({
-    servers,
-    probe,
-    steady,
-    nodes,
-    settings: { ...PRICES, region: settings.region },
-    clock,
-    onClose,
-  });
-  const registries = options.registries ?? [fakeRegistry()];
-  const modsRoom = openMods({ store, registries, disk, dataDir, owner: undefined, lock, serverOperation, clock });
-  const mods = options.mods?.() ?? modsRoom.mods;
-  const insight = openInsight({
-    ...shared,
-    engine,
-    lostGames,
-    consoles,
-    typed,
-    joined: (id) => joined.get(id) ?? [],
-    onAddressBan: (id) => addressBans.push(id),
-    disk,
-    transferSlots,
-    outbox: { add: async (_, id, notice) => void notices.push([id, notice]) },
-    telemetry: options.telemetry ?? NO_FIGURES,
-  });
-  const publicStatuses = await openPublicStatuses(store);
-  const wakePolicies = await openWakePolicies(store);
-  const playerFiles = createPlayerFiles(dataDir);
-  const joinPolicy = createJoinPolicy({ files: playerFiles, policies: wakePolicies, clock, store });
-  const room = base.room();
-  const events = insight.serverEvents;
-  const backupsRoom = await openBackups({ room, servers, events, serverOperation, transferSlots, onClose });
-  const { backups } = backupsRoom;
-  const { archives } = room;
-  const owner = undefined;
-  const worldsRoom = openWorlds({ servers, backups, archives, clock, dataDir, owner, disk, lock, serverOperation });
-  const { worlds } = worldsRoom;
-  const { maxRamMb, maxServersPerAccount: maxServers } = settings;
-  const allowance = options.charged
-    ? await openAllowance({ ...shared, capacity, prices, consoles: typed, mailer, nodes, settings, ...NO_CAPS })
-    : { accountLimits: await openAccountLimits(store, { maxRamMb, maxServers }), wakeRules: [] };
-  const { databases } = databaseRoom;
-  const rooms = await openRealRooms({
-    ...base,
-    ...shared,
-    engine,
-    lostGames,
-    consoles: typed,
-    pinger: games,
-    people,
-    grants,
-    accessChanges,
-    cores,
-    catalogue,
-    mayRun,
-    owner,
-    disks,
-    files,
-    sftp,
-    mods,
-    backups,
-    worlds,
-    databases,
-    serverPorts,
-    publicStatuses,
-    wakePolicies,
-    playerFiles,
-    joinPolicy,
-    entrance: { ...NO_ENTRANCE, ...options.entrance },
-    clientAddress,
-    prices,
-    capacity,
-    allowance,
-    serverEvents: events,
-    settings,
-    profiles: options.profiles ?? ACCOUNTS,
-    usedBytes: options.usedBytes,
-    proxies: {
-      port: () => options.playersPort ?? 25_565,
-      players: (id) => joined.get(id) ?? [],
-      views: () => [PROXY],
-      addressBansChanged: (id) => addressBans.push(id),
-    },
-    checkout: options.checkout === undefined ? createTestCheckout() : (options.checkout ?? undefined),
-    testAlert: async (_, id, at) => void notices.push([id, { event: 'test', at }]),
-    features: {
-      game: game.feature,
-      people: peopleRoom.feature,
-      files: filesRoom.feature,
-      sftp: sftpRoom.feature,
-      mods: options.mods
-        ? { ...modsRoom.feature, operations: modOperations({ mods, serverOperation, clock }) }
-        : modsRoom.feature,
-      backups: backupsRoom.feature,
-      worlds: worldsRoom.feature,
-      databases: databaseRoom.feature,
-      insight: insight.feature,
-    },
-  });
+  onClose(() => rooms.sftp.close());
+  return { ...rooms.people, ...rooms.knownBy, ...rooms, config: settings, streamSlots: createStreamSlots() };
+}
+
+/** Doubles of the rooms that the world has opened already, and of those in which a test has a part. */
+function doublesOf(base: World, around: Around, options: RoomsOptions): Parameters<typeof openRealRooms>[1] {
+  const { store, clock, servers, dataDir } = base;
+  const { erasers, joined, addressBans, notices } = around;
   return {
-    ...people,
-    ...knownBy,
-    ...rooms,
-    config: settings,
-    clientAddress,
-    streamSlots: createStreamSlots(),
-    transferSlots,
-    signInPath: peopleRoom.signInPath,
-    grants,
-    servers,
-    files,
-    sftp,
-    databases,
-    serverPorts,
-    serverEvents: insight.serverEvents,
-    metrics: insight.metrics,
-    logStreams: insight.logStreams,
-    mods,
-    backups,
-    worlds,
-    publicStatuses,
-    wakePolicies,
-    prices,
-    capacity,
+    createChangeLock: () => base.lock,
+    openServers: () => servers,
+    createBackupRoom: () => ({ ...base.room(), erase: async () => {}, recover: async () => {} }),
+    openEffects(effects) {
+      erasers.push(...effects.erasers);
+      return { engineReturned() {} };
+    },
+    startReconcile: async () => () => {},
+    openFiles: ({ disk, ...rest }) => openFiles({ ...rest, disk: options.filesDisk ?? disk }),
+    openPorts: ({ range }) => openServerPorts({ store, range, isFree: async () => true }),
+    openMods(given) {
+      const room = openMods(given);
+      const mods = options.mods?.() ?? room.mods;
+      return { ...room, mods, feature: { ...room.feature, operations: modOperations({ ...given, mods }) } };
+    },
+    openWebhooks: () => ({
+      outbox: { add: async (_, id, notice) => void notices.push([id, notice]) } as WebhookOutbox,
+      onStep: async () => {},
+      testAlert: async (_, id, at) => void notices.push([id, { event: 'test', at }]),
+    }),
+    async openJoining() {
+      const wakePolicies = await openWakePolicies(store);
+      const playerFiles = createPlayerFiles(dataDir);
+      return {
+        publicStatuses: await openPublicStatuses(store),
+        wakePolicies,
+        playerFiles,
+        proxies: {
+          port: () => options.playersPort ?? 25_565,
+          players: (id) => joined.get(id) ?? [],
+          views: () => [PROXY],
+          addressBansChanged: (id) => void addressBans.push(id),
+        } as Partial<OpenedProxies> as OpenedProxies,
+        joinPolicy: createJoinPolicy({ files: playerFiles, policies: wakePolicies, clock, store }),
+        entrance: { ...NO_ENTRANCE, ...options.entrance },
+      };
+    },
+    async openAllowance(given) {
+      const real = await openAllowance({ ...given, onCapReached: undefined });
+      return options.charged ? real : { ...real, wakeRules: [] };
+    },
   };
 }
 
