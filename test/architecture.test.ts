@@ -17,14 +17,14 @@ const PROGRAMS = roomsIn(PROGRAM_LINES);
 /** The lists of packages: the service's, and those of the programs beside it. */
 const MANIFESTS = ['package.json', ...PROGRAMS.map((name) => `src/${name}/package.json`)];
 
-/** Parts outside `src/`, and the only packages and files of ours that each may import. */
+/** Parts outside `src/`, and the only packages and own files that each may import. */
 const OUTSIDE: Readonly<Record<string, { packages: readonly string[]; files: readonly string[] }>> = {
   machines: { packages: ['xstate'], files: [] },
   proxy: { packages: ['ws'], files: [] },
   migrations: { packages: ['typeorm'], files: [] },
 };
 
-/** Packages that are an outside system's: only these rooms know it. */
+/** Packages of outside systems, and the only rooms that may import them. */
 const HOMES: Readonly<Record<string, readonly string[]>> = {
   dockerode: ['engines'],
   'rcon-client': ['engines'],
@@ -43,27 +43,30 @@ const HOMES: Readonly<Record<string, readonly string[]>> = {
   croner: ['schedules'],
 };
 
-/** The statechart is one table and stays one; two style sheets are the look of all pages. */
+/** The statechart is one table, and two style sheets define the look of all pages. */
 const LONG_FILES = new Set(['machines/server.ts', 'src/web/assets/style.css', 'src/web/assets/panel.css']);
 const MOST_LINES = 400;
-/** Of a test, which has a row for each case. */
+/** Tests may be longer, because they have a row for each case. */
 const MOST_TEST_LINES = 600;
 const MOST_FILES = 40;
 
-/** A Minecraft server or client in a library: hundreds of megabytes, for the one process that is a game, and for tests. */
+/** Libraries with a Minecraft server or client, hundreds of megabytes in size: only for the sandbox and for tests. */
 const GAME_PACKAGES = /^(?:minecraft-protocol|minecraft-data|mineflayer|vec3|prismarine-[\w-]+|flying-squid)$/;
 
-/** The one file of the service that knows the sandbox; nothing of it knows the command line. */
+/** The only file of the service that imports the sandbox. No file of the service imports the command line. */
 const SANDBOX_IMPORTER = 'src/engines/sandbox.ts';
 
-/** Packages that another package loads by name, those of which browsers get a file (`src/web/assets.ts`), and `src/http/router.ts`'s. */
+/**
+ * Packages without a usual import: loaded by name by another package, served to browsers (`src/web/assets.ts`), or used
+ * by `src/http/router.ts`.
+ */
 const LOADED_BY_NAME = new Set(['pg', 'idiomorph', 'uplot', 'prismjs', '@koa/router']);
 
 /** The programs' entries and the one place of each that reads the environment. */
 const READERS_OF_ENVIRONMENT = [
   'src/config.ts',
   'proxy/main.ts',
-  // Not for settings: a game's process inherits the search path and the locale, others where Node keeps compiled code.
+  // Not for settings: games inherit the search path and the locale, other processes the folder of Node's compile cache.
   'src/engines/process/process.ts',
   'src/kernel/workers/process.ts',
   'src/joining/link/child-process.ts',
@@ -89,14 +92,14 @@ const TEST_FOLDERS = [
   'support',
 ];
 
-/** Names of spans and sizes; `machines/` and `proxy/` are apart and write their own. */
+/** The constants of durations and sizes. `machines/` and `proxy/` are separate and define their own. */
 const UNITS = 'src/kernel/units.ts';
 
-/** A number, text, list or table of a module, by the name it has where that begins with a small letter. What is filled later is none. */
+/** A module constant (number, text, list or table) with a lower-case name. Collections filled later do not count. */
 const CONSTANT =
   /^(?:export )?const ([a-z]\w*)(?:: [^=\n]+)? = (?:-?\d|['"`]|\[(?!\])|\/[^/*]|new (?:Set|Map|RegExp)(?:<[^\n]*>)?\((?!\))|(?:\{(?:.*\}|\n(?: {2}.*\n|\n)*\}) as const;))/gm;
 
-/** Words that say too little, or something else to others, and what is said in their place. */
+/** Vague or ambiguous words, and the words to use instead. */
 const WORDS: readonly (readonly [RegExp, string])[] = [
   [/\bunder[ _]?way\b/gi, 'in progress, or in flight'],
   [/\bin ?turn\(|\binTurn\b|\bvery turn\b/g, 'a mutex, a semaphore, or synchronously'],
@@ -111,7 +114,7 @@ const CLUMSY =
   /\b(?:whoever|whom|of which|come to be|(?<!there )is none|(?:is|are|was) told|nor is|nobody|not before|what is to be)\b|^(?:\/\*\*|\s*\/\/)[\s*]*(?:What|Who|Whom|Of|By whom)\b/i;
 const COMMENT = /\/\*\*[\s\S]*?\*\/|^\s*\/\/.*$/gm;
 
-/** What may lie at the top, dot files aside; what git ignores is nobody's business. */
+/** The entries allowed at the top level, apart from dot files and files that git ignores. */
 const TOP_LEVEL = [
   'Dockerfile',
   'LICENSE',
@@ -141,12 +144,12 @@ interface Import {
   typeOnly: boolean;
 }
 
-/** Statements begin at the line's start: the formatter sees to it, and so comments and texts are not mistaken for them. */
+/** The formatter puts each statement at the start of a line, so that comments and texts do not match. */
 const STATEMENT =
   /^(?:import|export) (type )?(?:(\{[^}]*\}|\*(?: as [\w$]+)?|[\w$]+(?:, (?:\{[^}]*\}|\* as [\w$]+))?) from )?'([^'\n]+)'/gm;
 const EXPRESSION = /(\btypeof )?\bimport\(\s*'([^'\n]+)'\s*\)/g;
 
-/** `npm run check` writes it, for the compiler alone. */
+/** Written by `npm run check`, only for the compiler. */
 const GENERATED = 'src/http/api-types.ts';
 
 const SOURCES = ['machines', 'proxy', 'migrations', 'src', 'test'].flatMap((directory) => filesBelow(directory));
@@ -186,14 +189,14 @@ function roomsIn(text: string): string[] {
   return [...text.matchAll(/^- `([\w-]+)\/`: /gm)].map(([, name = '']) => name);
 }
 
-/** `src/backups/…` is in `backups`; `src/app.ts` is at the top; what lies outside `src/` is in its folder. */
+/** Returns the room of a file: `backups` for `src/backups/…`, `top` for `src/app.ts`, else the top-level folder. */
 function roomOf(file: string): string {
   const [first = '', second = '', third] = file.split('/');
   if (first !== 'src') return first;
   return third === undefined ? 'top' : second;
 }
 
-/** The list of packages of the program that a file belongs to. */
+/** Returns the manifest of the program that a file belongs to. */
 function programOf(file: string): string {
   return MANIFESTS.find((each) => each !== 'package.json' && file.startsWith(posix.dirname(each))) ?? 'package.json';
 }
@@ -208,7 +211,7 @@ function countBy(names: readonly string[]): Record<string, number> {
   return counts;
 }
 
-/** The nodes of a graph that lie on a circle, or between two: those without a way in or out are taken away until none is left. */
+/** Returns the nodes on or between cycles: removes nodes without an incoming or outgoing edge until all have both. */
 function inCircles(edges: ReadonlyMap<string, ReadonlySet<string>>): string[] {
   let left = [...edges.keys()];
   for (let before = -1; before !== left.length;) {
@@ -240,7 +243,7 @@ test('the import scanner matches every form of import statement', (t) => {
   t.deepEqual(statements("// import a from 'a';\n * import b from 'b';\nexport const c = 'c';\n  import('d');\n"), []);
   t.true(onlyTypes('{ type A, type B }'));
   t.false(onlyTypes('{ type A, b }'));
-  // Were the patterns blind, nothing below could fail: count by a coarser look at the same texts.
+  // A pattern that misses imports would hide violations: compare with a coarser count of the same texts.
   const coarse = [...TEXTS.values()].reduce(
     (sum, text) => sum + (text.match(/^(?:import .*|.*\}) from '/gm)?.length ?? 0),
     0,

@@ -21,8 +21,8 @@ test('the default configuration is consistent and immutable', (t) => {
   t.is(config.signupCreditMicros, 5_000_000);
   t.is(config.mysqlAdminUrl, null);
   t.is(config.idleTimeoutMinutes, 10);
-  t.is(config.signup, 'closed', 'strangers make no accounts unless somebody wants it');
-  // What one account may take of the machine is bounded without a word from its operator.
+  t.is(config.signup, 'closed', 'sign-up is closed by default');
+  // The default limits each account.
   t.is(config.maxServersPerAccount, 10);
   t.throws(() => Object.assign(config, { httpPort: 1 }), { instanceOf: TypeError });
 });
@@ -186,7 +186,7 @@ test('random characters are drawn evenly from the whole alphabet, and ids do not
   const counts = new Map<string, number>();
   for (const character of randomBase62(62_000)) counts.set(character, (counts.get(character) ?? 0) + 1);
   t.is(counts.size, 62);
-  // 1000 are expected of each, with a deviation of 31: eight of those either way.
+  // 1000 of each are expected, with a standard deviation of 31: allow eight deviations either way.
   for (const count of counts.values()) t.true(count > 750 && count < 1_250, String(count));
   t.regex(newId('acc'), /^acc_[0-9A-Za-z]{16}$/);
   t.is(new Set(Array.from({ length: 1_000 }, () => newId('key'))).size, 1_000);
@@ -282,11 +282,11 @@ test('the pretty log formats entries for a terminal and escapes control characte
   t.is(read(), 'warn  this letter is not sent to=a@b.example\n    Hello,\n    \n    open\\x1b http://localhost/x\n');
   const cause = { kind: 'player', id: 'Steve', note: '' };
   log.info({ server: 'lobby', from: 'a', to: 'b', event: 'JOIN', cause }, 'lobby wakes up: Steve joined');
-  t.is(read(), 'info  lobby wakes up: Steve joined\n', 'the sentence says it all');
+  t.is(read(), 'info  lobby wakes up: Steve joined\n', 'the message already contains the fields');
   log.info({ server: 'lobby', err: new StatusError('NOT_FOUND', 'GONE', 'It is gone.') }, 'refused');
   t.is(read(), 'info  [server=lobby] refused\n    It is gone.\n', 'a refusal has no stack');
   log.info({ room: 'proxy' }, 'players can connect');
-  t.deepEqual(lines, [], 'the ready line sums it up');
+  t.deepEqual(lines, [], 'the ready line replaces it');
   log.info({ http: 8080, players: 25565, sftp: 2022, sftpKey: 'SHA256:x', engine: 'process' }, 'ready');
   t.is(read(), 'info  ready http=8080 players=25565 sftp=2022\n');
   log.info({ room: 'proxy' }, 'players can connect');

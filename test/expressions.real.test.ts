@@ -5,12 +5,12 @@ import ts from 'typescript';
 import { isHere } from './support/needs.ts';
 
 const ROOT = join(import.meta.dirname, '..');
-/** The shortest length at which an expression's work stands out is enough: a cubic one would not end at the longest. */
+/** Input lengths, tried from the shortest: a cubic expression would not end at the longest. */
 const LENGTHS = [128, 1_024, 8_192];
-/** Four times the input takes four times the steps of a linear expression, and sixteen times those of a quadratic one. */
+/** Four times the input takes a linear expression four times the steps, and a quadratic one sixteen times. */
 const TIMES_LONGER = 4;
 const MOST_GROWTH = 9;
-/** Below this, the clock says little, and the work is harmless at this length. */
+/** Below this, measurements are imprecise, and the work is harmless. */
 const LEAST_MICROS = 1_000;
 
 interface Expression {
@@ -18,7 +18,7 @@ interface Expression {
   regex: RegExp;
 }
 
-/** Every regular expression of the product, by its place. */
+/** Returns every regular expression of the product with its place. */
 function expressions(): Expression[] {
   const found: Expression[] = [];
   for (const folder of ['src', 'proxy', 'machines']) {
@@ -42,7 +42,7 @@ function expressions(): Expression[] {
 
 const CANDIDATES = [' ', '\t', '\n', 'a', 'Z', '0', '.', '-', ':', '/', '\\', '"', '[', ',', 'é', '\u0001'];
 
-/** One character for each atom of an expression, in order. */
+/** Returns one matching character for each atom of an expression, in order. */
 function samples({ source, flags }: RegExp): string[] {
   const atoms = source.match(
     /\\[pP]\{[^}]*\}|\\u\{[^}]*\}|\\u[\da-f]{4}|\\x[\da-f]{2}|\\.|\[(?:\\.|[^\]\\])*\]|[^\\[\]]/giu,
@@ -63,7 +63,7 @@ function asRegex(source: string, flags: string): RegExp | undefined {
   }
 }
 
-/** Strings that repeat a part of what the expression wants, behind its beginning and in front of what it does not want. */
+/** Yields strings that repeat a matching part, after a matching beginning and before an end that does not match. */
 function* pumped(regex: RegExp): Generator<(length: number) => string> {
   const atoms = samples(regex).slice(0, 40);
   const parts = new Set<string>();
@@ -78,19 +78,19 @@ function* pumped(regex: RegExp): Generator<(length: number) => string> {
 function cpuMicros(regex: RegExp, text: string): number {
   const before = process.threadCpuUsage();
   regex.exec(text);
-  // The kernel divides the sum by ticks: each part alone is coarse.
+  // The kernel splits the sum by ticks, so each part alone is imprecise.
   const { user, system } = process.threadCpuUsage(before);
   return user + system;
 }
 
-/** The least of a few measurements; the first that is short enough is the last. */
+/** Returns the least of a few measurements. Stops at the first below `LEAST_MICROS`. */
 function least(count: number, measure: () => number): number {
   let found = Infinity;
   for (let n = 0; n < count && found >= LEAST_MICROS; n++) found = Math.min(found, measure());
   return found;
 }
 
-/** How its work grows when the input is four times as long, for the string that is worst; undefined if it stays harmless. */
+/** Returns the growth of the work for four times the input, or undefined if every string stays harmless. */
 function growth({ regex }: Expression): number | undefined {
   for (const make of pumped(regex)) {
     const isSlow = (length: number) => {

@@ -19,12 +19,12 @@ async function folder(t: ExecutionContext): Promise<string> {
   return path;
 }
 
-/** What the program says on its way to an end that it comes to by itself. */
+/** Runs the program until it ends. Returns its exit code and output. */
 async function said(t: ExecutionContext, env: Record<string, string>, ...args: string[]) {
   const { PATH, HOME } = process.env;
   const ports = { HTTP_PORT: '0', PROXY_PORT: '0', SFTP_PORT: '0', PROXY: 'embedded', ENGINE: 'process' };
   const child = spawn(process.execPath, [join(ROOT, 'src/start.js'), ...args], {
-    // Where no `.env` of somebody lies.
+    // A folder without a user's `.env`.
     cwd: tmpdir(),
     env: { PATH, HOME, ...COMPILE_CACHE, ...ports, ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
@@ -34,7 +34,7 @@ async function said(t: ExecutionContext, env: Record<string, string>, ...args: s
   child.stdout.on('data', (chunk: Buffer) => (out += chunk.toString()));
   child.stderr.on('data', (chunk: Buffer) => (err += chunk.toString()));
   const [code] = (await once(child, 'close')) as [number];
-  // A machine that is too busy to start it in time says more, which is not looked for here.
+  // Leave out the warnings of the watchdog on a busy machine.
   return { code, out, err: err.replaceAll(/^The event loop has been stuck .*\n/gm, '') };
 }
 
@@ -96,7 +96,7 @@ test('startFailure explains a read-only, full or foreign data folder, and a refu
   const of = (fields: object, given = config) => startFailure(failure(fields), given);
   t.regex(of({ code: 'EACCES', path: '/srv/dormouse' }), /^DATA_DIR \(\/srv\/dormouse\) may not be used by this user/);
   t.regex(of({ code: 'EROFS' }), /read-only/);
-  // What Node says of a folder in a folder that is read-only.
+  // Node's error for a folder in a read-only folder.
   t.regex(of({ code: 'ENOENT', syscall: 'mkdir', path: '/srv/dormouse' }), /cannot be created: .* read-only/);
   t.regex(of({ code: 'ENOSPC' }), /full/);
   t.regex(of({ driverError: failure({ code: 'SQLITE_READONLY' }) }), /cannot be written by this user/);
@@ -105,7 +105,7 @@ test('startFailure explains a read-only, full or foreign data folder, and a refu
   t.regex(of({ code: 'EADDRNOTAVAIL', syscall: 'listen', port: 8080 }), /does not have the address\. Check HTTP_HOST/);
   t.regex(of({ code: '28P01' }, postgres), /^PostgreSQL at db\.example refuses the user or password/);
   t.regex(of({ code: '3D000' }, postgres), /has no database dorm/);
-  t.regex(of({}), /it failed\n +at /, 'what nobody has foreseen keeps its stack');
+  t.regex(of({}), /it failed\n +at /, 'an unknown error keeps its stack');
 });
 
 test('--settings prints the settings in force, without secrets', async (t) => {
@@ -141,9 +141,9 @@ test('npm start explains the fix if packages are missing or Node is too old', as
   t.like(start(process.execPath), { status: 1, stderr: 'The packages are not installed. Run npm ci first.\n' });
   const { scripts } = JSON.parse(await readFile(join(ROOT, 'package.json'), 'utf8')) as { scripts: object };
   for (const [name, line] of Object.entries(scripts).filter(([, each]) => / (?:src|proxy)\/\S*\.ts /.test(`${each} `)))
-    t.is(name, 'pretest', `${line} cannot say so`);
+    t.is(name, 'pretest', `${line} cannot explain the fix`);
   await mkdir(join(bare, 'node_modules/xstate'), { recursive: true });
-  // The same program, told that it is another.
+  // The same program with a faked older version of Node.
   const old = spawnSync(
     process.execPath,
     [

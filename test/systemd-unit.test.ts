@@ -18,7 +18,7 @@ async function folder(t: ExecutionContext, name = 'dormouse-unit-'): Promise<str
   return path;
 }
 
-/** The unit as it is printed here. */
+/** Returns the unit that the program prints on this machine. */
 async function printed(dataDir: string): Promise<string> {
   const { PATH } = process.env;
   const env = { PATH, ...COMPILE_CACHE, DATA_DIR: dataDir };
@@ -39,7 +39,7 @@ test.runIf(isHere('systemd'))(
       const { stdout, stderr } = await run('systemd-analyze', ['verify', '--man=no', file]);
       t.notRegex(stdout + stderr, /dormouse\.service/);
     }
-    // Of 100, where 100 is a service that may do anything; fails where it is more.
+    // Fails if the exposure is above 40 of 100; 100 is a service without restrictions.
     await t.notThrowsAsync(run('systemd-analyze', ['security', '--offline=true', '--threshold=40', file]));
   },
 );
@@ -79,5 +79,5 @@ test('the command and environment in the unit start the service', async (t) => {
     t.is((await fetch(`http://127.0.0.1:${http}/healthz`)).status, 200);
     return;
   }
-  t.fail('it ended before it was ready');
+  t.fail('the service ended before it was ready');
 });

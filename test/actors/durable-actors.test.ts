@@ -278,7 +278,7 @@ async function broken(acts: readonly Act[], isChecked: boolean): Promise<string[
   const wrong: string[] = [];
   /** The outcome of each number. Absent if the process died or could not know whether the write was stored. */
   const fates = new Map<number, 'acknowledged' | 'refused'>();
-  /** By number: the numbers acknowledged before it was added. */
+  /** For each number, the numbers acknowledged before it was added. */
   const before = new Map<number, number[]>();
   const begun = new Map<number, number>();
   const shown = new Map<string, string>();

@@ -158,7 +158,7 @@ test('a spend cap with stop refuses a flat start that would exceed it', async (t
   await cap(it, 2 * MONTH - 1, 'stop');
   await it.create('second', FLAT);
   const starts = await Promise.allSettled(['abc', 'second'].map((id) => it.command(id, 'START')));
-  t.deepEqual(starts.map(({ status }) => status).toSorted(), ['fulfilled', 'rejected'], 'one of two starts');
+  t.deepEqual(starts.map(({ status }) => status).toSorted(), ['fulfilled', 'rejected'], 'only one starts');
 });
 
 test('a spend cap with stop warns and stops a flat server before a period that would exceed it', async (t) => {

@@ -451,7 +451,7 @@ test('a disk that fills up is noticed even after the clock was set back', async 
 test('concurrent writes never use the disk space that is kept free for games', async (t) => {
   const clock = fakeClock();
   const dice = chance(t);
-  // By device: two of the paths are on disk 1, one is on disk 2.
+  // The free bytes by device. Two of the paths are on disk 1, one is on disk 2.
   const left = new Map([
     [1, 100_000],
     [2, 10_000],

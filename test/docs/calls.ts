@@ -13,7 +13,7 @@ const { paths, components } = openapiDocument({ baseUrl: 'http://localhost:8080'
   components: { schemas: Record<string, Schema> };
 };
 
-/** By path pattern: the fields that the operations of the path read from a body. */
+/** The path pattern of each operation, and the fields that it reads from a body. */
 const OPERATIONS = Object.entries(paths).map(([path, methods]) => ({
   pattern: new RegExp(`^${path.replaceAll(/[.*+?()[\]\\]/g, String.raw`\$&`).replaceAll(/\{\w+\}/g, '[^/:]+')}$`),
   fields: Object.values(methods).flatMap(({ requestBody }) =>

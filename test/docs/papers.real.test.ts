@@ -37,13 +37,13 @@ const NOT_RUN: readonly { page: string; begins: string; why: string }[] = [
   },
 ];
 
-/** By page: the settings that its session needs besides a service. */
+/** Additional settings of a page's session. */
 const SETTINGS: Record<string, (t: ExecutionContext) => Promise<Record<string, string>>> = {
   'docs/mods.md': modsOfPage,
   'docs/paper-with-friends.md': javaOfPage,
 };
 
-/** By page: the program that gives its session a private view of the machine's folders, to which the page writes. */
+/** Programs that run a page's session with private mounts, because the page writes to folders of the machine. */
 const WITHIN: Record<string, readonly string[]> = {
   'docs/keep-it-running.md': ['unshare', '--mount', '--propagation', 'private'],
   'docs/one-machine.md': ['unshare', '--mount', '--propagation', 'private'],

@@ -60,7 +60,7 @@ test('an aborted or refused upload keeps the old file, and concurrent uploads le
   const bomb = gzipSync(Buffer.alloc(5_000_000));
   t.is((await upload('bomb', bomb, { headers: { 'content-encoding': 'gzip' } })).reason, 'DISK_QUOTA_EXCEEDED');
   t.deepEqual([see('world.zip'), temps(), disk.openBytes], ['new', [], 0]);
-  // Of two concurrent uploads of a file, one is stored whole.
+  // Two concurrent uploads of a file store one of them, whole.
   const contents = ['a'.repeat(200_000), 'b'.repeat(200_000)];
   const both = await Promise.all(contents.map((content) => upload('twice', content, { overwrite: true })));
   t.deepEqual(
@@ -171,11 +171,7 @@ test('a download can be resumed until the file changes', async (t) => {
   const resumed = { range: 'bytes=5-', 'if-range': etag };
   t.is((await fetch('file', resumed)).bytes.toString(), 'fghij');
   t.is((await fetch('file', { range: 'bytes=5-', 'if-range': modified })).answer.status, 206);
-  t.is(
-    (await fetch('file', { range: 'bytes=5-', 'if-range': `W/${etag}` })).answer.status,
-    200,
-    'no weak comparison',
-  );
+  t.is((await fetch('file', { range: 'bytes=5-', 'if-range': `W/${etag}` })).answer.status, 200, 'no weak comparison');
   t.is((await fetch('file', { 'if-none-match': etag })).answer.status, 304);
   const head = await fetch('file', {}, 'HEAD');
   t.deepEqual([head.answer.status, head.answer.headers.get('content-length'), head.bytes.length], [200, '10', 0]);

@@ -15,7 +15,7 @@ interface Database {
 
 const PATH = '/v1/servers/castle/database';
 
-/** Starts a MariaDB and a service with one server, `castle`. The time of the service can be faster than real time. */
+/** Starts a MariaDB and a service with one server, `castle`. */
 async function hosting(t: ExecutionContext) {
   const mariadb = await startMariadb();
   t.teardown(() => mariadb.remove());

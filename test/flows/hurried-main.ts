@@ -1,7 +1,7 @@
 /**
- * `node hurried-main.ts <epoch ms> <times> [shown]` starts the service like `src/main.ts`, with a clock that runs `times`
- * as fast as the machine's. At `epoch ms` of the machine's clock it shows `shown` (epoch ms), by default the same time.
- * The clock also advances while the service is dead.
+ * `node hurried-main.ts <epoch ms> [times] [shown]` starts the service like `src/main.ts`, with a clock that runs
+ * `times` as fast as the machine's. At `epoch ms` of the machine's clock it shows `shown` (epoch ms), by default the
+ * same time. The clock also advances while the service is dead.
  */
 import process from 'node:process';
 import { startApp } from '../../src/app.ts';

@@ -6,8 +6,8 @@ const PROCESSES = { ENGINE: 'process' };
 /** Longer than 30 s, after which clients leave a silent server. */
 const LONG_HOLD_MS = 45_000;
 /**
- * The bots of 1.8 to 1.12 crash on the packet that keeps held clients of those versions connected. It is first sent after
- * 20 s, so these bots are held for less. test/proxy tests the long hold with another client.
+ * The bots of 1.8 to 1.12 crash on the packet that keeps held clients of those versions connected. It is first sent
+ * after 20 s, so these bots are held for less. test/proxy tests the long hold with another client.
  */
 const SHORT_HOLD_MS = 4_000;
 

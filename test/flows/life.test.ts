@@ -84,7 +84,7 @@ test('an unknown address reaches the only server or DEFAULT_SERVER, and localhos
     const { servers } = await service.call<{ servers: { id: string; addr: string }[] }>('GET', '/v1/servers');
     return Object.fromEntries(servers.map(({ id, addr }) => [id, addr.replace(`:${service.playersPort}`, '')]));
   };
-  t.deepEqual(await shown(), { first: 'localhost', second: 'second.localhost' }, 'the shown addresses work on this machine');
+  t.deepEqual(await shown(), { first: 'localhost', second: 'second.localhost' }, 'the addresses work on this host');
   const lost = { port: service.playersPort, version: '1.20.4', fakeHost: '192.168.1.5', name: 'Steve' };
   await t.throwsAsync(joinRaw(lost), { message: /Unknown server address/ });
   await service.stop();

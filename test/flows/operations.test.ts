@@ -94,7 +94,7 @@ async function begin(t: ExecutionContext, service: Service): Promise<Walk> {
   };
 }
 
-/** Calls an operation at its documented path, and again after a rate limit. Waits only for the beginning of a stream. */
+/** Calls an operation at its documented path, and again after a rate limit. Reads only the beginning of a stream. */
 async function ask(service: Service, id: string, sent: Sent): Promise<Answer> {
   const { method, path } = DESCRIBED.get(id)!;
   const { params = {}, query = {}, body, bytes, key = service.apiKey } = sent;

@@ -76,7 +76,7 @@ test.serial.runIf(isHere('chromium'))(
     }
     await stops(page, steve, press);
     t.deepEqual(tab.complaints, []);
-    t.deepEqual([...new Set(tab.asked.map((url) => new URL(url).origin))], [originOf(service)], 'pages load nothing from other hosts');
+    t.deepEqual([...new Set(tab.asked.map((url) => new URL(url).origin))], [originOf(service)], 'no other hosts');
   },
 );
 

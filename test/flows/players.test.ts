@@ -88,7 +88,7 @@ const bothWays = test.macro({
     await t.throwsAsync(joinRaw({ ...address, name: 'Mallory' }), { message: /banned.*luck/s });
     await t.throwsAsync(joinRaw({ ...address, name: 'Brief' }), { message: /banned.*for now.*2099/s });
     await t.throwsAsync(joinRaw({ ...address, name: 'Stranger' }), { message: /white-?list/ });
-    t.is((await service.call('GET', path)).state, other === 'awake' ? 'running' : 'hibernated', 'no refused player wakes it');
+    t.is((await service.call('GET', path)).state, other === 'awake' ? 'running' : 'hibernated', 'no one has woken it');
 
     const steve = await joinRaw({ ...address, name: 'Steve' });
     t.deepEqual((await lists()).online, ['Steve']);

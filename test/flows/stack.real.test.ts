@@ -203,7 +203,7 @@ class Stack {
     this.#apiKey = first.apiKey;
   }
 
-  /** Calls the active service. On a busy machine a service may end itself, so the call is repeated until one is active. */
+  /** Calls the active service. Repeats the call if no service is active, because a busy machine may end services. */
   async call(method: string, path: string, body?: object): Promise<unknown> {
     for (;;) {
       const headers = { 'x-api-key': this.#apiKey };

@@ -124,8 +124,8 @@ async function sleeps({ service }: Home, id: string): Promise<void> {
 }
 
 /**
- * Puts a server to sleep and starts it on this node only, by draining the others. Resolves once its game runs there, before
- * it is ready. The returned function resumes the other nodes.
+ * Puts a server to sleep and starts it on this node only, by draining the others. Resolves once its game runs there,
+ * before it is ready. The returned function resumes the other nodes.
  */
 async function startOn(its: Home, node: SwarmNode, id: string): Promise<() => Promise<void>> {
   await sleeps(its, id);
@@ -274,7 +274,7 @@ holds('a restart of the manager’s engine stops no server and cuts off no playe
 
 holds('servers of a lost node wait while it may still run, and move once it is off', async (t, its) => {
   const { service, manager, second, third, power } = its;
-  // Two nodes have room for all.
+  // Two nodes have room for all servers.
   await operate(its, 'nodes:resume', { node: manager.name, reason: 'they are in' });
   const lost = (await spread(its)).get(third)!;
   const others = (await spread(its)).get(second)!;

@@ -14,7 +14,7 @@ const run = promisify(execFile);
 const VERSIONS = ['0.1.0'];
 /** The time between the stop of the old version and this start. The pending grant is valid for ten minutes. */
 const LATER_MS = 5_000;
-/** The fields of a server that only its owner may change. The state is not one of them, because `awake` starts again. */
+/** The fields of a server that only its owner may change. The state may differ, because `awake` starts again. */
 const SETTINGS = 'name hostname container type version ramMb plan motd properties'.split(' ');
 const KEPT = ['id', 'accountId', 'createdAt', 'bakedAt', 'startErrorCode', 'startErrorSummary', ...SETTINGS];
 

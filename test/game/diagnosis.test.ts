@@ -15,7 +15,7 @@ function linesOf(name: string): string[] {
   return readFileSync(new URL(name, LOGS), 'utf8').trimEnd().split('\n');
 }
 
-/** By fixture: the expected insights (`code subject`), most important first, and the summary of the first one. */
+/** The expected insights of each fixture (`code subject`), most important first, and the summary of the first. */
 const CASES: Record<string, { code?: number; shows: string[]; summary: string }> = {
   'fail-eula-vanilla.log': {
     code: 0,

@@ -300,11 +300,7 @@ test('past failures list starts, crashes and installs with cause and evidence, a
   await it.clock.advance(120_000);
   it.engine.crash('abc', { code: 1 });
   await it.until(async () => (await entries('abc')).length === 2);
-  t.like(
-    (await entries('abc'))[0],
-    { kind: 'crash', code: 'unknown' },
-    'a crash is listed despite the restart',
-  );
+  t.like((await entries('abc'))[0], { kind: 'crash', code: 'unknown' }, 'a crash is listed despite the restart');
   await it.reach('abc', 'running');
   await it.command('abc', 'STOP');
   await it.reach('abc', 'hibernated');

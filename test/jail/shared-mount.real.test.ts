@@ -12,8 +12,8 @@ import { swappedUnderCalls } from './swap-race.ts';
 const run = promisify(execFile);
 
 /**
- * Mounts one folder twice: for the service, and for a node that runs the games. Uses bind mounts instead of NFS, because
- * the kernels that run these tests lack NFS.
+ * Mounts one folder twice: for the service, and for a node that runs the games. Uses bind mounts, because the kernels
+ * that run these tests lack NFS.
  */
 async function shared(t: ExecutionContext): Promise<Cage & { there: string }> {
   const folder = mkdtempSync(join(tmpdir(), 'dormouse-shared-'));

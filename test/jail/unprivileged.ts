@@ -1,5 +1,5 @@
 /**
- * Removes folders that a plugin of the same user has locked, without root's rights. Arguments: a data root and a user id.
+ * Removes folders that a plugin of the same user has locked, without root's rights. Arguments: data root and user id.
  * Locks a leftover in `.dormouse-tmp` and two folders, removes both folders, and prints the remaining entries and the
  * warnings as JSON.
  */

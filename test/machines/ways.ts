@@ -32,8 +32,8 @@ export function shortestWays<State, Event>({ first, events, next, keyOf }: Walk<
 }
 
 /**
- * A scope for `machine.transition` that runs no effects. xstate's `getNextSnapshot` creates an actor for each step, which
- * is most of the work of a long search.
+ * A scope for `machine.transition` that runs no effects. xstate's `getNextSnapshot` creates an actor for each step,
+ * which is most of the work of a long search.
  */
 export function inertScope(): AnyActorScope {
   const self = createEmptyActor();

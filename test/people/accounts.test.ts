@@ -71,7 +71,7 @@ async function people(
   };
 }
 
-/** Signs in who has no second factor. */
+/** Signs in a user without a second factor. */
 async function signedIn(it: People, credentials: Credentials, visitor: Visitor) {
   const inside = await signIn(it, credentials, visitor);
   if ('pending' in inside) throw new Error('a code is asked for');
@@ -124,7 +124,7 @@ test('sign-in attempts are free at first, then wait increasingly long, but are n
   t.deepEqual([wait(), wait(), wait()], [0, 0, 0]);
   for (const seconds of [1, 2, 4, 8, 8, 8]) {
     t.is(wait(), seconds);
-    t.is(wait(), seconds, 'a refused try is not counted');
+    t.is(wait(), seconds, 'a refused attempt does not count');
     await clock.advance(seconds * 1_000);
     t.is(wait(), 0);
   }
@@ -132,7 +132,7 @@ test('sign-in attempts are free at first, then wait increasingly long, but are n
   for (let n = 0; n < 3; n++) t.notThrows(() => limit.take('b'));
   t.throws(() => limit.take('b'), { instanceOf: StatusError });
   await clock.advance(MINUTE_MS);
-  t.is(wait(), 0, 'old ones are forgotten');
+  t.is(wait(), 0, 'old attempts expire');
 });
 
 test('the login limits allow the intended number of attempts in 15 minutes', async (t) => {
@@ -147,7 +147,7 @@ test('the login limits allow the intended number of attempts in 15 minutes', asy
           passed++;
         }
       } catch {
-        // Too soon.
+        // The attempt came too soon.
       }
     }
     return passed;
@@ -191,7 +191,7 @@ test('sign-up can be closed or require an e-mail link, and ignores a failing mai
   const byLetter = { ...closed, config: { ...closed.config, signup: 'letter' as const } };
   t.is(await reasonOf(signUp(byLetter, steve, HOME)), 'SIGNUP_CLOSED');
   t.is(signUpMode({ signup: 'open', smtpUrl: 'smtp://mail.example' }), 'letter');
-  t.is(signUpMode({ signup: 'open', smtpUrl: null }), 'open', 'where nobody would deliver it');
+  t.is(signUpMode({ signup: 'open', smtpUrl: null }), 'open', 'no server would deliver the e-mail');
   t.is(signUpMode({ signup: 'closed', smtpUrl: 'smtp://mail.example' }), 'closed');
   const now = byLetter.clock.now();
   const link = (email: string, expiresAt = now + 1) => signUpToken(byLetter.secret, email, expiresAt);
@@ -207,15 +207,12 @@ test('sign-up can be closed or require an e-mail link, and ignores a failing mai
   t.is(
     await reasonOf(signUp(closed, { ...steve, invitation }, HOME)),
     'SIGNUP_CLOSED',
-    'anybody may have asked for it',
+    'a sign-up link does not open a closed sign-up',
   );
   const letters = closed.letters.length;
-  t.true(
-    (await signUp(byLetter, { ...steve, invitation }, HOME)).user.emailVerified,
-    'the letter came to this address',
-  );
-  t.is(closed.letters.length, letters, 'so that no second one is sent');
-  t.is(await reasonOf(signUp(byLetter, { ...steve, invitation }, AWAY)), 'USER_EXISTS', 'once');
+  t.true((await signUp(byLetter, { ...steve, invitation }, HOME)).user.emailVerified, 'the link proves the address');
+  t.is(closed.letters.length, letters, 'no second e-mail is sent');
+  t.is(await reasonOf(signUp(byLetter, { ...steve, invitation }, AWAY)), 'USER_EXISTS', 'a link works once');
   const open = await people(t, { mailer: { send: async () => Promise.reject(new Error('no')) } });
   t.is(await reasonOf(signUp(open, steve, HOME)), 'done');
 });
@@ -236,11 +233,15 @@ test('a wrong password and an unknown address return the same error and take sim
   await failing('nobody@example.com');
   const [wrong, unknown] = [await failing('steve@example.com'), await failing('nobody@example.com')];
   t.is(wrong.text, unknown.text);
-  // A hash takes longer than this on any machine; looking a user up does not.
+  // A hash takes longer than this on any machine; a user lookup does not.
   t.true(unknown.ms > 4 && wrong.ms > 4, `${unknown.ms} ms and ${wrong.ms} ms`);
   const before = await it.store.query('SELECT * FROM "sessions"');
   const { token } = await signedIn(it, { email: 'steve@example.com', password: PASSWORD }, AWAY);
-  t.is((await it.store.query('SELECT * FROM "sessions"')).length, before.length + 1, 'a session of its own');
+  t.is(
+    (await it.store.query('SELECT * FROM "sessions"')).length,
+    before.length + 1,
+    'each sign-in opens a new session',
+  );
   t.truthy(await findBrowserSession(it.store, it.clock, token));
 });
 
@@ -252,10 +253,10 @@ test('password guessing is slowed down, parallel guesses gain no extra tries, an
     Array.from({ length: 12 }, () => reasonOf(signIn(it, { ...steve, password: 'wrong password' }, AWAY))),
   );
   t.is(guesses.filter((reason) => reason === 'SIGN_IN_FAILED').length, LOGIN_RULES.network.burst);
-  t.is(await reasonOf(signIn(it, steve, AWAY)), 'TOO_MANY_ATTEMPTS', 'even with the right one');
-  t.is(await reasonOf(signIn(it, steve, HOME)), 'done', 'from where somebody has signed in');
+  t.is(await reasonOf(signIn(it, steve, AWAY)), 'TOO_MANY_ATTEMPTS', 'even with the right password');
+  t.is(await reasonOf(signIn(it, steve, HOME)), 'done', 'the owner has signed in from this network');
   await it.clock.advance(1_000 / LOGIN_RULES.network.perSecond);
-  t.is(await reasonOf(signIn(it, steve, AWAY)), 'done', 'no lock');
+  t.is(await reasonOf(signIn(it, steve, AWAY)), 'done', 'the limit is no lockout');
 });
 
 test('an attacker who polls a known address locks out only their own network', async (t) => {
@@ -264,7 +265,7 @@ test('an attacker who polls a known address locks out only their own network', a
   await signUp(it, steve, HOME);
   const poller = { address: '203.0.113.9', userAgent: 'poller' };
   const outcomes: string[] = [];
-  // Every other second, as fast as answers come; the owner is on the road, at a new place each time.
+  // The attacker guesses every two seconds. The owner travels and signs in from a new network each time.
   for (let round = 0; round < 20; round++) {
     for (let n = 0; n < 15; n++) {
       await reasonOf(signIn(it, { ...steve, password: 'wrong password' }, poller));
@@ -282,16 +283,16 @@ test('a known device can sign in despite an attacker in its network, and a forge
   const alex = await signUp(it, { email: 'alex@example.com', password: PASSWORD }, HOME);
   const poll = () => reasonOf(signIn(it, { ...steve, password: 'wrong password' }, { ...HOME, address: '192.0.2.77' }));
   while ((await poll()) !== 'TOO_MANY_ATTEMPTS');
-  t.is(await reasonOf(signIn(it, steve, HOME)), 'TOO_MANY_ATTEMPTS', 'the network has had its tries');
+  t.is(await reasonOf(signIn(it, steve, HOME)), 'TOO_MANY_ATTEMPTS', 'the network has used its attempts');
   for (const forged of [`${device.slice(0, -1)}!`, `${'x'.repeat(22)}.${device.slice(23)}`, alex.device, 'x', '']) {
     t.is(await reasonOf(signIn(it, steve, { ...HOME, device: forged })), 'TOO_MANY_ATTEMPTS', forged);
   }
   const familiar = await signedIn(it, steve, { ...HOME, device });
-  t.is(familiar.device, device, 'it stays what it is');
+  t.is(familiar.device, device, 'the device token stays the same');
   const guess = () => reasonOf(signIn(it, { ...steve, password: 'wrong password' }, { ...AWAY, device }));
   const guesses = new Set<string>();
   for (let n = 0; n <= LOGIN_RULES.own.burst; n++) guesses.add(await guess());
-  t.deepEqual([...guesses], ['SIGN_IN_FAILED', 'TOO_MANY_ATTEMPTS'], 'a stolen one is slowed down too');
+  t.deepEqual([...guesses], ['SIGN_IN_FAILED', 'TOO_MANY_ATTEMPTS'], 'a stolen device token is slowed down too');
 });
 
 test('a sign-in from a new network or browser sends an e-mail to a confirmed address, a familiar one does not', async (t) => {
@@ -301,27 +302,27 @@ test('a sign-in from a new network or browser sends an e-mail to a confirmed add
   const told = () => it.letters.splice(0).map(({ text }) => /from (a \w+) that/.exec(text)?.[1] ?? 'other');
   told();
   await signIn(it, steve, AWAY);
-  t.deepEqual(told(), [], 'the address is not known to be theirs');
+  t.deepEqual(told(), [], 'the address is not confirmed');
   await it.store.write((tx) => markEmailVerified(tx, user.id));
   await signIn(it, steve, { ...HOME, address: '192.0.2.99', device });
   t.deepEqual(told(), [], 'the same browser in the same network');
   await signIn(it, steve, { ...AWAY, address: '203.0.113.1', device });
   t.deepEqual(told(), ['a network']);
   await signIn(it, steve, { ...HOME, address: '203.0.113.2', device });
-  t.deepEqual(told(), [], 'known from now on');
+  t.deepEqual(told(), [], 'the network is known from now on');
   const elsewhere = await signedIn(it, steve, HOME);
   t.deepEqual(told(), ['a browser']);
   await signIn(it, steve, { ...HOME, device: elsewhere.device });
   t.deepEqual(told(), []);
   await reasonOf(signIn(it, { ...steve, password: 'wrong password' }, { ...AWAY, address: '198.18.0.1' }));
-  t.deepEqual(told(), [], 'nobody has come in');
+  t.deepEqual(told(), [], 'a failed sign-in sends no e-mail');
 });
 
 test('failed sign-ins count against their network address across accounts', async (t) => {
   const it = await people(t);
   const guess = (email: string) => reasonOf(signIn(it, { email, password: 'wrong password' }, AWAY));
   for (let n = 0; n < LOGIN_RULES.address.burst; n++) await guess('steve@example.com');
-  t.is(await guess('alex@example.com'), 'TOO_MANY_ATTEMPTS', 'of any account');
+  t.is(await guess('alex@example.com'), 'TOO_MANY_ATTEMPTS', 'the limit covers all accounts');
 });
 
 test('guessing from many networks shares one limit, and the owner can still sign in from a known network', async (t) => {
@@ -337,7 +338,7 @@ test('guessing from many networks shares one limit, and the owner can still sign
   t.is(await reasonOf(signIn(it, steve, { ...HOME, address: '192.0.2.200' })), 'done');
 });
 
-// Alone, as all tests of a file share the queue.
+// Serial, because all tests of a file share the queue.
 test.serial(
   'a full password queue returns BUSY without counting an attempt, and a flood does not delay others',
   async (t) => {
@@ -347,7 +348,7 @@ test.serial(
     const steve = { email: 'steve@example.com', password: PASSWORD };
     await signUp(it, steve, HOME);
     const flood = Array.from({ length: 80 }, () => reasonOf(signIn(it, { ...steve, password: 'wrong' }, AWAY)));
-    // The flood has taken its tries.
+    // Wait until the flood has used its attempts.
     await Promise.race(flood);
     t.is(await reasonOf(signIn(it, steve, { ...HOME, address: '198.18.0.1' })), 'done');
     const reasons = await Promise.all(flood);
@@ -357,7 +358,7 @@ test.serial(
     let left = 0;
     const takeOne = async () => it.loginLimits.network.take('198.51.100.0/24 steve@example.com');
     while ((await reasonOf(takeOne())) === 'done') left++;
-    t.is(left, 200 - wrong, 'only those whose password was looked at have counted');
+    t.is(left, 200 - wrong, 'only checked passwords count');
   },
 );
 
@@ -426,7 +427,7 @@ test('a session ends when idle or at its maximum age, and records its use once a
   t.is(await findBrowserSession(store, clock, used), undefined);
 
   const principal = await findBrowserSession(store, clock, await open());
-  t.is((await store.query('SELECT * FROM "sessions"')).length, 1, 'expired ones are swept away');
+  t.is((await store.query('SELECT * FROM "sessions"')).length, 1, 'expired sessions are deleted');
   if (!principal) throw new Error('nobody is signed in');
   t.false(await endBrowserSession({ store, clock, accessChanges }, principal, 'of somebody else'));
   t.true(await endBrowserSession({ store, clock, accessChanges }, principal, principal.sessionId));
@@ -474,7 +475,7 @@ test('changes are accepted only from the service’s own pages, with the session
   const token = csrfToken(secret, 's1');
   t.notThrows(() => checkCsrfToken(secret, 's1', token));
   const masked = maskedCsrfToken(secret, 's1');
-  t.not(masked, maskedCsrfToken(secret, 's1'), 'no two pages carry the same text');
+  t.not(masked, maskedCsrfToken(secret, 's1'), 'each page gets a different text');
   t.notThrows(() => checkCsrfToken(secret, 's1', masked));
   const others = [csrfToken(secret, 's2'), maskedCsrfToken(secret, 's2'), `${masked}x`, masked.slice(2)];
   for (const wrong of ['', 'x', ...others, `${token} `, 'é'.repeat(token.length)]) {

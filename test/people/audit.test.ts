@@ -47,7 +47,7 @@ test('a server’s audit log lists changes with their actors, newest first, with
       ['server.start', `${by}; hibernated → starting`],
       ['server.create', by],
     ],
-    'no entry for what changed nothing, none for progress, and no secret',
+    'no entries for repeated commands or progress, and no secrets',
   );
   t.true(entries.every((entry) => entry.userId === 'usr_test' && entry.accountId === 'acc_test'));
   t.regex(entries[0]?.createdAt ?? '', /^\d{4}-\d\d-\d\dT.*Z$/);
@@ -130,8 +130,8 @@ test('the account’s audit log has people and keys, but only creation and delet
     entries.map(({ action }) => action),
     ['session.signOut', 'app.revoke', 'server.delete', 'member.invite', 'server.create', 'key.revoke', 'key.mint'],
   );
-  t.regex(entries[4]?.detail ?? '', /^key key_\w+; abc$/, 'which server was made');
-  t.regex(entries[2]?.detail ?? '', /^key key_\w+;.* abc$/, 'and deleted');
+  t.regex(entries[4]?.detail ?? '', /^key key_\w+; abc$/, 'the entry names the created server');
+  t.regex(entries[2]?.detail ?? '', /^key key_\w+;.* abc$/, 'the entry names the deleted server');
   t.is(entries.at(-1)?.detail, `session; ${key.keyId} with servers:read`);
   t.regex(entries[3]?.detail ?? '', /^key key_\w+; friend@example\.com as limited; abc$/);
 
@@ -154,7 +154,7 @@ test('members see a server’s audit entries, but not its invitations', async (t
   t.deepEqual(await actions(friend), ['server.start', 'server.create']);
   t.deepEqual(await actions(), ['server.start', 'member.invite', 'server.create']);
   const [started] = await entriesOf(it, SERVER);
-  t.like(started, { accountId: 'acc_test', userId: 'usr_other' }, 'in the owner’s log, by the member');
+  t.like(started, { accountId: 'acc_test', userId: 'usr_other' }, 'the owner’s log names the member');
 });
 
 test('a new server does not inherit the audit log of an earlier server with its name', async (t) => {

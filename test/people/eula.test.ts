@@ -15,7 +15,7 @@ const EULA = '/v1/accounts/acc_test/eula';
 const AGREED = { body: { accepted: true } };
 const URL_OF_IT = 'https://aka.ms/MinecraftEULA';
 
-/** Servers of an account that nobody has asked yet: one of Mojang's software, and the built-in one. */
+/** A Minecraft server `castle` of an account without EULA consent, and a player's attempt to join it. */
 async function asked(t: ExecutionContext): Promise<ApiUnderTest & { join: (id: string) => Promise<unknown> }> {
   const it = await api(t, ASK);
   await it.create('castle', { type: 'paper' });
@@ -35,7 +35,7 @@ test('without EULA consent, Minecraft servers do not start or install, and each 
   const made = await it.call('POST', '/v1/servers', {
     body: { name: 'Tower', ramMb: 1_024, type: 'vanilla', version: '1.21.8' },
   });
-  t.is(made.status, 200, 'a server can be made by who knows of no consent');
+  t.is(made.status, 200, 'a server can be created without consent');
   const pack = { type: 'fabric', modpackPlatform: 'modrinth', modpackRef: 'pack', ramMb: 2_048 };
   for (const refused of [
     await it.call('POST', '/v1/servers/castle:start'),
@@ -48,7 +48,7 @@ test('without EULA consent, Minecraft servers do not start or install, and each 
   }
   await t.throwsAsync(it.join('castle'), { message: /owner must accept the Minecraft EULA/ });
   t.regex((await it.servers.refusal('castle'))?.reason ?? '', /^EULA_NOT_ACCEPTED$/);
-  t.is((await it.call('GET', '/v1/servers/packed')).status, 404, 'a creation that was refused leaves nothing behind');
+  t.is((await it.call('GET', '/v1/servers/packed')).status, 404, 'a refused creation leaves no server behind');
   t.deepEqual([it.engine.specs, existsSync(eulaFile(it, 'castle'))], [[], false]);
 });
 
@@ -71,7 +71,7 @@ test('an account accepts the EULA once for all its servers, and players can then
   const somebody = { ...nobody, accepted: true, acceptedAt, userId: 'usr_test' };
   t.deepEqual(await it.ok('POST', EULA, AGREED.body), somebody);
   await it.clock.advance(60_000);
-  t.deepEqual(await it.ok('POST', EULA, AGREED.body), somebody, 'who agreed first stays the one who has');
+  t.deepEqual(await it.ok('POST', EULA, AGREED.body), somebody, 'the first consent stays');
   const actions = await it.store.query<{ action: string; detail: string }>(
     `SELECT "action", "detail" FROM "audit" WHERE "action" = 'account.acceptEula'`,
   );
@@ -100,7 +100,7 @@ test('members, limited keys and apps cannot accept the EULA for a server’s own
   t.is(
     (await it.call('POST', '/v1/servers/castle:start', { key })).reason,
     'EULA_NOT_ACCEPTED',
-    'it is about its owner',
+    'the owner’s consent counts',
   );
 });
 
@@ -128,7 +128,7 @@ test('EULA consent survives a kill, and a start begun without consent fails afte
   const check = () => it.servers.checkWakes(readFirst((row) => it.eula.require(row)));
   await it.create('castle', { type: 'paper' });
   await it.create('tower', { type: 'paper' });
-  // The start is stored without a check of wakes, and so without consent.
+  // This start bypasses the wake checks, and so the check for consent.
   await it.command('castle', 'JOIN', STEVE);
   await it.killAndRestart();
   const failed = await it.reach('castle', 'start_failed');

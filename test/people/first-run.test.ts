@@ -55,9 +55,9 @@ test('the first-run file loses its password at its account’s sign-in, and is d
   t.deepEqual([password, apiKey], [undefined, made?.apiKey]);
   t.is((await stat(join(dataDir, 'first-run.json'))).mode & 0o777, 0o600);
   t.is(later.waiting(), undefined);
-  t.is(await firstRun(store, { clock, dataDir, baseUrl: '' }), undefined, 'a start greets no longer');
+  t.is(await firstRun(store, { clock, dataDir, baseUrl: '' }), undefined, 'later starts show no welcome');
   await works(t, store, made);
-  // The week runs on through later sign-ins and a restart.
+  // The week continues through later sign-ins and a restart.
   await clock.advance(6 * 86_400_000);
   await later.signedIn(made?.accountId ?? '');
   const restarted = fakeClock(clock.now());

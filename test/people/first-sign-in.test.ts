@@ -21,7 +21,7 @@ test('the sign-in page names the first-run file until the first sign-in, with it
     const seen = await fetch(`${service.baseUrl}/sign-in`, { headers: { 'x-forwarded-for': address } });
     const page = await seen.text();
     t.is(page.includes(service.dataDir), isNear, `${address}: ${page}`);
-    t.true(page.includes('first-run.json'), 'a stranger may be its owner, too');
+    t.true(page.includes('first-run.json'), 'a remote visitor may be the owner');
   }
   const [, csrf = ''] = /name="csrf" value="([^"]+)"/.exec(text) ?? [];
   const signedIn = await fetch(`${service.baseUrl}/sign-in`, {

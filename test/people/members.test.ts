@@ -6,7 +6,7 @@ import { type ApiUnderTest, api } from '../support/api-harness.ts';
 
 const FRIEND = 'stranger@example.com';
 
-/** The server `abc` of `acc_test`, and the key of somebody else. */
+/** The server `abc` of `acc_test`, and the key of another user. */
 async function scene(it: ApiUnderTest) {
   await it.create('abc');
   const friend = await it.stranger();
@@ -34,7 +34,7 @@ test('an invitation grants access only after the invited address accepts it', as
   const body = { memberId: invited['memberId'] };
   for (const verb of ['accept', 'decline']) {
     const answer = await wrong.call('POST', `/v1/session/invitations:${verb}`, { body });
-    t.is(answer.reason, 'INVITATION_NOT_FOUND', `${verb} by somebody else`);
+    t.is(answer.reason, 'INVITATION_NOT_FOUND', `${verb} by another user`);
   }
   t.deepEqual(await wrong.ok('GET', '/v1/session/invitations'), { invitations: [] });
   t.deepEqual(await browser.ok('GET', '/v1/session/invitations'), {
@@ -135,7 +135,7 @@ test('the account’s server list has own and shared servers, without owners and
   t.deepEqual(
     (json['servers'] as { id: string }[]).map(({ id }) => id),
     ['own'],
-    'the account’s own only',
+    'only the account’s own servers',
   );
 
   it.games.players.set('abc', 3);

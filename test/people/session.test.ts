@@ -25,16 +25,20 @@ test('a user can sign up, verify the e-mail address, sign out and sign in again'
   const verify = (given: string) => elsewhere.call('POST', '/v1/session/me:verifyEmail', { body: { token: given } });
   t.is((await verify('x'.repeat(43))).reason, 'LINK_INVALID');
   t.is((await verify(token)).status, 200);
-  t.is((await verify(token)).reason, 'LINK_INVALID', 'once');
+  t.is((await verify(token)).reason, 'LINK_INVALID', 'a link works once');
   t.true((await browser.ok('GET', '/v1/session/me'))['emailVerified']);
   await browser.ok('POST', '/v1/session/me:sendVerification');
-  t.is(it.letters.length, 1, 'nothing left to verify');
+  t.is(it.letters.length, 1, 'a verified address gets no e-mail');
 
   const { cookie } = browser;
   await browser.ok('POST', '/v1/session/me:signOut');
   t.is(browser.cookie, 'sid=');
   browser.cookie = cookie;
-  t.is((await browser.call('GET', '/v1/session/me')).reason, 'SESSION_REQUIRED', 'ended, not just forgotten');
+  t.is(
+    (await browser.call('GET', '/v1/session/me')).reason,
+    'SESSION_REQUIRED',
+    'the session has ended on the server too',
+  );
   const refused = await browser.call('POST', '/v1/session/me:signIn', { body: { ...STEVE, password: 'wrong' } });
   t.deepEqual([refused.status, refused.json['code'], refused.reason], [401, 16, 'SIGN_IN_FAILED']);
   t.is((await browser.ok('POST', '/v1/session/me:signIn', STEVE))['userId'], me['userId']);
@@ -129,7 +133,7 @@ test('session operations require a session, writes also a CSRF token and our ori
       t.deepEqual([answer.status, answer.reason], [403, 'CROSS_SITE'], id);
     }
   }
-  t.is((await signedIn.call('GET', '/v1/session/me')).status, 200, 'nothing of it ended the session');
+  t.is((await signedIn.call('GET', '/v1/session/me')).status, 200, 'no refused request ended the session');
 });
 
 test('sessions can be listed and ended, one at a time or all others at once', async (t) => {
@@ -232,7 +236,7 @@ test('requests for API keys are validated, and an account can have at most fifty
 
   const { keys } = (await browser.ok('GET', '/v1/session/keys')) as { keys: unknown[] };
   for (let n = keys.length - 1; n < 50; n++) t.is(await mint({}), 200);
-  t.is(await mint({}), 'MAX_KEYS', 'expired ones not counted');
+  t.is(await mint({}), 'MAX_KEYS', 'expired keys do not count');
 });
 
 test('new keys and full-access grants need a recent password and are reported by e-mail', async (t) => {
@@ -257,7 +261,7 @@ test('new keys and full-access grants need a recent password and are reported by
   const refused = await mint();
   t.deepEqual([refused.status, refused.reason], [403, 'PASSWORD_REQUIRED']);
   t.is((await approve(null)).reason, 'PASSWORD_REQUIRED');
-  t.is((await approve('app_1')).status, 200, 'an app only reads a little');
+  t.is((await approve('app_1')).status, 200, 'limited access needs no password');
   t.is((await prove('wrong password')).reason, 'WRONG_PASSWORD');
   t.is((await mint()).reason, 'PASSWORD_REQUIRED');
   t.deepEqual(letters(), []);

@@ -64,7 +64,7 @@ test('on a first start at a terminal, at most three short lines precede the welc
   running.child.stdin.write('\x03');
   const { out } = await running.ended;
   const [before = '', after = ''] = stripVTControlCharacters(out).split('Welcome to Dormouse.');
-  // Below a folder that is closed to the games' user, root is warned.
+  // Root gets a warning if the folder is closed to the games' user.
   const lines = before.split('\n').filter((line) => line.trim() !== '' && !line.includes('Games run as root here'));
   t.true(lines.length > 0 && lines.length <= 3, before);
   for (const line of lines) t.true(line.length <= 200 && !line.includes('{'), line);

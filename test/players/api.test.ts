@@ -14,7 +14,7 @@ import { api } from '../support/api-harness.ts';
 import { heldWrites } from '../support/store.ts';
 import type { WorldOptions } from '../support/world.ts';
 
-/** A server `abc`, by default of a core that checks accounts, asleep, and its files. */
+/** A sleeping server `abc` and its files, by default with a core that checks accounts. */
 async function players(
   t: ExecutionContext,
   { type = 'paper', ...options }: { type?: string; profiles?: Profiles; world?: WorldOptions } = {},
@@ -28,7 +28,7 @@ async function players(
     ...it,
     lists: () => it.ok('GET', path),
     set: (verb: string, body: object) => it.ok('POST', `${path}:${verb}`, body),
-    /** The code and reason of a refusal. */
+    /** Returns the code and reason of a refusal. */
     refused: async (verb: string, body: object) => {
       const { json, reason } = await it.call('POST', `${path}:${verb}`, { body });
       return [json['code'], reason];
@@ -40,13 +40,13 @@ async function players(
     root,
     property: async (name: string) =>
       parseProperties(await readFile(join(root, 'server.properties'), 'utf8')).get(name),
-    /** The outcome of what waits for the clock. */
+    /** Advances the clock until the outcome settles, and returns it. */
     async passing<T>(outcome: Promise<T>): Promise<T> {
       let settled = false;
       void outcome.finally(() => (settled = true)).catch(() => {});
       await it.until(async () => {
         await it.clock.advance(50);
-        // Files and calls take real time: the server must not fall asleep over them.
+        // Files and calls take real time: advance slowly, so that the server does not fall asleep.
         await delay(5);
         return settled;
       });
@@ -119,12 +119,12 @@ test('a new server has empty player lists, and changes write them in the game’
   t.like(((await it.lists())['bannedIps'] as object[])[0], { ip: '2001:db8::1', expires: 'forever', source: 'Rcon' });
   await it.set('setIpBan', { ip: '2001:db8::1', banned: false });
   t.deepEqual(await it.json('banned-ips.json'), []);
-  t.is(it.addressBans.length, 3, 'proxies are told of each at once');
+  t.is(it.addressBans.length, 3, 'proxies receive each change at once');
 
   await it.set('setBan', { name: 'Alex', banned: true, reason: 'griefing' });
   const before = await it.file('banned-players.json');
   await it.set('setBan', { name: 'Alex', banned: true, reason: 'other' });
-  t.is(await it.file('banned-players.json'), before, 'a ban that is there stays');
+  t.is(await it.file('banned-players.json'), before, 'an existing ban stays unchanged');
   t.is((await it.call('GET', '/v1/servers/abc/audit')).status, 200);
   const { entries } = (await it.ok('GET', '/v1/servers/abc/audit')) as {
     entries: { action: string; detail: string }[];
@@ -135,7 +135,7 @@ test('a new server has empty player lists, and changes write them in the game’
 test('player list changes keep unknown entries, and malformed list files are not overwritten', async (t) => {
   const it = await players(t);
   const old = { uuid: accountUuid('Old'), name: 'Old', level: 2, bypassesPlayerLimit: true, since: { a: 1 } };
-  // What players write there is data.
+  // Text from players is only data.
   const hostile = { uuid: 7, name: '<img src=x onerror=alert(1)>\u202e\n', level: 1e300 };
   await it.put('ops.json', [old, 'odd', hostile]);
   const view = await it.set('setOp', { name: 'Steve', op: true });
@@ -166,7 +166,7 @@ test('enforcing the whitelist applies at the next start, even if the owner’s p
   await it.stop();
   t.like(await it.lists(), { whitelistEnforced: true });
 
-  // The owner's property wins at the next start, so it is what changes.
+  // The owner's property decides at the next start, so enforcing the whitelist changes it.
   await it.ok('POST', '/v1/servers/abc:setProperties', { properties: { 'white-list': 'false', difficulty: 'hard' } });
   t.like(await it.lists(), { whitelistEnforced: false });
   t.like(await it.set('setWhitelistEnforced', { enforced: true }), { whitelistEnforced: true });
@@ -175,7 +175,7 @@ test('enforcing the whitelist applies at the next start, even if the owner’s p
   t.is(await it.property('white-list'), 'true');
   t.is(await it.property('difficulty'), 'hard');
 
-  // Taken back it would be the game's default again, if nobody said anything since.
+  // Resetting the properties restores the game's default, until the whitelist is enforced again.
   await it.ok('POST', '/v1/servers/abc:setProperties', { properties: {} });
   t.like(await it.lists(), { whitelistEnforced: false });
   t.like(await it.set('setWhitelistEnforced', { enforced: true }), { whitelistEnforced: true });
@@ -213,9 +213,9 @@ test('an unknown account returns PLAYER_NOT_FOUND, and a failing account service
   t.like(
     await it.set('setWhitelist', { name: 'Steve', allowed: false }),
     { whitelist: [] },
-    'nobody is asked for that',
+    'a removal needs no account lookup',
   );
-  // Whom the game remembers is known without anybody's help.
+  // A player in the game's cache needs no lookup.
   const expiresOn = '2999-01-01 00:00:00 +0000';
   await it.put('usercache.json', [{ name: 'Alex', uuid: accountUuid('Alex'), expiresOn }]);
   t.like(await it.set('setBan', { name: 'alex', banned: true }), { banned: [{ name: 'Alex' }] });
@@ -252,11 +252,11 @@ test('in a running server each list change is sent to the game once and confirme
   await it.run();
   const told = () =>
     it.games.commands.map((command) => command.slice(5)).filter((command) => /^(?:ban|whitelist|kick)/.test(command));
-  // This game only listens.
+  // This game accepts commands but changes no files.
   const refusal = it.refused('setBan', { name: 'Steve', banned: true, reason: 'a "b" §c' });
   t.deepEqual(await it.passing(refusal), [9, 'GAME_REFUSED']);
   t.deepEqual(told(), ['ban Steve a "b" §c']);
-  // A little late, and seen in the midst of writing.
+  // The game writes its list late, and the first read sees half of it.
   await it.put('whitelist.json', '[{');
   const late = it.set('setWhitelist', { name: 'Steve', allowed: true });
   await it.until(() => told().length === 2);

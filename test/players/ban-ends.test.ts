@@ -9,7 +9,7 @@ import { api } from '../support/api-harness.ts';
 
 const BAN_MS = 60_000;
 
-/** A server `abc` that runs, and a game that keeps bans as the real one does: without an end. */
+/** A running server `abc`. Its game stores bans like the real one: without an end. */
 async function running(t: ExecutionContext) {
   const it = await api(t);
   await it.create('abc', { type: 'sandbox' });
@@ -30,7 +30,7 @@ async function running(t: ExecutionContext) {
       return 'Nothing changed. The player is already banned';
     }
     const ban = { [key]: who, created: '', source: 'Rcon', expires: 'forever', reason: reason.join(' ') };
-    // At once: whoever reads half a list looks again by the clock, which stands still meanwhile.
+    // Write atomically: a reader of half a list would retry by the clock, which stands still here.
     await writeAtomic(file(name), JSON.stringify(verb.startsWith('ban') ? [...others, ban] : others));
     told.push(command);
     return '';
@@ -85,13 +85,13 @@ test('a temporary ban is lifted in a running game at its end and is not listed f
 
   await it.clock.advance(BAN_MS + 1_000);
   t.like(await it.lists(), { banned: [{ name: 'Alex' }], bannedIps: [] });
-  // A look may have been in progress when the next one was due; and on a busy machine the next minute's may be, too.
+  // On a busy machine checks may overlap and send a pardon twice, so compare without duplicates.
   const told = () => [...new Set(it.told)];
   await it.passUntil(() => told().length === 2, 100);
   t.deepEqual(told(), ['pardon steve', 'pardon-ip 203.0.113.7']);
   t.like(await it.read('banned-players.json'), [{ name: 'Alex' }]);
   t.deepEqual(await it.read('banned-ips.json'), []);
-  t.true(it.addressBans.length > 1, 'proxies are told at its end too');
+  t.true(it.addressBans.length > 1, 'proxies receive the end of the ban too');
 });
 
 test('banning a player whose ended ban the game still holds pardons and bans them again', async (t) => {
@@ -180,7 +180,7 @@ test('the next start lifts bans of proxy addresses only, and an unchanged list i
   ]);
   const { ino } = await stat(join(root, 'banned-ips.json'));
   await settleLists(root, ['10.0.0.2']);
-  t.is((await stat(join(root, 'banned-ips.json'))).ino, ino, 'nothing is written where nothing changes');
+  t.is((await stat(join(root, 'banned-ips.json'))).ino, ino, 'an unchanged list is not rewritten');
 });
 
 test('a ban with a past, malformed or too distant end is refused', async (t) => {

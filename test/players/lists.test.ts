@@ -116,7 +116,7 @@ test('a list change keeps other entries, unknown fields, expiry, source and reas
   t.like(withChange(list, ban('Gone'), AT)?.[3], { expires: 'forever', reason: 'new' });
   t.deepEqual(withChange(list, ban('old', false), AT), list.slice(1));
   t.is(withChange(list, ban('Nobody', false), AT), undefined);
-  t.true(isAsWanted(list, ban('Gone', false), AT), 'that ban is over');
+  t.true(isAsWanted(list, ban('Gone', false), AT), 'the ban has ended');
   t.deepEqual(parseList('ops.json', formatList(more)), more);
   t.deepEqual(parseList('ops.json', ' \n'), []);
   for (const text of ['{', '{}', 'null', '[1'])
@@ -174,7 +174,7 @@ test('account lookups are shared and cached, and pause for the Retry-After of a 
   const busy = await t.throwsAsync<StatusError>(profiles.find('Alex'), down);
   t.is(busy.options.retryAfterSeconds, 20);
   t.is(there.asked.length, asked);
-  t.deepEqual(await profiles.find('Steve'), steve, 'what is known is known');
+  t.deepEqual(await profiles.find('Steve'), steve, 'a cached account is still returned');
   await clock.advance(20_000);
   t.is(await profiles.find('Alex'), undefined);
 });
@@ -202,7 +202,7 @@ test('hanging account lookups are limited to 16 at once, each with an abort sign
   t.true(bounds.length === 16 && bounds.every((signal) => signal instanceof AbortSignal));
 });
 
-/** The names online by an answer to `list`, and by what the proxy, the game's memory and its status say. */
+/** Returns the names online from a reply to `list`, the proxy, the game's cache and its status. */
 async function online(answer: string, others: Partial<Pick<OtherNames, 'joined' | 'remembered'>> = {}, status = '{}') {
   return await onlinePlayers(answer, {
     joined: [],
@@ -250,7 +250,7 @@ test('names from the proxy or the status override nicknames and titles in the li
   t.deepEqual([listedCount('§6There are §c12§6 out of maximum §c20'), listedCount('Es sind 0 von 20 online')], [12, 0]);
 });
 
-/** What an operation takes. */
+/** Returns the body schema of an operation. */
 function bodyOf(id: string) {
   const found = describeApi().operations.find((operation) => operation.id === id);
   if (!found) throw new Error(`no ${id}`);

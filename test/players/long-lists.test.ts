@@ -13,7 +13,7 @@ import { fakeClock } from '../fakes/clock.ts';
 const AT = Date.UTC(2026, 10, 20);
 const END = '2026-11-20 00:01:00 +0000';
 
-/** As the game writes an entry: the list of a game that has banned for years. */
+/** An entry in the game's format. */
 const ban = (n: number, more: object = {}) => ({
   ip: `2001:DB8:0::${n.toString(16)}`,
   created: '2026-01-31 18:05:09 +0000',

@@ -9,7 +9,7 @@ test.after.always(closeBrowser);
 
 const PAGE = '/servers/castle/players';
 
-/** A server `castle`, asleep, and its files. */
+/** A sleeping server `castle` and its files. */
 async function players(t: ExecutionContext, run?: (command: string) => Promise<string>) {
   const it = await openPanel(t, run && { console: { run: (_address, _password, command) => run(command) } });
   await it.create('castle', { type: 'paper' });
@@ -120,9 +120,9 @@ test('a refused IP ban shows its error in the form and keeps the typed values', 
   t.regex(page, /role="alert">IP must be an IP address\.</);
   t.regex(page, /id="ban-address-ip"[^>]*aria-invalid="true"[^>]*value="203.0.113"/);
   t.regex(page, /id="ban-address-reason"[^>]*value="Spam"/);
-  t.notRegex(page, /id="ban-reason"[^>]*value="Spam"/, 'the other form was not sent');
+  t.notRegex(page, /id="ban-reason"[^>]*value="Spam"/, 'the other form stays empty');
   t.is((await it.submit(`${PAGE}/ban`, { on: 'true', name: 'Steve', csrf: 'forged' })).status, 403);
-  t.is((await it.submit(`${PAGE}/kick`, { name: 'Steve' })).status, 400, 'asleep');
+  t.is((await it.submit(`${PAGE}/kick`, { name: 'Steve' })).status, 400, 'a sleeping server has no players');
 });
 
 test('an unreadable operator list shows an error and no form that could overwrite it', async (t) => {

@@ -71,7 +71,7 @@ test('concurrent port requests get distinct ports, and at most as many as the ra
   const refused = answers.filter(({ status }) => status !== 200);
   t.true(refused.every(({ reason }) => reason === 'MAX_PORTS' || reason === 'NO_FREE_PORT'));
   const given = ['a', 'b', 'c'].flatMap((id) => it.services.serverPorts.of(id));
-  t.is(given.length, 20, 'all there are');
+  t.is(given.length, 20, 'all ports of the range');
   t.is(new Set(given.map(({ hostPort }) => hostPort)).size, 20);
 });
 
@@ -129,7 +129,7 @@ test('a server being deleted or already gone gets neither a port nor a database'
   const refused = async (work: Promise<unknown> | undefined) =>
     t.like(await t.throwsAsync(async () => work), { code: 'NOT_FOUND', reason: 'SERVER_NOT_FOUND' });
   await it.create('abc');
-  // The engine cannot remove it yet.
+  // While the engine is away, it cannot remove the server.
   it.engine.away();
   await it.ok('DELETE', '/v1/servers/abc');
   await refused(serverPorts.add('abc', port, nothing));

@@ -53,7 +53,7 @@ async function storeSchedule({ store, clock }: World, fields: Partial<ScheduleRo
   return row;
 }
 
-/** Moves on to a minute past the next full one, and waits until the schedule's run has ended. */
+/** Advances the clock by a minute and waits until the schedule's run has ended. */
 async function minute(it: ApiUnderTest, id: string): Promise<Shown> {
   const before = await shown(it, id);
   await it.clock.advance(MINUTE_MS);
@@ -241,7 +241,7 @@ test('a schedule recovers after the clock was a year ahead, and does not repeat 
   const ahead = Date.parse((await shown(it, id)).nextRunAt);
   await it.clock.set(it.clock.now() - 5 * MINUTE_MS);
   await it.clock.advance(10 * MINUTE_MS);
-  t.is(Date.parse((await shown(it, id)).nextRunAt), ahead, 'not the same hour again');
+  t.is(Date.parse((await shown(it, id)).nextRunAt), ahead, 'the runs of that time are not repeated');
 
   await it.clock.set(truth);
   const isSoon = (at: string) => Date.parse(at) - truth <= DAY_MS;
@@ -276,7 +276,7 @@ test('a due schedule runs only once, and a run interrupted by a crash is reporte
   };
   const actions = everyKind(hangs);
   const options = { store, clock, log: createLog({ level: 'silent' }), actions };
-  // Two that look at the same store, as no two ever should.
+  // Two instances on the same store, which production never has.
   const twins = [await Schedules.open(options), await Schedules.open(options)];
   await clock.advance(MINUTE_MS);
   await it.until(async () => begun > 0 && (await kept()).runningSince !== null);
@@ -389,7 +389,7 @@ test('a schedule is disabled when its author or key loses access, and the audit 
     [1, 1],
   );
 
-  // Whoever enables it is whom it acts for.
+  // A schedule acts for the user who enables it.
   await it.ok('POST', `${PATH}:setEnabled`, { scheduleId: theirs.id, enabled: true });
   t.is((await minute(it, theirs.id)).lastStatus, 'ok');
 });

@@ -9,7 +9,7 @@ test.after.always(closeBrowser);
 const PATH = '/servers/abc/schedules';
 const NIGHTLY = { kind: 'backup', when: 'day', time: '04:00' };
 
-/** A sleeping server, on pages. */
+/** The pages of a sleeping server. */
 async function panel(t: Parameters<typeof openPanel>[0]) {
   const it = await openPanel(t);
   await it.create('abc');

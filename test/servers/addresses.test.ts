@@ -25,7 +25,11 @@ test('the default server is at localhost itself, and at the home address if ever
   t.deepEqual([oldest.of(CASTLE), oldest.atHome('castle')], ['localhost:25570', undefined]);
   t.deepEqual([oldest.of(TOWER), oldest.atHome('tower')], ['tower-2.localhost:25570', undefined]);
   const left = addresses({ meant: () => ({ id: 'tower', byAnyName: true, isAddressed: false }) });
-  t.deepEqual([left.of(TOWER), left.atHome('tower')], ['tower-2.localhost', '192.168.1.5'], 'it keeps its address');
+  t.deepEqual(
+    [left.of(TOWER), left.atHome('tower')],
+    ['tower-2.localhost', '192.168.1.5'],
+    'the server keeps its address',
+  );
 });
 
 test('with a public DNS name, each server has its own subdomain', (t) => {

@@ -7,7 +7,7 @@ import { PROXY_ADDRESS } from '../fakes/engine.ts';
 import { api } from '../support/api-harness.ts';
 import { turns } from '../support/turns.ts';
 
-/** The reference's table, in its order. */
+/** The fields of a server, in the order of the reference. */
 const SERVER_FIELDS = `id name hostname accountId addr container state type version ramMb plan region nodeLabel motd
   properties idleTimeoutMinutes alertWebhookUrl bakedAt createdAt updatedAt lastActiveAt ports modpackPlatform modpackRef
   modpackVersion installError installErrorCode installErrorSummary installErrorSuggestion startError startErrorCode
@@ -205,7 +205,7 @@ test('repeating a create with the same id creates one server and returns SERVER_
   t.like(await it.ok('GET', '/v1/servers/mine'), { id: 'mine' });
   const key = await it.stranger();
   t.is((await it.call('POST', '/v1/servers', { body, key })).reason, 'SERVER_EXISTS');
-  t.is((await it.call('GET', '/v1/servers/mine', { key })).status, 404, 'of another account');
+  t.is((await it.call('GET', '/v1/servers/mine', { key })).status, 404, 'a stranger cannot read it');
 });
 
 test('a server with more RAM than its account’s limit is refused with MAX_RAM', async (t) => {
@@ -292,7 +292,7 @@ test('a failed start shows its cause, and a failed install can be retried', asyn
   const failed = await ok('GET', '/v1/servers/my-world');
   t.not(failed['startErrorCode'], '');
   t.not(failed['startErrorSummary'], '');
-  t.not(failed['startError'], '', 'also where the game printed nothing');
+  t.not(failed['startError'], '', 'also if the game printed no output');
   t.is(failed['installErrorCode'], '');
 
   engine.script('pack', { exitCode: 1 });
@@ -406,7 +406,7 @@ test('members can change the name and RAM of a server, but only its owner can ch
 test('RAM and plan changed during a concurrent start either apply to that run or are refused', async (t) => {
   const { call, reach, engine, servers } = await api(t);
   const outcomes = new Set<string>();
-  // In the last two rounds one waits for the other, so that both ends of the race are seen however the others went.
+  // In the last two rounds one call waits for the other, so that both outcomes occur.
   for (let round = 0; round < 26; round++) {
     const id = `race-${round}`;
     await call('POST', '/v1/servers', { body: { ...SMALL, id, ramMb: 512 } });
@@ -421,7 +421,7 @@ test('RAM and plan changed during a concurrent start either apply to that run or
         .finally(order.resolve),
     ]);
     t.is(start.status, 200);
-    // Files are written first, which takes real time.
+    // A start first writes files, which takes real time.
     while (!(await engine.inspect(id))?.up) await turns(1);
     await reach(id, 'running');
     outcomes.add(update.reason);
@@ -430,7 +430,7 @@ test('RAM and plan changed during a concurrent start either apply to that run or
     t.is((await engine.stats(id))?.memLimitMb, expected.ramMb);
     await servers.send(id, { type: 'DELETE', at: 0, cause: { kind: 'system', id: 'test', note: '' } });
   }
-  // Which of them comes first is chance.
+  // The order of the other rounds is random.
   t.deepEqual([...outcomes].toSorted(), ['', 'SERVER_NOT_STOPPED']);
 });
 
@@ -525,7 +525,7 @@ test('whoami returns the account, and the versions endpoint lists releases and c
   t.deepEqual(releases, { versions: ['1.21.8', '1.21.7'], latest: '1.21.8' });
   const of = new Map((cores as { type: string; versions: string[] }[]).map(({ type, versions }) => [type, versions]));
   t.deepEqual([of.get('sandbox'), of.get('paper')], [sandboxVersions(), ['1.21.8', '1.21.7']]);
-  t.false(of.has('magma'), 'its project has ended');
+  t.false(of.has('magma'), 'Magma is discontinued');
 });
 
 test('the startup phase is shown only while a server starts', async (t) => {
@@ -570,7 +570,7 @@ test('ban-ip with a player’s name bans the address the player really connects 
   };
   const kicked = ['Steve', 'Brother'].map((name) => `kick ${name} You have been IP banned. Reason: Took the  torches`);
   t.deepEqual(await run('/ban-ip steve Took the  torches'), ['ban-ip 2001:db8::1 Took the  torches', ...kicked]);
-  t.is(it.addressBans.length, 1, 'proxies hear of it at once');
+  t.is(it.addressBans.length, 1, 'proxies receive the ban at once');
   t.deepEqual(await run('minecraft:Ban-IP Alex'), [
     'minecraft:Ban-IP 203.0.113.8',
     'kick Alex You have been IP banned.',

@@ -7,18 +7,21 @@ import { ENDINGS } from '../../src/billing/pages/words.ts';
 import { SYSTEM, WHAT } from '../../src/servers/pages/audit-words.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
-/** All that could record something; pages only show it. */
+/** The sources that may record an action. Pages only show actions. */
 const SOURCES = globSync(['machines/*.ts', 'src/**/*.ts'], { cwd: ROOT })
   .filter((path) => !/\/pages\/|^src\/(?:cli|sandbox)\//.test(path))
   .map((path) => ({ path, text: readFileSync(join(ROOT, path), 'utf8') }));
 
 const ACTION = /'([a-z][A-Za-z]*)(?:\.[a-z][A-Za-z]*)+'/g;
 const FILE = /\.(?:id|js|json|txt|css|jar|port|password)'$/;
-/** An alert, a payment provider's events, and states. */
+/** Names that are no actions: an alert, a payment provider's events, and states. */
 const NO_ACTION =
   /^'(?:spendCap\.reached|checkout\.session\.\w+|startFailed\.inLine|server\.(?:install|start)Failed\.cleared)'$/;
 
-/** Why the service itself makes servers begin or end. A device grant's causes are in no audit log, and `restored` is no step's. */
+/**
+ * Returns the causes for which the service itself starts or stops servers. Excludes the causes of device grants, which
+ * no audit log contains, and `restored`, which belongs to no step.
+ */
 function systemCauses(): string[] {
   const found = SOURCES.filter(({ path }) => !path.startsWith('src/people/grants/')).flatMap(({ text }) =>
     Array.from(text.matchAll(/kind: 'system', id: '(\w+)'/g), ([, id = '']) => id),

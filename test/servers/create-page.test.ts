@@ -5,7 +5,7 @@ import { PHONE, accessible, openPanel } from '../support/panel.ts';
 
 test.after.always(closeBrowser);
 
-/** Nobody has agreed to Mojang's licence yet. */
+/** The Minecraft EULA is not accepted yet. */
 const ASK = { config: { minecraftEula: 'ask' } } as const;
 
 test('the create page lists versions newest first, RAM with its price, and errors beside their field', async (t) => {
@@ -14,7 +14,7 @@ test('the create page lists versions newest first, RAM with its price, and error
   const versions = [...text.matchAll(/<option value="(1\.[\d.]+)"/g)].map(([, version]) => version);
   t.deepEqual(versions, ['1.21.8', '1.21.7']);
   t.regex(text, /2 GB: 0\.02 USD an hour</);
-  t.notRegex(text, /modpackRef/, 'plugins make no pack');
+  t.notRegex(text, /modpackRef/, 'a core for plugins has no packs');
   const fields = { name: 'Leaves', version: '1.21.7', ramMb: '2048' };
   const refused = await it.submit('/servers/new/create?software=leaf', { ...fields, name: ' ' });
   t.is(refused.status, 400);
@@ -54,7 +54,11 @@ test('a server is saved as a template in its settings, and the create page can d
   const { text } = await it.get(`/servers/new?template=${id}`);
   t.regex(text, /<option value="1\.21\.7" selected/);
   t.regex(text, /Delete this template…/);
-  t.notRegex((await it.get('/servers/new?template=creative')).text, /Delete this template…/, 'that is not one’s own');
+  t.notRegex(
+    (await it.get('/servers/new?template=creative')).text,
+    /Delete this template…/,
+    'a built-in template cannot be deleted',
+  );
   t.is((await it.submit('/servers/new/forget', { template: 'creative' })).status, 403);
   const gone = await it.submit(`/servers/new/forget?template=${id}`, { template: id ?? '' });
   t.is(gone.headers.get('location'), '/servers/new?done=forgotten');

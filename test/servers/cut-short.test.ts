@@ -71,7 +71,7 @@ for (const [when, lateMs] of [
     const boot = w.engine.boot.bind(w.engine);
     const gate = Promise.withResolvers<void>();
     let boots = 0;
-    // As an engine whose call is on its way: it no longer hears the signal.
+    // Like an engine with a call in flight: it ignores the signal.
     w.engine.boot = async (spec) => {
       boots += 1;
       await gate.promise;

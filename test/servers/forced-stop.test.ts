@@ -6,7 +6,7 @@ import { alertStep } from '../../src/insight/alerts/step-alerts.ts';
 import type { Script } from '../fakes/engine.ts';
 import { world } from '../support/world.ts';
 
-/** A running server whose console takes no stop, as one that is busy saving. */
+/** A running server with a console that accepts no stop, like a server that is busy saving. */
 async function saving(t: ExecutionContext, script: Script) {
   const told: Notice[] = [];
   const outbox = { add: async (_: unknown, __: string, notice: Notice) => void told.push(notice) };

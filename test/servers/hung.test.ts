@@ -11,7 +11,7 @@ async function running(w: World, id = 'lobby'): Promise<void> {
   await w.create(id);
   await w.command(id, 'START');
   await w.reach(id, 'running');
-  // A reading of a game that answers.
+  // Wait for a reading of a game that answers.
   await w.clock.advance(16_000);
   w.engine.print(id, '[Server thread/INFO]: the last thing it did');
   await w.clock.advance(16_000);
@@ -27,13 +27,13 @@ test('a hung game is ended, reported and restarted once; a second hang fails the
   w.games.players.set('lobby', 2);
   w.games.silent.add('lobby');
   await w.clock.advance(170_000);
-  t.is(w.engine.boots.length, 1, 'not before its time');
+  t.is(w.engine.boots.length, 1, 'the game is not ended early');
   w.engine.script('lobby', { ignoreStop: true });
   await w.until(async () => {
     await w.clock.advance(1_000);
     return (await w.servers.get('lobby'))?.state !== 'running';
   });
-  // Its folder is made ready in real time, of which the clock must not run ahead.
+  // The folder is prepared in real time, so the clock must not run ahead.
   await w.until(() => w.engine.boots.length === 2);
   w.games.silent.delete('lobby');
   await w.reach('lobby', 'running');

@@ -17,7 +17,7 @@ interface Page {
 
 const idsOf = ({ servers }: Page) => servers.map(({ id }) => id);
 
-/** Sleeping servers of `acc_test`, always three made in the same ms; as they are to be listed. */
+/** Creates sleeping servers of `acc_test`, three in each ms. Returns their ids in the order of the list. */
 async function make(it: ApiUnderTest, count: number): Promise<string[]> {
   await it.create('a0000');
   const model = (await getServer(it.store, 'a0000'))!;
@@ -31,7 +31,7 @@ async function make(it: ApiUnderTest, count: number): Promise<string[]> {
   return ids;
 }
 
-/** How often others got their turn. */
+/** Counts the turns of the event loop until the signal aborts. */
 async function turnsUntil(over: AbortSignal): Promise<number> {
   for (let turns = 0; ; turns++) {
     if (over.aborted) return turns;
@@ -49,14 +49,14 @@ test('each page of servers continues after the previous one, even if its last se
   await it.reach(ids[3]!, 'gone');
   const second = await page(first.next);
   t.deepEqual(idsOf(second), ids.slice(4));
-  // It was full, so that there may be one more.
+  // The second page was full, so it has a cursor for one more page.
   t.deepEqual(await page(second.next), { servers: [], next: '' });
 });
 
 test('a long list of servers is written in chunks with pauses for other work, and equals its pages combined', async (t) => {
   const it = await api(t);
   const ids = await make(it, 1_050);
-  // It has no files.
+  // This server has no files, so its start fails.
   await it.ok('POST', `/v1/servers/${ids[700]}:start`);
   await it.reach(ids[700]!, 'start_failed');
   const over = new AbortController();
@@ -80,7 +80,7 @@ test('parallel lists of 10,000 servers yield after every 50 servers and are stre
   const place = { createdAt: 0, id: 'a' };
   const page = (n: number) =>
     Array.from({ length: 200 }, (_, at) => ({ row: { id: `s${n * 200 + at}` } }) as ServerNow);
-  // Each page is there at once, as from a cache: nothing else makes room for others.
+  // Each page resolves at once, as from a cache, so only the list itself can yield.
   async function* pagesByAccount(): AsyncGenerator<ServerPage> {
     for (let n = 0; n < 50; n++) yield { servers: page(n), next: n === 49 ? undefined : place };
   }
@@ -127,7 +127,7 @@ test('an abandoned list frees its slot, and a list whose servers can no longer b
       const asked = get(`${it.origin}/v1/servers`, { headers: { 'x-api-key': it.key } }, resolve);
       asked.on('error', reject);
     });
-  // As many as may be sent at once.
+  // Begin as many lists as may be sent at once.
   for (let n = 0; n < 4; n++) {
     const reply = await begin();
     t.is(reply.statusCode, 200);
@@ -160,7 +160,7 @@ test('the server list rejects malformed cursors and limits', async (t) => {
     t.is(reason, 'INVALID_FIELD');
     t.true(text.includes('must be `next` of the previous page'), text);
   }
-  t.is((await call('GET', '/v1/servers?limit=99999999999')).status, 200, 'as many as there are on a page');
+  t.is((await call('GET', '/v1/servers?limit=99999999999')).status, 200, 'a larger limit is capped at the page size');
   for (const limit of ['', '9007199254740993', '1e400'])
     t.is((await call('GET', `/v1/servers?limit=${limit}`)).status, 200, limit);
   for (const limit of ['-1', '-1e400', '1.5', 'x'])

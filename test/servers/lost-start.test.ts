@@ -7,7 +7,7 @@ const TWO = [
   { id: 'n2', name: 'two' },
 ];
 
-/** A server that a player has woken; its game runs on the first node and is not ready. */
+/** A server woken by a player. Its game runs on the first node and is not ready. */
 async function starting(t: ExecutionContext): Promise<World & { nodes: FakeNodes }> {
   const w = await world(t, { nodes: TWO });
   await w.create('lobby');
@@ -20,7 +20,7 @@ async function starting(t: ExecutionContext): Promise<World & { nodes: FakeNodes
   return { ...w, nodes };
 }
 
-/** Until it is asked for anew; what that takes in real time, the clock does not run ahead of. */
+/** Waits for the next start. Advances the clock in small steps, because a start takes real time. */
 async function startsAnew(w: World): Promise<void> {
   const wokenAt = async () => (await w.servers.get('lobby'))?.context.wokenAt;
   const before = await wokenAt();
@@ -37,17 +37,17 @@ test('a start on a lost node waits until the node is fenced, and then continues 
   const w = await starting(t);
   w.nodes.cut('n1');
   await w.clock.advance(700_000);
-  t.is(await stateOf(w), 'starting', 'its time is not up while it waits');
+  t.is(await stateOf(w), 'starting', 'the time limit does not apply to the wait');
   t.is(w.engine.boots.length, 1);
   await w.nodes.fence('n1');
   await startsAnew(w);
   t.is(w.nodes.whereIs('lobby')?.id, 'n2');
   t.is(await stateOf(w), 'starting');
   await w.clock.advance(500_000);
-  t.is(await stateOf(w), 'starting', 'it has all the time of a start');
+  t.is(await stateOf(w), 'starting', 'the new start gets the full time');
   w.games.silent.delete('lobby');
   const now = await w.reach('lobby', 'running');
-  t.deepEqual(now?.context.cause, STEVE, 'who has waited is still who woke it');
+  t.deepEqual(now?.context.cause, STEVE, 'the cause is still the player');
   t.is(now?.context.startFailure, null);
   const { transitions = [] } = (await w.servers.inspect('lobby')) ?? {};
   t.deepEqual(
@@ -89,7 +89,7 @@ test('a stop during a start on a lost node takes effect after fencing, without a
   await w.clock.advance(30_000);
   await w.command('lobby', 'STOP');
   await w.clock.advance(30_000);
-  t.is(await stateOf(w), 'stopping', 'nobody can end it there');
+  t.is(await stateOf(w), 'stopping', 'a game on a lost node cannot be ended');
   await w.nodes.fence('n1');
   await w.reach('lobby', 'hibernated');
   t.is(w.engine.boots.length, 1);

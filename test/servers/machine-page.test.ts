@@ -46,7 +46,7 @@ test('an awake server without players shows when it sleeps, on the machine page 
   await it.command('castle', 'JOIN', STEVE);
   const woken = (await it.reach('castle', 'running'))!.context.readyAt!;
   await it.until(async () => (await restAt('falseWake')) !== undefined);
-  t.is(Date.parse((await restAt('falseWake'))!), woken + 3 * 60_000, 'nobody pays for a wake by who does not come in');
+  t.is(Date.parse((await restAt('falseWake'))!), woken + 3 * 60_000, 'a wake without a visit ends after three minutes');
   await says('/servers/castle', 'The player who woke it has not joined. It sleeps at', (await restAt('falseWake'))!);
 });
 
@@ -60,7 +60,7 @@ test('a long history is shortened until the full list is requested', async (t) =
     await it.reach('castle', 'hibernated');
   }
   const steps = async (path: string) => (await it.get(path)).text.match(/Started/g)?.length;
-  t.is(await steps('/servers/castle/machine'), 3, 'of 15 steps');
+  t.is(await steps('/servers/castle/machine'), 3, 'the short list has three of the starts');
   t.regex((await it.get('/servers/castle/machine')).text, /href="\/servers\/castle\/machine\?all">Show the last 2\d</);
   t.is(await steps('/servers/castle/machine?all'), 5);
 });

@@ -37,7 +37,7 @@ test('shifting a context moves every instant and no other number', (t) => {
     numbers.toSorted((one, other) => one - other),
     [101, 102, 103, 104, 105, 106, 107, 112],
   );
-  t.is(shifted({ keepAwakeUntil: 0, readyAt: null }, 100).keepAwakeUntil, 0, 'none is none');
+  t.is(shifted({ keepAwakeUntil: 0, readyAt: null }, 100).keepAwakeUntil, 0, 'a missing deadline stays missing');
 });
 
 test('stored times survive a clock change within a boot, and follow the wall clock after a reboot', async (t) => {

@@ -18,33 +18,33 @@ const FREE = /Joining wakes it/;
 
 type Browser = PanelUnderTest['owner'];
 
-/** A card of the list, as it is without a script. */
+/** Returns a server's card in the list, as rendered without scripts. */
 async function cardOf(it: PanelUnderTest, id: string, browser?: Browser): Promise<string> {
   const { text } = await it.get('/servers', browser);
   return text.split(`id="server-${id}"`)[1]?.split('</li>')[0] ?? '';
 }
 
-/** What the way to a first join says: its headline, and its last step. */
+/** Returns the headline and the last step of the first-join guide. */
 async function tourOf(it: PanelUnderTest): Promise<string> {
   const { text } = await it.get('/servers');
   const [, tour = ''] = /data-live="tour">([^]*?)<\/section>/.exec(text) ?? [];
   return [/<h2>([^]*?)<\/h2>/.exec(tour)?.[1], /<h3>Join<\/h3>\s*<p>([^]*?)<\/p>/.exec(tour)?.[1]].join(' | ');
 }
 
-/** What a server's front page says that it does now. */
+/** Returns the current state on a server's front page. */
 async function frontOf(it: PanelUnderTest, id: string, browser?: Browser): Promise<string> {
   const { text } = await it.get(`/servers/${id}`, browser);
   return /data-live="now">([^]*?)<\/section>/.exec(text)?.[1] ?? '';
 }
 
-/** Gives the account money, or takes it. */
+/** Credits the account, or debits it if the amount is negative. */
 async function pay(it: PanelUnderTest, amountMicros: number, ref: string): Promise<void> {
   const at = it.clock.now();
   const posting = { accountId: 'acc_test', kind: 'credit', amountMicros, note: '', ref, at } as const;
   await it.store.write((tx) => post(tx, posting));
 }
 
-/** A player woke it earlier this day, and went. */
+/** Records that a player woke the server earlier today and left. */
 async function wokenByAPlayer(it: PanelUnderTest, serverId: string): Promise<void> {
   const at = it.clock.now();
   const row = {
@@ -109,7 +109,7 @@ test('a reached spend cap is shown and refuses a start, even if players may not 
   t.is(await refusedStart(it, 'castle'), 'SPEND_CAP_REACHED');
   t.regex(await cardOf(it, 'castle'), says);
   t.regex(await frontOf(it, 'castle'), says);
-  // Its owner is told, and it runs on.
+  // With `notify` the cap only sends an alert.
   await it.store.write((tx) => setSpendCap(tx, 'acc_test', 1, 'notify'));
   t.regex(await cardOf(it, 'castle'), /Only Start wakes it/);
 });
@@ -121,7 +121,7 @@ test('a flat server with a paid period can wake from an empty wallet; one withou
   const flat = { accountId: 'acc_test', kind: 'flat', amountMicros: 0, note: '', at } as const;
   await it.store.write(async (tx) => {
     await post(tx, { ...flat, serverId: 'paid', ref: `paid/${at}/${at}/1024` });
-    // A server of that name was there before.
+    // An earlier server had the same name.
     await post(tx, { ...flat, serverId: 'reborn', ref: `reborn/${at - 1}/${at}/1024` });
   });
   t.regex(await cardOf(it, 'paid'), FREE);
@@ -157,7 +157,7 @@ test('a full disk of a server or an account is shown from earlier measurements, 
   await shared.create('tower');
   await plant(join(shared.dataDir, 'servers/tower'), { world: Buffer.alloc(3 * MIB, 1) });
   t.regex(await cardOf(shared, 'tower'), FREE);
-  // What the page did not measure is measured for a start.
+  // A start measures the disk usage that the page does not.
   t.is(await refusedStart(shared, 'tower'), 'ACCOUNT_DISK_EXCEEDED');
   t.regex(await cardOf(shared, 'tower'), /The account’s disk space is used up<\/strong>: <a href/);
 });
@@ -270,7 +270,7 @@ test.runIf(isHere('chromium'))(
     await it.servers.patch('castle', { name: 'Keep' });
     await page.getByRole('link', { name: 'Keep', exact: true }).waitFor();
     await page.getByText('Joining wakes it', { exact: false }).first().waitFor();
-    t.true(await page.evaluate('window.stays'), 'it is still the same page');
+    t.true(await page.evaluate('window.stays'), 'the page was not reloaded');
     t.deepEqual([...complaints, ...front.complaints], []);
   },
 );

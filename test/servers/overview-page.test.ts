@@ -146,7 +146,7 @@ test.runIf(isHere('chromium'))(
   async (t) => {
     const it = await openPanel(t);
     await it.create('castle', { type: 'fabric', coldStartsMs: [50_000, 50_000, 50_000] });
-    // It says how far it is by its log alone.
+    // The game reports its progress only in its log.
     it.games.silent.add('castle');
     const { page, complaints } = await it.open('/servers/castle', PHONE);
     const now = page.locator('[data-live=now]');

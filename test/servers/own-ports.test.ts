@@ -4,7 +4,7 @@ import { world } from '../support/world.ts';
 
 const DONE = '[10:00:09] [Server thread/INFO]: Done (1.234s)! For help, type "help"';
 
-/** A server on an engine whose games share this machine's addresses. */
+/** Starts a server on an engine whose games share this machine's addresses. */
 async function starting(t: Parameters<typeof world>[0], listeners: () => Listeners, print: string[] = []) {
   const w = await world(t);
   w.engine.listeners = async () => listeners();
@@ -19,7 +19,7 @@ test('a start fails if another program listens on the game port, and that progra
   const failed = await w.reach('lobby', 'start_failed', 60_000);
   t.like(failed?.context.startFailure, { code: 'port_in_use' });
   t.regex(failed?.context.startFailure?.summary ?? '', /Another program on this machine already listens on port 25565/);
-  t.deepEqual(w.games.commands, [], 'nor is it told the password of the console');
+  t.deepEqual(w.games.commands, [], 'the other program gets no console password');
 });
 
 test('a start fails if the game listens on another port, and the failure names that port', async (t) => {

@@ -24,7 +24,7 @@ test('the list shows each server’s name, state, software, RAM and address, and
   t.regex(castle, /action="\/servers\/stop"/);
   t.regex(lobby, /asleep[\s\S]*Joining wakes it/);
   t.regex(lobby, /action="\/servers\/start"/);
-  t.notRegex(text, /first join/, 'who has two servers knows the way');
+  t.notRegex(text, /first join/, 'a user with two servers sees no guide');
 });
 
 test('a card starts and stops its server without scripts, and a refusal shows an alert', async (t) => {
@@ -52,7 +52,7 @@ test('a failed install can be retried from its card', async (t) => {
   it.engine.script('pack', { exitCode: 0 });
   await it.submit('/servers/retry-install', { id: 'pack' });
   await it.reach('pack', 'hibernated');
-  t.is((await it.submit('/servers/retry-install', { id: 'pack' })).status, 400, 'it is installed');
+  t.is((await it.submit('/servers/retry-install', { id: 'pack' })).status, 400, 'the server is already installed');
 });
 
 test('a user without servers creates one in two fields and sees the guide until a player has joined', async (t) => {
@@ -74,7 +74,7 @@ test('a user without servers creates one in two fields and sees the guide until 
   t.regex(awake, /class="past">\s*<h3>Running[\s\S]*No one has joined yet/);
   it.games.players.set('my-castle', 1);
   await it.passUntil(async () => !(await it.get('/servers')).text.includes('class="steps"'), 5_000);
-  // Its browser remembers it, whatever is forgotten of the server.
+  // The browser remembers the finished guide, even if the server's history is deleted.
   const { headers } = await it.get('/servers');
   t.regex(headers.getSetCookie().join(), /^tour=usr_test; .*HttpOnly/);
 });
@@ -121,18 +121,18 @@ test('the event stream of the list reports changes, but only of servers the user
   const overheard = other.body!.pipeThrough(new TextDecoderStream()).getReader();
   await it.command('castle', 'START');
   t.regex((await heard.read()).value ?? '', /^event: changed\ndata: \{"at":"[^"]+"\}\n\n/);
-  // The next thing a stranger hears is a ping.
+  // A stranger's next event is a ping.
   await it.clock.advance(15_000);
   t.is((await overheard.read()).value, ': ping\n\n');
   t.is((await strangers.call('GET', '/panel/v1/servers/castle/icon')).status, 404);
   const invited = { email: 'stranger@example.com', role: 'limited' };
   const { memberId } = await it.ok('POST', '/v1/servers/castle/members', invited);
   await strangers.ok('POST', '/v1/session/invitations:accept', { memberId });
-  t.regex((await overheard.read()).value ?? '', /^event: changed\n/, 'let into it');
+  t.regex((await overheard.read()).value ?? '', /^event: changed\n/, 'a new member receives changes');
   await Promise.all([heard.cancel(), overheard.cancel()]);
   for (const path of ['/panel/v1/me/servers/events/stream', '/panel/v1/servers/castle/icon']) {
-    t.is((await it.call('GET', path)).status, 401, 'no key opens it');
-    t.not((await it.call('GET', path.slice('/panel'.length))).status, 200, 'nor is it a part of the API');
+    t.is((await it.call('GET', path)).status, 401, 'an API key does not open it');
+    t.not((await it.call('GET', path.slice('/panel'.length))).status, 200, 'the address is not part of the API');
   }
 });
 
@@ -163,12 +163,12 @@ test.runIf(isHere('chromium'))(
     await page.evaluate('window.stays = true');
     await page.getByRole('button', { name: 'Start My castle' }).click();
     await page.getByText('awake', { exact: true }).waitFor();
-    // The button that was pressed still has the focus, and says what it does now.
+    // The pressed button changes to its next action.
     await page.getByRole('button', { name: 'Stop My castle' }).waitFor();
     t.is(await page.getByRole('button', { name: 'Start My castle', exact: true }).count(), 0);
     it.games.players.set('my-castle', 2);
     await it.passUntil(async () => (await page.getByText('2 playing').count()) > 0, 1_000);
-    t.true(await page.evaluate('window.stays'), 'it is still the same page');
+    t.true(await page.evaluate('window.stays'), 'the page was not reloaded');
     t.deepEqual(complaints, []);
     t.deepEqual(
       asked.filter((url) => !url.startsWith(`${it.origin}/`)),

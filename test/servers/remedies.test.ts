@@ -8,7 +8,7 @@ import { openPanel } from '../support/panel.ts';
 const ROOT = join(import.meta.dirname, '../..');
 const DIAGNOSIS = 'src/game/diagnosis';
 
-/** Where failures get their codes: as a field, as what a reason of content becomes, and as those an engine has. */
+/** The sources of failure codes: `code` fields, the code for a reason, and the engine's union of codes. */
 const SOURCES = [
   ...readdirSync(join(ROOT, DIAGNOSIS)).map((name) => `${DIAGNOSIS}/${name}`),
   'machines/server-reasons.ts',
@@ -18,7 +18,7 @@ const SOURCES = [
   'src/engines/engine.ts',
 ];
 const CODE = /\bcode: '([a-z_]+)'|^ {2}[A-Z_]+: \[\s*'([a-z_]+)'|^ {2}\| '([a-z_]+)'/gm;
-/** What the diagnosis puts another code in place of. */
+/** The code that the diagnosis replaces with another. */
 const REPLACED = 'install_failed';
 
 function allCodes(): string[] {

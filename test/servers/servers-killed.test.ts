@@ -5,7 +5,7 @@ import type { Store } from '../../src/store/store.ts';
 import { KEY, type World, world } from '../support/world.ts';
 import { codeOf, running } from './servers-parts.ts';
 
-/** A store whose writes can be held back or made to fail, its readings too. */
+/** A store with writes that can be held back or fail, and reads that can fail. */
 function stoppable(base: Store) {
   const state = { hold: Promise.resolve(), fail: false, failAfter: Infinity, unreadable: false };
   const store: Store = {
@@ -60,7 +60,7 @@ test('a command that could not be stored is undone', async (t) => {
   t.is(codeOf(await t.throwsAsync(w.command('lobby', 'START'))), 'UNAVAILABLE UNAVAILABLE');
   database.unreadable = true;
   await w.clock.advance(5_000);
-  t.is(told.at(-1), 'starting', 'what is cannot be read yet');
+  t.is(told.at(-1), 'starting', 'the stored state cannot be read yet');
   database.unreadable = false;
   database.fail = false;
   await w.clock.advance(30_000);
@@ -170,20 +170,20 @@ for (const hours of [1, -1, -30]) {
     const before = (await w.servers.get('lobby'))!.context;
     await w.clock.set(w.clock.now() + hours * 3_600_000);
     const after = (await w.servers.get('lobby'))!.context;
-    t.is(after.readyAt! - before.readyAt!, hours * 3_600_000, 'as the clock shows it now');
+    t.is(after.readyAt! - before.readyAt!, hours * 3_600_000, 'readyAt follows the clock');
     t.is(after.keepAwakeUntil, 0);
     await w.clock.advance(480_000);
     t.is((await w.servers.get('lobby'))?.state, 'running');
     await w.killAndRestart();
     await w.restarts('lobby', () => w.engine.crash('lobby'));
-    t.deepEqual(w.engine.boots, ['lobby', 'asked', 'lobby'], 'a crash after a good run is one');
+    t.deepEqual(w.engine.boots, ['lobby', 'asked', 'lobby'], 'a crash after a good run triggers a restart');
     await w.clock.advance(590_000);
     t.is((await w.servers.get('lobby'))?.state, 'running');
     await w.reach('lobby', 'hibernated', 60_000);
     t.is((await w.servers.get('asked'))?.state, 'running', 'kept awake for half an hour');
     await w.reach('asked', 'hibernated', 1_200_000, 5_000);
     const { transitions } = (await w.servers.inspect('lobby'))!;
-    t.true(Math.abs(transitions[0]!.at - w.clock.now()) < 2_000_000, 'told in the time of the clock');
+    t.true(Math.abs(transitions[0]!.at - w.clock.now()) < 2_000_000, 'transitions use the time of the clock');
   });
 }
 

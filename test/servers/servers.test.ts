@@ -113,7 +113,7 @@ test('players inside are kicked with the reason for a stop, restart, restore or 
     await w.command('lobby', 'STOP', cause);
     await w.reach('lobby', 'hibernated');
     t.deepEqual(read(), kicks(text));
-    t.is(w.games.commands.at(-1), 'lobby: stop', 'and it is saved and stopped all the same');
+    t.is(w.games.commands.at(-1), 'lobby: stop', 'the game is still stopped');
   }
   await wakes();
   const job = { id: 'job', kind: 'backup.restore', target: 'bak_none' } as const;
@@ -175,7 +175,7 @@ test('a game that exits while starting leaves a failure with its cause, and is n
   t.is(now?.context.startFailure?.code, 'out_of_memory');
   t.true((now?.context.startFailure?.suggestion.length ?? 0) > 0);
   await w.clock.advance(3_600_000);
-  t.deepEqual(w.engine.boots, ['lobby'], 'no loop of restarts');
+  t.deepEqual(w.engine.boots, ['lobby'], 'a failed start is not repeated');
   w.engine.script('lobby', {});
   await w.command('lobby', 'START');
   const healed = await w.reach('lobby', 'running');
@@ -300,17 +300,21 @@ test('a player inside keeps a server awake before the game counts them, and a sh
   w.presence.changed('lobby', { inside: 0, knocking: 1 });
   w.presence.changed('lobby', { inside: 1, knocking: 0 });
   await w.clock.advance(1_200_000);
-  t.is((await w.servers.get('lobby'))?.state, 'running', 'in the configuration phase, say');
+  t.is((await w.servers.get('lobby'))?.state, 'running', 'a player may be in the configuration phase');
   w.presence.changed('lobby', { inside: 0, knocking: 0 });
   await w.clock.advance(580_000);
   w.presence.changed('lobby', { inside: 1, knocking: 0 });
   await w.clock.advance(3_000);
   w.presence.changed('lobby', { inside: 0, knocking: 0 });
   await w.clock.advance(580_000);
-  t.is((await w.servers.get('lobby'))?.state, 'running', 'its idle time began anew with the visit');
+  t.is((await w.servers.get('lobby'))?.state, 'running', 'the visit restarted the idle time');
   await w.reach('lobby', 'hibernated', 60_000);
   await running(w, 'other');
-  t.deepEqual(w.presence.of('lobby'), { inside: 0, knocking: 0, insideAt: null }, 'a run is forgotten with its end');
+  t.deepEqual(
+    w.presence.of('lobby'),
+    { inside: 0, knocking: 0, insideAt: null },
+    'presence is reset at the end of a run',
+  );
 });
 
 test('a wake with a brief visit ends as idle, even if reported late; a wake without one ends as a false wake', async (t) => {
@@ -327,7 +331,7 @@ test('a wake with a brief visit ends as idle, even if reported late; a wake with
   };
   t.like(await endOf('visited', 2_000), { id: 'idle' });
   t.like(await endOf('woken', undefined), { id: 'false_wake' });
-  t.like(await endOf('before', 3_600_000), { id: 'false_wake' }, 'in another run');
+  t.like(await endOf('before', 3_600_000), { id: 'false_wake' }, 'the visit was in another run');
 });
 
 test('a server under maintenance shows its job and when it began, even after the service is killed', async (t) => {
@@ -356,7 +360,7 @@ test('a server under maintenance shows its job and when it began, even after the
   await w.until(async () => (await w.servers.inspect('lobby'))?.state === 'hibernated');
   const after = await w.servers.inspect('lobby');
   t.is(after?.job, null);
-  t.true((after?.since ?? 0) > since, 'asleep since the work ended');
+  t.true((after?.since ?? 0) > since, 'asleep since the end of the job');
 });
 
 test('a slow start may exceed its time limit while its log advances; a stuck start is ended', async (t) => {
@@ -376,12 +380,12 @@ test('a slow start may exceed its time limit while its log advances; a stuck sta
   t.deepEqual([await state('slow'), await state('stuck')], ['starting', 'start_failed']);
   await w.killAndRestart();
   await pass(580_000);
-  t.is(await state('slow'), 'starting', 'a service that takes over watches for as long');
+  t.is(await state('slow'), 'starting', 'the time limit starts anew with the service');
   w.games.silent.delete('slow');
   await w.reach('slow', 'running');
   for (let minutes = 24; minutes < 260 && (await state('endless')) === 'starting'; minutes += 5)
     await pass(300_000, 'endless');
-  t.is(await state('endless'), 'start_failed', 'no start takes for ever');
+  t.is(await state('endless'), 'start_failed', 'a start with progress has a limit too');
 });
 
 test('the last status is stored without online players, for the time the server sleeps', async (t) => {

@@ -8,7 +8,7 @@ interface Entries {
   entries: { action: string; detail: string }[];
 }
 
-/** A server `abc`, and how to change it. */
+/** A server `abc` and calls that change it. */
 async function settings(t: ExecutionContext, fields: Parameters<ApiUnderTest['create']>[1] = {}) {
   const it = await api(t);
   await it.create('abc', fields);
@@ -108,7 +108,7 @@ test('SetServerAlertWebhook accepts a public https URL or an empty one; the audi
     'x',
   ])
     await refused('setAlertWebhook', { url: bad }, 'INVALID_FIELD', 'url');
-  // A name is taken as it is, wherever it leads and whether there is one: each would be told apart by the answer.
+  // A host name is accepted without a lookup: otherwise the answer would reveal if it exists and where it leads.
   for (const name of ['https://printer.corp.example/', 'https://no-such-name.example/'])
     t.is((await set('setAlertWebhook', { url: name }))['alertWebhookUrl'], name);
   t.is((await set('setAlertWebhook', { url: '' }))['alertWebhookUrl'], '');
@@ -125,7 +125,7 @@ test('a version change backs up an existing world first', async (t) => {
   await set('updateVersion', { version: '26.1' });
   t.like(await backups(), [{ kind: 'install', state: 'ready', version: '1.21.10' }]);
   await set('updateVersion', { version: '26.1' });
-  t.is((await backups()).length, 1, 'the newest build of the same version upgrades no world');
+  t.is((await backups()).length, 1, 'a new build of the same version needs no backup');
 });
 
 test('UpdateServerVersion needs a stopped server, validates like creation, and marks a downgrade in the audit log', async (t) => {
@@ -174,11 +174,11 @@ test('UpdateServerVersion: a server keeps its build between wakes; naming its cu
     return env['PAPER_BUILD'];
   };
   await put(60);
-  t.is(await wake(), undefined, 'nothing has run yet');
+  t.is(await wake(), undefined, 'no build has run yet');
   await put(61);
   t.is(await wake(), '60');
   await set('updateVersion', {});
-  t.is(await wake(), '60', 'nothing was asked for');
+  t.is(await wake(), '60', 'the request names no version');
   await set('updateVersion', { version: '1.21.8' });
   t.is(await wake(), undefined);
   t.is(await wake(), '61');
@@ -220,7 +220,7 @@ test('SetPublicStatus mints a permanent slug when first enabled; a disabled page
   await set('setPublicStatus', { enabled: true, showAddress: true });
   t.is((await look()).json['address'], 'abc.play.example');
   await set('setPublicStatus', { enabled: true, showAddress: false });
-  t.is((await look()).json['address'], undefined, 'at once, not when the kept answer is old');
+  t.is((await look()).json['address'], undefined, 'the change replaces the cached answer at once');
   await set('setMotd', { motd: '<red>Hi' });
   await clock.advance(3_000);
   t.like((await look()).json, { motd: '§cHi', motdText: 'Hi' });
@@ -232,7 +232,7 @@ test('SetPublicStatus mints a permanent slug when first enabled; a disabled page
   t.is(off.reason, 'STATUS_NOT_FOUND');
   for (const odd of ['abc', '%00', '..', 'x'.repeat(500), '__proto__']) t.is((await look(odd)).status, 404, odd);
   t.is((await set('setPublicStatus', { enabled: true }))['publicSlug'], slug, 'the slug stays');
-  // Nothing of it moved the server.
+  // Public status requests do not change the server's state.
   t.is((await servers.get('abc'))?.state, 'hibernated');
   t.is((await store.query('SELECT 1 FROM "transitions"')).length, 0);
 });

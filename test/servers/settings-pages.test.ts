@@ -12,7 +12,7 @@ test.after.always(closeBrowser);
 
 const TOP = '/servers/castle/settings';
 
-/** Sends a form and gives what the server then is. */
+/** Sends a form. Returns the page and the server afterwards. */
 async function save(it: PanelUnderTest, form: string, fields: Record<string, string>) {
   const answer = await it.submit(`${TOP}${form}`, fields);
   return { status: answer.status, text: await answer.text(), server: await it.ok('GET', '/v1/servers/castle') };
@@ -36,7 +36,7 @@ test('name, size and plan can be changed; RAM options show their prices and are 
   const awake = await save(it, '/size', { ramMb: '1024', plan: 'flat' });
   t.is(awake.status, 400);
   t.is(awake.server['ramMb'], 2_048);
-  t.regex(awake.text, /<option value="1024" selected/, 'what was chosen stays chosen');
+  t.regex(awake.text, /<option value="1024" selected/, 'the refused choice stays selected');
   t.is((await save(it, '/name', { name: 'Awake' })).server['name'], 'Awake');
 });
 
@@ -49,7 +49,7 @@ test('only the owner can delete a server, and only after typing its name', async
   t.notRegex((await it.get(TOP, member)).text, /Delete the server/);
   t.is((await it.submit(`${TOP}/delete`, { typed: 'castle' }, member)).status, 403);
   await it.share('castle', 'limited');
-  t.is((await it.get(TOP, member)).status, 403, 'who may change nothing is shown nothing');
+  t.is((await it.get(TOP, member)).status, 403, 'a limited member cannot open the settings');
   const wrong = await save(it, '/delete', { typed: 'Castle' });
   t.is(wrong.status, 400);
   t.regex(wrong.text, /<details class="confirm" open/);
@@ -65,7 +65,7 @@ test('a description is previewed before it is saved, and an invalid icon is refu
   const preview = await save(it, '/description/preview', { motd });
   t.is(preview.status, 200);
   t.regex(preview.text, /<font color="#ff8800">Castle<\/font><br \/>/);
-  t.is(preview.server['motd'], '', 'nothing is saved');
+  t.is(preview.server['motd'], '', 'a preview does not save the text');
   t.is((await save(it, '/description/save', { motd })).server['motd'], motd.replace('\r', ''));
   const long = await save(it, '/description/save', { motd: 'a\nb\nc' });
   t.regex(long.text, /id="save-motd-wrong">must have at most 2 lines/);
@@ -103,7 +103,7 @@ test('the game settings page offers only properties of the version; empty fields
   await it.create('castle', { type: 'paper', version: '1.21.9', properties: { 'white-list': 'true' } });
   const page = (await it.get(`${TOP}/game`)).text;
   t.regex(page, /id="properties-properties.difficulty"/);
-  t.notRegex(page, /properties\.pvp"/, 'a game rule since 1.21.9');
+  t.notRegex(page, /properties\.pvp"/, 'pvp is a game rule since 1.21.9');
   const set = { 'properties.difficulty': 'hard', 'properties.view-distance': ' 12 ', 'properties.level-seed': '' };
   const kept = { 'white-list': 'true' };
   const saved = await save(it, '/game/properties', set);
@@ -139,11 +139,11 @@ test('the version page offers only software that can run here, each with its ava
     [...text.matchAll(/<option value="([\d.]+)"/g)].map(([, version]) => version);
   const page = await it.get(`${TOP}/version`);
   t.regex(page.text, /<a href="\/servers\/castle\/settings\/version\?type=folia#choose" *>Folia<\/a>/);
-  t.notRegex(page.text, /type=magma/, 'its project has ended');
-  t.deepEqual(versionsIn(page), ['1.21.8', '1.21.7'], 'those of Paper');
+  t.notRegex(page.text, /type=magma/, 'Magma is discontinued');
+  t.deepEqual(versionsIn(page), ['1.21.8', '1.21.7'], 'the versions of Paper');
   const sandbox = await it.get(`${TOP}/version?type=sandbox`);
   t.deepEqual(versionsIn(sandbox), sandboxVersions());
-  t.notRegex(sandbox.text, /version\/change/, 'no version was chosen yet');
+  t.notRegex(sandbox.text, /version\/change/, 'no version is chosen yet');
 
   const alone = await openPanel(t, { trusted: { refusal: 'Games run as root.' } });
   await alone.create('castle', { type: 'paper', version: '1.21.7' });
@@ -152,14 +152,14 @@ test('the version page offers only software that can run here, each with its ava
     [...bare.text.matchAll(/\?type=(\w+)#choose"/g)].map(([, type]) => type),
     ['paper', 'sandbox'],
   );
-  t.deepEqual(versionsIn(bare), ['1.21.7'], 'what it is now stays in sight');
+  t.deepEqual(versionsIn(bare), ['1.21.7'], 'the current version stays listed');
   const typed = (await alone.get(`${TOP}/version?type=folia&version=1.21.8`)).text;
   t.regex(typed, /Folia can’t run here/);
   t.notRegex(typed, /version\/change/);
   await alone.stranger();
   await alone.share('castle', 'member');
   const asMember = await alone.get(`${TOP}/version`, await alone.browser('usr_other'));
-  t.regex(asMember.text, /\?type=folia#choose"/, 'what may run is up to the owner’s account');
+  t.regex(asMember.text, /\?type=folia#choose"/, 'the owner’s account decides which software may run');
 });
 
 test.runIf(isHere('chromium'))(
@@ -175,12 +175,12 @@ test.runIf(isHere('chromium'))(
     await page.getByLabel('Description', { exact: true }).fill('<gold>Come in\nand play');
     await page.locator('#entry font[color="#ffaa00"]', { hasText: 'Come in' }).waitFor();
     await page.getByLabel('Picture').setInputFiles({ name: 'large.png', mimeType: 'image/png', buffer: png(200) });
-    // Made smaller by the page, so that it is taken.
+    // The page scales the picture down to an accepted size.
     await until(() => page.evaluate('document.querySelector("[data-icon]").files[0].name === "server-icon.png"'));
     await page.getByRole('button', { name: 'Upload the icon' }).click();
     const icon = page.getByAltText('The icon now');
     await icon.waitFor();
-    // Its size is told once it has been read.
+    // The size is known once the image is decoded.
     const width =
       'document.querySelector("section img.icon").decode().then(() => document.querySelector("section img.icon").naturalWidth)';
     t.is(await page.evaluate(width), 64);
@@ -194,7 +194,7 @@ test.runIf(isHere('chromium'))(
   },
 );
 
-/** A grey square; its checksums are right, as browsers look at them. */
+/** Returns a grey square as a PNG with valid checksums, which browsers verify. */
 function png(pixels: number): Buffer {
   const size = Buffer.alloc(13);
   size.writeUInt32BE(pixels, 0);

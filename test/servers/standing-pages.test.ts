@@ -11,13 +11,13 @@ const NODES = [
   { id: 'n2', name: 'two', ramMb: 768 },
 ];
 
-/** A card of the list, as it is without a script. */
+/** Returns a server's card in the list, as rendered without scripts. */
 async function cardOf(it: PanelUnderTest, id: string): Promise<string> {
   const { text } = await it.get('/servers');
   return text.split(`id="server-${id}"`)[1]?.split('</li>')[0] ?? '';
 }
 
-/** What the way to a first join says: its headline, and its last step. */
+/** Returns the headline and the last step of the first-join guide. */
 async function tourOf(it: PanelUnderTest): Promise<string> {
   const { text } = await it.get('/servers');
   const [, tour = ''] = /data-live="tour">([^]*?)<\/section>/.exec(text) ?? [];
@@ -29,7 +29,7 @@ async function operates(it: PanelUnderTest): Promise<void> {
   await it.store.write((tx) => tx.run('UPDATE "users" SET "operator" = $1 WHERE "id" = $2', [1, 'usr_test']));
 }
 
-/** `castle` runs on a node that does not answer any more, for longer than it takes to find that out. */
+/** The pages of a service with two nodes. `castle` runs on the first. */
 async function loses(t: ExecutionContext): Promise<PanelUnderTest> {
   const it = await openPanel(t, { world: { nodes: NODES } });
   await it.create('castle', { ramMb: 1_024 });
@@ -158,7 +158,7 @@ test.runIf(isHere('chromium'))('an open server page follows a suspension and its
   await operates(it);
   await it.create('castle');
   const { page, complaints } = await it.open('/servers/castle', PHONE);
-  // Without the look that is taken every now and then, whatever the stream tells.
+  // Disable the periodic refresh, so that only the stream updates the page.
   await page.addInitScript({
     content: `
       const every = window.setInterval;
@@ -178,7 +178,7 @@ test.runIf(isHere('chromium'))('an open server page follows a suspension and its
   await it.submit('/operator/accounts/acc_test/unsuspend', { server: 'castle', reason: 'Quiet again' });
   await page.getByText('asleep', { exact: true }).waitFor();
   await page.getByRole('button', { name: 'Start' }).waitFor();
-  t.true(await page.evaluate('window.stays'), 'it is still the same page');
+  t.true(await page.evaluate('window.stays'), 'the page was not reloaded');
   t.deepEqual(complaints, []);
 });
 
@@ -198,7 +198,7 @@ test.runIf(isHere('chromium'))(
     await it.submit('/operator/accounts/acc_test/suspend', { server: 'asleep', reason: 'Too loud' });
     await page.getByText('suspended', { exact: true }).waitFor();
     await open.page.getByText('suspended', { exact: true }).waitFor();
-    t.true(await page.evaluate('window.stays'), 'it is still the same page');
+    t.true(await page.evaluate('window.stays'), 'the page was not reloaded');
     await accessible(t, page);
     await accessible(t, open.page);
     it.engine.nodes!.back('n1');

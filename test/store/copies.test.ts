@@ -12,7 +12,7 @@ import { directory } from './support.ts';
 
 const next = NEXT.name;
 
-/** A database of this release, with something in it. */
+/** A database of this release with one entry. */
 async function earlier(t: ExecutionContext): Promise<string> {
   const file = join(await directory(t), 'store.db');
   const store = await openStore(`sqlite:${file}`, TABLES);
@@ -38,7 +38,7 @@ test('a database is copied before its migration: the copy is private and holds t
   t.is(await getMeta(before, 'kept'), 'of before');
   const done = await before.query<{ name: string }>('SELECT "name" FROM "migrations"');
   t.false(done.some(({ name }) => name === next));
-  // Nothing is left to do.
+  // No migration is left to run.
   await store.migrate();
   t.is((await copiesIn(file)).length, 1);
 });
@@ -79,7 +79,7 @@ onEach('a database of a version before 0.1.0 is refused and left unchanged', asy
   const sources = await openDataSources(url, [], { migrations: [] });
   t.teardown(() => sources.close());
   const { writer } = sources;
-  // With an empty list this makes TypeORM's own table alone.
+  // With an empty list this creates only TypeORM's own table.
   await writer.runMigrations();
   for (const name of ['Initial1795132800000', 'People1795219200000'])
     await writer.query('INSERT INTO "migrations" ("timestamp", "name") VALUES (1, $1)', [name]);

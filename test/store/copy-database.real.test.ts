@@ -21,7 +21,7 @@ async function opened(t: ExecutionContext, url: string): Promise<DataSources> {
   return sources;
 }
 
-/** All that a database holds, by table; the order of rows is nobody's business. */
+/** Returns the content of a database by table, with sorted rows. */
 async function contentOf({ writer }: DataSources): Promise<Record<string, string[]>> {
   const content: Record<string, string[]> = {};
   for (const { tableName } of writer.entityMetadatas) {
@@ -31,7 +31,7 @@ async function contentOf({ writer }: DataSources): Promise<Record<string, string
   return content;
 }
 
-/** Two rows in each table that refer to one another: one of extremes, and one with nothing where nothing may be. */
+/** Inserts two rows in each table, with consistent references: one of extreme values, and one of empty values. */
 async function fillAll({ writer }: DataSources): Promise<void> {
   await writer.query('PRAGMA foreign_keys = 0');
   for (const isFull of [true, false]) {
@@ -59,12 +59,12 @@ test.runIf(isHere('postgres'))(
     const from = await opened(t, `sqlite:${join(folder, 'from.db')}`);
     await fillAll(from);
     t.deepEqual(await from.writer.query('PRAGMA foreign_key_check'), []);
-    // More than are copied at a time.
+    // More rows than are copied at a time.
     for (let n = 0; n < 1_001; n++)
       await from.writer.query('INSERT INTO "meta" ("key", "value") VALUES (?, ?)', [`key ${n}`, String(n)]);
     const before = await contentOf(from);
     for (const [name, rows] of Object.entries(before)) t.is(rows.length, name === 'meta' ? 1_003 : 2, name);
-    // Who holds the lease of the one does not hold that of the other.
+    // Leases are not copied: the holder of one database does not hold the other.
     const expected = { ...before, leases: [] };
 
     const url = await postgresDatabase();
@@ -100,7 +100,7 @@ test.runIf(isHere('postgres'))(
     await store.migrate();
     await store.close();
     t.deepEqual(await done(), names(LATER));
-    // It is no empty one any more.
+    // The target is no longer empty.
     await refused(t, copyDatabase(file, url, LATER), 'SERVICE_BACKUP');
   },
 );

@@ -1,6 +1,6 @@
 /**
- * A control process to be killed: `node crash-child.ts <database URL>` takes the lease, writes in several lanes, and prints
- * the number of each write once it is acknowledged.
+ * A control process for kill tests. `node crash-child.ts <database URL>` acquires the lease, writes in parallel, and
+ * prints the number of each write once it is acknowledged.
  */
 import { TABLES } from '../../src/tables.ts';
 import { createLog } from '../../src/kernel/log.ts';

@@ -1,4 +1,4 @@
-/** A control process that holds the lease and does nothing: `node lease-child.ts <database URL>` says so once it does. */
+/** A control process that only holds the lease. `node lease-child.ts <database URL>` prints `held` once it does. */
 import { TABLES } from '../../src/tables.ts';
 import { createLog } from '../../src/kernel/log.ts';
 import { systemClock } from '../../src/kernel/system-clock.ts';
@@ -9,5 +9,5 @@ const store = await openStore(process.argv[2] ?? '', TABLES);
 const log = createLog({ level: 'silent' });
 await acquireLease(store, { clock: systemClock, log, onLost: () => process.exit(3) });
 process.stdout.write('held\n');
-// The service has more to do.
+// Keeps the process running, as the work of a service would.
 setInterval(() => {}, 1_000);

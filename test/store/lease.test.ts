@@ -17,11 +17,11 @@ import { chance } from '../support/random.ts';
 import { until } from '../support/until.ts';
 import { log, directory, emptyStore, refused } from './support.ts';
 
-/** A control process of its own that holds the lease and writes. */
+/** A separate control process that holds the lease and writes. */
 interface Child {
   process: ChildProcess;
   acknowledged: number[];
-  /** Resolves once so many writes are acknowledged; rejects if the process ends before. */
+  /** Resolves once `count` writes are acknowledged; rejects if the process ends first. */
   reaches(count: number): Promise<void>;
 }
 
@@ -59,7 +59,7 @@ test('repeated kills lose no acknowledged write, leave no partial write, and do 
     await kill(child);
     const store = await openStore(url, TABLES);
     try {
-      // Time stands still: one that waits would wait for ever.
+      // Time stands still, so a start that waits would never finish.
       const options = { clock: systemClock, log, onLost: () => t.fail(), realTime: fakeClock() };
       const lease = await acquireLease(store, options);
       const found = await store.query<{ key: string }>('SELECT "key" FROM "meta" ORDER BY "key"');
@@ -106,11 +106,11 @@ test('lease: a stopped but living process on this machine keeps its lease, whate
   await (await acquireLease(store, { clock: late, log, onLost: () => t.fail() })).release();
 });
 
-/** The time between two looks of one that waits. */
+/** The time between two checks of a waiting process. */
 const LOOK_MS = 500;
 const isBetweenLooks = (realTime: FakeClock) => realTime.nextAt() === realTime.now() + LOOK_MS;
 
-/** When a machine's process would end itself, and how often that was put off. */
+/** The time after which a process would end itself, and how often it was extended. */
 interface Limit {
   limitMs: number;
   extended: number;
@@ -124,7 +124,7 @@ async function twoMachines(t: ExecutionContext, url?: string) {
     const store = await emptyStore(t, database);
     const self = { hostname, scope: 'boot 1', pid: 1, startedAt: '1' };
     const deadlines: Limit[] = [];
-    // Its thread would end this process.
+    // The thread of a real deadline would end this process.
     const deadlineOf: LeaseOptions['deadlineOf'] = ({ limitMs }) => {
       const limit: Limit = { limitMs, extended: 0 };
       deadlines.push(limit);
@@ -136,7 +136,7 @@ async function twoMachines(t: ExecutionContext, url?: string) {
     return { store, options, deadlines, realTime };
   };
   const south = await machine('south', 1_700_003_600_000);
-  /** Lets `south` look so many times; between two looks half a second passes. */
+  /** Lets `south` check the lease `times` times, half a second apart. */
   const looksAt = async (times: number) => {
     for (let look = 0; look < times; look++) {
       if (isBetweenLooks(south.realTime)) await goOn();
@@ -161,7 +161,7 @@ for (const dialect of ['sqlite', 'postgres']) {
       });
       await looksAt(60);
       t.false(taken);
-      // Nobody else can reach a file; from a shared database, the holder may be the one that is cut off.
+      // Only a shared database needs a deadline, because its holder may be cut off while others reach it.
       t.deepEqual(north.deadlines, url === undefined ? [] : [{ limitMs: 29_000, extended: 0 }]);
       await north.store.write((tx) => setMeta(tx, 'still mine', ''));
       await goOn();
@@ -186,7 +186,7 @@ test('lease: another machine that renews its lease keeps it, even if its clock w
   const first = await acquireLease(north.store, north.options);
   const second = acquireLease(south.store, south.options);
   await looksAt(59);
-  // To the very instant of the renewal before.
+  // Renew at the same time of the clock as before.
   await first.renew();
   await goOn();
   await refused(t, second, 'LEASE_HELD');
@@ -195,7 +195,7 @@ test('lease: another machine that renews its lease keeps it, even if its clock w
   await first.release();
 });
 
-/** Waits for whoever holds the lease, and notes whom it has been told of. */
+/** Options for a process that waits for the lease and records the reported holders. */
 function standby(told: unknown[]): Required<Pick<LeaseOptions, 'waiting'>> {
   const { signal } = new AbortController();
   return { waiting: { signal, onHeld: (holder) => void told.push(holder?.hostname) } };
@@ -211,7 +211,7 @@ test('standby: it waits while the holder renews the lease, and takes over at onc
   await first.renew();
   await looksAt(60);
   t.deepEqual([...new Set(told)], ['north']);
-  t.is(told.length, 120, 'it is looked at on and on');
+  t.is(told.length, 120, 'each check reports the holder');
   await first.release();
   await refused(t, first.require(), 'LEASE_LOST');
   await goOn();
@@ -234,7 +234,7 @@ test.runIf(isHere('postgres'))(
     let said = '';
     child.stderr.on('data', (chunk: Buffer) => (said += chunk.toString()));
     await postgres.stop();
-    // Whichever of its threads finds out first.
+    // Either of its threads may notice first.
     const [code, signal] = (await ended) as [number | null, string | null];
     t.true(signal === 'SIGKILL' || code === 3, `${code} ${signal}`);
     if (signal !== null) t.regex(said, /lease was not renewed for \d{5} ms/);
@@ -297,7 +297,7 @@ test('lease: a holder renews the lease within a second after its database is bac
     write: (work) => (isAway ? Promise.reject(new Error('connection refused')) : store.write(work)),
   };
   const realTime = fakeClock();
-  /** Lets the next renewal happen; returns how long after it the one behind it is due. */
+  /** Lets the next renewal happen. Returns the time until the one after it is due. */
   const renewed = async () => {
     const due = realTime.nextAt();
     await realTime.advance(due - realTime.now());

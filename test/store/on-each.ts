@@ -13,13 +13,13 @@ let postgres: Promise<Postgres> | undefined;
 
 test.after.always(async () => (await postgres)?.stop());
 
-/** An empty database of the one PostgreSQL of this file. */
+/** Returns the URL of an empty database in the PostgreSQL of this test file. */
 export async function postgresDatabase(): Promise<string> {
   postgres ??= startPostgres();
   return await (await postgres).database();
 }
 
-/** The same promise on each database. */
+/** Declares a test once for SQLite and once for PostgreSQL. */
 export function onEach(title: string, body: (t: ExecutionContext, url: string) => Promise<void>): void {
   test(`sqlite: ${title}`, async (t) => {
     const directory = await mkdtemp(join(tmpdir(), 'store-'));

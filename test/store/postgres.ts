@@ -11,14 +11,14 @@ import { fastDir } from '../support/fast-dir.ts';
 
 /** A PostgreSQL of the tests' own, on a socket in its own directory. */
 export interface Postgres {
-  /** Makes an empty database and gives its URL. */
+  /** Creates an empty database and returns its URL. */
   database(): Promise<string>;
   stop(): Promise<void>;
 }
 
 const run = promisify(execFile);
 
-/** An empty database of a PostgreSQL that ends with the test. */
+/** Returns the URL of an empty database in a PostgreSQL that stops after the test. */
 export async function postgresUrl(t: ExecutionContext): Promise<string> {
   const postgres = await startPostgres();
   t.teardown(() => postgres.stop());
@@ -26,8 +26,8 @@ export async function postgresUrl(t: ExecutionContext): Promise<string> {
 }
 
 /**
- * Starts the newest PostgreSQL of this machine; it refuses to run as root, so then as `nobody`. `durable`: on disk, where a commit
- * waits until it is kept.
+ * Starts the newest PostgreSQL of this machine, as user 65534 if this process is root, because PostgreSQL refuses root.
+ * `durable`: keeps the data on disk, and each commit waits until it is stored.
  */
 export async function startPostgres({ durable = false } = {}): Promise<Postgres> {
   const programs = await newest();
@@ -57,7 +57,7 @@ export async function startPostgres({ durable = false } = {}): Promise<Postgres>
   return {
     async database() {
       const name = `test${++databases}`;
-      // Its client takes one query at a time.
+      // The client accepts one query at a time.
       turn = turn.then(() => admin.query(`CREATE DATABASE ${name}`));
       await turn;
       return url(name);

@@ -38,7 +38,7 @@ test('a reused statement binds its new values and returns the current columns', 
     { id: 2, text: 'two' },
     { id: 3, text: null },
   ]);
-  t.deepEqual(await ask(all), [], 'nothing is greater than nothing');
+  t.deepEqual(await ask(all), [], 'an unbound value matches no row');
   await change('ALTER TABLE "notes" ADD COLUMN "more" TEXT');
   t.deepEqual(await ask(all, [2]), [{ id: 3, text: null, more: null }]);
   t.is(await change('UPDATE "notes" SET "text" = $1', ['new']), 3);

@@ -9,7 +9,7 @@ interface Stored {
   n: number;
 }
 
-/** A store of one table whose writes wait until the test commits them or lets them fail. */
+/** A store with one table. Its writes wait until the test commits them or lets them fail. */
 async function held(table: Stored[]) {
   const commit = Promise.withResolvers<void>();
   const write = async <T>(work: (tx: never) => Promise<T>): Promise<T> => {

@@ -157,7 +157,7 @@ onEachStore(
     t.is(row?.updatedAt, 7);
     t.deepEqual(await listServersNotAtRest(store), ['amber', 'birch']);
     await save('birch', 0, 'start_failed');
-    t.deepEqual(await listServersNotAtRest(store), ['amber', 'birch'], 'what failed may have to be cleared away');
+    t.deepEqual(await listServersNotAtRest(store), ['amber', 'birch'], 'a failed server may need clearing');
     await save('birch', 0, 'hibernated');
     t.deepEqual(await listServersNotAtRest(store), ['amber']);
     await save('amber', 0, 'deleting');
@@ -258,7 +258,7 @@ onEachStore('machines are listed by urgency, filtered, paged and counted', async
       ['a-asleep', 'hibernated', '{}'],
       ['runs', 'running', '{}'],
       ['failed', 'start_failed', cleared],
-      // What somebody named a thing like the mark of rest is no rest.
+      // Text that looks like the mark of rest does not count as rest.
       ['clearing', 'start_failed', JSON.stringify({ value: { startFailed: 'clearing' }, context: { raw: cleared } })],
       ['stops', 'stopping', '{}'],
     ] as const)
@@ -275,7 +275,7 @@ onEachStore('machines are listed by urgency, filtered, paged and counted', async
     (await listMachines(store, { ...all, ...filter }, undefined, 50)).map(({ id }) => id);
   const order = ['stops', 'clearing', 'failed', 'runs', 'grt_1', 'a-asleep', 'b-asleep'];
   t.deepEqual(await ids({}), order);
-  t.deepEqual(await ids({ now: 900 }), [...order.filter((id) => id !== 'grt_1'), 'grt_1'], 'its time is up');
+  t.deepEqual(await ids({ now: 900 }), [...order.filter((id) => id !== 'grt_1'), 'grt_1'], 'the grant has expired');
   t.deepEqual(await ids({ stuckSince: 500 }), ['stops', 'grt_1']);
   t.deepEqual(await ids({ stuckSince: 499 }), ['grt_1']);
   t.deepEqual(await ids({ state: 'start_failed', kind: 'server', search: 'NAME OF F' }), ['failed']);

@@ -36,7 +36,7 @@ test('secret: a missing or foreign file stops the start; an empty file is replac
   await t.notThrowsAsync(requireSecret(store, dataDir));
   t.is((await openSecret(store, dataDir)).derive('rcon', 'amber'), first);
   await writeFile(path, '');
-  // Killed after the new file is there, before the database knows it.
+  // Killed after the new file is written, before the database records it.
   let writes = 0;
   const dying: Store = {
     ...store,

@@ -29,7 +29,7 @@ async function installation(
   return { dataDir, databaseUrl, envFile, store, derived: secret.derive('test', 'a') };
 }
 
-/** Where an installation may be put back. */
+/** An empty target for a restore. */
 async function elsewhere(t: ExecutionContext, databaseUrl?: string): Promise<ServiceFiles> {
   const dataDir = join(await directory(t), 'data');
   return {
@@ -44,7 +44,7 @@ onEach('an installation is restored on an empty machine as it was at one instant
   const archive = join(await directory(t), 'service.tar.gz');
   const over = new AbortController();
   const enough = Promise.withResolvers<number>();
-  // Two at a time in one write: an archive from in between would have one of them.
+  // Each write inserts two rows: an archive taken in between would hold one of them.
   const writing = (async () => {
     for (let n = 0; !over.signal.aborted; n++) {
       await from.store.write(async (tx) => {
@@ -70,7 +70,7 @@ onEach('an installation is restored on an empty machine as it was at one instant
   const [first, second] = ['a', 'b'].map((letter) => ids.filter((id) => id.startsWith(letter)).length);
   t.is(first, second);
   t.true(first! >= before, `${first} of ${before}`);
-  // It is in use now.
+  // The target is in use now.
   await refused(t, restoreService(to, archive), 'SERVICE_BACKUP');
 });
 
@@ -82,7 +82,7 @@ test('an interrupted restore can be repeated, and a restore never overwrites ano
   await restoreService(to, archive);
   const half = await elsewhere(t);
   await restoreService({ ...half, databaseUrl: `sqlite:${join(half.dataDir, 'elsewhere.db')}` }, archive);
-  // The keys are there, the settings too, and no database where it belongs.
+  // The target has the keys and the settings, but no database at its place.
   const { settings } = await restoreService(half, archive);
   t.is(settings, `${half.envFile}.restored`);
   const other = await installation(t);
@@ -127,7 +127,7 @@ if (isHere('postgres'))
     await from.store.write((tx) => insertServer(tx, serverRow('amber')));
     const archive = join(await directory(t), 'service.tar.gz');
     await backupService(from, archive, NOW);
-    // On the same machine, with the keys that are there.
+    // On the same machine, with its existing keys.
     const databaseUrl = url.startsWith('sqlite:')
       ? await postgresDatabase()
       : `sqlite:${join(from.dataDir, 'dormouse.db')}`;
@@ -157,7 +157,7 @@ test('a restore refuses a leftover write-ahead log, and works after the log is m
   const to = await elsewhere(t);
   const wal = join(to.dataDir, 'dormouse.db-wal');
   await mkdir(to.dataDir);
-  // As a crash leaves it.
+  // A write-ahead log as a crash leaves it.
   await copyFile(join(from.dataDir, 'dormouse.db-wal'), wal);
   const { message } = await refused(t, restoreService(to, archive), 'SERVICE_BACKUP');
   t.true(message.includes(wal), message);
@@ -175,7 +175,7 @@ test('restored settings go to the data folder if their own folder is not writabl
   const archive = join(await directory(t), 'service.tar.gz');
   t.deepEqual(await backupService(from, archive, NOW), { hasSettings: true });
   const to = await elsewhere(t);
-  // Where nobody may write, root neither.
+  // A folder that even root cannot write to.
   const { settings } = await restoreService({ ...to, envFile: '/sys/.env' }, archive);
   t.is(settings, join(to.dataDir, 'env.restored'));
   t.is(await readFile(settings!, 'utf8'), 'PUBLIC_HOST=play.example.org\n');
@@ -189,7 +189,7 @@ test('a restore onto a full separate disk leaves no database file, and succeeds 
   const disk = join(to.dataDir, 'disk');
   if (!(await tinyDisk(t, disk))) return;
   const onDisk = { ...to, databaseUrl: `sqlite:${join(disk, 'dormouse.db')}` };
-  // Of 4 MB all but 64 KB.
+  // Fill the disk of 4 MB except for 64 KB.
   await writeFile(join(disk, 'full'), Buffer.alloc(4 * MIB - 64 * KIB));
   await t.throwsAsync(restoreService(onDisk, archive), { code: 'ENOSPC' });
   t.deepEqual(await readdir(disk), ['full']);

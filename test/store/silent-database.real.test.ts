@@ -42,7 +42,7 @@ test.runIf(isHere('postgres'))(
     const behind = store.write((tx) => setMeta(tx, 'behind', ''));
     const lost = await refused(t, write, 'STORE_UNAVAILABLE');
     t.is(lost.code, 'UNAVAILABLE');
-    t.regex(String(lost.cause), /silent for 12000 ms/, 'the lease of 30 s can still be renewed');
+    t.regex(String(lost.cause), /silent for 12000 ms/, 'early enough to renew a lease of 30 s');
     await behind;
     t.regex(String((await read).cause), /silent for 22000 ms/);
     t.is(await getMeta(store, 'lost'), undefined);
@@ -71,7 +71,7 @@ test.runIf(isHere('postgres'))(
     await cutOff.write(async (tx) => {
       await setMeta(tx, 'key', 'old');
       const limit = await tx.query('SHOW idle_in_transaction_session_timeout');
-      t.deepEqual(limit, [{ idle_in_transaction_session_timeout: '7s' }], 'a standby waits for 8 s');
+      t.deepEqual(limit, [{ idle_in_transaction_session_timeout: '7s' }], 'shorter than the 8 s of a standby');
     });
     const [begun, goOn] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
     const write = cutOff.write(async (tx) => {
@@ -127,15 +127,15 @@ test.runIf(isHere('postgres'))(
     await waitsFor(500);
     db.silence();
     await first.release();
-    // One look ends after 3 s of silence, long before the line itself does.
+    // A check ends after 3 s of silence, long before the connection itself times out.
     await realTime.advance(500);
     await waitsFor(3_000);
     await realTime.advance(3_000);
     await waitsFor(500);
-    t.deepEqual(told, [hostname(), hostname(), undefined], 'it says that it cannot see');
+    t.deepEqual(told, [hostname(), hostname(), undefined], 'a check without an answer reports no holder');
     let isTaken = false;
     void second.then(() => (isTaken = true));
-    // The line for writes is silent, too: taking the lease fails until another one replaces it.
+    // The connection for writes is silent too: acquiring the lease fails until a new connection replaces it.
     await until(async () => {
       if (realTime.nextAt() === realTime.now() + 500) await realTime.advance(500);
       return isTaken;

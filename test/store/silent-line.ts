@@ -3,21 +3,21 @@ import { type AddressInfo, type Socket, createServer, createConnection } from 'n
 import { join } from 'node:path';
 import type { ExecutionContext } from 'ava';
 
-/** A line to a database on which nothing comes through any more when it is told so, and nobody is told. */
+/** A line to a database that can go silent without an error at either end. */
 export interface SilentLine {
-  /** The database, by this line. */
+  /** The URL of the database through this line. */
   url: string;
-  /** Connections that are open stay so and carry nothing; `also`: those that are made from now on too. */
+  /** Keeps open connections open, but carries no more data. `also`: silences new connections too. */
   silence(also?: 'new ones'): void;
-  /** The next COMMIT breaks its connection: before the database gets it, or when the database has answered it. */
+  /** Breaks the connection of the next COMMIT: before the database receives it, or after the database has answered. */
   breakAtCommit(when: 'before' | 'after'): void;
-  /** New connections end at once, or no more. */
+  /** Ends new connections at once while `on`. */
   refuse(on: boolean): void;
-  /** How many connections have been made. */
+  /** The number of connections so far. */
   made(): number;
 }
 
-/** A forwarder over TCP to a database that the tests' own PostgreSQL has on its socket. */
+/** Forwards TCP connections to a database of the tests' own PostgreSQL, which listens on a socket. */
 export async function silentLine(t: ExecutionContext, databaseUrl: string): Promise<SilentLine> {
   const { hostname, pathname } = new URL(databaseUrl);
   const path = join(decodeURIComponent(hostname), '.s.PGSQL.5432');

@@ -199,7 +199,7 @@ onEachStore('a lease is taken only from the expected holder and held until then'
   t.deepEqual(await leases.getLease(store, 'x'), { ...lease, token: 'b' });
   await store.write((tx) => leases.renewLease(tx, 'x', 'b', 9));
   t.is((await leases.getLease(store, 'x'))?.expiresAt, 9);
-  // Another one each time, also by a clock that was set back.
+  // Each renewal stores a new value, even if the clock does not advance.
   for (const beat of [10, 11]) {
     await store.write((tx) => leases.renewLease(tx, 'x', 'b', 9));
     t.is((await leases.getLease(store, 'x'))?.expiresAt, beat);
@@ -223,10 +223,10 @@ test.runIf(isHere('postgres'))(
     t.is((await refused(t, cut, 'STORE_UNAVAILABLE')).code, 'UNAVAILABLE');
     await behind;
     t.deepEqual(await metaKeys(store), ['behind']);
-    // Now while nothing is in flight.
+    // Cut all connections again, with no call in flight.
     await store.write((tx) => tx.query(cutAll));
     await put(store, 'later');
-    // Each connection of the pool learns of its end by itself: as many calls as there are connections may fail, and no more.
+    // Each pooled connection notices its end at its next call, so at most as many calls fail as there are connections.
     let keys: string[] | undefined;
     for (let call = 0; call < 5 && keys === undefined; call++) keys = await metaKeys(store).catch(() => undefined);
     t.deepEqual(keys, ['behind', 'later']);
@@ -257,7 +257,7 @@ test('sqlite: a full disk refuses the write with UNAVAILABLE and keeps the store
   const big = () => put(store, 'big', 'x'.repeat(1_000_000));
   const error = await refused(t, big(), 'DISK_FULL');
   t.is(error.code, 'UNAVAILABLE');
-  // In one commit with others: nothing of theirs is lost without their being told.
+  // In one commit with others: no acknowledged write of theirs is lost.
   const outcomes = await Promise.allSettled([put(store, 'a'), big(), put(store, 'b')]);
   t.is(outcomes[1].status, 'rejected');
   const told = ['a', 'b'].filter((_, index) => outcomes[index * 2]?.status === 'fulfilled');

@@ -8,17 +8,17 @@ import { type Store, openStore } from '../../src/store/store.ts';
 import { TABLES } from '../../src/tables.ts';
 import { openEmptyStore } from '../support/empty-store.ts';
 
-/** Says nothing. */
+/** A silent log. */
 export const log = createLog({ level: 'silent' });
 
-/** A folder that goes with the test. */
+/** A folder that is removed after the test. */
 export async function directory(t: ExecutionContext): Promise<string> {
   const path = await mkdtemp(join(tmpdir(), 'dormouse-store-'));
   t.teardown(() => rm(path, { recursive: true, force: true }));
   return path;
 }
 
-/** A store with all tables and nothing in them, closed after the test. */
+/** A store with empty tables, closed after the test. */
 export async function emptyStore(t: ExecutionContext, url?: string): Promise<Store> {
   const store = await (url === undefined ? openEmptyStore() : openStore(url, TABLES));
   t.teardown(() => store.close());

@@ -83,7 +83,7 @@ test.runIf(isHere('chromium'))(
     await fillIn(page, 'alex@example.org');
     t.is(page.url(), device.verification_uri_complete);
 
-    // Neither answer is chosen beforehand, and declining is as easy as approving.
+    // Neither answer has the focus, and both buttons have the same size.
     t.is(await page.evaluate('document.activeElement.tagName'), 'BODY');
     const [decline, approve] = await Promise.all(
       ['Decline', 'Approve'].map((name) => page.getByRole('button', { name }).boundingBox()),
@@ -317,7 +317,7 @@ test.runIf(isHere('chromium'))('another site cannot frame a page, send its form 
   const { page } = await openTab(t);
   await signUp(page, site, 'alex@example.org');
   const { user_code: code } = await site.startDevice();
-  // Another site for the browser, too: localhost and 127.0.0.1 share nothing.
+  // Another site to the browser too: localhost and 127.0.0.1 share no cookies.
   const evil = await serve(t, (path) =>
     path === '/frame'
       ? `<iframe src="${site.origin}/device?code=${code}" width="600" height="600"></iframe>`
@@ -391,7 +391,7 @@ for (const colorScheme of ['light', 'dark'] as const) {
   );
 }
 
-/** What a checker of accessibility would look for, on the page as the browser has it. */
+/** Runs accessibility checks on the page as rendered by the browser. */
 async function inspect(t: ExecutionContext, page: Page, url: string): Promise<void> {
   await page.goto(url);
   for (const details of await page.locator('details').all())
@@ -411,7 +411,7 @@ async function inspect(t: ExecutionContext, page: Page, url: string): Promise<vo
       groupsWithoutLegend: 0,
       sameIds: [],
       danglingIds: [],
-      // What is live has our own; where nothing moves, nothing runs.
+      // Live pages load the service's own scripts; static pages load none.
       scripts: new URL(page.url()).pathname.startsWith('/servers') ? 3 : 0,
       formsWithoutToken: 0,
       small: [],
@@ -421,7 +421,7 @@ async function inspect(t: ExecutionContext, page: Page, url: string): Promise<vo
   );
 }
 
-/** The browser had nothing to complain about, and asked nobody but the site. */
+/** Checks that the browser reported no errors and requested only the site. */
 function clean(t: ExecutionContext, { complaints, asked }: Tab, site: Site): void {
   t.deepEqual(
     complaints.filter((each) => !/the server responded with a status of 4\d\d/.test(each)),
@@ -454,7 +454,7 @@ async function press(page: Page, name: string): Promise<void> {
   await page.getByRole('button', { name, exact: true }).click();
 }
 
-/** In whole pixels. */
+/** Returns the width and height in whole pixels. */
 function size(box: { width: number; height: number } | null | undefined): number[] {
   return [box?.width ?? 0, box?.height ?? 0].map(Math.round);
 }
@@ -465,12 +465,12 @@ async function submit(page: Page, key: string): Promise<void> {
   await page.waitForLoadState();
 }
 
-/** The label or text of what has the focus. */
+/** Returns the label or text of the focused element. */
 async function focused(page: Page): Promise<string> {
   return page.evaluate<string>('(document.activeElement.labels?.[0] ?? document.activeElement).textContent.trim()');
 }
 
-/** Presses Tab until the focus is there, and says how often; fails when it never gets there. */
+/** Presses Tab until the wanted element has the focus. Returns the number of presses; throws if it is unreachable. */
 async function tabTo(page: Page, wanted: string): Promise<number> {
   for (let steps = 1; steps < 30; steps++) {
     await page.keyboard.press('Tab');
@@ -490,7 +490,7 @@ async function accountOf(site: Site, email: string): Promise<string> {
   return user?.accountId ?? '';
 }
 
-/** Another site. */
+/** Starts another site and returns its origin. */
 async function serve(t: ExecutionContext, pageAt: (path: string) => string): Promise<string> {
   const server = createServer((request, response) => {
     response.setHeader('content-type', 'text/html');

@@ -32,7 +32,7 @@ test.runIf(isHere('chromium'))(
     const sorted = (list: readonly string[]) => list.toSorted();
     t.deepEqual(sorted(await shown()), sorted(names));
     await picture('docs-1280');
-    // Typed into the field one after the other, in the page itself: a round trip each would take its time.
+    // Search for every name inside the page, because a round trip for each would be slow.
     const lost = await page.evaluate(
       `(${JSON.stringify(names)}).filter((name) => {
       const field = document.querySelector('#find');
@@ -86,7 +86,7 @@ test.runIf(isHere('chromium'))(
     await page.waitForSelector('#CreateServer .try');
     t.true(
       await page.evaluate('document.documentElement.scrollWidth <= innerWidth'),
-      'nothing is wider than the phone',
+      'no element is wider than the phone',
     );
     await page.click('#CreateServer .try button[type=submit]');
     t.is(await page.innerText('#CreateServer .status'), 'Enter an API key above first.');

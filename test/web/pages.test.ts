@@ -45,7 +45,7 @@ test('html escapes every interpolated value as text, in content and in attribute
 });
 
 test('html refuses a template that places a value outside text, whatever the value', (t) => {
-  // By another name, or the formatter would mend the templates.
+  // Use another name, or the formatter would repair the templates.
   const raw = html;
   const x = 'x';
   const refused = [
@@ -76,7 +76,7 @@ test('plainName returns one short line without control or invisible characters',
   t.is(plainName(`Z${'\u0300'.repeat(500)}`), 'Z\u0300\u0300');
   t.is(plainName('x'.repeat(10_000)), `${'x'.repeat(59)}…`);
   t.is(plainName(' \n\t\u3164'), '');
-  t.is(plainName('Block \u200b Launcher'), 'Block Launcher', 'also where what separates the blanks shows nothing');
+  t.is(plainName('Block \u200b Launcher'), 'Block Launcher', 'blanks around an invisible character are merged');
 });
 
 test('homepageLink links only https pages, and shows their real host', (t) => {
@@ -160,7 +160,7 @@ test('every pair of text colours meets WCAG AA contrast, in light and dark', (t)
     'on-danger': ['danger', 'danger-over'],
     'on-night': ['night'],
   };
-  // WCAG 1.4.11: what only has to be made out.
+  // WCAG 1.4.11: graphics that only have to be distinguishable.
   const drawn: Record<string, string[]> = { line: ['card'], ring: ['card', 'ground', 'sunken'], accent: ['card'] };
   t.is(palettes.length, 2);
   for (const palette of palettes) {
@@ -206,7 +206,7 @@ test('every page has headers against caching, framing and foreign scripts', asyn
       t.is(reply.headers.get('referrer-policy'), 'no-referrer', path);
       t.is(reply.headers.get('cross-origin-opener-policy'), 'same-origin', path);
       t.is(reply.headers.get('x-content-type-options'), 'nosniff', path);
-      // What everybody sees alike may be kept, and asked for again.
+      // A page that is the same for all visitors may be cached and revalidated.
       const shared = path === '/docs' && headers.cookie === undefined ? 'no-cache' : 'no-store';
       const kept = path.startsWith('/assets/') ? 'public, max-age=31536000, immutable' : shared;
       t.is(reply.headers.get('cache-control'), kept, path);
@@ -215,7 +215,7 @@ test('every page has headers against caching, framing and foreign scripts', asyn
   }
   t.is(pageHeaders('https://d.example')['Referrer-Policy'], 'no-referrer');
   t.is(pageHeaders('http://localhost:8080')['Referrer-Policy'], 'no-referrer');
-  // Where browsers send no Sec-Fetch-Site, the Origin is all there is, and under no-referrer it would be null.
+  // Over plain HTTP, browsers send only Origin without Sec-Fetch-Site, and no-referrer would make Origin null.
   t.is(pageHeaders('http://192.168.1.5:8080')['Referrer-Policy'], 'same-origin');
 });
 
@@ -250,7 +250,7 @@ test('assets are named after their content hash and reference no other site', as
     const body = Buffer.from(await (await fetch(site.origin + path)).arrayBuffer());
     t.true(path.includes(createHash('sha256').update(body).digest('hex').slice(0, 12)));
     t.notRegex(
-      // Names of XML, and where a package says it is from: nobody is asked there.
+      // Ignore XML namespaces and the source addresses in package headers: browsers do not request them.
       body.toString().replace(/http:\/\/www\.w3\.org\/(?:2000\/svg|1999\/xhtml)|^\/\*!.*?\*\//gs, ''),
       /https?:|@import|url\(/,
     );
@@ -280,7 +280,7 @@ test('reading pages changes no data', async (t) => {
   t.deepEqual(await everything(site), before);
 });
 
-/** More than a form of this page may have: an editor's holds a whole file, and the settings of an icon a picture. */
+/** Returns a size above the limit of a form. An editor accepts a whole file, and the icon settings a picture. */
 function largerThan(path: string): number {
   if (path.endsWith('/edit/save')) return 2_000_000;
   return path.includes('/settings/description/') ? MOST_SENT_BYTES + 1 : 40_000;
@@ -313,7 +313,7 @@ test('a form is refused from another site, without its token, or with the token 
   const paths = postPaths(site);
   t.true(paths.length >= 13, paths.join());
   for (const path of paths) {
-    // Pages count against the rate of their session.
+    // Pages count against the rate limit of their session.
     await site.clock.advance(100);
     for (const [what, headers, token] of forged) {
       const reply = await post(site, path, { ...fields, ...token }, { cookie: reader.cookie, ...headers });
@@ -331,7 +331,7 @@ test('a form is refused from another site, without its token, or with the token 
     t.is(large.status, 413, path);
   }
   t.deepEqual(await everything(site), before);
-  // Were the right token refused as well, all this would show nothing.
+  // The right token is accepted, so the refusals above are meaningful.
   const good = await post(
     site,
     '/device',
@@ -400,7 +400,7 @@ test('an operator’s invitation allows its address alone to sign up while sign-
   t.is(
     (await post(site, '/sign-up', { ...form, email: 'alex@example.org' }, {})).status,
     403,
-    'for that address alone',
+    'the invitation is for one address',
   );
   t.is((await post(site, '/sign-up', { ...form, email }, {})).status, 303);
   t.is((await invite()).reason, 'USER_EXISTS');
@@ -427,17 +427,17 @@ test('a new key and full access require the password again in their form after a
   const { user_code: code } = await site.startDevice();
   const asked = await page(`/device?code=${code}`);
   t.regex(asked, /name="password"/);
-  t.regex(asked, /formnovalidate[^>]*value="deny"/, 'to decline takes none');
+  t.regex(asked, /formnovalidate[^>]*value="deny"/, 'declining needs no password');
   const answer = (password: string) => post(site, '/device', { ...me, code, decision: 'approve', password }, {});
   for (const given of ['', 'wrong password']) {
     const refused = await answer(given);
     t.is(refused.status, 403);
-    t.regex(await refused.text(), /full access to your account/, 'the question stays');
+    t.regex(await refused.text(), /full access to your account/, 'the page asks again');
   }
   t.is((await answer(PASSWORD)).headers.get('location'), '/device/approved');
   const { user_code: other } = await site.startDevice(await site.registerApp('Launcher'));
   await site.clock.advance(PASSWORD_FRESH_MS);
-  t.notRegex(await page(`/device?code=${other}`), /name="password"/, 'an app only reads a little');
+  t.notRegex(await page(`/device?code=${other}`), /name="password"/, 'limited access needs no password');
 });
 
 test('cookies are HttpOnly and SameSite, and over https also Secure with the __Host- prefix', async (t) => {
@@ -508,7 +508,7 @@ async function post(
   });
 }
 
-/** The cookie and the token of somebody who looks at a form. */
+/** Returns the cookie and the CSRF token of a visitor who opens a form. */
 async function visitorForm(site: Site): Promise<{ cookie: string; csrf: string }> {
   const reply = await fetch(`${site.origin}/sign-in`);
   const cookie = reply.headers.get('set-cookie')?.split(';')[0] ?? '';
@@ -524,7 +524,7 @@ test('sign-up by e-mail answers alike whether or not the address has an account'
     const text = (await reply.text()).replaceAll(/name="csrf" value="[^"]+"/g, '');
     return { status: reply.status, headers, text, session: reply.headers.get('set-cookie')?.includes('sid=') ?? false };
   };
-  // Of the harness: the account of `usr_test`.
+  // The harness has an account with this address: `usr_test`.
   const known = await ask('owner@example.com');
   const unknown = await ask('new@example.org');
   t.deepEqual(known, unknown);
@@ -541,9 +541,9 @@ test('sign-up by e-mail answers alike whether or not the address has an account'
     return (await fetch(`${origin}/v1/session/me:requestSignUp`, { method: 'POST', body })).status;
   };
   t.is(await request(site), 200);
-  t.is(await request(await openSite(t)), 400, 'where anybody may make one at once');
+  t.is(await request(await openSite(t)), 400, 'open sign-up needs no request');
 
-  // What somebody types without a link makes no account, whatever the address.
+  // Without a link, the form creates no account, whatever the address.
   for (const email of ['owner@example.com', 'other@example.org']) {
     const reply = await post(site, '/sign-up', { ...(await form()), email, password: PASSWORD }, {});
     t.regex(await reply.text(), /Check your e-mail/);
@@ -577,13 +577,13 @@ function csrfIn(page: string): string {
   return /name="csrf" value="([^"]+)"/.exec(page)?.[1] ?? '';
 }
 
-/** All that is stored. */
+/** Reads all rows of the tables that a page could change. */
 async function everything(site: Site): Promise<unknown[]> {
   const tables = ['users', 'sessions', 'email_tokens', 'api_keys', 'grants', 'app_tokens', 'members', 'audit'];
   return Promise.all(tables.map((table) => site.store.query(`SELECT * FROM "${table}"`)));
 }
 
-/** Routes are only counted here. */
+/** Throws, because the routes are only counted here. */
 function noCalls(): never {
   throw new Error('nothing is called');
 }

@@ -4,7 +4,7 @@ import type { SignUp } from '../../src/people/people.ts';
 import { api } from '../support/api-harness.ts';
 import type { WorldOptions } from '../support/world.ts';
 
-/** What a device learns when it asks to be let in. */
+/** The response to the start of a device grant. */
 export interface Started {
   device_code: string;
   user_code: string;
@@ -12,7 +12,7 @@ export interface Started {
   verification_uri_complete: string;
 }
 
-/** The pages over HTTP, and the API with the endpoints of devices, on a store of the test's own. */
+/** The pages and the API with its device endpoints over HTTP, on a store of the test's own. */
 export type Site = Awaited<ReturnType<typeof openSite>>;
 
 export async function openSite(
@@ -27,11 +27,11 @@ export async function openSite(
     ...behind,
     registerApp,
     startDevice: (clientId?: string) => post<Started>('/v1/public/device/start', clientId && { client_id: clientId }),
-    /** What the device is told when it asks whether it is let in. */
+    /** Polls as the device and returns the response. */
     poll: ({ device_code }: Started) => post<Record<string, string>>('/v1/public/device/poll', { device_code }),
   };
 
-  /** As an operator would have registered it. */
+  /** Registers an app as an operator would. Returns its id. */
   async function registerApp(name: string, homepage = 'https://launcher.example/about'): Promise<string> {
     const row = { id: `app_${name.length}`, name, homepage, scopes: ['servers:list'], createdAt: 0, disabledAt: null };
     await store.write((tx) => insertClient(tx, row));

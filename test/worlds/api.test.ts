@@ -100,7 +100,11 @@ test('worlds: deleting a world of a sleeping server removes its dimensions and n
   t.deepEqual(brief(of(await say(it, 'delete', { name: 'world' }))), ['lonely_nether', 'skyblock', 'world*']);
   const left = (await readdir(rootOf(it))).filter((name) => !name.startsWith('.'));
   t.deepEqual(left.sort(), ['lonely_nether', 'plugins', 'skyblock']);
-  t.is((await say(it, 'delete', { name: 'world' })).reason, 'WORLD_NOT_FOUND', 'yet to be made: nothing to delete');
+  t.is(
+    (await say(it, 'delete', { name: 'world' })).reason,
+    'WORLD_NOT_FOUND',
+    'a world not yet created cannot be deleted',
+  );
 });
 
 test('worlds: a reset makes a backup and starts a running server again', async (t) => {

@@ -10,7 +10,7 @@ test.after.always(closeBrowser);
 
 const PATH = '/servers/lobby/worlds';
 
-/** A sleeping server with three worlds, on pages. */
+/** The pages of a sleeping server with three worlds. */
 async function panel(t: Parameters<typeof openPanel>[0]) {
   const it = await openPanel(t);
   await it.create('lobby');
@@ -40,7 +40,7 @@ test('worlds are chosen, reset and deleted without scripts, and the page warns o
   t.regex(text, /skyblock is deleted permanently.* No backup is made/);
   t.is((await it.form('choose', { name: 'skyblock' })).to, `${PATH}?done=chosen`);
   t.regex(await it.text(), /<bdi>skyblock<\/bdi>\s*<span class="tag">at the next start/);
-  // On a busy machine each may take longer than the form waits.
+  // On a busy machine the work may take longer than the form waits.
   t.regex((await it.form('delete', { name: 'world' })).to, /\?done=delet(?:ed|ing)$/);
   await it.during(it.until(() => !it.has('world_nether')));
   t.regex((await it.form('reset')).to, /\?done=reset(?:ting)?$/);
@@ -85,7 +85,7 @@ test.runIf(isHere('chromium'))(
     await bold.getByText('is deleted permanently').waitFor();
     await page.keyboard.press('Tab');
     await page.keyboard.press('Enter');
-    // On a slow machine it goes on longer than the page waits.
+    // On a slow machine the deletion may take longer than the page waits.
     await it.during(page.getByText(/^(?:World deleted|Deleting the world)/).waitFor());
     await it.during(it.until(() => !it.has('A <b>bold one')));
     t.deepEqual(complaints, []);

@@ -61,7 +61,7 @@ async function killed(t: ExecutionContext, step: string, what = 'setup'): Promis
 const archivesIn = async (folder: string) => await readdir(folder).catch(() => []);
 const sentParts = ({ seen }: BadLine) => seen.filter((each) => /^PUT .*partNumber=/.test(each)).length;
 
-/** By step: the most parts that the next process sends again. The store has the others. */
+/** The most parts that the next process sends again, by step of the kill. The store has the others. */
 const STEPS: Record<string, number> = {
   'upload-begun': 3,
   'upload-noted': 3,

@@ -73,7 +73,7 @@ ofRoot('a process of another user is never signalled', async (t) => {
   const { identity } = await living(t);
   await write(JSON.stringify(identity));
   await chmod(dataDir, 0o755);
-  t.deepEqual(await livingChild(dataDir), identity, 'root accepts the file');
+  t.deepEqual(await livingChild(dataDir), identity, 'root finds the process');
   const source = join(import.meta.dirname, '../../../src/joining/link/child-file.ts');
   const script = `
     import { drainChild, livingChild } from ${JSON.stringify(source)};

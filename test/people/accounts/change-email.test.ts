@@ -6,7 +6,7 @@ const NEW = 'new@example.org';
 
 const tokenIn = (text = '') => /verify-email\?token=([\w-]{43})/.exec(text)?.[1] ?? '';
 
-/** Steve, whose address is confirmed, is signed in with `steve`. */
+/** Steve has a confirmed address and is signed in in the browser `steve`. */
 async function scene(t: ExecutionContext, options: ApiTestOptions = {}) {
   const it = await api(t, options);
   const steve = await it.browser();
@@ -37,7 +37,7 @@ test('changing the e-mail address needs the password and a confirmation link, an
     it.letters.map(({ to, subject }) => [to, subject]),
     [[NEW, 'Confirm your new e-mail address for Dormouse']],
   );
-  t.is(await it.who(), STEVE.email, 'not yet');
+  t.is(await it.who(), STEVE.email, 'the address has not changed yet');
   const token = tokenIn(it.letters[0]?.text);
   t.is((await it.confirm(token)).status, 200);
   t.like(await it.steve.ok('GET', '/v1/session/me'), { email: NEW, emailVerified: true });
@@ -45,7 +45,7 @@ test('changing the e-mail address needs the password and a confirmation link, an
   t.like((await it.call('GET', '/v1/whoami', { key })).json, { email: NEW });
   t.is((await it.signIn(STEVE.email)).reason, 'SIGN_IN_FAILED');
   t.is((await it.signIn(NEW)).status, 200);
-  t.is((await it.confirm(token)).reason, 'LINK_INVALID', 'once');
+  t.is((await it.confirm(token)).reason, 'LINK_INVALID', 'a link works once');
   const [account] = await it.store.query<{ name: string }>('SELECT "name" FROM "accounts" WHERE "id" = $1', [
     String(it.me['accountId']),
   ]);

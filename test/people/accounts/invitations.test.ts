@@ -8,10 +8,10 @@ const PASSWORD = 'correct horse';
 const WEEK_MS = 7 * 86_400_000;
 
 interface Office extends ApiUnderTest {
-  /** A call of an operator's. */
+  /** Calls an operation as an operator. */
   op: (method: string, path: string, body?: object) => ReturnType<ApiUnderTest['call']>;
   invite: (email?: string) => Promise<{ link: string; token: string; id: string; sent: unknown }>;
-  /** Somebody who has the token of a link makes an account. */
+  /** Signs up with the token of an invitation link. */
   signUp: (invitation: string, email?: string) => ReturnType<ApiUnderTest['call']>;
 }
 
@@ -48,13 +48,13 @@ test('an account invitation creates one account, only for its address, which is 
   const [open] = await list(it);
   t.like(open, { invitationId: id, email: EMAIL, invitedBy: 'owner@example.com' });
   t.is(Date.parse(open?.['expiresAt'] ?? '') - it.clock.now(), WEEK_MS);
-  t.is((await it.signUp(token, 'alex@example.org')).reason, 'SIGNUP_CLOSED', 'for that address alone');
+  t.is((await it.signUp(token, 'alex@example.org')).reason, 'SIGNUP_CLOSED', 'the invitation is for one address');
   t.is((await it.signUp('x'.repeat(43))).reason, 'SIGNUP_CLOSED');
   t.is((await it.signUp('')).reason, 'SIGNUP_CLOSED');
   t.like((await it.signUp(token)).json, { email: EMAIL, emailVerified: true, operator: false });
-  t.is(it.letters.length, 1, 'there is nothing left to confirm');
+  t.is(it.letters.length, 1, 'the address needs no confirmation');
   t.deepEqual(await list(it), []);
-  t.is((await it.signUp(token)).reason, 'SIGNUP_CLOSED', 'once');
+  t.is((await it.signUp(token)).reason, 'SIGNUP_CLOSED', 'an invitation works once');
   t.is((await it.op('POST', 'accounts:invite', { email: EMAIL })).reason, 'USER_EXISTS');
 });
 
@@ -62,7 +62,7 @@ test('an account invitation ends after a week, when cancelled, or when a newer o
   const it = await office(t);
   const first = await it.invite();
   const second = await it.invite();
-  t.is((await it.signUp(first.token)).reason, 'SIGNUP_CLOSED', 'a newer one is in its place');
+  t.is((await it.signUp(first.token)).reason, 'SIGNUP_CLOSED', 'a newer invitation has replaced it');
   t.deepEqual(
     (await list(it)).map(({ invitationId }) => invitationId),
     [second.id],

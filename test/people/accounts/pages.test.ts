@@ -10,7 +10,7 @@ const STEVE = { email: 'steve@example.org', password: 'correct horse' };
 
 const linkIn = (text = '') => /http:\S+/g.exec(text.slice(text.indexOf(':\n\n')))?.[0] ?? '';
 
-/** Steve has an account. */
+/** The pages of a service with an account for Steve. */
 async function panel(t: ExecutionContext, config: object = {}): Promise<PanelUnderTest> {
   const it = await openPanel(t, { config });
   await (await it.browser()).ok('POST', '/v1/session/me:signUp', STEVE);
@@ -18,7 +18,7 @@ async function panel(t: ExecutionContext, config: object = {}): Promise<PanelUnd
   return it;
 }
 
-/** A visitor's browser without a script: keeps the page it is on, and sends its forms. */
+/** A visitor's browser without scripts. Keeps its cookie and sends the forms of a page. */
 async function visitor({ origin }: PanelUnderTest) {
   let cookie = '';
   const get = async (path: string) => {

@@ -14,7 +14,7 @@ const HALF_HOUR_MS = 30 * 60_000;
 
 const tokenIn = (text = '') => /new-password\?token=([\w-]{43})/.exec(text)?.[1] ?? '';
 
-/** Steve has an account, and is signed in with `steve`. */
+/** Steve has an account and is signed in in the browser `steve`. */
 async function scene(t: ExecutionContext, options: ApiTestOptions = {}) {
   const it = await api(t, options);
   const steve = await it.browser();
@@ -23,7 +23,7 @@ async function scene(t: ExecutionContext, options: ApiTestOptions = {}) {
   const stranger = await it.browser();
   const ask = (email = STEVE.email) =>
     stranger.call('POST', '/v1/session/me:requestPasswordReset', { body: { email } });
-  /** Asks for a link, and waits for the e-mail that is sent behind the answer. Returns its token. */
+  /** Requests a link and waits for the e-mail, which is sent after the answer. Returns the link's token. */
   const link = async () => {
     const before = it.letters.length;
     const { status } = await ask();
@@ -38,7 +38,7 @@ async function scene(t: ExecutionContext, options: ApiTestOptions = {}) {
   return { ...it, steve, me, ask, link, reset, signIn, token: () => tokenIn(it.letters.at(-1)?.text) };
 }
 
-/** The same with `usr_test` as an operator who is signed in, and how they are called. */
+/** Adds `usr_test` as a signed-in operator. `op` calls an operation on Steve's account. */
 async function office(t: ExecutionContext, options: ApiTestOptions = {}) {
   const it = await scene(t, options);
   await it.store.write((tx) => tx.run('UPDATE "users" SET "operator" = $1 WHERE "id" = $2', [true, 'usr_test']));
@@ -61,10 +61,10 @@ test('a reset link replaces a forgotten password once, signs out every browser, 
   t.is(it.letters.length, 2);
   t.like(it.letters[1], { to: STEVE.email, subject: 'Your Dormouse password was changed' });
   t.is((await it.steve.call('GET', '/v1/session/me')).reason, 'SESSION_REQUIRED');
-  t.is((await it.call('GET', '/v1/whoami', { key })).status, 200, 'keys go on');
+  t.is((await it.call('GET', '/v1/whoami', { key })).status, 200, 'API keys still work');
   t.is((await it.signIn(STEVE.password)).reason, 'SIGN_IN_FAILED');
   t.is((await it.signIn(NEW)).status, 200);
-  t.is((await it.reset(token)).reason, 'LINK_INVALID', 'once');
+  t.is((await it.reset(token)).reason, 'LINK_INVALID', 'a link works once');
 });
 
 test('a password reset request does not reveal if an address has an account', async (t) => {
@@ -81,7 +81,7 @@ test('a password reset request does not reveal if an address has an account', as
     while ((await it.ask(email)).status === 200) n++;
     return n;
   };
-  t.is(await accepted('nobody@example.org'), LOGIN_RULES.mail.burst - 2, 'by where they are asked from');
+  t.is(await accepted('nobody@example.org'), LOGIN_RULES.mail.burst - 2, 'the limit counts by network address');
   t.is((await it.ask()).reason, 'TOO_MANY_ATTEMPTS');
 });
 
@@ -96,7 +96,7 @@ test('a password reset request is answered before any database access, for known
   });
   await isHeld.promise;
   const answers = Promise.all([it.ask(), it.ask('nobody@example.org')]);
-  // Fails where an answer waits for the database.
+  // Fails if an answer waits for the database.
   const [known, unknown] = await withTimeout(answers, 20_000);
   t.deepEqual([known.status, known.text], [200, '{}']);
   t.deepEqual([unknown.status, unknown.text], [200, '{}']);
@@ -122,7 +122,7 @@ test('closing waits for work started by runBehind, and its errors are logged', a
   const closing = close().then(() => (isClosed = true));
   first.reject(error);
   await delay(10);
-  t.false(isClosed, 'the second goes on');
+  t.false(isClosed, 'the second task still runs');
   second.resolve();
   await closing;
   t.deepEqual(logged, [
@@ -138,8 +138,8 @@ test('a reset link works for half an hour, and a newer password or address voids
   t.is((await it.reset(late)).reason, 'LINK_INVALID');
   const first = await it.link();
   const second = await it.link();
-  t.is((await it.reset(first)).status, 200, 'of several letters any will do');
-  t.is((await it.reset(second)).reason, 'LINK_INVALID', 'and then none');
+  t.is((await it.reset(first)).status, 200, 'each of several links works');
+  t.is((await it.reset(second)).reason, 'LINK_INVALID', 'a used link voids the others');
   const third = await it.link();
   const changed = { current: NEW, replacement: 'a third password' };
   await it.steve.ok('POST', '/v1/session/me:signIn', { ...STEVE, password: NEW });
@@ -185,7 +185,7 @@ test('creating a reset link for another account needs an operator’s session wi
   t.true(json['sent']);
   t.is(it.letters.at(-1)?.to, STEVE.email);
   t.is(tokenIn(String(json['link'])), it.token());
-  t.is((await it.signIn(STEVE.password)).status, 200, 'nothing has changed yet');
+  t.is((await it.signIn(STEVE.password)).status, 200, 'creating a link does not change the password');
   await it.clock.jump(it.clock.now() + PASSWORD_FRESH_MS);
   t.is((await it.op('makeResetLink', body)).reason, 'PASSWORD_REQUIRED');
   t.is((await it.reset(it.token())).status, 200);
@@ -217,10 +217,14 @@ test('the operator role is granted and removed at once, only by an operator’s 
   const body = { operator: true, reason: 'Helps me' };
   const operators = await it.mint(['operator']);
   t.is((await it.call('POST', `${it.path}:setOperator`, { key: operators.key, body })).reason, 'SESSION_ONLY');
-  t.is((await it.steve.call('POST', `${it.path}:setOperator`, { body })).status, 403, 'nobody makes themselves one');
+  t.is(
+    (await it.steve.call('POST', `${it.path}:setOperator`, { body })).status,
+    403,
+    'users cannot make themselves operators',
+  );
   t.is((await it.op('setOperator', body)).status, 200);
   await shown([200, 200], true);
-  t.is((await it.op('setOperator', body)).status, 200, 'twice is once');
+  t.is((await it.op('setOperator', body)).status, 200, 'granting the role again succeeds');
   t.is((await it.op('setOperator', { operator: false, reason: 'Has left' })).status, 200);
   await shown([403, 403], false);
   const own = await it.operator.call('POST', '/v1/operator/accounts/acc_test:setOperator', {

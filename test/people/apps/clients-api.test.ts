@@ -30,7 +30,7 @@ test('an app’s token expires half a year after its last use, and each use exte
   };
   const works = async (token: string) => {
     const answer = await it.call('GET', '/v1/whoami', { key: null, headers: { authorization: `Bearer ${token}` } });
-    // The use is noted behind the call.
+    // Wait for the write that records the use.
     await it.store.write(async () => {});
     return answer.status === 200;
   };

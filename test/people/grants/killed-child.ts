@@ -1,7 +1,8 @@
 /**
- * A process that works with device grants and may be killed. `node killed-child.ts <database URL> <folder> <later> <what>
- * <argument> [die]` runs one act with the clock `later` ms ahead and prints its result as JSON. With `die` it kills itself
- * once its first write is on disk, before it answers.
+ * A process that works with device grants and may be killed:
+ * `node killed-child.ts <database URL> <folder> <later> <what> <argument> [die]`.
+ * Runs one act with the clock `later` ms ahead and prints its result as JSON. With `die` it kills itself once its first
+ * write is on disk, before it answers.
  */
 import { TABLES } from '../../../src/tables.ts';
 import process from 'node:process';

@@ -102,7 +102,7 @@ test('an API key reflects account changes within 30 seconds, and its last use is
   const lastUse = async () => (await getKeyByHash(store, row.hash))?.lastUsedAt;
   const call = async () => {
     const principal = await authenticate(store, clock, key);
-    // Behind it in the line of writes.
+    // Wait for the write that records the use.
     await store.write(async () => {});
     return principal;
   };

@@ -6,19 +6,19 @@ const BASE32 = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567';
 
 export const STEVE = { email: 'steve@example.com', password: 'correct horse' };
 
-/** An app on a phone, which was given a key and looks at a clock. */
+/** An authenticator app with a key and a clock. */
 export function authenticator(key: string, clock: { now: () => number }): { code: () => string } {
   const bytes = bytesOf(key);
   return { code: () => codeOfStep(bytes, stepAt(clock.now())) };
 }
 
-/** The bytes of a key in Base32. */
+/** Decodes a key in Base32. */
 export function bytesOf(key: string): Buffer {
   const bits = Array.from(key.replaceAll(' ', ''), (letter) => BASE32.indexOf(letter).toString(2).padStart(5, '0'));
   return Buffer.from((bits.join('').match(/.{8}/g) ?? []).map((eight) => Number.parseInt(eight, 2)));
 }
 
-/** Steve's account with a second factor, in the browser that set it up; its first half minute is over. */
+/** Sets up Steve's account with a second factor. Advances the clock by half a minute, past the confirming code. */
 export async function withSecondFactor(t: ExecutionContext, it: ApiUnderTest) {
   const browser = await it.browser();
   const me = await browser.ok('POST', '/v1/session/me:signUp', STEVE);
@@ -32,7 +32,7 @@ export async function withSecondFactor(t: ExecutionContext, it: ApiUnderTest) {
   return { browser, app, key: String(key), recoveryCodes, userId, accountId };
 }
 
-/** A browser in which Steve's password has been given, and no code yet. */
+/** Returns a browser that has sent Steve's password, but no code yet. */
 export async function passwordGiven(t: ExecutionContext, it: ApiUnderTest, password = STEVE.password) {
   const browser = await it.browser();
   const asked = await browser.call('POST', '/v1/session/me:signIn', { body: { ...STEVE, password } });
@@ -41,7 +41,7 @@ export async function passwordGiven(t: ExecutionContext, it: ApiUnderTest, passw
   return browser;
 }
 
-/** Gives a code as the second step, and says what came of it: a reason, or '' for being in. */
+/** Sends a code as the second step. Returns the reason of a refusal, or '' if the sign-in succeeds. */
 export async function giveCode(browser: BrowserUnderTest, code: string): Promise<string> {
   return (await browser.call('POST', '/v1/session/me:signInWithCode', { body: { code } })).reason;
 }

@@ -11,7 +11,7 @@ test.after.always(closeBrowser);
 
 const PATH = '/profile/second-factor';
 
-/** A browser without scripts: it keeps cookies, and sends each form with what stands hidden in it. */
+/** A browser without scripts. Keeps cookies and sends each form with its hidden fields. */
 function reader(site: Pick<Site, 'origin'>) {
   const cookies = new Map<string, string>();
   let path = '/';
@@ -44,7 +44,7 @@ function reader(site: Pick<Site, 'origin'>) {
   };
 }
 
-/** Steve, signed up in a browser of his own. */
+/** Signs Steve up in a new browser. */
 async function steve(t: ExecutionContext, site: Site) {
   const browser = reader(site);
   await browser.open('/sign-up');
@@ -58,7 +58,7 @@ test('without a script, the second factor can be set up, used to sign in, given 
   await browser.open(PATH);
   t.regex(browser.text(), />off<\/span>/);
   await browser.open(`${PATH}/set-up`);
-  t.is(browser.path(), PATH, 'nothing is offered yet');
+  t.is(browser.path(), PATH, 'no key is offered yet');
   await browser.submit(`${PATH}/begin`);
   t.is(browser.path(), `${PATH}/set-up`);
   t.regex(browser.text(), /<svg\s+class="qr"\s+role="img"\s+aria-label="QR code/);
@@ -74,7 +74,7 @@ test('without a script, the second factor can be set up, used to sign in, given 
   t.is(codes.length, 10);
   await site.clock.advance(REVEAL_MS);
   await browser.open(`${PATH}/codes`);
-  t.is(browser.path(), PATH, 'they are shown once');
+  t.is(browser.path(), PATH, 'the codes are shown once');
   t.regex(browser.text(), /10 recovery codes are left/);
 
   const phone = reader(site);
@@ -150,7 +150,7 @@ test('operator pages and forms redirect operators without a required second fact
     const reply = await fetch(panel.origin + path, { ...init, headers, redirect: 'manual' });
     return reply.headers.get('location') ?? reply.status;
   };
-  for (const page of [...pages, account]) t.is(await lead(page), 404, `${page} is not there for others`);
+  for (const page of [...pages, account]) t.is(await lead(page), 404, `${page} does not exist for other users`);
   await panel.store.write((tx) => tx.run('UPDATE "users" SET "operator" = $1', [1]));
   for (const page of [...pages, account]) t.is(await lead(page), PATH, page);
   const sent: Record<string, Record<string, string>> = {
@@ -161,7 +161,7 @@ test('operator pages and forms redirect operators without a required second fact
     const body = new URLSearchParams({ csrf: panel.owner.csrf, ...fields });
     t.is(await lead(path, { method: 'POST', body }), PATH, path);
   }
-  t.is(await lead('/panel/v1/servers/castle/events/stream'), 200, 'their own servers are not concerned');
+  t.is(await lead('/panel/v1/servers/castle/events/stream'), 200, 'the operator’s own servers stay accessible');
   t.is(await lead('/v1/operator/machines:stream'), 403);
   t.regex((await panel.get(PATH)).text, /Operators need two-factor sign-in here/);
 });

@@ -22,7 +22,7 @@ onEachStore(
       { ...(await rows.getSecondFactor(store, userId)) },
       { userId, sealedKey: 'second', enabledAt: null, lastStep: 0 },
     );
-    t.false(await store.write((tx) => rows.deleteSecondFactor(tx, userId)), 'an offer is none');
+    t.false(await store.write((tx) => rows.deleteSecondFactor(tx, userId)), 'an offered key is not a second factor');
     t.is(await isOn(), false);
     t.deepEqual(await rows.listSecondFactorUsers(store, accountId), []);
 

@@ -17,8 +17,12 @@ test('second-factor setup requires a recent password and an offered key', async 
   t.is(await ask('confirm', { code: '123456' }), 'PASSWORD_REQUIRED');
   await browser.ok('POST', '/v1/session/me:provePassword', { password: STEVE.password });
   const first = await browser.ok('POST', '/v1/session/secondFactor:begin');
-  t.not((await browser.ok('POST', '/v1/session/secondFactor:begin'))['key'], first['key'], 'another key each time');
-  t.is((await browser.ok('GET', '/v1/session/secondFactor'))['enabledAt'], null, 'offered is not yet on');
+  t.not(
+    (await browser.ok('POST', '/v1/session/secondFactor:begin'))['key'],
+    first['key'],
+    'each call offers a new key',
+  );
+  t.is((await browser.ok('GET', '/v1/session/secondFactor'))['enabledAt'], null, 'an offered key is not yet enabled');
   await (await it.browser()).ok('POST', '/v1/session/me:signIn', STEVE);
 });
 
@@ -35,7 +39,7 @@ test('removing the second factor or renewing its codes needs password and code, 
   const renewed = await ask('renewRecoveryCodes', { password, code: recoveryCodes[0] });
   const codes = renewed.json['recoveryCodes'] as string[];
   t.is(new Set([...codes, ...recoveryCodes]).size, 20);
-  t.is(await giveCode(await passwordGiven(t, it), recoveryCodes[1] ?? ''), 'WRONG_CODE', 'void');
+  t.is(await giveCode(await passwordGiven(t, it), recoveryCodes[1] ?? ''), 'WRONG_CODE', 'the old codes are void');
   t.is((await ask('remove', { password, code: codes[0] })).status, 200);
   t.is((await ask('remove', { password, code: codes[1] })).reason, 'SECOND_FACTOR_OFF');
   await (await it.browser()).ok('POST', '/v1/session/me:signIn', STEVE);
@@ -89,7 +93,7 @@ test('if operators need a second factor, a session without one cannot run operat
   t.is((await without.call('POST', '/v1/session/keys', { body: key })).reason, 'SCOPE_NOT_ALLOWED');
   await browser.ok('GET', '/v1/operator/accounts');
   const { key: minted } = await it.mint(['operator']);
-  t.is((await it.call('GET', '/v1/operator/accounts', { key: minted })).status, 200, 'keys are not concerned');
+  t.is((await it.call('GET', '/v1/operator/accounts', { key: minted })).status, 200, 'API keys need no second factor');
 });
 
 test('an operator can remove the second factor of others, but not their own, in a session with a recent password', async (t) => {

@@ -21,18 +21,22 @@ test('a second factor ends other sessions, and then each sign-in needs the passw
   t.is((await confirm(used)).status, 200);
   t.is((await confirm(used)).reason, 'SECOND_FACTOR_ON');
   t.is((await browser.call('POST', '/v1/session/secondFactor:begin')).reason, 'SECOND_FACTOR_ON');
-  t.is((await elsewhere.call('GET', '/v1/session/me')).reason, 'SESSION_REQUIRED', 'opened without a code');
+  t.is(
+    (await elsewhere.call('GET', '/v1/session/me')).reason,
+    'SESSION_REQUIRED',
+    'the session was opened without a code',
+  );
   t.like(await browser.ok('GET', '/v1/session/secondFactor'), { recoveryCodes: 10 });
 
   const half = await passwordGiven(t, it);
   t.is((await half.call('GET', '/v1/session/me')).reason, 'SESSION_REQUIRED');
-  t.is(await giveCode(half, used), 'WRONG_CODE', 'it switched the factor on');
+  t.is(await giveCode(half, used), 'WRONG_CODE', 'the code has enabled the factor');
   await it.clock.advance(30_000);
   const other = await passwordGiven(t, it);
   const code = app.code();
   t.is(await giveCode(half, `${code.slice(0, 3)} ${code.slice(3)}`), '');
   t.is((await half.ok('GET', '/v1/session/me'))['email'], STEVE.email);
-  t.is(await giveCode(other, code), 'WRONG_CODE', 'somebody looked over the shoulder');
+  t.is(await giveCode(other, code), 'WRONG_CODE', 'the code has signed in another browser');
   const entries = await it.store.query<{ action: string; detail: string }>(
     `SELECT "action", "detail" FROM "audit" WHERE "action" LIKE 'secondFactor%' OR "action" = 'session.signIn' ORDER BY "id"`,
   );
@@ -110,7 +114,11 @@ test('after five wrong codes even a correct one is refused, except in a known br
   for (let n = 0; n < LOGIN_RULES.code.burst; n++) t.is(await giveCode(half, 'no code'), 'WRONG_CODE');
   const refused = await half.call('POST', '/v1/session/me:signInWithCode', { body: { code: app.code() } });
   t.deepEqual([refused.status, refused.reason], [429, 'TOO_MANY_ATTEMPTS']);
-  t.is(await giveCode(await passwordGiven(t, it), app.code()), 'TOO_MANY_ATTEMPTS', 'a new browser has no new tries');
+  t.is(
+    await giveCode(await passwordGiven(t, it), app.code()),
+    'TOO_MANY_ATTEMPTS',
+    'a new browser gets no new attempts',
+  );
   half.cookie = `${device}; ${pending}`;
   t.is(await giveCode(half, app.code()), '');
   t.is(asked.reason, 'CODE_REQUIRED');

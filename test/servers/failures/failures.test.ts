@@ -19,7 +19,7 @@ async function running(w: World): Promise<void> {
   await w.reach('lobby', 'running');
 }
 
-/** Started, failed for its EULA, and at rest again. */
+/** Starts a server that fails because of its EULA and comes to rest. */
 async function failedOnce(w: World): Promise<void> {
   await w.create('lobby');
   w.games.silent.add('lobby');
@@ -42,7 +42,7 @@ test('a crash is explained by the output of its own run, not of an earlier one',
   await w.killAndRestart();
   w.engine.crash('lobby');
   await w.reach('lobby', 'start_failed');
-  t.like(await newest(w), { kind: 'crash', code: 'unknown' }, 'also by the next process');
+  t.like(await newest(w), { kind: 'crash', code: 'unknown' }, 'also after a restart of the service');
 });
 
 test('a crash is not explained by output from before the game was ready', async (t) => {

@@ -11,14 +11,14 @@ import { fillLists } from './long-lists.ts';
 
 test.after.always(closeBrowser);
 
-/** The most that a page may weigh with its styles and scripts, as they are before they are compressed. */
+/** The limit for a page with its styles and scripts, before compression. */
 const MAX_BYTES = 100 * 1_024;
-/** What draws charts, or edits, is loaded where it is used and not counted; on its way a page is small even so. */
+/** Assets for charts and editors, which only some pages load. They count only after compression. */
 const NOT_COUNTED = /^\/assets\/(?:uPlot|charts|editor|prism)/i;
-/** Longer than any other page, by the whole API. */
+/** The page of the whole API is longer than any other: its limit applies only after compression. */
 const DOCS = '/docs';
 
-/** Where each page is found by who has no session. */
+/** The paths of pages that need no session. */
 const OPEN: Readonly<Record<string, string>> = {
   '/': '/',
   [DOCS]: DOCS,
@@ -31,7 +31,7 @@ const OPEN: Readonly<Record<string, string>> = {
   '/verify-email/done': '/verify-email/done',
 };
 
-/** Where the others are that are not found by their own path with the parameters of `PARAMS`. */
+/** The paths of other pages that need more than the parameters of `PARAMS`. */
 const SIGNED_IN: Readonly<Record<string, string>> = {
   '/servers/:id/files/item': '/servers/castle/files/item?path=server.properties',
   '/servers/:id/files/edit': '/servers/castle/files/edit?path=server.properties',
@@ -39,7 +39,7 @@ const SIGNED_IN: Readonly<Record<string, string>> = {
 
 const PARAMS = { ':id': 'castle', ':accountId': 'acc_other' };
 
-/** Pages that come only after another step; the tests of each look at it. */
+/** Pages that need an earlier step. Their own tests cover them. */
 const ON_THE_WAY = new Set([
   '/sign-in/code',
   '/sign-in/new-password',
@@ -51,7 +51,7 @@ const ON_THE_WAY = new Set([
   '/checkout/:id',
 ]);
 
-/** Files, and an address that leads on. */
+/** Files and a redirect. */
 const NO_PAGES = new Set([
   '/invitations',
   '/status/:slug/badge.svg',
@@ -76,9 +76,9 @@ test('every page is compressed, and at most 100 KB with its styles and scripts, 
     }
     for (const { plain, encoding } of weights) t.is(encoding, plain < 1_024 ? encoding : 'br', path);
     const [plain, sent] = [sum(weights.map((each) => each.plain)), sum(weights.map((each) => each.sent))];
-    t.log(`${path}: ${kb(plain)} KB, ${kb(sent)} KB of it sent`);
+    t.log(`${path}: ${kb(plain)} KB, ${kb(sent)} KB compressed`);
     if (pattern !== DOCS) t.true(plain <= MAX_BYTES, `${path}: ${plain} bytes`);
-    t.true(sent <= MAX_BYTES, `${path}: ${sent} bytes on their way`);
+    t.true(sent <= MAX_BYTES, `${path}: ${sent} bytes compressed`);
   }
 });
 
@@ -97,11 +97,11 @@ test.runIf(isHere('chromium'))('every page is accessible on a phone, in light an
   };
   for (const [, path] of signedIn(it)) await look(path);
   await context.clearCookies();
-  // The page of the API is looked at part by part, by its own tests.
+  // The API page has its own accessibility tests.
   for (const path of Object.values(OPEN).filter((each) => each !== DOCS)) await look(path);
 });
 
-/** Pages in which much has happened: names as long as may be, something in each list. */
+/** The pages of a busy installation, with long names and an entry in each list. */
 async function busy(t: ExecutionContext): Promise<PanelUnderTest> {
   const it = await openPanel(t, { config: { signup: 'open' } });
   await it.store.write((tx) => tx.run('UPDATE "users" SET "operator" = $1 WHERE "id" = $2', [1, 'usr_test']));
@@ -135,7 +135,7 @@ async function busy(t: ExecutionContext): Promise<PanelUnderTest> {
   return it;
 }
 
-/** All pages that are mounted but those that the lists above name: none can be forgotten. */
+/** Returns every mounted page except those in the lists above, so that a new page is always covered. */
 function signedIn(it: PanelUnderTest): (readonly [pattern: string, path: string])[] {
   const params = { ...PARAMS, ':slug': it.services.publicStatuses.of('castle').slug };
   const nothing = () => () => Promise.reject(new Error('nothing is called'));
@@ -155,7 +155,7 @@ function signedIn(it: PanelUnderTest): (readonly [pattern: string, path: string]
 interface Weight {
   status: number;
   text: string;
-  /** Bytes before and after they are compressed. */
+  /** The bytes before and after compression. */
   plain: number;
   sent: number;
   encoding: string | null;

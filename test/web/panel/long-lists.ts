@@ -15,7 +15,7 @@ const SCHEDULES = 40;
 const NAMES = 150;
 const SESSIONS = 400;
 
-/** More in each list than is shown at once, each entry as long as most may be. */
+/** Fills each list beyond its first page, with long entries. */
 export async function fillLists(it: PanelUnderTest, id: string): Promise<void> {
   for (let nth = 0; nth < SERVERS; nth++) await it.create(`server-${nth}`, { name: `Server ${nth} ${'n'.repeat(40)}` });
   await playerLists(join(it.dataDir, 'servers', id));

@@ -66,7 +66,11 @@ test('the streams and files of a page have their own addresses, only for session
   }
   const path = '/panel/v1/servers/castle/events/stream';
   t.is((await it.owner.call('GET', path)).status, 200);
-  t.is((await it.owner.call('GET', '/v1/servers/castle/events/stream')).status, 401, 'nor a session that of the API');
+  t.is(
+    (await it.owner.call('GET', '/v1/servers/castle/events/stream')).status,
+    401,
+    'a session does not open the API’s stream',
+  );
   const upload = `/panel/v1/servers/castle/file:upload?path=a.txt`;
   t.is((await it.owner.call('POST', upload, { raw: 'a' })).status, 200);
 });
@@ -83,10 +87,10 @@ test.runIf(isHere('chromium'))('a page follows changes by others live, and a but
     document.addEventListener('dormouse:renewed', renewed, { once: true });
     document.dispatchEvent(new Event('dormouse:refresh'));
   })`);
-  t.is(await page.locator('details[open]', { hasText: 'Kill…' }).count(), 1, 'what was opened stays open');
+  t.is(await page.locator('details[open]', { hasText: 'Kill…' }).count(), 1, 'an opened section stays open');
   await it.command('castle', 'STOP', { kind: 'user', id: 'usr_test', note: 'asked over the API' });
   await page.getByText('asleep', { exact: true }).waitFor();
-  t.true(await page.evaluate('window.stays'), 'it is still the same page');
+  t.true(await page.evaluate('window.stays'), 'the page was not reloaded');
   t.deepEqual(complaints, []);
 });
 
@@ -117,7 +121,7 @@ test.runIf(isHere('chromium'))(
     await plant(join(it.dataDir, 'servers', 'castle'), { 'world/level.dat': 'a world' });
     await backUp(it, 'castle');
     const made = '14 Nov 2023, 22:13 UTC';
-    t.true((await it.get('/servers/castle')).text.includes(`>${made}</time>`), 'without one they are UTC’s');
+    t.true((await it.get('/servers/castle')).text.includes(`>${made}</time>`), 'without a script, times are in UTC');
     const here = '15 Nov 2023, 03:58';
     const { page } = await it.open('/servers/castle', { timezoneId: 'Asia/Kathmandu', locale: 'en-GB' });
     await page.locator('dd', { hasText: here }).waitFor();
@@ -134,9 +138,9 @@ test.runIf(isHere('chromium'))(
 test.runIf(isHere('chromium'))('a page returned by a form stays live and does not send the form again', async (t) => {
   const it = await openPanel(t);
   await it.create('castle');
-  // Sent by the browser itself, as where the page's scripts have not come yet.
+  // The browser itself sends the form, as before the page's scripts have loaded.
   const { page, asked } = await it.open('/servers/castle');
-  // In one step: the page may renew itself in between.
+  // In one step, because the page may refresh in between.
   await page.evaluate(`{
     const form = document.querySelector('form[action$="/start"]');
     form.setAttribute('action', '/servers/castle/retry-install');
@@ -166,8 +170,8 @@ test.runIf(isHere('chromium'))(
     document.addEventListener('dormouse:renewed', () => resolve(), { once: true });
     document.dispatchEvent(new Event('dormouse:refresh'));
   })`);
-    t.is(await page.locator('form[aria-busy=true]').count(), 1, 'a page that is renewed keeps it');
-    // The page, but not its form, is told that there is nothing; the second time it has heard so.
+    t.is(await page.locator('form[aria-busy=true]').count(), 1, 'a refreshed page keeps the form');
+    // The refresh gets a 404, but not the form. A second request shows that the page has handled the first 404.
     let asked = 0;
     await page.route('**/servers/castle', (route) => {
       asked += 1;
@@ -177,11 +181,11 @@ test.runIf(isHere('chromium'))(
       await page.evaluate("document.dispatchEvent(new Event('dormouse:refresh'))");
       return asked > 1;
     });
-    t.true(await page.evaluate('window.stays'), 'it is still the same page');
+    t.true(await page.evaluate('window.stays'), 'the page was not reloaded');
     await page.unroute('**/servers/castle');
     answer.resolve();
     await page.getByText('awake', { exact: true }).waitFor();
-    t.true(await page.evaluate('window.stays'), 'it is still the same page');
+    t.true(await page.evaluate('window.stays'), 'the page was not reloaded');
   },
 );
 

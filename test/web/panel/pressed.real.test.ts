@@ -10,17 +10,17 @@ import { isHere } from '../../support/needs.ts';
 import { type PanelUnderTest, openPanel } from '../../support/panel.ts';
 import { plant } from '../../support/tree.ts';
 
-// What each page's own tests send without a script is pressed here with one, which does it without a new page.
+// Each page's own tests send its forms without scripts. Here scripts send them without loading a new page.
 test.after.always(closeBrowser);
 
 interface Pressed extends PanelUnderTest {
   page: Page;
   root: string;
-  /** Presses a button, in whatever asks for it apart, and waits for what is said then. */
+  /** Presses a button and waits for the text that follows. */
   press: (button: string | RegExp, said: string | RegExp) => Promise<void>;
-  /** Opens what asks once more. */
+  /** Opens a confirmation. */
   ask: (summary: string | RegExp) => Promise<void>;
-  /** The page as it was opened is still there, and the browser complained of nothing. */
+  /** Checks that the page was not reloaded and the browser reported no errors. */
   stayed: () => Promise<void>;
 }
 
@@ -50,7 +50,7 @@ async function pressed(
     },
     ask: (summary) => page.locator('summary', { hasText: summary }).first().click(),
     async stayed() {
-      t.true(await page.evaluate('window.stays'), 'it is still the same page');
+      t.true(await page.evaluate('window.stays'), 'the page was not reloaded');
       t.deepEqual(complaints, []);
     },
   };
@@ -137,7 +137,7 @@ test.runIf(isHere('chromium'))(
     await page.getByLabel('Type castle to delete it').fill('castl');
     await page.getByRole('button', { name: 'Delete permanently' }).click();
     await page.locator('#delete-typed[aria-invalid=true]').waitFor();
-    t.is(await page.evaluate('document.activeElement.id'), 'delete-typed', 'what was refused stays open');
+    t.is(await page.evaluate('document.activeElement.id'), 'delete-typed', 'a refused form stays open');
     await page.getByLabel('Type castle to delete it').fill('castle');
     await page.getByRole('button', { name: 'Delete permanently' }).click();
     await page.getByRole('heading', { level: 1, name: 'Servers' }).waitFor();
