@@ -43,8 +43,13 @@ const HOMES: Readonly<Record<string, readonly string[]>> = {
   croner: ['schedules'],
 };
 
-/** The statechart is one table, and two style sheets define the look of all pages. */
-const LONG_FILES = new Set(['machines/server.ts', 'src/web/assets/style.css', 'src/web/assets/panel.css']);
+/** The statechart and the settings are one table each, and two style sheets define the look of all pages. */
+const LONG_FILES = new Set([
+  'machines/server.ts',
+  'src/config.ts',
+  'src/web/assets/style.css',
+  'src/web/assets/panel.css',
+]);
 const MOST_LINES = 400;
 /** Tests may be longer, because they have a row for each case. */
 const MOST_TEST_LINES = 600;

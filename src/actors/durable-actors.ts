@@ -69,10 +69,7 @@ export class DurableActors<T extends ActorTypes> {
       this.#dormant = createCache({ most: remembered.most, ttlMs: (now) => (now === undefined ? 0 : remembered.ms) });
   }
 
-  /**
-   * Calls `act` with an actor, and again if it throws Outdated. Resolves with its result; undefined if the row does not
-   * exist.
-   */
+  /** Calls `act` with an actor, and again if it throws Outdated. Resolves with its result; undefined without a row. */
   async use<R>(id: string, act: (live: LiveActor<T>) => Promise<R>): Promise<R | undefined> {
     // Each further round means that another event was stored or failed, so the loop ends.
     for (;;) {
@@ -130,10 +127,7 @@ export class DurableActors<T extends ActorTypes> {
     return now;
   }
 
-  /**
-   * Resolves once the current state is stored. Rejects with Outdated if it could not be stored or has changed
-   * meanwhile.
-   */
+  /** Resolves once the current state is stored. Rejects with Outdated if it was not stored or has changed. */
   async settled(live: LiveActor<T>): Promise<void> {
     const { stored, snapshot } = live;
     await stored.catch(() => {});
@@ -163,9 +157,7 @@ export class DurableActors<T extends ActorTypes> {
     return now;
   }
 
-  /**
-   * Returns the stored view; undefined without a row. Waits for pending writes, because callers may rely on the view.
-   */
+  /** Returns the stored view, after pending writes; undefined without a row. */
   async get(id: string): Promise<T['now'] | undefined> {
     const live = this.#live.get(id);
     if (live === undefined) {
@@ -212,10 +204,7 @@ export class DurableActors<T extends ActorTypes> {
     signal?.throwIfAborted();
   }
 
-  /**
-   * Calls `observer` after every change, stored or not, with null once the actor is gone. Returns a function that
-   * removes it.
-   */
+  /** Calls `observer` after every change, stored or not; null: the actor is gone. Returns its removal. */
   observe(observer: Observer<T['now']>): () => void {
     this.#observers.add(observer);
     return () => this.#observers.delete(observer);

@@ -138,10 +138,10 @@ test('the backups page shows 20 backups at a time', async (t) => {
   const names = (text: string) => text.split('unpacked').length - 1;
   const first = await it.text();
   t.is(names(first), 20);
-  t.regex(first, /1–20 of 21<[^]*href="\/servers\/lobby\/backups\?from=20"\s*>On/);
+  t.regex(first, /1–20 of 21<[^]*href="\/servers\/lobby\/backups\?from=20"\s*>Next/);
   const second = (await it.get('/servers/lobby/backups?from=20&done=locked')).text;
   t.is(names(second), 1);
-  t.regex(second, /href="\/servers\/lobby\/backups"\s*>Back/);
+  t.regex(second, /href="\/servers\/lobby\/backups"\s*>Previous/);
   t.regex(second, /action="\/servers\/lobby\/backups\/lock\?from=20"/, 'the button returns to this part of the list');
   t.is(names((await it.get('/servers/lobby/backups?from=9e9')).text), 1);
 });

@@ -383,7 +383,7 @@ test('a Java core runs from its jar with its address in server.properties, or fa
   await engine.kill('alpha');
   await rm(join(spec.dataDir, 'server.properties'));
   await symlink('/etc/passwd', join(spec.dataDir, 'server.properties'));
-  t.is(await refused(/not a plain file/, engine), 'unknown');
+  t.is(await refused(/not a regular file/, engine), 'unknown');
   t.is(await engine.inspect('alpha'), undefined);
   await engine.install(spec, never);
 });

@@ -90,7 +90,7 @@ test('the error for work beyond a worker’s limits blames the archive', async (
     throw new StatusError('RESOURCE_EXHAUSTED', 'WORK_TOO_LARGE', 'Too much.');
   }
   await t.throwsAsync(unpack(archive, { workers: { stream }, tenant: 'abc' }).next(), {
-    message: /^The archive takes/,
+    message: /^The archive needs too much/,
   });
 });
 

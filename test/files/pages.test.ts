@@ -261,7 +261,7 @@ test('errors on the file pages explain how to proceed', async (t) => {
     t.true(answer.status >= 400, path);
     t.regex(await answer.text(), words, path);
   };
-  await said('/folder', { name: 'docs' }, /role="alert"[^<]*>docs: There is something[^<]*Choose another name/);
+  await said('/folder', { name: 'docs' }, /role="alert"[^<]*>docs: This path already exists\. Choose another name/);
   await said('/folder', { name: '.dormouse-x' }, /belongs to the service\. Choose another name/);
   await said('/move', { name: 'docs', to: 'nowhere/at' }, /There is no folder nowhere\/at\. Create it first/);
   await said('/item/rename?path=docs', { to: 'a/b/c' }, /There is no folder a\/b\. Create it first/);

@@ -48,12 +48,12 @@ test.runIf(isHere('s3'))(
     await until(async () => (await backupsOf(first))[0]?.offSite);
     const archive = join(folder, 'service.tar.gz');
     const said = await dormouse(first.dataDir, '--backup-service', archive);
-    t.true(said.includes(`Their backups are in ${settings.BACKUP_STORE}, and stay there`), said);
+    t.true(said.includes(`Servers' backups are in ${settings.BACKUP_STORE} and stay there`), said);
     t.regex(said, /BACKUP_ENCRYPTION_KEY/);
     t.is(await first.stop(), 0);
 
     const second = await startService(t, settings, ['src/start.js'], async (dataDir) => {
-      t.regex(await dormouse(dataDir, '--restore-service', archive), /store off site are found there/);
+      t.regex(await dormouse(dataDir, '--restore-service', archive), /off-site store stay there/);
       return first.apiKey;
     });
     t.deepEqual(await treeOf(join(second.dataDir, 'servers/castle')), {});

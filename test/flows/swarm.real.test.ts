@@ -294,7 +294,7 @@ holds('servers of a lost node wait while it may still run, and move once it is o
   const cutAt = performance.now();
   await third.unplug();
   await resume();
-  const isSaid = ({ msg }: { msg?: unknown }) => String(msg).startsWith('a node does not answer; its games wait');
+  const isSaid = ({ msg }: { msg?: unknown }) => String(msg).startsWith('a node does not respond; its games wait');
   await until(async () => service.log.some(isSaid));
   t.deepEqual(
     service.log.filter(isSaid).map(({ node, games }) => ({ node, games })),

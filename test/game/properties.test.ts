@@ -245,7 +245,7 @@ test('a link, a pipe or a huge file in place of server.properties is refused and
   const target = join(dir, 'server.properties');
   const victim = join(dir, 'victim');
   await writeFile(victim, 'precious=1\n');
-  const refused = { name: 'EngineError', message: /not a plain file/ } as const;
+  const refused = { name: 'EngineError', message: /not a regular file/ } as const;
   await symlink(victim, target);
   await t.throwsAsync(writeProperties(dir, row, 'secret'), refused);
   await rm(target);

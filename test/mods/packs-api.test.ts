@@ -163,11 +163,11 @@ test('a failed pack install reports its reason and adds no mods, and RetryInstal
   const bad = async (fields: object, more = {}) =>
     await mrpack({ dependencies: DEPENDENCIES, files: [{ ...file, ...fields }] }, more);
   const cases: [Buffer, string, RegExp][] = [
-    [await bad({ path: '../evil.jar' }), 'modpack_invalid', /does not stay within the server/],
-    [await bad({ path: 'mods\\..\\..\\evil.jar' }), 'modpack_invalid', /does not stay within/],
-    [await bad({ path: '/etc/evil' }), 'modpack_invalid', /does not stay within/],
-    [await bad({ path: 'C:/evil' }), 'modpack_invalid', /does not stay within/],
-    [await bad({}, { 'overrides/.rcon-cli.env': 'x' }), 'modpack_invalid', /does not stay within/],
+    [await bad({ path: '../evil.jar' }), 'modpack_invalid', /contains a path outside the server/],
+    [await bad({ path: 'mods\\..\\..\\evil.jar' }), 'modpack_invalid', /a path outside the server/],
+    [await bad({ path: '/etc/evil' }), 'modpack_invalid', /a path outside the server/],
+    [await bad({ path: 'C:/evil' }), 'modpack_invalid', /a path outside the server/],
+    [await bad({}, { 'overrides/.rcon-cli.env': 'x' }), 'modpack_invalid', /a path outside the server/],
     [
       await bad({ hashes: { sha512: 'b'.repeat(128), sha1: 'b'.repeat(40) } }),
       'download_failed',

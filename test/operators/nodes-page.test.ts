@@ -45,7 +45,7 @@ test('an operator can resume, move and mark nodes as off without scripts, and a 
   );
   const unsaid = await it.sent('/operator/nodes/fence', { node: 'n1', reason: '' });
   t.regex(unsaid, /<details class="confirm" open>[^]*id="fence-n1-reason-wrong">is required/);
-  t.regex(await it.sent('/operator/nodes/fence', { node: 'n2', reason: 'off' }), /cellar answers, so it is not off/);
+  t.regex(await it.sent('/operator/nodes/fence', { node: 'n2', reason: 'off' }), /cellar responds, so it is not off/);
   t.regex(await it.sent('/operator/nodes/resume', { node: 'n2', reason: 'done' }), /Node resumed/);
   const moved = { node: 'n3', region: 'us', reason: 'a new rack' };
   t.regex(await it.sent('/operator/nodes/region', moved), /Region saved[^]*value="us"/);

@@ -133,10 +133,10 @@ test('EULA consent survives a kill, and a start begun without consent fails afte
   await it.killAndRestart();
   const failed = await it.reach('castle', 'start_failed');
   t.is(failed?.context.startFailure?.code, 'eula_not_accepted');
-  t.regex(failed?.context.startFailure?.summary ?? '', /^EULA not accepted: No one has accepted/);
+  t.regex(failed?.context.startFailure?.summary ?? '', /^EULA not accepted: Minecraft's licence .* is not accepted/);
   t.false(existsSync(eulaFile(it, 'castle')));
   check();
-  await t.throwsAsync(it.command('tower', 'START'), { message: /No one has accepted/ });
+  await t.throwsAsync(it.command('tower', 'START'), { message: /is not accepted for this account yet/ });
 
   const user = { id: 'usr_test', email: 'o@example.com', accountId: 'acc_test', emailVerified: true, passwordHash: '' };
   await it.store.write((tx) => insertUser(tx, { ...user, operator: false, createdAt: it.clock.now() }));

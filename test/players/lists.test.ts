@@ -120,7 +120,7 @@ test('a list change keeps other entries, unknown fields, expiry, source and reas
   t.deepEqual(parseList('ops.json', formatList(more)), more);
   t.deepEqual(parseList('ops.json', ' \n'), []);
   for (const text of ['{', '{}', 'null', '[1'])
-    t.throws(() => parseList('ops.json', text), { message: /ops\.json is not a list/ });
+    t.throws(() => parseList('ops.json', text), { message: /ops\.json is not a JSON list/ });
 });
 
 test('a renamed account keeps its entry and shows the new name', (t) => {

@@ -129,7 +129,7 @@ test('an unreadable operator list shows an error and no form that could overwrit
   const it = await players(t);
   await it.put('ops.json', { none: true });
   const page = await it.page();
-  t.regex(page, /ops\.json is not a list/);
+  t.regex(page, /ops\.json is not a JSON list/);
   t.notRegex(page, /<form[^>]*players\/operator/);
 });
 

@@ -221,7 +221,7 @@ test('the account’s RAM limit covers all its servers, on create, create from a
   const refused = async (answer: ReturnType<typeof call>) => {
     const { status, reason, json } = await answer;
     t.deepEqual([status, reason], [429, 'MAX_RAM']);
-    t.regex(String(json['message']), /may have 1200 MB of RAM together/);
+    t.regex(String(json['message']), /can have 1200 MB of RAM in total/);
   };
   t.is((await create('one', 512)).status, 200);
   await refused(create('two', 689));

@@ -66,7 +66,7 @@ test('SetServerProperties refuses reserved keys, keys that the version does not 
   await bad({ 'accepts-transfers': 'true' }, 'requires Minecraft 1.20.5 or later');
   await bad({ difficulty: 'hard\nenable-rcon=true' }, 'control characters');
   await bad({ nonsense: '1' }, 'is not a property');
-  await bad({ 'a\nb': '1' }, 'not the name of a property');
+  await bad({ 'a\nb': '1' }, 'not a property name');
   await bad({ 'level-name': '../../etc' }, 'folder');
   await bad(Object.fromEntries(Array.from({ length: 129 }, (_, n) => [`p${n}`, ''])), 'at most 128');
   await refused('setProperties', { idleTimeoutMinutes: -1 }, 'INVALID_FIELD', 'idleTimeoutMinutes');

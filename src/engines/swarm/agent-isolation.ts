@@ -2,8 +2,8 @@ import { type ClientRequest, request } from 'node:http';
 import { HELPER, type Isolation, WAITS, helperMaker, rulesFor } from './agent-rules.ts';
 
 // The part of the agent (agent.ts) that isolates games from each other on the network that they share with the service
-// and the proxies. Docker itself cannot do that on an overlay. The agent puts packet rules into the network namespace
-// of each game. On the shared network a game can then send only answers from its own ports to clients that connected to
+// and the proxies. Docker itself cannot do that on an overlay. The agent puts packet rules into each game's network
+// namespace. On the shared network a game can then send only answers from its own ports to clients that connected to
 // them, and calls to the database server if there is one. The rules check single packets, so they also end connections
 // opened before.
 //

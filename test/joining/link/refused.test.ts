@@ -66,7 +66,7 @@ test('a proxy with another link version is refused with both versions named, and
   }
   t.deepEqual(
     lines.map(({ message }) => message),
-    ['a proxy is refused'],
+    ['refused a proxy'],
   );
   t.deepEqual(refused, ['one', 'one', 'one'], 'onRefused is called each time');
   t.deepEqual(proxies.views(), []);

@@ -94,7 +94,11 @@ export async function device(t: ExecutionContext, options: DeviceTestOptions = {
     const json = (text === '' ? {} : JSON.parse(text)) as Answer['json'];
     const [info] = (json['details'] ?? []) as { reason?: string }[];
     if (path !== '/.well-known/oauth-authorization-server') {
-      t.is(response.headers.get('cache-control'), /^\/v1\/(?:operator|session)/.test(path) ? null : 'no-store', 'caching');
+      t.is(
+        response.headers.get('cache-control'),
+        /^\/v1\/(?:operator|session)/.test(path) ? null : 'no-store',
+        'caching',
+      );
     }
     return { status: response.status, headers: response.headers, text, json, reason: info?.reason ?? '' };
   }

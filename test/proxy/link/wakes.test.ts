@@ -4,7 +4,7 @@ import { Wakes } from '../../../proxy/link/wakes.ts';
 import { fakeClock } from '../../fakes/clock.ts';
 
 const HERE = { host: '127.0.0.1', port: 25_565 };
-const AWAY = /away for longer than usual/;
+const AWAY = /is not responding right now/;
 const MINUTE_MS = 60_000;
 const player = (name: string) => ({ name, uuid: null, ip: '203.0.113.7', protocol: 774 });
 
