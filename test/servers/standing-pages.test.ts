@@ -194,7 +194,7 @@ test.runIf(isHere('chromium'))(
     await page.evaluate('window.stays = true');
     it.engine.nodes!.cut('n1');
     await it.clock.advance(2_000);
-    await page.getByText('waits', { exact: true }).waitFor();
+    await page.getByText('waiting', { exact: true }).waitFor();
     await it.submit('/operator/accounts/acc_test/suspend', { server: 'asleep', reason: 'Too loud' });
     await page.getByText('suspended', { exact: true }).waitFor();
     await open.page.getByText('suspended', { exact: true }).waitFor();
