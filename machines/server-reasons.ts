@@ -95,7 +95,7 @@ export function outOfLine(failure: Failure): Failure {
 
 /** Returns the failure of a server that has been queued for the longest time allowed (`ms`). */
 export function noRoomFor(ms: number): Failure {
-  const summary = `No room: it waited ${Math.round(ms / 60_000)} minutes for a machine with room. Start it later.`;
+  const summary = `No room: the server waited ${Math.round(ms / 60_000)} minutes for a machine with room. Start it again later.`;
   return { code: 'no_room_found', summary, suggestion: LATER, raw: '' };
 }
 

@@ -155,7 +155,7 @@ export const settings = {
     'SWARM_LOST_AFTER_S',
     kind.integer(0, 86_400),
     '0',
-    'ENGINE=swarm: a node that does not answer for this long counts as off, although its games may still run and damage worlds. 0: never.',
+    'ENGINE=swarm: a node that does not respond for this long counts as off, although its games may still run and damage worlds. 0: never.',
   ),
   gameImage: setting('GAME_IMAGE', kind.image, 'itzg/minecraft-server', 'Container image of Java game servers.'),
   sandboxImage: setting('SANDBOX_IMAGE', kind.image, 'dormouse/sandbox:latest', 'Image of the built-in game server.'),

@@ -204,7 +204,7 @@ Usage: npm start                       start the service
        npm run backup-service [FILE]   save the database, keys and settings to a file; the service may be running
        npm run restore-service FILE    restore that file where no installation exists yet
        npm run reset-password [EMAIL]  create a new password for an operator or EMAIL; stop the service first
-       npm run remove-second-factor [EMAIL]  turn off the second factor of an operator or EMAIL; stop the service first
+       npm run remove-second-factor [EMAIL]  turn off two-factor sign-in of an operator or EMAIL, if phone and recovery codes are lost; stop the service first
 
 Settings are environment variables, or lines in a file .env in this folder. Secrets can be in files: NAME_FILE=/path.
 `;

@@ -120,7 +120,7 @@ const CONTROL = [
   prometheusOperations,
 ] as const;
 
-/** All operations of the dashboard. */
+/** All operations of the panel. */
 const SESSION = [
   signInOperations,
   recoveryOperations,

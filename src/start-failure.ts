@@ -73,7 +73,7 @@ function databaseFailure({ code = '', message }: SystemError, { databaseUrl, dat
     case 'ETIMEDOUT':
     case 'EHOSTUNREACH':
     case 'ECONNRESET':
-      return `PostgreSQL at ${host} does not answer (${code}). Check that it is running and that DATABASE_URL is correct.`;
+      return `PostgreSQL at ${host} does not respond (${code}). Check that it is running and that DATABASE_URL is correct.`;
     case '28P01':
     case '28000':
       return `PostgreSQL at ${host} refuses the user or password of DATABASE_URL.`;

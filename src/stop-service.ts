@@ -44,7 +44,7 @@ export async function stopService(config: Config): Promise<string> {
     while (await isAlive(running, here)) await delay(LOOK_MS);
   }
   const awake = await withStore(databaseUrl, serversWithGames);
-  if (awake.length === 0) return 'Every server sleeps. The service and its proxy have ended.\n';
+  if (awake.length === 0) return 'All servers are asleep. The service and its proxy have stopped.\n';
   const sentence = `Servers still awake: ${awake.slice(0, MOST_NAMES).join(', ')}. The service log has the reason. Run npm run stop again.`;
   throw new StatusError('FAILED_PRECONDITION', 'STILL_AWAKE', sentence);
 }

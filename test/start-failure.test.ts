@@ -70,14 +70,20 @@ test('an unusable data folder, a damaged or unreachable database, or a wrong set
     [{ DATA_DIR: damaged }, /^The database .*dormouse\.db is damaged\. Move it away, with .*dormouse\.db-wal and/],
     [
       { DATA_DIR: dir, DATABASE_URL: 'postgres://a:secret@127.0.0.1:1/x' },
-      /^PostgreSQL at 127\.0\.0\.1:1 does not answer/,
+      /^PostgreSQL at 127\.0\.0\.1:1 does not respond/,
     ],
     [
       { DATA_DIR: dir, ENGINE: 'swarm', DOCKER_HOST: 'unix:///nowhere/docker.sock' },
-      /^ENGINE=swarm cannot be used: The Docker Engine does not answer\. \(.*\) Start Docker. DOCKER_HOST must point/,
+      /^ENGINE=swarm cannot be used: The Docker Engine does not respond\. \(.*\) Start Docker. DOCKER_HOST must point/,
     ],
-    [{ DATA_DIR: dir, PUBLIC_HOST: '192.168.1.5' }, /^PUBLIC_HOST is "192\.168\.1\.5", an address; .* must be a name/],
-    [{ DATA_DIR: dir, PUBLIC_HOST: '2001:db8::1' }, /^PUBLIC_HOST is "2001:db8::1", an address; .* must be a name/],
+    [
+      { DATA_DIR: dir, PUBLIC_HOST: '192.168.1.5' },
+      /^PUBLIC_HOST is "192\.168\.1\.5", which is an IP address\. .* must be a name/,
+    ],
+    [
+      { DATA_DIR: dir, PUBLIC_HOST: '2001:db8::1' },
+      /^PUBLIC_HOST is "2001:db8::1", which is an IP address\. .* must be a name/,
+    ],
     [{ DATA_DIR: dir, HTTPHOST: '::' }, /^HTTPHOST is not a setting\. Did you mean HTTP_HOST\?/],
   ];
   for (const [env, expected] of isThorough ? cases : [cases[1]!, cases[2]!, cases.at(-1)!]) {

@@ -40,7 +40,8 @@ export function locked(id: string): StatusError {
 }
 
 export function superseded(): StatusError {
-  const sentence = 'The server was deleted, or another operation interrupted this one. Check it, then try again.';
+  const sentence =
+    'The server was deleted, or another operation interrupted this one. Check the server, then try again.';
   return new StatusError('ABORTED', 'OPERATION_ABORTED', sentence);
 }
 

@@ -120,7 +120,7 @@ function admitToAccount({ row }: Reserving, { maxRamMb, maxServers }: Limits, aw
   const { accountId, ramMb } = row;
   const subject = `account:${accountId}`;
   if (maxServers > 0 && awake.servers >= maxServers) {
-    const message = `The account may have ${maxServers} servers awake, and it has reached this limit. Stop another server first.`;
+    const message = `The account already has ${maxServers} servers awake, which is its limit. Stop another server first.`;
     throw quotaExceeded('MAX_SERVERS', subject, message, { limit: String(maxServers) }, TOO_MANY_AWAKE);
   }
   // Possible if the server's RAM or the limit was changed later.

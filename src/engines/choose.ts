@@ -54,7 +54,7 @@ export async function chooseEngine(
 
 async function whyNotDocker(choice: EngineChoice): Promise<string | undefined> {
   const docker = await answers(choice);
-  if (docker === undefined) return 'the Docker Engine does not respond';
+  if (docker === undefined) return 'no Docker Engine responds';
   const { image, provideImage } = choice;
   try {
     if (await unless([404], within(PING_MS, docker.getImage(image).inspect()))) return undefined;

@@ -144,7 +144,7 @@ export interface Engine {
   boot(spec: GameSpec, signal: AbortSignal): Promise<Game>;
   /**
    * Asks the game to stop, waits up to `graceMs`, then kills it. Resolves once the game is gone, or immediately if
-   * none exists. Rejects when `signal` fires, and no longer waits.
+   * none exists. When `signal` fires, rejects and does not kill the game itself. Docker may still complete the stop.
    */
   halt(serverId: string, graceMs: number, signal?: AbortSignal): Promise<void>;
   kill(serverId: string): Promise<void>;

@@ -26,7 +26,7 @@ export async function extract(
 ): Promise<{ result: number; addedBytes: number }> {
   await using source = await files.open(path);
   const target = await files.stat(to).catch(() => undefined);
-  if (target && target.kind !== 'directory') throw invalidPath(to, 'must be a directory, or not exist');
+  if (target && target.kind !== 'directory') throw invalidPath(to, 'must be a directory or must not exist yet');
   await using stage = await files.stage();
   let addedBytes = 0;
   const beforePiece = patiently(room, reading, (bytes) => (addedBytes += bytes));

@@ -212,7 +212,7 @@ export function missingCore({ type, version }: { type: string; version: string }
   const { endedFor, first } = coreOf(type) ?? {};
   if (endedFor !== undefined) return `${type} is no longer available: its project has ended. Choose ${endedFor}`;
   if (first === undefined || (compareVersions(version, first) ?? 0) >= 0) return undefined;
-  return `${type} does not support ${version}. The first supported version is ${first}`;
+  return `${type} does not support ${version}; the first supported version is ${first}`;
 }
 
 /** Returns the loader of Arclight for a version: Forge, or NeoForge since the two split. Fabric's is not offered. */

@@ -30,7 +30,7 @@ export interface ApiFeature {
   operations?: readonly Operation[];
   /** Streams and files that only pages use. They accept only a browser's session and are not part of the API. */
   pageOperations?: readonly Operation[];
-  /** Dashboard operations for a browser's session. */
+  /** Panel operations for a browser's session. */
   sessionOperations?: readonly SessionOperation[];
   /** Operations without authentication. */
   publicOperations?: readonly PublicOperation[];

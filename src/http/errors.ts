@@ -152,7 +152,7 @@ function toStatusError(thrown: unknown): StatusError {
   // The caller has disconnected, and the work for it was cancelled.
   if (thrown instanceof Error && thrown.name === 'AbortError')
     return new StatusError('CANCELLED', 'CALL_ENDED', 'The call was cancelled before it was done.', { cause: thrown });
-  return new StatusError('INTERNAL', 'INTERNAL', 'Something went wrong. Report the request id to the operator.', {
+  return new StatusError('INTERNAL', 'INTERNAL', 'Something went wrong. Report the request ID to the operator.', {
     cause: thrown,
   });
 }

@@ -21,7 +21,7 @@ type AnyOperation = Operation | SessionOperation | PublicOperation;
 const TAGS = [
   { name: 'control', description: 'Operations for API keys, within their scopes.' },
   { name: 'account', description: 'Further operations for API keys on their account, within their scopes.' },
-  { name: 'session', description: 'Operations for the dashboard. They accept a session cookie but no API key.' },
+  { name: 'session', description: 'Operations for the panel. They accept a session cookie but no API key.' },
   { name: 'public', description: 'Operations without authentication.' },
   {
     name: 'operator',

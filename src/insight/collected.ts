@@ -137,7 +137,7 @@ const COUNTERS: readonly Collected[] = [
   },
   {
     name: 'dormouse_proxy_joins_total',
-    help: 'Joins of players to a game.',
+    help: 'Players who joined a game.',
     read: (sources) => [[sources.proxy().joins]],
   },
   {

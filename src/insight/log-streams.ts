@@ -43,7 +43,7 @@ interface Tailer {
 }
 
 /**
- * Creates log streams. `frame` converts a line for all followers, once per line. The log of a game that is not running
+ * Creates log streams. `frame` converts each line once, for all followers. The log of a game that is not running
  * ends after its recent lines.
  */
 export function createLogStreams(engine: Pick<Engine, 'logs'>, frame: (line: string) => string, log: Log): LogStreams {

@@ -18,8 +18,8 @@ const REFUSALS: Record<string, Refusal> = {
   ENXIO: ['FAILED_PRECONDITION', 'NOT_A_FILE', 'It is not a plain file.'],
   ENODEV: ['FAILED_PRECONDITION', 'NOT_A_FILE', 'It is not a plain file.'],
   // Not PERMISSION_DENIED, because the caller has permission and the service has not.
-  EACCES: ['FAILED_PRECONDITION', NOT_ACCESSIBLE, 'The file system denies the service access.'],
-  EPERM: ['FAILED_PRECONDITION', NOT_ACCESSIBLE, 'The file system denies the service access.'],
+  EACCES: ['FAILED_PRECONDITION', NOT_ACCESSIBLE, 'The file system does not allow the service to do this.'],
+  EPERM: ['FAILED_PRECONDITION', NOT_ACCESSIBLE, 'The file system does not allow the service to do this.'],
   EROFS: ['UNAVAILABLE', 'DISK_READ_ONLY', 'The machine’s disk is read-only. Tell the operator.'],
   ENAMETOOLONG: ['INVALID_ARGUMENT', 'INVALID_PATH', 'The name is too long for the file system.'],
   EINVAL: ['FAILED_PRECONDITION', 'PATH_NOT_POSSIBLE', 'The file system does not allow this.'],

@@ -25,7 +25,7 @@ export function stateWords(server: PublicServer): StateWords {
     case 'hibernated':
       return { label: 'Asleep', tone: 'asleep', hint: `Asleep until someone joins. ${WAKES[wakeMode]}` };
     case 'starting':
-      return { label: 'Waking up', tone: 'passing', hint: 'Join now and wait in the queue.' };
+      return { label: 'Waking up', tone: 'passing', hint: 'Join now. You are connected once it is ready.' };
     case 'stopping':
       return { label: 'Falling asleep', tone: 'passing', hint: 'It is saving its world.' };
     case 'installing':

@@ -34,7 +34,7 @@ const setWakePolicy = ({ serverOperation, wakePolicies, servers, clock, withLock
     summary: 'Set who can wake the server by joining',
     description:
       'Absent fields stay unchanged, so an empty body returns the policy. The policy is about joining only. It does ' +
-      'not affect starts by keys, schedules or the dashboard. The game decides who can play while the server is ' +
+      'not affect starts through API keys, schedules or the panel. The game decides who can play while the server is ' +
       'awake. Banned players never wake it.',
     params: ServerParams,
     body: message({

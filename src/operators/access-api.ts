@@ -32,7 +32,7 @@ const setAccountOperator = (people: People) =>
     path: '/v1/operator/accounts/{accountId}:setOperator',
     summary: 'Add or remove an operator',
     description: `Grants or removes operator rights for the account’s user, including open sessions and keys. ${BY_SESSION}`,
-    precondition: 'the last operator cannot be removed.',
+    precondition: 'the account must not be the last operator.',
     body: message({ operator: z.boolean().default(false), reason }).meta({ id: 'SetAccountOperatorRequest' }),
     example: { operator: true, reason: 'Runs it while I am away' },
     reply: Nothing,

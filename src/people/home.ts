@@ -38,7 +38,7 @@ function homePage(signup: SignUp): Page {
       <section class="card">
         <h2>Use it from anywhere</h2>
         <p>
-          Create a key in your <a href="/profile/keys">profile</a> and control everything over the
+          Create a key in your <a href="/profile/keys">profile</a> and control everything through the
           <a href="/docs">API</a>.
         </p>
       </section>

@@ -4,7 +4,7 @@ import type { Page, PageRequest } from '../web/page-request.ts';
 
 const TABS = [
   ['/profile', 'Profile'],
-  ['/profile/second-factor', 'Second factor'],
+  ['/profile/second-factor', 'Two-factor sign-in'],
   ['/profile/keys', 'API keys'],
   ['/profile/ssh', 'SSH keys'],
   ['/profile/apps', 'Connected apps'],

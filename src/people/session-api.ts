@@ -87,7 +87,7 @@ const signInOperation = (people: People) =>
     summary: 'Sign in',
     description:
       'Opens a session, stored in the browser as a cookie. Repeated attempts are slowed down but never locked out. ' +
-      'If the user has a second factor, the call returns UNAUTHENTICATED with the reason CODE_REQUIRED. Call ' +
+      'If two-factor sign-in is on, the call returns UNAUTHENTICATED with the reason CODE_REQUIRED. Call ' +
       '`SignInWithCode` next.',
     body: message({ email: Email, password: Password }).meta({ id: 'SignInRequest' }),
     reply: Me,

@@ -44,7 +44,7 @@ export function welcomeText(
     Pages      ${baseUrl}/servers, and for you as the operator ${baseUrl}/operator
     Players    ${named('<its id>')}${fromHome}
 
-  Sign in and create a first server there, or with the API:
+  Sign in and create a first server there, or through the API:
 
     curl -H 'x-api-key: ${key}' localhost:${httpPort}/v1/servers -d '{"name":"Lobby","ramMb":512}'
 

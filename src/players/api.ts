@@ -53,7 +53,7 @@ const COMMON = { role: 'member', tag: 'control', params: ServerParams } as const
 const CHANGE = { ...COMMON, method: 'post', scope: 'servers:write', reply: PlayerLists } as const;
 const ENDS =
   'With `expires`, the ban ends automatically at that time, in every state of the server. A ban in force keeps its ' +
-  'reason and its end: lift it first to change them. The console of a running game knows no end, so the game shows ' +
+  'reason and its end: lift it first to change them. The console of a running game does not support an end, so the game shows ' +
   'the end as part of the reason until its next start.';
 const BOTH_WAYS =
   'Applied through the console while the game runs, and in its files while the server is asleep. Fails while the ' +

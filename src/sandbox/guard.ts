@@ -2,7 +2,7 @@ import type { Transform } from 'node:stream';
 import { unzipSync } from 'node:zlib';
 import type { ServerClient } from 'minecraft-protocol';
 
-/** The largest packet a client may send, which is the protocol's own limit for a frame. */
+/** The largest packet a client may send, in bytes. It is the protocol's own limit for a frame. */
 const MAX_FRAME_BYTES = 2_097_151;
 const MAX_FRAME_BEFORE_PLAY_BYTES = 32_768;
 /** The most bytes of one read from a socket, which may contain many whole frames. */

@@ -126,7 +126,7 @@ const createSchedule = (needs: Needs) =>
           return changed;
         }
         if ((await countSchedules(tx, server.id)) >= MAX_SCHEDULES) {
-          const sentence = `A server can have ${MAX_SCHEDULES} schedules. Delete one first.`;
+          const sentence = `A server can have at most ${MAX_SCHEDULES} schedules. Delete one first.`;
           throw quotaExceeded('MAX_SCHEDULES', `server:${server.id}`, sentence, { limit: String(MAX_SCHEDULES) });
         }
         const made = { ...newSchedule(server.id, at), ...given, nextRunAt };
@@ -170,7 +170,7 @@ const runScheduleNow = ({ serverOperation, store, clock, schedules }: Needs) =>
     summary: 'Run a schedule now',
     description:
       'Runs a schedule, even a disabled one. The time of its next run does not change. Returns when the run has ' +
-      'ended, or after ten seconds if it is still in progress. Returns ABORTED if the schedule is already running.',
+      'ended, or after ten seconds if it is still in progress. Fails with ABORTED if the schedule is already running.',
     body: ScheduleId,
     reply: Schedule,
     async run({ server: { row: server }, body: { scheduleId }, principal }) {

@@ -1,5 +1,5 @@
 /**
- * Runs scheduled tasks on time, and each run once. Never: a task run more than a minute late, such as after an outage.
+ * Runs scheduled tasks on time, and each run once. Never runs a task more than a minute late, such as after an outage.
  */
 import type { AccessChanges } from '../http/access-changes.ts';
 import type { Shared } from '../servers/shared.ts';

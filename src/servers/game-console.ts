@@ -76,8 +76,8 @@ export function hasNoConsole(error: unknown): boolean {
 
 function noConsole({ row }: ServerNow, cause: unknown): StatusError {
   const sentence =
-    'The game accepts no commands, because its RCON port is not open. Use the game’s own commands, or change its ' +
-    'files while the server is asleep.';
+    'The console is not available, because the RCON port of the game is not open. Enter commands in the game itself, ' +
+    'or change its files while the server is asleep.';
   return new StatusError('FAILED_PRECONDITION', 'RCON_UNAVAILABLE', sentence, { metadata: { server: row.id }, cause });
 }
 

@@ -33,7 +33,7 @@ const SftpAccess = z
   .object({
     enabled: reply.flag,
     ...where,
-    sessions: reply.int32.describe('Number of open sessions.'),
+    sessions: reply.int32.describe('Number of signed-in connections.'),
     hostKeyFingerprint: reply.text.describe(
       'Compare it with the fingerprint that your client shows on the first connection.',
     ),

@@ -169,7 +169,7 @@ const createTemplate = (needs: Needs) =>
       };
       await store.write(async (tx) => {
         if ((await listRows(tx, accountId)).length >= MAX_TEMPLATES) {
-          const sentence = `An account can have at most ${MAX_TEMPLATES} templates.`;
+          const sentence = `An account can have at most ${MAX_TEMPLATES} templates. Delete one first.`;
           throw quotaExceeded('MAX_TEMPLATES', `account:${accountId}`, sentence, { limit: String(MAX_TEMPLATES) });
         }
         await insertTemplate(tx, row);

@@ -34,11 +34,11 @@ function settingsPage(): string {
 
 ${WRITTEN_BY}
 
-A setting is an environment variable, or a line of a file \`.env\` in Dormouse's folder; the environment wins, and empty means the
-default. \`npm start -- --help\` prints this list, and \`npm start -- --settings\` the settings in force with secrets starred. A bad
-value, or a name that is nearly a setting's, stops the start with a sentence that says so. A secret may stand in a file of its own,
-as Docker and systemd hand them out: \`STRIPE_SECRET_KEY_FILE=/run/secrets/stripe\` in place of \`STRIPE_SECRET_KEY\`, and so with each
-password, key, token and URL that \`--settings\` stars.
+A setting is an environment variable, or a line of the file \`.env\` in Dormouse's folder. The environment takes precedence, and an empty
+value means the default. \`npm start -- --help\` prints this list. \`npm start -- --settings\` prints the current settings with secrets
+masked. An invalid value, or a misspelled name of a setting, stops the start with an explanation. A secret can be in its own file, as
+Docker and systemd provide them: \`STRIPE_SECRET_KEY_FILE=/run/secrets/stripe\` instead of \`STRIPE_SECRET_KEY\`. This works for every
+password, key, token and URL that \`--settings\` masks.
 
 ${groups.join('\n')}`;
 }
@@ -52,13 +52,14 @@ function statesPage(): string {
 
 ${WRITTEN_BY}
 
-Each server is one machine. What may happen in a state is what leads out of it here: a command that the state does not name is refused
-with the reason, a fact that it does not name is ignored. \`DELETE\` leads to \`deleting\` from everywhere, even where no line is drawn.
-Words in brackets are conditions: the first one that holds decides. The same chart, with the present state lit and the last fifty
-transitions with who caused them, is on a server's page under _Machine_ and at \`GET /v1/servers/{id}/machine\`.
+Each server is one state machine. The arrows that leave a state show the events that it handles. A command without an arrow is refused
+with the reason, or accepted without effect if the server is already in the wanted state. Other events are ignored. \`DELETE\` leads to
+\`deleting\` from every state, even without an arrow. Words in brackets are conditions: the first one that holds decides. The same chart,
+with the current state highlighted and the causes of the last fifty transitions, is on a server's page under _Machine_ and at
+\`GET /v1/servers/{id}/machine\`.
 
-The API calls a state by fewer names than the machine has: everything below \`stopping\` is \`stopping\` to it, and \`maintaining\`, in
-which a backup is being restored or a world changed, looks like \`hibernated\`: a start waits for its end.
+The API has fewer state names than the machine. All states within \`stopping\` are \`stopping\` in the API. \`maintaining\`, in which a
+backup is restored or a world is changed, is \`hibernated\`, and a start waits until it ends.
 
 ## A server
 

@@ -70,7 +70,7 @@ const CASES: [string, EngineSetting, string, string | undefined, 'docker' | 'pro
     'present',
     NOWHERE,
     'process',
-    /the Docker Engine does not respond/,
+    /no Docker Engine responds/,
   ],
 ];
 

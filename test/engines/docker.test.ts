@@ -290,7 +290,7 @@ test('every method reports an unavailable Docker Engine', async (t) => {
     dataDir: logDir,
     env: {},
   };
-  const away = { name: 'EngineError', message: /does not answer/ };
+  const away = { name: 'EngineError', message: /does not respond/ };
   for (const call of [
     () => engine.boot(spec, never),
     () => engine.install(spec, never),

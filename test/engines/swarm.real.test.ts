@@ -215,7 +215,7 @@ holds('games spread over the nodes; drained nodes and other regions are skipped'
   const stop = engine.watch(() => {});
   t.teardown(stop);
   await until(() => isEven(bench));
-  await Promise.all(['alpha', 'beta'].map((id) => engine.boot(spec(id), never)));
+  for (const id of ['alpha', 'beta']) await engine.boot(spec(id), never);
   const [alpha, beta] = [await containerOf(bench, 'alpha'), await containerOf(bench, 'beta')];
   t.not(alpha.nodeId, beta.nodeId);
   const third = engine.nodes!.list().find(({ id }) => id !== alpha.nodeId && id !== beta.nodeId)!;
@@ -386,14 +386,14 @@ holds('a game on a node that is cut off starts elsewhere only once the node is m
   t.is((await before.container.inspect()).State.Running, true, 'the game keeps running unseen');
   t.true((await engine.inspect('alpha'))?.up, 'the engine still reports the game as up');
   for (const end of [engine.halt('alpha', 1_000), engine.kill('alpha'), engine.erase('alpha')]) {
-    await t.throwsAsync(end, { message: /does not answer, and may still run/ });
+    await t.throwsAsync(end, { message: /does not respond and may still run/ });
   }
   t.is(engine.nodes!.whereIs('alpha')?.waitsSince !== null, true);
   // Removing the node from the swarm does not allow its games to start elsewhere either.
   await swarm.manager.getNode(before.nodeId).remove({ force: true });
   await until(async () => engine.nodes!.list().find(({ id }) => id === before.nodeId)?.state === 'gone');
   t.true((await engine.inspect('alpha'))?.up);
-  await t.throwsAsync(engine.halt('alpha', 1_000), { message: /does not answer/ });
+  await t.throwsAsync(engine.halt('alpha', 1_000), { message: /does not respond/ });
   t.deepEqual(await engine.inspect('beta'), beta, 'the other game is not affected');
 
   heard.length = 0;

@@ -48,7 +48,7 @@ export function onNodes(
   function requireReachable(serverId: string): void {
     const { node } = games.get(serverId) ?? {};
     if (node !== undefined && found(node).state !== 'ready')
-      throw new EngineError('engine_unavailable', `${node} does not answer, and may still run the server.`);
+      throw new EngineError('engine_unavailable', `${node} does not respond and may still run the server.`);
   }
 
   /** Wraps a function that ends a game. It rejects while the game's node is unreachable. */

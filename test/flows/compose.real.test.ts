@@ -103,7 +103,7 @@ test.runIf(isHere('docker'))(
     const backup = join(dataDir, 'service.tar.gz');
     t.regex(
       await inside(docker, first, ['node', 'src/start.js', '--backup-service', backup]),
-      /There is no \.env here/,
+      /This folder has no \.env/,
     );
     t.is((await stat(backup)).uid, 1_000);
     const steve = await joinRaw({ ...address, name: 'Steve', timeoutMs: PATIENCE_MS });

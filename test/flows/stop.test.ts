@@ -34,7 +34,7 @@ test('--stop puts servers to sleep, disconnects their players, and ends the serv
   const steve = await joinRaw({ ...address, name: 'Steve' });
   const { code, said } = await service.run(['--stop']);
   t.is(code, 0, said);
-  t.regex(said, /^The service \(process \d+\) is putting its servers to sleep.*\nEvery server sleeps\. .*\n$/);
+  t.regex(said, /^The service \(process \d+\) is putting its servers to sleep.*\nAll servers are asleep\. .*\n$/);
   t.is(await service.stop(), 0, 'the service has already exited');
   t.truthy(await steve.ended);
   await until(async () => (await runningProxies(service)).length === 0);
@@ -46,7 +46,7 @@ test('--stop also puts the games of a killed service to sleep, and can be repeat
   await service.kill();
   const { code, said } = await service.run(['--stop']);
   t.is(code, 0, said);
-  t.true(said.endsWith('Every server sleeps. The service and its proxy have ended.\n'), said);
+  t.true(said.endsWith('All servers are asleep. The service and its proxy have stopped.\n'), said);
   t.deepEqual(await service.run(['--stop']).then(({ code: again }) => again), 0);
   t.deepEqual(await hasStopped(service), STOPPED);
 });

@@ -320,14 +320,14 @@ test('a start that finds no room waits in line for an hour and does not count as
   t.deepEqual(over.value, { startFailed: 'cleared' });
   t.like(over.context, { noRoom: null, deadlineAt: null });
   t.is(over.context.startFailure?.code, 'no_room_found', 'a different code than during the wait');
-  t.regex(over.context.startFailure!.summary, /^No room: it waited 60 minutes .* Start it later\.$/);
+  t.regex(over.context.startFailure!.summary, /^No room: the server waited 60 minutes .* Start it again later\.$/);
   const refused = next(now, { type: 'ALARM', at: 40_000, failure: FAILURE });
   t.deepEqual(refused.context.startFailure, FAILURE);
   for (const type of ['STOP', 'KILL'] as const) {
     const left = next(now, command(type, 40_000));
     t.deepEqual(left.value, { startFailed: 'cleared' }, type);
     t.is(left.context.noRoom, null);
-    t.notRegex(left.context.startFailure!.suggestion, /by itself/);
+    t.notRegex(left.context.startFailure!.suggestion, /automatically/);
   }
 });
 

@@ -171,7 +171,7 @@ test('a failed pack install reports its reason and adds no mods, and RetryInstal
     [
       await bad({ hashes: { sha512: 'b'.repeat(128), sha1: 'b'.repeat(40) } }),
       'download_failed',
-      /does not match the registry's checksum/,
+      /does not match the size or checksum/,
     ],
     [await bad({ downloads: ['http://169.254.169.254/latest'] }), 'download_failed', /does not belong to it/],
     [await mrpack({ dependencies: { minecraft: '1.21', rift: '1' } }), 'core_unavailable', /rift/],

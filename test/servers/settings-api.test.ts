@@ -142,7 +142,7 @@ test('UpdateServerVersion needs a stopped server, validates like creation, and m
   await refused('updateVersion', { version: 'LATEST' }, 'INVALID_FIELD', 'version');
   await refused('updateVersion', { version: '1.21;reboot' }, 'INVALID_FIELD', 'version');
   const tooOld = { type: 'pufferfish', version: '1.16.5' };
-  await refused('updateVersion', tooOld, 'INVALID_FIELD', 'The first supported version is 1.17');
+  await refused('updateVersion', tooOld, 'INVALID_FIELD', 'the first supported version is 1.17');
   await refused('updateVersion', { type: 'sandbox', version: '1.2.3' }, 'INVALID_FIELD', 'not offered');
   await command('abc', 'START');
   t.is(await refused('updateVersion', { version: '1.21.8' }, 'SERVER_NOT_STOPPED'), 400);

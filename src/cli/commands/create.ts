@@ -18,7 +18,7 @@ const DEFAULT_CORE = 'sandbox';
 /** `dormouse create`. */
 export const createServer: Command = command({
   name: 'create',
-  summary: 'Create a server. Free until someone joins or you start it.',
+  summary: 'Create a server. It sleeps, free of charge, until someone joins or you start it.',
   args: ['name'],
   options: {
     type: {

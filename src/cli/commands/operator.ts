@@ -95,7 +95,7 @@ export const capacity = call({
   shape: { ...CAPACITY, coresUsable: 0, coresUsed: 0 },
   show: ({ activeServers, ramUsableMb, ramUsedMb, diskFreeMb, coresUsed, coresUsable }) => [
     `${some(activeServers, 'server')} awake: ${memory(Number(ramUsedMb))} of ${memory(Number(ramUsableMb))} of memory` +
-      ` and ${coresUsed} of ${coresUsable} cores in use, ${size(Number(diskFreeMb) * MB)} of disk free.`,
+      ` and ${coresUsed} of ${coresUsable} cores reserved, ${size(Number(diskFreeMb) * MB)} of disk free.`,
   ],
 });
 

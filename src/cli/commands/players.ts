@@ -71,7 +71,7 @@ const ban = call({
   options: {
     reason: REASON,
     for: { type: 'string', value: 'time', help: 'Duration: 30min, 12h, 7d, 2w (default: permanent).' },
-    until: { type: 'string', value: 'day', help: 'End of the ban: 2026-12-24, 2026-12-24T18:00:00Z.' },
+    until: { type: 'string', value: 'day', help: 'End of the ban, such as 2026-12-24 or 2026-12-24T18:00:00Z.' },
   },
   details: `Example: ${DORMOUSE} players ban castle Steve --for 7d --reason "Broke the bridge"`,
   call({ api }, [id, who = ''], { reason = '', for: span, until }) {

@@ -36,7 +36,7 @@ export function engineError(error: unknown): Error {
   if (error instanceof EngineError || error instanceof TypeError) return error;
   const message = error instanceof Error ? error.message.trim() : String(error);
   if (isConnectionError(error)) {
-    return new EngineError('engine_unavailable', 'The Docker Engine does not answer.', {
+    return new EngineError('engine_unavailable', 'The Docker Engine does not respond.', {
       suggestion: 'The service retries automatically. If this continues, ask the operator to check Docker.',
       cause: error,
     });

@@ -154,7 +154,7 @@ export async function writePorts(
 }
 
 function notPlain(cause?: unknown): EngineError {
-  return new EngineError('unknown', 'server.properties is not a plain file.', {
+  return new EngineError('unknown', 'server.properties is not a regular file.', {
     suggestion: 'Delete it in the file manager, then start again.',
     cause,
   });

@@ -127,7 +127,7 @@ export function swarmAgents(options: AgentsOptions): Agents {
   async function on(nodeId: string): Promise<Docker> {
     const address = (await addresses()).get(nodeId);
     if (address !== undefined) return engineAt(address);
-    throw new EngineError('engine_unavailable', 'The machine of the server does not answer.', {
+    throw new EngineError('engine_unavailable', 'The machine of the server does not respond.', {
       suggestion: 'The service retries automatically. If this continues, ask the operator to check the nodes.',
     });
   }

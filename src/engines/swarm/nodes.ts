@@ -235,7 +235,7 @@ export async function openSwarmNodes(options: SwarmNodesOptions): Promise<SwarmN
       if (isReady(task.NodeID) || nodes.size === 0) return;
       throw new EngineError(
         'engine_unavailable',
-        `${nodeName(task.NodeID ?? '')} does not answer, and may still run the server.`,
+        `${nodeName(task.NodeID ?? '')} does not respond and may still run the server.`,
         {
           suggestion: 'The server continues when that machine is back or marked as off.',
         },

@@ -79,7 +79,9 @@ export function watchSwarm(parts: SwarmWatch, listener: (event: EngineEvent) => 
 
   async function check(): Promise<void> {
     const news = await nodes.refresh();
-    nodes.admitNodes('all').catch((err: unknown) => log.error({ err }, 'could not check where games can start'));
+    nodes
+      .admitNodes('all')
+      .catch((err: unknown) => log.error({ err }, 'could not make sure that games can start on a node'));
     for (const task of nodes.strays())
       services
         .endStray(task)

@@ -24,7 +24,7 @@ export interface Browsers {
   clientAddress: (request: IncomingMessage) => string;
 }
 
-/** Adds a route for every dashboard operation. `takeToken` enforces the rate of a session. */
+/** Adds a route for every panel operation. `takeToken` enforces the rate of a session. */
 export function mountSession(
   router: Router,
   operations: readonly SessionOperation[],

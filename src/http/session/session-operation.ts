@@ -22,7 +22,7 @@ export interface RawSessionCall extends Sent {
   principal: SessionPrincipal | undefined;
 }
 
-/** A dashboard operation. Authenticated by cookie and never by API key, so that a leaked key cannot create others. */
+/** A panel operation. Authenticated by cookie and never by API key, so that a leaked key cannot create others. */
 export interface SessionOperation extends Declared {
   tag: 'session';
   /** Whether a signed-in user is required. */
@@ -49,7 +49,7 @@ type SessionSpec<
   ) => Promise<z.input<Reply>>;
 };
 
-/** Declares a dashboard operation. */
+/** Declares a panel operation. */
 export function sessionOperation<
   Reply extends z.ZodType,
   Params extends z.ZodType = typeof Empty,

@@ -62,7 +62,7 @@ export class ChildKeeper {
     return join(childFolder(this.#options.dataDir), 'link.sock');
   }
 
-  /** Call it once links are accepted. Resolves when an earlier proxy has reported its players, or cannot. */
+  /** Call it once links are accepted. Resolves when an earlier proxy has reported its players, is gone or incompatible, or takes too long. */
   async start(): Promise<void> {
     this.#expected = await livingChild(this.#options.dataDir);
     this.check();

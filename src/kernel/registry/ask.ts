@@ -113,7 +113,7 @@ export class RegistryAsk {
     } catch (cause) {
       signal?.throwIfAborted();
       if (cause instanceof StatusError) throw cause;
-      return { why: 'does not answer', pauseMs: 0, cause };
+      return { why: 'does not respond', pauseMs: 0, cause };
     } finally {
       leave();
     }

@@ -143,7 +143,7 @@ function tooLarge({ name }: RegistryFile): StatusError {
 }
 
 function mismatch({ name }: RegistryFile): StatusError {
-  const sentence = `The download of ${name} does not match the registry's checksum and was discarded. Try again.`;
+  const sentence = `The download of ${name} does not match the size or checksum in the registry and was discarded. Try again.`;
   return new StatusError('UNAVAILABLE', 'CHECKSUM_MISMATCH', sentence);
 }
 

@@ -145,7 +145,7 @@ function regionForm(request: PanelRequest, node: Node): Html {
           name: 'region',
           label: 'Region',
           value: node.region,
-          hint: 'A code such as eu. With none, no servers start here.',
+          hint: 'A code such as eu. Enter “none” to start no servers here.',
           maxlength: 32,
         })}
         ${reasonField(fields, 'Recorded in the audit log.')}

@@ -126,6 +126,6 @@ If you did not expect this e-mail, ignore it.
 }
 
 function tooManyInvitations(): StatusError {
-  const message = `There can be ${MOST_INVITATIONS} open invitations. Cancel one first.`;
+  const message = `There can be at most ${MOST_INVITATIONS} open invitations. Cancel one first.`;
   return new StatusError('RESOURCE_EXHAUSTED', 'MAX_INVITATIONS', message);
 }

@@ -18,7 +18,7 @@ const EulaConsent = z
     byOperator: reply.flag.describe(
       'Whether the operator has accepted it for every server of the installation (`MINECRAFT_EULA=accept`).',
     ),
-    acceptedAt: reply.timestamp.describe('Null if it is not accepted.'),
+    acceptedAt: reply.timestamp.describe('When a user of the account accepted it. Null if none has.'),
     userId: reply.text.describe('The user who accepted it.'),
     url: reply.text.describe('The URL of its text.'),
   })

@@ -60,7 +60,12 @@ export function createStartLimit(options: StartLimitOptions): StartLimit {
 }
 
 function rateLimited(waitMs: number): StatusError {
-  return new StatusError('RESOURCE_EXHAUSTED', 'RATE_LIMITED', 'Too many sign-ins from here. Try again later.', {
-    retryAfterSeconds: Math.max(1, Math.ceil(waitMs / 1_000)),
-  });
+  return new StatusError(
+    'RESOURCE_EXHAUSTED',
+    'RATE_LIMITED',
+    'Too many sign-ins were started from this address. Try again later.',
+    {
+      retryAfterSeconds: Math.max(1, Math.ceil(waitMs / 1_000)),
+    },
+  );
 }

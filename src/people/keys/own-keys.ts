@@ -75,9 +75,14 @@ export async function requireRoomForKey(tx: Tx, accountId: string, at: number): 
   const keys = await listKeys(tx, accountId);
   const live = keys.filter(({ revokedAt, expiresAt }) => revokedAt === null && (expiresAt === null || expiresAt > at));
   if (live.length < MOST_KEYS) return;
-  throw new StatusError('RESOURCE_EXHAUSTED', 'MAX_KEYS', `An account can have ${MOST_KEYS} keys. Revoke one.`, {
-    metadata: { subject: `account:${accountId}`, limit: String(MOST_KEYS) },
-  });
+  throw new StatusError(
+    'RESOURCE_EXHAUSTED',
+    'MAX_KEYS',
+    `An account can have at most ${MOST_KEYS} keys. Revoke one.`,
+    {
+      metadata: { subject: `account:${accountId}`, limit: String(MOST_KEYS) },
+    },
+  );
 }
 
 /** Revokes one of the caller's keys. Once this resolves, it is refused. NOT_FOUND KEY_NOT_FOUND. */

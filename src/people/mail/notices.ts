@@ -12,7 +12,7 @@ export function noticeNewKey(people: People, user: Recipient, what: string, page
 
 /** Notifies a user of a change of their second factor. */
 export function noticeSecondFactor(people: People, user: Recipient, what: string): void {
-  const subject = 'The second factor of your Dormouse account';
+  const subject = 'Two-factor sign-in for your Dormouse account';
   notice(people, user, subject, `${what} at ${instant(people)}.`, '/profile/second-factor');
 }
 

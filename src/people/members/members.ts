@@ -159,7 +159,7 @@ async function memberOf(tx: Tx, serverId: string, memberId: string): Promise<Mem
 }
 
 function tooManyMembers(serverId: string): StatusError {
-  return new StatusError('RESOURCE_EXHAUSTED', 'MAX_MEMBERS', `A server can have ${MOST_MEMBERS} members.`, {
+  return new StatusError('RESOURCE_EXHAUSTED', 'MAX_MEMBERS', `A server can have at most ${MOST_MEMBERS} members.`, {
     metadata: { subject: `server:${serverId}`, limit: String(MOST_MEMBERS) },
   });
 }

@@ -111,7 +111,7 @@ export function mountSecondFactor(serve: Serve, people: People): void {
     const factor = await secondFactorOf(people.store, request.principal.userId);
     const main = html`${doneNote(DONE[request.query.get('done') ?? ''])}
     ${factor.enabledAt === null ? offCard(request, problem) : onCard(factor.enabledAt, factor)}`;
-    return profilePage(request, 'Second factor', main, problem);
+    return profilePage(request, 'Two-factor sign-in', main, problem);
   }
 }
 

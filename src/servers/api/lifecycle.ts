@@ -53,7 +53,7 @@ const restartServer = command('RestartServer', 'restart', 'RESTART', {
 const killServer = command('KillServer', 'kill', 'KILL', {
   role: 'member',
   summary: 'Kill a server',
-  description: 'Ends a hanging start or stop without saving. Does nothing if the server is asleep.',
+  description: 'Ends the game without saving, also if a start or stop hangs. Does nothing if the server is asleep.',
 });
 
 const retryInstall = command('RetryInstall', 'retryInstall', 'RETRY_INSTALL', {

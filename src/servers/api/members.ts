@@ -76,7 +76,7 @@ const removeMember = (needs: Needs) =>
     path: '/v1/servers/{id}/members:remove',
     summary: 'Remove a member',
     description:
-      "Removes a member or revokes an invitation. Takes effect immediately: the member's open streams and sessions " +
+      "Removes a member or cancels an invitation. Takes effect immediately: the member's open streams and sessions " +
       'on the server end.',
     body: message({ memberId: MemberId }).meta({ id: 'RemoveMemberRequest' }),
     reply: Nothing,

@@ -262,7 +262,7 @@ function wakerOf({ kind, id }: Cause, { userId }: { userId: string }): { key: st
     case 'operator':
       return { key: kind, who: 'the operator' };
     default:
-      return { key: 'system', who: 'automatically, after a crash or loss,' };
+      return { key: 'system', who: 'automatic restart after a crash or loss' };
   }
 }
 

@@ -64,7 +64,7 @@ export interface Api {
 const TITLES: Record<string, string> = {
   account: "Account's consent",
   public: 'Public',
-  session: 'Dashboard',
+  session: 'Panel',
   operator: 'Operators',
 };
 

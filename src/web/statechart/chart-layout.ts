@@ -187,7 +187,7 @@ function place(state: ChartState, x: number, y: number, width: number): Box[] {
   for (const [what, list] of [
     ['runs', state.invokes],
     ['stays on', state.stays],
-    ['reenters on', state.again],
+    ['re-enters on', state.again],
   ] as const) {
     if (list.length > 0) for (const text of wrap(list, room, `${what} `)) add(text, '', 'note');
   }
