@@ -85,7 +85,7 @@ test('a queued server starts when its node returns, but not after a stop or an h
   await it.clock.advance(3_700_000);
   t.like(await it.ok('GET', '/v1/servers/small'), {
     state: 'start_failed',
-    startErrorSummary: 'No room: it waited 60 minutes for a machine with room. Start it later.',
+    startErrorSummary: 'No room: the server waited 60 minutes for a machine with room. Start it again later.',
   });
   it.nodes.back('n1');
   await it.clock.advance(60_000);

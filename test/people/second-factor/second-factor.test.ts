@@ -44,7 +44,7 @@ test('removing the second factor or renewing its codes needs password and code, 
   t.is((await ask('remove', { password, code: codes[1] })).reason, 'SECOND_FACTOR_OFF');
   await (await it.browser()).ok('POST', '/v1/session/me:signIn', STEVE);
   t.deepEqual(
-    it.letters.filter(({ subject }) => /second factor/.test(subject)).map(({ text }) => text.split(' at ', 1)[0]),
+    it.letters.filter(({ subject }) => /Two-factor sign-in/.test(subject)).map(({ text }) => text.split(' at ', 1)[0]),
     ['New recovery codes were created for your account', 'Two-factor sign-in was turned off for your account'],
   );
   const entries = await it.store.query<{ action: string }>(
