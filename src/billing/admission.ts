@@ -1,5 +1,5 @@
-import { NO_ROOM } from '../joining/refusals.ts';
 import type { EngineNodes } from '../engines/engine.ts';
+import { NO_ROOM } from '../joining/refusals.ts';
 import { type RefusalWords, type StatusError, quotaExceeded } from '../kernel/status.ts';
 import type { AccountLimits, Limits } from './account-limits.ts';
 import type { Capacity } from './capacity.ts';

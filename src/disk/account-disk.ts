@@ -1,11 +1,11 @@
-import { HeldBytes } from './reservations.ts';
 import type { Disk, Reservation } from '../jail/space.ts';
 import type { Clock } from '../kernel/clock.ts';
-import { type RefusalWords, StatusError, preconditionFailure, quotaFailure } from '../kernel/status.ts';
+import { StatusError, preconditionFailure, quotaFailure } from '../kernel/status.ts';
 import { withTimeout } from '../kernel/timeout.ts';
 import { MIB } from '../kernel/units.ts';
 import { isOperatorAccount } from '../people/rows.ts';
 import type { Store } from '../store/store.ts';
+import { HeldBytes, diskFull } from './reservations.ts';
 import { listAccountDisk, listFullAccounts } from './rows.ts';
 import type { DiskUsage } from './usage.ts';
 
@@ -214,15 +214,11 @@ export class AccountDisk {
   }
 }
 
-const WORDS: RefusalWords = {
-  player: "The owner's disk space is used up. Ask the owner to free some.",
-  list: '§7Asleep: §fits disk is full',
-  owner: {
-    title: 'The account’s disk space is used up',
-    mend: ['owner', 'files', 'delete something'],
-    others: 'ask its owner to free some space',
-  },
-};
+const WORDS = diskFull(
+  "The owner's disk space is used up. Ask the owner to free some.",
+  'The account’s disk space is used up',
+  'owner',
+);
 
 /** Limits the reservations of a disk to the remaining space of the server's account. */
 export function withinAccount<Kind extends Disk>(disk: Kind, accounts: AccountDisk): Kind {

@@ -34,7 +34,7 @@ export interface DisksOptions {
   servers: Servers;
 }
 
-/** Opens the disk quotas before the other rooms, because every writer to servers' folders checks them. */
+/** Opens the disk quotas. Call it before the rooms that write to servers' folders, because every writer checks them. */
 export async function openDisks(options: DisksOptions): Promise<Disks> {
   const find = async (id: string) => (await options.servers.get(id))?.row;
   const tenantOf = async (id: string) => (await find(id))?.accountId ?? id;

@@ -1,12 +1,12 @@
-import { STOP_TEXTS } from '../servers/last-call.ts';
 import type { Disk } from '../jail/space.ts';
 import type { Clock } from '../kernel/clock.ts';
-import { type RefusalWords, StatusError, preconditionFailure } from '../kernel/status.ts';
+import { StatusError, preconditionFailure } from '../kernel/status.ts';
 import { withTimeout } from '../kernel/timeout.ts';
 import { MIB } from '../kernel/units.ts';
+import { STOP_TEXTS } from '../servers/last-call.ts';
 import { openRowCache } from '../store/row-cache.ts';
 import type { Sql, Store, Tx } from '../store/store.ts';
-import { type Quoted, createReservations, mbOf, measured, quotaState } from './reservations.ts';
+import { type Quoted, createReservations, diskFull, mbOf, measured, quotaState } from './reservations.ts';
 import { listServerDisks, saveQuotaOverride } from './rows.ts';
 import type { DiskUsage, Usage } from './usage.ts';
 
@@ -141,14 +141,6 @@ function startRefused(serverId: string, usedBytes: number, quotaMb: number): Sta
   const advice = 'Delete files, then try again.';
   const { subject, message, metadata } = quotaState(serverId, usedBytes, quotaMb, advice);
   const details = [preconditionFailure('DISK_QUOTA', subject, message)];
-  const words: RefusalWords = {
-    player: STOP_TEXTS.quota,
-    list: '§7Asleep: §fits disk is full',
-    owner: {
-      title: 'Its disk is full',
-      mend: ['member', 'files', 'delete something'],
-      others: 'ask its owner to free some space',
-    },
-  };
+  const words = diskFull(STOP_TEXTS.quota, 'Its disk is full', 'member');
   return new StatusError('FAILED_PRECONDITION', 'QUOTA_EXCEEDED', message, { metadata, details, words });
 }

@@ -1,6 +1,6 @@
 import type { Disk } from '../jail/space.ts';
 import type { Clock } from '../kernel/clock.ts';
-import { StatusError, quotaExceeded } from '../kernel/status.ts';
+import { type RefusalWords, StatusError, quotaExceeded } from '../kernel/status.ts';
 import { MIB } from '../kernel/units.ts';
 import { serverNotFound } from '../people/members/owned-servers.ts';
 import type { ServerRow } from '../servers/rows.ts';
@@ -107,6 +107,15 @@ export function quotaState(serverId: string, usedBytes: number, quotaMb: number,
   const message = `The server uses ${usedMb} MB of disk. Its quota is ${quotaMb} MB. ${advice}`;
   const metadata = { server: serverId, usedMb: String(usedMb), quotaMb: String(quotaMb) };
   return { subject: `server:${serverId}`, message, metadata };
+}
+
+/** Returns the words for a start that a full disk refuses. `by`: the role that can delete files. */
+export function diskFull(player: string, title: string, by: 'owner' | 'member'): RefusalWords {
+  return {
+    player,
+    list: '§7Asleep: §fits disk is full',
+    owner: { title, mend: [by, 'files', 'delete something'], others: 'ask its owner to free some space' },
+  };
 }
 
 /** Converts to MB, rounded up. */

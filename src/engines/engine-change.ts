@@ -36,7 +36,7 @@ export async function engineAfter({ store, setting, chosen, awake, accepted, log
   if (setting === 'auto' && before !== 'swarm') {
     log.info(
       { engine: before, awake: count },
-      `servers still run on ENGINE=${before}; the engine changes at the next start when all servers are asleep`,
+      `servers were last seen awake on ENGINE=${before}; the engine changes at the first start at which all are asleep`,
     );
     return before;
   }

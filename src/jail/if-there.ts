@@ -15,7 +15,7 @@ export async function sizeIfThere(jail: Jail, path: string): Promise<number | un
   }
 }
 
-/** Returns a plain file's text (`decodeText`); undefined if it does not exist or has more than `maxBytes`. */
+/** Returns a plain file's text (`decodeText`); undefined without a plain file, or if it has more than `maxBytes`. */
 export async function textIfThere(jail: Jail, path: string, maxBytes: number): Promise<string | undefined> {
   try {
     await using file = await jail.open(path);
@@ -28,7 +28,7 @@ export async function textIfThere(jail: Jail, path: string, maxBytes: number): P
 }
 
 /**
- * Returns a plain file's JSON; undefined if the file does not exist, has more than `maxBytes`, or does not match the
+ * Returns a plain file's JSON; undefined without a plain file, or if it has more than `maxBytes`, or does not match the
  * schema.
  */
 export async function jsonIfThere<Schema extends z.ZodType>(

@@ -35,8 +35,8 @@ export function guardOfName(name: string): Guard {
 export const LOADER_FILE = '.dormouse-loader.json';
 
 /**
- * Lists that this service writes: of mods, of a mod pack's files, of the properties it has set, and of the running
- * build. Hidden, but part of backups, because they belong to the files.
+ * Files that this service writes: its lists of mods, of a mod pack's files and of the properties it has set, the running
+ * build, and the loader of a mod pack. Hidden, but part of backups, because they belong to the server's files.
  */
 export const LISTS = [
   '.dormouse-mods.json',

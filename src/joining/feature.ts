@@ -24,7 +24,7 @@ export interface JoiningFeatureOptions extends Shared, ServerBlocksOptions {
   settings: { baseUrl: string };
 }
 
-/** Join policies and public statuses, over the API and on pages. */
+/** Join policies and public statuses, through the API and on pages. */
 export function joiningFeature(options: JoiningFeatureOptions): Feature {
   const { servers, publicStatuses, wakePolicies, serverOperation, serverView, addresses, clock } = options;
   const { clientAddress, settings } = options;

@@ -1,6 +1,6 @@
 /**
- * Decides who can join and what the server list shows. Never: a wake by a status ping, or by a player who must not
- * join.
+ * Decides who can join and what the server list shows. Neither a status ping nor a player who must not join can
+ * wake a server.
  */
 import { type PlayerFiles, createPlayerFiles } from '../game/players/files.ts';
 import type { LostGames } from '../engines/lost-games.ts';

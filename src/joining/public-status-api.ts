@@ -20,7 +20,7 @@ const PublicStatusReply = z
     playersMax: reply.int32,
     motd: reply.text.describe('With `§` codes.'),
     motdText: reply.text.describe('`motd` as plain text.'),
-    maintenance: reply.text.describe('The maintenance message. Empty if there is none.'),
+    maintenance: reply.text.describe('The maintenance message. Empty if not set.'),
     address: z.string().optional().describe('The address for players. Absent unless the owner shows it.'),
   })
   .meta({ id: 'PublicStatus' });

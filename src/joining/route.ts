@@ -6,11 +6,11 @@ import { motdCodes, parseMotd } from '../game/motd/motd.ts';
 import { protocolOf } from '../game/protocols.ts';
 import { DEFAULT_MAX_PLAYERS } from '../game/properties/properties.ts';
 import { stopText } from '../servers/last-call.ts';
+import { NOT_INSTALLED } from '../servers/refusals.ts';
 import type { RouteRow } from '../servers/rows.ts';
 import { type ServerNow, waitsForRoom } from '../servers/server-now.ts';
 import { etaSeconds } from '../servers/start-time.ts';
 import { roomWords } from './refusals.ts';
-import { NOT_INSTALLED } from '../servers/refusals.ts';
 import type { Translators } from './translators.ts';
 import type { WakePolicy } from './wake-policies.ts';
 

@@ -31,7 +31,7 @@ const SAID: readonly (readonly [kind: readonly string[], said: readonly string[]
 const LETTER = 'letter';
 
 /**
- * Converts pino's JSON lines to `12:34:56.789 info [server=amber] message key=value`, with an error's stack below.
+ * Converts pino's JSON lines to `12:34:56.789 info  [server=amber] message key=value`, with an error's stack below.
  * Leaves out the proxy's `info` entries before the first `ready`, which summarizes them.
  */
 export function prettyStream(sink: DestinationStream): DestinationStream {

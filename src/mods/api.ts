@@ -80,8 +80,8 @@ const listServerMods = ({ serverOperation, mods }: Needs) =>
     writesCode: false,
     summary: 'List mods and plugins',
     description:
-      'Returns mods added through this API, with their dependencies. Excludes mods from a mod pack or uploaded by ' +
-      'hand.',
+      'Returns the mods and plugins added through the API or the panel, with their dependencies. Excludes mods from a ' +
+      'mod pack or uploaded by hand.',
     reply: z.object({ mods: z.array(ServerMod).default([]) }).meta({ id: 'ListServerModsResponse' }),
     run: async ({ params }) => ({
       mods: (await mods.list(params.id)).map((row) => ({
@@ -143,8 +143,9 @@ const removeServerMod = ({ serverOperation, mods, clock }: Needs) =>
     path: '/v1/servers/{id}/mods:remove',
     summary: 'Remove a mod or plugin',
     description:
-      'Also removes dependencies that no other mod needs. A mod that others need stays until they are removed. A ' +
-      'running game keeps it loaded until its next start.',
+      'Also removes dependencies that no other mod needs. A mod you added that others need stays as their ' +
+      'dependency. A mod that is only a dependency is refused with MOD_REQUIRED. A running game keeps a removed mod ' +
+      'loaded until its next start.',
     body: message({ projectId: ProjectId, source }),
     example: { projectId: 'lithium' },
     reply: Nothing,

@@ -107,8 +107,8 @@ export class Mods {
   }
 
   /**
-   * Removes a mod and dependencies that only it needs. Rejects with NOT_FOUND MOD_NOT_INSTALLED, or with
-   * FAILED_PRECONDITION MOD_REQUIRED while another mod needs it.
+   * Removes a mod and dependencies that only it needs. A mod that others need stays as their dependency. Rejects with
+   * NOT_FOUND MOD_NOT_INSTALLED, or with FAILED_PRECONDITION MOD_REQUIRED for a mod that is only a dependency.
    */
   remove(
     server: Host,

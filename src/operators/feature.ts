@@ -67,7 +67,7 @@ export interface OperatorFeatureOptions extends Shared {
 const UNREACHABLE = html`We can’t e-mail you warnings and password reset links.
   <a href="/profile">Change your e-mail address</a> to one where you receive mail.`;
 
-/** State machines, this node, orphans, accounts and suspensions, over the API and on pages. */
+/** State machines, this node, orphans, accounts and suspensions, through the API and on pages. */
 export function operatorFeature(options: OperatorFeatureOptions): { machines: Machines; feature: Feature } {
   const { people, grants, servers, serverView, consoles, disk, sftp, suspensions } = options;
   const {

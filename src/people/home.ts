@@ -33,7 +33,7 @@ function homePage(signup: SignUp): Page {
       </section>
       <section class="card">
         <h2>Pay while awake</h2>
-        <p>Viewing the server list does not wake your server. Your bill shows why it was awake, minute by minute.</p>
+        <p>Viewing the server list does not wake your server. Your bill shows the cause of every minute.</p>
       </section>
       <section class="card">
         <h2>Use it from anywhere</h2>

@@ -156,8 +156,8 @@ const provePasswordOperation = (people: People) =>
     path: '/v1/session/me:provePassword',
     summary: 'Confirm the password',
     description:
-      'For 15 minutes, this session can create keys and approve a command line, as after a sign-in. Repeated ' +
-      'attempts are slowed down as for a sign-in.',
+      'For 15 minutes, this session can create API keys, add SSH keys, set up two-factor sign-in and approve the ' +
+      'command line, as after a sign-in. Repeated attempts are slowed down as for a sign-in.',
     body: message({ password: Password }).meta({ id: 'ProvePasswordRequest' }),
     reply: Nothing,
     async run({ principal, body, browser }) {

@@ -1,5 +1,5 @@
 /**
- * Each server is an actor that follows its statechart. Never: an effect before the step that invokes it is stored.
+ * Each server is an actor that follows its statechart. No effect runs before the step that invokes it is stored.
  */
 import type { ConsolePasswords } from '../engines/console/passwords.ts';
 import type { Clock } from '../kernel/clock.ts';

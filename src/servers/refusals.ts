@@ -9,9 +9,7 @@ export function notAllowed({ row, state, context }: ServerNow, command: ServerCo
   const sentence =
     REFUSALS[command.type]?.[state] ?? REFUSALS[command.type]?.other ?? `${command.type} is not possible now.`;
   const metadata = { server: row.id, state, command: command.type };
-  const player = KICKS[state];
-  const words = player === undefined ? undefined : { player };
-  return wrongState(`SERVER_${state.toUpperCase()}`, `${sentence} The server is ${state}.`, metadata, words);
+  return wrongState(`SERVER_${state.toUpperCase()}`, `${sentence} The server is ${state}.`, metadata, WORDS[state]);
 }
 
 /** Returns a FAILED_PRECONDITION refusal because of a server's state. */
@@ -42,11 +40,11 @@ export function playerNotOnline({ row }: Pick<ServerNow, 'row'>, name: string): 
 /** The kick message for a server that was never installed. */
 export const NOT_INSTALLED = 'This server is not set up yet. Ask its owner.';
 
-/** Kick messages by the state that refuses a join. */
-const KICKS: Partial<Record<ServerState, string>> = {
-  installing: 'This server is being set up. Come back in a few minutes.',
-  install_failed: NOT_INSTALLED,
-  start_failed: 'This server has a problem. Ask its owner.',
+/** The words by the state that refuses a join. */
+const WORDS: Partial<Record<ServerState, RefusalWords>> = {
+  installing: { player: 'This server is being set up. Come back in a few minutes.' },
+  install_failed: { player: NOT_INSTALLED },
+  start_failed: { player: 'This server has a problem. Ask its owner.' },
 };
 
 const REFUSALS: Partial<Record<ServerCommand['type'], Partial<Record<ServerState | 'other', string>>>> = {

@@ -81,8 +81,8 @@ async function renew(store: Store, path: string): Promise<Buffer> {
 
 function lost(path: string): never {
   throw refusal(
-    `${path} is missing. Restore it. Without a copy, create an empty file: you get a new secret, and the consoles of ` +
-      'running servers work again after their next start.',
+    `${path} is missing. Restore it. Without a copy, create an empty file: you get a new secret, issued codes become ` +
+      'invalid, and the consoles of running servers do not work until their next start.',
   );
 }
 

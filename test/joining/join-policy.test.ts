@@ -102,7 +102,7 @@ test('a returning player is recognized in both layouts of player data, in any wo
   t.not(await it.knock(), '', 'a path that leaves the server');
 });
 
-test('anyone wakes a server by default, but not in mode nobody or during maintenance', async (t) => {
+test('anyone wakes a server by default, unless its wake mode or maintenance forbids it', async (t) => {
   const it = await joinPolicy(t);
   t.is(await it.knock(), '');
   await it.policy({ mode: 'nobody' });

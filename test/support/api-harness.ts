@@ -34,7 +34,7 @@ export interface Answer {
   text: string;
   /** The body as JSON. */
   json: Record<string, unknown>;
-  /** The reason of the one ErrorInfo, '' where there is none. */
+  /** The reason of the ErrorInfo; '' without one. */
   reason: string;
 }
 
@@ -45,44 +45,44 @@ export interface CallOptions {
   headers?: Record<string, string>;
 }
 
-/** The API over HTTP, on real servers with a fake engine. Without options calls are made with a full key of `acc_test`. */
+/** The API over HTTP, on real servers with a fake engine. By default, calls use a full key of `acc_test`. */
 export interface ApiUnderTest extends World {
   origin: string;
   port: number;
   key: string;
-  /** What it logged, line by line. */
+  /** The log, line by line. */
   logged: string[];
-  /** Who the proxy says is joined to which game. */
+  /** The players that the proxy reports as joined, by server. */
   joined: Map<string, readonly Joined[]>;
-  /** Servers whose bans of addresses have changed, one after the other. */
+  /** The servers whose address bans changed, in order. */
   addressBans: string[];
-  /** What a server's webhook was to be told. */
+  /** The notices for servers' webhooks. */
   notices: Around['notices'];
   mint: (scopes: readonly Scope[], fields?: Partial<ApiKeyRow>) => Promise<{ key: string; row: ApiKeyRow }>;
-  /** A full key of another account (`acc_other`, user `usr_other`), made on the way. */
+  /** Creates another account (`acc_other`, user `usr_other`) and returns a full key of it. */
   stranger: () => Promise<string>;
-  /** Lets the other account's user into a server. */
+  /** Shares a server with the other account's user. */
   share: (serverId: string, role: MemberRole) => Promise<void>;
   services: Rooms;
   app: Koa;
   serverEvents: ServerEvents;
   disks: Disks;
-  /** Listens nowhere until a test says so. */
+  /** Not listening until a test opens it. */
   sftp: Sftp;
   letters: Mail[];
-  /** Connects an app to a user, and gives the token it gets. */
+  /** Connects an app to a user, and returns its token. */
   connect: (userId: string, clientId: string) => Promise<string>;
-  /** A browser; with a user's id one that is signed in. */
+  /** Opens a browser, signed in if a user's id is given. */
   browser: (userId?: string) => Promise<BrowserUnderTest>;
   call: (method: string, path: string, options?: CallOptions) => Promise<Answer>;
-  /** `call`, of which a failure fails the test. */
+  /** Like `call`, but a failure fails the test. */
   ok: (method: string, path: string, body?: unknown) => Promise<Record<string, unknown>>;
   reach: World['reach'];
 }
 
-/** Keeps the session cookie, and sends the CSRF token along, as the dashboard does. */
+/** Keeps the session cookie and sends the CSRF token, as the panel does. */
 export interface BrowserUnderTest {
-  /** `name=value`, '' for none. */
+  /** `name=value`; '' without a cookie. */
   cookie: string;
   csrf: string;
   call: (method: string, path: string, options?: CallOptions) => Promise<Answer>;
@@ -95,7 +95,7 @@ export interface ApiTestOptions extends RoomsOptions {
   world?: WorldOptions;
   rate?: ApiOptions['rate'];
   readiness?: Readiness;
-  /** Where browsers find it, a name or address of this machine; by default at a place where it is not. */
+  /** The name or address of this machine for browsers. Default: an address where nothing listens. */
   site?: string;
 }
 
@@ -123,10 +123,10 @@ export async function api(t: ExecutionContext, options: ApiTestOptions = {}): Pr
   const log = createLog({ level: 'debug', pretty: false, destination: { write: (line) => void logged.push(line) } });
   const rooms = createClosers();
   const http = createClosers();
-  // Who listens is closed first.
+  // Close the listener first.
   t.teardown(rooms.close);
   t.teardown(http.close);
-  // What is served may depend on where it is.
+  // The served pages may depend on the origin.
   let serve: ReturnType<Koa['callback']> | undefined;
   const callback =
     () =>
@@ -175,7 +175,7 @@ export async function api(t: ExecutionContext, options: ApiTestOptions = {}): Pr
       ...(body !== undefined && { body: body as string }),
     });
     const type = response.headers.get('content-type') ?? '';
-    // What does not end by itself is left unread.
+    // Streams that never end are left unread.
     if (type.startsWith('text/event-stream')) await response.body?.cancel();
     const text = type.startsWith('text/event-stream') ? '' : await response.text();
     const isJson = type.startsWith('application/json');
@@ -193,7 +193,7 @@ export async function api(t: ExecutionContext, options: ApiTestOptions = {}): Pr
       async call(method, path, given = {}) {
         const headers = { ...(it.cookie && { cookie: it.cookie }), ...(it.csrf && { 'x-csrf-token': it.csrf }) };
         const answer = await call(method, path, { ...given, key: null, headers: { ...headers, ...given.headers } });
-        // Beside its session only what a page remembers of its tour.
+        // Besides the session, pages store only the state of the tour.
         const kept = answer.headers.getSetCookie().find((each) => !each.startsWith('tour='));
         if (kept !== undefined) it.cookie = kept.split(';')[0] ?? '';
         if (typeof answer.json['csrfToken'] === 'string') it.csrf = answer.json['csrfToken'];

@@ -41,7 +41,7 @@ import { fakeRegistry } from '../fakes/registry.ts';
 import { accountUuid } from './accounts.ts';
 import type { World } from './world.ts';
 
-/** The one proxy there is. */
+/** The only connected proxy. */
 const PROXY: ProxyView = {
   id: 'prx_1',
   name: 'edge',
@@ -55,29 +55,29 @@ const PROXY: ProxyView = {
   lagMs: 0.4,
 };
 
-/** What a test has in place of what the rooms are opened with by default. */
+/** A test's replacements for the default doubles. */
 export interface RoomsOptions {
-  /** By default everybody has an account. */
+  /** Default: every name has an account. */
   profiles?: Profiles;
-  /** Whose servers may run what was uploaded; by default everybody's. */
+  /** The accounts whose servers may run uploaded code. Default: all. */
   trusted?: TrustedWithCode;
-  /** In place of what the whole file system has, which others fill and empty too. */
+  /** Replaces the bytes in use on the whole file system, which other programs change too. */
   usedBytes?: () => Promise<number>;
-  /** Where mods come from. */
+  /** The sources of mods. */
   registries?: ModRegistry[];
-  /** Those of the world's effects, where it has some. */
+  /** The mods of the world's effects, if it has some. */
   mods?: () => Mods;
-  /** What files written over the API take; by default the quotas. */
+  /** Reserves space for files written through the API. Default: the quotas. */
   filesDisk?: Disk;
-  /** Null: there is no database server. */
+  /** Null: no database server. */
   databases?: Databases | null;
-  /** Where commands of people go. */
+  /** Receives typed commands. */
   console?: Pick<Console, 'run'>;
   playersPort?: number;
-  /** Which server needs no name, and so on; by default none does. */
+  /** The addresses of the service. Default: no server is reachable without its name. */
   entrance?: Partial<Entrance>;
   machine?: Machine;
-  /** Wakes are held against wallets and limits; by default nobody asks for money. */
+  /** Whether wakes are checked against wallets and limits. Default: false. */
   charged?: boolean;
   /** Null: wallets are not funded. */
   checkout?: Checkout | null;
@@ -85,21 +85,21 @@ export interface RoomsOptions {
   config?: Partial<Settings>;
 }
 
-/** What is there before the rooms. */
+/** The surroundings that exist before the rooms. */
 export interface Around {
-  /** Of what goes with a deleted server; the rooms add their own. */
+  /** Erase the data of a deleted server. The rooms add their own. */
   erasers: ((id: string) => Promise<void>)[];
   mailer: Mailer;
   joined: ReadonlyMap<string, readonly Joined[]>;
-  /** Gets each server whose bans of addresses have changed. */
+  /** Receives the id of each server whose address bans changed. */
   addressBans: string[];
-  /** Gets what a server's webhook is to be told. */
+  /** Receives the notices for servers' webhooks. */
   notices: [serverId: string, notice: Notice][];
   log: Log;
   onClose: OnClose;
 }
 
-/** The settings, where a test has none of its own. */
+/** The default settings of a test. */
 const CONFIG: Settings = {
   ...loadConfig({}, { envFile: null }),
   baseUrl: 'http://panel.example',
@@ -121,7 +121,7 @@ const CONFIG: Settings = {
 
 const MACHINE: Machine = { cores: 4, ramMb: 65_536, diskFreeMb: 40_000, diskTotalMb: 50_000 };
 const NO_FIGURES: Exposition = { expose: async () => '', contentType: 'text/plain' };
-/** Everybody has an account. */
+/** Every name has an account. */
 const ACCOUNTS: Profiles = { find: async (name) => ({ name, uuid: accountUuid(name) }) };
 const NO_ENTRANCE: Entrance = { meant: () => undefined, homeHost: () => undefined, trouble: () => undefined };
 const VERSIONS = { versions: ['1.21.8', '1.21.7'], latest: '1.21.8' };
@@ -172,7 +172,7 @@ export async function openRooms(base: World, around: Around, options: RoomsOptio
   return { ...rooms.people, ...rooms.knownBy, ...rooms, config: settings, streamSlots: createStreamSlots() };
 }
 
-/** Doubles of the rooms that the world has opened already, and of those in which a test has a part. */
+/** Doubles of the rooms that the world has opened already, and of rooms with parts from the test. */
 function doublesOf(base: World, around: Around, options: RoomsOptions): Parameters<typeof openRealRooms>[1] {
   const { store, clock, servers, dataDir } = base;
   const { erasers, joined, addressBans, notices } = around;
@@ -221,5 +221,5 @@ function doublesOf(base: World, around: Around, options: RoomsOptions): Paramete
   };
 }
 
-/** All that is open. */
+/** The opened rooms. */
 export type Rooms = Awaited<ReturnType<typeof openRooms>>;

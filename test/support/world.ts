@@ -36,14 +36,14 @@ export const KEY: Cause = { kind: 'key', id: 'key_test', note: 'test' };
 export const STEVE: Cause = { kind: 'player', id: 'Steve', note: 'joined' };
 export const LIMITS = { startMs: 600_000, stopMs: 120_000, installMs: 1_800_000 };
 const START = 1_700_000_000_000;
-/** The pause between two looks, in real time: other threads and processes use it. */
+/** The real-time pause between two checks, for other threads and processes. */
 const LOOK_MS = 5;
-/** What the clock goes on after each look. */
+/** The time by which the clock advances after each check. */
 const STEP_MS = 250;
 
-/** What the games of a fake engine say when asked. */
+/** The replies of a fake engine's games. */
 export interface Games extends Pinger, Console {
-  /** Per server: answers status requests (the default), or not. */
+  /** The servers that do not answer status requests. */
   silent: Set<string>;
   players: Map<string, number>;
   /** Per server, the names in its answer to `list`. */
@@ -51,7 +51,7 @@ export interface Games extends Pinger, Console {
   commands: string[];
 }
 
-/** What needs nothing but to be said. */
+/** The commands without parameters. */
 export type PlainCommand = Exclude<ServerCommand['type'], 'KEEP_AWAKE' | 'MAINTAIN'>;
 
 /** Servers on a fake engine and clock, with a real store: everything behind the API and the proxy. */
@@ -60,53 +60,53 @@ export interface World {
   clock: FakeClock;
   engine: FakeEngine & { nodes?: FakeNodes };
   games: Games;
-  /** Who the proxy says is joined to the games. */
+  /** The players that the proxy reports as joined. */
   presence: Presence;
   eula: Eula;
   servers: Servers;
-  /** What belongs to the servers' backups and worlds; `open` it to use them. */
+  /** The parts of backups and worlds. `openBackups` needs them. */
   room: () => BackupRoom;
   lock: ChangeLock;
   dataDir: string;
   create(id: string, fields?: Partial<ServerRow>): Promise<ServerNow>;
   command(id: string, type: PlainCommand, cause?: Cause): Promise<ServerNow>;
-  /** Moves the clock on in small steps until the server is in the state; fails after `withinMs` of the clock. */
+  /** Advances the clock in small steps until the server is in the state. Fails after `withinMs` of the clock. */
   reach(id: string, state: ServerState | 'gone', withinMs?: number, stepMs?: number): Promise<ServerNow | undefined>;
-  /** Ends the game of a server in some way, and waits until it was started again and runs. */
+  /** Ends the game of a server with `end`, and waits until it was restarted and runs. */
   restarts(id: string, end: () => void): Promise<ServerNow | undefined>;
-  /** Waits, the clock standing still, for something that takes real time (a file, a write). */
+  /** Waits for something that takes real time (a file, a write), without advancing the clock. */
   until(holds: () => boolean | Promise<boolean>): Promise<void>;
-  /** Lets the clock go on in such steps until it holds. Work on the disk has its real time, however slow that is. */
+  /** Advances the clock in steps until the condition holds. Waits for disk work in between, however slow. */
   passUntil(holds: () => boolean | Promise<boolean>, stepMs: number): Promise<void>;
-  /** Lets the clock go on until some work has ended. */
+  /** Advances the clock until the work has ended. */
   during<T>(work: Promise<T>): Promise<T>;
-  /** This process dies without a word and starts again: same database, same engine, nothing else kept; or the machine does. */
+  /** Kills and restarts the process, or the machine. Only the database and the engine remain. */
   killAndRestart(how?: { rebooted: boolean }): Promise<void>;
 }
 
 export interface WorldOptions {
-  /** The machines that games run on; absent: one, of which the engine says nothing. */
+  /** The nodes that run games. Default: one machine without nodes. */
   nodes?: readonly FakeNode[];
   store?: (store: Store) => Store;
   onStep?: OnStep;
   onRefusal?: ServersOptions['onRefusal'];
   onLook?: ReconcileOptions['onLook'];
   onAway?: ReconcileOptions['onAway'];
-  /** How the games are watched, in place of the engine's own way. */
+  /** Replaces the engine's `watch`. */
   watch?: Engine['watch'];
   room?: Partial<BackupRoomOptions>;
-  /** Who agrees to Mojang's EULA; by default the operator has, for all. */
+  /** Default: the operator has accepted Minecraft's EULA for all servers. */
   minecraftEula?: 'ask' | 'accept' | undefined;
-  /** What else is cleared away with a server. */
+  /** Further data erased with a server. */
   erasers?: readonly ((id: string) => Promise<void>)[];
-  /** Brings mods and packs into servers' folders, and renews console passwords. */
+  /** Installs mods and packs in servers' folders, and renews console passwords. */
   content?: (
     base: Pick<World, 'store' | 'clock' | 'dataDir' | 'lock'>,
   ) => Pick<EffectsOptions, 'mods' | 'installPack' | 'newRconPassword'>;
 }
 
 export async function world(t: ExecutionContext, options: WorldOptions = {}): Promise<World> {
-  // A file's tests all begin at once, and the last of them may have to wait.
+  // All tests of a file begin at once, so the last one may have to wait.
   t.timeout(300_000);
   const dataDir = await mkdtemp(join(await fastDir(), 'dormouse-test-'));
   t.teardown(() => rm(dataDir, { recursive: true, force: true, maxRetries: 5 }));
@@ -164,7 +164,7 @@ export async function world(t: ExecutionContext, options: WorldOptions = {}): Pr
       engine,
       pinger: games,
       console: games,
-      // No game of a fake engine has the port.
+      // Games of a fake engine have no management port.
       management: createManagement(),
       presence,
       clock: steady,
@@ -219,7 +219,7 @@ export async function world(t: ExecutionContext, options: WorldOptions = {}): Pr
       await filesSettle();
       await store.write(async () => {});
       const now = await it.servers.get(id);
-      // One that is being deleted is not shown either, but not gone yet.
+      // `get` also hides a server that is still being deleted.
       if (state === 'gone' ? !(await isStored(id)) : now?.state === state) return now;
     }
     throw new Error(`${id} is ${(await it.servers.get(id))?.state ?? 'gone'}, not ${state}, after ${withinMs} ms`);
@@ -256,7 +256,7 @@ export async function world(t: ExecutionContext, options: WorldOptions = {}): Pr
     const state = { ended: false };
     const end = () => void (state.ended = true);
     work.then(end, end);
-    // What is done takes real time too, which must not run out of the clock's.
+    // The work also takes real time, so the clock must not run ahead.
     for (; !state.ended; await clock.advance(STEP_MS)) {
       await store.write(async () => {});
       await delay(LOOK_MS);
@@ -266,7 +266,7 @@ export async function world(t: ExecutionContext, options: WorldOptions = {}): Pr
 
   async function killAndRestart({ rebooted } = { rebooted: false }): Promise<void> {
     endReconcile();
-    // The old instance must not do another thing: its actors stop without storing.
+    // The old instance must do nothing more: its actors stop without storing.
     await it.servers.close();
     if (rebooted) steady = steadyOf(clock, 'next boot');
     room = makeRoom();
@@ -279,12 +279,12 @@ export async function world(t: ExecutionContext, options: WorldOptions = {}): Pr
   return it;
 }
 
-/** A small server of an account, created when these tests begin; its first snapshot is made with its actor. */
+/** Returns the row of a small server. Its first snapshot is created with its actor. */
 export function serverRow(id: string, accountId: string, fields: Partial<ServerRow> = {}): ServerRow {
   return storedRow(id, { accountId, ramMb: 512, createdAt: START, updatedAt: START, snapshot: '', ...fields });
 }
 
-/** Files are written in real time, which must not let the clock run away, however slow the disk is. */
+/** Waits for file operations, so that the clock does not run ahead of a slow disk. */
 async function filesSettle(): Promise<void> {
   const areWritten = () => process.getActiveResourcesInfo().some((name) => name.startsWith('FSReq'));
   for (const end = Date.now() + 1_000; areWritten() && Date.now() < end;) await delay(1);
@@ -295,7 +295,7 @@ async function anAccount(store: Store): Promise<string> {
   return 'acc_test';
 }
 
-/** Each server at an address of its own, so that the fake games know who is asked. */
+/** Returns a server's own address, by which the fake games know the server. */
 function addressOf(serverId: string): { game: Address; rcon: Address } {
   return { game: { host: `${serverId}.game`, port: 25_565 }, rcon: { host: `${serverId}.game`, port: 25_575 } };
 }

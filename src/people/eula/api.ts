@@ -19,7 +19,7 @@ const EulaConsent = z
       'Whether the operator has accepted it for every server of the installation (`MINECRAFT_EULA=accept`).',
     ),
     acceptedAt: reply.timestamp.describe('When a user of the account accepted it. Null if none has.'),
-    userId: reply.text.describe('The user who accepted it.'),
+    userId: reply.text.describe('The user who accepted it. Empty if none has.'),
     url: reply.text.describe('The URL of its text.'),
   })
   .meta({ id: 'EulaConsent' });

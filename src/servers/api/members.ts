@@ -47,8 +47,8 @@ const inviteMember = (needs: Needs) =>
     summary: 'Invite a member',
     description:
       'Sends an e-mail to the address. A user who has verified the address can accept. A `member` can do everything ' +
-      'except delete the server and manage its members, bill, database password and SFTP. A `limited` member can ' +
-      'view, start and stop it.',
+      'except delete the server, change its plan, manage its members, and access its bill, database password and ' +
+      'SFTP. A `limited` member can view, start and stop it.',
     body: message({ email: Email, role: MemberRole }).meta({ id: 'InviteMemberRequest' }),
     example: { email: 'friend@example.com', role: 'limited' },
     reply: Member,

@@ -70,7 +70,7 @@ export const Server = z
       'While `starting`: `starting`, `loading_mods`, `generating_world` or `ready`; else empty.',
     ),
     startupPercent: reply.int32.describe(
-      'Progress of world generation while `starting`, 100 while running, otherwise 0.',
+      'Progress of the start in percent while `starting`, 100 while running, otherwise 0.',
     ),
     diskUsageMb: reply.int64.describe('The larger of allocated space and total file length, as last measured.'),
     diskUsageKnown: reply.flag.describe('False: never measured.'),

@@ -97,7 +97,7 @@ const setServerAlertWebhook = (needs: Needs) =>
     summary: 'Set the alert webhook',
     description:
       'A webhook of a chat platform, at a public https address. Empty turns alerts off. Its host name is resolved ' +
-      'and checked for each call. The audit log records alerts that were given up. Alerts about low TPS need a game ' +
+      'and checked only when an alert is sent. The audit log records alerts that were given up. Alerts about low TPS need a game ' +
       'that reports its TPS: see `ticksAvailable` of GetServerMetrics.',
     body: message({
       url: WebhookUrl.default(''),

@@ -5,7 +5,7 @@ function tell() {
     const at = new Date();
     at.setUTCHours(hours, minutes, 0, 0);
     const own = Number.isNaN(at.getTime()) ? '' : at.toLocaleTimeString(undefined, { timeStyle: 'short' });
-    const text = own === '' || at.getTimezoneOffset() === 0 ? '' : `, currently ${own} in your time zone`;
+    const text = own === '' || at.getTimezoneOffset() === 0 ? '' : `, which is currently ${own} in your time zone`;
     if (place.textContent !== text) place.textContent = text;
   }
 }
