@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import type { ExecutionContext } from 'ava';
 import { pino } from 'pino';
 import { openBubblewrap } from '../../src/engines/process/bubblewrap.ts';
+import { createLog } from '../../src/kernel/log.ts';
 import type { Confinement } from '../../src/engines/process/confinement.ts';
 import { gameUser } from '../../src/engines/process/game-user.ts';
 import { createProcessEngine } from '../../src/engines/process/process.ts';
@@ -20,7 +21,7 @@ export interface ProcessBench extends Bench {
 /** Creates a bench with confined games. They run as a separate user if this process may change users. */
 export async function confinedBench(t: ExecutionContext): Promise<ProcessBench> {
   const user = process.getuid?.() === 0 ? await gameUser(4711) : undefined;
-  return await processBench(t, { user, bubblewrap: await openBubblewrap(user) });
+  return await processBench(t, { user, bubblewrap: await openBubblewrap(user, createLog({ level: 'silent' })) });
 }
 
 export async function processBench(t: ExecutionContext, confinement: Confinement = {}): Promise<ProcessBench> {

@@ -98,11 +98,29 @@ test('handing over a folder changes the owner of its contents once, and never of
   t.deepEqual(await uids('later'), [0]);
 });
 
+test('a bubblewrap that cannot forbid user namespaces still confines games, with a warning', async (t) => {
+  const { above } = await dataDirectory(t);
+  const script = '#!/bin/sh\ncase "$*" in *--disable-userns*) echo "Unknown option" >&2; exit 1;; esac\n';
+  await writeFile(join(above, 'bwrap'), script, { mode: 0o755 });
+  const module = new URL('../../src/engines/process/bubblewrap.ts', import.meta.url).href;
+  const program = `
+    const { openBubblewrap } = await import(${JSON.stringify(module)});
+    const { wrap } = await openBubblewrap(undefined, { warn: ({ err }, text) => console.log(err.code, text) });
+    const { file, args } = await wrap({ file: '/bin/true', args: [] }, { home: '/usr', readable: [], writable: [] });
+    console.log(file, args.includes('--unshare-pid'), args.includes('--unshare-user'));`;
+  const env = { ...process.env, PATH: `${above}:${process.env['PATH']}` };
+  const { stdout } = await run(process.execPath, ['--input-type=module', '--eval', program], { env });
+  t.deepEqual(stdout.trimEnd().split('\n'), [
+    '1 games can create user namespaces of their own: install bubblewrap 0.8 or newer to prevent it',
+    'bwrap true false',
+  ]);
+});
+
 test.runIf(isHere('bubblewrap'))(
   'a confined program has no capabilities and cannot create a user namespace, even if root starts it',
   async (t) => {
     const user = isRoot ? { uid: 70_000, gid: 70_000 } : undefined;
-    const bubblewrap = await openBubblewrap(user);
+    const bubblewrap = await openBubblewrap(user, log);
     const script = 'grep -c "^Cap.*:.*[1-9a-f]" /proc/self/status; unshare --user true 2>/dev/null && echo again';
     const view = { home: '/usr', readable: [], writable: [] };
     const { file, args } = await bubblewrap.wrap({ file: '/bin/sh', args: ['-c', `${script}; true`] }, view);

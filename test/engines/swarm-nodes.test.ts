@@ -119,6 +119,22 @@ test('a clock set ahead does not make a briefly silent node count as off', async
   t.not(nodes.offAt(swarm.tasks[0]!), undefined);
 });
 
+test('a node keeps its state while a new leader of the swarm does not know it', async (t) => {
+  const swarm = standIn();
+  const nodes = await opened({ ...swarm, lostAfterMs: 1, countMs: () => 0 });
+  swarm.state = 'unknown';
+  await nodes.refresh();
+  t.is(nodes.list()[0]?.state, 'down', 'a node that was never ready is not ready');
+  for (const state of ['ready', 'down'] as const) {
+    swarm.state = state;
+    await nodes.refresh();
+    t.is(nodes.list()[0]?.state, state);
+    swarm.state = 'unknown';
+    await nodes.refresh();
+    t.is(nodes.list()[0]?.state, state);
+  }
+});
+
 test('a task that still runs on a node back from a fence is a stray and does not count as off', async (t) => {
   const swarm = standIn();
   const stored: NodeNotes[] = [{}];

@@ -3,6 +3,7 @@ import { lstat, readdir, readlink, realpath } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import type { FileOwner } from '../../kernel/atomic-file.ts';
+import type { Log } from '../../kernel/log.ts';
 import { MIB } from '../../kernel/units.ts';
 import type { Command } from './command.ts';
 
@@ -73,10 +74,11 @@ const PRIVATE_MOUNTS = [
 const PROBE_MS = 10_000;
 
 /**
- * Opens bubblewrap for programs of `user` (undefined: this process's own user). Rejects if bubblewrap is missing or
- * does not work.
+ * Opens bubblewrap for programs of `user` (undefined: this process's own user). If it is older than 0.8 or the kernel
+ * allows no nested user namespaces, programs can create user namespaces of their own, which is logged. Rejects if
+ * bubblewrap is missing or does not work.
  */
-export async function openBubblewrap(user: FileOwner | undefined): Promise<Bubblewrap> {
+export async function openBubblewrap(user: FileOwner | undefined, log: Log): Promise<Bubblewrap> {
   const system = await systemArgs();
   const capabilities = user
     ? ['--cap-drop', 'ALL', ...CAPABILITIES.flatMap((capability) => ['--cap-add', capability])]
@@ -104,7 +106,11 @@ export async function openBubblewrap(user: FileOwner | undefined): Promise<Bubbl
       }),
     };
   };
-  return working(within(true)).catch(() => working(within(false)));
+  return working(within(true)).catch(async (err: unknown) => {
+    const bubblewrap = await working(within(false));
+    log.warn({ err }, 'games can create user namespaces of their own: install bubblewrap 0.8 or newer to prevent it');
+    return bubblewrap;
+  });
 }
 
 async function working(bubblewrap: Bubblewrap): Promise<Bubblewrap> {

@@ -43,7 +43,7 @@ export async function openConfinement(
 ): Promise<Confined> {
   const user = process.getuid?.() === 0 ? await gameUser(installation) : undefined;
   const trusted = trustTenants ? 'everybody' : 'operators';
-  const bubblewrap = await open(user).catch((err: unknown) => {
+  const bubblewrap = await open(user, log).catch((err: unknown) => {
     log.debug({ err }, 'bubblewrap is not installed or does not work');
   });
   if (bubblewrap) return { confinement: { user, bubblewrap }, trusted };

@@ -85,7 +85,10 @@ export async function openSwarmNodes(options: SwarmNodesOptions): Promise<SwarmN
   /** Running fencing commands, by node. */
   const fencing = new Map<string, AbortController>();
 
-  const isReady = (id: string | undefined) => id === undefined || nodes.get(id)?.Status.State === 'ready';
+  /** The last certain states of nodes. A manager that has just become the leader knows none of them for some seconds. */
+  const lastStates = new Map<string, string>();
+
+  const isReady = (id: string | undefined) => id === undefined || lastStates.get(id) === 'ready';
   // Only a node that is back knows what runs on it.
   const offAt = (task: Task) => (isReady(task.NodeID) && !isOver(task) ? undefined : fences.offAt(task));
   /** Returns the tasks that may run on a node that does not respond. */
@@ -101,6 +104,8 @@ export async function openSwarmNodes(options: SwarmNodesOptions): Promise<SwarmN
 
   async function readAll(): Promise<void> {
     nodes = new Map((await manager.nodes()).map((node) => [node.ID, node]));
+    for (const id of lastStates.keys()) if (!nodes.has(id)) lastStates.delete(id);
+    for (const [id, { Status: status }] of nodes) if (status.State !== 'unknown') lastStates.set(id, status.State);
     tasks = await manager.tasks(installationLabel(installation));
     seen = undefined;
     await fences.heed(nodes, tasks);
@@ -139,7 +144,7 @@ export async function openSwarmNodes(options: SwarmNodesOptions): Promise<SwarmN
       admission.doubt(id);
       return;
     }
-    // A manager that has just started has not heard from its nodes yet.
+    // The manager has not heard from its nodes yet.
     if (nodes.get(id)?.Status.State === 'unknown') return;
     const since = downSince.get(id) ?? { at: Date.now(), countedMs: countMs() };
     const games = lostOn(id).length;

@@ -189,6 +189,33 @@ test.runIf(isHere('chromium'))(
   },
 );
 
+test.runIf(isHere('chromium'))('a second click sends a form once, and a page from the history is usable', async (t) => {
+  const it = await openPanel(t);
+  await it.create('castle');
+  const { page } = await it.open('/servers/castle');
+  const answer = Promise.withResolvers<void>();
+  let sent = 0;
+  await page.route('**/castle/start', async (route) => {
+    sent += 1;
+    await answer.promise;
+    await route.continue();
+  });
+  const start = page.getByRole('button', { name: 'Start' });
+  await start.dblclick();
+  await page.locator('form[aria-busy=true]').waitFor();
+  await start.click({ force: true });
+  // The browser reports a page that it restores as it was left, with a form that will get no answer.
+  const shown = (persisted: boolean) =>
+    `dispatchEvent(new PageTransitionEvent('pageshow', { persisted: ${persisted} }))`;
+  await page.evaluate(shown(false));
+  t.is(await page.locator('form[aria-busy=true]').count(), 1, 'a page that loads anew keeps its forms');
+  await page.evaluate(shown(true));
+  t.is(await page.locator('form[aria-busy=true]').count(), 0);
+  answer.resolve();
+  await page.getByText('awake', { exact: true }).waitFor();
+  t.is(sent, 1);
+});
+
 test('a 404 page shows a signed-in user as signed in, and offers sign-in to a visitor', async (t) => {
   const it = await openPanel(t);
   for (const path of ['/nothing', '/servers/none', '/servers/none/settings']) {
