@@ -11,9 +11,10 @@ test('a stuck event loop is reported once while it is stuck, with its activity a
   // A separate process, because the watchdog can inspect only a main thread.
   const child = fork(join(import.meta.dirname, 'watched-child.ts'), [path], { execArgv: [] });
   t.teardown(() => child.kill('SIGKILL'));
-  const [stuck] = (await new Promise<unknown[]>((resolve) => child.once('message', (...all) => resolve(all)))) as [
-    { stuckMs: number; activity: string; at: string[] },
-  ];
+  const stuck = await new Promise<{ stuckMs: number; activity: string; at: string[] }>((resolve, reject) => {
+    child.once('message', (message) => resolve(message as never));
+    child.once('exit', (code) => reject(new Error(`The process ended with code ${code} before a report.`)));
+  });
   t.true(stuck.stuckMs >= 200);
   t.is(stuck.activity, 'ListThings req-1');
   t.true(
