@@ -12,7 +12,9 @@ import { type Sandbox, type SandboxOptions, RCON_PASSWORD, startSandbox } from '
 async function started(t: ExecutionContext, options: SandboxOptions = {}) {
   const sandbox = startSandbox(t, options);
   const { port, rconPort } = await sandbox.ready();
-  const rcon = await Rcon.connect({ host: '127.0.0.1', port: rconPort, password: RCON_PASSWORD, timeout: 120_000 });
+  const console = { host: '127.0.0.1', port: rconPort, password: RCON_PASSWORD, timeout: 120_000 };
+  // The server closes connections without a login after ten seconds, and a busy machine may take longer.
+  const rcon = await until({ despiteErrors: true }, () => Rcon.connect(console));
   // Without a listener, the library throws its errors.
   rcon.on('error', () => undefined);
   t.teardown(() => rcon.end().catch(() => undefined));

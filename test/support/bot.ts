@@ -6,6 +6,7 @@ import prismarineItem from 'prismarine-item';
 import { Vec3 } from 'vec3';
 import { TEXTS } from '../../proxy/texts.ts';
 import { findVersion } from '../../src/sandbox/versions.ts';
+import { until } from './until.ts';
 
 /** Options of a join: the server, the version and the player. */
 export interface JoinOptions {
@@ -92,7 +93,11 @@ async function joinBotOnce(options: JoinOptions, silence: Silence): Promise<Test
     placeBlock: async (at, name) => {
       await hold(bot, name);
       const below = await loadedBlock(bot, { ...at, y: at.y - 1 });
-      await bot.placeBlock(below, new Vec3(0, 1, 0));
+      await bot.placeBlock(below, new Vec3(0, 1, 0)).catch(async (error: Error) => {
+        // The library waits for five seconds. A busy machine may take longer.
+        if (!error.message.includes('did not fire within timeout')) throw error;
+        await until(async () => (await loadedBlock(bot, at)).name === name);
+      });
     },
     dig: async (at) => bot.dig(await loadedBlock(bot, at), 'ignore'),
     blockAt: async (at) => (await loadedBlock(bot, at)).name,
