@@ -1,33 +1,64 @@
-import { type Command, type Section, isSubject } from './command.ts';
+import { type Answer, done } from './api.ts';
+import { DORMOUSE } from './called.ts';
+import { type Command, type Section, command, isSubject } from './command.ts';
 import { accounts, invite, quota, suspend, unsuspend } from './commands/accounts.ts';
-import { apiCall } from './commands/api.ts';
 import { backups } from './commands/backups.ts';
 import { completion } from './commands/completion.ts';
-import { createServer, deleteServer } from './commands/create.ts';
-import { database } from './commands/database.ts';
-import { files } from './commands/files.ts';
-import { eula } from './commands/eula.ts';
-import { events } from './commands/events.ts';
-import { consoleCommand, interactive, say } from './commands/interactive.ts';
+import { database, ports, sftp } from './commands/connections.ts';
+import { consoleCommand, interactive, say } from './commands/console.ts';
+import { createServer, deleteServer, templates } from './commands/create.ts';
+import { events, metrics } from './commands/events.ts';
+import { files, worlds } from './commands/files.ts';
 import { installRetry, kill, restart, start, stop } from './commands/lifecycle.ts';
-import { keys, login, logout, whoami } from './commands/login.ts';
 import { logs } from './commands/logs.ts';
-import { machine } from './commands/machine.ts';
 import { members } from './commands/members.ts';
-import { metrics } from './commands/metrics.ts';
 import { mods } from './commands/mods.ts';
-import { players } from './commands/players.ts';
 import { capacity, invitations, machines, nodes, orphans } from './commands/operator.ts';
-import { ports } from './commands/ports.ts';
+import { players } from './commands/players.ts';
 import { schedules } from './commands/schedules.ts';
-import { audit, servers, why } from './commands/servers.ts';
+import { audit, machine, servers, why } from './commands/servers.ts';
 import { settings } from './commands/settings.ts';
-import { sftp } from './commands/sftp.ts';
-import { templates } from './commands/templates.ts';
 import { regions, software, versions } from './commands/versions.ts';
 import { wake } from './commands/wake.ts';
 import { usage, wallet } from './commands/wallet.ts';
-import { worlds } from './commands/worlds.ts';
+import { eula, keys, login, logout, whoami } from './commands/you.ts';
+import { wrongUsage } from './errors.ts';
+import { wholeInput } from './terminal.ts';
+
+const METHODS = ['GET', 'POST', 'DELETE'] as const;
+/** The form of the API's paths, with a query. Two dots would lead elsewhere. */
+const PATH = /^\/(?!.*\.\.)[\w./:~%-]{1,500}(?:\?[^#\s]{0,2000})?$/;
+
+/** A call of an arbitrary path. */
+type AnyCall = (path: string, init: object) => Promise<Answer<object>>;
+
+/** `dormouse api`. */
+const apiCall: Command = command({
+  usage: 'api <GET|POST|DELETE> <path> [json]',
+  summary: 'Call any API operation and print its JSON.',
+  details: `With -, reads the JSON from standard input. The service lists its operations at /docs.
+
+Examples: ${DORMOUSE} api GET /v1/servers/castle/metrics
+          ${DORMOUSE} api POST /v1/servers/castle:setMotd '{"motd":"Hello"}'`,
+  async run({ slow, document, input, signal }, [word = '', path = '', json]) {
+    const method = METHODS.find((each) => each === word.toUpperCase());
+    if (method === undefined) throw wrongUsage('The method must be GET, POST or DELETE.');
+    if (!PATH.test(path)) throw wrongUsage('The path must look like /v1/servers/castle/metrics.');
+    const text = json === '-' ? await wholeInput(input, signal) : (json ?? '{}');
+    const ask = slow[method] as unknown as AnyCall;
+    document(await done(ask(path, method === 'POST' ? { body: parsed(text) } : {})));
+  },
+});
+
+function parsed(text: string): object {
+  try {
+    const value: unknown = JSON.parse(text);
+    if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value;
+  } catch {
+    // The error below explains it.
+  }
+  throw wrongUsage('The JSON must be an object, like {"motd":"Hello"}.');
+}
 
 const COMPLETED: readonly Section[] = [
   { title: 'You', entries: [login, logout, whoami, keys, eula] },

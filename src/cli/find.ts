@@ -20,12 +20,12 @@ export function findCommand(sections: readonly Section[], name: string, rest: re
   const named = entry.commands.find((each) => each.name === `${name} ${word}`);
   if (named !== undefined) return { command: named, rest: rest.toSpliced(at, 1) };
   const [first] = entry.commands;
-  const least = first?.args?.filter((each) => !each.startsWith('[')).length ?? 0;
+  const least = first?.args.filter((each) => each.startsWith('<')).length ?? 0;
   const isHelp = rest.includes('--help') || rest.includes('-h');
   if (first === undefined || (word === undefined && (least > 0 || isHelp))) return { subject: entry };
   const words = rest.slice(at).filter((each) => !each.startsWith('-')).length;
   // Too many words for the first command, so the second word was meant as a command.
-  if (word !== undefined && words > (first.args?.length ?? 0)) throw unknownIn(entry, word);
+  if (word !== undefined && words > first.args.length) throw unknownIn(entry, word);
   return { command: first, rest: [...rest] };
 }
 

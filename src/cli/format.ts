@@ -1,5 +1,6 @@
+import type { CAPACITY, Server } from './shapes.ts';
 import type { Output } from './terminal.ts';
-import type { Server } from './shapes.ts';
+import { width } from './text.ts';
 
 const UNITS = [
   ['day', 86_400],
@@ -45,6 +46,20 @@ export function size(bytes: number | string): string {
   return some(count, 'byte');
 }
 
+/** Formats a size in MB, which the API sends as text. */
+export function sizeMb(mb: string): string {
+  return size(Number(mb) * 1024 ** 2);
+}
+
+/** The headings of the cells of `capacityCells`. */
+export const CAPACITY_HEADINGS = ['AWAKE', 'MEMORY', 'DISK FREE'];
+
+/** Formats the use of one or several machines as cells of a table. */
+export function capacityCells({ activeServers, ramUsedMb, ramUsableMb, diskFreeMb }: typeof CAPACITY): string[] {
+  const ram = `${memory(Number(ramUsedMb))} of ${memory(Number(ramUsableMb))}`;
+  return [String(activeServers), ram, sizeMb(diskFreeMb)];
+}
+
 const MICROS_PER_USD = 1_000_000;
 /** Smaller amounts would round to 0 although they are not 0. */
 const LEAST_MICROS = 50;
@@ -87,4 +102,46 @@ const COLOURS = {
 /** Returns a server's state in words and colour. Unknown states have no colour. */
 export function stateWord(state: string, out: Output): string {
   return Object.hasOwn(COLOURS, state) ? out.style(COLOURS[state as keyof typeof COLOURS], words(state)) : words(state);
+}
+
+const GAP = '  ';
+
+/** Formats rows with aligned columns. Omits columns that are empty in every row, with their headings. */
+export function table(headings: readonly string[], rows: readonly (readonly string[])[]): string[] {
+  const used = headings.map((_, column) => rows.some((row) => (row[column] ?? '') !== ''));
+  return aligned([headings, ...rows].map((row) => row.filter((_, column) => used[column])));
+}
+
+/** Returns a table with dimmed headings, or the given sentence if there are no rows. */
+export function listing(
+  out: Output,
+  headings: readonly string[],
+  rows: readonly (readonly string[])[],
+  none: string,
+): string[] {
+  if (rows.length === 0) return [none];
+  const [first = '', ...lines] = table(headings, rows);
+  return [out.style('dim', first), ...lines];
+}
+
+/** Pads the cells of rows to align columns, without trailing spaces. */
+export function aligned(rows: readonly (readonly string[])[]): string[] {
+  const widths: number[] = [];
+  for (const row of rows) {
+    row.forEach((cell, column) => (widths[column] = Math.max(widths[column] ?? 0, width(cell))));
+  }
+  return rows.map((row) =>
+    row
+      .map((cell, column) => cell + ' '.repeat((widths[column] ?? 0) - width(cell)))
+      .join(GAP)
+      .trimEnd(),
+  );
+}
+
+/** Arranges short words in as many columns as fit, read downwards. */
+export function columns(words: readonly string[], room: number): string[] {
+  const widest = Math.max(1, ...words.map(width)) + GAP.length;
+  const across = Math.max(1, Math.floor((room + GAP.length) / widest));
+  const down = Math.ceil(words.length / across);
+  return aligned(Array.from({ length: down }, (_, row) => words.filter((_, index) => index % down === row)));
 }

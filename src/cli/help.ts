@@ -1,8 +1,8 @@
 import { DORMOUSE } from './called.ts';
 import { type Command, type Option, type Section, type Subject, isSubject } from './command.ts';
 import { verbsOf } from './find.ts';
+import { aligned } from './format.ts';
 import { GLOBAL_OPTIONS } from './parse.ts';
-import { aligned } from './table.ts';
 
 /** Returns the program's help: a line per command or subject, grouped by topic. */
 export function programHelp(sections: readonly Section[]): string {
@@ -44,11 +44,11 @@ export function subjectHelp({ name, summary, details, commands }: Subject): stri
 }
 
 /** Returns the help of one command. */
-export function commandHelp({ name, summary, args = [], options = {}, details }: Command): string {
+export function commandHelp({ usage, summary, options = {}, details }: Command): string {
   return lines(
     summary,
     '',
-    `Usage: ${[DORMOUSE, name, ...args.map(argument), '[options]'].join(' ')}`,
+    `Usage: ${DORMOUSE} ${usage} [options]`,
     ...(details === undefined ? [] : ['', details.trim()]),
     '',
     'Options:',
@@ -57,8 +57,7 @@ export function commandHelp({ name, summary, args = [], options = {}, details }:
 }
 
 function heading(entry: Command | Subject): string {
-  if (isSubject(entry)) return `${entry.name} ${few(verbsOf(entry))}`;
-  return [entry.name, ...(entry.args ?? []).map(argument)].join(' ');
+  return isSubject(entry) ? `${entry.name} ${few(verbsOf(entry))}` : entry.usage;
 }
 
 /** Names the first commands of a subject, whose help lists them all. */
@@ -76,10 +75,6 @@ function optionLines(options: Record<string, Option>): string[] {
       help,
     ]),
   );
-}
-
-function argument(name: string): string {
-  return name.startsWith('[') ? name : `<${name}>`;
 }
 
 function lines(...all: string[]): string {

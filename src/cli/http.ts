@@ -1,4 +1,9 @@
-import { unreachable } from './errors.ts';
+import { readFileSync } from 'node:fs';
+import { isIP } from 'node:net';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { parseEnv } from 'node:util';
+import { CommandError, detail, isAway, unreachable, wrongUsage } from './errors.ts';
 
 /** Time limit of a call. */
 export const ANSWER_MS = 30_000;
@@ -125,4 +130,119 @@ function strange({ status, headers }: Response, base: string): Error {
 export function retryAfter({ headers }: Response): number | undefined {
   const seconds = Number(headers.get('retry-after') ?? Number.NaN);
   return Number.isFinite(seconds) && seconds >= 0 ? seconds : undefined;
+}
+
+const LEAST_MS = 1000;
+const MOST_TRIES = 6;
+const MOST_DELAY_S = 60;
+
+/**
+ * Repeats an idempotent attempt until it succeeds: after a lost connection, or if the service sends a time to wait.
+ * Throws other errors, and the last failure.
+ */
+export async function retried<Result>(signal: AbortSignal, attempt: () => Promise<Result>): Promise<Result> {
+  for (let tries = 1; ; tries++) {
+    try {
+      return await attempt();
+    } catch (error) {
+      const ms = waitMs(error, tries);
+      if (ms === undefined || tries >= MOST_TRIES) throw error;
+      await delay(ms, undefined, { signal });
+    }
+  }
+}
+
+/** Returns undefined if waiting does not help. */
+function waitMs(error: unknown, tries: number): number | undefined {
+  if (!(error instanceof CommandError)) return undefined;
+  const said = detail(error.status.details, 'RetryInfo')?.['retryDelay'];
+  const seconds = typeof said === 'string' ? Number.parseFloat(said) : Number.NaN;
+  if (seconds <= MOST_DELAY_S) return seconds * 1000;
+  return isAway(error) ? LEAST_MS * 2 ** (tries - 1) : undefined;
+}
+
+/** Returns the address of the service started in this folder, from the same `.env`, which the environment overrides. */
+export function localUrl(folder: string, env: Readonly<NodeJS.Dict<string>>): string {
+  const text = (name: string) => (env[name] ?? file[name] ?? '').trim();
+  const file = envFile(join(folder, '.env'));
+  if (text('BASE_URL') !== '') return text('BASE_URL');
+  const host = text('HTTP_HOST');
+  const named = ['', '127.0.0.1', '0.0.0.0', '::', '::1'].includes(host) ? 'localhost' : host;
+  const port = ['', '0'].includes(text('HTTP_PORT')) ? '8080' : text('HTTP_PORT');
+  return `http://${isIP(named) === 6 ? `[${named}]` : named}:${port}`;
+}
+
+/** Empty if there is no such file, or if only the service's user may read it. */
+function envFile(path: string): NodeJS.Dict<string> {
+  try {
+    return parseEnv(readFileSync(path, 'utf8').replace(/^\uFEFF/, ''));
+  } catch {
+    return {};
+  }
+}
+
+/** Normalizes a service's base address, which identifies its key: no slash at the end. Throws on wrong usage. */
+export function serviceUrl(text: string): string {
+  const url = URL.parse(text);
+  if (!url || !['http:', 'https:'].includes(url.protocol) || url.username || url.password || url.search || url.hash) {
+    throw wrongUsage('The address must look like https://play.example.org: http or https, without password or query.');
+  }
+  return `${url.origin}${url.pathname}`.replace(/(?<!\/)\/+$/, '');
+}
+
+/** Reports whether requests to the address are unencrypted on the network. */
+export function isReadableOnTheWay(url: string): boolean {
+  const { protocol, hostname } = new URL(url);
+  return protocol === 'http:' && !/^(?:localhost|.*\.localhost|127(?:\.\d+){3}|\[::1\])$/.test(hostname);
+}
+
+const MAX_LINE_CHARS = 1024 * 1024;
+
+/** An event of a stream. */
+export interface StreamEvent {
+  /** '' if it has none. */
+  id: string;
+  /** Its type; `message` if not given. */
+  event: string;
+  data: string;
+}
+
+/**
+ * Yields the events of an event stream (WHATWG HTML §9.2.6). Skips comments and other fields. Throws if a line exceeds
+ * a mebibyte of characters.
+ */
+export async function* eventsIn(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<StreamEvent> {
+  let fields: Record<string, string> = {};
+  let data: string[] = [];
+  for await (const line of linesOf(chunks)) {
+    if (line === '') {
+      const { id = '', event = 'message' } = fields;
+      if (data.length > 0) yield { id, event, data: data.join('\n') };
+      data = [];
+      fields = {};
+      continue;
+    }
+    const [, name = '', value = ''] = /^([^:]*)(?:: ?(.*))?$/s.exec(line) ?? [];
+    if (name === 'data') data.push(value);
+    else fields[name] = value;
+  }
+}
+
+/** Yields only the data of each event. */
+export async function* eventData(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<string> {
+  for await (const { data } of eventsIn(chunks)) yield data;
+}
+
+/** Yields lines that end in CR, LF or CR LF. Text after the last line end is not a line yet. */
+async function* linesOf(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<string> {
+  const decoder = new TextDecoder();
+  let rest = '';
+  for await (const chunk of chunks) {
+    rest += decoder.decode(chunk, { stream: true });
+    // A CR at the very end may be half of a CR LF.
+    const lines = rest.split(/\r\n|\n|\r(?!$)/);
+    rest = lines.pop() ?? '';
+    if (rest.length > MAX_LINE_CHARS) throw new RangeError('A line of the stream is too long.');
+    yield* lines;
+  }
 }

@@ -52,8 +52,8 @@ export interface Parsed {
  * arguments.
  */
 export function parseCommand(command: Command, rest: readonly string[]): Parsed {
-  const { args: names = [], options = {} } = command;
-  const takesRest = /…\]?$/.test(names.at(-1) ?? '');
+  const { args: names, options = {} } = command;
+  const takesRest = /…[>\]]$/.test(names.at(-1) ?? '');
   const { ours, raw } = takesRest ? apart(rest, names.length - 1) : { ours: [...rest], raw: [] };
   const all = { ...GLOBAL_OPTIONS, ...options };
   const { values, positionals } = explained(
@@ -62,7 +62,7 @@ export function parseCommand(command: Command, rest: readonly string[]): Parsed 
     command.tooMany,
   );
   const args = [...positionals, ...raw];
-  if (!values['help']) checkCount(command, names, args, takesRest);
+  if (!values['help']) checkCount(command, args, takesRest);
   return { args, values };
 }
 
@@ -93,11 +93,11 @@ function apart(rest: readonly string[], named: number): { ours: string[]; raw: s
   return { ours, raw };
 }
 
-function checkCount({ name, tooMany }: Command, names: readonly string[], args: string[], takesRest: boolean): void {
-  const missing = names.filter((each) => !each.startsWith('['))[args.length];
-  if (missing !== undefined) throw wrongUsage(`${name} needs <${missing}>. See: ${DORMOUSE} ${name} --help`);
+function checkCount({ name, args: names, tooMany }: Command, args: string[], takesRest: boolean): void {
+  const missing = names.filter((each) => each.startsWith('<'))[args.length];
+  if (missing !== undefined) throw wrongUsage(`${name} needs ${missing}. See: ${DORMOUSE} ${name} --help`);
   // The extra word is not repeated, because it may be a key.
-  if (args.length > names.length && !takesRest && !/\.\.\.\]?$/.test(names.at(-1) ?? ''))
+  if (args.length > names.length && !takesRest && !/\.\.\.[>\]]$/.test(names.at(-1) ?? ''))
     throw wrongUsage(tooMany ?? `Too many arguments. See: ${DORMOUSE} ${name} --help`);
 }
 
@@ -131,8 +131,48 @@ export function argumentNumber(name: string, text: string): number {
   throw wrongUsage(`<${name}> must be a whole number.`);
 }
 
+/** Returns the fields that have a value. */
+export function given<Fields extends object>(fields: Fields) {
+  const set = Object.entries(fields).filter(([, value]) => value !== undefined);
+  return Object.fromEntries(set) as { [Name in keyof Fields]?: Exclude<Fields[Name], undefined> };
+}
+
+/** Returns the choice that a text names. Throws wrong usage. */
+export function oneOf<const Choice extends string>(choices: readonly Choice[], text: string, message: string): Choice {
+  const found = choices.find((each) => each === text);
+  if (found === undefined) throw wrongUsage(message);
+  return found;
+}
+
 /** Parses `on` or `off` from an argument. Throws wrong usage. */
 export function onOff(text: string): boolean {
-  if (text !== 'on' && text !== 'off') throw wrongUsage('The value must be on or off.');
-  return text === 'on';
+  return oneOf(['on', 'off'], text, 'The value must be on or off.') === 'on';
+}
+
+const SECONDS: Record<string, number> = {
+  s: 1,
+  min: 60,
+  m: 60,
+  h: 3600,
+  d: 86_400,
+  day: 86_400,
+  w: 604_800,
+  week: 604_800,
+};
+
+/** Parses a duration into seconds: `90s`, `30min`, `12h`, `7d`, `2w`. Throws wrong usage. */
+export function spanSeconds(name: string, text: string): number {
+  const [, count = '', unit = ''] = /^(\d{1,6}) ?(s|min|m|h|d|days?|w|weeks?)$/.exec(text.trim()) ?? [];
+  const each = SECONDS[unit.replace(/^(day|week)s$/, '$1')];
+  if (each === undefined || Number(count) === 0) throw wrongUsage(`--${name} must look like 30min, 12h, 7d or 2w.`);
+  return Number(count) * each;
+}
+
+/** Parses an instant: RFC 3339, a day, or a duration before or after `now`. */
+export function instant(name: string, text: string, now: number, direction: 'ago' | 'ahead'): string {
+  const at = /^\d{4}-/.test(text)
+    ? Date.parse(text)
+    : now + (direction === 'ahead' ? 1 : -1) * spanSeconds(name, text) * 1000;
+  if (Number.isNaN(at)) throw wrongUsage(`--${name} must look like 2026-11-30, 2026-11-30T20:00:00Z or 7d.`);
+  return new Date(at).toISOString();
 }

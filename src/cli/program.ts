@@ -1,18 +1,27 @@
 import type { Writable } from 'node:stream';
-import { adviceFor } from './advice.ts';
-import { VERSION, createApi } from './api.ts';
+import { type Api, VERSION, createApi, done } from './api.ts';
+import { DORMOUSE } from './called.ts';
 import type { Command, Context, OptionValues } from './command.ts';
 import { SECTIONS } from './commands.ts';
-import { credentialsFile, loadCredentials, saveCredentials } from './credentials.ts';
-import { CommandError, EXIT, interrupted, noCredentialsFile } from './errors.ts';
+import {
+  CommandError,
+  EXIT,
+  errorJson,
+  errorLines,
+  interrupted,
+  noCredentialsFile,
+  reasonOf,
+  violationsIn,
+} from './errors.ts';
 import { type Found, findCommand, findHelp } from './find.ts';
 import { commandHelp, programHelp, subjectHelp } from './help.ts';
+import { LONG_MS, localUrl, serviceUrl } from './http.ts';
 import { type GlobalValues, parseCommand, splitCommandLine } from './parse.ts';
-import { errorJson, errorLines } from './report.ts';
-import { historyBeside } from './history.ts';
-import { LONG_MS } from './http.ts';
-import { localUrl, serviceUrl } from './service-url.ts';
+import { MY_SERVERS, SERVER, VERSIONS, read } from './shapes.ts';
+import { credentialsFile, historyBeside, loadCredentials, saveCredentials } from './stored.ts';
+import { didYouMean, nearest, suggest } from './suggest.ts';
 import { type Terminal, createTerminal } from './terminal.ts';
+import { oneLine } from './text.ts';
 
 /** The environment variables used by this program. */
 export type Env = Readonly<
@@ -141,4 +150,45 @@ function commandError(thrown: unknown, signal: AbortSignal): CommandError {
   if (signal.aborted) return interrupted('Interrupted.');
   const text = thrown instanceof Error ? (thrown.stack ?? thrown.message) : String(thrown);
   return new CommandError(EXIT.refused, { code: 13, message: `Internal error: ${text}`, details: [] });
+}
+
+/**
+ * Returns suggestions for a refused call, as sentences: another server, another core. Queries the service. Returns none
+ * if the service fails.
+ */
+export async function adviceFor(
+  error: CommandError,
+  { api }: Context,
+  { args: names }: Command,
+  args: readonly string[],
+  values: OptionValues,
+): Promise<string[]> {
+  try {
+    if (reasonOf(error) === 'SERVER_NOT_FOUND' && names[0] === '<id>') return await otherServers(api, args[0] ?? '');
+    if (reasonOf(error) === 'EULA_NOT_ACCEPTED') return [`The owner can accept it: ${DORMOUSE} eula --accept`];
+    const isWrong = violationsIn(error.status.details).some(({ field }) => field === 'type');
+    if (isWrong && typeof values['type'] === 'string') return await otherCores(api, values['type']);
+    return [];
+  } catch (failure) {
+    if (failure instanceof CommandError) return [];
+    throw failure;
+  }
+}
+
+async function otherServers(api: Api, id: string): Promise<string[]> {
+  const { servers } = read({ servers: [SERVER] }, await done(api.GET('/v1/servers')), oneLine);
+  const { shared } = read(MY_SERVERS, await done(api.GET('/v1/me/servers')), oneLine);
+  const ids = [...servers, ...shared].map((server) => server.id);
+  const named = servers.filter(({ name }) => nearest(id, [name]).length > 0 || name === id).map((server) => server.id);
+  const suggestions = [...new Set([...nearest(id, ids), ...named])].slice(0, 3);
+  return [suggestions.length > 0 ? didYouMean(suggestions) : `List your servers with: ${DORMOUSE} servers`];
+}
+
+async function otherCores(api: Api, type: string): Promise<string[]> {
+  const { cores } = read(VERSIONS, await done(api.GET('/v1/minecraft/versions')), oneLine);
+  const sentence = suggest(
+    type,
+    cores.map((core) => core.type),
+  );
+  return sentence === '' ? [] : [sentence];
 }

@@ -66,7 +66,6 @@ const SUMMARY = {
 } satisfies Partial<Messages['ServerSummary']>;
 /** The servers a user can access. `playersOnline` is −1 if unknown. */
 export const MY_SERVERS = { my: [SUMMARY], shared: [SUMMARY] };
-export type MyServers = typeof MY_SERVERS;
 
 export const WHO_AM_I = { accountId: '', email: '', emailVerified: false as boolean } satisfies Partial<
   Messages['WhoAmIResponse']
@@ -80,6 +79,10 @@ export const EULA = {
 
 export const VERSIONS = { versions: [''], latest: '', cores: [{ type: '', versions: [''] }] } satisfies Partial<
   Messages['ListMinecraftVersionsResponse']
+>;
+
+export const CAPACITY = { activeServers: 0, ramUsableMb: '0', ramUsedMb: '0', diskFreeMb: '0' } satisfies Partial<
+  Messages['CapacityResponse']
 >;
 
 export const LOGS = { cursor: '', containerMissing: false as boolean } satisfies Partial<

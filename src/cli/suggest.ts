@@ -18,6 +18,11 @@ export function nearest(word: string, known: readonly string[]): string[] {
     .map(({ each }) => each);
 }
 
+/** Returns the nearest words as a question; '' if no word is near. */
+export function suggest(word: string, known: readonly string[]): string {
+  return didYouMean(nearest(word, known));
+}
+
 /** Returns `Did you mean one, two or three?`; '' without suggestions. */
 export function didYouMean(words: readonly string[]): string {
   const last = words.at(-1);

@@ -5,6 +5,16 @@ import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
 import { promisify } from 'node:util';
 import test from 'ava';
+import { SECTIONS, commands } from '../../src/cli/commands.ts';
+import { completion } from '../../src/cli/commands/completion.ts';
+import { columns, duration, memory, relative, table } from '../../src/cli/format.ts';
+import { eventData, localUrl } from '../../src/cli/http.ts';
+import { Tail, withoutSeen } from '../../src/cli/log.ts';
+import { parseCommand } from '../../src/cli/parse.ts';
+import { type Messages, SERVER, read } from '../../src/cli/shapes.ts';
+import { credentialsFile, loadCredentials } from '../../src/cli/stored.ts';
+import { secretLine } from '../../src/cli/terminal.ts';
+import { cut, logLine, printable, width } from '../../src/cli/text.ts';
 import {
   anything,
   array,
@@ -17,18 +27,6 @@ import {
   string,
   uniqueArray,
 } from '../support/property.ts';
-import { commands, SECTIONS } from '../../src/cli/commands.ts';
-import { completion } from '../../src/cli/commands/completion.ts';
-import { credentialsFile, loadCredentials } from '../../src/cli/credentials.ts';
-import { duration, memory, relative } from '../../src/cli/format.ts';
-import { secretLine } from '../../src/cli/input.ts';
-import { parseCommand } from '../../src/cli/parse.ts';
-import { Tail, withoutSeen } from '../../src/cli/log/replay.ts';
-import { type Messages, SERVER, read } from '../../src/cli/shapes.ts';
-import { eventData } from '../../src/cli/log/sse.ts';
-import { localUrl } from '../../src/cli/service-url.ts';
-import { columns, table } from '../../src/cli/table.ts';
-import { cut, logLine, printable, width } from '../../src/cli/text.ts';
 
 const run = promisify(execFile);
 

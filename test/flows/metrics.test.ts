@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import test from 'ava';
-import { eventData } from '../../src/cli/log/sse.ts';
+import { eventData } from '../../src/cli/http.ts';
 import { startService } from '../support/service.ts';
 
 interface Figures {

@@ -4,9 +4,8 @@ import { type IncomingHttpHeaders, type IncomingMessage, get } from 'node:http';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
-import * as fc from '../support/property.ts';
 import type * as z from 'zod';
-import { eventData } from '../../src/cli/log/sse.ts';
+import { eventData } from '../../src/cli/http.ts';
 import { FrameStream } from '../../src/http/frame-stream.ts';
 import { dataFrame } from '../../src/http/sse.ts';
 import { insertIncident } from '../../src/insight/alerts/rows.ts';
@@ -14,6 +13,7 @@ import { SERVER_EVENTS } from '../../src/insight/event-schemas.ts';
 import { revokeOwnKey } from '../../src/people/keys/own-keys.ts';
 import { removeMember } from '../../src/people/members/members.ts';
 import { type ApiUnderTest, api } from '../support/api-harness.ts';
+import * as fc from '../support/property.ts';
 import { until } from '../support/until.ts';
 
 interface Stream {

@@ -1,15 +1,11 @@
-import { done } from '../api.ts';
-import { call, on } from '../call.ts';
 import { DORMOUSE } from '../called.ts';
-import { type Command, type Subject, command } from '../command.ts';
+import { type Command, type Subject, call, on, option } from '../command.ts';
 import { wrongUsage } from '../errors.ts';
-import { memory, money, size, some, words } from '../format.ts';
-import { type Messages, read } from '../shapes.ts';
-import { aligned, listing } from '../table.ts';
+import { aligned, listing, memory, money, sizeMb, some, words } from '../format.ts';
+import { given } from '../parse.ts';
+import type { Messages } from '../shapes.ts';
 import { oneLine } from '../text.ts';
 import { microsOf } from './wallet.ts';
-
-const MB = 1024 * 1024;
 
 const ACCOUNT = {
   accountId: '',
@@ -37,11 +33,12 @@ function limitsText({ maxServers, maxRamMb }: Pick<typeof ACCOUNT, 'maxServers' 
 }
 
 function quotaText(mb: string): string {
-  return mb === '0' ? 'unlimited' : size(Number(mb) * MB);
+  return mb === '0' ? 'unlimited' : sizeMb(mb);
 }
 
 /** −1 in the API stands for the installation's limit. */
-function limitOf(option: string, value: string): number {
+function limitOf(option: string, value: string | undefined): number | undefined {
+  if (value === undefined) return undefined;
   if (value === 'default') return -1;
   if (!/^\d{1,9}$/.test(value)) throw wrongUsage(`--${option} must be a whole number, or default.`);
   return Number(value);
@@ -53,12 +50,11 @@ export const accounts: Subject = {
   summary: 'Accounts: find, show, credit, limit.',
   commands: [
     call({
-      name: 'accounts list',
+      usage: 'accounts list [search]',
       summary: 'Find accounts by part of an e-mail address, a name or an id.',
-      args: ['[search]'],
       call: ({ api }, [search = '']) => api.GET('/v1/operator/accounts', { params: { query: { search, limit: 50 } } }),
       shape: { accounts: [ACCOUNT] },
-      show({ accounts }, { context: { terminal } }) {
+      show({ accounts }, { out }) {
         const rows = accounts.map(({ accountId, email, balanceMicros, servers, operator }) => [
           accountId,
           email,
@@ -66,22 +62,21 @@ export const accounts: Subject = {
           some(servers, 'server'),
           operator ? 'operator' : '',
         ]);
-        return listing(terminal.out, ['ACCOUNT', 'E-MAIL', 'BALANCE', 'SERVERS', ''], rows, 'No account matches.');
+        return listing(out, ['ACCOUNT', 'E-MAIL', 'BALANCE', 'SERVERS', ''], rows, 'No account matches.');
       },
     }),
     call({
-      name: 'accounts show',
+      usage: 'accounts show <account>',
       summary: 'Show an account: its limits, and its servers with their disk usage.',
-      args: ['account'],
       call: ({ api }, [accountId = '']) =>
         api.GET('/v1/operator/accounts/{accountId}', { params: { path: { accountId } } }),
       shape: { account: ACCOUNT, secondFactor: false, servers: [SERVER] },
-      show({ account, secondFactor, servers }, { context: { terminal } }) {
+      show({ account, secondFactor, servers }, { out }) {
         const rows = servers.map((server) => [
           server.id,
           server.suspended ? `suspended: ${server.suspendReason}` : words(server.state),
           memory(server.ramMb),
-          `${size(Number(server.diskUsageMb) * MB)} of ${quotaText(server.diskQuotaEffectiveMb)}`,
+          `${sizeMb(server.diskUsageMb)} of ${quotaText(server.diskQuotaEffectiveMb)}`,
         ]);
         return [
           ...aligned([
@@ -92,41 +87,28 @@ export const accounts: Subject = {
             ['limits', limitsText(account)],
           ]),
           '',
-          ...listing(terminal.out, ['SERVER', 'STATE', 'MEMORY', 'DISK'], rows, 'No servers.'),
+          ...listing(out, ['SERVER', 'STATE', 'MEMORY', 'DISK'], rows, 'No servers.'),
         ];
       },
     }),
     call({
-      name: 'accounts limit',
+      usage: 'accounts limit <account>',
       summary: "Set an account's limits. Awake servers stay awake.",
-      args: ['account'],
       options: {
-        servers: {
-          type: 'string',
-          value: 'n',
-          help: "Maximum number of servers. 0 = unlimited. Use default for the installation's limit.",
-        },
-        ram: {
-          type: 'string',
-          value: 'mb',
-          help: "Maximum memory of all servers together in MB. Use default for the installation's limit.",
-        },
+        servers: option('n', "Maximum number of servers. 0 = unlimited. Use default for the installation's limit."),
+        ram: option('mb', "Maximum memory of all servers together in MB. Use default for the installation's limit."),
       },
       async call({ api }, [accountId = ''], { servers, ram }) {
         if (servers === undefined && ram === undefined) throw wrongUsage('Set a limit with --servers or --ram.');
-        const body = {
-          ...(servers !== undefined && { maxServers: limitOf('servers', servers) }),
-          ...(ram !== undefined && { maxRamMb: limitOf('ram', ram) }),
-        };
+        const body = given({ maxServers: limitOf('servers', servers), maxRamMb: limitOf('ram', ram) });
         return api.POST('/v1/operator/accounts/{accountId}:setLimits', { params: { path: { accountId } }, body });
       },
       shape: ACCOUNT,
       show: (account) => [`${account.accountId} can have ${limitsText(account)}.`],
     }),
     call({
-      name: 'accounts credit',
+      usage: 'accounts credit <account> <usd> <note>',
       summary: "Add a credit in US dollars. The account's owner sees the note.",
-      args: ['account', 'usd', 'note'],
       call: ({ api }, [accountId = '', usd = '', note = '']) =>
         api.POST('/v1/operator/accounts/{accountId}:credit', {
           params: { path: { accountId } },
@@ -139,50 +121,53 @@ export const accounts: Subject = {
 };
 
 /** `dormouse invite`. */
-export const invite: Command = command({
-  name: 'invite',
+export const invite = call({
+  usage: 'invite <email>',
   summary: 'Invite someone to create an account (operators only).',
-  args: ['email'],
   details: `Your API key needs the operator scope. Keys from "dormouse login" do not have it. Create a key at
 /profile/keys, then set DORMOUSE_KEY or use "dormouse login --key". The link works once, for seven days, for this
 address only.`,
-  async run({ api, json, document, terminal: { out } }, [email = '']) {
-    const reply = await done(api.POST('/v1/operator/accounts:invite', { body: { email } }));
-    if (json) return document(reply);
-    const { link, sent } = read({ link: '', sent: false }, reply);
+  call: ({ api }, [email = '']) => api.POST('/v1/operator/accounts:invite', { body: { email } }),
+  shape: { link: '', sent: false },
+  show({ link, sent }, { out, args: [email = ''] }) {
     const way = sent ? 'This link was sent by e-mail' : 'The service sends no e-mail, so pass this link on';
-    out.line(`${oneLine(email)} can create an account. ${way}. It works once, for seven days:`);
-    out.line('');
-    out.line(`  ${out.style('bold', oneLine(link))}`);
+    return [
+      `${oneLine(email)} can create an account. ${way}. It works once, for seven days:`,
+      '',
+      `  ${out.style('bold', link)}`,
+    ];
   },
 });
 
+function suspending(verb: 'suspend' | 'unsuspend', summary: string, says: (id: string) => string): Command {
+  return call({
+    usage: `${verb} <id> <reason>`,
+    summary,
+    call: ({ api }, [id, reason = '']) =>
+      api.POST(`/v1/operator/servers/{id}:${verb}`, { ...on(id), body: { reason } }),
+    shape: { id: '' },
+    show: ({ id }) => [says(id)],
+  });
+}
+
 /** `dormouse suspend`. */
-export const suspend = call({
-  name: 'suspend',
-  summary: 'Suspend a server: stop it and keep it from waking. Its owner sees the reason.',
-  args: ['id', 'reason'],
-  call: ({ api }, [id, reason = '']) => api.POST('/v1/operator/servers/{id}:suspend', { ...on(id), body: { reason } }),
-  shape: { id: '' },
-  show: ({ id }) => [`${id} is suspended. Its files are kept. Undo with: ${DORMOUSE} unsuspend ${id} <reason>`],
-});
+export const suspend = suspending(
+  'suspend',
+  'Suspend a server: stop it and keep it from waking. Its owner sees the reason.',
+  (id) => `${id} is suspended. Its files are kept. Undo with: ${DORMOUSE} unsuspend ${id} <reason>`,
+);
 
 /** `dormouse unsuspend`. */
-export const unsuspend = call({
-  name: 'unsuspend',
-  summary: 'End a suspension, so that the server can wake again.',
-  args: ['id', 'reason'],
-  call: ({ api }, [id, reason = '']) =>
-    api.POST('/v1/operator/servers/{id}:unsuspend', { ...on(id), body: { reason } }),
-  shape: { id: '' },
-  show: ({ id }) => [`${id} can wake again.`],
-});
+export const unsuspend = suspending(
+  'unsuspend',
+  'End a suspension, so that the server can wake again.',
+  (id) => `${id} can wake again.`,
+);
 
 /** `dormouse quota`. */
 export const quota = call({
-  name: 'quota',
+  usage: 'quota <id> <mb> <reason>',
   summary: "Set a server's disk quota in MB. 0 = the installation's quota.",
-  args: ['id', 'mb', 'reason'],
   async call({ api }, [id, mb = '', reason = '']) {
     if (!/^\d{1,9}$/.test(mb)) throw wrongUsage('The quota must be a whole number of MB, such as 20480.');
     return api.POST('/v1/operator/servers/{id}:setDiskQuota', { ...on(id), body: { quotaMb: Number(mb), reason } });

@@ -1,15 +1,24 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Api, done } from '../api.ts';
-import { call, confirmed, on } from '../call.ts';
 import { DORMOUSE } from '../called.ts';
-import { type Command, type Context, type Subject, command } from '../command.ts';
+import {
+  type Command,
+  type Context,
+  type Subject,
+  YES,
+  call,
+  command,
+  confirmed,
+  flag,
+  on,
+  option,
+} from '../command.ts';
 import { failed, interrupted, isTransient, wrongUsage } from '../errors.ts';
-import { relative, size, software } from '../format.ts';
-import { maintained } from '../maintenance.ts';
+import { aligned, listing, relative, size, software } from '../format.ts';
 import { type Messages, read } from '../shapes.ts';
-import { aligned, listing } from '../table.ts';
 import { oneLine } from '../text.ts';
-import { download } from '../transfer/download.ts';
+import { download } from '../transfer.ts';
+import { maintained } from '../waiting.ts';
 
 const BACKUP = {
   id: '',
@@ -30,8 +39,6 @@ const RETENTION = { keepLast: 0, hourly: 0, daily: 0, weekly: 0, monthly: 0 } sa
 type Retention = typeof RETENTION;
 
 const POLL_MS = 500;
-const WHICH = 'backup';
-const YES = { type: 'boolean', short: 'y', help: 'Do not ask for confirmation.' } as const;
 
 async function listed(api: Api, id: string): Promise<Backup[]> {
   return read({ backups: [BACKUP] }, await done(api.GET('/v1/servers/{id}/backups', on(id))), oneLine).backups;
@@ -77,12 +84,11 @@ function kept({ keepLast, hourly, daily, weekly, monthly }: Retention): string {
 }
 
 const list = call({
-  name: 'backups list',
+  usage: 'backups list <id>',
   summary: 'List the backups of a server, newest first.',
-  args: ['id'],
   call: ({ api }, [id]) => api.GET('/v1/servers/{id}/backups', on(id)),
   shape: { backups: [BACKUP], retention: RETENTION },
-  show({ backups, retention }, { context: { terminal }, args: [id], now }) {
+  show({ backups, retention }, { out, args: [id], now }) {
     const rows = backups.map((backup, index) => [
       String(index + 1),
       relative(backup.createdAt, now),
@@ -93,16 +99,15 @@ const list = call({
       backup.id,
     ]);
     const none = `No backups yet. Create one with: ${DORMOUSE} backups make ${id}`;
-    const lines = listing(terminal.out, ['NO', 'CREATED', 'SIZE', 'KIND', 'SOFTWARE', 'STATE', 'ID'], rows, none);
+    const lines = listing(out, ['NO', 'CREATED', 'SIZE', 'KIND', 'SOFTWARE', 'STATE', 'ID'], rows, none);
     return rows.length === 0 ? lines : [...lines, '', kept(retention)];
   },
 });
 
 const make = command({
-  name: 'backups make',
+  usage: 'backups make <id>',
   summary: 'Back up a server, asleep or running, and show the progress.',
-  args: ['id'],
-  options: { 'no-wait': { type: 'boolean', help: 'Do not wait until the backup is ready.' } },
+  options: { 'no-wait': flag('Do not wait until the backup is ready.') },
   async run(context, [id = ''], { 'no-wait': hurries }) {
     const reply = await done(context.api.POST('/v1/servers/{id}/backups', { ...on(id), body: {} }));
     const { json, document, terminal } = context;
@@ -119,15 +124,21 @@ const make = command({
 });
 
 /** Polls until a backup is ready or has failed. Tolerates short outages of the service. */
-async function untilMade({ api, json, terminal, signal }: Context, id: string, first: Backup, reply: object) {
-  let seen = { backup: first, raw: reply };
+async function untilMade({ api, json, terminal, signal }: Context, id: string, first: Backup, made: object) {
+  let seen = { backup: first, raw: made };
   try {
     while (['queued', 'running'].includes(seen.backup.state)) {
       const { state, percent } = seen.backup;
       if (!json)
         terminal.progress(`${id}: backup ${state}${percent > 0 ? ` ${percent} %` : ''}`, `${id}: backup ${state}`);
       await delay(POLL_MS, undefined, { signal });
-      seen = (await sameOf(api, id, seen.backup.id)) ?? seen;
+      const reply = await done(api.GET('/v1/servers/{id}/backups', on(id))).catch((error: unknown) => {
+        if (!isTransient(error)) throw error;
+      });
+      if (reply === undefined) continue;
+      const raw = reply.backups.find((each) => each.id === first.id);
+      if (raw === undefined) throw failed('BACKUP_FAILED', `The backup ${first.id} was removed.`, { server: id });
+      seen = { backup: read(BACKUP, raw, oneLine), raw };
     }
   } catch (error) {
     if (!signal.aborted) throw error;
@@ -136,18 +147,6 @@ async function untilMade({ api, json, terminal, signal }: Context, id: string, f
     terminal.clear();
   }
   return seen;
-}
-
-async function sameOf(api: Api, id: string, backupId: string) {
-  try {
-    const { backups } = await done(api.GET('/v1/servers/{id}/backups', on(id)));
-    const raw = backups.find((each) => each.id === backupId);
-    if (raw === undefined) throw failed('BACKUP_FAILED', `The backup ${backupId} was removed.`, { server: id });
-    return { raw, backup: read(BACKUP, raw, oneLine) };
-  } catch (error) {
-    if (isTransient(error)) return undefined;
-    throw error;
-  }
 }
 
 async function restored(context: Context, id: string, backupId: string): Promise<void> {
@@ -163,9 +162,8 @@ async function restored(context: Context, id: string, backupId: string): Promise
 }
 
 const restore = command({
-  name: 'backups restore',
+  usage: 'backups restore <id> <backup>',
   summary: "Restore a server's files, version and mods from a backup. Can be undone.",
-  args: ['id', WHICH],
   options: { yes: YES },
   async run(context, [id = '', which = ''], { yes }) {
     const backup = await backupOf(context, id, which);
@@ -179,9 +177,8 @@ const restore = command({
 });
 
 const undo = command({
-  name: 'backups undo',
+  usage: 'backups undo <id>',
   summary: "Undo the last restore. Possible until the server's next start.",
-  args: ['id'],
   options: { yes: YES },
   async run(context, [id = ''], { yes }) {
     const backup = (await listed(context.api, id)).find(({ kind }) => kind === 'previous');
@@ -192,10 +189,9 @@ const undo = command({
 });
 
 const get = command({
-  name: 'backups download',
+  usage: 'backups download <id> <backup> [file]',
   summary: 'Download a backup as .tar.zst and verify it. Resumes after a lost connection.',
-  args: ['id', WHICH, '[file]'],
-  options: { force: { type: 'boolean', help: 'Replace an existing file.' } },
+  options: { force: flag('Replace an existing file.') },
   async run(context, [id = '', which = '', file], { force }) {
     const backup = await backupOf(context, id, which);
     const day = /^[\dT:-]{10,19}/.exec(backup.createdAt)?.[0].replaceAll(':', '') ?? backup.id;
@@ -216,9 +212,8 @@ const get = command({
 
 function locking(verb: 'lock' | 'unlock', summary: string): Command {
   return call({
-    name: `backups ${verb}`,
+    usage: `backups ${verb} <id> <backup>`,
     summary,
-    args: ['id', WHICH],
     async call(context, [id = '', which = '']) {
       const { id: backupId } = await backupOf(context, id, which);
       const body = { locked: verb === 'lock' };
@@ -232,9 +227,8 @@ function locking(verb: 'lock' | 'unlock', summary: string): Command {
 }
 
 const remove = call({
-  name: 'backups delete',
+  usage: 'backups delete <id> <backup>',
   summary: 'Delete a backup permanently.',
-  args: ['id', WHICH],
   warning: ([id, which]) => `This permanently deletes backup ${which} of ${id}.`,
   async call(context, [id = '', which = '']) {
     const backup = await backupOf(context, id, which);
@@ -247,15 +241,14 @@ const remove = call({
 const COUNTS = { last: 'keepLast', hourly: 'hourly', daily: 'daily', weekly: 'weekly', monthly: 'monthly' } as const;
 
 const retention = call({
-  name: 'backups retention',
+  usage: 'backups retention <id>',
   summary: 'Show or change the retention rules.',
-  args: ['id'],
   options: {
-    last: { type: 'string', value: 'n', help: 'Number of newest backups to keep.' },
-    hourly: { type: 'string', value: 'n', help: 'Hourly backups to keep.' },
-    daily: { type: 'string', value: 'n', help: 'Daily backups to keep.' },
-    weekly: { type: 'string', value: 'n', help: 'Weekly backups to keep.' },
-    monthly: { type: 'string', value: 'n', help: 'Monthly backups to keep. Periods are in UTC.' },
+    last: option('n', 'Number of newest backups to keep.'),
+    hourly: option('n', 'Hourly backups to keep.'),
+    daily: option('n', 'Daily backups to keep.'),
+    weekly: option('n', 'Weekly backups to keep.'),
+    monthly: option('n', 'Monthly backups to keep. Periods are in UTC.'),
   },
   details:
     'Options that are not given do not change. If all are 0, every backup is kept.\n' +

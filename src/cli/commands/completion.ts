@@ -7,9 +7,8 @@ import { GLOBAL_OPTIONS } from '../parse.ts';
 /** `dormouse completion`, for the existing commands. */
 export function completion(sections: readonly Section[]): Command {
   return command({
-    name: 'completion',
+    usage: 'completion <bash|zsh|fish>',
     summary: 'Print a completion script for your shell.',
-    args: ['bash|zsh|fish'],
     details: `Completes the word dormouse. If your shell does not find that program, define an alias.
 
 bash, in ~/.bashrc:                source <(${DORMOUSE} completion bash)

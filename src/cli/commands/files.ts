@@ -1,21 +1,28 @@
 import { basename, posix } from 'node:path';
-import { call, on } from '../call.ts';
 import { DORMOUSE } from '../called.ts';
-import { type Subject, command } from '../command.ts';
-import { bytesOf, contentOf, downloadFolder, ENTRY, isDirectory, listed } from '../transfer/folder.ts';
+import { type Subject, call, command, flag, on, option } from '../command.ts';
 import { failed, failedHere } from '../errors.ts';
-import { relative, size, some } from '../format.ts';
-import { listing } from '../table.ts';
+import { listing, relative, size, some } from '../format.ts';
+import type { Output } from '../terminal.ts';
 import { oneLine, printable } from '../text.ts';
-import { download } from '../transfer/download.ts';
-import { counted, filesAt, upload } from '../transfer/upload.ts';
+import {
+  ENTRY,
+  bytesOf,
+  contentOf,
+  counted,
+  download,
+  downloadFolder,
+  filesAt,
+  isDirectory,
+  listed,
+  upload,
+} from '../transfer.ts';
 
-const FORCE = { type: 'boolean', short: 'f', help: 'Replace existing files.' } as const;
+const FORCE = flag('Replace existing files.', 'f');
 
 const ls = command({
-  name: 'files ls',
+  usage: 'files ls <id> [path]',
   summary: 'List a folder of a server (default: its top folder).',
-  args: ['id', '[path]'],
   async run(context, [id = '', path = '']) {
     const entries = await listed(context, id, path);
     if (context.json) return context.document({ entries });
@@ -32,9 +39,8 @@ const ls = command({
 });
 
 const cat = command({
-  name: 'files cat',
+  usage: 'files cat <id> <path>',
   summary: 'Print a file.',
-  args: ['id', 'path'],
   async run(context, [id = '', path = '']) {
     const { terminal } = context;
     const decoder = new TextDecoder();
@@ -47,10 +53,9 @@ const cat = command({
 });
 
 const get = command({
-  name: 'files get',
+  usage: 'files get <id> <path> [here]',
   summary: 'Download a file or folder.',
-  args: ['id', 'path', '[here]'],
-  options: { force: FORCE, zip: { type: 'boolean', help: 'Download a folder as one zip.' } },
+  options: { force: FORCE, zip: flag('Download a folder as one zip.') },
   details: `Example: ${DORMOUSE} files get castle world
          ${DORMOUSE} files get castle plugins plugins.zip --zip`,
   async run(context, [id = '', path = '', here], { force = false, zip = false }) {
@@ -73,11 +78,10 @@ const get = command({
 });
 
 const put = command({
-  name: 'files put',
+  usage: 'files put <id> <here...>',
   summary: 'Upload files and folders. Skips symbolic links.',
-  args: ['id', 'here...'],
   options: {
-    to: { type: 'string', value: 'folder', help: 'Folder on the server (default: its top folder).' },
+    to: option('folder', 'Folder on the server (default: its top folder).'),
     force: FORCE,
   },
   details: `Example: ${DORMOUSE} files put castle server-icon.png --force
@@ -114,44 +118,39 @@ Examples: ${DORMOUSE} files cat castle server.properties
     get,
     put,
     call({
-      name: 'files mkdir',
+      usage: 'files mkdir <id> <path>',
       summary: 'Create a folder, with its parent folders.',
-      args: ['id', 'path'],
       call: ({ api }, [id, path = '']) => api.POST('/v1/servers/{id}/file:mkdir', { ...on(id), body: { path } }),
       shape: {},
       show: (_, { args: [, path] }) => [`Created ${path}.`],
     }),
     call({
-      name: 'files mv',
+      usage: 'files mv <id> <from> <to>',
       summary: 'Move or rename a file or folder. The target must not exist.',
-      args: ['id', 'from', 'to'],
       call: ({ api }, [id, from = '', to = '']) =>
         api.POST('/v1/servers/{id}/file:rename', { ...on(id), body: { from, to } }),
       shape: {},
       show: (_, { args: [, from, to] }) => [`Moved ${from} to ${to}.`],
     }),
     call({
-      name: 'files cp',
+      usage: 'files cp <id> <from> <to>',
       summary: 'Copy a file, or a folder with its contents.',
-      args: ['id', 'from', 'to'],
       call: ({ slow }, [id, from = '', to = '']) =>
         slow.POST('/v1/servers/{id}/file:copy', { ...on(id), body: { from, to } }),
       shape: {},
       show: (_, { args: [, from, to] }) => [`Copied ${from} to ${to}.`],
     }),
     call({
-      name: 'files rm',
+      usage: 'files rm <id> <path>',
       summary: 'Permanently delete a file, or a folder with its contents.',
-      args: ['id', 'path'],
       warning: ([id, path]) => `This permanently deletes ${path} of ${id}.`,
       call: ({ slow }, [id, path = '']) => slow.POST('/v1/servers/{id}/file:delete', { ...on(id), body: { path } }),
       shape: {},
       show: (_, { args: [, path] }) => [`Deleted ${path}.`],
     }),
     call({
-      name: 'files archive',
+      usage: 'files archive <id> <archive> <paths...>',
       summary: 'Create a .zip, .tar, .tar.gz or .tar.zst on the server from files and folders.',
-      args: ['id', 'archive', 'paths...'],
       details: `Example: ${DORMOUSE} files archive castle before-update.zip plugins world`,
       call: ({ slow }, [id, to = '', ...paths]) =>
         slow.POST('/v1/servers/{id}/file:archive', { ...on(id), body: { paths, to } }),
@@ -159,15 +158,65 @@ Examples: ${DORMOUSE} files cat castle server.properties
       show: (entry, { args: [, to] }) => [`Created ${to}: ${size(entry.size)}.`],
     }),
     call({
-      name: 'files extract',
+      usage: 'files extract <id> <archive> [folder]',
       summary: 'Extract an archive on the server. Existing files are overwritten.',
-      args: ['id', 'archive', '[folder]'],
       call: ({ slow }, [id, path = '', to = '']) =>
         slow.POST('/v1/servers/{id}/file:extract', { ...on(id), body: { path, to } }),
       shape: { extracted: '0' },
       show: ({ extracted }, { args: [, path, to = ''] }) => [
         `Extracted ${path}${to === '' ? '' : ` to ${to}`}: ${size(extracted)}.`,
       ],
+    }),
+  ],
+};
+
+const WORLDS = {
+  worlds: [{ name: '', active: false, loaded: false, sizeBytes: '0' }],
+};
+
+function list({ worlds }: typeof WORLDS, out: Output): string[] {
+  const rows = worlds.map(({ name, active, loaded, sizeBytes }) => [
+    name,
+    size(sizeBytes),
+    loaded ? 'in use' : active ? (sizeBytes === '0' ? 'created at the next start' : 'used at the next start') : '',
+  ]);
+  return listing(out, ['WORLD', 'SIZE', ''], rows, 'No worlds yet. The first start creates one.');
+}
+
+/** `dormouse worlds`. */
+export const worlds: Subject = {
+  name: 'worlds',
+  summary: "A server's worlds: list, choose, delete, reset.",
+  commands: [
+    call({
+      usage: 'worlds list <id>',
+      summary: 'List the worlds of a server.',
+      call: ({ api }, [id]) => api.GET('/v1/servers/{id}/worlds', on(id)),
+      shape: WORLDS,
+      show: (reply, { out }) => list(reply, out),
+    }),
+    call({
+      usage: 'worlds use <id> <world>',
+      summary: 'Choose the world for the next start. A new name creates a new world.',
+      call: ({ api }, [id, name = '']) => api.POST('/v1/servers/{id}/worlds:setActive', { ...on(id), body: { name } }),
+      shape: WORLDS,
+      show: (_, { args: [id, name] }) => [`${id} will use ${name} from its next start.`],
+    }),
+    call({
+      usage: 'worlds delete <id> <world>',
+      summary: 'Permanently delete a world with its Nether and End.',
+      warning: ([id, name]) => `This permanently deletes the world ${name} of ${id} with its Nether and End.`,
+      call: ({ slow }, [id, name = '']) => slow.POST('/v1/servers/{id}/worlds:delete', { ...on(id), body: { name } }),
+      shape: WORLDS,
+      show: ({ worlds }, { args: [id, name] }) => [`Deleted ${name}. ${id} has ${some(worlds.length, 'world')} left.`],
+    }),
+    call({
+      usage: 'worlds reset <id>',
+      summary: 'Back up the server, then replace the active world with a new one. Restarts a running server.',
+      warning: ([id]) => `This backs up ${id}, then deletes its active world.`,
+      call: ({ slow }, [id]) => slow.POST('/v1/servers/{id}/worlds:reset', { ...on(id), body: {} }),
+      shape: WORLDS,
+      show: (_, { args: [id] }) => [`The next start of ${id} creates a new world. See: ${DORMOUSE} backups ${id}`],
     }),
   ],
 };

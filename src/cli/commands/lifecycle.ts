@@ -1,23 +1,21 @@
 import { done } from '../api.ts';
 import { DORMOUSE } from '../called.ts';
-import { type Command, type Context, command } from '../command.ts';
+import { type Command, type Context, command, flag, on } from '../command.ts';
 import { failed, interrupted } from '../errors.ts';
 import { duration, stateWord, words } from '../format.ts';
 import { SERVER, type Server, read } from '../shapes.ts';
 import type { Terminal } from '../terminal.ts';
 import { type Seen, untilSettled } from '../waiting.ts';
 
-const WAIT = { type: 'boolean', short: 'w' } as const;
-const WAIT_UNTIL_AWAKE = { ...WAIT, help: 'Wait until players can join, and show the progress.' };
+const WAIT_UNTIL_AWAKE = flag('Wait until players can join, and show the progress.', 'w');
 
 /** The states in which `start --wait` and `restart --wait` end. */
 const STARTED = new Set(['running', 'start_failed', 'install_failed', 'hibernated']);
 
 /** `dormouse start`. */
 export const start: Command = command({
-  name: 'start',
+  usage: 'start <id>',
   summary: 'Wake a server.',
-  args: ['id'],
   options: { wait: WAIT_UNTIL_AWAKE },
   details: 'A server also wakes when someone joins it. Ctrl-C ends the wait, and the start continues.',
   run: (context, [id = ''], { wait }) => wake(context, id, 'start', wait),
@@ -25,29 +23,21 @@ export const start: Command = command({
 
 /** `dormouse restart`. */
 export const restart: Command = command({
-  name: 'restart',
+  usage: 'restart <id>',
   summary: 'Restart a running server.',
-  args: ['id'],
   options: { wait: WAIT_UNTIL_AWAKE },
   run: (context, [id = ''], { wait }) => wake(context, id, 'restart', wait),
 });
 
 /** `dormouse stop`. */
 export const stop: Command = command({
-  name: 'stop',
+  usage: 'stop <id>',
   summary: 'Save a server and put it to sleep.',
-  args: ['id'],
-  options: { wait: { ...WAIT, help: 'Wait until it sleeps.' } },
+  options: { wait: flag('Wait until it sleeps.', 'w') },
   async run(context, [id = ''], { wait }) {
     const first = await send(context, id, 'stop');
     if (!wait) return print(context, first);
-    const progress = ({ state }: Server) => {
-      if (!context.json) context.terminal.progress(`${id}: ${words(state)}`);
-    };
-    const settled = ({ state }: Server) => state !== 'stopping';
-    const last = await awaited(context, id, 'stopping', () =>
-      untilSettled(context.api, id, first, { settled, progress, signal: context.signal }),
-    );
+    const last = await awaited(context, first, 'stopping', ({ state }) => state !== 'stopping');
     if (['starting', 'running'].includes(last.server.state)) {
       throw failed('WOKEN_AGAIN', `${id} stopped, but was woken again.`, { server: id });
     }
@@ -57,9 +47,8 @@ export const stop: Command = command({
 
 /** `dormouse kill`. */
 export const kill: Command = command({
-  name: 'kill',
+  usage: 'kill <id>',
   summary: 'End a server without saving, for example if its start or stop hangs.',
-  args: ['id'],
   async run(context, [id = '']) {
     print(context, await send(context, id, 'kill'));
   },
@@ -67,20 +56,13 @@ export const kill: Command = command({
 
 /** `dormouse install-retry`. */
 export const installRetry: Command = command({
-  name: 'install-retry',
+  usage: 'install-retry <id>',
   summary: 'Retry a failed installation.',
-  args: ['id'],
-  options: { wait: { ...WAIT, help: 'Wait until it is installed.' } },
+  options: { wait: flag('Wait until it is installed.', 'w') },
   async run(context, [id = ''], { wait }) {
     const first = await send(context, id, 'retryInstall');
     if (!wait) return print(context, first);
-    const progress = ({ state }: Server) => {
-      if (!context.json) context.terminal.progress(`${id}: ${words(state)}`);
-    };
-    const settled = ({ state }: Server) => state !== 'installing';
-    const last = await awaited(context, id, 'installing', () =>
-      untilSettled(context.api, id, first, { settled, progress, signal: context.signal }),
-    );
+    const last = await awaited(context, first, 'installing', ({ state }) => state !== 'installing');
     if (last.server.state === 'install_failed') throw notStarted(last.server);
     return print(context, last);
   },
@@ -89,13 +71,8 @@ export const installRetry: Command = command({
 async function wake(context: Context, id: string, verb: 'start' | 'restart', wait = false): Promise<void> {
   const first = await send(context, id, verb);
   if (!wait) return print(context, first);
-  const last = await awaited(context, id, 'starting', () =>
-    untilSettled(context.api, id, first, {
-      settled: ({ state }) => STARTED.has(state),
-      progress: context.json ? () => {} : startProgress(context.terminal),
-      signal: context.signal,
-    }),
-  );
+  const isSettled = ({ state }: Server) => STARTED.has(state);
+  const last = await awaited(context, first, 'starting', isSettled, startProgress(context.terminal));
   if (last.server.state !== 'running') throw notStarted(last.server);
   print(context, last);
 }
@@ -103,16 +80,23 @@ async function wake(context: Context, id: string, verb: 'start' | 'restart', wai
 type Verb = 'start' | 'restart' | 'stop' | 'kill' | 'retryInstall';
 
 async function send({ api }: Context, id: string, verb: Verb): Promise<Seen> {
-  const reply = await done(api.POST(`/v1/servers/{id}:${verb}`, { params: { path: { id } }, body: {} }));
+  const reply = await done(api.POST(`/v1/servers/{id}:${verb}`, { ...on(id), body: {} }));
   return { reply, server: read(SERVER, reply) };
 }
 
-async function awaited(context: Context, id: string, action: string, wait: () => Promise<Seen>): Promise<Seen> {
+/** Waits until a server is settled, and shows its states meanwhile. `action` describes what Ctrl-C leaves running. */
+async function awaited(
+  context: Context,
+  first: Seen,
+  action: string,
+  settled: (server: Server) => boolean,
+  progress = ({ id, state }: Server) => context.terminal.progress(`${id}: ${words(state)}`),
+): Promise<Seen> {
   try {
-    return await wait();
+    return await untilSettled(context, first, settled, context.json ? () => {} : progress);
   } catch (error) {
     if (!context.signal.aborted) throw error;
-    throw interrupted(`${id} continues ${action}. Watch it with: ${DORMOUSE} machine ${id}`);
+    throw interrupted(`${first.server.id} continues ${action}. Watch it with: ${DORMOUSE} machine ${first.server.id}`);
   } finally {
     context.terminal.clear();
   }

@@ -1,30 +1,28 @@
+import { Readable } from 'node:stream';
+import { createGunzip } from 'node:zlib';
 import { done } from '../api.ts';
 import { DORMOUSE } from '../called.ts';
-import { type Command, command } from '../command.ts';
-import { listRuns, printRun } from '../log/earlier-runs.ts';
-import { followLog, logLines } from '../log/follow.ts';
+import { type Command, type Context, command, flag, option } from '../command.ts';
+import { failed } from '../errors.ts';
+import { listing, relative, size } from '../format.ts';
+import { MAX_TAIL, followLog, logLines } from '../log.ts';
 import { wholeNumber } from '../parse.ts';
-import { MAX_TAIL } from '../log/replay.ts';
 import { LOGS, read } from '../shapes.ts';
-import { logLine } from '../text.ts';
+import { suggest } from '../suggest.ts';
+import { logLine, oneLine } from '../text.ts';
+import { type Entry, bytesOf, listed } from '../transfer.ts';
 
 const DEFAULT_TAIL = 100;
 
 /** `dormouse logs`. */
 export const logs: Command = command({
-  name: 'logs',
+  usage: 'logs <id>',
   summary: 'Show the log of a server.',
-  args: ['id'],
   options: {
-    follow: { type: 'boolean', short: 'f', help: 'Follow the log, also while the server sleeps, until Ctrl-C.' },
-    tail: {
-      type: 'string',
-      short: 'n',
-      value: 'n',
-      help: `Number of lines (default ${DEFAULT_TAIL}, at most ${MAX_TAIL}).`,
-    },
-    runs: { type: 'boolean', help: 'List earlier runs with a stored log.' },
-    run: { type: 'string', value: 'name', help: 'Print the whole log of an earlier run.' },
+    follow: flag('Follow the log, also while the server sleeps, until Ctrl-C.', 'f'),
+    tail: option('n', `Number of lines (default ${DEFAULT_TAIL}, at most ${MAX_TAIL}).`, 'n'),
+    runs: flag('List earlier runs with a stored log.'),
+    run: option('name', 'Print the whole log of an earlier run.'),
   },
   details: `With --json and --follow or --run, each line is one JSON object: {"line": "…"}.
 
@@ -49,3 +47,71 @@ Example: ${DORMOUSE} logs castle --run 2026-11-22-1 | less`,
     if (lines.length === 0) terminal.note(read(LOGS, reply).containerMissing ? `${id} has not run yet.` : 'No output.');
   },
 });
+
+/** The folder of a game's logs: the current one, and compressed ones of earlier runs. */
+const FOLDER = 'logs';
+const LOG = /\.log(?:\.gz)?$/;
+const MOST_LINE = 1 << 20;
+
+/** Lists the runs whose logs are kept, newest first. */
+export async function listRuns(context: Context, id: string): Promise<void> {
+  const { json, document, terminal } = context;
+  const entries = await runsOf(context, id);
+  if (json) return document({ runs: entries.map((entry) => ({ ...entry, name: runOf(entry) })) });
+  const now = Date.now();
+  const rows = entries.map((entry) => [oneLine(runOf(entry)), size(entry.size), relative(entry.modifiedAt, now)]);
+  const { out } = terminal;
+  for (const line of listing(out, ['RUN', 'SIZE', 'LAST LINE'], rows, `${id} has no logs of earlier runs.`))
+    out.line(line);
+}
+
+/** Prints the whole log of a run. */
+export async function printRun(context: Context, id: string, run: string): Promise<void> {
+  const { json, terminal } = context;
+  const entries = await runsOf(context, id);
+  const entry = entries.find((each) => runOf(each) === run || each.name === run);
+  if (!entry) {
+    const maybe = suggest(run, entries.map(runOf));
+    const said = [`${id} has no log of the run ${run}.`, maybe, `See: ${DORMOUSE} logs ${id} --runs`];
+    throw failed('NO_SUCH_RUN', said.filter((each) => each !== '').join(' '));
+  }
+  for await (const line of linesOf(entry.name, bytesOf(context, id, `${FOLDER}/${entry.name}`)))
+    terminal.out.line(json ? JSON.stringify({ line }) : logLine(line, terminal.out.colours));
+}
+
+async function* linesOf(name: string, chunks: AsyncIterable<Uint8Array>): AsyncGenerator<string> {
+  const packed = Readable.from(chunks);
+  const unpacked: Readable = name.endsWith('.gz') ? packed.pipe(createGunzip()) : packed;
+  packed.once('error', (cause) => unpacked.destroy(cause));
+  const decoder = new TextDecoder();
+  let rest = '';
+  try {
+    for await (const chunk of unpacked) {
+      const lines = (rest + decoder.decode(chunk as Uint8Array, { stream: true })).split('\n');
+      rest = lines.pop() ?? '';
+      for (const line of lines) yield line.replace(/\r$/, '');
+      // Limits the memory for a line, however long it is.
+      if (rest.length > MOST_LINE) {
+        yield rest;
+        rest = '';
+      }
+    }
+  } catch (error) {
+    if (!(error as NodeJS.ErrnoException).code?.startsWith('Z_')) throw error;
+    throw failed('DAMAGED_LOG', `${FOLDER}/${name} is incomplete or not compressed.`);
+  } finally {
+    packed.destroy();
+  }
+  if (rest !== '') yield rest;
+}
+
+async function runsOf(context: Context, id: string): Promise<Entry[]> {
+  const isThere = (await listed(context, id, '')).some(({ name, isDir }) => name === FOLDER && isDir);
+  const entries = isThere ? await listed(context, id, FOLDER) : [];
+  const logs = entries.filter(({ name, isDir }) => !isDir && LOG.test(name));
+  return logs.toSorted((one, other) => other.modifiedAt.localeCompare(one.modifiedAt));
+}
+
+function runOf({ name }: Entry): string {
+  return name.replace(LOG, '');
+}

@@ -1,21 +1,18 @@
 import { done } from '../api.ts';
-import { call, on } from '../call.ts';
 import { DORMOUSE } from '../called.ts';
-import type { Context, Subject } from '../command.ts';
-import { failed, wrongUsage } from '../errors.ts';
+import { type Context, type Subject, call, on, option } from '../command.ts';
+import { failed } from '../errors.ts';
+import { listing } from '../format.ts';
+import { oneOf } from '../parse.ts';
 import { type Messages, read } from '../shapes.ts';
-import { didYouMean, nearest } from '../suggest.ts';
-import { listing } from '../table.ts';
+import { suggest } from '../suggest.ts';
 import { oneLine } from '../text.ts';
 
 const MEMBER = { memberId: '', email: '', role: '', pending: false as boolean } satisfies Partial<Messages['Member']>;
-const ROLES = ['member', 'limited'] as const;
 
-function roleOf(text = 'member'): (typeof ROLES)[number] {
-  const role = ROLES.find((each) => each === text);
-  if (role === undefined)
-    throw wrongUsage("The role must be member (everything but the owner's tasks) or limited (view, start, stop).");
-  return role;
+function roleOf(text = 'member') {
+  const message = "The role must be member (everything but the owner's tasks) or limited (view, start, stop).";
+  return oneOf(['member', 'limited'], text, message);
 }
 
 /** Finds a member's id by e-mail address. */
@@ -23,11 +20,9 @@ async function memberId({ api }: Context, id: string, email: string): Promise<st
   const { members } = read({ members: [MEMBER] }, await done(api.GET('/v1/servers/{id}/members', on(id))), oneLine);
   const found = members.find((each) => each.email === email.toLowerCase() || each.memberId === email);
   if (found !== undefined) return found.memberId;
-  const suggestion = didYouMean(
-    nearest(
-      email,
-      members.map((each) => each.email),
-    ),
+  const suggestion = suggest(
+    email,
+    members.map((each) => each.email),
   );
   throw failed('NO_SUCH_MEMBER', `${email} is not a member of ${id}. ${suggestion}`.trimEnd(), { server: id });
 }
@@ -40,22 +35,20 @@ export const members: Subject = {
 A limited member can view, start and stop it.`,
   commands: [
     call({
-      name: 'members list',
+      usage: 'members list <id>',
       summary: 'List members and open invitations.',
-      args: ['id'],
       call: ({ api }, [id]) => api.GET('/v1/servers/{id}/members', on(id)),
       shape: { members: [MEMBER] },
-      show({ members }, { context: { terminal }, args: [id] }) {
+      show({ members }, { out, args: [id] }) {
         const rows = members.map(({ email, role, pending }) => [email, role, pending ? 'invited' : '']);
         const none = `No members. Invite someone with: ${DORMOUSE} members invite ${id} steve@example.org`;
-        return listing(terminal.out, ['E-MAIL', 'ROLE', ''], rows, none);
+        return listing(out, ['E-MAIL', 'ROLE', ''], rows, none);
       },
     }),
     call({
-      name: 'members invite',
+      usage: 'members invite <id> <email>',
       summary: 'Invite someone by e-mail address.',
-      args: ['id', 'email'],
-      options: { role: { type: 'string', value: 'role', help: 'member (default) or limited.' } },
+      options: { role: option('role', 'member (default) or limited.') },
       call: ({ api }, [id, email = ''], { role }) =>
         api.POST('/v1/servers/{id}/members', { ...on(id), body: { email, role: roleOf(role) } }),
       shape: MEMBER,
@@ -64,9 +57,8 @@ A limited member can view, start and stop it.`,
       ],
     }),
     call({
-      name: 'members role',
+      usage: 'members role <id> <email> <member|limited>',
       summary: "Change a member's role. Applies at once.",
-      args: ['id', 'email', 'member|limited'],
       async call(context, [id = '', email = '', role]) {
         const body = { role: roleOf(role), memberId: await memberId(context, id, email) };
         return context.api.POST('/v1/servers/{id}/members:setRole', { ...on(id), body });
@@ -75,9 +67,8 @@ A limited member can view, start and stop it.`,
       show: ({ email, role }, { args: [id] }) => [`${email} now has the role ${role} on ${id}.`],
     }),
     call({
-      name: 'members remove',
+      usage: 'members remove <id> <email>',
       summary: 'Remove a member at once, or withdraw an invitation.',
-      args: ['id', 'email'],
       async call(context, [id = '', email = '']) {
         const body = { memberId: await memberId(context, id, email) };
         return context.api.POST('/v1/servers/{id}/members:remove', { ...on(id), body });

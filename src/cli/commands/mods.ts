@@ -1,13 +1,12 @@
-import { call, on } from '../call.ts';
 import { DORMOUSE } from '../called.ts';
-import type { Subject } from '../command.ts';
-import { askForEula } from './eula.ts';
-import { wrongUsage } from '../errors.ts';
+import { type Subject, call, flag, on, option } from '../command.ts';
+import { listing } from '../format.ts';
+import { oneOf } from '../parse.ts';
 import { type Messages, SERVER } from '../shapes.ts';
-import { listing } from '../table.ts';
 import type { Output } from '../terminal.ts';
 import { cut } from '../text.ts';
 import { readServer } from '../waiting.ts';
+import { askForEula } from './you.ts';
 
 const MOD = {
   name: '',
@@ -30,22 +29,15 @@ const PROJECT = {
   description: '',
 } satisfies Partial<Messages['ModProject']>;
 
-const SOURCES = ['modrinth', 'curseforge'] as const;
-const SOURCE = { type: 'string', value: 'registry', help: 'modrinth (default) or curseforge.' } as const;
-const DRY_RUN = { type: 'boolean', help: 'Show the changes without making them.' } as const;
+const SOURCE = option('registry', 'modrinth (default) or curseforge.');
+const DRY_RUN = flag('Show the changes without making them.');
 
-function sourceOf(text = 'modrinth'): (typeof SOURCES)[number] {
-  const source = SOURCES.find((each) => each === text);
-  if (source === undefined) throw wrongUsage('--source must be modrinth or curseforge.');
-  return source;
+function sourceOf(text = 'modrinth') {
+  return oneOf(['modrinth', 'curseforge'], text, '--source must be modrinth or curseforge.');
 }
 
-const KINDS = ['mod', 'plugin', 'modpack'] as const;
-
-function kindOf(text = ''): '' | (typeof KINDS)[number] {
-  const kind = KINDS.find((each) => each === text);
-  if (kind === undefined && text !== '') throw wrongUsage('--kind must be mod, plugin or modpack.');
-  return kind ?? '';
+function kindOf(text = '') {
+  return oneOf(['', 'mod', 'plugin', 'modpack'], text, '--kind must be mod, plugin or modpack.');
 }
 
 function changed({ changes }: typeof CHANGES, out: Output, none: string): string[] {
@@ -64,12 +56,11 @@ Example: ${DORMOUSE} mods search lithium --server castle
          ${DORMOUSE} mods update castle --dry-run`,
   commands: [
     call({
-      name: 'mods list',
+      usage: 'mods list <id>',
       summary: 'List the mods added here, with their dependencies.',
-      args: ['id'],
       call: ({ api }, [id]) => api.GET('/v1/servers/{id}/mods', on(id)),
       shape: { mods: [MOD] },
-      show({ mods }, { context: { terminal }, args: [id] }) {
+      show({ mods }, { out, args: [id] }) {
         const rows = mods.map(({ name, projectId, source, version, versionSpec, dependency }) => [
           name || projectId,
           version,
@@ -78,16 +69,15 @@ Example: ${DORMOUSE} mods search lithium --server castle
           dependency ? 'dependency' : '',
         ]);
         const none = `No mods yet. Find one with: ${DORMOUSE} mods search <words> --server ${id}`;
-        return listing(terminal.out, ['MOD', 'VERSION', 'WANTED', 'SOURCE', ''], rows, none);
+        return listing(out, ['MOD', 'VERSION', 'WANTED', 'SOURCE', ''], rows, none);
       },
     }),
     call({
-      name: 'mods search',
+      usage: 'mods search [words...]',
       summary: 'Search a registry, best match first.',
-      args: ['[words...]'],
       options: {
-        server: { type: 'string', value: 'id', help: 'Only mods that run on this server.' },
-        kind: { type: 'string', value: 'kind', help: 'mod, plugin or modpack.' },
+        server: option('id', 'Only mods that run on this server.'),
+        kind: option('kind', 'mod, plugin or modpack.'),
         source: SOURCE,
       },
       async call({ api }, words, { server, kind, source }) {
@@ -97,8 +87,7 @@ Example: ${DORMOUSE} mods search lithium --server castle
         return api.GET('/v1/mods/search', { params: { query } });
       },
       shape: { projects: [PROJECT] },
-      show({ projects }, { context: { terminal } }) {
-        const { out } = terminal;
+      show({ projects }, { out }) {
         const rows = projects.map(({ slug, kind, downloads, description }) => [
           slug,
           kind,
@@ -110,15 +99,10 @@ Example: ${DORMOUSE} mods search lithium --server castle
       },
     }),
     call({
-      name: 'mods add',
+      usage: 'mods add <id> <mod>',
       summary: 'Add a mod with its dependencies, or change its --version.',
-      args: ['id', 'mod'],
       options: {
-        version: {
-          type: 'string',
-          value: 'version',
-          help: 'A version of the mod, or release, beta, alpha (default: the newest).',
-        },
+        version: option('version', 'A version of the mod, or release, beta, alpha (default: the newest).'),
         source: SOURCE,
         'dry-run': DRY_RUN,
       },
@@ -127,25 +111,23 @@ Example: ${DORMOUSE} mods search lithium --server castle
         return slow.POST('/v1/servers/{id}/mods', { ...on(id), body });
       },
       shape: CHANGES,
-      show: (reply, { context: { terminal }, args: [id, mod], values }) =>
+      show: (reply, { out, args: [id, mod], values }) =>
         values['dry-run']
-          ? changed(reply, terminal.out, 'No changes: the mod is already installed.')
+          ? changed(reply, out, 'No changes: the mod is already installed.')
           : [`Added ${mod} to ${id}. Show its dependencies with: ${DORMOUSE} mods ${id}`],
     }),
     call({
-      name: 'mods update',
+      usage: 'mods update <id> [mods...]',
       summary: 'Update all mods, or the named ones, to the newest version.',
-      args: ['id', '[mods...]'],
       options: { 'dry-run': DRY_RUN },
       call: ({ slow }, [id, ...projectIds], { 'dry-run': dryRun = false }) =>
         slow.POST('/v1/servers/{id}/mods:update', { ...on(id), body: { projectIds, dryRun } }),
       shape: CHANGES,
-      show: (reply, { context: { terminal } }) => changed(reply, terminal.out, 'No updates available.'),
+      show: (reply, { out }) => changed(reply, out, 'No updates available.'),
     }),
     call({
-      name: 'mods remove',
+      usage: 'mods remove <id> <mod>',
       summary: 'Remove a mod, and dependencies that no other mod needs.',
-      args: ['id', 'mod'],
       options: { source: SOURCE },
       call: ({ slow }, [id, projectId = ''], { source }) =>
         slow.POST('/v1/servers/{id}/mods:remove', { ...on(id), body: { projectId, source: sourceOf(source) } }),
@@ -153,12 +135,11 @@ Example: ${DORMOUSE} mods search lithium --server castle
       show: (_, { args: [id, mod] }) => [`Removed ${mod} from ${id}.`],
     }),
     call({
-      name: 'mods pack',
+      usage: 'mods pack <id> <pack>',
       summary: 'Back up the server, then install a mod pack with its loader and Minecraft version.',
-      args: ['id', 'pack'],
       options: {
-        platform: { type: 'string', value: 'registry', help: 'modrinth (default), curseforge, …' },
-        version: { type: 'string', value: 'version', help: 'A version of the pack (default: the newest).' },
+        platform: option('registry', 'modrinth (default), curseforge, …'),
+        version: option('version', 'A version of the pack (default: the newest).'),
       },
       warning: ([id, pack]) => `This backs up ${id} if it has a world, then installs the pack ${pack}.`,
       call: ({ slow }, [id, ref = ''], { platform = 'modrinth', version = '' }) =>

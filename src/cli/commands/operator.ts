@@ -1,18 +1,11 @@
 import { done } from '../api.ts';
-import { call } from '../call.ts';
 import { DORMOUSE } from '../called.ts';
-import type { Command, Context, Subject } from '../command.ts';
+import { type Command, type Context, type Subject, call, option } from '../command.ts';
 import { failed } from '../errors.ts';
-import { memory, relative, size, some, words } from '../format.ts';
-import { type Messages, read } from '../shapes.ts';
-import { didYouMean, nearest } from '../suggest.ts';
-import { listing } from '../table.ts';
+import { CAPACITY_HEADINGS, capacityCells, listing, memory, relative, sizeMb, some, words } from '../format.ts';
+import { CAPACITY, type Messages, read } from '../shapes.ts';
+import { suggest } from '../suggest.ts';
 import { oneLine } from '../text.ts';
-
-const CAPACITY = { activeServers: 0, ramUsableMb: '0', ramUsedMb: '0', diskFreeMb: '0' } satisfies Partial<
-  Messages['CapacityResponse']
->;
-const MB = 1024 * 1024;
 
 const NODE = {
   node: '',
@@ -32,11 +25,10 @@ function nodeState({ reachable, drained, drainReason, state, trouble }: typeof N
   return trouble === '' ? 'available' : `starts no servers: ${trouble}`;
 }
 
-function draining(verb: 'drain' | 'resume', summary: string): Command {
+function changing(verb: 'drain' | 'resume' | 'fence', summary: string): Command {
   return call({
-    name: `nodes ${verb}`,
+    usage: `nodes ${verb} <node> <reason>`,
     summary,
-    args: ['node', 'reason'],
     call: ({ api }, [node = '', reason = '']) => api.POST(`/v1/operator/nodes:${verb}`, { body: { node, reason } }),
     shape: NODE,
     show: (node) => [`${node.node}: ${nodeState(node)}.`],
@@ -49,36 +41,21 @@ export const nodes: Subject = {
   summary: 'The nodes that servers run on, and their free capacity.',
   commands: [
     call({
-      name: 'nodes list',
+      usage: 'nodes list',
       summary: 'List the nodes.',
       call: ({ api }) => api.GET('/v1/operator/nodes'),
       shape: { nodes: [NODE] },
-      show({ nodes }, { context: { terminal } }) {
-        const rows = nodes.map((node) => [
-          node.node,
-          nodeState(node),
-          node.region,
-          String(node.capacity.activeServers),
-          `${memory(Number(node.capacity.ramUsedMb))} of ${memory(Number(node.capacity.ramUsableMb))}`,
-          size(Number(node.capacity.diskFreeMb) * MB),
-        ]);
-        return listing(terminal.out, ['NODE', 'STATE', 'REGION', 'AWAKE', 'MEMORY', 'DISK FREE'], rows, 'No nodes.');
+      show({ nodes }, { out }) {
+        const rows = nodes.map((node) => [node.node, nodeState(node), node.region, ...capacityCells(node.capacity)]);
+        return listing(out, ['NODE', 'STATE', 'REGION', ...CAPACITY_HEADINGS], rows, 'No nodes.');
       },
     }),
-    draining('drain', 'Drain a node, so that no more servers start on it. Awake servers stay awake.'),
-    draining('resume', 'Resume a drained node.'),
+    changing('drain', 'Drain a node, so that no more servers start on it. Awake servers stay awake.'),
+    changing('resume', 'Resume a drained node.'),
+    changing('fence', 'Confirm that an unreachable node is off, so that its games can start on other nodes.'),
     call({
-      name: 'nodes fence',
-      summary: 'Confirm that an unreachable node is off, so that its games can start on other nodes.',
-      args: ['node', 'reason'],
-      call: ({ api }, [node = '', reason = '']) => api.POST('/v1/operator/nodes:fence', { body: { node, reason } }),
-      shape: NODE,
-      show: (node) => [`${node.node}: ${nodeState(node)}.`],
-    }),
-    call({
-      name: 'nodes region',
+      usage: 'nodes region <node> <region> <reason>',
       summary: "Set a node's region. Servers of that region start on it. With none, no servers do.",
-      args: ['node', 'region', 'reason'],
       call: ({ api }, [node = '', region = '', reason = '']) =>
         api.POST('/v1/operator/nodes:setRegion', { body: { node, region, reason } }),
       shape: NODE,
@@ -89,13 +66,13 @@ export const nodes: Subject = {
 
 /** `dormouse capacity`. */
 export const capacity = call({
-  name: 'capacity',
+  usage: 'capacity',
   summary: 'Show the free capacity for games.',
   call: ({ api }) => api.GET('/v1/capacity'),
   shape: { ...CAPACITY, coresUsable: 0, coresUsed: 0 },
   show: ({ activeServers, ramUsableMb, ramUsedMb, diskFreeMb, coresUsed, coresUsable }) => [
     `${some(activeServers, 'server')} awake: ${memory(Number(ramUsedMb))} of ${memory(Number(ramUsableMb))} of memory` +
-      ` and ${coresUsed} of ${coresUsable} cores reserved, ${size(Number(diskFreeMb) * MB)} of disk free.`,
+      ` and ${coresUsed} of ${coresUsable} cores reserved, ${sizeMb(diskFreeMb)} of disk free.`,
   ],
 });
 
@@ -112,11 +89,9 @@ async function invitationId({ api }: Context, email: string): Promise<string> {
   const { invitations } = read({ invitations: [INVITATION] }, reply, oneLine);
   const found = invitations.find((each) => each.email === email.toLowerCase() || each.invitationId === email);
   if (found !== undefined) return found.invitationId;
-  const suggestion = didYouMean(
-    nearest(
-      email,
-      invitations.map((each) => each.email),
-    ),
+  const suggestion = suggest(
+    email,
+    invitations.map((each) => each.email),
   );
   throw failed('NO_SUCH_INVITATION', `${email} has no open invitation. ${suggestion}`.trimEnd());
 }
@@ -127,24 +102,23 @@ export const invitations: Subject = {
   summary: 'Open invitations to create an account.',
   commands: [
     call({
-      name: 'invitations list',
+      usage: 'invitations list',
       summary: `List open invitations. Create one with: ${DORMOUSE} invite <email>`,
       call: ({ api }) => api.GET('/v1/operator/invitations'),
       shape: { invitations: [INVITATION] },
-      show({ invitations }, { context: { terminal }, now }) {
+      show({ invitations }, { out, now }) {
         const rows = invitations.map(({ email, invitedBy, createdAt, expiresAt }) => [
           email,
           relative(createdAt, now),
           invitedBy,
           relative(expiresAt, now),
         ]);
-        return listing(terminal.out, ['E-MAIL', 'INVITED', 'BY', 'EXPIRES'], rows, 'No open invitations.');
+        return listing(out, ['E-MAIL', 'INVITED', 'BY', 'EXPIRES'], rows, 'No open invitations.');
       },
     }),
     call({
-      name: 'invitations cancel',
+      usage: 'invitations cancel <email>',
       summary: 'Withdraw an invitation. Its link stops working.',
-      args: ['email'],
       async call(context, [email = '']) {
         const path = { invitationId: await invitationId(context, email) };
         return context.api.POST('/v1/operator/invitations/{invitationId}:cancel', { params: { path }, body: {} });
@@ -161,16 +135,16 @@ const MACHINE = { id: '', kind: '', name: '', state: '', since: '', deadlineAt: 
 
 /** `dormouse machines`. */
 export const machines = call({
-  name: 'machines',
+  usage: 'machines',
   summary: 'List all servers and device grants, those in a transient state first.',
   options: {
-    state: { type: 'string', value: 'state', help: 'Only machines in this state.' },
-    search: { type: 'string', value: 'text', help: 'Only machines whose id or name contains the text.' },
+    state: option('state', 'Only machines in this state.'),
+    search: option('text', 'Only machines whose id or name contains the text.'),
   },
   call: ({ api }, _, { state = '', search = '' }) =>
     api.GET('/v1/operator/machines', { params: { query: { state, search, limit: 100 } } }),
   shape: { machines: [MACHINE], next: '' },
-  show({ machines, next }, { context: { terminal }, now }) {
+  show({ machines, next }, { out, now }) {
     const rows = machines.map(({ id, kind, name, state, since }) => [
       id,
       kind,
@@ -178,7 +152,7 @@ export const machines = call({
       words(state),
       relative(since, now),
     ]);
-    const lines = listing(terminal.out, ['ID', 'KIND', 'NAME', 'STATE', 'SINCE'], rows, 'No machines.');
+    const lines = listing(out, ['ID', 'KIND', 'NAME', 'STATE', 'SINCE'], rows, 'No machines.');
     return next === '' ? lines : [...lines, 'The list is not complete. Narrow it with --search or --state.'];
   },
 });
@@ -191,25 +165,24 @@ export const orphans: Subject = {
   summary: 'Orphans: games, databases, data and backups that belong to no server.',
   commands: [
     call({
-      name: 'orphans list',
+      usage: 'orphans list',
       summary: 'List the orphans.',
       call: ({ api }) => api.GET('/v1/operator/orphans'),
       shape: { orphans: [ORPHAN], unread: [''] },
-      show({ orphans, unread }, { context: { terminal }, now }) {
+      show({ orphans, unread }, { out, now }) {
         const rows = orphans.map(({ kind, id, up, at }) => [
           kind,
           id,
           at === '' ? 'unknown' : relative(at, now),
           up ? 'running' : '',
         ]);
-        const lines = listing(terminal.out, ['KIND', 'ID', 'SINCE', ''], rows, 'No orphans.');
+        const lines = listing(out, ['KIND', 'ID', 'SINCE', ''], rows, 'No orphans.');
         return unread.length === 0 ? lines : [...lines, `Could not list: ${unread.join(', ')}. Try again later.`];
       },
     }),
     call({
-      name: 'orphans remove',
+      usage: 'orphans remove <kind> <id> <reason>',
       summary: 'Permanently remove an orphan. Remove a running game before its files.',
-      args: ['kind', 'id', 'reason'],
       warning: ([kind, id]) => `This permanently removes the ${kind} of ${id}.`,
       call: ({ api }, [kind = '', id = '', reason = '']) =>
         api.POST('/v1/operator/orphans:remove', { body: { kind, id, reason } }),

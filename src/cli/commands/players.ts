@@ -1,10 +1,7 @@
-import { call, on } from '../call.ts';
 import { DORMOUSE } from '../called.ts';
-import type { Command, Subject } from '../command.ts';
-import { some } from '../format.ts';
-import { onOff } from '../parse.ts';
-import { instant } from '../span.ts';
-import { aligned } from '../table.ts';
+import { type Command, type Subject, call, on, option } from '../command.ts';
+import { aligned, some } from '../format.ts';
+import { instant, onOff } from '../parse.ts';
 
 const BAN = { created: '', source: '', expires: '', reason: '' };
 /** The game's own lists. */
@@ -52,9 +49,8 @@ function membership(
   says: (player: string, id: string) => string,
 ): Command {
   return call({
-    name: `players ${name}`,
+    usage: `players ${name} <id> <player>`,
     summary,
-    args: ['id', 'player'],
     call: ({ api }, [id, player = '']) =>
       api.POST(`/v1/servers/{id}/players:${path}`, { ...on(id), body: { name: player, [field]: isIn } }),
     shape: LISTS,
@@ -62,16 +58,15 @@ function membership(
   });
 }
 
-const REASON = { type: 'string', value: 'text', help: 'The message for the player.' } as const;
+const REASON = option('text', 'The message for the player.');
 
 const ban = call({
-  name: 'players ban',
+  usage: 'players ban <id> <player|address>',
   summary: 'Ban a player or an IP address from joining and waking a server.',
-  args: ['id', 'player|address'],
   options: {
     reason: REASON,
-    for: { type: 'string', value: 'time', help: 'Duration: 30min, 12h, 7d, 2w (default: permanent).' },
-    until: { type: 'string', value: 'day', help: 'End of the ban, such as 2026-12-24 or 2026-12-24T18:00:00Z.' },
+    for: option('time', 'Duration: 30min, 12h, 7d, 2w (default: permanent).'),
+    until: option('day', 'End of the ban, such as 2026-12-24 or 2026-12-24T18:00:00Z.'),
   },
   details: `Example: ${DORMOUSE} players ban castle Steve --for 7d --reason "Broke the bridge"`,
   call({ api }, [id, who = ''], { reason = '', for: span, until }) {
@@ -93,9 +88,8 @@ const ban = call({
 });
 
 const pardon = call({
-  name: 'players pardon',
+  usage: 'players pardon <id> <player|address>',
   summary: 'Unban a player or an IP address.',
-  args: ['id', 'player|address'],
   call: ({ api }, [id, who = '']) =>
     IP.test(who)
       ? api.POST('/v1/servers/{id}/players:setIpBan', { ...on(id), body: { ip: who, banned: false } })
@@ -105,10 +99,9 @@ const pardon = call({
 });
 
 const whitelist = call({
-  name: 'players whitelist',
+  usage: 'players whitelist <id> <on|off>',
   summary:
     'Turn the whitelist on or off. While it is on, only listed players and operators can join or wake the server.',
-  args: ['id', 'on|off'],
   call: ({ api }, [id, word = '']) =>
     api.POST('/v1/servers/{id}/players:setWhitelistEnforced', { ...on(id), body: { enforced: onOff(word) } }),
   shape: LISTS,
@@ -123,9 +116,8 @@ export const players: Subject = {
   summary: 'Players online, whitelist, operators and bans.',
   commands: [
     call({
-      name: 'players list',
+      usage: 'players list <id>',
       summary: 'Show the players online, the whitelist, the operators and the bans.',
-      args: ['id'],
       call: ({ api }, [id]) => api.GET('/v1/servers/{id}/players', on(id)),
       shape: LISTS,
       show: facts,
@@ -146,9 +138,8 @@ export const players: Subject = {
     ban,
     pardon,
     call({
-      name: 'players kick',
+      usage: 'players kick <id> <player>',
       summary: 'Kick a player from a running server. They can join again.',
-      args: ['id', 'player'],
       options: { reason: REASON },
       call: ({ api }, [id, name = ''], { reason = '' }) =>
         api.POST('/v1/servers/{id}/players:kick', { ...on(id), body: { name, reason } }),

@@ -1,12 +1,11 @@
 import { done } from '../api.ts';
-import { call, on } from '../call.ts';
 import { DORMOUSE } from '../called.ts';
-import type { Context, Subject } from '../command.ts';
-import { failed, wrongUsage } from '../errors.ts';
-import { relative } from '../format.ts';
+import { type Context, type Subject, call, on } from '../command.ts';
+import { failed } from '../errors.ts';
+import { listing, relative } from '../format.ts';
+import { oneOf } from '../parse.ts';
 import { type Messages, read } from '../shapes.ts';
-import { didYouMean, nearest } from '../suggest.ts';
-import { listing } from '../table.ts';
+import { suggest } from '../suggest.ts';
 import { oneLine } from '../text.ts';
 
 const SCHEDULE = {
@@ -27,10 +26,8 @@ const KINDS = ['command', 'start', 'stop', 'restart', 'backup'] as const;
 /** Cron expressions (crontab(5)) for common schedules. Minutes and hours are in UTC, as in the service. */
 const WORDS: Record<string, string> = { hourly: '0 * * * *', daily: '0 4 * * *', weekly: '0 4 * * 1' };
 
-function kindOf(text: string): (typeof KINDS)[number] {
-  const kind = KINDS.find((each) => each === text);
-  if (kind !== undefined) return kind;
-  throw wrongUsage(`The task must be one of ${KINDS.join(', ')}. ${didYouMean(nearest(text, KINDS))}`.trimEnd());
+function kindOf(text: string) {
+  return oneOf(KINDS, text, `The task must be one of ${KINDS.join(', ')}. ${suggest(text, KINDS)}`.trimEnd());
 }
 
 function taskOf({ kind, command }: Schedule): string {
@@ -57,12 +54,11 @@ Examples: ${DORMOUSE} schedules add castle backup daily
           ${DORMOUSE} schedules add castle command "0 18 * * 5" say The weekend begins`,
   commands: [
     call({
-      name: 'schedules list',
+      usage: 'schedules list <id>',
       summary: 'List the schedules with the result of their last runs.',
-      args: ['id'],
       call: ({ api }, [id]) => api.GET('/v1/servers/{id}/schedules', on(id)),
       shape: { schedules: [SCHEDULE] },
-      show({ schedules }, { context: { terminal }, args: [id], now }) {
+      show({ schedules }, { out, args: [id], now }) {
         const rows = schedules.map((each, index) => [
           String(index + 1),
           taskOf(each),
@@ -72,13 +68,12 @@ Examples: ${DORMOUSE} schedules add castle backup daily
           each.lastError,
         ]);
         const none = `No schedules yet. Create a nightly backup with: ${DORMOUSE} schedules add ${id} backup daily`;
-        return listing(terminal.out, ['NO', 'TASK', 'WHEN (UTC)', 'NEXT', 'LAST', ''], rows, none);
+        return listing(out, ['NO', 'TASK', 'WHEN (UTC)', 'NEXT', 'LAST', ''], rows, none);
       },
     }),
     call({
-      name: 'schedules add',
+      usage: 'schedules add <id> <what> <when> [console command…]',
       summary: `Create a schedule: ${KINDS.join(', ')}.`,
-      args: ['id', 'what', 'when', '[console command…]'],
       details: `Example: ${DORMOUSE} schedules add castle command "*/30 * * * *" say Half an hour has passed`,
       call({ api }, [id, kind = '', when = '', ...words]) {
         const cronExpr = Object.hasOwn(WORDS, when) ? (WORDS[when] ?? when) : when;
@@ -89,9 +84,8 @@ Examples: ${DORMOUSE} schedules add castle backup daily
       show: (schedule, { now }) => [`${taskOf(schedule)}: first run ${relative(schedule.nextRunAt, now)}.`],
     }),
     call({
-      name: 'schedules run',
+      usage: 'schedules run <id> <number>',
       summary: 'Run a schedule now. Its next run does not change.',
-      args: ['id', 'number'],
       async call(context, [id = '', which = '']) {
         const body = { scheduleId: await scheduleId(context, id, which) };
         return context.api.POST('/v1/servers/{id}/schedules:run', { ...on(id), body });
@@ -103,9 +97,8 @@ Examples: ${DORMOUSE} schedules add castle backup daily
     }),
     ...(['on', 'off'] as const).map((word) =>
       call({
-        name: `schedules ${word}`,
+        usage: `schedules ${word} <id> <number>`,
         summary: word === 'on' ? 'Resume a schedule.' : 'Pause a schedule.',
-        args: ['id', 'number'],
         async call(context, [id = '', which = '']) {
           const body = { scheduleId: await scheduleId(context, id, which), enabled: word === 'on' };
           return context.api.POST('/v1/servers/{id}/schedules:setEnabled', { ...on(id), body });
@@ -117,9 +110,8 @@ Examples: ${DORMOUSE} schedules add castle backup daily
       }),
     ),
     call({
-      name: 'schedules delete',
+      usage: 'schedules delete <id> <number>',
       summary: 'Delete a schedule.',
-      args: ['id', 'number'],
       async call(context, [id = '', which = '']) {
         const body = { scheduleId: await scheduleId(context, id, which) };
         return context.api.POST('/v1/servers/{id}/schedules:delete', { ...on(id), body });

@@ -1,20 +1,17 @@
-import { done } from '../api.ts';
-import { call, on } from '../call.ts';
+import { type Api, done } from '../api.ts';
 import { DORMOUSE } from '../called.ts';
-import { type Command, type Context, command } from '../command.ts';
+import { type Command, call, command, ofAccount, on, option } from '../command.ts';
 import { CommandError } from '../errors.ts';
-import { relative, software, stateWord, words } from '../format.ts';
+import { aligned, listing, relative, software, stateWord, table, words } from '../format.ts';
 import { wholeNumber } from '../parse.ts';
-import { MY_SERVERS, type Messages, type MyServers, SERVER, type Server, read } from '../shapes.ts';
-import { listing, table } from '../table.ts';
+import { MACHINE, MY_SERVERS, type Machine, type Messages, SERVER, type Server, read } from '../shapes.ts';
 import { oneLine } from '../text.ts';
-import { ofAccount } from './wallet.ts';
 
 const HEADINGS = ['ID', 'NAME', 'STATE', 'PLAYERS', 'VERSION', 'ADDRESS', 'ROLE'];
 
 /** `dormouse servers`. */
 export const servers: Command = command({
-  name: 'servers',
+  usage: 'servers',
   summary: 'List your servers, and servers shared with you.',
   details: 'With --json, lists only the servers of your account.',
   async run({ api, json, document, terminal: { out } }) {
@@ -50,7 +47,7 @@ export const servers: Command = command({
 });
 
 /** Returns player counts and shared servers. Older services, and keys with few scopes, have no such list. */
-async function reachable(api: Context['api']): Promise<MyServers> {
+async function reachable(api: Api): Promise<typeof MY_SERVERS> {
   try {
     return read(MY_SERVERS, await done(api.GET('/v1/me/servers')));
   } catch (error) {
@@ -79,45 +76,80 @@ const DIAGNOSTIC = { at: '', kind: '', code: '', summary: '', suggestion: '' } s
 
 /** `dormouse why`. */
 export const why = call({
-  name: 'why',
+  usage: 'why <id>',
   summary: "Explain a server's last crashes and failed starts, and how to fix them.",
-  args: ['id'],
   call: ({ api }, [id]) => api.GET('/v1/servers/{id}/diagnostics', on(id)),
   shape: { entries: [DIAGNOSTIC] },
   show({ entries }, { args: [id], now }) {
     if (entries.length === 0) return [`No failures on ${id}.`];
-    const lines = entries.slice(0, 10).map(({ at, kind, code, summary, suggestion }) => {
+    return entries.slice(0, 10).map(({ at, kind, code, summary, suggestion }) => {
       const what = `${relative(at, now)}, ${words(kind)} (${words(code)}): ${summary}`;
       return suggestion === '' ? what : `${what}\n  ${suggestion}`;
     });
-    return lines;
   },
 });
 
 const ENTRY = { userId: '', action: '', detail: '', createdAt: '' } satisfies Partial<Messages['AuditEntry']>;
-const SHOWN = 20;
-const MOST = 1000;
+const ENTRIES = 20;
+const MOST_ENTRIES = 1000;
 
 /** `dormouse audit`. */
-export const audit: Command = command({
-  name: 'audit',
+export const audit = call({
+  usage: 'audit [id]',
   summary: 'Show the audit log of a server, or of your account, newest first.',
-  args: ['[id]'],
-  options: { last: { type: 'string', short: 'n', value: 'n', help: `Number of entries (default ${SHOWN}).` } },
-  async run({ api, json, document, terminal: { out } }, [id], { last }) {
-    const query = { limit: wholeNumber('last', last, MOST) ?? SHOWN };
-    const reply =
-      id === undefined
-        ? await done(api.GET('/v1/accounts/{accountId}/audit', { params: { ...(await ofAccount(api)), query } }))
-        : await done(api.GET('/v1/servers/{id}/audit', { params: { ...on(id).params, query } }));
-    if (json) return document(reply);
-    const now = Date.now();
-    const rows = read({ entries: [ENTRY] }, reply, oneLine).entries.map(({ createdAt, action, detail, userId }) => [
+  options: { last: option('n', `Number of entries (default ${ENTRIES}).`, 'n') },
+  async call({ api }, [id], { last }) {
+    const query = { limit: wholeNumber('last', last, MOST_ENTRIES) ?? ENTRIES };
+    if (id !== undefined) return api.GET('/v1/servers/{id}/audit', { params: { ...on(id).params, query } });
+    const { params } = await ofAccount(api);
+    return api.GET('/v1/accounts/{accountId}/audit', { params: { ...params, query } });
+  },
+  shape: { entries: [ENTRY] },
+  show({ entries }, { out, now }) {
+    const rows = entries.map(({ createdAt, action, detail, userId }) => [
       relative(createdAt, now),
       action,
       detail,
       userId,
     ]);
-    for (const line of listing(out, ['WHEN', 'ACTION', 'DETAIL', 'USER'], rows, 'No entries yet.')) out.line(line);
+    return listing(out, ['WHEN', 'ACTION', 'DETAIL', 'USER'], rows, 'No entries yet.');
   },
 });
+
+const TRANSITIONS = 10;
+const MOST_TRANSITIONS = 50;
+
+/** `dormouse machine`. */
+export const machine = call({
+  usage: 'machine <id>',
+  summary: "Show a server's state machine: current state, transitions, possible events.",
+  options: { last: option('n', `Number of transitions (default ${TRANSITIONS}, at most ${MOST_TRANSITIONS}).`, 'n') },
+  async call({ api }, [id], { last }) {
+    // Rejects a wrong number before the call.
+    wholeNumber('last', last, MOST_TRANSITIONS);
+    return api.GET('/v1/servers/{id}/machine', on(id));
+  },
+  shape: MACHINE,
+  show({ state, since, allowedEvents, deadlines, transitions }, { out, values: { last }, now }) {
+    const entered = relative(since, now);
+    const facts = aligned([
+      ['state', stateWord(state, out) + (entered === '' ? '' : `, entered ${entered}`)],
+      ['commands', allowedEvents.join(', ') || 'none'],
+      ...deadlines.map(({ name, at }, nth) => [nth === 0 ? 'deadlines' : '', `${words(name)} ${relative(at, now)}`]),
+    ]);
+    const shown = transitions.slice(0, wholeNumber('last', last, MOST_TRANSITIONS) ?? TRANSITIONS);
+    if (shown.length === 0) return facts;
+    const rows = shown.map(({ at, event, from, to, cause }) => [
+      relative(at, now),
+      event,
+      from === to ? stateWord(to, out) : `${words(from)} → ${stateWord(to, out)}`,
+      causeText(cause),
+    ]);
+    return [...facts, '', ...listing(out, ['WHEN', 'EVENT', 'TRANSITION', 'CAUSE'], rows, '')];
+  },
+});
+
+function causeText({ kind, id, note }: Machine['transitions'][number]['cause']): string {
+  const who = id.startsWith(kind) ? id : `${kind} ${id}`;
+  return note === '' ? who : `${who} (${note})`;
+}

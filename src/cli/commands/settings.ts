@@ -1,13 +1,11 @@
 import { done } from '../api.ts';
-import { call, on } from '../call.ts';
 import { DORMOUSE } from '../called.ts';
-import { type Context, type Subject, command } from '../command.ts';
+import { type Context, type Subject, call, command, on, option } from '../command.ts';
 import { wrongUsage } from '../errors.ts';
-import { memory, software } from '../format.ts';
-import { onOff, wholeNumber } from '../parse.ts';
+import { aligned, memory, software } from '../format.ts';
+import { given, onOff, oneOf, wholeNumber } from '../parse.ts';
 import { type Messages, SERVER, read } from '../shapes.ts';
-import { didYouMean, nearest } from '../suggest.ts';
-import { aligned } from '../table.ts';
+import { suggest } from '../suggest.ts';
 import { oneLine } from '../text.ts';
 
 const SETTINGS = {
@@ -29,33 +27,19 @@ const MOST_IDLE_MINUTES = 10_080;
 
 /** The options of `settings set`. */
 const OPTIONS = {
-  name: { type: 'string', value: 'text', help: 'The name of the server.' },
-  ram: { type: 'string', value: 'size', help: 'Memory: 512M, 2G. The server must be stopped.' },
-  plan: { type: 'string', value: 'plan', help: 'metered or flat. The server must be stopped.' },
-  motd: { type: 'string', value: 'text', help: "The line in Minecraft's server list." },
-  idle: {
-    type: 'string',
-    value: 'minutes',
-    help: "Minutes without players until the server sleeps. 0 = the service's default.",
-  },
-  webhook: {
-    type: 'string',
-    value: 'url',
-    help: 'Webhook for alerts (Discord, Slack or any HTTPS URL). "" removes it.',
-  },
-  public: { type: 'string', value: 'on|off', help: 'Turn the public status page on or off.' },
-  'show-address': { type: 'string', value: 'on|off', help: 'Show or hide the address on that page.' },
-  'waiting-room': {
-    type: 'string',
-    value: 'on|off',
-    help: 'Show the start progress to players who wake the server (1.21.6 and newer).',
-  },
-  clients: { type: 'string', value: 'which', help: 'Client versions that can join: auto, own or any.' },
+  name: option('text', 'The name of the server.'),
+  ram: option('size', 'Memory: 512M, 2G. The server must be stopped.'),
+  plan: option('plan', 'metered or flat. The server must be stopped.'),
+  motd: option('text', "The line in Minecraft's server list."),
+  idle: option('minutes', "Minutes without players until the server sleeps. 0 = the service's default."),
+  webhook: option('url', 'Webhook for alerts (Discord, Slack or any HTTPS URL). "" removes it.'),
+  public: option('on|off', 'Turn the public status page on or off.'),
+  'show-address': option('on|off', 'Show or hide the address on that page.'),
+  'waiting-room': option('on|off', 'Show the start progress to players who wake the server (1.21.6 and newer).'),
+  clients: option('which', 'Client versions that can join: auto, own or any.'),
 } as const;
 
 type Given = { [Name in keyof typeof OPTIONS]?: string };
-
-const CLIENTS = ['auto', 'own', 'any'] as const;
 
 async function settingsOf({ api }: Context, id: string): Promise<Messages['Server']> {
   return done(api.GET('/v1/servers/{id}', on(id)));
@@ -89,22 +73,24 @@ function publicPage({ publicStatusEnabled, publicShowAddress, publicSlug }: type
   return `/status/${publicSlug}${publicShowAddress ? ', with the address' : ''}`;
 }
 
-async function change(context: Context, id: string, given: Given): Promise<void> {
+function onOffOption(text: string | undefined): boolean | undefined {
+  return text === undefined ? undefined : onOff(text);
+}
+
+async function change(context: Context, id: string, values: Given): Promise<void> {
   const { api } = context;
-  const { name, ram, plan, motd, webhook, clients } = given;
-  const waitingRoom = given['waiting-room'];
-  const clientVersions = CLIENTS.find((each) => each === clients);
-  if (clients !== undefined && clientVersions === undefined) throw wrongUsage('--clients must be auto, own or any.');
-  const update = {
-    ...(name !== undefined && { name }),
-    ...(ram !== undefined && { ramMb: ramMb(ram) }),
-    ...(plan !== undefined && { plan }),
-    ...(waitingRoom !== undefined && { waitingRoom: onOff(waitingRoom) }),
-    ...(clientVersions && { clientVersions }),
-  };
-  const idleTimeoutMinutes = wholeNumber('idle', given.idle, MOST_IDLE_MINUTES);
-  const enabled = given.public === undefined ? undefined : onOff(given.public);
-  const showAddress = given['show-address'] === undefined ? undefined : onOff(given['show-address']);
+  const { name, ram, plan, motd, webhook, clients } = values;
+  const clientsMessage = '--clients must be auto, own or any.';
+  const update = given({
+    name,
+    plan,
+    ramMb: ram === undefined ? undefined : ramMb(ram),
+    waitingRoom: onOffOption(values['waiting-room']),
+    clientVersions: clients === undefined ? undefined : oneOf(['auto', 'own', 'any'], clients, clientsMessage),
+  });
+  const idleTimeoutMinutes = wholeNumber('idle', values.idle, MOST_IDLE_MINUTES);
+  const enabled = onOffOption(values.public);
+  const showAddress = onOffOption(values['show-address']);
   if (Object.keys(update).length > 0) await done(api.POST('/v1/servers/{id}:update', { ...on(id), body: update }));
   if (motd !== undefined) await done(api.POST('/v1/servers/{id}:setMotd', { ...on(id), body: { motd } }));
   if (idleTimeoutMinutes !== undefined)
@@ -140,15 +126,13 @@ Examples: ${DORMOUSE} settings set castle difficulty=hard pvp=false
           ${DORMOUSE} settings unset castle difficulty`,
   commands: [
     command({
-      name: 'settings show',
+      usage: 'settings show <id>',
       summary: 'Show the settings.',
-      args: ['id'],
       run: (context, [id = '']) => printAll(context, id),
     }),
     command({
-      name: 'settings set',
+      usage: 'settings set <id> [property=value...]',
       summary: 'Change properties (name=value) and other settings (options).',
-      args: ['id', '[property=value...]'],
       options: OPTIONS,
       async run(context, [id = '', ...lines], values) {
         const set = properties(lines);
@@ -165,14 +149,13 @@ Examples: ${DORMOUSE} settings set castle difficulty=hard pvp=false
       },
     }),
     command({
-      name: 'settings unset',
+      usage: 'settings unset <id> <property...>',
       summary: "Reset properties to the game's defaults.",
-      args: ['id', 'property...'],
       async run(context, [id = '', ...names]) {
         const before = (await settingsOf(context, id)).properties;
         const unknown = names.find((name) => !Object.hasOwn(before, name));
         if (unknown !== undefined) {
-          const suggestion = didYouMean(nearest(unknown, Object.keys(before)));
+          const suggestion = suggest(unknown, Object.keys(before));
           throw wrongUsage(`The property ${JSON.stringify(unknown)} is not set. ${suggestion}`.trimEnd());
         }
         const kept = Object.fromEntries(Object.entries(before).filter(([name]) => !names.includes(name)));
@@ -181,9 +164,8 @@ Examples: ${DORMOUSE} settings set castle difficulty=hard pvp=false
       },
     }),
     call({
-      name: 'settings test-webhook',
+      usage: 'settings test-webhook <id>',
       summary: 'Send a test alert to the webhook.',
-      args: ['id'],
       async call(context, [id = '']) {
         const { alertWebhookUrl: url } = await settingsOf(context, id);
         return context.api.POST('/v1/servers/{id}:setAlertWebhook', { ...on(id), body: { url, test: true } });
@@ -192,9 +174,8 @@ Examples: ${DORMOUSE} settings set castle difficulty=hard pvp=false
       show: (_, { args: [id] }) => [`Sent a test alert to the webhook of ${id}.`],
     }),
     call({
-      name: 'settings keep-awake',
+      usage: 'settings keep-awake <id> <minutes>',
       summary: 'Keep the server awake for a number of minutes, even without players. 0 cancels it.',
-      args: ['id', 'minutes'],
       call: ({ api }, [id, minutes]) => {
         const body = { minutes: wholeNumber('minutes', minutes, 1440) ?? 0 };
         return api.POST('/v1/servers/{id}:keepAwake', { ...on(id), body });
@@ -220,19 +201,17 @@ export function ramMb(text: string): number {
 const PLATFORMS = ['modrinth', 'curseforge', 'ftb'] as const;
 
 /** Returns the modpack named by options; undefined if absent. Throws wrong usage. */
-export function packOf(values: {
-  pack?: string | undefined;
-  'pack-platform'?: string | undefined;
-  'pack-version'?: string | undefined;
-}): { modpackPlatform: (typeof PLATFORMS)[number]; modpackRef: string; modpackVersion: string } | undefined {
-  const { pack, 'pack-platform': platform, 'pack-version': version } = values;
+export function packOf(pack: string | undefined, platform: string | undefined, version: string | undefined) {
   if (pack === undefined) {
     if (platform === undefined && version === undefined) return undefined;
     throw wrongUsage('--pack-platform and --pack-version require --pack.');
   }
-  const modpackPlatform = PLATFORMS.find((each) => each === (platform ?? PLATFORMS[0]));
-  if (modpackPlatform === undefined) throw wrongUsage(`--pack-platform must be one of ${PLATFORMS.join(', ')}.`);
-  return { modpackPlatform, modpackRef: pack, modpackVersion: version ?? '' };
+  const message = `--pack-platform must be one of ${PLATFORMS.join(', ')}.`;
+  return {
+    modpackPlatform: oneOf(PLATFORMS, platform ?? PLATFORMS[0], message),
+    modpackRef: pack,
+    modpackVersion: version ?? '',
+  };
 }
 
 /** Parses lines like `difficulty=hard`. Throws wrong usage. */

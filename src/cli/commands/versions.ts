@@ -1,24 +1,22 @@
 import { type Api, done } from '../api.ts';
-import { call, on } from '../call.ts';
 import { DORMOUSE } from '../called.ts';
-import { type Command, command } from '../command.ts';
+import { type Command, YES, call, command, flag, on, option } from '../command.ts';
 import { wrongUsage } from '../errors.ts';
-import { memory, size, software as nameOf } from '../format.ts';
-import { type Messages, SERVER, VERSIONS, read } from '../shapes.ts';
-import { didYouMean, nearest } from '../suggest.ts';
-import { columns, listing } from '../table.ts';
+import { CAPACITY_HEADINGS, capacityCells, columns, listing, software as nameOf } from '../format.ts';
+import { given } from '../parse.ts';
+import { CAPACITY, type Messages, SERVER, VERSIONS, read } from '../shapes.ts';
+import { suggest } from '../suggest.ts';
 import { oneLine } from '../text.ts';
 import { readServer } from '../waiting.ts';
-import { askForEula } from './eula.ts';
+import { askForEula } from './you.ts';
 
 /** The option to use a version that is not listed. */
-export const UNLISTED = { type: 'boolean', help: 'Accept a version that the service does not list.' } as const;
+export const UNLISTED = flag('Accept a version that the service does not list.');
 
 /** `dormouse versions`. */
 export const versions: Command = command({
-  name: 'versions',
+  usage: 'versions [core]',
   summary: 'List Minecraft versions, newest first. With a core, only those it supports.',
-  args: ['[core]'],
   async run({ api, json, document, terminal: { out } }, [type]) {
     const reply = await done(api.GET('/v1/minecraft/versions'));
     if (json && type === undefined) return document(reply);
@@ -26,7 +24,7 @@ export const versions: Command = command({
     const core = cores.find((each) => each.type === type);
     if (type !== undefined && core === undefined) {
       const known = cores.map((each) => each.type);
-      const suggestion = didYouMean(nearest(type, known)) || `Available: ${known.join(', ')}.`;
+      const suggestion = suggest(type, known) || `Available: ${known.join(', ')}.`;
       throw wrongUsage(`There is no core ${JSON.stringify(type)} here. ${suggestion}`);
     }
     if (json && core !== undefined) return document(core);
@@ -41,44 +39,35 @@ const REGION = {
   region: '',
   label: '',
   available: false as boolean,
-  capacity: { activeServers: 0, ramUsableMb: '0', ramUsedMb: '0', diskFreeMb: '0' },
-} satisfies Partial<Omit<Messages['RegionInfo'], 'capacity'>> & { capacity: Partial<Messages['CapacityResponse']> };
-const MB = 1024 * 1024;
+  capacity: CAPACITY,
+} satisfies Partial<Omit<Messages['RegionInfo'], 'capacity'>> & { capacity: typeof CAPACITY };
 
 /** `dormouse regions`. */
 export const regions = call({
-  name: 'regions',
+  usage: 'regions',
   summary: 'List the regions and their free capacity.',
   call: ({ api }) => api.GET('/v1/regions'),
   shape: { regions: [REGION] },
-  show({ regions }, { context: { terminal } }) {
+  show({ regions }, { out }) {
     const rows = regions.map(({ region, label, available, capacity }) => [
       region,
       label,
       available ? 'available' : 'not available',
-      ...(available
-        ? [
-            String(capacity.activeServers),
-            `${memory(Number(capacity.ramUsedMb))} of ${memory(Number(capacity.ramUsableMb))}`,
-            size(Number(capacity.diskFreeMb) * MB),
-          ]
-        : []),
+      ...(available ? capacityCells(capacity) : []),
     ]);
-    const headings = ['REGION', 'NAME', 'STATE', 'AWAKE', 'MEMORY', 'DISK FREE'];
-    return listing(terminal.out, headings, rows, 'No regions.');
+    return listing(out, ['REGION', 'NAME', 'STATE', ...CAPACITY_HEADINGS], rows, 'No regions.');
   },
 });
 
 /** `dormouse software`. */
 export const software = call({
-  name: 'software',
+  usage: 'software <id>',
   summary: "Change a stopped server's core or Minecraft version. Applies at the next start.",
-  args: ['id'],
   options: {
-    type: { type: 'string', value: 'core', help: 'vanilla, paper, fabric, … (default: no change).' },
-    version: { type: 'string', value: 'version', help: 'A Minecraft version, or latest.' },
+    type: option('core', 'vanilla, paper, fabric, … (default: no change).'),
+    version: option('version', 'A Minecraft version, or latest.'),
     unlisted: UNLISTED,
-    yes: { type: 'boolean', short: 'y', help: 'Do not ask for confirmation.' },
+    yes: YES,
   },
   details: `A newer version upgrades the world permanently. An older one may not be able to read it.
 Back up the server first. Choosing the current version installs the newest build of the core.
@@ -89,31 +78,25 @@ Example: ${DORMOUSE} backups make castle && ${DORMOUSE} software castle --versio
   async call({ api }, [id = ''], { type, version, unlisted }) {
     if (type === undefined && version === undefined) throw wrongUsage('Set --type, --version or both.');
     const { server } = await readServer(api, id);
-    const wanted = { type: type ?? server.type, version: version ?? server.version };
-    return api.POST('/v1/servers/{id}:updateVersion', { ...on(id), body: await softwareOf(api, wanted, unlisted) });
+    const body = await softwareOf(api, type ?? server.type, version ?? server.version, unlisted);
+    return api.POST('/v1/servers/{id}:updateVersion', { ...on(id), body });
   },
   shape: SERVER,
   show: (server) => [`${server.id} will run ${nameOf(server)} from its next start.`],
   after: askForEula,
 });
 
-const LATEST = 'latest';
-
 /**
  * Returns a core and version from the service's list. `latest`, or no version, means the core's newest one. Throws
  * wrong usage with suggestions for an unlisted version. An unknown core is left to the service to refuse.
  */
-export async function softwareOf(
-  api: Api,
-  { type, version }: { type: string; version?: string | undefined },
-  unlisted = false,
-): Promise<{ type: string; version?: string }> {
+export async function softwareOf(api: Api, type: string, version = 'latest', unlisted = false) {
   const reply = read(VERSIONS, await done(api.GET('/v1/minecraft/versions')), oneLine);
   const core = reply.cores.find((each) => each.type === type);
   const newest = core?.versions[0];
-  if (version === undefined || version === LATEST) return { type, ...(newest !== undefined && { version: newest }) };
+  if (version === 'latest') return { type, ...given({ version: newest }) };
   if (core === undefined || unlisted || core.versions.includes(version)) return { type, version };
-  const suggestion = didYouMean(nearest(version, core.versions));
+  const suggestion = suggest(version, core.versions);
   const see = `List versions with: ${DORMOUSE} versions ${type}. To use it anyway, add --unlisted.`;
   throw wrongUsage([`${type} ${version} is not listed.`, suggestion, see].filter((part) => part !== '').join(' '));
 }

@@ -1,11 +1,9 @@
-import { type Api, done } from '../api.ts';
-import { call, on } from '../call.ts';
-import { type Subject, command } from '../command.ts';
+import { done } from '../api.ts';
+import { type Subject, call, command, flag, ofAccount, on, option } from '../command.ts';
 import { wrongUsage } from '../errors.ts';
-import { duration, memory, money, relative, words } from '../format.ts';
-import { type Messages, WHO_AM_I, read } from '../shapes.ts';
-import { instant } from '../span.ts';
-import { aligned, listing } from '../table.ts';
+import { aligned, duration, listing, memory, money, relative, words } from '../format.ts';
+import { given, instant } from '../parse.ts';
+import { type Messages, read } from '../shapes.ts';
 import { oneLine } from '../text.ts';
 
 const CAP = {
@@ -21,12 +19,6 @@ const CAP = {
 const ENTRY = { serverId: '', kind: '', amountMicros: '0', note: '', ts: '' } satisfies Partial<
   Messages['LedgerEntry']
 >;
-
-/** Parameters of a call on the caller's own account. */
-export async function ofAccount(api: Api): Promise<{ path: { accountId: string } }> {
-  const { accountId } = read(WHO_AM_I, await done(api.GET('/v1/whoami')));
-  return { path: { accountId } };
-}
 
 function capRows({
   monthlyMicros,
@@ -65,12 +57,12 @@ export const wallet: Subject = {
   summary: "Your account's money: balance, ledger, spend cap, limits, top-up.",
   commands: [
     command({
-      name: 'wallet show',
+      usage: 'wallet show',
       summary: "Show the balance, this month's cost, and how long the balance lasts.",
       async run({ api, json, document, terminal: { out } }) {
-        const params = await ofAccount(api);
-        const wallet = await done(api.GET('/v1/accounts/{accountId}/wallet', { params }));
-        const cap = await done(api.GET('/v1/accounts/{accountId}/spend-cap', { params }));
+        const account = await ofAccount(api);
+        const wallet = await done(api.GET('/v1/accounts/{accountId}/wallet', account));
+        const cap = await done(api.GET('/v1/accounts/{accountId}/spend-cap', account));
         if (json) return document({ wallet, spendCap: cap });
         const { balanceMicros } = read({ balanceMicros: '0' }, wallet);
         for (const line of aligned([['balance', money(balanceMicros)], ...capRows(read(CAP, cap, oneLine))]))
@@ -78,16 +70,16 @@ export const wallet: Subject = {
       },
     }),
     call({
-      name: 'wallet ledger',
+      usage: 'wallet ledger',
       summary: 'List the ledger, newest first.',
-      options: { last: { type: 'string', short: 'n', value: 'n', help: 'Number of entries (default 20).' } },
+      options: { last: option('n', 'Number of entries (default 20).', 'n') },
       async call({ api }, _, { last = '20' }) {
         if (!/^\d{1,4}$/.test(last)) throw wrongUsage('--last must be a whole number.');
-        const params = { ...(await ofAccount(api)), query: { limit: Number(last) } };
-        return api.GET('/v1/accounts/{accountId}/ledger', { params });
+        const { params } = await ofAccount(api);
+        return api.GET('/v1/accounts/{accountId}/ledger', { params: { ...params, query: { limit: Number(last) } } });
       },
       shape: { entries: [ENTRY] },
-      show({ entries }, { context: { terminal }, now }) {
+      show({ entries }, { out, now }) {
         const rows = entries.map(({ ts, kind, amountMicros, serverId, note }) => [
           relative(ts, now),
           words(kind),
@@ -95,44 +87,40 @@ export const wallet: Subject = {
           serverId,
           note,
         ]);
-        return listing(terminal.out, ['WHEN', 'TYPE', 'AMOUNT', 'SERVER', 'NOTE'], rows, 'The ledger is empty.');
+        return listing(out, ['WHEN', 'TYPE', 'AMOUNT', 'SERVER', 'NOTE'], rows, 'The ledger is empty.');
       },
     }),
     call({
-      name: 'wallet cap',
+      usage: 'wallet cap <usd>',
       summary: 'Set a monthly spend cap in US dollars. 0 = no cap.',
-      args: ['usd'],
-      options: {
-        stop: { type: 'boolean', help: 'Put servers to sleep at the cap. Otherwise, only an e-mail is sent.' },
-      },
+      options: { stop: flag('Put servers to sleep at the cap. Otherwise, only an e-mail is sent.') },
       async call({ api }, [usd = ''], { stop = false }) {
         const body = { monthlyMicros: microsOf(usd), action: stop ? ('stop' as const) : ('notify' as const) };
-        return api.POST('/v1/accounts/{accountId}/spend-cap', { params: await ofAccount(api), body });
+        return api.POST('/v1/accounts/{accountId}/spend-cap', { ...(await ofAccount(api)), body });
       },
       shape: CAP,
       show: (cap) => aligned(capRows(cap)),
     }),
     call({
-      name: 'wallet limits',
+      usage: 'wallet limits',
       summary: 'Show the memory limit of all your servers together.',
-      call: async ({ api }) => api.GET('/v1/accounts/{accountId}/limits', { params: await ofAccount(api) }),
+      call: async ({ api }) => api.GET('/v1/accounts/{accountId}/limits', await ofAccount(api)),
       shape: { maxRamMb: 0 },
       show: ({ maxRamMb }) => [`Your servers can have ${memory(maxRamMb)} of memory together.`],
     }),
     call({
-      name: 'wallet top-up',
+      usage: 'wallet top-up <usd>',
       summary: 'Get a link to a payment page, for whole US dollars.',
-      args: ['usd'],
       async call({ api }, [usd = '']) {
         if (!/^\d{1,4}$/.test(usd)) throw wrongUsage('The amount must be in whole US dollars, such as 5.');
         const body = { amountUsd: Number(usd) };
-        return api.POST('/v1/accounts/{accountId}/checkout-link', { params: await ofAccount(api), body });
+        return api.POST('/v1/accounts/{accountId}/checkout-link', { ...(await ofAccount(api)), body });
       },
       shape: { checkoutUrl: '' },
-      show: ({ checkoutUrl }, { context: { terminal } }) => [
+      show: ({ checkoutUrl }, { out }) => [
         'Pay on this page in a browser. The balance is updated after the payment:',
         '',
-        `  ${terminal.out.style('bold', checkoutUrl)}`,
+        `  ${out.style('bold', checkoutUrl)}`,
       ],
     }),
   ],
@@ -149,23 +137,22 @@ const SESSION = {
 
 /** `dormouse usage`. */
 export const usage = call({
-  name: 'usage',
+  usage: 'usage <id>',
   summary: "Show a server's bill: when it was awake, who woke it, and the cost.",
-  args: ['id'],
   options: {
-    from: { type: 'string', value: 'day', help: 'Start: 2026-11-01, or 7d for seven days ago (default: 30 days ago).' },
-    to: { type: 'string', value: 'day', help: 'End (default: now).' },
+    from: option('day', 'Start: 2026-11-01, or 7d for seven days ago (default: 30 days ago).'),
+    to: option('day', 'End (default: now).'),
   },
   call({ api }, [id], { from, to }) {
     const now = Date.now();
-    const query = {
-      ...(from !== undefined && { from: instant('from', from, now, 'ago') }),
-      ...(to !== undefined && { to: instant('to', to, now, 'ago') }),
-    };
+    const query = given({
+      from: from === undefined ? undefined : instant('from', from, now, 'ago'),
+      to: to === undefined ? undefined : instant('to', to, now, 'ago'),
+    });
     return api.GET('/v1/servers/{id}/usage', { params: { ...on(id).params, query } });
   },
   shape: { sessions: [SESSION], gbHours: 0, amountMicros: '0', hourMicros: '0' },
-  show({ sessions, gbHours, amountMicros, hourMicros }, { context: { terminal }, args: [id], now }) {
+  show({ sessions, gbHours, amountMicros, hourMicros }, { out, args: [id], now }) {
     const rows = sessions.map(({ startedAt, ending, cause, ramMb, minutes, amountMicros }) => [
       relative(startedAt, now),
       cause.id.startsWith(cause.kind) ? cause.id : `${cause.kind} ${cause.id}`,
@@ -176,7 +163,7 @@ export const usage = call({
     ]);
     const none = `${id} was not awake in this period.`;
     return [
-      ...listing(terminal.out, ['WOKEN', 'BY', 'AWAKE', 'MEMORY', 'COST', 'ENDED'], rows, none),
+      ...listing(out, ['WOKEN', 'BY', 'AWAKE', 'MEMORY', 'COST', 'ENDED'], rows, none),
       '',
       `Total: ${money(amountMicros)} for ${Number(gbHours.toFixed(2))} GB hours. The next hour awake costs ${money(hourMicros)}.`,
     ];

@@ -1,13 +1,12 @@
-import { createApi, done } from '../api.ts';
+import { type Api, createApi, done } from '../api.ts';
 import { DORMOUSE } from '../called.ts';
-import { type Command, type Context, command } from '../command.ts';
+import { type Command, type Context, call, command, flag, ofAccount, saysYes } from '../command.ts';
 import { pollDeviceGrant, startDeviceGrant } from '../device-grant.ts';
 import { notSignedIn, wrongUsage } from '../errors.ts';
-import { duration } from '../format.ts';
-import { secretLine } from '../input.ts';
-import { isReadableOnTheWay } from '../service-url.ts';
-import { type Device, type Messages, WHO_AM_I, read } from '../shapes.ts';
-import { aligned } from '../table.ts';
+import { aligned, duration } from '../format.ts';
+import { isReadableOnTheWay } from '../http.ts';
+import { type Device, EULA, type Messages, type Server, WHO_AM_I, read } from '../shapes.ts';
+import { secretLine } from '../terminal.ts';
 import { oneLine } from '../text.ts';
 
 /** The form of an API key. Only the service knows whether a key is valid. */
@@ -15,9 +14,9 @@ const KEY = /^dmk_[0-9A-Za-z]{38}$/;
 
 /** `dormouse login`. */
 export const login: Command = command({
-  name: 'login',
+  usage: 'login',
   summary: 'Sign in by confirming a code in a browser, or with an API key.',
-  options: { key: { type: 'boolean', help: 'Read an existing API key from standard input, without showing it.' } },
+  options: { key: flag('Read an existing API key from standard input, without showing it.') },
   tooMany:
     "login reads the key from standard input, to keep it out of the shell's history. " +
     `Run: ${DORMOUSE} login --key < FILE (omit "< FILE" to type the key).`,
@@ -100,7 +99,7 @@ async function showWhile<Result>(
 
 /** `dormouse logout`. */
 export const logout: Command = command({
-  name: 'logout',
+  usage: 'logout',
   summary: 'Sign out and delete the stored API key.',
   async run({ url, json, document, credentials, terminal: { out } }) {
     const { current, keys } = await credentials.load();
@@ -113,25 +112,22 @@ export const logout: Command = command({
 });
 
 /** `dormouse whoami`. */
-export const whoami: Command = command({
-  name: 'whoami',
+export const whoami = call({
+  usage: 'whoami',
   summary: 'Show the account and the service you are signed in to.',
-  async run({ api, json, document, terminal: { out } }) {
-    const reply = await done(api.GET('/v1/whoami'));
-    if (json) return document(reply);
-    const { accountId, email, emailVerified } = read(WHO_AM_I, reply);
-    const rows = [
-      ['e-mail', oneLine(email) + (emailVerified ? '' : ' (not verified)')],
-      ['account', oneLine(accountId)],
-      ['service', api.url],
-    ];
-    for (const line of aligned(rows)) out.line(line);
-  },
+  call: ({ api }) => api.GET('/v1/whoami'),
+  shape: WHO_AM_I,
+  show: ({ accountId, email, emailVerified }, { url }) =>
+    aligned([
+      ['e-mail', email + (emailVerified ? '' : ' (not verified)')],
+      ['account', accountId],
+      ['service', url],
+    ]),
 });
 
 /** `dormouse keys`. */
 export const keys: Command = command({
-  name: 'keys',
+  usage: 'keys',
   summary: 'Show where to create and revoke API keys.',
   run({ url, json, document, terminal: { out } }) {
     const page = `${url}/profile/keys`;
@@ -141,3 +137,48 @@ export const keys: Command = command({
     out.line(`  ${out.style('bold', page)}`);
   },
 });
+
+/** `dormouse eula`. */
+export const eula = call({
+  usage: 'eula',
+  summary: "Show whether you have agreed to Minecraft's EULA. With --accept, agree to it.",
+  options: { accept: flag('You have read https://aka.ms/MinecraftEULA and agree.') },
+  details: 'Required once for all your servers. Until then, only servers of the built-in sandbox can wake.',
+  call: async ({ api }, _, { accept }) =>
+    accept ? agree(api) : api.GET('/v1/accounts/{accountId}/eula', await ofAccount(api)),
+  shape: EULA,
+  show({ accepted, byOperator, url }) {
+    if (!accepted) return [`You have not agreed to Minecraft's EULA. Read ${url}, then: ${DORMOUSE} eula --accept`];
+    const who = byOperator ? 'The operator has agreed, for all servers, to' : 'You have agreed to';
+    return [`${who} Minecraft's EULA: ${url}`];
+  },
+});
+
+/**
+ * Asks the person at a terminal to accept the EULA if a server runs Mojang's software and they have not accepted it
+ * yet. Without a terminal, or on a no, prints how to accept it. Skips servers of other accounts, whose owners must
+ * accept, and services without this operation.
+ */
+export async function askForEula(
+  context: Context,
+  { type, accountId }: Pick<Server, 'type' | 'accountId'>,
+): Promise<void> {
+  if (type === 'sandbox') return;
+  const { api, terminal, input } = context;
+  const own = await ofAccount(api);
+  if (own.params.path.accountId !== accountId) return;
+  const { response, data } = await api.GET('/v1/accounts/{accountId}/eula', own);
+  if (!response.ok || data === undefined) return;
+  const { accepted, url } = read(EULA, data, oneLine);
+  if (accepted) return;
+  if (input.isTTY) {
+    terminal.err.line(`It runs Mojang's software. Read Minecraft's EULA: ${url}`);
+    if (await saysYes(context, 'Do you agree, for all your servers?')) return void (await done(agree(api)));
+  }
+  terminal.err.line(`It can wake once you agree to Minecraft's EULA: ${DORMOUSE} eula`);
+}
+
+/** Accepts the EULA for the person running this command. */
+export async function agree(api: Api) {
+  return api.POST('/v1/accounts/{accountId}/eula', { ...(await ofAccount(api)), body: { accepted: true } });
+}

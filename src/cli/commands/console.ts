@@ -1,13 +1,10 @@
-import { createInterface } from 'node:readline';
+import { type Interface, clearScreenDown, createInterface, cursorTo, moveCursor } from 'node:readline';
 import { type Api, done } from '../api.ts';
-import { on } from '../call.ts';
 import { DORMOUSE } from '../called.ts';
-import { type Command, type Context, command } from '../command.ts';
-import { openScreen } from '../console-screen.ts';
-import { CommandError } from '../errors.ts';
+import { type Command, type Context, command, on } from '../command.ts';
+import { CommandError, errorLines } from '../errors.ts';
 import { stateWord } from '../format.ts';
-import { ASLEEP, followLog } from '../log/follow.ts';
-import { errorLines } from '../report.ts';
+import { ASLEEP, followLog } from '../log.ts';
 import { COMMAND, read } from '../shapes.ts';
 import { consoleText, logLine } from '../text.ts';
 import { readServer } from '../waiting.ts';
@@ -17,9 +14,8 @@ const LEAVE = new Set(['exit', 'quit']);
 
 /** `dormouse console`. */
 export const interactive: Command = command({
-  name: 'console',
+  usage: 'console <id>',
   summary: "Open a server's console: its live log and a command line.",
-  args: ['id'],
   details: `Ctrl-C, Ctrl-D or exit leaves the console; the server keeps running. While it sleeps, type start to wake it. The arrow
 keys recall earlier commands, which are stored next to your keys, readable by you only. A line that begins with a space is not
 stored.
@@ -32,19 +28,20 @@ Without a terminal, reads commands from standard input and prints the game's rep
 
 /** `dormouse say`. */
 export const say: Command = command({
-  name: 'say',
+  usage: 'say <id> <text…>',
   summary: 'Send a chat message to all players of a running server.',
-  args: ['id', 'text…'],
   async run({ api, json, document, terminal: { out } }, [id = '', ...words]) {
     const text = words.join(' ');
-    const reply = await done(api.POST('/v1/servers/{id}:command', { ...on(id), body: { command: `say ${text}` } }));
+    const { reply, answer } = await ran(api, id, `say ${text}`, out.colours);
     if (json) return document(reply);
-    out.line(answerOf(reply, out.colours) || `Sent to ${id}: ${text}`);
+    out.line(answer || `Sent to ${id}: ${text}`);
   },
 });
 
-function answerOf(reply: object, colours: boolean): string {
-  return consoleText(read(COMMAND, reply, (text) => text).output, colours).trimEnd();
+/** Runs a console command. Returns the reply with the game's answer, '' if it has none. */
+async function ran(api: Api, id: string, command: string, colours = false) {
+  const reply = await done(api.POST('/v1/servers/{id}:command', { ...on(id), body: { command } }));
+  return { reply, answer: consoleText(read(COMMAND, reply, (text) => text).output, colours).trimEnd() };
 }
 
 /** Runs every line as a command. Ends at the first one that the service refuses. */
@@ -53,8 +50,7 @@ async function fromInput({ api, json, input, signal, terminal: { out, err } }: C
   for await (const line of lines) {
     const typed = line.trim();
     if (typed === '') continue;
-    const reply = await done(api.POST('/v1/servers/{id}:command', { ...on(id), body: { command: typed } }));
-    const answer = answerOf(reply, out.colours);
+    const { reply, answer } = await ran(api, id, typed, out.colours);
     if (json) out.line(JSON.stringify({ command: typed, ...reply }));
     else if (answer !== '') out.line(answer);
     else if (err.isTerminal) err.line(`No reply from ${id} to ${typed}`);
@@ -70,7 +66,7 @@ async function atTerminal(context: Context, id: string): Promise<void> {
   const until = AbortSignal.any([signal, leave.signal]);
   const api = apiUntil(leave.signal);
   let saved = Promise.resolve();
-  const screen = openScreen(context, out, id, await history.load(), (lines) => {
+  const screen = openScreen(context, id, await history.load(), (lines) => {
     const now = [...lines];
     saved = saved.then(() => history.save(now));
   });
@@ -78,9 +74,11 @@ async function atTerminal(context: Context, id: string): Promise<void> {
   dim(`${id} is ${stateWord(server.state, out)}. Ctrl-C leaves the console.`);
   let failure: unknown;
   const asleep = `${id} is asleep. Type start to wake it and follow its log.`;
-  const shown = showLog({ api, id, tail: BACKLOG, note: dim, signal: until, asleep }, (line) => {
-    screen.above(logLine(line, out.colours));
-  }).catch((error: unknown) => {
+  const showLog = async () => {
+    const follow = { api, id, tail: BACKLOG, note: dim, signal: until, asleep };
+    for await (const line of followLog(follow)) screen.above(logLine(line, out.colours));
+  };
+  const shown = showLog().catch((error: unknown) => {
     if (!until.aborted) failure = error;
     screen.close();
   });
@@ -98,10 +96,6 @@ async function atTerminal(context: Context, id: string): Promise<void> {
   if (failure !== undefined) throw failure as Error;
 }
 
-async function showLog(follow: Parameters<typeof followLog>[0], show: (line: string) => void): Promise<void> {
-  for await (const line of followLog(follow)) show(line);
-}
-
 /** Runs a command and shows its result or the service's refusal. Shows nothing once `until` has fired. */
 async function answered(
   { terminal: { out } }: Context,
@@ -117,8 +111,8 @@ async function answered(
       await done(api.POST('/v1/servers/{id}:start', { ...on(id), body: {} }));
       return above(out.style('dim', `— ${id} is waking. Its log follows.`));
     }
-    const reply = await done(api.POST('/v1/servers/{id}:command', { ...on(id), body: { command: typed } }));
-    above(answerOf(reply, out.colours) || out.style('dim', '— No reply.'));
+    const { answer } = await ran(api, id, typed, out.colours);
+    above(answer || out.style('dim', '— No reply.'));
   } catch (error) {
     if (until.aborted) return;
     if (!(error instanceof CommandError)) throw error;
@@ -128,19 +122,80 @@ async function answered(
 
 /** `dormouse command`. */
 export const consoleCommand: Command = command({
-  name: 'command',
+  usage: 'command <id> <console command…>',
   summary: 'Run a console command on a running server.',
-  args: ['id', 'console command…'],
   details: `Sends everything after the id to the console as written, except for the options below. After --, options are
 sent too.
 
 Examples: ${DORMOUSE} command lobby say Hello there
           ${DORMOUSE} command lobby tp Steve -10 64 -3`,
   async run({ api, json, document, terminal: { out } }, [id = '', ...words]) {
-    const body = { command: words.join(' ') };
-    const reply = await done(api.POST('/v1/servers/{id}:command', { params: { path: { id } }, body }));
+    const { reply, answer } = await ran(api, id, words.join(' '));
     if (json) return document(reply);
-    const text = consoleText(read(COMMAND, reply).output).trimEnd();
-    if (text !== '') out.line(text);
+    if (answer !== '') out.line(answer);
   },
 });
+
+/** An input line below the output. */
+interface ConsoleScreen {
+  /** The entered lines, until Ctrl-C, Ctrl-D or `close`. */
+  lines: AsyncIterable<string>;
+  /** Prints a line above the current input, which stays unchanged. */
+  above: (text: string) => void;
+  /** Shows an empty input line. */
+  prompt(): void;
+  close(): void;
+}
+
+const HISTORY_LINES = 500;
+
+/** The number of rows of the redrawn line: internal to readline and missing from its types. */
+type Drawn = Interface & { prevRows?: number };
+
+/** `history` is newest first. `remember` gets it after each change, without lines that start with a space. */
+function openScreen(
+  { input, signal, terminal: { out } }: Context,
+  name: string,
+  history: readonly string[],
+  remember: (history: readonly string[]) => void,
+): ConsoleScreen {
+  const { stream } = out;
+  const prompt = `${out.style('dim', `${name}>`)} `;
+  const options = { historySize: HISTORY_LINES, removeHistoryDuplicates: true, history: [...history], terminal: true };
+  const typed: Drawn = createInterface({ input, output: stream, prompt, ...options });
+  let isOpen = true;
+  const close = () => typed.close();
+  typed.on('close', () => {
+    isOpen = false;
+    signal.removeEventListener('abort', close);
+    // Keeps the current input and starts a new line.
+    stream.write('\n');
+  });
+  typed.on('SIGINT', close);
+  typed.on('history', (lines: string[]) => {
+    if (lines[0]?.startsWith(' ')) lines.shift();
+    remember(lines);
+  });
+  signal.addEventListener('abort', close);
+  if (signal.aborted) close();
+  return {
+    lines: typed,
+    close,
+    prompt: () => {
+      if (isOpen) typed.prompt();
+    },
+    above(text) {
+      if (!isOpen) {
+        stream.write(`${text}\n`);
+        return;
+      }
+      const { rows } = typed.getCursorPos();
+      if (rows > 0) moveCursor(stream, 0, -rows);
+      cursorTo(stream, 0);
+      clearScreenDown(stream);
+      stream.write(`${text}\n`);
+      typed.prevRows = 0;
+      typed.prompt(true);
+    },
+  };
+}
