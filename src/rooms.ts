@@ -31,10 +31,12 @@ import { createWorkerPool } from './kernel/workers/pool.ts';
 import { portsOf } from './listening.ts';
 import { openMods } from './mods/open.ts';
 import { modpackOperations } from './mods/set-modpack.ts';
-import { operatorFeature } from './operators/feature.ts';
+import { fleetOfNodes, fleetOfOne } from './operators/fleet.ts';
+import { Machines } from './operators/machines.ts';
 import { openNodeDrain } from './operators/node-drain.ts';
+import { openOperators } from './operators/open.ts';
 import { Orphans } from './operators/orphans.ts';
-import { openSuspensions } from './operators/suspensions.ts';
+import { Suspensions } from './operators/suspensions.ts';
 import type { Outside } from './outside.ts';
 import { type OpenPeopleOptions, openPeople } from './people/open.ts';
 import type { SignUp } from './people/people.ts';
@@ -245,10 +247,10 @@ export async function openRooms(options: RoomsOptions, doubles: Partial<typeof O
   const enforcement = new DiskEnforcement({ ...shared, ...limits });
   onClose(() => enforcement.close());
   const disk = enforcement.quota;
-  const suspensions = await openSuspensions(shared);
+  const suspensions = await Suspensions.open(store, clock, servers);
   sftp.keepShut((id) => suspensions.of(id) !== undefined);
   serverEvents.heedSuspensions(suspensions);
-  const drain = await openNodeDrain({ store, nodes, settings });
+  const drain = await openNodeDrain(store, settings, nodes);
   const reachability = createReachability(engine, clock);
   const wakeRules: readonly WakeRule[] = [
     { check: joining.joinPolicy.wakeCap, commands: ['JOIN'] },
@@ -279,8 +281,13 @@ export async function openRooms(options: RoomsOptions, doubles: Partial<typeof O
   const { creation, feature: serversFeature } = serverFeature({ ...shown, ...room, ...created });
   const billing = billingFeature({ ...shared, ...room, prices, reachability, checkout });
   const { trouble } = entrance;
-  const operated = { people, grants, consoles: typed, disk, sftp, nodes, orphans, proxies, trouble, reachability };
-  const operators = operatorFeature({ ...shown, ...room, ...operated });
+  const { maxServersPerAccount } = settings;
+  const fleet = nodes
+    ? fleetOfNodes(shared, nodes, capacity, reachability, drain, maxServersPerAccount)
+    : fleetOfOne(settings, capacity, reachability, drain);
+  const machines = new Machines(shared, grants, lostGames);
+  const operated = { people, machines, fleet, suspensions, orphans, proxies, serverView, consoles: typed, disk, sftp };
+  const operators = openOperators(shared, { ...operated, accountLimits }, trouble);
   const features: Feature[] = [
     game.feature,
     peopleRoom.feature,
@@ -299,7 +306,7 @@ export async function openRooms(options: RoomsOptions, doubles: Partial<typeof O
     { operations: templateOperations({ ...shown, creation, sandboxVersions: sandboxVersions(), store, catalogue }) },
     insight.feature,
     billing.feature,
-    operators.feature,
+    operators,
   ];
   return {
     features,
@@ -334,6 +341,6 @@ export async function openRooms(options: RoomsOptions, doubles: Partial<typeof O
     suspensions,
     drain,
     orphans,
-    machines: operators.machines,
+    machines,
   };
 }

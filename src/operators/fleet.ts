@@ -49,25 +49,17 @@ export interface Fleet {
   setRegion(node: string, region: string, audit: Audit): Promise<NodeView>;
 }
 
-export interface FleetOptions {
-  store: Store;
-  /** The machines that games run on, if there are several. */
-  nodes: EngineNodes | undefined;
-  capacity: Capacity;
-  reachability: Reachability;
-  drain: NodeDrain;
-  clock: { now(): number };
-  config: { nodeLabel: string; region: string; maxServersPerAccount: number };
-}
-
-export function createFleet(options: FleetOptions): Fleet {
-  return options.nodes === undefined ? fleetOfOne(options) : fleetOfNodes({ ...options, nodes: options.nodes });
-}
-
 /** Creates the fleet of this machine alone. */
-function fleetOfOne({ capacity, reachability, drain, config }: FleetOptions): Fleet {
-  const { nodeLabel, region, maxServersPerAccount: maxServers } = config;
-
+export function fleetOfOne(
+  {
+    nodeLabel,
+    region,
+    maxServersPerAccount: maxServers,
+  }: { nodeLabel: string; region: string; maxServersPerAccount: number },
+  capacity: Capacity,
+  reachability: Reachability,
+  drain: NodeDrain,
+): Fleet {
   async function view(): Promise<NodeView> {
     const drained = drain.of();
     const reachable = await reachability.reachable();
@@ -114,10 +106,15 @@ function fleetOfOne({ capacity, reachability, drain, config }: FleetOptions): Fl
   };
 }
 
-function fleetOfNodes(options: FleetOptions & { nodes: EngineNodes }): Fleet {
-  const { store, nodes, capacity, reachability, drain, clock } = options;
-  const { maxServersPerAccount: maxServers } = options.config;
-
+/** Creates the fleet of several machines. */
+export function fleetOfNodes(
+  { store, clock }: { store: Store; clock: { now(): number } },
+  nodes: EngineNodes,
+  capacity: Capacity,
+  reachability: Reachability,
+  drain: NodeDrain,
+  maxServers: number,
+): Fleet {
   async function list(): Promise<NodeView[]> {
     const reachable = await reachability.reachable();
     const now = await capacity.read();

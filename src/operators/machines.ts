@@ -1,6 +1,6 @@
 import { deviceGrantMachine, grantState } from '../../machines/device-grant.ts';
 import { eventName, statechartOf } from '../../machines/event-names.ts';
-import type { Cause } from '../../machines/server-types.ts';
+import type { Cause, Job } from '../../machines/server-types.ts';
 import { type ServerSnapshot, serverMachine } from '../../machines/server.ts';
 import { type MachineStep, type StepListener, pathOf } from '../actors/machine-step.ts';
 import type { LostGame, LostGames } from '../engines/lost-games.ts';
@@ -11,6 +11,7 @@ import type { Grants } from '../people/grants/grants.ts';
 import { DEVICE, changesIn } from '../people/grants/history.ts';
 import { type Intervention, eventNotLegal, operatorEvents } from '../servers/operator-events.ts';
 import type { Servers } from '../servers/servers.ts';
+import type { Shared } from '../servers/shared.ts';
 import { listTransitions } from '../servers/transition-rows.ts';
 import type { Store } from '../store/store.ts';
 import {
@@ -21,7 +22,6 @@ import {
   findMachine,
   listMachines,
 } from './machine-list.ts';
-import { type StoredSnapshot, type Wait, grantWaits, serverWaits } from './waits.ts';
 
 /** A machine in a list. */
 export interface MachineSummary {
@@ -77,31 +77,6 @@ export interface OperatorAct {
   accountId: string;
 }
 
-/** All state machines of the installation, for operators. Read from the store, so that listing wakes no server. */
-export interface Machines {
-  /** Returns a page, transitional states first; `next` is '' on the last. INVALID_ARGUMENT for an invalid `after`. */
-  list(query: MachineQuery): Promise<{ machines: MachineSummary[]; next: string }>;
-  /** Returns the number of machines in each state; the query's own state is ignored. */
-  count(query: MachineQuery): Promise<{ state: string; count: number }[]>;
-  inspect(id: string): Promise<MachineDetail | undefined>;
-  /**
-   * Sends an event to a machine and resolves once the step is stored. NOT_FOUND; FAILED_PRECONDITION EVENT_NOT_LEGAL
-   * with the legal ones; and any refusal that an owner would get, such as for empty funds on START.
-   */
-  send(id: string, act: OperatorAct): Promise<void>;
-  /** Reports each stored transition; costs nothing without followers. Returns a function that removes the listener. */
-  follow(listener: StepListener): () => void;
-}
-
-export interface MachinesOptions {
-  store: Store;
-  clock: Clock;
-  servers: Servers;
-  grants: Grants;
-  /** The games on unresponsive machines, if games run on several. */
-  lostGames?: LostGames | undefined;
-}
-
 /** Limit of transitions shown per machine; there are no further pages. */
 const KEPT_TRANSITIONS = 50;
 const SERVER_CHART = statechartOf(serverMachine);
@@ -109,57 +84,88 @@ const GRANT_CHART = statechartOf(deviceGrantMachine);
 /** The urgencies (`MachineRow`) of transitional states: servers in transition, waiting grants. */
 const PASSING = new Set([0, 3]);
 
-export function createMachines({ store, clock, servers, grants, lostGames }: MachinesOptions): Machines {
-  const summary = (row: MachineRow) => summaryOf(row, lostGames?.of(row.id));
+/** All state machines of the installation, for operators. Read from the store, so that listing wakes no server. */
+export class Machines {
+  readonly #store: Store;
+  readonly #clock: Clock;
+  readonly #servers: Servers;
+  readonly #grants: Grants;
+  readonly #lostGames: LostGames | undefined;
 
-  function filterOf({ kind = '', state = '', search = '', stuckForMs }: MachineQuery): MachineFilter {
-    const now = clock.now();
-    return { kind, state, search, now, stuckSince: stuckForMs === undefined ? undefined : now - stuckForMs };
+  /** `lostGames`: the games on unresponsive machines, if games run on several. */
+  constructor({ store, clock, servers }: Shared, grants: Grants, lostGames?: LostGames) {
+    this.#store = store;
+    this.#clock = clock;
+    this.#servers = servers;
+    this.#grants = grants;
+    this.#lostGames = lostGames;
   }
 
-  return {
-    async list(query) {
-      const after = query.after ? cursorOf(query.after) : undefined;
-      const rows = await listMachines(store, filterOf(query), after, query.limit + 1);
-      const page = rows.slice(0, query.limit);
-      return { machines: page.map(summary), next: rows.length > page.length ? cursorText(page.at(-1)!) : '' };
-    },
-    count: (query) => countMachines(store, filterOf(query)),
-    async inspect(id) {
-      const row = await findMachine(store, id, clock.now());
-      if (!row) return undefined;
-      const shown = summary(row);
-      const { deadlineAt, state } = shown;
-      const keepAwake = keptAwakeUntil(row);
-      return {
-        ...shown,
-        legalEvents: legalEvents(row, clock.now()),
-        deadlines: [
-          ...(deadlineAt === null ? [] : [{ name: state, at: deadlineAt }]),
-          ...(keepAwake > clock.now() ? [{ name: 'keepAwake', at: keepAwake }] : []),
-        ],
-        transitions: await transitionsOf(store, row),
-        snapshot: redacted(JSON.parse(row.snapshot)),
-        definition: row.kind === 'server' ? SERVER_CHART : GRANT_CHART,
-      };
-    },
-    async send(id, { event, cause, actor, accountId }) {
-      const at = clock.now();
-      const row = await findMachine(store, id, at);
-      if (!row)
-        throw new StatusError('NOT_FOUND', 'MACHINE_NOT_FOUND', 'There is no such machine.', { metadata: { id } });
-      const legal = legalEvents(row, at);
-      if (!legal.includes(event)) throw eventNotLegal(id, row.state, event, legal);
-      if (row.kind === 'grant') await grants.intervene(id, { actor, accountId, cause });
-      else await servers.intervene(id, { type: event, at, cause } as Intervention);
-    },
-    follow(listener) {
-      const cancel = [servers.follow(listener), grants.follow(listener)];
-      return () => {
-        for (const each of cancel) each();
-      };
-    },
-  };
+  /** Returns a page, transitional states first; `next` is '' on the last. INVALID_ARGUMENT for an invalid `after`. */
+  async list(query: MachineQuery): Promise<{ machines: MachineSummary[]; next: string }> {
+    const after = query.after ? cursorOf(query.after) : undefined;
+    const rows = await listMachines(this.#store, this.#filterOf(query), after, query.limit + 1);
+    const page = rows.slice(0, query.limit);
+    const next = rows.length > page.length ? cursorText(page.at(-1)!) : '';
+    return { machines: page.map((row) => this.#summaryOf(row)), next };
+  }
+
+  /** Returns the number of machines in each state; the query's own state is ignored. */
+  count(query: MachineQuery): Promise<{ state: string; count: number }[]> {
+    return countMachines(this.#store, this.#filterOf(query));
+  }
+
+  async inspect(id: string): Promise<MachineDetail | undefined> {
+    const now = this.#clock.now();
+    const row = await findMachine(this.#store, id, now);
+    if (!row) return undefined;
+    const shown = this.#summaryOf(row);
+    const { deadlineAt, state } = shown;
+    const keepAwake = keptAwakeUntil(row);
+    return {
+      ...shown,
+      legalEvents: legalEvents(row, now),
+      deadlines: [
+        ...(deadlineAt === null ? [] : [{ name: state, at: deadlineAt }]),
+        ...(keepAwake > now ? [{ name: 'keepAwake', at: keepAwake }] : []),
+      ],
+      transitions: await transitionsOf(this.#store, row),
+      snapshot: redacted(JSON.parse(row.snapshot)),
+      definition: row.kind === 'server' ? SERVER_CHART : GRANT_CHART,
+    };
+  }
+
+  /**
+   * Sends an event to a machine and resolves once the step is stored. NOT_FOUND; FAILED_PRECONDITION EVENT_NOT_LEGAL
+   * with the legal ones; and any refusal that an owner would get, such as for empty funds on START.
+   */
+  async send(id: string, { event, cause, actor, accountId }: OperatorAct): Promise<void> {
+    const at = this.#clock.now();
+    const row = await findMachine(this.#store, id, at);
+    if (!row)
+      throw new StatusError('NOT_FOUND', 'MACHINE_NOT_FOUND', 'There is no such machine.', { metadata: { id } });
+    const legal = legalEvents(row, at);
+    if (!legal.includes(event)) throw eventNotLegal(id, row.state, event, legal);
+    if (row.kind === 'grant') await this.#grants.intervene(id, { actor, accountId, cause });
+    else await this.#servers.intervene(id, { type: event, at, cause } as Intervention);
+  }
+
+  /** Reports each stored transition; costs nothing without followers. Returns a function that removes the listener. */
+  follow(listener: StepListener): () => void {
+    const cancel = [this.#servers.follow(listener), this.#grants.follow(listener)];
+    return () => {
+      for (const each of cancel) each();
+    };
+  }
+
+  #summaryOf(row: MachineRow): MachineSummary {
+    return summaryOf(row, this.#lostGames?.of(row.id));
+  }
+
+  #filterOf({ kind = '', state = '', search = '', stuckForMs }: MachineQuery): MachineFilter {
+    const now = this.#clock.now();
+    return { kind, state, search, now, stuckSince: stuckForMs === undefined ? undefined : now - stuckForMs };
+  }
 }
 
 function summaryOf(row: MachineRow, lost: LostGame | undefined): MachineSummary {
@@ -247,4 +253,70 @@ export function redacted(value: unknown): unknown {
       SECRET.test(name) && field !== null ? REDACTED : redacted(field),
     ]),
   );
+}
+
+/** A wait of a machine. */
+export interface Wait {
+  /** The active invoke, or the awaited event. */
+  name: string;
+  /** A description such as `the engine to end the game`. */
+  what: string;
+  /** When the wait ends (epoch ms); null if unknown. */
+  until: number | null;
+}
+
+/** The parts of a persisted snapshot (XState) that show current effects. */
+export interface StoredSnapshot {
+  context: { deadlineAt?: number | null; kill?: boolean; expiresAt?: number; job?: Job | null };
+  children?: Record<string, { snapshot?: { input?: unknown } } | undefined>;
+}
+
+const INVOKES: Record<string, string> = {
+  install: 'the installer to finish',
+  boot: 'the game to be ready for players',
+  halt: 'the engine to save and end the game',
+  erase: 'everything that belongs to the server to be removed',
+  pause: 'a few seconds to pass before the next attempt',
+  room: 'a machine with free capacity',
+  watch: 'the next reading of the running game',
+};
+const JOBS: Record<Job['kind'], string> = {
+  'backup.restore': 'a backup to be restored',
+  'world.reset': 'a world to be reset',
+  'world.delete': 'a world to be removed',
+};
+const AT_ONCE = 'the engine to end the game at once';
+
+/**
+ * Returns what a server waits for: its active invokes. Empty at rest, when only a command changes anything. `lost` puts
+ * all of them on hold, because the server's node is unresponsive and may still run its game.
+ */
+export function serverWaits({ context, children = {} }: StoredSnapshot, lost?: LostGame): Wait[] {
+  const until = context.deadlineAt ?? null;
+  const invokes = Object.entries(children).filter(([name]) => name !== 'alarm');
+  if (lost) {
+    const what = `${lost.node} to respond or to be marked as off. It may still run the game`;
+    return invokes.map(([name]) => ({ name, what, until: null }));
+  }
+  return invokes.map(([name, child]) => ({
+    name,
+    what: name === 'halt' && isKill(child?.snapshot?.input) ? AT_ONCE : (whatIsDone(name, context.job) ?? name),
+    until: name === 'watch' ? null : until,
+  }));
+}
+
+/** Returns what a grant waits for: its user or its device. */
+export function grantWaits(state: string, { context }: StoredSnapshot): Wait[] {
+  const until = context.expiresAt ?? null;
+  if (state === 'approved') return [{ name: 'POLL', what: 'the device to fetch its token', until }];
+  if (state !== 'pending') return [];
+  return [{ name: 'APPROVE', what: 'its user to approve or decline it', until }];
+}
+
+function whatIsDone(invoke: string, job: Job | null | undefined): string | undefined {
+  return invoke === 'maintain' && job ? JOBS[job.kind] : INVOKES[invoke];
+}
+
+function isKill(input: unknown): boolean {
+  return typeof input === 'object' && input !== null && 'kill' in input && input.kill === true;
 }

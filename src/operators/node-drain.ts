@@ -28,13 +28,6 @@ export interface NodeDrain {
   wakeRule: WakeRule;
 }
 
-export interface NodeDrainOptions {
-  store: Store;
-  /** The machines that games run on, if there are several. */
-  nodes?: EngineNodes | undefined;
-  settings: { nodeLabel: string; region: string };
-}
-
 const KEY = 'node-drain';
 const KEY_OF_NODES = 'node-drains';
 const PAUSED: RefusalWords = {
@@ -52,12 +45,14 @@ const NO_REASON = 'its machines are drained';
 
 /**
  * Opens drains. While the node is drained, `wakeRule` refuses starts with FAILED_PRECONDITION NODE_DRAINED; awake
- * servers stay awake.
+ * servers stay awake. `nodes`: the machines that games run on, if there are several.
  */
-export async function openNodeDrain(options: NodeDrainOptions): Promise<NodeDrain> {
-  const { store, nodes, settings } = options;
-  if (nodes !== undefined) return await openDrainOfNodes({ ...options, nodes });
-  const { nodeLabel, region } = settings;
+export async function openNodeDrain(
+  store: Store,
+  { nodeLabel, region }: { nodeLabel: string; region: string },
+  nodes?: EngineNodes,
+): Promise<NodeDrain> {
+  if (nodes !== undefined) return await openDrainOfNodes(store, region, nodes);
   let drained = JSON.parse((await getMeta(store, KEY)) ?? 'null') as Drained | null;
   const check: WakeCheck = async () => (now) => {
     if (drained === null || reserves(now)) return;
@@ -89,11 +84,7 @@ export async function openNodeDrain(options: NodeDrainOptions): Promise<NodeDrai
  * a region whose nodes are all drained, and with UNAVAILABLE REGION_DOWN if no node is both responsive and open to
  * games. Restarts are refused too, because the game would not come up on any of them.
  */
-async function openDrainOfNodes({
-  store,
-  nodes,
-  settings,
-}: NodeDrainOptions & { nodes: EngineNodes }): Promise<NodeDrain> {
+async function openDrainOfNodes(store: Store, defaultRegion: string, nodes: EngineNodes): Promise<NodeDrain> {
   const read = async (db: Sql) => JSON.parse((await getMeta(db, KEY_OF_NODES)) ?? '{}') as Record<string, Drained>;
   let drains = await read(store);
 
@@ -109,7 +100,7 @@ async function openDrainOfNodes({
   }
 
   const check: WakeCheck = async (row) => () => {
-    const region = row.region || settings.region;
+    const region = row.region || defaultRegion;
     const state = regionState(nodes, region);
     if (state === 'open') return;
     if (state === 'down') throw regionDown(region);

@@ -1,7 +1,7 @@
 import { mkdir, readdir, rename, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { ServerDatabases } from '../databases/databases.ts';
 import type { LeftOver } from '../backups/offsite/left-over.ts';
+import type { ServerDatabases } from '../databases/databases.ts';
 import type { Engine } from '../engines/engine.ts';
 import { removeTree } from '../jail/remove-tree.ts';
 import { randomBase62 } from '../kernel/ids.ts';

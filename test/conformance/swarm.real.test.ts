@@ -1,7 +1,7 @@
 import test from 'ava';
 import { createCapacity } from '../../src/billing/capacity.ts';
 import { createReachability } from '../../src/engines/reachability.ts';
-import { createFleet } from '../../src/operators/fleet.ts';
+import { fleetOfNodes } from '../../src/operators/fleet.ts';
 import { openNodeDrain } from '../../src/operators/node-drain.ts';
 import { fakeClock } from '../fakes/clock.ts';
 import { openEmptyStore } from '../support/empty-store.ts';
@@ -40,9 +40,9 @@ if (NODES === 1) {
       const probe = async () => ({ cores: 1, ramMb: 1, diskFreeMb: 10, diskTotalMb: 20 });
       const capacity = await createCapacity({ probe, live: () => [], nodes, region: 'na', clock });
       t.teardown(() => capacity.close());
-      const drain = await openNodeDrain({ store, nodes, settings: config });
+      const drain = await openNodeDrain(store, config, nodes);
       const reachability = createReachability(engine, clock);
-      const fleet = createFleet({ store, nodes, capacity, reachability, drain, clock, config });
+      const fleet = fleetOfNodes({ store, clock }, nodes, capacity, reachability, drain, 0);
       const done: string[] = [];
       const audit = async (_: unknown, name: string) => void done.push(name);
       const [node] = await fleet.list();

@@ -6,7 +6,7 @@ import type { TypedEvent } from '../../src/insight/events.ts';
 import { createRouting } from '../../src/joining/routing.ts';
 import { createLog } from '../../src/kernel/log.ts';
 import { Orphans } from '../../src/operators/orphans.ts';
-import { openSuspensions } from '../../src/operators/suspensions.ts';
+import { Suspensions } from '../../src/operators/suspensions.ts';
 import { insertServer } from '../../src/servers/rows.ts';
 import { type Answer, type ApiTestOptions, type ApiUnderTest, api } from '../support/api-harness.ts';
 import { OPEN_POLICY } from '../support/join-policy.ts';
@@ -279,7 +279,7 @@ test('a suspension survives a restart, even if the service died before the serve
   // Store only the suspensions, as if the service died after this first write.
   const row = { reason: 'abuse', userId: 'usr_test', at: it.clock.now() };
   for (const serverId of ['bad', 'asleep']) await it.services.suspensions.set({ serverId, ...row }, async () => {});
-  const again = await openSuspensions(it);
+  const again = await Suspensions.open(it.store, it.clock, it.servers);
   await it.reach('bad', 'hibernated');
   t.is(again.of('asleep')?.reason, 'abuse');
   await it.command('asleep', 'DELETE');
