@@ -4,16 +4,16 @@ import { type Html, html } from '../../web/html.ts';
 import type { Page } from '../../web/page-request.ts';
 import { buttonForm } from '../../web/panel/form.ts';
 import type { Outcome, Panel, PanelRequest } from '../../web/panel/panel.ts';
+import { rowTable } from '../../web/panel/parts.ts';
 import { timeTag } from '../../web/panel/time.ts';
 import { ramText } from '../../web/panel/words.ts';
 import { countText, plainName } from '../../web/text.ts';
-import { mountOperatorPage, operatorPage } from './frame.ts';
+import { ROWS, addressOf, mountOperatorPage, operatorPage, pager } from './frame.ts';
 import { cancelInvitation, invitationsCard, invite } from './invitations.ts';
 
 export type Account = ReplyOf<'ListAccounts'>['accounts'][number];
 
 const PATH = '/operator/accounts';
-const ROWS = 50;
 
 /** All accounts, paged, and the invitation of new ones. */
 export function mountAccounts(panel: Panel): void {
@@ -50,7 +50,7 @@ async function accountsPage(request: PanelRequest): Promise<Page> {
           : accountTable(shown)
       }
     </section>
-    ${pager(search, after, next)} ${await invitationsCard(request)}
+    ${pager((last) => addressOf(PATH, { q: search, after: last }), after, next)} ${await invitationsCard(request)}
     <section class="card">
       <h2>Wallets and ledger</h2>
       <p>Each balance must equal the sum of its ledger entries. A difference means that the database was edited.</p>
@@ -60,51 +60,24 @@ async function accountsPage(request: PanelRequest): Promise<Page> {
 }
 
 function accountTable(accounts: readonly Account[]): Html {
-  return html`<table class="rows">
-    <caption class="unseen">
-      Accounts
-    </caption>
-    <thead>
-      <tr>
-        <th scope="col">Account</th>
-        <th scope="col">E-mail</th>
-        <th scope="col">Balance</th>
-        <th scope="col">Servers</th>
-        <th scope="col">RAM</th>
-        <th scope="col">Since</th>
-      </tr>
-    </thead>
-    <tbody>
-      ${accounts.map(
-        ({ accountId, name, email, operator, balanceMicros, servers, maxServers, maxRamMb, createdAt }) =>
-          html`<tr>
-            <th scope="row">
-              <a href="${PATH}/${accountId}"><bdi>${plainName(name) || accountId}</bdi></a>
-              ${operator && html`<span class="tag good">operator</span>`}
-              <small><code>${accountId}</code></small>
-            </th>
-            <td data-label="E-mail"><bdi>${plainName(email, 254) || '–'}</bdi></td>
-            <td data-label="Balance">${usdText(Number(balanceMicros))}</td>
-            <td data-label="Servers"><span>${servers}${maxServers > 0 && ` of ${maxServers}`}</span></td>
-            <td data-label="RAM"><span>at most ${ramText(maxRamMb)}</span></td>
-            <td data-label="Since">${createdAt !== null && timeTag(createdAt)}</td>
-          </tr>`,
-      )}
-    </tbody>
-  </table>`;
-}
-
-function pager(search: string, after: string, next: string): Html | false {
-  const to = (last: string) => {
-    const query = new URLSearchParams(Object.entries({ q: search, after: last }).filter(([, value]) => value !== ''));
-    return query.size === 0 ? PATH : `${PATH}?${query.toString()}`;
-  };
-  return (
-    (after !== '' || next !== '') &&
-    html`<nav class="pager" aria-label="Pages">
-      ${after !== '' && html`<a class="button second" href="${to('')}">First page</a>`}
-      ${next !== '' && html`<a class="button second" href="${to(next)}">Next ${ROWS}</a>`}
-    </nav>`
+  return rowTable(
+    'Accounts',
+    ['Account', 'E-mail', 'Balance', 'Servers', 'RAM', 'Since'],
+    accounts.map(
+      ({ accountId, name, email, operator, balanceMicros, servers, maxServers, maxRamMb, createdAt }) =>
+        html`<tr>
+          <th scope="row">
+            <a href="${PATH}/${accountId}"><bdi>${plainName(name) || accountId}</bdi></a>
+            ${operator && html`<span class="tag good">operator</span>`}
+            <small><code>${accountId}</code></small>
+          </th>
+          <td data-label="E-mail"><bdi>${plainName(email, 254) || '–'}</bdi></td>
+          <td data-label="Balance">${usdText(Number(balanceMicros))}</td>
+          <td data-label="Servers"><span>${servers}${maxServers > 0 && ` of ${maxServers}`}</span></td>
+          <td data-label="RAM"><span>at most ${ramText(maxRamMb)}</span></td>
+          <td data-label="Since">${createdAt !== null && timeTag(createdAt)}</td>
+        </tr>`,
+    ),
   );
 }
 

@@ -6,6 +6,7 @@ import type { Page } from '../../web/page-request.ts';
 import { filling } from '../../web/panel/fields.ts';
 import { panelForm } from '../../web/panel/form.ts';
 import type { Outcome, Panel, PanelRequest } from '../../web/panel/panel.ts';
+import { fact, rowTable } from '../../web/panel/parts.ts';
 import { exactTime } from '../../web/panel/time.ts';
 import { sinceTime } from '../../web/panel/words.ts';
 import type { Form } from '../../web/serve.ts';
@@ -84,22 +85,7 @@ async function machinePage(request: PanelRequest): Promise<Page> {
         ${
           transitions.length === 0
             ? html`<p class="empty">No transitions yet.</p>`
-            : html`<table class="rows">
-                <caption class="unseen">
-                  Latest transitions, newest first
-                </caption>
-                <thead>
-                  <tr>
-                    <th scope="col">At</th>
-                    <th scope="col">Event</th>
-                    <th scope="col">Change</th>
-                    <th scope="col">Cause</th>
-                  </tr>
-                </thead>
-                <tbody>
-                  ${steps.map(transitionRow)}
-                </tbody>
-              </table>`
+            : rowTable('Latest transitions, newest first', ['At', 'Event', 'Change', 'Cause'], steps.map(transitionRow))
         }
         ${
           transitions.length > steps.length &&
@@ -121,45 +107,20 @@ async function machinePage(request: PanelRequest): Promise<Page> {
 function presentFacts(machine: MachineDetail, now: number): Html {
   const { id, state, path, cause, accountId, deadlines } = machine;
   const since = instantOf(machine.since);
+  const waits =
+    deadlines.length === 0
+      ? html`<span class="soft">none</span>`
+      : html`${deadlines.map(({ name, at }) => html`<span>${name} <small>${at !== null && untilText(at)}</small></span>`)}`;
+  const account =
+    accountId !== '' &&
+    html`<small
+      ><a href="/operator?q=${accountId}"><code>${accountId}</code></a></small
+    >`;
   return html`<dl class="facts">
-    <div>
-      <dt>State</dt>
-      <dd>${stateTag(state)} ${path.includes('.') && html`<small>${path}</small>`}</dd>
-    </div>
-    <div>
-      <dt>For</dt>
-      <dd>${sinceTime(since, now)} <small>since ${exactTime(since)}</small></dd>
-    </div>
-    <div>
-      <dt>Waits for</dt>
-      <dd>${waitsText(machine)}</dd>
-    </div>
-    <div>
-      <dt>Cause</dt>
-      <dd>${causeText(cause)}</dd>
-    </div>
-    <div>
-      <dt>Deadlines</dt>
-      <dd>
-        ${
-          deadlines.length === 0
-            ? html`<span class="soft">none</span>`
-            : deadlines.map(({ name, at }) => html`<span>${name} <small>${at !== null && untilText(at)}</small></span>`)
-        }
-      </dd>
-    </div>
-    <div>
-      <dt>${accountId === '' ? 'Grant' : 'Server and account'}</dt>
-      <dd>
-        <code>${id}</code>
-        ${
-          accountId !== '' &&
-          html`<small
-            ><a href="/operator?q=${accountId}"><code>${accountId}</code></a></small
-          >`
-        }
-      </dd>
-    </div>
+    ${fact('State', html`${stateTag(state)} ${path.includes('.') && html`<small>${path}</small>`}`)}
+    ${fact('For', html`${sinceTime(since, now)} <small>since ${exactTime(since)}</small>`)}
+    ${fact('Waits for', waitsText(machine))} ${fact('Cause', causeText(cause))} ${fact('Deadlines', waits)}
+    ${fact(accountId === '' ? 'Grant' : 'Server and account', html`<code>${id}</code> ${account}`)}
   </dl>`;
 }
 

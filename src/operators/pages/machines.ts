@@ -1,14 +1,14 @@
+import type { ReplyOf } from '../../http/calls.ts';
 import { ASSETS } from '../../web/assets.ts';
 import { type Html, html } from '../../web/html.ts';
+import type { Page } from '../../web/page-request.ts';
+import type { Panel, PanelRequest } from '../../web/panel/panel.ts';
+import { rowTable } from '../../web/panel/parts.ts';
 import { stateText } from '../../web/panel/state.ts';
 import { sinceTime, spanText } from '../../web/panel/words.ts';
-import type { Page } from '../../web/page-request.ts';
-import type { ReplyOf } from '../../http/calls.ts';
-import type { Panel, PanelRequest } from '../../web/panel/panel.ts';
-import { liveNote, mountOperatorPage, operatorPage } from './frame.ts';
+import { ROWS, addressOf, liveNote, mountOperatorPage, operatorPage, pager } from './frame.ts';
 import { type MachineSummary, causeText, instantOf, machineName, stateTag, waitsText } from './machine-text.ts';
 
-const ROWS = 50;
 /** Options for the least time in a transitional state. */
 const STUCK_SECONDS = [30, 60, 300, 900, 3_600];
 /** A transitional state longer than this is highlighted. */
@@ -49,33 +49,14 @@ async function machinesPage({ call, query, now }: PanelRequest, notes: readonly 
         ${
           shown.length === 0
             ? html`<p class="empty">No machine matches. <a href="/operator">Show all</a></p>`
-            : html`<table class="rows">
-                <caption class="unseen">
-                  Machines, those in transition first
-                </caption>
-                <thead>
-                  <tr>
-                    <th scope="col">Machine</th>
-                    <th scope="col">State</th>
-                    <th scope="col">For</th>
-                    <th scope="col">Waits for</th>
-                    <th scope="col">Cause</th>
-                    <th scope="col">Account</th>
-                  </tr>
-                </thead>
-                <tbody>
-                  ${shown.map((machine) => machineRow(machine, now))}
-                </tbody>
-              </table>`
+            : rowTable(
+                'Machines, those in transition first',
+                ['Machine', 'State', 'For', 'Waits for', 'Cause', 'Account'],
+                shown.map((machine) => machineRow(machine, now)),
+              )
         }
       </div>
-      ${
-        (asked.after !== '' || next !== '') &&
-        html`<nav class="pager" aria-label="Pages">
-          ${asked.after !== '' && html`<a class="button second" href="${pathOf({ ...asked, after: '' })}">First page</a>`}
-          ${next !== '' && html`<a class="button second" href="${pathOf({ ...asked, after: next })}">Next ${ROWS}</a>`}
-        </nav>`
-      }
+      ${pager((after) => pathOf({ ...asked, after }), asked.after, next)}
     </div>`;
   return { ...operatorPage('Machines', '/operator', { head, main }), scripts: [ASSETS.machinesScript] };
 }
@@ -192,9 +173,7 @@ function storable(text: string): string {
 }
 
 function pathOf({ state, search, kind, stuck, after }: Asked): string {
-  const fields = { q: search, state, kind, stuck: stuck === 0 ? '' : String(stuck), after };
-  const query = new URLSearchParams(Object.entries(fields).filter(([, value]) => value !== ''));
-  return query.size === 0 ? '/operator' : `/operator?${query.toString()}`;
+  return addressOf('/operator', { q: search, state, kind, stuck: stuck === 0 ? '' : String(stuck), after });
 }
 
 function accountPath(accountId: string): string {

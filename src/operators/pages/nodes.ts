@@ -4,10 +4,11 @@ import { type Html, html } from '../../web/html.ts';
 import type { Page } from '../../web/page-request.ts';
 import { type Filling, filling, fillingOf, lineField } from '../../web/panel/fields.ts';
 import { panelForm } from '../../web/panel/form.ts';
-import type { Panel, PanelRequest } from '../../web/panel/panel.ts';
+import type { Outcome, Panel, PanelRequest } from '../../web/panel/panel.ts';
 import { fact } from '../../web/panel/parts.ts';
 import { timeTag } from '../../web/panel/time.ts';
 import { ramText } from '../../web/panel/words.ts';
+import type { Form } from '../../web/serve.ts';
 import { mountOperatorPage, operatorPage, reasonField } from './frame.ts';
 
 type Node = ReplyOf<'ListNodes'>['nodes'][number];
@@ -16,23 +17,19 @@ const PATH = '/operator/nodes';
 
 /** The machines that servers run on: free capacity, drains, and nodes that are off. */
 export function mountNodes(panel: Panel): void {
-  const fieldsOf = (form: URLSearchParams) => ({ node: form.get('node') ?? '', reason: form.get('reason') ?? '' });
+  const act =
+    (operation: 'DrainNode' | 'ResumeNode' | 'FenceNode', done: string) =>
+    async ({ call }: PanelRequest, form: Form): Promise<Outcome> => {
+      await call(operation, {}, fieldsOf(form));
+      return done;
+    };
   mountOperatorPage(panel, {
     path: PATH,
     show: nodesPage,
     forms: {
-      async drain({ call }, form) {
-        await call('DrainNode', {}, fieldsOf(form));
-        return 'drained';
-      },
-      async resume({ call }, form) {
-        await call('ResumeNode', {}, fieldsOf(form));
-        return 'resumed';
-      },
-      async fence({ call }, form) {
-        await call('FenceNode', {}, fieldsOf(form));
-        return 'fenced';
-      },
+      drain: act('DrainNode', 'drained'),
+      resume: act('ResumeNode', 'resumed'),
+      fence: act('FenceNode', 'fenced'),
       async region({ call }, form) {
         await call('SetNodeRegion', {}, { ...fieldsOf(form), region: form.get('region') ?? '' });
         return 'moved';
@@ -45,6 +42,10 @@ export function mountNodes(panel: Panel): void {
       moved: 'Region saved.',
     },
   });
+}
+
+function fieldsOf(form: Form): { node: string; reason: string } {
+  return { node: form.get('node') ?? '', reason: form.get('reason') ?? '' };
 }
 
 async function nodesPage(request: PanelRequest): Promise<Page> {

@@ -2,6 +2,7 @@ import type { ReplyOf } from '../../http/calls.ts';
 import { type Html, html } from '../../web/html.ts';
 import type { Page } from '../../web/page-request.ts';
 import type { Panel, PanelRequest } from '../../web/panel/panel.ts';
+import { rowTable } from '../../web/panel/parts.ts';
 import { sinceTime } from '../../web/panel/words.ts';
 import { mountOperatorPage, operatorPage } from './frame.ts';
 
@@ -22,25 +23,11 @@ async function proxiesPage({ call, now }: PanelRequest): Promise<Page> {
         ? html`<p class="empty">
             No proxy is connected, so players can’t join. Check that the proxy is running, and its log.
           </p>`
-        : html`<table class="rows">
-            <caption class="unseen">
-              Proxies
-            </caption>
-            <thead>
-              <tr>
-                <th scope="col">Proxy</th>
-                <th scope="col">State</th>
-                <th scope="col">Players</th>
-                <th scope="col">Waiting</th>
-                <th scope="col">Lag</th>
-                <th scope="col">Up for</th>
-                <th scope="col">Version</th>
-              </tr>
-            </thead>
-            <tbody>
-              ${proxies.map((proxy) => proxyRow(proxy, now))}
-            </tbody>
-          </table>`
+        : rowTable(
+            'Proxies',
+            ['Proxy', 'State', 'Players', 'Waiting', 'Lag', 'Up for', 'Version'],
+            proxies.map((proxy) => proxyRow(proxy, now)),
+          )
     }
   </section>`;
   return operatorPage('Proxies', PATH, { main });
