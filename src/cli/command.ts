@@ -30,7 +30,7 @@ export function flag(help: string, short?: string) {
 export const YES = flag('Do not ask for confirmation.', 'y');
 
 /** The values of options by name. */
-export type Values<Options> = {
+type Values<Options> = {
   [Name in keyof Options]?: Options[Name] extends { type: 'boolean' }
     ? boolean
     : Options[Name] extends { multiple: true }

@@ -24,7 +24,7 @@ const ERROR_INFO = 'type.googleapis.com/google.rpc.ErrorInfo';
 export const EXIT = { refused: 1, usage: 2, noAccess: 3, interrupted: 130 } as const;
 
 /** An error in the API's format (google.rpc.Status). This program's own errors use it, too. */
-export interface WireStatus {
+interface WireStatus {
   code: number;
   message: string;
   details: Detail[];
@@ -113,7 +113,7 @@ function own(exitCode: number, code: Code, reason: string, message: string, meta
 }
 
 /** A field of a request and its problem. */
-export interface Violation {
+interface Violation {
   field: string;
   description: string;
 }

@@ -26,7 +26,7 @@ export interface GlobalValues {
 }
 
 /** A command line: the options before the command, its name, and the rest. */
-export interface CommandLine {
+interface CommandLine {
   globals: GlobalValues;
   /** Undefined if no command is named. */
   name: string | undefined;
@@ -42,7 +42,7 @@ export function splitCommandLine(argv: readonly string[]): CommandLine {
   return { globals: values, name: argv[at], rest: argv.slice(at + 1) };
 }
 
-export interface Parsed {
+interface Parsed {
   args: string[];
   values: GlobalValues & OptionValues;
 }
@@ -161,7 +161,7 @@ const SECONDS: Record<string, number> = {
 };
 
 /** Parses a duration into seconds: `90s`, `30min`, `12h`, `7d`, `2w`. Throws wrong usage. */
-export function spanSeconds(name: string, text: string): number {
+function spanSeconds(name: string, text: string): number {
   const [, count = '', unit = ''] = /^(\d{1,6}) ?(s|min|m|h|d|days?|w|weeks?)$/.exec(text.trim()) ?? [];
   const each = SECONDS[unit.replace(/^(day|week)s$/, '$1')];
   if (each === undefined || Number(count) === 0) throw wrongUsage(`--${name} must look like 30min, 12h, 7d or 2w.`);

@@ -24,7 +24,7 @@ import { type Terminal, createTerminal } from './terminal.ts';
 import { oneLine } from './text.ts';
 
 /** The environment variables used by this program. */
-export type Env = Readonly<
+type Env = Readonly<
   Partial<
     Record<
       | 'DORMOUSE_URL'
@@ -42,7 +42,7 @@ export type Env = Readonly<
 >;
 
 /** The process of a run. */
-export interface Host {
+interface Host {
   env: Env;
   stdin: Context['input'];
   stdout: Writable & { isTTY?: boolean; columns?: number };
@@ -156,7 +156,7 @@ function commandError(thrown: unknown, signal: AbortSignal): CommandError {
  * Returns suggestions for a refused call, as sentences: another server, another core. Queries the service. Returns none
  * if the service fails.
  */
-export async function adviceFor(
+async function adviceFor(
   error: CommandError,
   { api }: Context,
   { args: names }: Command,

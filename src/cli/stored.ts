@@ -64,7 +64,7 @@ function parse(text: string): Credentials {
 }
 
 /** Replaces a file atomically. Only its owner can ever read it or its folder. */
-export async function writePrivate(file: string, text: string): Promise<void> {
+async function writePrivate(file: string, text: string): Promise<void> {
   const directory = dirname(file);
   await mkdir(directory, { recursive: true, mode: 0o700 });
   await chmod(directory, 0o700);

@@ -38,7 +38,7 @@ export interface Output {
 }
 
 /** The environment's settings for colours (https://no-color.org). */
-export type TerminalEnv = Readonly<{ NO_COLOR?: string; TERM?: string }>;
+type TerminalEnv = Readonly<{ NO_COLOR?: string; TERM?: string }>;
 
 type Stream = Writable & { isTTY?: boolean; columns?: number };
 

@@ -19,7 +19,7 @@ export interface Saved {
 }
 
 /** Requests a file, with headers for a part of it. */
-export type Get = (headers: Record<string, string>) => Promise<Answer<ReadableStream<Uint8Array> | null>>;
+type Get = (headers: Record<string, string>) => Promise<Answer<ReadableStream<Uint8Array> | null>>;
 
 /**
  * Downloads a file, which gets its name once it is complete. Resumes after a lost connection. Throws CommandError if
@@ -53,13 +53,13 @@ async function openLocal(path: string): Promise<FileHandle> {
 }
 
 /** Converts an error of a local path to a CommandError. */
-export function localError(error: unknown, path: string): Error {
+function localError(error: unknown, path: string): Error {
   const { code } = error as NodeJS.ErrnoException;
   return code === undefined ? (error as Error) : failedHere('LOCAL_FILE', `Cannot read or write ${path} (${code}).`);
 }
 
 /** Reports whether a local path exists. */
-export async function exists(path: string): Promise<boolean> {
+async function exists(path: string): Promise<boolean> {
   return stat(path).then(
     () => true,
     () => false,
@@ -120,7 +120,7 @@ export const ENTRY = { name: '', isDir: false as boolean, size: '0', modifiedAt:
 export type Entry = typeof ENTRY;
 
 /** The result of downloading a folder. */
-export interface SavedFolder {
+interface SavedFolder {
   folder: string;
   files: number;
   bytes: number;
@@ -213,7 +213,7 @@ function harmless(name: string): string {
 }
 
 /** A local file and its target path on the server. */
-export interface Sent {
+interface Sent {
   local: string;
   path: string;
   bytes: number;

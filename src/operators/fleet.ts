@@ -12,7 +12,7 @@ import type { Store, Tx } from '../store/store.ts';
 import type { Drained, NodeDrain } from './node-drain.ts';
 
 /** A machine as operators see it. */
-export interface NodeView {
+interface NodeView {
   node: string;
   id: string;
   address: string;

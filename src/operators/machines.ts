@@ -24,7 +24,7 @@ import {
 } from './machine-list.ts';
 
 /** A machine in a list. */
-export interface MachineSummary {
+interface MachineSummary {
   id: string;
   kind: 'server' | 'grant';
   /** A server's name, or the app that requested a grant. */
@@ -57,7 +57,7 @@ export interface MachineDetail extends MachineSummary {
 }
 
 /** The machines to list. '' or absent: any. */
-export interface MachineQuery {
+interface MachineQuery {
   kind?: MachineFilter['kind'];
   state?: string;
   search?: string;
@@ -69,7 +69,7 @@ export interface MachineQuery {
 }
 
 /** An event that an operator sends. */
-export interface OperatorAct {
+interface OperatorAct {
   event: string;
   /** A cause of kind `operator`; the note is the reason. */
   cause: Cause;
@@ -256,7 +256,7 @@ export function redacted(value: unknown): unknown {
 }
 
 /** A wait of a machine. */
-export interface Wait {
+interface Wait {
   /** The active invoke, or the awaited event. */
   name: string;
   /** A description such as `the engine to end the game`. */
@@ -266,7 +266,7 @@ export interface Wait {
 }
 
 /** The parts of a persisted snapshot (XState) that show current effects. */
-export interface StoredSnapshot {
+interface StoredSnapshot {
   context: { deadlineAt?: number | null; kill?: boolean; expiresAt?: number; job?: Job | null };
   children?: Record<string, { snapshot?: { input?: unknown } } | undefined>;
 }
@@ -291,7 +291,7 @@ const AT_ONCE = 'the engine to end the game at once';
  * Returns what a server waits for: its active invokes. Empty at rest, when only a command changes anything. `lost` puts
  * all of them on hold, because the server's node is unresponsive and may still run its game.
  */
-export function serverWaits({ context, children = {} }: StoredSnapshot, lost?: LostGame): Wait[] {
+function serverWaits({ context, children = {} }: StoredSnapshot, lost?: LostGame): Wait[] {
   const until = context.deadlineAt ?? null;
   const invokes = Object.entries(children).filter(([name]) => name !== 'alarm');
   if (lost) {
@@ -306,7 +306,7 @@ export function serverWaits({ context, children = {} }: StoredSnapshot, lost?: L
 }
 
 /** Returns what a grant waits for: its user or its device. */
-export function grantWaits(state: string, { context }: StoredSnapshot): Wait[] {
+function grantWaits(state: string, { context }: StoredSnapshot): Wait[] {
   const until = context.expiresAt ?? null;
   if (state === 'approved') return [{ name: 'POLL', what: 'the device to fetch its token', until }];
   if (state !== 'pending') return [];

@@ -28,7 +28,7 @@ export interface Orphan {
   at: number | null;
 }
 
-export interface OrphansOptions {
+interface OrphansOptions {
   store: Store;
   engine: Pick<Engine, 'list' | 'kill' | 'erase'>;
   log: Log;

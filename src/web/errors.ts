@@ -2,9 +2,8 @@ import { type Context, HttpError, type Middleware } from 'koa';
 import { sessionToken } from '../http/session/session-cookie.ts';
 import type { Log } from '../kernel/log.ts';
 import { StatusError } from '../kernel/status.ts';
-import { pageHeaders } from './headers.ts';
 import { html } from './html.ts';
-import { NOBODY, layout } from './layout.ts';
+import { NOBODY, layout, pageHeaders } from './layout.ts';
 import { type PageRequestOptions, knownRequest, pageRequestOf } from './page-request.ts';
 import { statusOf } from './problem.ts';
 

@@ -11,7 +11,7 @@ export function hidden(name: string, value: string): Html {
 }
 
 /** A field of one line. */
-export interface Field {
+interface Field {
   name: string;
   label: string;
   type?: 'text' | 'email' | 'password';

@@ -17,7 +17,7 @@ export interface SentFile {
 }
 
 /** A form whose files are streamed. */
-export interface StreamedForm {
+interface StreamedForm {
   /** The fields before the first file. */
   fields: URLSearchParams;
   files: AsyncIterable<SentFile>;

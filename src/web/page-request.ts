@@ -74,7 +74,7 @@ export interface Redirect {
 }
 
 /** A file to download. */
-export interface Attachment {
+interface Attachment {
   download: Download;
 }
 

@@ -7,8 +7,7 @@ import { clearedSessionCookie, sessionCookie } from '../http/session/session-coo
 import { deviceCookie, pendingCookie } from '../http/session/visitor.ts';
 import { StatusError } from '../kernel/status.ts';
 import { KIB } from '../kernel/units.ts';
-import { LIVE_PAGE_POLICY } from './headers.ts';
-import { layout } from './layout.ts';
+import { LIVE_PAGE_POLICY, layout } from './layout.ts';
 import { type SentFile, streamForm } from './multipart.ts';
 import {
   type Answer,
@@ -32,7 +31,7 @@ export interface Form extends URLSearchParams {
 }
 
 /** The size limit of a form, if larger than the default. `streamed`: files of any length, in `Form.uploads`. */
-export type FormSize = number | 'streamed';
+type FormSize = number | 'streamed';
 
 export type Awaitable<T> = T | Promise<T>;
 

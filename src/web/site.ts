@@ -12,7 +12,7 @@ import type { PageRequestOptions } from './page-request.ts';
 import { createPanel } from './panel/panel.ts';
 import { createServe } from './serve.ts';
 
-export interface SiteOptions extends PageRequestOptions {
+interface SiteOptions extends PageRequestOptions {
   features: readonly Feature[];
   /** The API's operations for the panel. */
   calls: Calls;
@@ -26,7 +26,7 @@ export function siteRouter({ features, openapi, calls, ...frame }: Omit<SiteOpti
   const router = newRouter();
   mountAssets(router);
   const serve = createServe(router, frame);
-  mountDocs(router, serve, { config: frame.config, openapi });
+  mountDocs(router, serve, frame.config.baseUrl, openapi);
   const panel = createPanel(serve, calls);
   for (const feature of features) {
     feature.pages?.(serve, router);

@@ -9,7 +9,7 @@ import { sessionCookie } from '../../src/http/session/session-cookie.ts';
 import { PASSWORD_FRESH_MS } from '../../src/people/fresh-password.ts';
 import { LOGIN_RULES } from '../../src/people/login-limits.ts';
 import { nextPage } from '../../src/people/next.ts';
-import { pageHeaders } from '../../src/web/headers.ts';
+import { pageHeaders } from '../../src/web/layout.ts';
 import { escapeHtml, html } from '../../src/web/html.ts';
 import { browserText, homepageLink, plainName } from '../../src/web/text.ts';
 import { fakeClock } from '../fakes/clock.ts';

@@ -3,7 +3,7 @@ import type { Page } from '../../web/page-request.ts';
 import { buttonForm } from '../../web/panel/form.ts';
 import { inShort } from '../../web/panel/in-short.ts';
 import type { Panel, PanelPage, ServerRequest } from '../../web/panel/panel.ts';
-import { partOf } from '../../web/panel/part.ts';
+import { partOf } from '../../web/panel/parts.ts';
 import { PREVIOUS } from '../rows.ts';
 import { type Backup, backupItem, undoCard } from './backup-item.ts';
 import { jobNote } from './job-note.ts';

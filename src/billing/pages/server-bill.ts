@@ -5,7 +5,7 @@ import { ASSETS } from '../../web/assets.ts';
 import { type Html, html } from '../../web/html.ts';
 import type { Page } from '../../web/page-request.ts';
 import type { Panel, ServerRequest } from '../../web/panel/panel.ts';
-import { partOf } from '../../web/panel/part.ts';
+import { partOf } from '../../web/panel/parts.ts';
 import { timeTag } from '../../web/panel/time.ts';
 import { causeWords, ramText, spanText } from '../../web/panel/words.ts';
 import { countText } from '../../web/text.ts';

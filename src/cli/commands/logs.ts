@@ -54,7 +54,7 @@ const LOG = /\.log(?:\.gz)?$/;
 const MOST_LINE = 1 << 20;
 
 /** Lists the runs whose logs are kept, newest first. */
-export async function listRuns(context: Context, id: string): Promise<void> {
+async function listRuns(context: Context, id: string): Promise<void> {
   const { json, document, terminal } = context;
   const entries = await runsOf(context, id);
   if (json) return document({ runs: entries.map((entry) => ({ ...entry, name: runOf(entry) })) });
@@ -66,7 +66,7 @@ export async function listRuns(context: Context, id: string): Promise<void> {
 }
 
 /** Prints the whole log of a run. */
-export async function printRun(context: Context, id: string, run: string): Promise<void> {
+async function printRun(context: Context, id: string, run: string): Promise<void> {
   const { json, terminal } = context;
   const entries = await runsOf(context, id);
   const entry = entries.find((each) => runOf(each) === run || each.name === run);

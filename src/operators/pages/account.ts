@@ -1,8 +1,10 @@
 import { badAmount } from '../../billing/pages/amount.ts';
 import type { ReplyOf } from '../../http/calls.ts';
+import { invalidFields } from '../../http/errors.ts';
 import { randomBase62 } from '../../kernel/ids.ts';
 import { microsOf, usdText } from '../../kernel/money.ts';
 import type { People } from '../../people/people.ts';
+import { passwordAgain, proved } from '../../people/proved.ts';
 import { confirmed, hidden } from '../../web/form.ts';
 import { type Html, html } from '../../web/html.ts';
 import type { Page } from '../../web/page-request.ts';
@@ -14,8 +16,7 @@ import { timeTag } from '../../web/panel/time.ts';
 import { ramText } from '../../web/panel/words.ts';
 import type { Form } from '../../web/serve.ts';
 import { plainName } from '../../web/text.ts';
-import { accessCard, changeAccess } from './access.ts';
-import { diskText, quotaForm, setQuota } from './disk-quota.ts';
+import { linkCard } from './accounts.ts';
 import { mountOperatorPage, operatorPage, reasonField } from './frame.ts';
 import { stateTag } from './machine-text.ts';
 
@@ -205,5 +206,99 @@ function setSuspended(operation: 'SuspendServer' | 'UnsuspendServer', done: stri
   return async ({ call }: PanelRequest, form: Form): Promise<Outcome> => {
     await call(operation, { id: form.get('server') ?? '' }, { reason: form.get('reason') ?? '' });
     return done;
+  };
+}
+
+/** A server's disk use and quota. */
+function diskText(server: Server): Html {
+  const quota = Number(server.diskQuotaEffectiveMb);
+  return html`Disk: ${server.diskUsageKnown ? ramText(Number(server.diskUsageMb)) : 'not measured yet'},
+  ${quota === 0 ? 'no quota' : `quota ${ramText(quota)}`}${Number(server.diskQuotaOverrideMb) > 0 && ' of its own'}`;
+}
+
+/** The form for a server's own quota. */
+function quotaForm(request: PanelRequest, { id, diskQuotaOverrideMb }: Server): Html {
+  const filled = fillingOf(request, 'quota', { server: id }, id);
+  const field = lineField(filled, {
+    name: 'quotaMb',
+    label: 'Quota in MB',
+    hint: 'Applies immediately: a server over its quota is stopped. Empty = default.',
+    value: Number(diskQuotaOverrideMb) > 0 ? diskQuotaOverrideMb : '',
+    type: 'number',
+    maxlength: 10,
+    required: false,
+    more: html`min="1"`,
+  });
+  const reason = reasonField(filled, 'Recorded in the audit log. Shown to the owner.');
+  return html`<details ${request.failed === 'quota' && request.sent?.get('server') === id && html`open`}>
+    <summary>Disk quota…<span class="unseen"> of ${id}</span></summary>
+    ${panelForm(request, 'quota', html`${hidden('server', id)}${field}${reason}<button type="submit">Set the quota</button>`)}
+  </details>`;
+}
+
+/** Sets a server's own quota. */
+async function setQuota({ call }: PanelRequest, form: Form): Promise<Outcome> {
+  const typed = (form.get('quotaMb') ?? '').trim();
+  if (typed !== '' && !/^[1-9]\d{0,9}$/.test(typed))
+    throw invalidFields([{ field: 'quotaMb', description: 'Enter whole MB, such as 20480.' }]);
+  await call(
+    'SetDiskQuota',
+    { id: form.get('server') ?? '' },
+    { quotaMb: Number(typed), reason: form.get('reason') ?? '' },
+  );
+  return 'quota';
+}
+
+/** Access of an account: password reset, second factor, operator rights. Each requires a recent password. */
+function accessCard(request: PanelRequest, { account: { accountId, operator }, secondFactor }: Detail): Html {
+  const mayRemoveFactor = secondFactor && accountId !== request.principal.accountId;
+  const filled = filling(request, 'access');
+  const form = html`${reasonField(filled, 'Recorded in the audit log.')}
+    ${passwordAgain(request, request.failed === 'access' ? request.problem : undefined)}
+    <div class="actions">
+      <button type="submit" name="do" value="reset-link">Create password reset link</button>
+      ${
+        operator
+          ? html`<button class="danger" type="submit" name="do" value="end-operator">Remove operator rights</button>`
+          : html`<button class="second" type="submit" name="do" value="make-operator">Make operator</button>`
+      }
+      ${mayRemoveFactor && html`<button class="danger" type="submit" name="do" value="second-factor">Turn off two-factor sign-in</button>`}
+    </div>`;
+  return html`<section class="card">
+    <h2>Access ${operator && html`<span class="tag good">operator</span>`}</h2>
+    <p>
+      The link lets them choose a new password and expires in a day. Nothing changes until they use it.
+      ${operator ? 'This account is an operator.' : 'Operators manage all accounts, servers and machines.'}
+    </p>
+    ${
+      mayRemoveFactor &&
+      html`<p>
+        Sign-in requires a code. If they lost their phone and recovery codes, verify who they are, then turn it off. We
+        e-mail them the reason.
+      </p>`
+    }
+    ${panelForm(request, 'access', form)}
+  </section>`;
+}
+
+/** Carries out the button's action. The link is shown only this once. */
+function changeAccess(people: People) {
+  return async function access(request: PanelRequest, form: Form): Promise<Outcome> {
+    const { accountId = '' } = request.params;
+    const reason = form.get('reason') ?? '';
+    await proved(people, request, form);
+    if (form.get('do') === 'second-factor') {
+      await request.call('RemoveAccountSecondFactor', { accountId }, { reason });
+      return 'second-factor';
+    }
+    if (form.get('do') === 'make-operator' || form.get('do') === 'end-operator') {
+      const operator = form.get('do') === 'make-operator';
+      await request.call('SetAccountOperator', { accountId }, { operator, reason });
+      return operator ? 'made-operator' : 'ended-operator';
+    }
+    const made = await request.call('MakeResetLink', { accountId }, { reason });
+    const { account } = await request.call('GetAccount', { accountId });
+    const main = linkCard(html`A link for <bdi>${plainName(account.email, 254)}</bdi> to choose a new password`, made);
+    return operatorPage('Accounts', '/operator/accounts', { main });
   };
 }

@@ -1,10 +1,9 @@
 import { StatusError } from '../../kernel/status.ts';
 import { ASSETS } from '../../web/assets.ts';
 import { type Html, html } from '../../web/html.ts';
-import type { Page, Redirect, SignedInRequest } from '../../web/page-request.ts';
+import type { Page } from '../../web/page-request.ts';
 import { type Filling, lineField } from '../../web/panel/fields.ts';
 import type { Panel, PanelPage } from '../../web/panel/panel.ts';
-import type { Awaitable } from '../../web/serve.ts';
 
 /** The operators' pages, in the order of their tabs. */
 const TABS = [
@@ -20,21 +19,22 @@ const TABS = [
 export const REASON_CHARS = 256;
 
 /**
- * Restricts a page or form to operators: for others it does not exist (NOT_FOUND), and an operator without a required
- * second factor is sent to set it up.
+ * Mounts a page for operators: for others it does not exist (NOT_FOUND), and an operator without a required second
+ * factor is sent to set it up.
  */
-export function forOperators<Request extends SignedInRequest, Given extends unknown[], Result>(
-  act: (request: Request, ...given: Given) => Awaitable<Result>,
-): (request: Request, ...given: Given) => Promise<Result | Redirect> {
-  return async function actForOperators(request, ...given) {
-    const { operator, needsSecondFactor } = request.principal;
-    if (!operator) throw new StatusError('NOT_FOUND', 'PAGE_NOT_FOUND', 'Check the address.');
-    return needsSecondFactor ? { to: '/profile/second-factor' } : act(request, ...given);
-  };
+export function mountOperatorPage(panel: Panel, page: PanelPage): void {
+  panel.page({
+    ...page,
+    async show(request) {
+      const { operator, needsSecondFactor } = request.principal;
+      if (!operator) throw new StatusError('NOT_FOUND', 'PAGE_NOT_FOUND', 'Check the address.');
+      return needsSecondFactor ? { to: '/profile/second-factor' } : page.show(request);
+    },
+  });
 }
 
 /** The operators' navigation. `here`: the path to highlight, which is the page shown or its parent. */
-export function operatorTabs(here: string): Html {
+function operatorTabs(here: string): Html {
   return html`<nav class="tabs" aria-label="Operator">
     <ul>
       ${TABS.map(
@@ -42,11 +42,6 @@ export function operatorTabs(here: string): Html {
       )}
     </ul>
   </nav>`;
-}
-
-/** Mounts a page for operators; for others it does not exist. */
-export function mountOperatorPage(panel: Panel, page: PanelPage): void {
-  panel.page({ ...page, show: forOperators(page.show) });
 }
 
 /** Returns a page below the operators' tabs: its heading, then its content. */

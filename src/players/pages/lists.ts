@@ -4,7 +4,7 @@ import { type Html, html } from '../../web/html.ts';
 import { type Filling, filling, lineField } from '../../web/panel/fields.ts';
 import { buttonForm, panelForm } from '../../web/panel/form.ts';
 import type { ServerRequest } from '../../web/panel/panel.ts';
-import { partOf } from '../../web/panel/part.ts';
+import { partOf } from '../../web/panel/parts.ts';
 import { timeTag } from '../../web/panel/time.ts';
 import { plainName } from '../../web/text.ts';
 import { lengthFields } from './ban-length.ts';

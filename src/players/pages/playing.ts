@@ -5,7 +5,7 @@ import { type Html, html } from '../../web/html.ts';
 import { filling, lineField } from '../../web/panel/fields.ts';
 import { panelForm } from '../../web/panel/form.ts';
 import type { ServerRequest } from '../../web/panel/panel.ts';
-import { partOf } from '../../web/panel/part.ts';
+import { partOf } from '../../web/panel/parts.ts';
 import { plainName } from '../../web/text.ts';
 
 export type Lists = ReplyOf<'GetPlayerLists'>;

@@ -3,7 +3,7 @@ import { html } from '../../web/html.ts';
 import { ASSETS } from '../../web/assets.ts';
 import type { Page } from '../../web/page-request.ts';
 import type { Panel, PanelPage, ServerRequest } from '../../web/panel/panel.ts';
-import { partOf } from '../../web/panel/part.ts';
+import { partOf } from '../../web/panel/parts.ts';
 import type { Form } from '../../web/serve.ts';
 import { scheduleForm } from './schedule-form.ts';
 import { scheduleItem } from './schedule-item.ts';

@@ -16,7 +16,7 @@ export interface Schema {
   required?: string[];
 }
 
-export interface Parameter {
+interface Parameter {
   name: string;
   in: string;
   required?: boolean;
@@ -55,7 +55,7 @@ export interface Section {
 }
 
 /** The API's document in the form of the page. */
-export interface Api {
+interface Api {
   lead: string;
   sections: Section[];
   messages: [name: string, schema: Schema][];

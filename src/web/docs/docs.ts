@@ -2,28 +2,19 @@ import type { Router } from '@koa/router';
 import { keptBytes } from '../../http/kept-bytes.ts';
 import { sessionToken } from '../../http/session/session-cookie.ts';
 import { ASSETS } from '../assets.ts';
-import { LIVE_PAGE_POLICY } from '../headers.ts';
 import { type Html, html } from '../html.ts';
-import { NOBODY, layout } from '../layout.ts';
+import { LIVE_PAGE_POLICY, NOBODY, layout } from '../layout.ts';
 import type { Serve } from '../serve.ts';
 import { type Section, describedApi } from './described.ts';
-import { operationCard } from './operation.ts';
-import { fieldsOf, messageAnchor, prose, typeOf } from './schema.ts';
+import { fieldsOf, messageAnchor, operationCard, prose, typeOf } from './operation.ts';
 
 const PATH = '/docs';
 
-/** Dependencies of the page. */
-export interface DocsDeps {
-  config: { baseUrl: string };
-  /** The API's OpenAPI document. */
-  openapi: () => object;
-}
-
 /**
  * The API reference, rendered from the API's own description. Readable without scripts, which add search and a console.
- * Created on first use, and cached as bytes for visitors without a session.
+ * Created from the OpenAPI document on first use, and cached as bytes for visitors without a session.
  */
-export function mountDocs(router: Router, serve: Serve, { config: { baseUrl }, openapi }: DocsDeps): void {
+export function mountDocs(router: Router, serve: Serve, baseUrl: string, openapi: () => object): void {
   let main: Html | undefined;
   const page = () => ({
     title: 'The API',

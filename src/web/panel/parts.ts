@@ -1,4 +1,5 @@
 import { type Html, html } from '../html.ts';
+import { type FormPlace, addressOf } from './form.ts';
 
 /** An entry of a list of facts (`<dl class="facts">`). */
 export function fact(name: string, value: Html | string): Html {
@@ -30,4 +31,44 @@ export function copyButton(text: string, what: string, label = 'Copy'): Html {
   return html`<button class="link" type="button" data-copy="${text}" hidden>
     ${label}<span class="unseen"> ${what}</span>
   </button>`;
+}
+
+/** Divides a long list, so that its page stays below 100 KB. */
+interface Parts {
+  /** The parameter for the part's start. Each list on a page has its own. */
+  key: string;
+  /** Entries per part. */
+  most: number;
+  /** The plural name of entries, for screen readers: `backups`. */
+  of: string;
+}
+
+/** Returns the requested part of a list, and links to the parts before and after it. */
+export function partOf<Entry>(
+  request: FormPlace,
+  entries: readonly Entry[],
+  { key, most, of }: Parts,
+): { shown: readonly Entry[]; pager: Html | false } {
+  const total = entries.length;
+  const last = Math.max(0, Math.ceil(total / most) - 1) * most;
+  const first = Math.max(0, Math.floor(Number(request.query.get(key)) || 0));
+  // The entries of the requested part may be gone.
+  const from = Math.min(first - (first % most), last);
+  const shown = entries.slice(from, from + most);
+  const link = (to: number, label: string) => {
+    const query = new URLSearchParams(request.query);
+    if (to === 0) query.delete(key);
+    else query.set(key, String(to));
+    return html`<a class="button second" href="${addressOf({ ...request, query })}"
+      >${label}<span class="unseen"> ${of}</span></a
+    >`;
+  };
+  const pager =
+    total > most &&
+    html`<nav class="pager" aria-label="Pages of ${of}">
+      ${from > 0 && link(from - most, 'Previous')}
+      <span>${from + 1}–${from + shown.length} of ${total}</span>
+      ${from < last && link(from + most, 'Next')}
+    </nav>`;
+  return { shown, pager };
 }

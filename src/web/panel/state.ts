@@ -47,7 +47,7 @@ export function stateText(state: string): string {
 }
 
 /** An action possible in a state: the last part of its form's address, its label and style. */
-export interface StateButton {
+interface StateButton {
   verb: 'start' | 'stop' | 'restart' | 'retry-install';
   label: string;
   variant: '' | 'second';

@@ -1,7 +1,7 @@
 import type { ChartState } from './statechart.ts';
 
 /** A line of text in a box: events, and the target after them. */
-export interface Line {
+interface Line {
   y: number;
   text: string;
   /** '' unless the line ends an exit. */
@@ -22,7 +22,7 @@ export interface Box {
 }
 
 /** A transition between two states: from the side of a box along a lane into the side of another. */
-export interface Edge {
+interface Edge {
   from: string;
   to: string;
   /** SVG path data. */

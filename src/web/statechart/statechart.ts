@@ -21,7 +21,7 @@ export interface ChartState {
 }
 
 /** All transitions from one state to another. */
-export interface ChartExit {
+interface ChartExit {
   events: string[];
   target: string;
 }
