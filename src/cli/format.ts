@@ -51,13 +51,17 @@ export function sizeMb(mb: string): string {
   return size(Number(mb) * 1024 ** 2);
 }
 
-/** The headings of the cells of `capacityCells`. */
-export const CAPACITY_HEADINGS = ['AWAKE', 'MEMORY', 'DISK FREE'];
-
-/** Formats the use of one or several machines as cells of a table. */
-export function capacityCells({ activeServers, ramUsedMb, ramUsableMb, diskFreeMb }: typeof CAPACITY): string[] {
-  const ram = `${memory(Number(ramUsedMb))} of ${memory(Number(ramUsableMb))}`;
-  return [String(activeServers), ram, sizeMb(diskFreeMb)];
+/** Columns of `listing` for the capacity of machines. The cells of an item without one are empty. */
+export function capacityColumns<Item>(capacityOf: (item: Item) => typeof CAPACITY | undefined) {
+  const column = (cell: (capacity: typeof CAPACITY) => string) => (item: Item) => {
+    const capacity = capacityOf(item);
+    return capacity === undefined ? '' : cell(capacity);
+  };
+  return {
+    AWAKE: column(({ activeServers }) => String(activeServers)),
+    MEMORY: column(({ ramUsedMb, ramUsableMb }) => `${memory(Number(ramUsedMb))} of ${memory(Number(ramUsableMb))}`),
+    'DISK FREE': column(({ diskFreeMb }) => sizeMb(diskFreeMb)),
+  };
 }
 
 const MICROS_PER_USD = 1_000_000;
@@ -112,15 +116,19 @@ export function table(headings: readonly string[], rows: readonly (readonly stri
   return aligned([headings, ...rows].map((row) => row.filter((_, column) => used[column])));
 }
 
-/** Returns a table with dimmed headings, or the given sentence if there are no rows. */
-export function listing(
+/**
+ * Returns a table of items with dimmed headings, or the given sentence without items. `columns` has a function for the
+ * cells below each heading. Columns that are empty in every row are omitted.
+ */
+export function listing<Item>(
   out: Output,
-  headings: readonly string[],
-  rows: readonly (readonly string[])[],
+  items: readonly Item[],
   none: string,
+  columns: Readonly<Record<string, (item: Item, index: number) => string>>,
 ): string[] {
-  if (rows.length === 0) return [none];
-  const [first = '', ...lines] = table(headings, rows);
+  if (items.length === 0) return [none];
+  const rows = items.map((item, index) => Object.values(columns).map((cell) => cell(item, index)));
+  const [first = '', ...lines] = table(Object.keys(columns), rows);
   return [out.style('dim', first), ...lines];
 }
 

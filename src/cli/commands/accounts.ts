@@ -54,16 +54,14 @@ export const accounts: Subject = {
       summary: 'Find accounts by part of an e-mail address, a name or an id.',
       call: ({ api }, [search = '']) => api.GET('/v1/operator/accounts', { params: { query: { search, limit: 50 } } }),
       shape: { accounts: [ACCOUNT] },
-      show({ accounts }, { out }) {
-        const rows = accounts.map(({ accountId, email, balanceMicros, servers, operator }) => [
-          accountId,
-          email,
-          money(balanceMicros),
-          some(servers, 'server'),
-          operator ? 'operator' : '',
-        ]);
-        return listing(out, ['ACCOUNT', 'E-MAIL', 'BALANCE', 'SERVERS', ''], rows, 'No account matches.');
-      },
+      show: ({ accounts }, { out }) =>
+        listing(out, accounts, 'No account matches.', {
+          ACCOUNT: ({ accountId }) => accountId,
+          'E-MAIL': ({ email }) => email,
+          BALANCE: ({ balanceMicros }) => money(balanceMicros),
+          SERVERS: ({ servers }) => some(servers, 'server'),
+          '': ({ operator }) => (operator ? 'operator' : ''),
+        }),
     }),
     call({
       usage: 'accounts show <account>',
@@ -71,25 +69,22 @@ export const accounts: Subject = {
       call: ({ api }, [accountId = '']) =>
         api.GET('/v1/operator/accounts/{accountId}', { params: { path: { accountId } } }),
       shape: { account: ACCOUNT, secondFactor: false, servers: [SERVER] },
-      show({ account, secondFactor, servers }, { out }) {
-        const rows = servers.map((server) => [
-          server.id,
-          server.suspended ? `suspended: ${server.suspendReason}` : words(server.state),
-          memory(server.ramMb),
-          `${sizeMb(server.diskUsageMb)} of ${quotaText(server.diskQuotaEffectiveMb)}`,
-        ]);
-        return [
-          ...aligned([
-            ['account', account.accountId],
-            ['e-mail', `${account.email}${account.operator ? ', operator' : ''}`],
-            ['second factor', secondFactor ? 'yes' : 'no'],
-            ['balance', money(account.balanceMicros)],
-            ['limits', limitsText(account)],
-          ]),
-          '',
-          ...listing(out, ['SERVER', 'STATE', 'MEMORY', 'DISK'], rows, 'No servers.'),
-        ];
-      },
+      show: ({ account, secondFactor, servers }, { out }) => [
+        ...aligned([
+          ['account', account.accountId],
+          ['e-mail', `${account.email}${account.operator ? ', operator' : ''}`],
+          ['second factor', secondFactor ? 'yes' : 'no'],
+          ['balance', money(account.balanceMicros)],
+          ['limits', limitsText(account)],
+        ]),
+        '',
+        ...listing(out, servers, 'No servers.', {
+          SERVER: (server) => server.id,
+          STATE: (server) => (server.suspended ? `suspended: ${server.suspendReason}` : words(server.state)),
+          MEMORY: (server) => memory(server.ramMb),
+          DISK: (server) => `${sizeMb(server.diskUsageMb)} of ${quotaText(server.diskQuotaEffectiveMb)}`,
+        }),
+      ],
     }),
     call({
       usage: 'accounts limit <account>',

@@ -89,18 +89,17 @@ const list = call({
   call: ({ api }, [id]) => api.GET('/v1/servers/{id}/backups', on(id)),
   shape: { backups: [BACKUP], retention: RETENTION },
   show({ backups, retention }, { out, args: [id], now }) {
-    const rows = backups.map((backup, index) => [
-      String(index + 1),
-      relative(backup.createdAt, now),
-      size(backup.sizeBytes),
-      backup.kind,
-      software(backup),
-      stateText(backup),
-      backup.id,
-    ]);
     const none = `No backups yet. Create one with: ${DORMOUSE} backups make ${id}`;
-    const lines = listing(out, ['NO', 'CREATED', 'SIZE', 'KIND', 'SOFTWARE', 'STATE', 'ID'], rows, none);
-    return rows.length === 0 ? lines : [...lines, '', kept(retention)];
+    const lines = listing(out, backups, none, {
+      NO: (_, index) => String(index + 1),
+      CREATED: (backup) => relative(backup.createdAt, now),
+      SIZE: (backup) => size(backup.sizeBytes),
+      KIND: (backup) => backup.kind,
+      SOFTWARE: (backup) => software(backup),
+      STATE: (backup) => stateText(backup),
+      ID: (backup) => backup.id,
+    });
+    return backups.length === 0 ? lines : [...lines, '', kept(retention)];
   },
 });
 

@@ -141,14 +141,13 @@ const PORTS = {
 } satisfies Partial<Messages['Server']>;
 
 function list({ id, ports }: typeof PORTS, out: Output): string[] {
-  const rows = ports.map(({ slot, containerPort, hostPort, proto, label, host }) => [
-    String(slot),
-    label,
-    `${containerPort}/${proto}`,
-    fromOutside(host, hostPort),
-  ]);
   const none = `${id} has no extra ports. Add one with: ${DORMOUSE} ports add ${id} 24454/udp --label "voice chat"`;
-  return listing(out, ['SLOT', 'LABEL', 'GAME PORT', 'PUBLIC ADDRESS'], rows, none);
+  return listing(out, ports, none, {
+    SLOT: ({ slot }) => String(slot),
+    LABEL: ({ label }) => label,
+    'GAME PORT': ({ containerPort, proto }) => `${containerPort}/${proto}`,
+    'PUBLIC ADDRESS': ({ hostPort, host }) => fromOutside(host, hostPort),
+  });
 }
 
 /** Returns the public address of a port; only the port if the game is on no machine. IPv6 addresses are in brackets. */

@@ -103,16 +103,14 @@ export const templates: Subject = {
       summary: 'List the built-in templates, then your own.',
       call: ({ api }) => api.GET('/v1/templates'),
       shape: { templates: [TEMPLATE] },
-      show({ templates }, { out }) {
-        const rows = templates.map(({ id, name, serverType, version, ramMb, description }) => [
-          id,
-          name,
-          software({ type: serverType, version }),
-          memory(ramMb),
-          description,
-        ]);
-        return listing(out, ['ID', 'NAME', 'SOFTWARE', 'MEMORY', ''], rows, 'No templates.');
-      },
+      show: ({ templates }, { out }) =>
+        listing(out, templates, 'No templates.', {
+          ID: ({ id }) => id,
+          NAME: ({ name }) => name,
+          SOFTWARE: ({ serverType, version }) => software({ type: serverType, version }),
+          MEMORY: ({ ramMb }) => memory(ramMb),
+          '': ({ description }) => description,
+        }),
     }),
     call({
       usage: 'templates create <id> <name>',

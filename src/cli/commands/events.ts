@@ -110,12 +110,16 @@ export const metrics = call({
   show({ series, ...now }, { out, args: [id], values: { last }, now: at }) {
     const shown = wholeNumber('last', last, MOST_LAST);
     if (shown === undefined) return current(now, id, at);
-    const rows = series.slice(Math.max(0, series.length - shown)).map((each) => {
-      const { tps, mspt } = pace(each);
-      return [relative(each.ts, at), cpu(each), used(each), tps, mspt, String(each.players)];
-    });
+    const items = series.slice(Math.max(0, series.length - shown));
     const none = `No readings of ${id} in the last 24 hours.`;
-    return listing(out, ['WHEN', 'CPU', 'MEMORY', 'TPS', 'MS PER TICK', 'PLAYERS'], rows, none);
+    return listing(out, items, none, {
+      WHEN: ({ ts }) => relative(ts, at),
+      CPU: cpu,
+      MEMORY: used,
+      TPS: (each) => pace(each).tps,
+      'MS PER TICK': (each) => pace(each).mspt,
+      PLAYERS: ({ players }) => String(players),
+    });
   },
 });
 

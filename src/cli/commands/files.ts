@@ -29,12 +29,12 @@ const ls = command({
     const { out } = context.terminal;
     const now = Date.now();
     const sorted = entries.toSorted((one, other) => Number(other.isDir) - Number(one.isDir));
-    const rows = sorted.map(({ name, isDir, size: bytes, modifiedAt }) => [
-      isDir ? out.style('bold', `${oneLine(name)}/`) : oneLine(name),
-      isDir ? '' : size(bytes),
-      relative(modifiedAt, now),
-    ]);
-    for (const line of listing(out, ['NAME', 'SIZE', 'CHANGED'], rows, 'The folder is empty.')) out.line(line);
+    for (const line of listing(out, sorted, 'The folder is empty.', {
+      NAME: ({ name, isDir }) => (isDir ? out.style('bold', `${oneLine(name)}/`) : oneLine(name)),
+      SIZE: ({ isDir, size: bytes }) => (isDir ? '' : size(bytes)),
+      CHANGED: ({ modifiedAt }) => relative(modifiedAt, now),
+    }))
+      out.line(line);
   },
 });
 
@@ -175,12 +175,12 @@ const WORLDS = {
 };
 
 function list({ worlds }: typeof WORLDS, out: Output): string[] {
-  const rows = worlds.map(({ name, active, loaded, sizeBytes }) => [
-    name,
-    size(sizeBytes),
-    loaded ? 'in use' : active ? (sizeBytes === '0' ? 'created at the next start' : 'used at the next start') : '',
-  ]);
-  return listing(out, ['WORLD', 'SIZE', ''], rows, 'No worlds yet. The first start creates one.');
+  return listing(out, worlds, 'No worlds yet. The first start creates one.', {
+    WORLD: ({ name }) => name,
+    SIZE: ({ sizeBytes }) => size(sizeBytes),
+    '': ({ active, loaded, sizeBytes }) =>
+      loaded ? 'in use' : active ? (sizeBytes === '0' ? 'created at the next start' : 'used at the next start') : '',
+  });
 }
 
 /** `dormouse worlds`. */

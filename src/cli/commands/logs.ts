@@ -59,9 +59,12 @@ async function listRuns(context: Context, id: string): Promise<void> {
   const entries = await runsOf(context, id);
   if (json) return document({ runs: entries.map((entry) => ({ ...entry, name: runOf(entry) })) });
   const now = Date.now();
-  const rows = entries.map((entry) => [oneLine(runOf(entry)), size(entry.size), relative(entry.modifiedAt, now)]);
   const { out } = terminal;
-  for (const line of listing(out, ['RUN', 'SIZE', 'LAST LINE'], rows, `${id} has no logs of earlier runs.`))
+  for (const line of listing(out, entries, `${id} has no logs of earlier runs.`, {
+    RUN: (entry) => oneLine(runOf(entry)),
+    SIZE: (entry) => size(entry.size),
+    'LAST LINE': (entry) => relative(entry.modifiedAt, now),
+  }))
     out.line(line);
 }
 

@@ -40,9 +40,12 @@ A limited member can view, start and stop it.`,
       call: ({ api }, [id]) => api.GET('/v1/servers/{id}/members', on(id)),
       shape: { members: [MEMBER] },
       show({ members }, { out, args: [id] }) {
-        const rows = members.map(({ email, role, pending }) => [email, role, pending ? 'invited' : '']);
         const none = `No members. Invite someone with: ${DORMOUSE} members invite ${id} steve@example.org`;
-        return listing(out, ['E-MAIL', 'ROLE', ''], rows, none);
+        return listing(out, members, none, {
+          'E-MAIL': ({ email }) => email,
+          ROLE: ({ role }) => role,
+          '': ({ pending }) => (pending ? 'invited' : ''),
+        });
       },
     }),
     call({

@@ -41,8 +41,12 @@ function kindOf(text = '') {
 }
 
 function changed({ changes }: typeof CHANGES, out: Output, none: string): string[] {
-  const rows = changes.map(({ name, projectId, from, to }) => [name || projectId, from || '—', '→', to || 'removed']);
-  return listing(out, ['MOD', 'FROM', '', 'TO'], rows, none);
+  return listing(out, changes, none, {
+    MOD: ({ name, projectId }) => name || projectId,
+    FROM: ({ from }) => from || '—',
+    '': () => '→',
+    TO: ({ to }) => to || 'removed',
+  });
 }
 
 /** `dormouse mods`. */
@@ -61,15 +65,14 @@ Example: ${DORMOUSE} mods search lithium --server castle
       call: ({ api }, [id]) => api.GET('/v1/servers/{id}/mods', on(id)),
       shape: { mods: [MOD] },
       show({ mods }, { out, args: [id] }) {
-        const rows = mods.map(({ name, projectId, source, version, versionSpec, dependency }) => [
-          name || projectId,
-          version,
-          versionSpec === '' ? 'newest' : versionSpec,
-          source,
-          dependency ? 'dependency' : '',
-        ]);
         const none = `No mods yet. Find one with: ${DORMOUSE} mods search <words> --server ${id}`;
-        return listing(out, ['MOD', 'VERSION', 'WANTED', 'SOURCE', ''], rows, none);
+        return listing(out, mods, none, {
+          MOD: ({ name, projectId }) => name || projectId,
+          VERSION: ({ version }) => version,
+          WANTED: ({ versionSpec }) => (versionSpec === '' ? 'newest' : versionSpec),
+          SOURCE: ({ source }) => source,
+          '': ({ dependency }) => (dependency ? 'dependency' : ''),
+        });
       },
     }),
     call({
@@ -88,13 +91,12 @@ Example: ${DORMOUSE} mods search lithium --server castle
       },
       shape: { projects: [PROJECT] },
       show({ projects }, { out }) {
-        const rows = projects.map(({ slug, kind, downloads, description }) => [
-          slug,
-          kind,
-          Number(downloads).toLocaleString('en-US'),
-          description,
-        ]);
-        const lines = listing(out, ['NAME', 'KIND', 'DOWNLOADS', ''], rows, 'No results.');
+        const lines = listing(out, projects, 'No results.', {
+          NAME: ({ slug }) => slug,
+          KIND: ({ kind }) => kind,
+          DOWNLOADS: ({ downloads }) => Number(downloads).toLocaleString('en-US'),
+          '': ({ description }) => description,
+        });
         return out.isTerminal ? lines.map((line) => cut(line, out.columns)) : lines;
       },
     }),

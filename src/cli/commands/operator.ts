@@ -2,7 +2,7 @@ import { done } from '../api.ts';
 import { DORMOUSE } from '../called.ts';
 import { type Command, type Context, type Subject, call, option } from '../command.ts';
 import { failed } from '../errors.ts';
-import { CAPACITY_HEADINGS, capacityCells, listing, memory, relative, sizeMb, some, words } from '../format.ts';
+import { capacityColumns, listing, memory, relative, sizeMb, some, words } from '../format.ts';
 import { CAPACITY, type Messages, read } from '../shapes.ts';
 import { suggest } from '../suggest.ts';
 import { oneLine } from '../text.ts';
@@ -45,10 +45,13 @@ export const nodes: Subject = {
       summary: 'List the nodes.',
       call: ({ api }) => api.GET('/v1/operator/nodes'),
       shape: { nodes: [NODE] },
-      show({ nodes }, { out }) {
-        const rows = nodes.map((node) => [node.node, nodeState(node), node.region, ...capacityCells(node.capacity)]);
-        return listing(out, ['NODE', 'STATE', 'REGION', ...CAPACITY_HEADINGS], rows, 'No nodes.');
-      },
+      show: ({ nodes }, { out }) =>
+        listing(out, nodes, 'No nodes.', {
+          NODE: ({ node }) => node,
+          STATE: nodeState,
+          REGION: ({ region }) => region,
+          ...capacityColumns(({ capacity }: typeof NODE) => capacity),
+        }),
     }),
     changing('drain', 'Drain a node, so that no more servers start on it. Awake servers stay awake.'),
     changing('resume', 'Resume a drained node.'),
@@ -106,15 +109,13 @@ export const invitations: Subject = {
       summary: `List open invitations. Create one with: ${DORMOUSE} invite <email>`,
       call: ({ api }) => api.GET('/v1/operator/invitations'),
       shape: { invitations: [INVITATION] },
-      show({ invitations }, { out, now }) {
-        const rows = invitations.map(({ email, invitedBy, createdAt, expiresAt }) => [
-          email,
-          relative(createdAt, now),
-          invitedBy,
-          relative(expiresAt, now),
-        ]);
-        return listing(out, ['E-MAIL', 'INVITED', 'BY', 'EXPIRES'], rows, 'No open invitations.');
-      },
+      show: ({ invitations }, { out, now }) =>
+        listing(out, invitations, 'No open invitations.', {
+          'E-MAIL': ({ email }) => email,
+          INVITED: ({ createdAt }) => relative(createdAt, now),
+          BY: ({ invitedBy }) => invitedBy,
+          EXPIRES: ({ expiresAt }) => relative(expiresAt, now),
+        }),
     }),
     call({
       usage: 'invitations cancel <email>',
@@ -145,14 +146,13 @@ export const machines = call({
     api.GET('/v1/operator/machines', { params: { query: { state, search, limit: 100 } } }),
   shape: { machines: [MACHINE], next: '' },
   show({ machines, next }, { out, now }) {
-    const rows = machines.map(({ id, kind, name, state, since }) => [
-      id,
-      kind,
-      name,
-      words(state),
-      relative(since, now),
-    ]);
-    const lines = listing(out, ['ID', 'KIND', 'NAME', 'STATE', 'SINCE'], rows, 'No machines.');
+    const lines = listing(out, machines, 'No machines.', {
+      ID: ({ id }) => id,
+      KIND: ({ kind }) => kind,
+      NAME: ({ name }) => name,
+      STATE: ({ state }) => words(state),
+      SINCE: ({ since }) => relative(since, now),
+    });
     return next === '' ? lines : [...lines, 'The list is not complete. Narrow it with --search or --state.'];
   },
 });
@@ -170,13 +170,12 @@ export const orphans: Subject = {
       call: ({ api }) => api.GET('/v1/operator/orphans'),
       shape: { orphans: [ORPHAN], unread: [''] },
       show({ orphans, unread }, { out, now }) {
-        const rows = orphans.map(({ kind, id, up, at }) => [
-          kind,
-          id,
-          at === '' ? 'unknown' : relative(at, now),
-          up ? 'running' : '',
-        ]);
-        const lines = listing(out, ['KIND', 'ID', 'SINCE', ''], rows, 'No orphans.');
+        const lines = listing(out, orphans, 'No orphans.', {
+          KIND: ({ kind }) => kind,
+          ID: ({ id }) => id,
+          SINCE: ({ at }) => (at === '' ? 'unknown' : relative(at, now)),
+          '': ({ up }) => (up ? 'running' : ''),
+        });
         return unread.length === 0 ? lines : [...lines, `Could not list: ${unread.join(', ')}. Try again later.`];
       },
     }),

@@ -59,16 +59,15 @@ Examples: ${DORMOUSE} schedules add castle backup daily
       call: ({ api }, [id]) => api.GET('/v1/servers/{id}/schedules', on(id)),
       shape: { schedules: [SCHEDULE] },
       show({ schedules }, { out, args: [id], now }) {
-        const rows = schedules.map((each, index) => [
-          String(index + 1),
-          taskOf(each),
-          each.cronExpr,
-          each.enabled ? relative(each.nextRunAt, now) : 'off',
-          [each.lastStatus, relative(each.lastRunAt, now)].filter((part) => part !== '').join(', '),
-          each.lastError,
-        ]);
         const none = `No schedules yet. Create a nightly backup with: ${DORMOUSE} schedules add ${id} backup daily`;
-        return listing(out, ['NO', 'TASK', 'WHEN (UTC)', 'NEXT', 'LAST', ''], rows, none);
+        return listing(out, schedules, none, {
+          NO: (_, index) => String(index + 1),
+          TASK: (each) => taskOf(each),
+          'WHEN (UTC)': (each) => each.cronExpr,
+          NEXT: (each) => (each.enabled ? relative(each.nextRunAt, now) : 'off'),
+          LAST: (each) => [each.lastStatus, relative(each.lastRunAt, now)].filter((part) => part !== '').join(', '),
+          '': (each) => each.lastError,
+        });
       },
     }),
     call({

@@ -2,12 +2,10 @@ import { type Api, done } from '../api.ts';
 import { DORMOUSE } from '../called.ts';
 import { type Command, call, command, ofAccount, on, option } from '../command.ts';
 import { CommandError } from '../errors.ts';
-import { aligned, listing, relative, software, stateWord, table, words } from '../format.ts';
+import { aligned, listing, relative, software, stateWord, words } from '../format.ts';
 import { wholeNumber } from '../parse.ts';
 import { MACHINE, MY_SERVERS, type Machine, type Messages, SERVER, type Server, read } from '../shapes.ts';
 import { oneLine } from '../text.ts';
-
-const HEADINGS = ['ID', 'NAME', 'STATE', 'PLAYERS', 'VERSION', 'ADDRESS', 'ROLE'];
 
 /** `dormouse servers`. */
 export const servers: Command = command({
@@ -19,29 +17,23 @@ export const servers: Command = command({
     if (json) return document(reply);
     const { servers } = read({ servers: [SERVER] }, reply);
     const { my, shared } = await reachable(api);
-    const rows = [
-      ...servers.map((server) => [
-        server.id,
-        oneLine(server.name),
-        stateWord(server.state, out) + percent(server),
-        players(my.find(({ id }) => id === server.id)?.playersOnline),
-        software(server),
-        server.addr,
-        '',
-      ]),
-      ...shared.map((server) => [
-        server.id,
-        '',
-        stateWord(server.state, out),
-        players(server.playersOnline),
-        software(server),
-        server.address,
-        server.role,
-      ]),
+    const items = [
+      ...servers.map((server) => {
+        const { playersOnline = -1 } = my.find(({ id }) => id === server.id) ?? {};
+        return { ...server, role: '', playersOnline };
+      }),
+      ...shared.map((server) => ({ ...SERVER, ...server, addr: server.address })),
     ];
-    if (rows.length === 0) return out.line(`No servers yet. Create one with: ${DORMOUSE} create <name>`);
-    const [headings = '', ...lines] = table(HEADINGS, rows);
-    out.line(out.style('dim', headings));
+    const none = `No servers yet. Create one with: ${DORMOUSE} create <name>`;
+    const lines = listing(out, items, none, {
+      ID: ({ id }) => id,
+      NAME: ({ name }) => oneLine(name),
+      STATE: (server) => stateWord(server.state, out) + percent(server),
+      PLAYERS: ({ playersOnline }) => (playersOnline < 0 ? '' : String(playersOnline)),
+      VERSION: software,
+      ADDRESS: ({ addr }) => addr,
+      ROLE: ({ role }) => role,
+    });
     for (const line of [...lines, ...servers.flatMap(failure)]) out.line(line);
   },
 });
@@ -54,10 +46,6 @@ async function reachable(api: Api): Promise<typeof MY_SERVERS> {
     if (error instanceof CommandError) return { my: [], shared: [] };
     throw error;
   }
-}
-
-function players(online = -1): string {
-  return online < 0 ? '' : String(online);
 }
 
 function percent({ state, startupPercent }: Server): string {
@@ -105,15 +93,13 @@ export const audit = call({
     return api.GET('/v1/accounts/{accountId}/audit', { params: { ...params, query } });
   },
   shape: { entries: [ENTRY] },
-  show({ entries }, { out, now }) {
-    const rows = entries.map(({ createdAt, action, detail, userId }) => [
-      relative(createdAt, now),
-      action,
-      detail,
-      userId,
-    ]);
-    return listing(out, ['WHEN', 'ACTION', 'DETAIL', 'USER'], rows, 'No entries yet.');
-  },
+  show: ({ entries }, { out, now }) =>
+    listing(out, entries, 'No entries yet.', {
+      WHEN: ({ createdAt }) => relative(createdAt, now),
+      ACTION: ({ action }) => action,
+      DETAIL: ({ detail }) => detail,
+      USER: ({ userId }) => userId,
+    }),
 });
 
 const TRANSITIONS = 10;
@@ -139,13 +125,16 @@ export const machine = call({
     ]);
     const shown = transitions.slice(0, wholeNumber('last', last, MOST_TRANSITIONS) ?? TRANSITIONS);
     if (shown.length === 0) return facts;
-    const rows = shown.map(({ at, event, from, to, cause }) => [
-      relative(at, now),
-      event,
-      from === to ? stateWord(to, out) : `${words(from)} → ${stateWord(to, out)}`,
-      causeText(cause),
-    ]);
-    return [...facts, '', ...listing(out, ['WHEN', 'EVENT', 'TRANSITION', 'CAUSE'], rows, '')];
+    return [
+      ...facts,
+      '',
+      ...listing(out, shown, '', {
+        WHEN: ({ at }) => relative(at, now),
+        EVENT: ({ event }) => event,
+        TRANSITION: ({ from, to }) => (from === to ? stateWord(to, out) : `${words(from)} → ${stateWord(to, out)}`),
+        CAUSE: ({ cause }) => causeText(cause),
+      }),
+    ];
   },
 });
 

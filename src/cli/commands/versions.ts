@@ -2,7 +2,7 @@ import { type Api, done } from '../api.ts';
 import { DORMOUSE } from '../called.ts';
 import { type Command, YES, call, command, flag, on, option } from '../command.ts';
 import { wrongUsage } from '../errors.ts';
-import { CAPACITY_HEADINGS, capacityCells, columns, listing, software as nameOf } from '../format.ts';
+import { capacityColumns, columns, listing, software as nameOf } from '../format.ts';
 import { given } from '../parse.ts';
 import { CAPACITY, type Messages, SERVER, VERSIONS, read } from '../shapes.ts';
 import { suggest } from '../suggest.ts';
@@ -48,15 +48,13 @@ export const regions = call({
   summary: 'List the regions and their free capacity.',
   call: ({ api }) => api.GET('/v1/regions'),
   shape: { regions: [REGION] },
-  show({ regions }, { out }) {
-    const rows = regions.map(({ region, label, available, capacity }) => [
-      region,
-      label,
-      available ? 'available' : 'not available',
-      ...(available ? capacityCells(capacity) : []),
-    ]);
-    return listing(out, ['REGION', 'NAME', 'STATE', ...CAPACITY_HEADINGS], rows, 'No regions.');
-  },
+  show: ({ regions }, { out }) =>
+    listing(out, regions, 'No regions.', {
+      REGION: ({ region }) => region,
+      NAME: ({ label }) => label,
+      STATE: ({ available }) => (available ? 'available' : 'not available'),
+      ...capacityColumns(({ available, capacity }: typeof REGION) => (available ? capacity : undefined)),
+    }),
 });
 
 /** `dormouse software`. */

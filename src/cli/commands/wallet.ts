@@ -79,16 +79,14 @@ export const wallet: Subject = {
         return api.GET('/v1/accounts/{accountId}/ledger', { params: { ...params, query: { limit: Number(last) } } });
       },
       shape: { entries: [ENTRY] },
-      show({ entries }, { out, now }) {
-        const rows = entries.map(({ ts, kind, amountMicros, serverId, note }) => [
-          relative(ts, now),
-          words(kind),
-          money(amountMicros),
-          serverId,
-          note,
-        ]);
-        return listing(out, ['WHEN', 'TYPE', 'AMOUNT', 'SERVER', 'NOTE'], rows, 'The ledger is empty.');
-      },
+      show: ({ entries }, { out, now }) =>
+        listing(out, entries, 'The ledger is empty.', {
+          WHEN: ({ ts }) => relative(ts, now),
+          TYPE: ({ kind }) => words(kind),
+          AMOUNT: ({ amountMicros }) => money(amountMicros),
+          SERVER: ({ serverId }) => serverId,
+          NOTE: ({ note }) => note,
+        }),
     }),
     call({
       usage: 'wallet cap <usd>',
@@ -153,17 +151,16 @@ export const usage = call({
   },
   shape: { sessions: [SESSION], gbHours: 0, amountMicros: '0', hourMicros: '0' },
   show({ sessions, gbHours, amountMicros, hourMicros }, { out, args: [id], now }) {
-    const rows = sessions.map(({ startedAt, ending, cause, ramMb, minutes, amountMicros }) => [
-      relative(startedAt, now),
-      cause.id.startsWith(cause.kind) ? cause.id : `${cause.kind} ${cause.id}`,
-      `${minutes} min`,
-      memory(ramMb),
-      money(amountMicros),
-      ending === '' ? 'awake now' : words(ending),
-    ]);
     const none = `${id} was not awake in this period.`;
     return [
-      ...listing(out, ['WOKEN', 'BY', 'AWAKE', 'MEMORY', 'COST', 'ENDED'], rows, none),
+      ...listing(out, sessions, none, {
+        WOKEN: ({ startedAt }) => relative(startedAt, now),
+        BY: ({ cause }) => (cause.id.startsWith(cause.kind) ? cause.id : `${cause.kind} ${cause.id}`),
+        AWAKE: ({ minutes }) => `${minutes} min`,
+        MEMORY: ({ ramMb }) => memory(ramMb),
+        COST: ({ amountMicros }) => money(amountMicros),
+        ENDED: ({ ending }) => (ending === '' ? 'awake now' : words(ending)),
+      }),
       '',
       `Total: ${money(amountMicros)} for ${Number(gbHours.toFixed(2))} GB hours. The next hour awake costs ${money(hourMicros)}.`,
     ];
