@@ -1,9 +1,8 @@
-import type { Readable } from 'node:stream';
 import { type Answer, type Api, done } from './api.ts';
 import { failedHere } from './errors.ts';
 import { WHO_AM_I, type Wire, read } from './shapes.ts';
 import type { Credentials, History } from './stored.ts';
-import { type Output, type Terminal, firstLine } from './terminal.ts';
+import { type Input, type Output, type Terminal, firstLine } from './terminal.ts';
 import { oneLine } from './text.ts';
 
 /** An option for `parseArgs` of `node:util`, with its help text. */
@@ -52,7 +51,7 @@ export interface Context {
   json: boolean;
   /** Aborted by Ctrl-C. */
   signal: AbortSignal;
-  input: Readable & { isTTY?: boolean; setRawMode?(on: boolean): unknown };
+  input: Input;
   credentials: { load(): Promise<Credentials>; save(credentials: Credentials): Promise<void> };
   /** Commands typed at consoles. */
   history: History;

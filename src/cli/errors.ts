@@ -1,7 +1,4 @@
 import type { CODES, Code as ServiceCode, Detail } from '../kernel/status.ts';
-import { aligned } from './format.ts';
-import type { Output } from './terminal.ts';
-import { oneLine, printable, withoutSecrets } from './text.ts';
 
 /** The codes of google.rpc.Code used here, with the service's numbers. */
 const CODE = {
@@ -118,25 +115,6 @@ interface Violation {
   description: string;
 }
 
-/** Formats an error for a person: what happened, the problem of each field, and when to retry. */
-export function errorLines({ status, advice }: CommandError, err: Output): string[] {
-  const violations = violationsIn(status.details);
-  const listed = violations.map(({ field, description }) => `${field}: ${description}`).join('; ');
-  const message =
-    violations.length > 0 && status.message === listed ? 'The service refused the request:' : status.message;
-  return [
-    `${err.style('red', 'dormouse:')} ${printable(message)}`,
-    ...aligned(violations.map(({ field, description }) => ['', oneLine(field), oneLine(description)])),
-    ...hints(status.details),
-    ...advice.map((sentence) => `  ${printable(sentence)}`),
-  ].map(withoutSecrets);
-}
-
-/** Formats an error for a program: the API's own status object. */
-export function errorJson({ status }: CommandError): string {
-  return withoutSecrets(JSON.stringify(status, null, 2));
-}
-
 /** Returns the problems of fields. */
 export function violationsIn(details: readonly Detail[]): Violation[] {
   const found = detail(details, 'BadRequest')?.['fieldViolations'];
@@ -144,13 +122,6 @@ export function violationsIn(details: readonly Detail[]): Violation[] {
     field: String(field),
     description: String(description),
   }));
-}
-
-function* hints(details: readonly Detail[]): Generator<string> {
-  const delay = detail(details, 'RetryInfo')?.['retryDelay'];
-  if (typeof delay === 'string') yield `  Try again in ${oneLine(delay.replace(/s$/, ' s'))}.`;
-  const requestId = detail(details, 'RequestInfo')?.['requestId'];
-  if (typeof requestId === 'string') yield `  Request id: ${oneLine(requestId)}`;
 }
 
 /** Returns the stable reason of an error, such as `SERVER_NOT_FOUND`; '' if it has none. */

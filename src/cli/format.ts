@@ -1,6 +1,8 @@
-import type { CAPACITY, Server } from './shapes.ts';
+import type { Detail } from '../kernel/status.ts';
+import { type CommandError, detail, violationsIn } from './errors.ts';
+import type { CAPACITY } from './shapes.ts';
 import type { Output } from './terminal.ts';
-import { width } from './text.ts';
+import { oneLine, printable, width, withoutSecrets } from './text.ts';
 
 const UNITS = [
   ['day', 86_400],
@@ -89,7 +91,7 @@ export function words(name: string): string {
 }
 
 /** Formats a server's software: `paper 1.21.8`. */
-export function software({ type, version }: Pick<Server, 'type' | 'version'>): string {
+export function software({ type, version }: { type: string; version: string }): string {
   return `${type} ${version}`.trim();
 }
 
@@ -152,4 +154,30 @@ export function columns(words: readonly string[], room: number): string[] {
   const across = Math.max(1, Math.floor((room + GAP.length) / widest));
   const down = Math.ceil(words.length / across);
   return aligned(Array.from({ length: down }, (_, row) => words.filter((_, index) => index % down === row)));
+}
+
+/** Formats an error for a person: what happened, the problem of each field, and when to retry. */
+export function errorLines({ status, advice }: CommandError, err: Output): string[] {
+  const violations = violationsIn(status.details);
+  const listed = violations.map(({ field, description }) => `${field}: ${description}`).join('; ');
+  const message =
+    violations.length > 0 && status.message === listed ? 'The service refused the request:' : status.message;
+  return [
+    `${err.style('red', 'dormouse:')} ${printable(message)}`,
+    ...aligned(violations.map(({ field, description }) => ['', oneLine(field), oneLine(description)])),
+    ...hints(status.details),
+    ...advice.map((sentence) => `  ${printable(sentence)}`),
+  ].map(withoutSecrets);
+}
+
+/** Formats an error for a program: the API's own status object. */
+export function errorJson({ status }: CommandError): string {
+  return withoutSecrets(JSON.stringify(status, null, 2));
+}
+
+function* hints(details: readonly Detail[]): Generator<string> {
+  const delay = detail(details, 'RetryInfo')?.['retryDelay'];
+  if (typeof delay === 'string') yield `  Try again in ${oneLine(delay.replace(/s$/, ' s'))}.`;
+  const requestId = detail(details, 'RequestInfo')?.['requestId'];
+  if (typeof requestId === 'string') yield `  Request id: ${oneLine(requestId)}`;
 }

@@ -127,7 +127,7 @@ function asleepNote({ id, asleep = `${id} is asleep. Its log continues when it w
 }
 
 /** Returns the lines of a log reply unchanged. */
-export function logLines({ lines }: Pick<Messages['GetServerLogsResponse'], 'lines'>): string[] {
+export function logLines({ lines }: { lines: readonly string[] }): string[] {
   return (Array.isArray(lines) ? lines : []).filter((line) => typeof line === 'string');
 }
 

@@ -3,17 +3,9 @@ import { type Api, VERSION, createApi, done } from './api.ts';
 import { DORMOUSE } from './called.ts';
 import type { Command, Context, OptionValues } from './command.ts';
 import { SECTIONS } from './commands.ts';
-import {
-  CommandError,
-  EXIT,
-  errorJson,
-  errorLines,
-  interrupted,
-  noCredentialsFile,
-  reasonOf,
-  violationsIn,
-} from './errors.ts';
+import { CommandError, EXIT, interrupted, noCredentialsFile, reasonOf, violationsIn } from './errors.ts';
 import { type Found, findCommand, findHelp } from './find.ts';
+import { errorJson, errorLines } from './format.ts';
 import { commandHelp, programHelp, subjectHelp } from './help.ts';
 import { LONG_MS, localUrl, serviceUrl } from './http.ts';
 import { type GlobalValues, parseCommand, splitCommandLine } from './parse.ts';

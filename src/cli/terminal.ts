@@ -1,7 +1,6 @@
 import process from 'node:process';
-import { type Writable, addAbortSignal } from 'node:stream';
+import { type Readable, type Writable, addAbortSignal } from 'node:stream';
 import { styleText } from 'node:util';
-import type { Context } from './command.ts';
 import { wrongUsage } from './errors.ts';
 import { cut } from './text.ts';
 
@@ -91,6 +90,9 @@ function output(stream: Stream, env: TerminalEnv): Output {
   };
 }
 
+/** Standard input, which may be a terminal. */
+export type Input = Readable & { isTTY?: boolean; setRawMode?(on: boolean): unknown };
+
 const MAX_LINE = 4096;
 const MAX_INPUT = 8 * 1024 * 1024;
 
@@ -98,7 +100,7 @@ const MAX_INPUT = 8 * 1024 * 1024;
  * Returns the first line of the input; '' if it is empty. Rejects when the signal is aborted. Closes the input
  * afterwards, because its writer may keep it open.
  */
-export async function firstLine(input: Context['input'], signal: AbortSignal): Promise<string> {
+export async function firstLine(input: Input, signal: AbortSignal): Promise<string> {
   let text = '';
   try {
     for await (const chunk of chunks(input, signal)) {
@@ -112,7 +114,7 @@ export async function firstLine(input: Context['input'], signal: AbortSignal): P
 }
 
 /** Returns the whole input, up to some megabytes. Rejects when the signal is aborted. */
-export async function wholeInput(input: Context['input'], signal: AbortSignal): Promise<string> {
+export async function wholeInput(input: Input, signal: AbortSignal): Promise<string> {
   let text = '';
   for await (const chunk of chunks(input, signal)) {
     text += chunk;
@@ -125,7 +127,7 @@ export async function wholeInput(input: Context['input'], signal: AbortSignal): 
  * Reads the first line without echo. On a terminal, `ask` is called once the echo is off, so that text pasted
  * immediately is not shown. Always restores the terminal's mode.
  */
-export async function secretLine(input: Context['input'], signal: AbortSignal, ask: () => void): Promise<string> {
+export async function secretLine(input: Input, signal: AbortSignal, ask: () => void): Promise<string> {
   if (!input.isTTY || input.setRawMode === undefined) return firstLine(input, signal);
   let text = '';
   input.setRawMode(true);
@@ -147,7 +149,7 @@ export async function secretLine(input: Context['input'], signal: AbortSignal, a
   }
 }
 
-async function* chunks(input: Context['input'], signal: AbortSignal): AsyncGenerator<string> {
+async function* chunks(input: Input, signal: AbortSignal): AsyncGenerator<string> {
   input.setEncoding('utf8');
   addAbortSignal(signal, input);
   // Keeps the input open, so that the terminal's mode can be restored.

@@ -27,7 +27,7 @@ const SERVER = {
   diskQuotaEffectiveMb: '0',
 };
 
-function limitsText({ maxServers, maxRamMb }: Pick<typeof ACCOUNT, 'maxServers' | 'maxRamMb'>): string {
+function limitsText({ maxServers, maxRamMb }: typeof ACCOUNT): string {
   const count = maxServers === 0 ? 'unlimited servers' : some(maxServers, 'server');
   return `${count}, ${memory(maxRamMb)} of memory in total`;
 }

@@ -2,8 +2,8 @@ import { type Interface, clearScreenDown, createInterface, cursorTo, moveCursor 
 import { type Api, done } from '../api.ts';
 import { DORMOUSE } from '../called.ts';
 import { type Command, type Context, command, on } from '../command.ts';
-import { CommandError, errorLines } from '../errors.ts';
-import { stateWord } from '../format.ts';
+import { CommandError } from '../errors.ts';
+import { errorLines, stateWord } from '../format.ts';
 import { ASLEEP, followLog } from '../log.ts';
 import { COMMAND, read } from '../shapes.ts';
 import { consoleText, logLine } from '../text.ts';

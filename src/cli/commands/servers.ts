@@ -22,7 +22,7 @@ export const servers: Command = command({
         const { playersOnline = -1 } = my.find(({ id }) => id === server.id) ?? {};
         return { ...server, role: '', playersOnline };
       }),
-      ...shared.map((server) => ({ ...SERVER, ...server, addr: server.address })),
+      ...shared.map(({ address, ...server }) => Object.assign({}, SERVER, server, { addr: address })),
     ];
     const none = `No servers yet. Create one with: ${DORMOUSE} create <name>`;
     const lines = listing(out, items, none, {

@@ -159,10 +159,7 @@ export const eula = call({
  * yet. Without a terminal, or on a no, prints how to accept it. Skips servers of other accounts, whose owners must
  * accept, and services without this operation.
  */
-export async function askForEula(
-  context: Context,
-  { type, accountId }: Pick<Server, 'type' | 'accountId'>,
-): Promise<void> {
+export async function askForEula(context: Context, { type, accountId }: Server): Promise<void> {
   if (type === 'sandbox') return;
   const { api, terminal, input } = context;
   const own = await ofAccount(api);
