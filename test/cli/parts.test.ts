@@ -212,7 +212,7 @@ test('every command line either parses or is refused with exit code 2', (t) => {
     property(constantFrom(...commands), array(word, { maxLength: 6 }), (command, words) => {
       try {
         const { args, values } = parseCommand(command, words);
-        const needed = (command.args ?? []).filter((each) => !each.startsWith('['));
+        const needed = command.args.filter((each) => each.startsWith('<'));
         t.true(args.length >= needed.length || values.help === true);
       } catch (error) {
         t.is((error as { exitCode?: number }).exitCode, 2, String(error));

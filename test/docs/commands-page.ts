@@ -5,10 +5,10 @@ import { SECTIONS } from '../../src/cli/commands.ts';
 export function commandsPage(writtenBy: string): string {
   const parts = SECTIONS.map(({ title, entries }) => {
     const commands = entries.flatMap((entry) => (isSubject(entry) ? entry.commands : [entry]));
-    const rows = commands.map(({ name, args = [], summary }) => {
-      const words = [name, ...args.map((each) => (each.startsWith('[') ? each : `<${each}>`))].join(' ');
-      return `| \`${words.replaceAll('|', String.raw`\|`)}\` | ${summary.replaceAll(/[|<>*]/g, String.raw`\$&`)} |`;
-    });
+    const rows = commands.map(
+      ({ usage, summary }) =>
+        `| \`${usage.replaceAll('|', String.raw`\|`)}\` | ${summary.replaceAll(/[|<>*]/g, String.raw`\$&`)} |`,
+    );
     return `## ${title}\n\n| command | what it does |\n| --- | --- |\n${rows.join('\n')}\n`;
   });
   return `# Every command
