@@ -130,8 +130,8 @@ interface CallSpec<Options extends Record<string, Option>, Shape> extends Usage<
   /** An irreversible consequence, as a sentence. It must be confirmed first, unless `--yes` is given. */
   warning?: (args: string[], values: Values<Options>) => string;
   call: (context: Context, args: string[], values: Values<Options>) => Promise<Answer<Wire<NoInfer<Shape>>>>;
-  /** An example with the fields to show. Their texts are shown on one line. */
-  shape: Shape;
+  /** An example with the fields to show, if any. Their texts are shown on one line. */
+  shape?: Shape;
   /** Returns the lines for a person. */
   show: (reply: Shape, shown: Shown<Options>) => Iterable<string>;
   /** Asks a person a question after the reply is printed. */
@@ -139,8 +139,10 @@ interface CallSpec<Options extends Record<string, Option>, Shape> extends Usage<
 }
 
 /** Creates such a command. With `--json`, it prints the reply unchanged. */
-export function call<const Options extends Record<string, Option>, Shape>(spec: CallSpec<Options, Shape>): Command {
-  const { warning, call, shape, show, after, ...rest } = spec;
+export function call<const Options extends Record<string, Option>, Shape = object>(
+  spec: CallSpec<Options, Shape>,
+): Command {
+  const { warning, call, shape = {} as Shape, show, after, ...rest } = spec;
   return command<Record<string, Option>>({
     ...rest,
     options: { ...spec.options, ...(warning && { yes: YES }) },

@@ -43,7 +43,7 @@ const UNREACHABLE = html`We can’t e-mail you warnings and password reset links
  * `trouble` returns the problem of the join settings; undefined without one.
  */
 export function openOperators(
-  shared: Shared,
+  { servers, clock, log }: Shared,
   rooms: {
     people: People;
     machines: Machines;
@@ -59,8 +59,8 @@ export function openOperators(
   },
   trouble: () => string | undefined,
 ): Feature {
-  const { people, accountLimits, disk, suspensions } = rooms;
-  const needs = { ...shared, ...rooms };
+  const { people, machines, fleet, suspensions, orphans, proxies, serverView, consoles, disk, sftp } = rooms;
+  const { accountLimits } = rooms;
   const notes = ({ email }: { email: string }) => {
     const sentence = trouble();
     return [
@@ -70,21 +70,21 @@ export function openOperators(
   };
   return {
     operations: [
-      ...nodeOperations(needs),
-      ...proxyOperations(needs),
-      ...operatorServerOperations(needs),
-      ...operatorMachineOperations(needs),
+      ...nodeOperations({ fleet, clock }),
+      ...proxyOperations({ proxies }),
+      ...operatorServerOperations({ serverView, clock, consoles, disk, log, servers, sftp, suspensions }),
+      ...operatorMachineOperations({ machines }),
       ...accountOperations({
         ...people,
         accountLimits,
         disk,
         suspensions,
-        servers: shared.servers,
+        servers,
         withLock: createKeyedMutex(),
       }),
       ...accountInvitationOperations(people),
       ...accountAccessOperations(people),
-      ...orphanOperations(needs),
+      ...orphanOperations({ orphans, clock }),
     ],
     panel(panel) {
       mountMachines(panel, notes);

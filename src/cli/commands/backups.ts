@@ -233,7 +233,6 @@ const remove = call({
     const backup = await backupOf(context, id, which);
     return context.api.POST('/v1/servers/{id}/backups/{backupId}:delete', { ...path(id, backup.id), body: {} });
   },
-  shape: {},
   show: (_, { args: [id] }) => [`Deleted. Show the others with: ${DORMOUSE} backups ${id}`],
 });
 

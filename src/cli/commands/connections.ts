@@ -59,7 +59,6 @@ export const sftp: Subject = {
       usage: 'sftp disable <id>',
       summary: 'Turn SFTP off. Open sessions end.',
       call: ({ api }, [id]) => api.POST('/v1/servers/{id}/sftp:disable', { ...on(id), body: {} }),
-      shape: {},
       show: (_, { args: [id] }) => [`SFTP is off for ${id}.`],
     }),
     call({
@@ -129,7 +128,6 @@ export const database: Subject = {
       summary: 'Permanently delete the database with all its data.',
       warning: ([id]) => `This permanently deletes the database of ${id} with all its data.`,
       call: ({ slow }, [id]) => slow.POST('/v1/servers/{id}/database:drop', { ...on(id), body: {} }),
-      shape: {},
       show: (_, { args: [id] }) => [`Deleted the database of ${id}.`],
     }),
   ],

@@ -149,7 +149,6 @@ export const templates: Subject = {
       summary: 'Delete one of your templates. Servers created from it do not change.',
       call: ({ api }, [templateId = '']) =>
         api.POST('/v1/templates/{templateId}:delete', { params: { path: { templateId } }, body: {} }),
-      shape: {},
       show: (_, { args: [template] }) => [`Deleted the template ${template}.`],
     }),
   ],

@@ -102,9 +102,7 @@ const MOST_LAST = 1440;
 export const metrics = call({
   usage: 'metrics <id>',
   summary: "Show a server's CPU, memory, ticks and players: now, or by the minute.",
-  options: {
-    last: option('n', `Show the last n readings, one per minute awake (at most ${MOST_LAST}).`, 'n'),
-  },
+  options: { last: option('n', `Show the last n readings, one per minute awake (at most ${MOST_LAST}).`, 'n') },
   call: ({ api }, [id]) => api.GET('/v1/servers/{id}/metrics', on(id)),
   shape: METRICS,
   show({ series, ...now }, { out, args: [id], values: { last }, now: at }) {

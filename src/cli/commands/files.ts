@@ -121,7 +121,6 @@ Examples: ${DORMOUSE} files cat castle server.properties
       usage: 'files mkdir <id> <path>',
       summary: 'Create a folder, with its parent folders.',
       call: ({ api }, [id, path = '']) => api.POST('/v1/servers/{id}/file:mkdir', { ...on(id), body: { path } }),
-      shape: {},
       show: (_, { args: [, path] }) => [`Created ${path}.`],
     }),
     call({
@@ -129,7 +128,6 @@ Examples: ${DORMOUSE} files cat castle server.properties
       summary: 'Move or rename a file or folder. The target must not exist.',
       call: ({ api }, [id, from = '', to = '']) =>
         api.POST('/v1/servers/{id}/file:rename', { ...on(id), body: { from, to } }),
-      shape: {},
       show: (_, { args: [, from, to] }) => [`Moved ${from} to ${to}.`],
     }),
     call({
@@ -137,7 +135,6 @@ Examples: ${DORMOUSE} files cat castle server.properties
       summary: 'Copy a file, or a folder with its contents.',
       call: ({ slow }, [id, from = '', to = '']) =>
         slow.POST('/v1/servers/{id}/file:copy', { ...on(id), body: { from, to } }),
-      shape: {},
       show: (_, { args: [, from, to] }) => [`Copied ${from} to ${to}.`],
     }),
     call({
@@ -145,7 +142,6 @@ Examples: ${DORMOUSE} files cat castle server.properties
       summary: 'Permanently delete a file, or a folder with its contents.',
       warning: ([id, path]) => `This permanently deletes ${path} of ${id}.`,
       call: ({ slow }, [id, path = '']) => slow.POST('/v1/servers/{id}/file:delete', { ...on(id), body: { path } }),
-      shape: {},
       show: (_, { args: [, path] }) => [`Deleted ${path}.`],
     }),
     call({

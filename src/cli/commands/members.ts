@@ -76,7 +76,6 @@ A limited member can view, start and stop it.`,
         const body = { memberId: await memberId(context, id, email) };
         return context.api.POST('/v1/servers/{id}/members:remove', { ...on(id), body });
       },
-      shape: {},
       show: (_, { args: [id, email] }) => [`${email} no longer has access to ${id}.`],
     }),
   ],

@@ -133,7 +133,6 @@ Example: ${DORMOUSE} mods search lithium --server castle
       options: { source: SOURCE },
       call: ({ slow }, [id, projectId = ''], { source }) =>
         slow.POST('/v1/servers/{id}/mods:remove', { ...on(id), body: { projectId, source: sourceOf(source) } }),
-      shape: {},
       show: (_, { args: [id, mod] }) => [`Removed ${mod} from ${id}.`],
     }),
     call({

@@ -124,7 +124,6 @@ export const invitations: Subject = {
         const path = { invitationId: await invitationId(context, email) };
         return context.api.POST('/v1/operator/invitations/{invitationId}:cancel', { params: { path }, body: {} });
       },
-      shape: {},
       show: (_, { args: [email] }) => [`Withdrew the invitation of ${email}.`],
     }),
   ],
@@ -185,7 +184,6 @@ export const orphans: Subject = {
       warning: ([kind, id]) => `This permanently removes the ${kind} of ${id}.`,
       call: ({ api }, [kind = '', id = '', reason = '']) =>
         api.POST('/v1/operator/orphans:remove', { body: { kind, id, reason } }),
-      shape: {},
       show: (_, { args: [kind, id] }) => [`Removed the ${kind} of ${id}.`],
     }),
   ],

@@ -143,7 +143,6 @@ export const players: Subject = {
       options: { reason: REASON },
       call: ({ api }, [id, name = ''], { reason = '' }) =>
         api.POST('/v1/servers/{id}/players:kick', { ...on(id), body: { name, reason } }),
-      shape: {},
       show: (_, { args: [id, player] }) => [`Kicked ${player} from ${id}.`],
     }),
   ],

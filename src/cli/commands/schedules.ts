@@ -115,7 +115,6 @@ Examples: ${DORMOUSE} schedules add castle backup daily
         const body = { scheduleId: await scheduleId(context, id, which) };
         return context.api.POST('/v1/servers/{id}/schedules:delete', { ...on(id), body });
       },
-      shape: {},
       show: (_, { args: [id, which] }) => [`Deleted schedule ${which} of ${id}.`],
     }),
   ],
