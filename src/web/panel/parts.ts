@@ -33,21 +33,15 @@ export function copyButton(text: string, what: string, label = 'Copy'): Html {
   </button>`;
 }
 
-/** Divides a long list, so that its page stays below 100 KB. */
-interface Parts {
-  /** The parameter for the part's start. Each list on a page has its own. */
-  key: string;
-  /** Entries per part. */
-  most: number;
-  /** The plural name of entries, for screen readers: `backups`. */
-  of: string;
-}
-
-/** Returns the requested part of a list, and links to the parts before and after it. */
+/**
+ * Returns the requested part of a long list, so that its page stays below 100 KB, and links to the parts before and
+ * after it. `key`: the parameter for the part's start, which each list on a page has of its own; `most`: entries per
+ * part; `of`: the plural name of entries, for screen readers.
+ */
 export function partOf<Entry>(
   request: FormPlace,
   entries: readonly Entry[],
-  { key, most, of }: Parts,
+  { key, most, of }: { key: string; most: number; of: string },
 ): { shown: readonly Entry[]; pager: Html | false } {
   const total = entries.length;
   const last = Math.max(0, Math.ceil(total / most) - 1) * most;
