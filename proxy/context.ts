@@ -1,5 +1,5 @@
 import type { Accounts } from './accounts.ts';
-import type { Clock, Deadlines } from './deadlines.ts';
+import type { Clock, Deadlines } from './client-connection.ts';
 import type { Limiter } from './limits.ts';
 import type { Pipe } from './pipe.ts';
 import type { Log, Player, Routes, Wake } from './ports.ts';

@@ -1,5 +1,7 @@
-import { readFileSync } from 'node:fs';
+import { createHash } from 'node:crypto';
+import { readFileSync, readdirSync } from 'node:fs';
 import { hostname } from 'node:os';
+import { join } from 'node:path';
 import type { Service } from './link/dial.ts';
 import { LINK_PATH } from './link/messages.ts';
 
@@ -121,4 +123,17 @@ function tokenIn(file: string | undefined): string {
   } catch (error) {
     throw new SettingError(`PROXY_TOKEN_FILE cannot be read (${(error as NodeJS.ErrnoException).code}).`);
   }
+}
+
+/**
+ * Returns the version of this program: the release and a hash of its current files. Any change of the code changes the
+ * version.
+ */
+export function programVersion(): string {
+  const folder = import.meta.dirname;
+  const hash = createHash('sha256');
+  const names = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.ts'));
+  for (const name of names.toSorted()) hash.update(`${name}\0`).update(readFileSync(join(folder, name)));
+  const { version } = JSON.parse(readFileSync(join(folder, '../package.json'), 'utf8')) as { version: string };
+  return `${version}+${hash.digest('hex').slice(0, 12)}`;
 }

@@ -2,14 +2,13 @@ import { type Server, createServer } from 'node:net';
 import { Accounts, type VerifiedAccount } from './accounts.ts';
 import { serve } from './connection.ts';
 import type { Context, Counters } from './context.ts';
-import { type Clock, Deadlines } from './deadlines.ts';
+import { type Clock, Deadlines, type ClientConnection } from './client-connection.ts';
 import { listenAt } from './listen.ts';
 import { Limiter, blockListOf, isListed } from './limits.ts';
 import { Pipes } from './pipes.ts';
 import type { Address, Log, Player, Presence, Routes, Wake } from './ports.ts';
 import { DEFAULT_LIMITS, DEFAULT_TIMINGS, type Limits, type Timings } from './settings.ts';
 import { StatusResponder } from './status.ts';
-import type { ClientConnection } from './client-connection.ts';
 import { WaitingList } from './waiting/waiting-list.ts';
 
 export interface ProxyOptions {

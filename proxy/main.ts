@@ -6,15 +6,14 @@ import { dirname } from 'node:path';
 import process from 'node:process';
 import { setTimeout as delay } from 'node:timers/promises';
 import { parseEnv } from 'node:util';
-import { type Environment, HELP, PORT_TAKEN, SettingError, readEnvironment } from './environment.ts';
+import { type Environment, HELP, PORT_TAKEN, SettingError, readEnvironment, programVersion } from './environment.ts';
 import { type Proxy, createProxy } from './index.ts';
 import { Control } from './link/control.ts';
 import { keepLinked } from './link/dial.ts';
-import { socketPath } from './link/socket-path.ts';
+import { socketPath } from './link/socket.ts';
 import { listenAt } from './listen.ts';
 import { createProxyLog } from './log.ts';
 import type { Address, Log } from './ports.ts';
-import { programVersion } from './version.ts';
 
 const STATS_MS = 1_000;
 const LOOK_MS = 1_000;

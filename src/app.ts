@@ -1,9 +1,7 @@
 import assert from 'node:assert';
 import type { AddressInfo } from 'node:net';
-import { createChargeCount } from './billing/charged.ts';
+import { createChargeCount, requireTimely } from './billing/meter.ts';
 import { openWallet } from './billing/ledger.ts';
-import { requireTimely } from './billing/meter.ts';
-import { openMeter } from './billing/open.ts';
 import { openSteadyClock } from './billing/steady-clock.ts';
 import type { Config } from './config.ts';
 import { createFront } from './front.ts';
@@ -80,7 +78,7 @@ export async function startApp(
     const { store, mayAct, engine, offSite } = outside;
     const telemetry = createTelemetry();
     // The kernel's count of time belongs to the machine, so another container of this service continues it.
-    const steady = await openSteadyClock(store, { clock, monotonicMs, epoch: await bootId() });
+    const steady = await openSteadyClock(store, await bootId(), { clock, monotonicMs });
     const { dataDir, baseUrl, signupCreditMicros } = config;
     const onAccount = async (tx: Tx, id: string, at: number) => void (await openWallet(tx, id, at, signupCreditMicros));
     const operator = await firstRun(store, { clock, dataDir, baseUrl, onAccount });
@@ -88,8 +86,8 @@ export async function startApp(
     const settings = { ...config, signup: signUpMode(config), mail: config.smtpUrl !== null };
     const base = { store, clock, log, onClose };
     const rooms = await openRooms({ ...base, outside, telemetry, steady, settings, onAccount, firstRunFile });
-    const { servers, proxies, knownBy, prices, sessions, funds } = rooms;
-    const meter = await openMeter({ ...base, servers, engine, steady, prices, sessions, funds });
+    const { servers, proxies, knownBy } = rooms;
+    const meter = await rooms.billing.startMeter(engine);
 
     // After a takeover, players are waiting: skip the off-site check.
     if (!isTakeover) await offSite.settled(STORE_PATIENCE_MS);
@@ -125,7 +123,7 @@ export async function startApp(
         store: () => store.write((tx) => tx.query('SELECT 1')),
         engine: () => engine.list(),
         proxy: async () => assert(proxies.listening(), 'players are not listened for'),
-        meter: async () => requireTimely(meter),
+        meter: async () => requireTimely(meter.ageMs()),
         lease: mayAct,
       },
       answered: telemetry.answered,

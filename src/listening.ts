@@ -4,7 +4,7 @@ import type { Config } from './config.ts';
 import type { Link } from './http/http-server.ts';
 import { listenHttp } from './http/listen.ts';
 import { listenStandby } from './http/standby.ts';
-import { livingChild } from './joining/link/child-file.ts';
+import { livingChild } from './joining/link/child-process.ts';
 import type { OnClose } from './kernel/closers.ts';
 import type { Log } from './kernel/log.ts';
 import { type ProcessIdentity, thisProcess } from './kernel/process-identity.ts';

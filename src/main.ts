@@ -7,7 +7,7 @@ import { type Config, ConfigError, loadConfig } from './config.ts';
 import { installationOf } from './engines/game-host.ts';
 import { refuseGamesElsewhere } from './engines/games-elsewhere.ts';
 import { openapiDocument } from './http/openapi.ts';
-import { drainChild } from './joining/link/child-file.ts';
+import { drainChild } from './joining/link/child-process.ts';
 import { type Log, createLog } from './kernel/log.ts';
 import { homeHost } from './kernel/home-address.ts';
 import { isContainer } from './kernel/process-identity.ts';

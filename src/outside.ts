@@ -1,6 +1,6 @@
 import { openOffSite } from './backups/offsite/open.ts';
-import { createMachineProbe } from './billing/machine-probe.ts';
-import { openCheckout } from './billing/open-checkout.ts';
+import { createMachineProbe } from './billing/capacity.ts';
+import { openCheckout } from './billing/open.ts';
 import type { Config } from './config.ts';
 import { openMysql } from './databases/open.ts';
 import { openGameHost, preloadEngine } from './engines/game-host.ts';
@@ -70,9 +70,9 @@ export async function openOutside(config: Config, { waiting, onLost, clock, log,
     /** Undefined if servers have no databases. */
     databaseServer: await openMysql(config),
     registries: openModRegistries(config, clock),
-    profiles: createMojangProfiles({ apiUrl: config.mojangApiUrl, clock }),
+    profiles: createMojangProfiles(config.mojangApiUrl, clock),
     // Child processes live within this process's limits, containers do not.
-    probe: createMachineProbe({ dataDir, ownLimits: gameHost.engine.kind === 'process' }),
+    probe: createMachineProbe(dataDir, gameHost.engine.kind === 'process'),
     offSite: openOffSite({ settings: config, secret, clock, log }),
     checkout: await openCheckout(config, log),
   };

@@ -1,7 +1,7 @@
 import { createBackupRoom } from './backups/backups-room.ts';
 import { openBackups } from './backups/open.ts';
 import { sealKeyOf } from './backups/seal.ts';
-import { billingFeature, openAllowance, openMeasures } from './billing/open.ts';
+import { billingFeature, openBilling } from './billing/open.ts';
 import type { Config } from './config.ts';
 import { openDatabases } from './databases/open.ts';
 import { openDisks } from './disk/disks.ts';
@@ -79,7 +79,7 @@ export interface RoomsOptions extends Pick<OpenPeopleOptions, 'onAccount' | 'fir
 const OPENERS = {
   createBackupRoom,
   createChangeLock,
-  openAllowance,
+  openBilling,
   openEffects,
   openFiles,
   openJoining,
@@ -147,7 +147,7 @@ export async function openRooms(options: RoomsOptions, doubles: Partial<typeof O
   const sftpRoom = await openSftp({ ...shared, people, files, disk: disks.quota });
   const { sftp } = sftpRoom;
   const { mysqlAddress } = settings;
-  const databaseRoom = openDatabases({ ...shared, secret, port: outside.databaseServer, mysqlAddress });
+  const databaseRoom = openDatabases(shared, secret, outside.databaseServer, mysqlAddress);
   const { databases } = databaseRoom;
   const serverPorts = await open.openPorts({
     store,
@@ -157,7 +157,10 @@ export async function openRooms(options: RoomsOptions, doubles: Partial<typeof O
   });
   const modsRoom = open.openMods({ ...shared, ...folders, registries: outside.registries, withFilesLock, workers });
   const { mods } = modsRoom;
-  const { prices, sessions, capacity } = await openMeasures({ ...shared, probe: outside.probe, steady, nodes });
+  const { probe, checkout } = outside;
+  const paid = { probe, steady, nodes, consoles: typed, mailer, checkout, settings };
+  const billing = await open.openBilling(shared, paid);
+  const { sessions, capacity, funds, accountLimits } = billing;
   const backupRoom = open.createBackupRoom({
     ...folders,
     store,
@@ -239,9 +242,7 @@ export async function openRooms(options: RoomsOptions, doubles: Partial<typeof O
   onClose(await open.startReconcile({ ...reconciled, onReturn: engineReturned, onAway, onLook }));
 
   // Everything that can refuse a wake. The first rule that refuses decides the message.
-  const onCapReached = insight.alerts.spendCapReached;
-  const charging = { capacity, prices, nodes, consoles: typed, mailer, onCapReached };
-  const { funds, accountLimits, wakeRules: billingRules } = await open.openAllowance({ ...shared, ...charging });
+  funds.whenCapReached(insight.alerts.spendCapReached);
   const { usedBytes } = outside;
   const limits = { disks, events: serverEvents, consoles: typed, dataDir, usedBytes };
   const enforcement = new DiskEnforcement({ ...shared, ...limits });
@@ -254,7 +255,7 @@ export async function openRooms(options: RoomsOptions, doubles: Partial<typeof O
   const reachability = createReachability(engine, clock);
   const wakeRules: readonly WakeRule[] = [
     { check: joining.joinPolicy.wakeCap, commands: ['JOIN'] },
-    ...billingRules,
+    ...billing.wakeRules,
     { check: readFirst(mayRun, SOFTWARE_OF), commands: WAKES_AND_INSTALLS },
     ...enforcement.wakeRules,
     suspensions.wakeRule,
@@ -271,7 +272,7 @@ export async function openRooms(options: RoomsOptions, doubles: Partial<typeof O
   // Clients’ view of the servers, and the features of all rooms.
   const addresses = createAddresses({ ...entrance, publicHost, playersPort: () => proxies.port() });
   const clientAddress = createClientAddress(settings.trustedProxies);
-  const { containerOf, profiles, checkout } = outside;
+  const { containerOf, profiles } = outside;
   const viewed = { suspensions, lostGames, addresses, disk, publicStatuses, serverPorts, nodes, containerOf };
   const serverView = createServerView({ ...viewed, config: settings, clock });
   const shown = { ...shared, suspensions, lostGames, serverView };
@@ -279,7 +280,6 @@ export async function openRooms(options: RoomsOptions, doubles: Partial<typeof O
   const { testAlert } = webhooks;
   const created = { people, cores, addresses, wakePolicies, worlds, testAlert, owner };
   const { creation, feature: serversFeature } = serverFeature({ ...shown, ...room, ...created });
-  const billing = billingFeature({ ...shared, ...room, prices, reachability, checkout });
   const { trouble } = entrance;
   const { maxServersPerAccount } = settings;
   const fleet = nodes
@@ -299,13 +299,13 @@ export async function openRooms(options: RoomsOptions, doubles: Partial<typeof O
     { operations: modpackOperations({ ...shown, mods, mayRun, worlds }) },
     backupsRoom.feature,
     worldsRoom.feature,
-    openPlayers({ ...shared, ...talk, pinger, files, playerFiles, dataDir, lock, owner, profiles }),
+    openPlayers(shared, talk, { profiles, pinger, files, playerFiles, dataDir, lock, owner }),
     schedules,
     databaseRoom.feature,
     { operations: portOperations({ ...shown, serverPorts }), panel: mountPorts },
     { operations: templateOperations({ ...shown, creation, sandboxVersions: sandboxVersions(), store, catalogue }) },
     insight.feature,
-    billing.feature,
+    billingFeature(shared, billing, reachability, drain),
     operators,
   ];
   return {
@@ -332,9 +332,7 @@ export async function openRooms(options: RoomsOptions, doubles: Partial<typeof O
     publicStatuses,
     wakePolicies,
     databases,
-    prices,
-    sessions,
-    funds,
+    billing,
     capacity,
     accountLimits,
     checkouts: billing.checkouts,

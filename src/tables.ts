@@ -4,7 +4,7 @@ import { backupUploads, offsiteRemovals } from './backups/offsite/rows.ts';
 import { backupRetention, backups, savingOff } from './backups/rows.ts';
 import { checkouts } from './billing/checkout-rows.ts';
 import { ledger } from './billing/ledger-rows.ts';
-import { accountLimits } from './billing/limit-rows.ts';
+import { accountLimits } from './billing/account-limits.ts';
 import { awakeSessions } from './billing/awake-session-rows.ts';
 import { ticks } from './billing/tick-rows.ts';
 import { wallets } from './billing/wallet-rows.ts';

@@ -57,7 +57,7 @@ export interface Hello {
   id: string;
   /** The name shown to operators. */
   name: string;
-  /** The version of the program, from `version.ts`. */
+  /** The version of the program, from `programVersion`. */
   version: string;
   /** Fingerprint of the start settings. A change requires a new proxy. */
   settings: string;

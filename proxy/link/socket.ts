@@ -1,3 +1,5 @@
+import { openSync } from 'node:fs';
+import { basename, dirname } from 'node:path';
 import { setImmediate as turn } from 'node:timers/promises';
 import type { WebSocket } from 'ws';
 import { type Channel, MAX_MESSAGE_BYTES } from './messages.ts';
@@ -17,7 +19,7 @@ export const SOCKET_OPTIONS = {
   perMessageDeflate: false,
 } as const;
 
-export interface ChannelEvents {
+interface ChannelEvents {
   receive(text: string): void;
   /** Called once when the connection has ended, for any reason. */
   closed(): void;
@@ -89,4 +91,18 @@ export function openChannel(
   socket.on('error', end);
   socket.on('close', end);
   beat();
+}
+
+/** The longest path that fits into `sockaddr_un` on every system, without its final zero (unix(7)). */
+const LONGEST = 103;
+
+/**
+ * Returns a path for this socket that the kernel accepts. Replaces a path that is too long by one through a descriptor
+ * of its folder, which stays open until the process ends. This works only on Linux; throws on other systems.
+ */
+export function socketPath(path: string): string {
+  if (Buffer.byteLength(path) <= LONGEST) return path;
+  if (process.platform !== 'linux')
+    throw new Error(`The path of DATA_DIR is too long for a socket (${path}). Choose a shorter path.`);
+  return `/proc/self/fd/${openSync(dirname(path), 'r')}/${basename(path)}`;
 }

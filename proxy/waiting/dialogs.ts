@@ -2,8 +2,7 @@ import { PROTOCOL } from '../handshake.ts';
 import type { Route } from '../ports.ts';
 import { cleanText, plainText, toComponent } from '../text.ts';
 import { PHASES } from '../texts.ts';
-import type { NbtCompound } from './nbt.ts';
-import { componentNbt } from './packets.ts';
+import { type NbtCompound, componentNbt } from './packets.ts';
 
 /** The state shown to a waiting player. */
 export interface WaitingView {

@@ -6,7 +6,7 @@ import type { Hold } from '../hold.ts';
 import { Kick, noteKick } from '../kick.ts';
 import type { Player, Route } from '../ports.ts';
 import { failureDialog, waitingDialog } from './dialogs.ts';
-import type { NbtCompound } from './nbt.ts';
+import type { NbtCompound } from './packets.ts';
 import { WaitingClient } from './waiting-client.ts';
 
 /** A login and the address that the client used. */

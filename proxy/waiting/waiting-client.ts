@@ -1,13 +1,12 @@
-import type { ClientConnection } from '../client-connection.ts';
+import type { ClientConnection, Clock } from '../client-connection.ts';
 import { ProtocolError, readFrame } from '../codec.ts';
-import type { Clock } from '../deadlines.ts';
 import { PeerGone } from '../inbox.ts';
 import { Kick } from '../kick.ts';
 import type { Player } from '../ports.ts';
 import type { Timings } from '../settings.ts';
 import { LEAVE } from './dialogs.ts';
-import type { NbtCompound } from './nbt.ts';
 import {
+  type NbtCompound,
   brand,
   clearDialog,
   disconnect,

@@ -1,6 +1,8 @@
+import { EntitySchema } from 'typeorm';
+import { id, maybeInteger, ofAccount } from '../store/columns.ts';
 import { openRowCache } from '../store/row-cache.ts';
-import type { Store, Tx } from '../store/store.ts';
-import { deleteAccountLimits, listAccountLimits, saveAccountLimits } from './limit-rows.ts';
+import type { Store } from '../store/store.ts';
+import type { Sql, Tx } from '../store/writer.ts';
 
 /** The limits of an account. */
 export interface Limits {
@@ -11,7 +13,7 @@ export interface Limits {
 }
 
 /** The limits operators have set for one account; null: the installation's default. */
-export type OwnLimits = { [Key in keyof Limits]: Limits[Key] | null };
+type OwnLimits = { [Key in keyof Limits]: Limits[Key] | null };
 
 /** The limits of all accounts, in memory for synchronous reads. */
 export interface AccountLimits {
@@ -47,4 +49,34 @@ export async function openAccountLimits(store: Store, defaults: Limits): Promise
       });
     },
   };
+}
+
+/** The limits of an account that differ from the installation's. */
+interface AccountLimitsRow {
+  accountId: string;
+  /** Null: the installation's; 0: unlimited. */
+  maxServers: number | null;
+  /** Null: the installation's. */
+  maxRamMb: number | null;
+}
+
+export const accountLimits = new EntitySchema<AccountLimitsRow>({
+  name: 'account_limits',
+  columns: { accountId: id, maxServers: maybeInteger, maxRamMb: maybeInteger },
+  foreignKeys: [ofAccount],
+});
+
+/** Returns the limits of every account that has its own. */
+async function listAccountLimits(db: Sql): Promise<AccountLimitsRow[]> {
+  return db.query<AccountLimitsRow>('SELECT * FROM "account_limits"');
+}
+
+/** Replaces the limits of the account. */
+async function saveAccountLimits(tx: Tx, row: AccountLimitsRow): Promise<void> {
+  await deleteAccountLimits(tx, row.accountId);
+  await tx.manager.insert(accountLimits, row);
+}
+
+async function deleteAccountLimits(tx: Tx, accountId: string): Promise<void> {
+  await tx.run('DELETE FROM "account_limits" WHERE "accountId" = $1', [accountId]);
 }

@@ -1,58 +1,47 @@
 import type { EngineNodes } from '../engines/engine.ts';
 import { NO_ROOM } from '../joining/refusals.ts';
 import { type RefusalWords, type StatusError, quotaExceeded } from '../kernel/status.ts';
-import type { AccountLimits, Limits } from './account-limits.ts';
+import type { Limits } from './account-limits.ts';
 import type { Capacity } from './capacity.ts';
-import { CEILINGS_A_CORE, type NodeRoom, roomFor } from './node-rooms.ts';
-import { type Load, type Reserving, loadOf, reserves } from './reservations.ts';
-
-/** Decides whether a server may wake or get an installation. */
-export interface Admission {
-  /**
-   * Throws unless there is room for the server now: RESOURCE_EXHAUSTED MAX_SERVERS or MAX_RAM for the limits of its
-   * account, NODE_CAPACITY for those of the machine (`fits` in the metadata is `never` if the whole limit would be too
-   * little). An awake or starting server has its room already, unless it must move from a node that accepts no starts.
-   * If no node of a region accepts starts, this check passes and the drain refuses the start.
-   *
-   * Synchronous, and reads the reservations of awake servers from their actors: nothing can happen between this check
-   * and the event that wakes a server, and a reservation ends when its actor comes to rest.
-   */
-  admit(server: Reserving): void;
-}
-
-export interface AdmissionOptions {
-  live: () => Reserving[];
-  capacity: Capacity;
-  limits: Pick<AccountLimits, 'of'>;
-  /** The machine's name in messages to owners. */
-  nodeLabel: string;
-  /** The region of servers without one. */
-  region?: string;
-  /** The machines that games run on, if there are several. */
-  nodes?: EngineNodes | undefined;
-}
+import {
+  CEILINGS_A_CORE,
+  type NodeRoom,
+  roomFor,
+  type Load,
+  type Reserving,
+  loadOf,
+  reserves,
+} from './reservations.ts';
 
 /** Free disk space below which no server wakes: a world that cannot be saved is worse than a server that sleeps. */
 const LEAST_DISK_MB = 256;
 
-export function createAdmission({
-  live,
-  capacity,
-  limits,
-  nodeLabel,
-  region: home = '',
-  nodes,
-}: AdmissionOptions): Admission {
-  return {
-    admit(server) {
-      if (reserves(server)) return mustMove(server) ? admitToOne(server) : undefined;
-      const { id, accountId } = server.row;
-      const others = live().filter(({ row }) => row.accountId === accountId && row.id !== id);
-      admitToAccount(server, limits.of(accountId), loadOf(others, capacity.cpusFor));
-      if (nodes === undefined) admitToNode(server);
-      else admitToOne(server);
-      requireDisk();
-    },
+/**
+ * Returns the check whether a server may wake or get an installation. It throws unless there is room for the server
+ * now: RESOURCE_EXHAUSTED MAX_SERVERS or MAX_RAM for the limits of its account, NODE_CAPACITY for those of the machine
+ * (`fits` in the metadata is `never` if the whole limit would be too little). An awake or starting server has its room
+ * already, unless it must move from a node that accepts no starts. If no node of a region accepts starts, this check
+ * passes and the drain refuses the start.
+ *
+ * The check is synchronous, and reads the reservations of awake servers from their actors: nothing can happen between
+ * it and the event that wakes a server, and a reservation ends when its actor comes to rest.
+ *
+ * `nodeLabel`: the machine's name in messages to owners. `nodes` and `home` as in `createCapacity`.
+ */
+export function createAdmission(
+  live: () => Reserving[],
+  capacity: Capacity,
+  limits: { of(accountId: string): Limits },
+  { nodeLabel, nodes, home = '' }: { nodeLabel: string; nodes?: EngineNodes | undefined; home?: string },
+): (server: Reserving) => void {
+  return function admit(server) {
+    if (reserves(server)) return mustMove(server) ? admitToOne(server) : undefined;
+    const { id, accountId } = server.row;
+    const others = live().filter(({ row }) => row.accountId === accountId && row.id !== id);
+    admitToAccount(server, limits.of(accountId), loadOf(others, capacity.cpusFor));
+    if (nodes === undefined) admitToNode(server);
+    else admitToOne(server);
+    requireDisk();
   };
 
   /** Reports whether the game would start on another node than the one it is on. */

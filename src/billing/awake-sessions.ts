@@ -5,11 +5,12 @@ import type { Clock } from '../kernel/clock.ts';
 import { randomBase62 } from '../kernel/ids.ts';
 import type { SteadyClock } from '../kernel/steady-clock.ts';
 import type { ServerStep } from '../people/audit/audit.ts';
+import { recordThrough } from '../people/audit/system.ts';
 import type { ServerRow } from '../servers/rows.ts';
 import type { ServerNow } from '../servers/server-now.ts';
 import type { Tx } from '../store/store.ts';
 import {
-  type AwakeSessionRow,
+  type MeteredSession,
   endAwakeSession,
   insertAwakeSession,
   markBillable,
@@ -24,13 +25,9 @@ import { insertWallet } from './wallet-rows.ts';
 
 /** The part of a machine's step that concerns its session. */
 type Step = Pick<ServerStep, 'at' | 'event' | 'from' | 'to' | 'cause'>;
+type Steady = Pick<SteadyClock, 'now' | 'ofPast'>;
 
-export interface AwakeSessionsOptions {
-  clock: Clock;
-  steady: Pick<SteadyClock, 'now' | 'ofPast'>;
-  prices: Prices;
-  record: RecordWriteOff;
-}
+const record = recordThrough('system');
 
 /**
  * Keeps the awake sessions. They begin, become ready and end in the write of the server's step. The arrow functions are
@@ -38,9 +35,8 @@ export interface AwakeSessionsOptions {
  */
 export class AwakeSessions {
   readonly #clock: Clock;
-  readonly #steady: Pick<SteadyClock, 'now' | 'ofPast'>;
+  readonly #steady: Steady;
   readonly #prices: Prices;
-  readonly #record: RecordWriteOff;
   /** When games ended, as observed by the engine. */
   readonly #exits = new Map<string, number>();
   /** Games without a reported end were up until this instant of the steady clock; null before the first observation. */
@@ -48,11 +44,10 @@ export class AwakeSessions {
   #missing: ReadonlySet<string> = new Set();
   #lost: ReadonlyMap<string, number> = new Map();
 
-  constructor({ clock, steady, prices, record }: AwakeSessionsOptions) {
+  constructor(clock: Clock, steady: Steady, prices: Prices) {
     this.#clock = clock;
     this.#steady = steady;
     this.#prices = prices;
-    this.#record = record;
   }
 
   /** Runs in the write of every step of every server. */
@@ -97,9 +92,9 @@ export class AwakeSessions {
     if (context.played) await this.#bill(tx, row.id);
   }
 
-  async #begin(tx: Tx, row: ServerRow, cause: Cause, at: number): Promise<AwakeSessionRow> {
+  async #begin(tx: Tx, row: ServerRow, cause: Cause, at: number): Promise<void> {
     await insertWallet(tx, row.accountId, at);
-    const session: AwakeSessionRow = {
+    await insertAwakeSession(tx, {
       id: `ses_${randomBase62(12)}`,
       serverId: row.id,
       accountId: row.accountId,
@@ -118,9 +113,7 @@ export class AwakeSessions {
       remainder: 0,
       amountMicros: 0,
       serverCreatedAt: row.createdAt,
-    };
-    await insertAwakeSession(tx, session);
-    return session;
+    });
   }
 
   async #ready(tx: Tx, { row, context }: ServerNow, at: number): Promise<void> {
@@ -153,13 +146,13 @@ export class AwakeSessions {
     // Ignored if it concerns an earlier run.
     if (until !== undefined && until > this.#steady.ofPast(session.startedAt)) {
       await proveAwakeSession(tx, session.id, until);
-      await recordWriteOff(this.#record, tx, session, { lostMs: at - until, at: now, why: SILENT });
+      await recordWriteOff(tx, session, { lostMs: at - until, at: now, why: SILENT });
     } else {
       const seen = exit === undefined ? this.#provenUntil(id, step) : this.#steady.ofPast(exit);
       if (seen !== undefined) await proveAwakeSession(tx, session.id, seen);
       const lostMs = at - Math.max(session.provenAt, seen ?? 0);
       const isUnseen = exit === undefined && session.readyAt !== null;
-      if (isUnseen) await recordWriteOff(this.#record, tx, session, { lostMs, at: now });
+      if (isUnseen) await recordWriteOff(tx, session, { lostMs, at: now });
     }
     while ((await chargeNext(tx, now, monthOf(now), session.id)) > 0);
     await endAwakeSession(tx, session.id, Math.max(step.at, session.readyAt ?? session.startedAt), endingOf(step));
@@ -185,18 +178,6 @@ function endingOf({ from, to, cause }: Step): string {
   return cause.kind === 'system' ? cause.id : 'stopped';
 }
 
-/** Unproven or unresponsive time of a server, which is therefore free. */
-interface WriteOffEntry {
-  accountId: string;
-  serverId: string;
-  action: 'usage.writeOff';
-  detail: string;
-  at: number;
-}
-
-/** Adds an audit entry, in the write of the change. */
-export type RecordWriteOff = (tx: Tx, entry: WriteOffEntry) => Promise<void>;
-
 /** After a gap this long, a running game does not prove that it ran throughout. */
 export const GAP_MS = 150_000;
 
@@ -204,11 +185,10 @@ const UNSEEN = 'without proof that the game was running';
 /** Why the time of a running game is free. */
 export const SILENT = 'in which the game did not respond';
 
-/** Records which time of a metered session is not charged, and why. Omits a minute or two. */
+/** Adds an audit entry on the time of a metered session that is not charged, and why. Omits a minute or two. */
 export async function recordWriteOff(
-  record: RecordWriteOff,
   tx: Tx,
-  { accountId, serverId, plan }: Pick<AwakeSessionRow, 'accountId' | 'serverId' | 'plan'>,
+  { accountId, serverId, plan }: MeteredSession,
   { lostMs, at, why = UNSEEN }: { lostMs: number; at: number; why?: string },
 ): Promise<void> {
   if (plan !== 'metered' || lostMs <= GAP_MS) return;

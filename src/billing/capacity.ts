@@ -1,13 +1,26 @@
-import type { Machine, MachineProbe } from './machine-probe.ts';
+import { statfs } from 'node:fs/promises';
+import { availableParallelism, cpus, totalmem } from 'node:os';
 import type { EngineNodes } from '../engines/engine.ts';
 import { NO_REGION } from '../engines/regions.ts';
 import type { Clock } from '../kernel/clock.ts';
 import { every } from '../kernel/every.ts';
-import { type NodeRoom, nodeRooms, usableRamMb } from './node-rooms.ts';
-import { type Load, type Reserving, loadOf } from './reservations.ts';
+import { MIB } from '../kernel/units.ts';
+import { type NodeRoom, nodeRooms, usableRamMb, type Load, type Reserving, loadOf } from './reservations.ts';
+
+/** The machine's capacity for games. */
+export interface Machine {
+  cores: number;
+  ramMb: number;
+  /** For the file system that holds the servers; both 0 if it cannot be read. */
+  diskFreeMb: number;
+  diskTotalMb: number;
+}
+
+/** Measures the machine. Never rejects. */
+export type MachineProbe = () => Promise<Machine>;
 
 /** The CPU time that a server of at most `ramMb` may use, in cores. */
-export interface CpuTier {
+interface CpuTier {
   ramMb: number;
   cpus: number;
 }
@@ -41,16 +54,6 @@ export interface Capacity {
   close(): void;
 }
 
-export interface CapacityOptions {
-  probe: MachineProbe;
-  live: () => Reserving[];
-  /** The machines that games run on, if there are several. */
-  nodes?: EngineNodes | undefined;
-  /** The region of servers without one. */
-  region?: string;
-  clock: Clock;
-}
-
 // A game's main loop is one thread. More memory means more chunks and players, and thus more work besides it.
 const TIERS: readonly CpuTier[] = [
   { ramMb: 2_048, cpus: 1 },
@@ -60,14 +63,17 @@ const TIERS: readonly CpuTier[] = [
 ];
 const PROBE_MS = 15_000;
 
-/** Probes the machine now and every 15 s, because disks fill up. */
-export async function createCapacity({
-  probe,
-  live,
-  nodes,
-  region: home = '',
-  clock,
-}: CapacityOptions): Promise<Capacity> {
+/**
+ * Probes the machine now and every 15 s, because disks fill up. `nodes`: the machines that games run on, if there are
+ * several. `home`: the region of servers without one.
+ */
+export async function createCapacity(
+  clock: Clock,
+  probe: MachineProbe,
+  live: () => Reserving[],
+  nodes?: EngineNodes,
+  home = '',
+): Promise<Capacity> {
   let machine = await probe();
   let probedAt = clock.now();
   const cancel = every(clock, PROBE_MS, () => void refresh());
@@ -107,7 +113,7 @@ export async function createCapacity({
   }
 
   /** Only the used part of a drained machine counts: the rest is unavailable. */
-  function wholeOf(among?: NodeRoom[]): Pick<CapacityNow, 'machine' | 'ramUsableMb' | 'ramPerServerMb'> {
+  function wholeOf(among: NodeRoom[] | undefined) {
     if (among === undefined) {
       const ramUsableMb = usableRamMb(machine.ramMb);
       return { machine, ramUsableMb, ramPerServerMb: ramUsableMb };
@@ -137,4 +143,36 @@ export async function createCapacity({
 /** Reports whether a node is in the region, or, without one, in any region. */
 function isIn(region: string | undefined, node: { region: string }): boolean {
   return region === undefined ? node.region !== NO_REGION : node.region === region;
+}
+
+/**
+ * Creates a probe of this machine: its hardware, the limits of the control group, and the disk under `dataDir`.
+ * `ownLimits`: games run within this process's limits, as its child processes. Containers do not: for them, the whole
+ * machine counts, even if this process is limited.
+ */
+export function createMachineProbe(dataDir: string, ownLimits: boolean): MachineProbe {
+  return async function probeMachine() {
+    return { cores: cores(ownLimits), ramMb: ramMb(ownLimits), ...(await disk(dataDir)) };
+  };
+}
+
+/** Returns the number of cores available to this process, at most the whole cores granted by its control group. */
+function cores(ownLimits: boolean): number {
+  return ownLimits ? availableParallelism() : cpus().length || availableParallelism();
+}
+
+function ramMb(ownLimits: boolean): number {
+  const whole = totalmem();
+  // Without a limit, this is 0 or more than the machine has.
+  const limit = ownLimits ? process.constrainedMemory() : 0;
+  return Math.floor((limit > 0 ? Math.min(limit, whole) : whole) / MIB);
+}
+
+async function disk(dataDir: string): Promise<{ diskFreeMb: number; diskTotalMb: number }> {
+  try {
+    const { bsize, blocks, bavail } = await statfs(dataDir);
+    return { diskFreeMb: Math.floor((bavail * bsize) / MIB), diskTotalMb: Math.floor((blocks * bsize) / MIB) };
+  } catch {
+    return { diskFreeMb: 0, diskTotalMb: 0 };
+  }
 }

@@ -5,12 +5,14 @@ import type { Clock } from '../kernel/clock.ts';
 import type { Log } from '../kernel/log.ts';
 import { StatusError, preconditionFailure } from '../kernel/status.ts';
 import { MINUTE_MS } from '../kernel/units.ts';
+import { recordThrough } from '../people/audit/system.ts';
 import type { Mailer } from '../people/mail/mail.ts';
 import { listOwners } from '../people/rows.ts';
 import { type LastCalls, STOP_TEXTS, createLastCalls } from '../servers/last-call.ts';
 import type { LiveServers } from '../servers/live.ts';
 import type { ServerNow } from '../servers/server-now.ts';
 import type { ServerRow } from '../servers/rows.ts';
+import type { Shared } from '../servers/shared.ts';
 import type { BatchRead } from '../servers/wake-checks.ts';
 import type { Store, Tx } from '../store/store.ts';
 import { type UnpaidFlat, chargeFlat, flatDue } from './flat.ts';
@@ -20,23 +22,13 @@ import { type Prices, flatMicros, monthOf, tickCeilingMicros } from './prices.ts
 import { openAwakeSession } from './awake-session-rows.ts';
 import { type SpendCapAction, type WalletRow, getWallet, listSpentWallets, markCapNotified } from './wallet-rows.ts';
 
-export interface FundsOptions {
-  store: Store;
-  clock: Clock;
-  servers: LiveServers;
-  consoles: GameConsoles;
-  mailer: Mailer;
-  prices: Prices;
-  baseUrl: string;
-  log: Log;
-  /** Adds an entry to an account's audit log, in the write of the change. */
-  record: (tx: Tx, entry: { action: string; accountId: string; detail: string; at: number }) => Promise<void>;
-  /** Called in the same write when a spend cap is reached. */
-  onCapReached?: (
-    tx: Tx,
-    cap: { accountId: string; capMicros: number; action: SpendCapAction; at: number },
-  ) => Promise<void>;
-}
+/** Called in the write that records that a spend cap is reached. */
+type OnCapReached = (
+  tx: Tx,
+  cap: { accountId: string; capMicros: number; action: SpendCapAction; at: number },
+) => Promise<void>;
+
+const record = recordThrough('system');
 
 /** Time between the warning in chat and the stop. */
 const GRACE_MS = MINUTE_MS;
@@ -52,24 +44,44 @@ const NOTES: Record<End, string> = {
 
 /** The balance check: games do not run with an empty wallet or beyond a spend cap. */
 export class Funds {
-  readonly #options: FundsOptions;
+  readonly #store: Store;
+  readonly #clock: Clock;
+  readonly #servers: LiveServers;
+  readonly #log: Log;
+  readonly #mailer: Mailer;
+  readonly #prices: Prices;
+  readonly #baseUrl: string;
   /** By account; for flat servers by server. */
   readonly #lastCalls: LastCalls;
+  readonly #onCapReached: OnCapReached[] = [];
 
-  constructor(options: FundsOptions) {
-    this.#options = options;
-    this.#lastCalls = createLastCalls(options);
+  constructor(
+    { store, clock, servers, log }: Omit<Shared, 'serverOperation' | 'onClose'>,
+    parts: { consoles: GameConsoles; mailer: Mailer; prices: Prices; baseUrl: string },
+  ) {
+    this.#store = store;
+    this.#clock = clock;
+    this.#servers = servers;
+    this.#log = log;
+    this.#mailer = parts.mailer;
+    this.#prices = parts.prices;
+    this.#baseUrl = parts.baseUrl;
+    this.#lastCalls = createLastCalls({ clock, servers, consoles: parts.consoles, log });
+  }
+
+  /** Registers a hook. Call it before the first `enforce`. */
+  whenCapReached(hook: OnCapReached): void {
+    this.#onCapReached.push(hook);
   }
 
   /** Returns a check that throws if the wallet cannot pay for a wake: INSUFFICIENT_FUNDS, SPEND_CAP_REACHED. */
   async check(row: ServerRow, batchRead?: BatchRead): Promise<() => void> {
-    const { store, clock } = this.#options;
-    const at = clock.now();
+    const at = this.#clock.now();
     // Read before the wallet: a charge in between is then counted twice, in this check only. In the other order, it
     // would not be counted at all.
     const neededMicros = await this.#needOf(row, at, batchRead);
     const duesMicros = await this.#flatDues(row, at, batchRead);
-    const read = () => getWallet(store, row.accountId);
+    const read = () => getWallet(this.#store, row.accountId);
     const wallet = await (batchRead === undefined ? read() : batchRead.once(getWallet, row.accountId, read));
     return () => {
       if (neededMicros === 0) return;
@@ -84,17 +96,16 @@ export class Funds {
    * and the flat servers left unpaid by the meter. Paid flat servers continue.
    */
   async enforce(unpaid: readonly UnpaidFlat[]): Promise<void> {
-    const { store, clock } = this.#options;
-    const at = clock.now();
+    const at = this.#clock.now();
     const calls = new Map<string, () => void>();
-    for (const wallet of await listSpentWallets(store, monthOf(at))) {
+    for (const wallet of await listSpentWallets(this.#store, monthOf(at))) {
       if (capReached(wallet, at)) await this.#tellOfCap(wallet, at);
       const end = endOf(wallet, at);
       const { accountId } = wallet;
       if (end !== undefined && wallet.metered > 0) calls.set(accountId, () => this.#warnMetered(accountId, end));
     }
     for (const { serverId, accountId, short } of unpaid) {
-      if (short === 'spend_cap') await this.#tellOfCap(await getWallet(store, accountId), at);
+      if (short === 'spend_cap') await this.#tellOfCap(await getWallet(this.#store, accountId), at);
       calls.set(`flat ${serverId}`, () => this.#warnFlat(serverId, short));
     }
     for (const key of this.#lastCalls.keys()) if (!calls.has(key)) this.#lastCalls.cancel(key);
@@ -108,14 +119,14 @@ export class Funds {
 
   /** Returns the cost of one tick, or of the flat period that the start would begin. */
   async #needOf(row: ServerRow, at: number, batchRead?: BatchRead): Promise<number> {
-    const { store, prices } = this.#options;
-    if (row.plan === 'flat') return (await flatDue(store, row, prices, at, batchRead)).amountMicros;
-    return prices.perGbHourMicros === 0 ? 0 : tickCeilingMicros(prices.perGbHourMicros, row.ramMb);
+    if (row.plan === 'flat') return (await flatDue(this.#store, row, this.#prices, at, batchRead)).amountMicros;
+    const { perGbHourMicros } = this.#prices;
+    return perGbHourMicros === 0 ? 0 : tickCeilingMicros(perGbHourMicros, row.ramMb);
   }
 
   /** Returns the account's other servers that are awake or waiting to start. */
   #othersOf({ id, accountId }: ServerRow): ServerRow[] {
-    return this.#options.servers
+    return this.#servers
       .live()
       .filter(({ row, state, context }) => row.accountId === accountId && (isTagged(state, 'awake') || context.queued))
       .flatMap(({ row }) => (row.id === id ? [] : [row]));
@@ -123,10 +134,10 @@ export class Funds {
 
   /** Returns the payments due for the flat servers among them, because a running one may not have been charged yet. */
   async #flatDues(row: ServerRow, at: number, batchRead?: BatchRead): Promise<Map<string, number>> {
-    const { store, prices } = this.#options;
     const dues = new Map<string, number>();
     for (const other of this.#othersOf(row)) {
-      if (other.plan === 'flat') dues.set(other.id, (await flatDue(store, other, prices, at, batchRead)).amountMicros);
+      if (other.plan !== 'flat') continue;
+      dues.set(other.id, (await flatDue(this.#store, other, this.#prices, at, batchRead)).amountMicros);
     }
     return dues;
   }
@@ -135,7 +146,7 @@ export class Funds {
    * Returns the sum of their next payments. A flat server added since the dues were read counts with its full price.
    */
   #reservedMicros(row: ServerRow, duesMicros: Map<string, number>): number {
-    const { prices } = this.#options;
+    const prices = this.#prices;
     return this.#othersOf(row).reduce((sum, { id, plan, ramMb }) => {
       if (plan === 'metered') return sum + tickCeilingMicros(prices.perGbHourMicros, ramMb);
       return sum + (duesMicros.get(id) ?? flatMicros(prices.perGbMonthMicros, ramMb));
@@ -143,56 +154,55 @@ export class Funds {
   }
 
   #warnMetered(accountId: string, end: End): void {
-    const { store, clock, log } = this.#options;
-    log.info({ account: accountId, why: end }, 'servers of this account stop in a minute');
+    this.#log.info({ account: accountId, why: end }, 'servers of this account stop in a minute');
     this.#lastCalls.begin(accountId, {
       graceMs: GRACE_MS,
       warning: WARNINGS[end],
       servers: () => this.#awake(({ row }) => row.accountId === accountId && row.plan === 'metered'),
       // The wallet may have been topped up in the meantime.
       cause: async () => {
-        const wallet = await getWallet(store, accountId);
-        return causeOf(wallet && endOf(wallet, clock.now()));
+        const wallet = await getWallet(this.#store, accountId);
+        return causeOf(wallet && endOf(wallet, this.#clock.now()));
       },
     });
   }
 
   #warnFlat(serverId: string, short: End): void {
-    const { store, clock, prices, log } = this.#options;
-    log.info({ server: serverId, why: short }, 'this server cannot be paid for, and stops in a minute');
+    this.#log.info({ server: serverId, why: short }, 'this server cannot be paid for, and stops in a minute');
     this.#lastCalls.begin(`flat ${serverId}`, {
       graceMs: GRACE_MS,
       warning: WARNINGS[short],
       servers: () => this.#awake(({ row }) => row.id === serverId),
-      cause: async () =>
-        causeOf(
-          await store.write(async (tx) => chargeFlat(tx, await openAwakeSession(tx, serverId), prices, clock.now())),
-        ),
+      cause: async () => {
+        const charge = async (tx: Tx) =>
+          chargeFlat(tx, await openAwakeSession(tx, serverId), this.#prices, this.#clock.now());
+        return causeOf(await this.#store.write(charge));
+      },
     });
   }
 
   #awake(which: (server: ServerNow) => boolean): ServerNow[] {
-    return this.#options.servers.live().filter((server) => isTagged(server.state, 'awake') && which(server));
+    return this.#servers.live().filter((server) => isTagged(server.state, 'awake') && which(server));
   }
 
   /** Notifies the owners once a month, whether or not servers are stopped. */
   async #tellOfCap(wallet: WalletRow | undefined, at: number): Promise<void> {
     if (wallet === undefined) return;
-    const { store, mailer, baseUrl, log, record, onCapReached } = this.#options;
     const { accountId, spendCapMicros, spendCapAction } = wallet;
     const detail = `${spentMicrosOf(wallet, at)} of ${spendCapMicros} micros spent in ${monthOf(at)}; ${spendCapAction}`;
-    const owners = await store.write(async (tx) => {
+    const owners = await this.#store.write(async (tx) => {
       if (!(await markCapNotified(tx, accountId, monthOf(at)))) return [];
       await record(tx, { action: 'account.spendCapReached', accountId, detail, at });
-      await onCapReached?.(tx, { accountId, capMicros: spendCapMicros, action: spendCapAction, at });
+      const cap = { accountId, capMicros: spendCapMicros, action: spendCapAction, at };
+      for (const hook of this.#onCapReached) await hook(tx, cap);
       return listOwners(tx, accountId);
     });
     for (const { email } of owners) {
       const follows = spendCapAction === 'stop' ? 'Your servers are being put to sleep.' : 'Your servers keep running.';
-      const text = `Your servers at ${baseUrl} have reached this month’s spend cap. ${follows}\n`;
-      mailer
+      const text = `Your servers at ${this.#baseUrl} have reached this month’s spend cap. ${follows}\n`;
+      this.#mailer
         .send({ to: email, subject: 'Your spend cap at Dormouse is reached', text })
-        .catch((error: unknown) => log.warn({ account: accountId, err: error }, 'the e-mail could not be sent'));
+        .catch((error: unknown) => this.#log.warn({ account: accountId, err: error }, 'the e-mail could not be sent'));
     }
   }
 }

@@ -1,6 +1,7 @@
 import { isTagged } from '../../machines/server.ts';
 import type { Engine, Game } from '../engines/engine.ts';
 import { lostGame } from '../engines/lost-games.ts';
+import { sumTicks } from '../insight/telemetry-rows.ts';
 import type { Clock } from '../kernel/clock.ts';
 import type { Log } from '../kernel/log.ts';
 import { createMutex } from '../kernel/mutex.ts';
@@ -8,10 +9,8 @@ import type { SteadyClock } from '../kernel/steady-clock.ts';
 import { DAY_MS, HOUR_MS } from '../kernel/units.ts';
 import type { LiveServers } from '../servers/live.ts';
 import type { ServerNow } from '../servers/server-now.ts';
+import type { Shared } from '../servers/shared.ts';
 import type { Store, Tx } from '../store/store.ts';
-import { type UnpaidFlat, chargeAllFlat } from './flat.ts';
-import { type Unbalanced, listUnbalanced } from './wallet-rows.ts';
-import { type Prices, TICK_MS, monthOf } from './prices.ts';
 import {
   type MeteredSession,
   listMetered,
@@ -20,26 +19,13 @@ import {
   proveAwakeSessions,
   writeOff,
 } from './awake-session-rows.ts';
-import { type AwakeSessions, GAP_MS, type RecordWriteOff, SILENT, recordWriteOff } from './awake-sessions.ts';
+import { type AwakeSessions, GAP_MS, SILENT, recordWriteOff } from './awake-sessions.ts';
+import { type UnpaidFlat, chargeAllFlat } from './flat.ts';
+import type { Funds } from './funds.ts';
+import { type Prices, TICK_MS, monthOf } from './prices.ts';
 import { keepOffset } from './steady-clock.ts';
 import { chargeNext, purgeTicks } from './tick-rows.ts';
-
-export interface MeterOptions {
-  store: Store;
-  clock: Clock;
-  steady: Pick<SteadyClock, 'now' | 'ofPast' | 'offsetMs'>;
-  engine: Engine;
-  servers: LiveServers;
-  sessions: AwakeSessions;
-  prices: Prices;
-  log: Log;
-  /** Adds an audit entry for written-off time, in the same write. */
-  record: RecordWriteOff;
-  /** Called after each stored round, with the flat servers that cannot be paid for. Wallets may be empty now, too. */
-  afterRound?: (unpaid: readonly UnpaidFlat[]) => Promise<void>;
-  /** Time after which a write charges no more. Default: 500. */
-  atOnceMs?: number;
-}
+import { type Unbalanced, listUnbalanced } from './wallet-rows.ts';
 
 /** Operators are alerted if no round was stored for this long. No minute is lost in the meantime. */
 const LATE_MS = 180_000;
@@ -59,7 +45,16 @@ const INSPECTIONS = 16;
  * with the ledger at the start and every hour.
  */
 export class Meter {
-  readonly #options: MeterOptions;
+  readonly #store: Store;
+  readonly #clock: Clock;
+  readonly #servers: LiveServers;
+  readonly #log: Log;
+  readonly #engine: Engine;
+  readonly #steady: SteadyClock;
+  readonly #sessions: AwakeSessions;
+  readonly #prices: Prices;
+  readonly #funds: Funds;
+  readonly #atOnceMs: number;
   /** Runs one round at a time, so that no round reads rows that another is changing. */
   readonly #withLock = createMutex();
   #provenAt = -Infinity;
@@ -72,20 +67,31 @@ export class Meter {
   /** Games that did not answer in the last round, with the time when they fell silent. */
   #wasSilent: ReadonlyMap<string, number> = new Map();
 
-  private constructor(options: MeterOptions) {
-    this.#options = options;
-    this.#endedAt = options.steady.now();
+  /** `atOnceMs`: time after which a write charges no more. */
+  constructor(
+    { store, clock, servers, log }: Omit<Shared, 'serverOperation' | 'onClose'>,
+    parts: { engine: Engine; steady: SteadyClock; sessions: AwakeSessions; prices: Prices; funds: Funds },
+    atOnceMs = AT_ONCE_MS,
+  ) {
+    this.#store = store;
+    this.#clock = clock;
+    this.#servers = servers;
+    this.#log = log;
+    this.#engine = parts.engine;
+    this.#steady = parts.steady;
+    this.#sessions = parts.sessions;
+    this.#prices = parts.prices;
+    this.#funds = parts.funds;
+    this.#atOnceMs = atOnceMs;
+    this.#endedAt = parts.steady.now();
   }
 
-  /** Resolves after the first round. */
-  static async start(options: MeterOptions): Promise<Meter> {
-    const { store, servers, sessions } = options;
-    const meter = new Meter(options);
-    await store.write(async (tx) => {
-      for (const now of servers.live()) await sessions.adopt(tx, now);
+  /** Starts the rounds, after sessions exist for all running servers. Resolves after the first round. */
+  async start(): Promise<void> {
+    await this.#store.write(async (tx) => {
+      for (const now of this.#servers.live()) await this.#sessions.adopt(tx, now);
     });
-    await meter.#withLock(() => meter.#minute());
-    return meter;
+    await this.#withLock(() => this.#minute());
   }
 
   /** Runs a round, like the one each minute: proves and charges the minutes due. Rejects if it could not be stored. */
@@ -97,7 +103,7 @@ export class Meter {
    * Returns the ms since the last stored round ended, or since the meter started. Rounds are normally a minute apart.
    */
   ageMs(): number {
-    return this.#options.steady.now() - this.#endedAt;
+    return this.#steady.now() - this.#endedAt;
   }
 
   /** Ends the rounds. The next process charges the minutes due in the meantime. */
@@ -108,24 +114,23 @@ export class Meter {
   }
 
   async #round(): Promise<void> {
-    const { store, steady, engine, sessions, log, afterRound } = this.#options;
-    const until = steady.now();
-    const games = await engine.list().catch((error: unknown) => {
-      log.warn({ err: error }, 'the engine does not respond; running servers are charged once it does');
+    const until = this.#steady.now();
+    const games = await this.#engine.list().catch((error: unknown) => {
+      this.#log.warn({ err: error }, 'the engine does not respond; running servers are charged once it does');
     });
     const up =
       games && new Map(games.filter((game) => game.up && !game.installer).map((game) => [game.serverId, game]));
     const missing = up ? this.#missingIn(up, until) : [];
     // Games on unresponsive nodes may be running, but cannot be played.
-    const lost = this.#sinceIn(until, ({ row }) => lostGame(engine.nodes, row.id)?.since);
-    if (up) sessions.inSight(missing, lost);
-    else sessions.outOfSight();
+    const lost = this.#sinceIn(until, ({ row }) => lostGame(this.#engine.nodes, row.id)?.since);
+    if (up) this.#sessions.inSight(missing, lost);
+    else this.#sessions.outOfSight();
     const gap = until - this.#provenAt > GAP_MS;
     const silent = new Map([...lost, ...this.#sinceIn(until, ({ context }) => context.live.silentSince)]);
     const answering = up && new Map([...up].filter(([id]) => !silent.has(id)));
     const doubts = answering && gap ? await this.#doubtful(answering, until) : [];
-    const offset = steady.offsetMs();
-    let unpaid = await store.write(async (tx) => {
+    const offset = this.#steady.offsetMs();
+    let unpaid = await this.#store.write(async (tx) => {
       if (offset !== this.#keptOffset) await keepOffset(tx, offset);
       if (up && gap) await this.#bridge(tx, doubts, until);
       else if (up) await proveAwakeSessions(tx, until, [...missing, ...silent.keys()]);
@@ -138,18 +143,17 @@ export class Meter {
     this.#wasSilent = silent;
     while (unpaid === undefined) {
       if (this.#closed) return;
-      unpaid = await store.write((tx) => this.#charge(tx));
+      unpaid = await this.#store.write((tx) => this.#charge(tx));
     }
-    await afterRound?.(unpaid);
-    this.#endedAt = steady.now();
+    await this.#funds.enforce(unpaid);
+    this.#endedAt = this.#steady.now();
   }
 
   /** Charges the minutes due, in order. Returns undefined if there are more than fit one write. */
   async #charge(tx: Tx): Promise<UnpaidFlat[] | undefined> {
-    const { clock, prices, atOnceMs = AT_ONCE_MS } = this.#options;
-    const at = clock.now();
-    for (const end = performance.now() + atOnceMs; ;) {
-      if ((await chargeNext(tx, at, monthOf(at))) === 0) return await chargeAllFlat(tx, prices, at);
+    const at = this.#clock.now();
+    for (const end = performance.now() + this.#atOnceMs; ;) {
+      if ((await chargeNext(tx, at, monthOf(at))) === 0) return await chargeAllFlat(tx, this.#prices, at);
       if (performance.now() >= end) return undefined;
     }
   }
@@ -159,10 +163,9 @@ export class Meter {
    * notified.
    */
   #missingIn(up: Map<string, Game>, at: number): string[] {
-    const { servers, steady } = this.#options;
-    const shouldRun = servers
+    const shouldRun = this.#servers
       .live()
-      .filter(({ state, context }) => isTagged(state, 'billed') && steady.ofPast(context.readyAt ?? 0) < at);
+      .filter(({ state, context }) => isTagged(state, 'billed') && this.#steady.ofPast(context.readyAt ?? 0) < at);
     return shouldRun.map(({ row }) => row.id).filter((id) => !up.has(id));
   }
 
@@ -171,10 +174,9 @@ export class Meter {
    * clock.
    */
   #sinceIn(until: number, sinceOf: (now: ServerNow) => number | null | undefined): Map<string, number> {
-    const { servers, steady } = this.#options;
-    const found = servers.live().flatMap((now) => {
+    const found = this.#servers.live().flatMap((now) => {
       const since = isTagged(now.state, 'billed') ? (sinceOf(now) ?? null) : null;
-      return since === null ? [] : [[now.row.id, Math.min(steady.ofPast(since), until)] as const];
+      return since === null ? [] : [[now.row.id, Math.min(this.#steady.ofPast(since), until)] as const];
     });
     return new Map(found);
   }
@@ -193,24 +195,24 @@ export class Meter {
    * that.
    */
   async #tellRecovered(tx: Tx, silent: ReadonlyMap<string, number>, until: number): Promise<void> {
-    const { steady, clock, record } = this.#options;
     for (const [serverId, since] of this.#wasSilent) {
       const session = silent.has(serverId) ? undefined : await openAwakeSession(tx, serverId);
-      const isSameRun = session !== undefined && steady.ofPast(session.startedAt) < since;
-      const lost = { lostMs: until - since, at: clock.now(), why: SILENT };
-      if (isSameRun) await recordWriteOff(record, tx, session, lost);
+      const isSameRun = session !== undefined && this.#steady.ofPast(session.startedAt) < since;
+      const lost = { lostMs: until - since, at: this.#clock.now(), why: SILENT };
+      if (isSameRun) await recordWriteOff(tx, session, lost);
     }
   }
 
   /** Returns the sessions whose game is up now, and whether it is still the same run. */
   async #doubtful(up: Map<string, Game>, until: number): Promise<{ session: MeteredSession; same: boolean }[]> {
-    const { store, engine } = this.#options;
     const found: { session: MeteredSession; same: boolean }[] = [];
-    const waiting = (await listMetered(store)).filter(({ serverId, provenAt: at }) => up.has(serverId) && at < until);
+    const waiting = (await listMetered(this.#store)).filter(
+      ({ serverId, provenAt: at }) => up.has(serverId) && at < until,
+    );
     const inspect = async () => {
       for (let session = waiting.pop(); session; session = waiting.pop()) {
         const listed = up.get(session.serverId)?.startedAt ?? null;
-        const startedAt = listed ?? (await engine.inspect(session.serverId))?.startedAt ?? null;
+        const startedAt = listed ?? (await this.#engine.inspect(session.serverId))?.startedAt ?? null;
         found.push({ session, same: startedAt !== null && startedAt <= (session.readyAt ?? 0) });
       }
     };
@@ -219,47 +221,68 @@ export class Meter {
   }
 
   async #bridge(tx: Tx, found: { session: MeteredSession; same: boolean }[], until: number): Promise<void> {
-    const { clock, log, record } = this.#options;
     for (const { session, same } of found) if (same) await proveAwakeSession(tx, session.id, until);
     const lost = found.flatMap(({ session, same }) => (same ? [] : [session]));
-    if (lost.length > 0) log.warn({ servers: lost.length }, 'unknown whether these games were up; not charged');
+    if (lost.length > 0) this.#log.warn({ servers: lost.length }, 'unknown whether these games were up; not charged');
     const ids = lost.map(({ serverId }) => serverId);
     await writeOff(tx, until, ids);
-    const at = clock.now();
-    for (const session of lost) await recordWriteOff(record, tx, session, { lostMs: until - session.provenAt, at });
+    const at = this.#clock.now();
+    for (const session of lost) await recordWriteOff(tx, session, { lostMs: until - session.provenAt, at });
   }
 
   async #minute(): Promise<void> {
     if (this.#closed) return;
-    const { clock, log } = this.#options;
-    this.#cancel = clock.at(clock.now() + TICK_MS, () => void this.#withLock(() => this.#minute()));
+    this.#cancel = this.#clock.at(this.#clock.now() + TICK_MS, () => void this.#withLock(() => this.#minute()));
     try {
       await this.#round();
       if (this.#rounds++ % (HOUR_MS / TICK_MS) === 0) await this.#hourly();
     } catch (error) {
-      log.error({ err: error }, 'a minute could not be charged; the next round charges it');
+      this.#log.error({ err: error }, 'a minute could not be charged; the next round charges it');
     }
   }
 
   async #hourly(): Promise<void> {
-    const { store, clock, log } = this.#options;
-    const unbalanced = await listUnbalanced(store).catch((error: unknown) => {
-      log.error({ err: error }, 'the wallets could not be compared with the ledger');
+    const unbalanced = await listUnbalanced(this.#store).catch((error: unknown) => {
+      this.#log.error({ err: error }, 'the wallets could not be compared with the ledger');
       return [];
     });
-    for (const account of unbalanced) logUnbalanced(log, account);
-    const before = clock.now() - DAY_MS;
-    while ((await store.write((tx) => purgeTicks(tx, before, PURGED_AT_ONCE))) === PURGED_AT_ONCE);
+    for (const account of unbalanced) logUnbalanced(this.#log, account);
+    const before = this.#clock.now() - DAY_MS;
+    while ((await this.#store.write((tx) => purgeTicks(tx, before, PURGED_AT_ONCE))) === PURGED_AT_ONCE);
   }
 }
 
 /** Throws if no minute has been charged for some time: the meter hangs or fails repeatedly. */
-export function requireTimely(meter: Pick<Meter, 'ageMs'>): void {
-  const ageMs = meter.ageMs();
+export function requireTimely(ageMs: number): void {
   if (ageMs > LATE_MS) throw new Error(`the last minute was charged ${ageMs} ms ago`);
 }
 
 /** Logs an error for the operator, because the service itself cannot make a wallet differ from its ledger. */
 export function logUnbalanced(log: Log, account: Unbalanced): void {
   log.error({ ...account }, 'a wallet balance differs from the sum of its ledger');
+}
+
+/** A tick is stored at most this long after its instant. A younger one may still be in flight. */
+const SETTLED_MS = 10_000;
+
+/**
+ * Counts the ticks charged from now on, and their cost. Each call adds those since the previous one. Ticks are kept for
+ * at least a day, so rare calls suffice.
+ */
+export function createChargeCount(store: Store, clock: Clock): () => Promise<{ ticks: number; micros: number }> {
+  const total = { ticks: 0, micros: 0 };
+  let countedTo = clock.now() - SETTLED_MS;
+  const withLock = createMutex();
+
+  async function count(): Promise<{ ticks: number; micros: number }> {
+    const until = clock.now() - SETTLED_MS;
+    if (until <= countedTo) return { ...total };
+    const { ticks, micros } = await sumTicks(store, countedTo, until);
+    countedTo = until;
+    total.ticks += ticks;
+    total.micros += micros;
+    return { ...total };
+  }
+
+  return () => withLock(count);
 }

@@ -5,7 +5,7 @@ import type { Sql } from '../store/store.ts';
 import { flatDue } from './flat.ts';
 import { spentMicrosOf } from './rules.ts';
 import { PERIOD_MS, type Prices, flatMicros, hourlyMicros, monthOf } from './prices.ts';
-import { spentByServer } from './usage-rows.ts';
+import { spentByServer } from './ledger-rows.ts';
 import { type SpendCapAction, getWallet } from './wallet-rows.ts';
 
 /** An account's spend limit, its spending, and how long its balance lasts. */

@@ -3,11 +3,6 @@ import { getMeta, setMeta } from '../store/meta.ts';
 import type { Store, Tx } from '../store/store.ts';
 import { lastProof } from './awake-session-rows.ts';
 
-export interface SteadyClockOptions extends SteadyTime {
-  /** Identifies the current boot of the machine, to which the count belongs; '' if unknown. */
-  epoch: string;
-}
-
 const KEY = 'steady-clock';
 const AHEAD_KEY = 'steady-clock-ahead';
 
@@ -16,10 +11,10 @@ const AHEAD_KEY = 'steady-clock-ahead';
  * boot stores the instant it corresponds to, and later starts use it. After a reboot, or on another machine, it is set
  * anew: to the wall clock, minus its lead over the steady clock in the previous boot, so that accounts are not charged
  * for hours that never passed. It is never earlier than the time that open sessions have proven, because they would not
- * be metered until it is reached again.
+ * be metered until it is reached again. `epoch` identifies this boot of the machine, to which the count belongs; '' if unknown.
  */
-export async function openSteadyClock(store: Store, options: SteadyClockOptions): Promise<SteadyClock> {
-  const { clock, epoch, monotonicMs } = options;
+export async function openSteadyClock(store: Store, epoch: string, time: SteadyTime): Promise<SteadyClock> {
+  const { clock, monotonicMs } = time;
   const anchor = await store.write(async (tx) => {
     const kept = JSON.parse((await getMeta(tx, KEY)) ?? 'null') as Anchor | null;
     if (kept !== null && epoch !== '' && kept.epoch === epoch && kept.monotonicMs <= monotonicMs()) return kept;
@@ -29,7 +24,7 @@ export async function openSteadyClock(store: Store, options: SteadyClockOptions)
     await setMeta(tx, KEY, JSON.stringify(made));
     return made;
   });
-  return steadyClock(options, anchor);
+  return steadyClock(time, anchor);
 }
 
 /**

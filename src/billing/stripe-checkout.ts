@@ -2,16 +2,6 @@ import { Stripe } from 'stripe';
 import { StatusError } from '../kernel/status.ts';
 import type { Checkout, CheckoutEvent } from './payments.ts';
 
-export interface StripeOptions {
-  secretKey: string;
-  /** The secret of the webhook endpoint, `whsec_…`. */
-  webhookSecret: string;
-  /** The API's URL, for tests. Default: Stripe's. */
-  apiUrl?: string;
-  /** Time limit of one attempt, in ms. */
-  timeoutMs?: number;
-}
-
 const TIMEOUT_MS = 10_000;
 const RETRIES = 2;
 /** Maximum age of a callback, which makes recorded ones useless. Stripe signs every retry anew. */
@@ -20,12 +10,23 @@ const TOLERANCE_SECONDS = 300;
 /**
  * Stripe Checkout (https://docs.stripe.com/payments/checkout): a hosted page for each order, and signed events at our
  * webhook (https://docs.stripe.com/webhooks), which must be subscribed to `checkout.session.*`, `charge.refunded` and
- * `charge.dispute.*`.
+ * `charge.dispute.*`. `webhookSecret`: of the webhook endpoint, `whsec_…`. `apiUrl`: '' for Stripe's own. `timeoutMs`:
+ * limit of one attempt.
  */
-export function createStripeCheckout({ secretKey, webhookSecret, ...options }: StripeOptions): Checkout {
+export function createStripeCheckout({
+  secretKey,
+  webhookSecret,
+  apiUrl,
+  timeoutMs = TIMEOUT_MS,
+}: {
+  secretKey: string;
+  webhookSecret: string;
+  apiUrl: string;
+  timeoutMs?: number;
+}): Checkout {
   const stripe = new Stripe(secretKey, {
-    ...(options.apiUrl && apiAt(new URL(options.apiUrl))),
-    timeout: options.timeoutMs ?? TIMEOUT_MS,
+    ...(apiUrl !== '' && apiAt(new URL(apiUrl))),
+    timeout: timeoutMs,
     maxNetworkRetries: RETRIES,
     telemetry: false,
   });

@@ -10,7 +10,7 @@ import type { Sql, Store } from '../store/store.ts';
 import { type AwakeSessionRow, listAwakeSessions } from './awake-session-rows.ts';
 import { flatPaidUntil } from './flat.ts';
 import { type Prices, TICK_DIVISOR, TICK_MS, flatMicros, hourlyMicros } from './prices.ts';
-import { type FlatRun, type Span, type UsedServer, listFlatRuns, sumFlat, sumMetered } from './usage-rows.ts';
+import { type FlatRun, type Span, type UsedServer, listFlatRuns, sumFlat, sumMetered } from './ledger-rows.ts';
 
 /** Dependencies of these operations. */
 interface Needs {

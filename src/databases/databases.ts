@@ -5,8 +5,8 @@ import { createMutex } from '../kernel/mutex.ts';
 import { StatusError } from '../kernel/status.ts';
 import { MINUTE_MS } from '../kernel/units.ts';
 import { requireServer } from '../servers/rows.ts';
+import type { Secret } from '../store/secret.ts';
 import type { Store, Tx } from '../store/store.ts';
-import type { Databases } from './database-server.ts';
 import {
   type ServerDatabaseRow,
   databaseOf,
@@ -18,6 +18,21 @@ import {
   settleDatabase,
 } from './rows.ts';
 
+/**
+ * A server of MySQL databases. `name` names a database and its user: at most 32 lower-case letters, digits and
+ * underscores. Rejects with StatusError UNAVAILABLE if the server cannot be reached.
+ */
+export interface Databases {
+  /**
+   * Creates or updates the database and its user. The user has all privileges in it and none elsewhere, and signs in
+   * with this password only. Open sessions end.
+   */
+  provide(name: string, password: string): Promise<void>;
+  /** Removes the database and its user if they exist, and ends the user's sessions. */
+  remove(name: string): Promise<void>;
+  close(): Promise<void>;
+}
+
 /** The credentials of a server's plugins. */
 export interface DatabaseAccess {
   /** The name of the database and its user. */
@@ -27,15 +42,6 @@ export interface DatabaseAccess {
 
 /** Adds the audit entry, in the write of the change. */
 type Record = (tx: Tx) => Promise<void>;
-
-export interface ServerDatabasesOptions {
-  store: Store;
-  clock: Clock;
-  databases: Databases;
-  /** Derives passwords from a purpose and an id, so that none is stored. */
-  secret: { derive(purpose: string, id: string): string };
-  log: Log;
-}
 
 const RETRY_MS = MINUTE_MS;
 const READABLE_CHARS = 18;
@@ -50,14 +56,17 @@ export class ServerDatabases {
   readonly #store: Store;
   readonly #clock: Clock;
   readonly #databases: Databases;
-  readonly #secret: ServerDatabasesOptions['secret'];
+  readonly #secret: Secret;
   readonly #log: Log;
   readonly #withLock = createMutex();
   #cancelRetry: (() => void) | undefined;
   #closed = false;
 
-  /** Starts to settle changes that an earlier run left unsettled, without waiting for it. */
-  constructor({ store, clock, databases, secret, log }: ServerDatabasesOptions) {
+  /**
+   * Starts to settle changes that an earlier run left unsettled, without waiting for it. Passwords are derived from
+   * `secret`, so that none is stored.
+   */
+  constructor({ store, clock, log }: { store: Store; clock: Clock; log: Log }, databases: Databases, secret: Secret) {
     this.#store = store;
     this.#clock = clock;
     this.#databases = databases;

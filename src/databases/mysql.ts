@@ -1,8 +1,16 @@
-import type { PoolConnection, QueryError, RowDataPacket } from 'mysql2/promise';
+import {
+  type PoolConnection,
+  type QueryError,
+  type RowDataPacket,
+  type Pool,
+  type SslOptions,
+  createPool,
+} from 'mysql2/promise';
 import { StatusError } from '../kernel/status.ts';
-import type { Databases } from './database-server.ts';
-import { openConnections } from './mysql-connections.ts';
+import { MINUTE_MS } from '../kernel/units.ts';
+import type { Databases } from './databases.ts';
 
+const CONNECT_MS = 5_000;
 const QUERY_MS = 30_000;
 /** Connections shared by the plugins of one game server. A leak in one must not starve other servers. */
 const CONNECTIONS_PER_USER = 30;
@@ -18,26 +26,21 @@ const NO_SUCH_USER = 1_396;
 const NO_SELECT = 1_142;
 const HOST = /^[0-9A-Za-z.:%_/-]{1,255}$/;
 
-/** How to connect to the database server, and the hosts games connect from. */
-export interface MysqlOptions {
-  /**
-   * Hosts of accounts: addresses, names, patterns with `%`, or networks such as `10.0.0.0/255.0.0.0`. `%` matches any
-   * host.
-   */
-  hosts: readonly string[];
-  /**
-   * `auto`: encrypted if the server offers it, with any certificate. `verify`: with a valid certificate. `off`: plain.
-   */
-  tls: 'auto' | 'verify' | 'off';
-}
+/** `auto`: encrypted if the server offers it, with any certificate. `verify`: with a valid certificate. `off`: plain. */
+export type MysqlTls = 'auto' | 'verify' | 'off';
 
 /**
  * Creates databases on MySQL or MariaDB. The account needs `CREATE`, `DROP`, `CREATE USER`, `PROCESS`, `CONNECTION
  * ADMIN` (or `SUPER`), and all privileges that it grants, `WITH GRANT OPTION`. Connects on first use, with one
  * connection. Each user has one account per host that its games may come from: the configured hosts, and this service's
  * own host as the database server sees it, because games also run on this machine.
+ *
+ * `hosts`: addresses, names, patterns with `%`, or networks such as `10.0.0.0/255.0.0.0`. `%` matches any host.
  */
-export function createMysqlDatabases(adminUrl: string, { hosts, tls }: MysqlOptions): Databases {
+export function createMysqlDatabases(
+  adminUrl: string,
+  { hosts, tls }: { hosts: readonly string[]; tls: MysqlTls },
+): Databases {
   const connections = openConnections(adminUrl, tls);
 
   async function onConnection<T>(work: (run: Run) => Promise<T>): Promise<T> {
@@ -171,4 +174,51 @@ function asStatus(error: unknown): unknown {
         cause: error,
       })
     : error;
+}
+
+/**
+ * Opens connections to a database server, one at a time, on first use. `auto` encrypts if the server offers it and accepts any certificate, because most servers
+ * create their own: this protects against eavesdroppers, but not against impostors. `verify` protects against both.
+ */
+function openConnections(adminUrl: string, tls: MysqlTls) {
+  let pool = open(
+    adminUrl,
+    tls === 'off' ? undefined : { rejectUnauthorized: tls === 'verify', verifyIdentity: tls === 'verify' },
+  );
+  return {
+    /** Returns the connection; the caller releases it. Rejects if the server is unreachable or refuses this account. */
+    async take(): Promise<PoolConnection> {
+      const asked = pool;
+      try {
+        return await asked.getConnection();
+      } catch (error) {
+        if (tls !== 'auto' || (error as { code?: string }).code !== 'HANDSHAKE_NO_SSL_SUPPORT') throw error;
+        // If several callers fail at once, only the first replaces the pool. The next run of the service tries
+        // encryption again.
+        if (pool === asked) {
+          pool = open(adminUrl, undefined);
+          void asked.end().catch(() => {});
+        }
+        return pool.getConnection();
+      }
+    },
+    close: () => pool.end(),
+  };
+}
+
+function open(adminUrl: string, ssl: SslOptions | undefined): Pool {
+  const { hostname, port, username, password } = new URL(adminUrl);
+  return createPool({
+    host: hostname.replace(/^\[|\]$/g, ''),
+    port: port === '' ? 3_306 : Number(port),
+    user: decodeURIComponent(username),
+    password: decodeURIComponent(password),
+    ...(ssl !== undefined && { ssl }),
+    connectionLimit: 1,
+    queueLimit: 1_000,
+    connectTimeout: CONNECT_MS,
+    enableKeepAlive: true,
+    idleTimeout: MINUTE_MS,
+    maxIdle: 0,
+  });
 }

@@ -4,20 +4,16 @@ import type { Shared } from '../servers/shared.ts';
 import type { Secret } from '../store/secret.ts';
 import type { Feature } from '../web/feature.ts';
 import { databaseOperations } from './api.ts';
-import type { Databases } from './database-server.ts';
-import { ServerDatabases } from './databases.ts';
-import type { MysqlOptions } from './mysql.ts';
+import { type Databases, ServerDatabases } from './databases.ts';
+import type { MysqlTls } from './mysql.ts';
 import { mountDatabase } from './pages.ts';
 
-export interface DatabasesSettings {
-  /** Null without a database server. */
+/** Opens the configured database server; undefined without one. */
+export async function openMysql(settings: {
   mysqlAdminUrl: string | null;
   mysqlGameHosts: readonly string[];
-  mysqlTls: MysqlOptions['tls'];
-}
-
-/** Opens the configured database server; undefined without one. */
-export async function openMysql(settings: DatabasesSettings): Promise<Databases | undefined> {
+  mysqlTls: MysqlTls;
+}): Promise<Databases | undefined> {
   const { mysqlAdminUrl, mysqlGameHosts: hosts, mysqlTls: tls } = settings;
   if (mysqlAdminUrl === null) return undefined;
   // Imported on demand, to keep other starts fast.
@@ -25,21 +21,18 @@ export async function openMysql(settings: DatabasesSettings): Promise<Databases 
   return createMysqlDatabases(mysqlAdminUrl, { hosts, tls });
 }
 
-export interface OpenDatabasesOptions extends Shared {
-  secret: Secret;
-  /** Undefined: servers have no databases. */
-  port: Databases | undefined;
-  /** The address of the database server for games. */
-  mysqlAddress: Address;
-}
-
-/** Opens the servers' databases, with their API and pages. `databases` is undefined without a database server. */
-export function openDatabases(options: OpenDatabasesOptions): {
-  databases: ServerDatabases | undefined;
-  feature: Feature;
-} {
-  const { store, secret, port, serverOperation, mysqlAddress, clock, log, onClose } = options;
-  const databases = port && new ServerDatabases({ store, clock, databases: port, secret, log });
+/**
+ * Opens the servers' databases, with their API and pages. Without `port`, servers have none. `mysqlAddress`: of the
+ * database server, for games.
+ */
+export function openDatabases(
+  shared: Shared,
+  secret: Secret,
+  port: Databases | undefined,
+  mysqlAddress: Address,
+): { databases: ServerDatabases | undefined; feature: Feature } {
+  const { serverOperation, clock, onClose } = shared;
+  const databases = port && new ServerDatabases(shared, port, secret);
   onClose(() => databases?.close());
   const config = { mysqlAddress };
   const operations = databaseOperations({ databases, serverOperation, clock, config });

@@ -6,13 +6,11 @@ import { type ServerBlocksOptions, createServerBlocks } from '../servers/server-
 import type { Shared } from '../servers/shared.ts';
 import type { Feature } from '../web/feature.ts';
 import { mountStatus } from './pages.ts';
-import { createPublicStatusReader } from './public-server.ts';
+import { createPublicStatusReader, type PublicStatuses } from './public-status.ts';
 import { publicSettingOperations } from './public-setting-api.ts';
-import { mountPublicSettings } from './public-setting-pages.ts';
+import { mountPublicSettings, mountJoiningSettings } from './settings-pages.ts';
 import { publicStatusOperations } from './public-status-api.ts';
-import type { PublicStatuses } from './public-statuses.ts';
-import { mountJoiningSettings } from './settings-pages.ts';
-import type { WakePolicies } from './wake-policies.ts';
+import type { WakePolicies } from './join-policy.ts';
 import { wakePolicyOperations } from './wake-policy-api.ts';
 
 export interface JoiningFeatureOptions extends Shared, ServerBlocksOptions {

@@ -7,12 +7,12 @@ import { StatusError } from '../kernel/status.ts';
 import { DAY_MS } from '../kernel/units.ts';
 import type { ServerRow } from '../servers/rows.ts';
 import type { WakeCheck } from '../servers/wake-checks.ts';
-import type { Sql } from '../store/store.ts';
+import { openRowCache } from '../store/row-cache.ts';
+import type { Sql, Store, Tx } from '../store/store.ts';
 import { instantText } from '../web/text.ts';
-import { listWakes, listWakesOfAccount } from './rows.ts';
-import type { WakePolicies, WakePolicy } from './wake-policies.ts';
+import { listWakes, listWakesOfAccount, type WakePolicyRow, listWakePolicies, saveWakePolicy } from './rows.ts';
 
-export interface JoinPolicyOptions {
+interface JoinPolicyOptions {
   files: PlayerFiles;
   policies: WakePolicies;
   clock: Clock;
@@ -129,4 +129,35 @@ function usedUp(server: string, limit: number): StatusError {
       },
     },
   });
+}
+
+/** Players who can wake a server by joining, and its server-list text while asleep. */
+export type WakePolicy = Readonly<Omit<WakePolicyRow, 'serverId'>>;
+
+export const WAKE_MODES = ['anyone', 'known', 'whitelist', 'verified', 'nobody'] as const;
+
+/** The wake policies of all servers, held in memory because every login and every server list needs them. */
+export interface WakePolicies {
+  of(serverId: string): WakePolicy;
+  /** Stores the policy. `also` runs in the same write. */
+  set(serverId: string, policy: WakePolicy, also: (tx: Tx) => Promise<void>): Promise<void>;
+  /** Forgets a deleted server, whose row is already gone. */
+  forget(serverId: string): void;
+}
+
+const ANYONE: WakePolicy = Object.freeze({ mode: 'anyone', maxWakesPerDay: 0, asleepMotd: '', maintenanceText: '' });
+
+export async function openWakePolicies(store: Store): Promise<WakePolicies> {
+  const policies = await openRowCache(store, listWakePolicies, ({ serverId, ...policy }) => [serverId, policy]);
+  return {
+    of: (serverId) => policies.of(serverId) ?? ANYONE,
+    async set(serverId, { mode, maxWakesPerDay, asleepMotd, maintenanceText }, also) {
+      const policy = { mode, maxWakesPerDay, asleepMotd, maintenanceText };
+      await policies.set(serverId, policy, async (tx) => {
+        await saveWakePolicy(tx, { serverId, ...policy });
+        await also(tx);
+      });
+    },
+    forget: (serverId) => policies.forget(serverId),
+  };
 }

@@ -14,12 +14,11 @@ import type { Shared } from '../servers/shared.ts';
 import { getMeta, setMeta } from '../store/meta.ts';
 import type { Store } from '../store/store.ts';
 import { watchDefaultServer } from './default-server.ts';
-import { type JoinPolicy, createJoinPolicy } from './join-policy.ts';
+import { type JoinPolicy, createJoinPolicy, type WakePolicies, openWakePolicies } from './join-policy.ts';
 import { type OpenedProxies, type ProxySettings, openProxies } from './link/open-proxies.ts';
-import { type PublicStatuses, openPublicStatuses } from './public-statuses.ts';
+import { type PublicStatuses, openPublicStatuses } from './public-status.ts';
 import { type RoutingOptions, createRouting } from './routing.ts';
 import { createTranslators } from './translators.ts';
-import { type WakePolicies, openWakePolicies } from './wake-policies.ts';
 
 /** The addresses at which players find the service. */
 export interface Entrance {

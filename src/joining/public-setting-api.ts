@@ -7,7 +7,7 @@ import type { ServerOperation } from '../servers/api/operation.ts';
 import { recordOnServer } from '../servers/api/reach.ts';
 import type { ServerView } from '../servers/api/view.ts';
 import type { Servers } from '../servers/servers.ts';
-import type { PublicStatuses } from './public-statuses.ts';
+import type { PublicStatuses } from './public-status.ts';
 
 /** Dependencies of these operations. */
 interface Needs {

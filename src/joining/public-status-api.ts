@@ -2,7 +2,7 @@ import * as z from 'zod';
 import { motdCodes, motdText, parseMotd } from '../game/motd/motd.ts';
 import { reply } from '../http/fields.ts';
 import { type PublicOperation, publicOperation } from '../http/public-operation.ts';
-import type { PublicStatusReader } from './public-server.ts';
+import type { PublicStatusReader } from './public-status.ts';
 
 /** How long browsers and shared caches may keep a status. */
 export const PUBLIC_CACHE = 'public, max-age=10';

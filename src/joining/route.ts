@@ -12,7 +12,7 @@ import { type ServerNow, waitsForRoom } from '../servers/server-now.ts';
 import { etaSeconds } from '../servers/start-time.ts';
 import { roomWords } from './refusals.ts';
 import type { Translators } from './translators.ts';
-import type { WakePolicy } from './wake-policies.ts';
+import type { WakePolicy } from './join-policy.ts';
 
 /** Cores without plugins or mods that translate between versions. */
 const STRICT_CORES: ReadonlySet<string> = new Set(['sandbox', 'vanilla']);

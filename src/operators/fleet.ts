@@ -4,7 +4,7 @@
  */
 import { capacityView } from '../billing/capacity-api.ts';
 import type { Capacity, CapacityNow } from '../billing/capacity.ts';
-import type { NodeRoom } from '../billing/node-rooms.ts';
+import type { NodeRoom } from '../billing/reservations.ts';
 import { EngineError, type EngineNode, type EngineNodes } from '../engines/engine.ts';
 import type { Reachability } from '../engines/reachability.ts';
 import { StatusError } from '../kernel/status.ts';

@@ -2,22 +2,12 @@ import { isIP } from 'node:net';
 import { pardonCommand, pardonIpCommand } from '../game/players/changes.ts';
 import type { PlayerFiles } from '../game/players/files.ts';
 import { PLAYER_NAME } from '../game/players/profiles.ts';
-import type { Clock } from '../kernel/clock.ts';
 import { every } from '../kernel/every.ts';
-import type { Log } from '../kernel/log.ts';
 import { MINUTE_MS } from '../kernel/units.ts';
-import { type ConsoleAccess, hasNoConsole, runOnGame } from '../servers/game-console.ts';
+import { hasNoConsole, runOnGame } from '../servers/game-console.ts';
 import type { ServerNow } from '../servers/server-now.ts';
-import type { Servers } from '../servers/servers.ts';
-
-interface EndedBansOptions extends ConsoleAccess {
-  servers: Servers;
-  files: PlayerFiles;
-  clock: Clock;
-  log: Log;
-  /** Called when bans of addresses have ended. */
-  onAddressBan: (serverId: string) => void;
-}
+import type { Shared } from '../servers/shared.ts';
+import type { TypedCommandAccess } from './typed-commands.ts';
 
 /** How often the games' lists are checked. Checking an unchanged file is one system call. */
 const LOOK_MS = 5_000;
@@ -27,15 +17,18 @@ const AGAIN_MS = MINUTE_MS;
 /**
  * Lifts expired bans in running games, which do not expire them (`ban-ends.ts`). Returns a function that stops this.
  */
-export function liftEndedBans(options: EndedBansOptions): () => void {
-  const { servers, files, clock, log, onAddressBan } = options;
+export function liftEndedBans(
+  { servers, clock, log }: Shared,
+  access: TypedCommandAccess,
+  files: PlayerFiles,
+): () => void {
   /** When each command was last sent, by server and command. */
   let notified = new Map<string, number>();
 
   async function lift(server: ServerNow, now: Map<string, number>): Promise<void> {
     const { id } = server.row;
     const { names, ips } = await files.ended(id, clock.now());
-    if (ips.length > 0) onAddressBan(id);
+    if (ips.length > 0) access.onAddressBan(id);
     const commands = [
       ...names.filter((name) => PLAYER_NAME.test(name)).map(pardonCommand),
       ...ips.filter((ip) => isIP(ip) !== 0).map(pardonIpCommand),
@@ -45,7 +38,7 @@ export function liftEndedBans(options: EndedBansOptions): () => void {
       const last = notified.get(key) ?? -Infinity;
       const isDue = Math.abs(clock.now() - last) >= AGAIN_MS;
       now.set(key, isDue ? clock.now() : last);
-      if (isDue) await runOnGame(options, server, command);
+      if (isDue) await runOnGame(access, server, command);
     }
   }
 

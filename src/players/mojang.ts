@@ -8,13 +8,6 @@ import { askOnce } from '../kernel/registry/ask-once.ts';
 import { StatusError } from '../kernel/status.ts';
 import { HOUR_MS, MINUTE_MS } from '../kernel/units.ts';
 
-export interface MojangOptions {
-  /** Mojang's API or a mirror. */
-  apiUrl: string;
-  clock: Clock;
-  fetch?: typeof globalThis.fetch;
-}
-
 const FRESH_MS = HOUR_MS;
 /** How long an unknown name is cached; it may be taken at any time. */
 const UNKNOWN_FRESH_MS = MINUTE_MS;
@@ -29,8 +22,11 @@ const BUSY_MS = MINUTE_MS;
 /** The fields read from an answer (https://minecraft.wiki/w/Mojang_API#Query_player's_UUID). */
 const Answer = z.object({ id: z.string().regex(/^[0-9a-f]{32}$/), name: z.string().regex(/^[A-Za-z0-9_]{1,16}$/) });
 
-/** Creates a lookup of Mojang accounts by name. Each name is requested once at a time and cached for an hour. */
-export function createMojangProfiles({ apiUrl, clock, fetch = globalThis.fetch }: MojangOptions): Profiles {
+/**
+ * Creates a lookup of Mojang accounts by name, at Mojang's API or a mirror. Each name is requested once at a time and
+ * cached for an hour.
+ */
+export function createMojangProfiles(apiUrl: string, clock: Clock, fetch = globalThis.fetch): Profiles {
   const ttlMs = (profile: Profile | undefined) => (profile ? FRESH_MS : UNKNOWN_FRESH_MS);
   const profiles = createCache({ most: MOST_KNOWN, ttlMs });
   let busyUntil = -Infinity;

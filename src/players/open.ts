@@ -2,9 +2,11 @@
  * Player lists of a game, whether it sleeps or runs. Never writes a list's file while its game runs, because the game
  * would overwrite it.
  */
+import type { Pinger } from '../engines/pinger.ts';
 import type { Files } from '../files/files.ts';
 import type { PlayerFiles } from '../game/players/files.ts';
 import { createPlayerListFiles } from '../game/players/list-files.ts';
+import type { Profiles } from '../game/players/minecraft-accounts.ts';
 import { isAtLeast } from '../http/roles.ts';
 import type { ChangeLock } from '../jail/change-lock.ts';
 import type { FileOwner } from '../kernel/atomic-file.ts';
@@ -17,24 +19,29 @@ import type { Panel, ServerRequest } from '../web/panel/panel.ts';
 import { playerOperations } from './api.ts';
 import { liftEndedBans } from './ended-bans.ts';
 import { playerForms } from './pages/forms.ts';
-import { addressBansCard, bansCard, operatorsCard, whitelistCard } from './pages/lists.ts';
-import { kickCard, playingCard } from './pages/playing.ts';
-import { Players, type PlayersOptions } from './players.ts';
-
-export interface OpenPlayersOptions extends Shared, Omit<PlayersOptions, 'files'> {
-  files: Files;
-  playerFiles: PlayerFiles;
-  dataDir: string;
-  lock: ChangeLock;
-  owner: FileOwner | undefined;
-}
+import { addressBansCard, bansCard, operatorsCard, whitelistCard, kickCard, playingCard } from './pages/lists.ts';
+import { Players } from './players.ts';
+import type { TypedCommandAccess } from './typed-commands.ts';
 
 /** Opens player lists and online players, with their API and pages. */
-export function openPlayers(options: OpenPlayersOptions): Feature {
-  const { files, playerFiles, dataDir, lock, owner, serverOperation, log, onClose, ...rest } = options;
-  const players = new Players({ ...rest, files: createPlayerListFiles({ files, dataDir, lock, owner }) });
-  onClose(liftEndedBans({ ...rest, log, files: playerFiles }));
-  return { operations: playerOperations({ players, serverOperation, clock: rest.clock }), panel: mountPlayerPages };
+export function openPlayers(
+  shared: Shared,
+  access: TypedCommandAccess,
+  parts: {
+    profiles: Profiles;
+    pinger: Pinger;
+    files: Files;
+    playerFiles: PlayerFiles;
+    dataDir: string;
+    lock: ChangeLock;
+    owner: FileOwner | undefined;
+  },
+): Feature {
+  const { serverOperation, clock, onClose } = shared;
+  const { profiles, pinger, playerFiles } = parts;
+  const players = new Players(shared, access, { files: createPlayerListFiles(parts), profiles, pinger });
+  onClose(liftEndedBans(shared, access, playerFiles));
+  return { operations: playerOperations({ players, serverOperation, clock }), panel: mountPlayerPages };
 }
 
 /** Online players and player lists, in every state of the server. */

@@ -21,13 +21,14 @@ import type { Clock } from '../kernel/clock.ts';
 import { sleep } from '../kernel/sleep.ts';
 import { StatusError } from '../kernel/status.ts';
 import { serverNotFound } from '../people/members/owned-servers.ts';
-import { type ConsoleAccess, hasNoConsole, rconOf, runOnGame } from '../servers/game-console.ts';
+import { hasNoConsole, rconOf, runOnGame } from '../servers/game-console.ts';
 import { playerNotOnline, wrongState } from '../servers/refusals.ts';
 import { isStopped } from '../servers/dormant.ts';
-import { type Joined, kickBanned } from './typed-commands.ts';
+import { type TypedCommandAccess, kickBanned } from './typed-commands.ts';
 import type { ServerRow } from '../servers/rows.ts';
 import type { RowChange, ServerNow } from '../servers/server-now.ts';
 import type { Servers } from '../servers/servers.ts';
+import type { Shared } from '../servers/shared.ts';
 import type { Store, Tx } from '../store/store.ts';
 
 /** Player lists and online players. Entries of lists are as in the game's files. */
@@ -54,19 +55,6 @@ export type WantedChange =
 
 /** Runs in the write of a change, before the game is notified. */
 export type InWrite = (tx: Tx) => Promise<void>;
-
-export interface PlayersOptions extends ConsoleAccess {
-  servers: Servers;
-  files: PlayerListFiles;
-  profiles: Profiles;
-  pinger: Pinger;
-  store: Store;
-  clock: Clock;
-  /** Returns the players that the proxy has connected to a game. */
-  joined: (serverId: string) => readonly Joined[];
-  /** Called when an address ban was added to or removed from the game's file. */
-  onAddressBan: (serverId: string) => void;
-}
 
 /** One change, as commands and as a change of files. */
 interface TwoWays {
@@ -97,14 +85,26 @@ const STATUS_WITHIN_MS = 3_000;
  * and with the errors of `runOnGame`.
  */
 export class Players {
-  readonly #options: PlayersOptions;
-  readonly #files: PlayerListFiles;
+  readonly #servers: Servers;
+  readonly #store: Store;
   readonly #clock: Clock;
+  readonly #access: TypedCommandAccess;
+  readonly #files: PlayerListFiles;
+  readonly #profiles: Profiles;
+  readonly #pinger: Pinger;
 
-  constructor(options: PlayersOptions) {
-    this.#options = options;
-    this.#files = options.files;
-    this.#clock = options.clock;
+  constructor(
+    { servers, store, clock }: Shared,
+    access: TypedCommandAccess,
+    { files, profiles, pinger }: { files: PlayerListFiles; profiles: Profiles; pinger: Pinger },
+  ) {
+    this.#servers = servers;
+    this.#store = store;
+    this.#clock = clock;
+    this.#access = access;
+    this.#files = files;
+    this.#profiles = profiles;
+    this.#pinger = pinger;
   }
 
   async now(serverId: string): Promise<PlayersNow> {
@@ -138,7 +138,7 @@ export class Players {
     await this.#apply(serverId, { commands, isDone, write }, record);
     if (change.list !== 'bannedIps') return;
     if (change.listed) await this.#kickBanned(serverId, change);
-    this.#options.onAddressBan(serverId);
+    this.#access.onAddressBan(serverId);
   }
 
   /**
@@ -147,7 +147,7 @@ export class Players {
    */
   async #kickBanned(serverId: string, ban: { ip: string; reason: string }): Promise<void> {
     const now = await this.#get(serverId);
-    if (now.state === 'running') await kickBanned(this.#options, now, ban).catch(() => {});
+    if (now.state === 'running') await kickBanned(this.#access, now, ban).catch(() => {});
   }
 
   async enforceWhitelist(serverId: string, enforced: boolean, record: InWrite): Promise<void> {
@@ -175,15 +175,15 @@ export class Players {
     const isHim = (other: string) => other.toLowerCase() === name.toLowerCase();
     const player = (await this.#onlineOn(now)).online.find(isHim);
     if (player === undefined) throw playerNotOnline(now, name);
-    await this.#options.store.write(record);
-    const said = await runOnGame(this.#options, now, kickCommand(player, reason));
+    await this.#store.write(record);
+    const said = await runOnGame(this.#access, now, kickCommand(player, reason));
     const isGone = await this.#holdsSoon(async () => !(await this.#onlineOn(now)).online.some(isHim));
     // A player who rejoined at once was still kicked.
     if (!isGone && !said.startsWith('Kicked ')) throw gameRefused(now, said);
   }
 
   async #get(serverId: string): Promise<ServerNow> {
-    const now = await this.#options.servers.get(serverId);
+    const now = await this.#servers.get(serverId);
     if (!now) throw serverNotFound(serverId);
     return now;
   }
@@ -224,7 +224,7 @@ export class Players {
     if (wanted.list === 'bannedIps') return wanted;
     const { name, list, listed } = wanted;
     const who = listed
-      ? await profileOf(name, await this.#namesOf(now), this.#options.profiles)
+      ? await profileOf(name, await this.#namesOf(now), this.#profiles)
       : await this.#listedAs(now, list, name);
     if (wanted.list === 'banned') return { ...wanted, list: 'banned', who };
     if (wanted.list === 'whitelist') return { ...wanted, list: 'whitelist', who };
@@ -241,7 +241,7 @@ export class Players {
         await record(tx);
         await change.write();
       };
-      await this.#options.servers.patchAtRest(serverId, fields ?? {}, write).catch(async (error: unknown) => {
+      await this.#servers.patchAtRest(serverId, fields ?? {}, write).catch(async (error: unknown) => {
         const isAwake = error instanceof StatusError && error.reason === 'SERVER_NOT_STOPPED';
         throw isAwake ? passing(await this.#get(serverId)) : error;
       });
@@ -249,16 +249,16 @@ export class Players {
     }
     if (now.state !== 'running') throw passing(now);
     // Recorded before the command, because the game acts on it at once.
-    await this.#options.store.write(record);
+    await this.#store.write(record);
     const said = await orNoConsole(() => this.#runAll(now, commands));
     if (said === undefined) await change.write();
     else if (!(await this.#holdsSoon(() => change.isDone()))) throw gameRefused(now, said);
-    if (fields) await this.#options.servers.patch(serverId, fields);
+    if (fields) await this.#servers.patch(serverId, fields);
   }
 
   async #runAll(now: ServerNow, commands: readonly string[]): Promise<string> {
     let said = '';
-    for (const command of commands) said = await runOnGame(this.#options, now, command);
+    for (const command of commands) said = await runOnGame(this.#access, now, command);
     return said;
   }
 
@@ -278,10 +278,10 @@ export class Players {
     }
   }
 
-  async #onlineOn(now: ServerNow): Promise<Pick<PlayersNow, 'online' | 'withoutConsole'>> {
+  async #onlineOn(now: ServerNow): Promise<{ online: string[]; withoutConsole: boolean }> {
     if (now.state !== 'running') return { online: [], withoutConsole: false };
-    const said = await orNoConsole(() => runOnGame(this.#options, now, 'list'));
-    const joined = this.#options.joined(now.row.id).map(({ name }) => name);
+    const said = await orNoConsole(() => runOnGame(this.#access, now, 'list'));
+    const joined = this.#access.joined(now.row.id).map(({ name }) => name);
     if (said === undefined) return { online: [...new Set(joined)], withoutConsole: true };
     const remembered = (await this.#remembered(now)).flatMap((entry) => {
       const { name } = (entry ?? {}) as { name?: unknown };
@@ -301,7 +301,7 @@ export class Players {
   async #sample({ context }: ServerNow): Promise<string[] | undefined> {
     try {
       if (context.address === null) return undefined;
-      return sampledPlayers((await this.#options.pinger.status(context.address, STATUS_WITHIN_MS)).raw);
+      return sampledPlayers((await this.#pinger.status(context.address, STATUS_WITHIN_MS)).raw);
     } catch {
       return undefined;
     }

@@ -70,7 +70,7 @@ async function onceItListens(run: () => Promise<string>): Promise<string> {
  * address; the proxy would disconnect them without a message.
  */
 export async function kickBanned(
-  access: ConsoleAccess & Pick<TypedCommandAccess, 'joined'>,
+  access: TypedCommandAccess,
   server: ServerNow,
   { ip, reason }: { ip: string; reason: string },
 ): Promise<void> {

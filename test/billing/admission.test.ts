@@ -1,8 +1,7 @@
 import test, { type ExecutionContext } from 'ava';
-import type { Machine } from '../../src/billing/machine-probe.ts';
+import { type Machine, type Capacity, createCapacity } from '../../src/billing/capacity.ts';
 import { type AccountLimits, openAccountLimits } from '../../src/billing/account-limits.ts';
 import { createAdmission } from '../../src/billing/admission.ts';
-import { type Capacity, createCapacity } from '../../src/billing/capacity.ts';
 import { loadOf } from '../../src/billing/reservations.ts';
 import { createRouting } from '../../src/joining/routing.ts';
 import { createLog } from '../../src/kernel/log.ts';
@@ -32,14 +31,10 @@ async function admitting(
   const it = { machine: { ...machine } };
   const limits = await openAccountLimits(base.store, { maxRamMb, maxServers });
   const live = () => base.servers.live();
-  const capacity = await createCapacity({
-    probe: async () => it.machine,
-    live,
-    clock: base.clock,
-  });
+  const capacity = await createCapacity(base.clock, async () => it.machine, live);
   t.teardown(() => capacity.close());
-  const admission = createAdmission({ live, capacity, limits, nodeLabel: 'node-1' });
-  base.servers.checkWakes(async () => (now) => admission.admit(now), WAKES_AND_INSTALLS);
+  const admit = createAdmission(live, capacity, limits, { nodeLabel: 'node-1' });
+  base.servers.checkWakes(async () => admit, WAKES_AND_INSTALLS);
   return Object.assign(base, {
     capacity,
     limits,
@@ -211,8 +206,8 @@ test('a server keeps its reservation through a restart of the service', async (t
   await running(it, 'awake');
   await it.killAndRestart();
   const { capacity, limits } = it;
-  const admission = createAdmission({ live: () => it.servers.live(), capacity, limits, nodeLabel: 'node-1' });
-  it.servers.checkWakes(async () => (now) => admission.admit(now));
+  const admit = createAdmission(() => it.servers.live(), capacity, limits, { nodeLabel: 'node-1' });
+  it.servers.checkWakes(async () => admit);
   t.is((await refusal(t, it.command('asleep', 'START'))).reason, 'MAX_SERVERS');
 });
 

@@ -2,8 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { availableParallelism, tmpdir, totalmem } from 'node:os';
 import { join } from 'node:path';
 import test from 'ava';
-import { createCapacity } from '../../src/billing/capacity.ts';
-import { type Machine, createMachineProbe } from '../../src/billing/machine-probe.ts';
+import { createCapacity, type Machine, createMachineProbe } from '../../src/billing/capacity.ts';
 import { type Reserving, reserves } from '../../src/billing/reservations.ts';
 import { fakeClock } from '../fakes/clock.ts';
 
@@ -17,12 +16,12 @@ test('the machine probe reports cores, RAM and disk, and 0 for a disk that it ca
   const dataDir = await mkdtemp(join(tmpdir(), 'dormouse-probe-'));
   t.teardown(() => rm(dataDir, { recursive: true }));
   for (const ownLimits of [true, false]) {
-    const machine = await createMachineProbe({ dataDir, ownLimits })();
+    const machine = await createMachineProbe(dataDir, ownLimits)();
     t.true(machine.cores >= availableParallelism() && Number.isInteger(machine.cores));
     t.true(machine.ramMb > 0 && machine.ramMb <= totalmem() / 1_048_576);
     t.true(machine.diskTotalMb > 0 && machine.diskFreeMb <= machine.diskTotalMb);
   }
-  const nowhere = await createMachineProbe({ dataDir: join(dataDir, 'gone'), ownLimits: true })();
+  const nowhere = await createMachineProbe(join(dataDir, 'gone'), true)();
   t.deepEqual([nowhere.diskFreeMb, nowhere.diskTotalMb], [0, 0]);
 });
 
@@ -41,7 +40,11 @@ test('capacity reports usable RAM, CPU tiers and reserved resources', async (t) 
   const clock = fakeClock();
   let machine = MACHINE;
   const live = [server('running', {}, 2_048), server('starting', {}, 8_192), server('hibernated')];
-  const capacity = await createCapacity({ probe: async () => machine, live: () => live, clock });
+  const capacity = await createCapacity(
+    clock,
+    async () => machine,
+    () => live,
+  );
   t.teardown(() => capacity.close());
   const now = capacity.now();
   t.deepEqual(now.used, { servers: 2, ramMb: 10_240, cpus: 4 });

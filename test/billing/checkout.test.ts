@@ -1,16 +1,15 @@
 import assert from 'node:assert/strict';
 import test, { type ExecutionContext } from 'ava';
 import * as fc from '../support/property.ts';
-import { type Checkouts, createCheckouts } from '../../src/billing/checkout.ts';
+import { Checkouts } from '../../src/billing/checkout.ts';
 import { balance } from '../../src/billing/ledger.ts';
 import { listUnbalanced } from '../../src/billing/wallet-rows.ts';
-import type { Checkout } from '../../src/billing/payments.ts';
-import type { CheckoutEntry } from '../../src/billing/settlement.ts';
+import { type Checkout, createTestCheckout } from '../../src/billing/payments.ts';
 import { createStripeCheckout } from '../../src/billing/stripe-checkout.ts';
-import { createTestCheckout, openCheckout } from '../../src/billing/open-checkout.ts';
+import { openCheckout } from '../../src/billing/open.ts';
 import { createLog } from '../../src/kernel/log.ts';
 import { StatusError } from '../../src/kernel/status.ts';
-import { recordAudit } from '../../src/people/audit/audit.ts';
+import { type AuditEntry, recordAudit } from '../../src/people/audit/audit.ts';
 import type { Store, Tx } from '../../src/store/store.ts';
 import { type FakeClock, fakeClock } from '../fakes/clock.ts';
 import { addPerson, freshStore } from '../support/store.ts';
@@ -28,7 +27,7 @@ import {
 
 const NOW = 1_700_000_000_000;
 const HOUR_MS = 3_600_000;
-const record = (tx: Tx, entry: CheckoutEntry) => recordAudit(tx, { userId: '', through: 'test' }, entry);
+const record = (tx: Tx, entry: AuditEntry) => recordAudit(tx, { userId: '', through: 'test' }, entry);
 
 interface Desk {
   store: Store;
@@ -43,7 +42,7 @@ async function desk(t: ExecutionContext, checkout: Checkout | undefined): Promis
   const clock = fakeClock(NOW);
   const logged: string[] = [];
   const log = createLog({ level: 'debug', pretty: false, destination: { write: (line) => void logged.push(line) } });
-  const checkouts = createCheckouts({ store, clock, log, checkout, baseUrl: 'http://panel.example', record });
+  const checkouts = new Checkouts({ store, clock, log }, checkout, 'http://panel.example');
   const open = (accountId = 'acc_test', amountUsd = 10) => checkouts.create(accountId, amountUsd, record);
   return { store, clock, checkouts, logged, open };
 }
@@ -109,7 +108,7 @@ test('a checkout opens a Stripe session for its amount, and the payment credits 
     audit.map(({ action, detail }) => [action, detail]),
     [
       ['checkout.open', `test; 25 USD, ${row?.id}`],
-      ['wallet.topup', `test; 25 USD by stripe, ${row?.id}`],
+      ['wallet.topup', `system checkout; 25 USD by stripe, ${row?.id}`],
     ],
   );
 });

@@ -10,9 +10,8 @@ import type { AwakeSessionRow } from '../../src/billing/awake-session-rows.ts';
 import { AwakeSessions } from '../../src/billing/awake-sessions.ts';
 import { openSteadyClock } from '../../src/billing/steady-clock.ts';
 import { createLog } from '../../src/kernel/log.ts';
-import { type AuditEntry, recordAudit } from '../../src/people/audit/audit.ts';
 import type { Mail } from '../../src/people/mail/mail.ts';
-import type { Sql, Tx } from '../../src/store/store.ts';
+import type { Sql } from '../../src/store/store.ts';
 import { KEY, type World, world } from '../support/world.ts';
 
 export const ACCOUNT = 'acc_test';
@@ -21,7 +20,7 @@ export const PRICES: Prices = { perGbHourMicros: 10_000, perGbMonthMicros: 3_000
 /** Servers on a fake engine, with the meter running and money in the wallet. */
 export interface Metered extends Omit<World, 'servers'> {
   readonly servers: World['servers'];
-  readonly meter: Pick<Meter, keyof Meter>;
+  readonly meter: Pick<Meter, 'round' | 'ageMs' | 'close'>;
   letters: Mail[];
   /** The caps reported as reached. */
   caps: object[];
@@ -60,7 +59,7 @@ export async function metered(
     prices?: Prices;
     /** The id of the machine's boot, or '' if it is unknown. */
     boot?: string;
-    /** See MeterOptions. */
+    /** As in `Meter`. */
     atOnceMs?: number;
   } = {},
 ): Promise<Metered> {
@@ -91,32 +90,18 @@ export async function metered(
   await store.write((tx) => openWallet(tx, ACCOUNT, clock.now(), creditMicros));
   t.teardown(() => meter.close());
 
-  async function startAll(epoch = boot): Promise<Pick<Meter, keyof Meter>> {
+  async function startAll(epoch = boot): Promise<Pick<Meter, 'round' | 'ageMs' | 'close'>> {
     const monotonicMs = () => clock.now() - setBy;
-    const steady = await openSteadyClock(store, { clock, monotonicMs, epoch });
-    const record = (tx: Tx, entry: AuditEntry) => recordAudit(tx, { userId: '', through: 'system' }, entry);
-    sessions = new AwakeSessions({ clock, steady, prices, record });
+    const steady = await openSteadyClock(store, epoch, { clock, monotonicMs });
+    sessions = new AwakeSessions(clock, steady, prices);
     const { servers } = base;
-    const baseUrl = 'http://panel.example';
-    const funds = new Funds({
-      store,
-      clock,
-      servers,
-      consoles: gameConsoles(games, () => 'secret'),
-      mailer,
-      prices,
-      baseUrl,
-      log,
-      record,
-      onCapReached: async (_, cap) => void caps.push(cap),
-    });
+    const room = { store, clock, servers, log };
+    const consoles = gameConsoles(games, () => 'secret');
+    const funds = new Funds(room, { consoles, mailer, prices, baseUrl: 'http://panel.example' });
+    funds.whenCapReached(async (_, cap) => void caps.push(cap));
     const uncheck = servers.checkWakes((row, look) => funds.check(row, look));
-    const parts = { store, clock, steady, engine, servers, sessions, prices, log, record };
-    const started = await Meter.start({
-      ...parts,
-      afterRound: (unpaid) => funds.enforce(unpaid),
-      ...(atOnceMs !== undefined && { atOnceMs }),
-    });
+    const started = new Meter(room, { engine, steady, sessions, prices, funds }, atOnceMs);
+    await started.start();
     return {
       round: () => started.round(),
       ageMs: () => started.ageMs(),

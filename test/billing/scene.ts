@@ -14,7 +14,7 @@ export async function scene(it: ApiUnderTest): Promise<void> {
   const { row, context } = (await it.servers.get('abc'))!;
   const clock = { ...it.clock, now: () => AT };
   const steady = { now: () => AT, ofPast: () => AT };
-  const sessions = new AwakeSessions({ clock, steady, prices: it.services.prices, record: async () => {} });
+  const sessions = new AwakeSessions(clock, steady, it.services.billing.prices);
   await it.store.write(async (tx) => {
     await openWallet(tx, 'acc_test', AT, 5_000_000);
     const now = { row, context: { ...context, cause: STEVE, readyAt: AT }, state: 'running' as const };

@@ -79,7 +79,7 @@ test('the worlds commands list sizes, choose the next world, delete one, and res
 
 test('the players commands manage the whitelist, operators and bans of names and addresses', async (t) => {
   const { url: apiUrl } = await accounts(t, ['Steve', 'Alex']);
-  const profiles = createMojangProfiles({ apiUrl, clock: fakeClock() });
+  const profiles = createMojangProfiles(apiUrl, fakeClock());
   const { says, refuses, create } = await commandsAt(t, { profiles });
   await create('castle', { type: 'paper' });
   await says(

@@ -38,7 +38,7 @@ if (NODES === 1) {
       const clock = fakeClock(Date.now());
       const config = { nodeLabel: 'node-1', region: 'na', maxServersPerAccount: 0 };
       const probe = async () => ({ cores: 1, ramMb: 1, diskFreeMb: 10, diskTotalMb: 20 });
-      const capacity = await createCapacity({ probe, live: () => [], nodes, region: 'na', clock });
+      const capacity = await createCapacity(clock, probe, () => [], nodes, 'na');
       t.teardown(() => capacity.close());
       const drain = await openNodeDrain(store, config, nodes);
       const reachability = createReachability(engine, clock);

@@ -4,8 +4,7 @@ import { join } from 'node:path';
 import { inspect } from 'node:util';
 import test, { type ExecutionContext } from 'ava';
 import { type Connection, type QueryError, type RowDataPacket, createConnection } from 'mysql2/promise';
-import type { Databases } from '../../src/databases/database-server.ts';
-import { ServerDatabases } from '../../src/databases/databases.ts';
+import { type Databases, ServerDatabases } from '../../src/databases/databases.ts';
 import { createMysqlDatabases } from '../../src/databases/mysql.ts';
 import { databaseOf } from '../../src/databases/rows.ts';
 import { createLog } from '../../src/kernel/log.ts';
@@ -126,7 +125,7 @@ async function kept(t: ExecutionContext): Promise<Kept> {
   const port = fakeDatabases();
   const secret = { derive: (purpose: string, id: string) => `${purpose}-${id}` };
   const log = createLog({ level: 'silent' });
-  return { store, clock, port, open: () => new ServerDatabases({ store, clock, databases: port, secret, log }) };
+  return { store, clock, port, open: () => new ServerDatabases({ store, clock, log }, port, secret) };
 }
 
 const nothing = async () => {};

@@ -1,4 +1,4 @@
-import type { Databases } from '../../src/databases/database-server.ts';
+import type { Databases } from '../../src/databases/databases.ts';
 import { StatusError } from '../../src/kernel/status.ts';
 
 export interface FakeDatabases extends Databases {

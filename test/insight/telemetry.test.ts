@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import test from 'ava';
-import { createChargeCount } from '../../src/billing/charged.ts';
+import { createChargeCount } from '../../src/billing/meter.ts';
 import type { TelemetrySources } from '../../src/insight/collected.ts';
 import { countServersByState } from '../../src/insight/telemetry-rows.ts';
 import { createTelemetry } from '../../src/insight/telemetry.ts';

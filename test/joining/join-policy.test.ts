@@ -5,10 +5,9 @@ import type { Player, Route } from '../../proxy/ports.ts';
 import { AwakeSessions } from '../../src/billing/awake-sessions.ts';
 import { openSteadyClock } from '../../src/billing/steady-clock.ts';
 import { createPlayerFiles } from '../../src/game/players/files.ts';
-import { createJoinPolicy } from '../../src/joining/join-policy.ts';
+import { createJoinPolicy, type WakePolicy, openWakePolicies } from '../../src/joining/join-policy.ts';
 import { createRouting } from '../../src/joining/routing.ts';
 import { listRoutes } from '../../src/servers/rows.ts';
-import { type WakePolicy, openWakePolicies } from '../../src/joining/wake-policies.ts';
 import { createLog } from '../../src/kernel/log.ts';
 import { OPEN_POLICY } from '../support/join-policy.ts';
 import { type WorldOptions, world } from '../support/world.ts';
@@ -23,13 +22,8 @@ async function joinPolicy(t: ExecutionContext) {
   let onStep: WorldOptions['onStep'];
   const it = await world(t, { onStep: (...step) => onStep?.(...step) ?? Promise.resolve() });
   const { store, clock, servers, dataDir } = it;
-  const steady = await openSteadyClock(store, { clock, monotonicMs: () => clock.now(), epoch: 'test' });
-  ({ onStep } = new AwakeSessions({
-    clock,
-    steady,
-    prices: { perGbHourMicros: 0, perGbMonthMicros: 0 },
-    record: async () => {},
-  }));
+  const steady = await openSteadyClock(store, 'test', { clock, monotonicMs: () => clock.now() });
+  ({ onStep } = new AwakeSessions(clock, steady, { perGbHourMicros: 0, perGbMonthMicros: 0 }));
   const policies = await openWakePolicies(store);
   const guard = createJoinPolicy({ files: createPlayerFiles(dataDir), policies, clock, store });
   servers.checkWakes(guard.wakeCap, ['JOIN']);

@@ -200,7 +200,7 @@ test('whitelist enforcement and properties set concurrently are both stored', as
 
 test('an unknown account returns PLAYER_NOT_FOUND, and a failing account service leaves the lists unchanged', async (t) => {
   const there = await accounts(t, ['Steve']);
-  const profiles = createMojangProfiles({ apiUrl: there.url, clock: fakeClock() });
+  const profiles = createMojangProfiles(there.url, fakeClock());
   const it = await players(t, { profiles });
   t.deepEqual(await it.refused('setWhitelist', { name: 'Nobody', allowed: true }), [5, 'PLAYER_NOT_FOUND']);
   t.deepEqual(await it.refused('setWhitelist', { name: '.Bedrock', allowed: true }), [5, 'PLAYER_NOT_FOUND']);

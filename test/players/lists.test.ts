@@ -149,7 +149,7 @@ test('offline players get the game’s offline UUID, and Bedrock players the UUI
 test('account lookups are shared and cached, and pause for the Retry-After of a 429', async (t) => {
   const clock = fakeClock(AT);
   const there = await accounts(t, ['Steve']);
-  const profiles = createMojangProfiles({ apiUrl: `${there.url}/`, clock });
+  const profiles = createMojangProfiles(`${there.url}/`, clock);
   const steve = { name: 'Steve', uuid: accountUuid('Steve') };
   t.deepEqual(await Promise.all([profiles.find('steve'), profiles.find('Steve')]), [steve, steve]);
   t.is(await profiles.find('Nobody'), undefined);
@@ -184,14 +184,10 @@ test('hanging account lookups are limited to 16 at once, each with an abort sign
   there.answer(() => {});
   const bounds: AbortSignal[] = [];
   const late = new AbortController();
-  const hanging = createMojangProfiles({
-    apiUrl: there.url,
-    clock: fakeClock(AT),
-    fetch(url, { signal } = {}) {
-      bounds.push(signal!);
-      // The bound is 5 s of real time; the test does not wait for it.
-      return fetch(url, { signal: late.signal });
-    },
+  const hanging = createMojangProfiles(there.url, fakeClock(AT), (url, { signal } = {}) => {
+    bounds.push(signal!);
+    // The bound is 5 s of real time; the test does not wait for it.
+    return fetch(url, { signal: late.signal });
   });
   const all = Array.from({ length: 40 }, (_, at) => hanging.find(`Steve${at}`));
   const settled = Promise.allSettled(all);

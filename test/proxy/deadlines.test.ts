@@ -1,5 +1,5 @@
 import test from 'ava';
-import { Deadlines } from '../../proxy/deadlines.ts';
+import { Deadlines } from '../../proxy/client-connection.ts';
 import { until } from '../support/until.ts';
 
 test('a clock jump within a turn expires a deadline only after another turn has read what arrived', async (t) => {

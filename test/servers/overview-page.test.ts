@@ -34,7 +34,7 @@ test('the front page shows its owner the time awake, the players that woke it, a
   const { row, context } = await it.create('castle');
   const at = it.clock.now();
   const steady = { now: () => at, ofPast: () => at };
-  const sessions = new AwakeSessions({ clock: it.clock, steady, prices: it.services.prices, record: async () => {} });
+  const sessions = new AwakeSessions(it.clock, steady, it.services.billing.prices);
   await it.store.write(async (tx) => {
     await openWallet(tx, 'acc_test', at, 5_000_000);
     const now = { row, context: { ...context, cause: STEVE, readyAt: at }, state: 'running' as const };

@@ -1,9 +1,8 @@
 import type { ExecutionContext } from 'ava';
-import type { Machine } from '../../src/billing/machine-probe.ts';
-import { createTestCheckout } from '../../src/billing/open-checkout.ts';
+import type { Machine } from '../../src/billing/capacity.ts';
 import { createAdmission } from '../../src/billing/admission.ts';
 import type { Checkouts } from '../../src/billing/checkout.ts';
-import type { Checkout } from '../../src/billing/payments.ts';
+import { type Checkout, createTestCheckout } from '../../src/billing/payments.ts';
 import { type ApiUnderTest, api } from './api-harness.ts';
 import type { Rooms } from './rooms.ts';
 
@@ -41,8 +40,8 @@ export async function moneySite(
   const harness = await api(t, { site: '127.0.0.1', machine, checkout: checkout === 'off' ? null : checkout });
   const { servers, origin, services: money } = harness;
   const { capacity, accountLimits: limits, checkouts } = money;
-  const admission = createAdmission({ live: () => servers.live(), capacity, limits, nodeLabel: 'node-1' });
-  servers.checkWakes(async () => (now) => admission.admit(now));
+  const admit = createAdmission(() => servers.live(), capacity, limits, { nodeLabel: 'node-1' });
+  servers.checkWakes(async () => admit);
 
   return {
     api: harness,

@@ -27,8 +27,8 @@ export async function nodesSite(t: ExecutionContext, nodes = THREE) {
   const limits = { of: () => ({ maxRamMb: 100_000, maxServers: 0 }) };
   const { capacity } = services;
   const live = () => servers.live();
-  const admission = createAdmission({ live, capacity, limits, nodeLabel: 'node-1', region: 'na', nodes: engine });
-  servers.checkWakes(async () => (now) => admission.admit(now), WAKES_AND_INSTALLS);
+  const admit = createAdmission(live, capacity, limits, { nodeLabel: 'node-1', home: 'na', nodes: engine });
+  servers.checkWakes(async () => admit, WAKES_AND_INSTALLS);
   const log = services.log;
   const onClose = (close: () => void) => t.teardown(close);
   const lostGames = watchLostGames({ nodes: engine, servers, clock, log, onClose });

@@ -1,11 +1,10 @@
 import { createHmac } from 'node:crypto';
 import { openOffSite } from '../../src/backups/offsite/open.ts';
-import type { Machine } from '../../src/billing/machine-probe.ts';
-import { createTestCheckout } from '../../src/billing/open-checkout.ts';
-import { openAllowance } from '../../src/billing/open.ts';
-import type { Checkout } from '../../src/billing/payments.ts';
+import type { Machine } from '../../src/billing/capacity.ts';
+import { openBilling } from '../../src/billing/open.ts';
+import { type Checkout, createTestCheckout } from '../../src/billing/payments.ts';
 import { loadConfig } from '../../src/config.ts';
-import type { Databases } from '../../src/databases/database-server.ts';
+import type { Databases } from '../../src/databases/databases.ts';
 import type { Console } from '../../src/engines/console/console.ts';
 import { createManagement } from '../../src/engines/console/management.ts';
 import type { TrustedWithCode } from '../../src/engines/process/confined.ts';
@@ -18,12 +17,11 @@ import type { Notice } from '../../src/insight/alerts/body.ts';
 import type { WebhookOutbox } from '../../src/insight/alerts/outbox.ts';
 import type { Exposition } from '../../src/insight/prometheus.ts';
 import type { Disk } from '../../src/jail/space.ts';
-import { createJoinPolicy } from '../../src/joining/join-policy.ts';
+import { createJoinPolicy, openWakePolicies } from '../../src/joining/join-policy.ts';
 import type { Entrance } from '../../src/joining/joining.ts';
 import type { OpenedProxies } from '../../src/joining/link/open-proxies.ts';
 import type { ProxyView } from '../../src/joining/link/proxies.ts';
-import { openPublicStatuses } from '../../src/joining/public-statuses.ts';
-import { openWakePolicies } from '../../src/joining/wake-policies.ts';
+import { openPublicStatuses } from '../../src/joining/public-status.ts';
 import type { OnClose } from '../../src/kernel/closers.ts';
 import type { Log } from '../../src/kernel/log.ts';
 import { modOperations } from '../../src/mods/api.ts';
@@ -214,8 +212,8 @@ function doublesOf(base: World, around: Around, options: RoomsOptions): Paramete
         entrance: { ...NO_ENTRANCE, ...options.entrance },
       };
     },
-    async openAllowance(given) {
-      const real = await openAllowance({ ...given, onCapReached: undefined });
+    async openBilling(...given) {
+      const real = await openBilling(...given);
       return options.charged ? real : { ...real, wakeRules: [] };
     },
   };

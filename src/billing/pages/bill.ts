@@ -1,37 +1,38 @@
 import { microsOf, usdText } from '../../kernel/money.ts';
+import { lazily } from '../../kernel/once.ts';
 import { StatusError } from '../../kernel/status.ts';
+import { MICROS_PER_USD } from '../../kernel/units.ts';
 import type { Servers } from '../../servers/servers.ts';
 import { ASSETS } from '../../web/assets.ts';
-import { html } from '../../web/html.ts';
+import { html, type Html } from '../../web/html.ts';
 import type { Page } from '../../web/page-request.ts';
+import { filling, lineField, radioField } from '../../web/panel/fields.ts';
+import { buttonForm, panelForm } from '../../web/panel/form.ts';
 import type { Outcome, Panel, PanelRequest } from '../../web/panel/panel.ts';
 import type { Form } from '../../web/serve.ts';
 import { plainName } from '../../web/text.ts';
-import { badAmount } from './amount.ts';
 import { type Bill, costsCard, limitsCard, plansCard } from './bill-costs.ts';
-import { capCard, topUpCard, walletCard } from './bill-wallet.ts';
 import { ENTRIES, ledgerCard } from './ledger.ts';
+import { badAmount, lastsText } from './words.ts';
 
 /** Servers on a page. */
 const SERVERS = 24;
 
-/** Data that the page needs beyond the API: the names of a few servers. */
-export interface BillOptions {
-  servers: Servers;
-}
-
-/** An account's balance, its current cost, how long the balance lasts, and all ledger entries. */
-export function mountBill(panel: Panel, options: BillOptions): void {
+/**
+ * An account's balance, its current cost, how long the balance lasts, and all ledger entries. Reads the names of the
+ * entries' servers directly, because the API lists servers only in pages.
+ */
+export function mountBill(panel: Panel, servers: Servers): void {
   panel.page({
     path: '/bill',
-    show: (request) => billPage(request, options),
+    show: (request) => billPage(request, servers),
     stream: '/v1/me/servers/events/stream',
     forms: { 'top-up': topUp, cap: setCap, 'no-cap': clearCap },
     done: { capped: 'Spend cap set.', uncapped: 'Spend cap removed.' },
   });
 }
 
-async function billPage(request: PanelRequest, { servers: all }: BillOptions): Promise<Page> {
+async function billPage(request: PanelRequest, all: Servers): Promise<Page> {
   const { call, query } = request;
   const account = { accountId: request.principal.accountId };
   const before = /^\d{1,15}$/.exec(query.get('before') ?? '')?.[0] ?? '0';
@@ -73,7 +74,7 @@ async function serversAfter(call: PanelRequest['call'], after: string) {
 async function namesOf(
   entries: readonly { serverId: string }[],
   accountId: string,
-  servers: BillOptions['servers'],
+  servers: Servers,
 ): Promise<Map<string, string>> {
   const ids = new Set(entries.map(({ serverId }) => serverId).filter((id) => id !== ''));
   const found = await Promise.all([...ids].map((id) => servers.get(id)));
@@ -109,4 +110,103 @@ async function setCap({ call, principal }: PanelRequest, form: Form): Promise<Ou
 async function clearCap({ call, principal }: PanelRequest): Promise<Outcome> {
   await call('SetSpendCap', { accountId: principal.accountId }, { monthlyMicros: '0' });
   return 'uncapped';
+}
+
+const months = lazily(() => new Intl.DateTimeFormat('en-GB', { month: 'long', timeZone: 'UTC' }));
+
+/** The balance, the current cost, and how long the balance lasts. */
+function walletCard({ wallet, spending }: Bill, now: number): Html {
+  const { burnMicrosPerHour, runwayMinutes, spentMicros } = spending;
+  const figure = (name: string, value: string) =>
+    html`<div>
+      <dt>${name}</dt>
+      <dd>${value}</dd>
+    </div>`;
+  return html`<section class="card" data-live="wallet">
+    <h1>Bill</h1>
+    <dl class="figures">
+      ${figure('Balance', usdText(Number(wallet.balanceMicros)))}
+      ${figure('Cost per hour now', usdText(Number(burnMicrosPerHour)))}
+      ${figure('Lasts', runwayMinutes === -1 ? '–' : lastsText(runwayMinutes))}
+      ${figure(`Spent in ${months().format(now)}`, usdText(Number(spentMicros)))}
+    </dl>
+    <p>${walletText(Number(wallet.balanceMicros), runwayMinutes)}</p>
+  </section>`;
+}
+
+function walletText(balanceMicros: number, runwayMinutes: number): string {
+  if (runwayMinutes === 0) {
+    return 'The wallet can’t pay for the running servers. Players are warned, then the servers save and go to sleep.';
+  }
+  if (runwayMinutes > 0) return 'If the running servers keep running. Sleeping servers are free.';
+  if (balanceMicros > 0) return 'Nothing is running. Sleeping servers are free.';
+  return 'Paid servers stay asleep until you top up. Then they can start immediately.';
+}
+
+function topUpCard(request: PanelRequest, { spending: { checkout } }: Bill): Html {
+  if (checkout === '') {
+    return html`<section class="card">
+      <h2>Top up</h2>
+      <p>Online payment is off. Ask your administrator for credit.</p>
+    </section>`;
+  }
+  const form = html`${lineField(filling(request, 'top-up'), {
+      name: 'amountUsd',
+      label: 'Amount in US dollars',
+      hint: 'Whole dollars, from 1 to 1000.',
+      value: '10',
+      maxlength: 4,
+      more: html`inputmode="numeric"`,
+    })} <button type="submit">Top up…</button>`;
+  return html`<section class="card">
+    <h2>Top up</h2>
+    ${checkout === 'test' && html`<p class="note">Test mode: no real money moves.</p>`}
+    ${panelForm(request, 'top-up', form)}
+  </section>`;
+}
+
+/** The cap, its used part, and the consequence of reaching it. */
+function capCard(request: PanelRequest, { spending }: Bill): Html {
+  const capMicros = Number(spending.monthlyMicros);
+  const spentMicros = Number(spending.spentMicros);
+  const filled = filling(request, 'cap');
+  const form = html`${lineField(filled, {
+      name: 'monthlyUsd',
+      label: 'Monthly limit in US dollars',
+      hint: 'Per calendar month, UTC.',
+      value: capMicros === 0 ? '' : String(capMicros / MICROS_PER_USD),
+      maxlength: 16,
+      more: html`inputmode="decimal"`,
+    })}
+    ${radioField(filled, {
+      name: 'action',
+      label: 'When the limit is reached',
+      value: spending.action,
+      options: [
+        ['notify', 'Notify me (e-mail and webhook). Keep servers running.'],
+        [
+          'stop',
+          'Notify me and put servers to sleep until next month. Flat servers keep running while their period is paid.',
+        ],
+      ],
+    })} <button type="submit">${capMicros === 0 ? 'Set the cap' : 'Change the cap'}</button>`;
+  return html`<section class="card">
+    <h2>Spend cap</h2>
+    <div data-live="cap">
+      ${
+        capMicros === 0
+          ? html`<p>No limit set.</p>`
+          : html`<p id="used">
+                <strong>${usdText(spentMicros)}</strong> of ${usdText(capMicros)} spent this month.
+                ${spentMicros >= capMicros && (spending.action === 'stop' ? 'Cap reached: servers are asleep.' : 'Cap reached.')}
+              </p>
+              <progress
+                aria-labelledby="used"
+                max="${capMicros}"
+                value="${Math.min(spentMicros, capMicros)}"
+              ></progress>`
+      }
+    </div>
+    ${panelForm(request, 'cap', form)} ${capMicros > 0 && buttonForm(request, 'no-cap', 'Remove the cap')}
+  </section>`;
 }

@@ -8,7 +8,7 @@ import type { CheckoutRow } from '../checkout-rows.ts';
 import type { Checkouts } from '../checkout.ts';
 
 /**
- * Ids as created by `createCheckouts`. They are unguessable, so anyone with the address may see and pay the checkout,
+ * Ids as created by `Checkouts`. They are unguessable, so anyone with the address may see and pay the checkout,
  * signed in or not.
  */
 const CHECKOUT_ID = /^chk_[0-9A-Za-z]{22}$/;

@@ -9,8 +9,7 @@ import { partOf } from '../../web/panel/parts.ts';
 import { timeTag } from '../../web/panel/time.ts';
 import { causeWords, ramText, spanText } from '../../web/panel/words.ts';
 import { countText } from '../../web/text.ts';
-import { type Span, spanChoice, spanOf } from './span.ts';
-import { isFree, timeline } from './timeline.ts';
+import { type Span, spanChoice, spanOf, isFree, timeline } from './timeline.ts';
 import { endingText } from './words.ts';
 
 type Usage = ReplyOf<'GetServerUsage'>;

@@ -1,3 +1,5 @@
+import { invalidFields } from '../../http/errors.ts';
+import type { StatusError } from '../../kernel/status.ts';
 import { DAY_MS, MINUTE_MS } from '../../kernel/units.ts';
 import { roughSpan } from '../../web/text.ts';
 
@@ -48,4 +50,9 @@ export const ENDINGS: Record<string, string> = {
 
 export function endingText(ending: string): string {
   return ENDINGS[ending] ?? ending.replaceAll('_', ' ');
+}
+
+/** The refusal of an amount that a user entered. `description` explains the format. */
+export function badAmount(field: string, description: string): StatusError {
+  return invalidFields([{ field, description }], 'This amount is not allowed.');
 }

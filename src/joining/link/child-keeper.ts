@@ -1,15 +1,20 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { join } from 'node:path';
-import { PORT_TAKEN } from '../../../proxy/environment.ts';
+import { PORT_TAKEN, programVersion } from '../../../proxy/environment.ts';
 import type { Hello } from '../../../proxy/link/messages.ts';
 import type { Address } from '../../../proxy/ports.ts';
-import { programVersion } from '../../../proxy/version.ts';
 import type { Log } from '../../kernel/log.ts';
 import { type ProcessIdentity, isAlive, processOf, thisProcess } from '../../kernel/process-identity.ts';
-import { childFolder, livingChild, noteChild } from './child-file.ts';
-import { type ChildSettings, settingsFingerprintOf, startChild } from './child-process.ts';
+import {
+  childFolder,
+  livingChild,
+  noteChild,
+  type ChildSettings,
+  settingsFingerprintOf,
+  startChild,
+} from './child-process.ts';
 import type { LinkedProxies } from './linked-proxies.ts';
-import type { LinkedProxy } from './linked-proxy.ts';
+import type { LinkedProxy } from './proxies.ts';
 
 export interface ChildKeeperOptions {
   dataDir: string;

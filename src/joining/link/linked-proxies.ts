@@ -13,8 +13,7 @@ import type { ProxyStats } from '../../../proxy/index.ts';
 import { type Joined, JoinRefused, type Log, type Player, type Presence, type Wake } from '../../../proxy/ports.ts';
 import { inRealTime } from '../../../proxy/link/wakes.ts';
 import { readFromProxy } from './from-proxy.ts';
-import { LinkedProxy, type Link } from './linked-proxy.ts';
-import { type ProxyView, countsOf, sumOf } from './proxies.ts';
+import { LinkedProxy, type Link, type ProxyView, countsOf, sumOf } from './proxies.ts';
 import { Notifier, type NotifierOptions } from './notifier.ts';
 
 export interface LinkedProxiesOptions extends Pick<NotifierOptions, 'routes' | 'bans'> {

@@ -1,4 +1,4 @@
-import { badAmount } from '../../billing/pages/amount.ts';
+import { badAmount } from '../../billing/pages/words.ts';
 import type { ReplyOf } from '../../http/calls.ts';
 import { invalidFields } from '../../http/errors.ts';
 import { randomBase62 } from '../../kernel/ids.ts';

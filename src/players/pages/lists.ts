@@ -1,4 +1,6 @@
 import { instantOf } from '../../game/players/ban-ends.ts';
+import type { ReplyOf } from '../../http/calls.ts';
+import { face } from '../../servers/pages/face.ts';
 import { hidden } from '../../web/form.ts';
 import { type Html, html } from '../../web/html.ts';
 import { type Filling, filling, lineField } from '../../web/panel/fields.ts';
@@ -7,8 +9,9 @@ import type { ServerRequest } from '../../web/panel/panel.ts';
 import { partOf } from '../../web/panel/parts.ts';
 import { timeTag } from '../../web/panel/time.ts';
 import { plainName } from '../../web/text.ts';
-import { lengthFields } from './ban-length.ts';
-import { type Lists, REASON_CHARS } from './playing.ts';
+import { lengthFields } from './forms.ts';
+
+type Lists = ReplyOf<'GetPlayerLists'>;
 
 /** Permission levels of the game (minecraft.wiki Permission level). */
 const LEVELS: Record<number, string> = {
@@ -19,6 +22,9 @@ const LEVELS: Record<number, string> = {
   4: 'can do everything, including stopping the server',
 };
 const NAME_CHARS = 17;
+const REASON_CHARS = 256;
+const PLAYERS_ON_A_PART = 40;
+const NAMES_ON_A_PART = 20;
 
 export function whitelistCard(request: ServerRequest, lists: Lists, mayChange: boolean): Html {
   const { whitelistEnforced, whitelist } = lists;
@@ -131,12 +137,10 @@ interface Names<Entry> {
   shown: (entry: Entry) => readonly [name: string, what?: Html];
 }
 
-const ON_A_PART = 20;
-
 function namesList<Entry>(request: ServerRequest, entries: readonly Entry[], names: Names<Entry>): Html {
   const { none, of, off, shown } = names;
   if (entries.length === 0) return html`<p class="empty">${none}</p>`;
-  const part = partOf(request, entries, { key: of.replaceAll(' ', '-'), most: ON_A_PART, of });
+  const part = partOf(request, entries, { key: of.replaceAll(' ', '-'), most: NAMES_ON_A_PART, of });
   const items = part.shown.map((entry) => {
     const [name, what] = shown(entry);
     const plain = plainName(name) || '–';
@@ -189,4 +193,74 @@ function reasonField(filled: Filling): Html {
     maxlength: REASON_CHARS,
     required: false,
   });
+}
+
+/** The online players. The card refreshes itself, so confirmations are elsewhere on the page. */
+export function playingCard(request: ServerRequest, lists: Lists, mayChange: boolean): Html {
+  const { here, server } = request;
+  const { shown, pager } = partOf(request, lists.online, { key: 'playing', most: PLAYERS_ON_A_PART, of: 'players' });
+  return html`<section class="card flush" data-live="playing">
+    <h2>Playing now</h2>
+    ${
+      lists.withoutConsole &&
+      html`<p class="empty">
+        This game accepts no commands while running. Changes apply at the next start. Address bans apply immediately.
+      </p>`
+    }
+    ${
+      lists.online.length === 0
+        ? html`<p class="empty">${nobody(server.state, lists.running)}</p>`
+        : html`<table class="rows">
+            <thead>
+              <tr>
+                <th scope="col">Player</th>
+                ${mayChange && html`<th scope="col">Actions</th>`}
+              </tr>
+            </thead>
+            <tbody>
+              ${shown.map(
+                (name) =>
+                  html`<tr>
+                    <th scope="row">
+                      <span class="head-of">${face(name)}<bdi>${plainName(name)}</bdi></span>
+                    </th>
+                    ${
+                      mayChange &&
+                      html`<td>
+                        <a href="${here}?kick=${encodeURIComponent(name)}#kick"
+                          >Kick<span class="unseen"> ${plainName(name)}</span></a
+                        >
+                        ·
+                        <a href="${here}?ban=${encodeURIComponent(name)}#bans"
+                          >Ban<span class="unseen"> ${plainName(name)}</span></a
+                        >
+                      </td>`
+                    }
+                  </tr>`,
+              )}
+            </tbody>
+          </table>`
+    }
+    ${pager}
+  </section>`;
+}
+
+function nobody(state: string, running: boolean): string {
+  if (running) return 'No one is online.';
+  return state === 'hibernated' ? 'The server is asleep.' : 'No players: the server is not running.';
+}
+
+/** The confirmation for kicking the selected player. */
+export function kickCard(request: ServerRequest, { online }: Lists): Html | undefined {
+  const name = request.query.get('kick') ?? '';
+  if (!online.includes(name)) return undefined;
+  return html`<section class="card" id="kick">
+    <h2>Kick <bdi>${plainName(name)}</bdi></h2>
+    <p>They can rejoin immediately. To keep them out, ban them below.</p>
+    ${panelForm(
+      request,
+      'kick',
+      html`${hidden('name', name)} ${reasonField(filling(request, 'kick'))}<button type="submit">Kick</button>`,
+    )}
+  </section>`;
 }

@@ -2,8 +2,10 @@ import test from 'ava';
 import mc from 'minecraft-protocol';
 import { ProtocolError, encodeFrame, encodeString, readFrame } from '../../../proxy/codec.ts';
 import { failureDialog, waitingDialog } from '../../../proxy/waiting/dialogs.ts';
-import { type Nbt, type NbtCompound, encodeNbt } from '../../../proxy/waiting/nbt.ts';
 import {
+  type Nbt,
+  type NbtCompound,
+  encodeNbt,
   brand,
   clearDialog,
   disconnect,

@@ -4,7 +4,7 @@ import { chmod, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
-import { childFolder, drainChild, livingChild, noteChild } from '../../../src/joining/link/child-file.ts';
+import { childFolder, drainChild, livingChild, noteChild } from '../../../src/joining/link/child-process.ts';
 import { processOf } from '../../../src/kernel/process-identity.ts';
 
 /** A data folder, and a function that writes its process file. */
@@ -74,7 +74,7 @@ ofRoot('a process of another user is never signalled', async (t) => {
   await write(JSON.stringify(identity));
   await chmod(dataDir, 0o755);
   t.deepEqual(await livingChild(dataDir), identity, 'root finds the process');
-  const source = join(import.meta.dirname, '../../../src/joining/link/child-file.ts');
+  const source = join(import.meta.dirname, '../../../src/joining/link/child-process.ts');
   const script = `
     import { drainChild, livingChild } from ${JSON.stringify(source)};
     process.setuid(65534);
