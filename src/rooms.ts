@@ -19,8 +19,7 @@ import { countSteps, openInsight, openWebhooks } from './insight/open.ts';
 import type { Telemetry } from './insight/telemetry.ts';
 import { createChangeLock } from './jail/change-lock.ts';
 import { createOpenFiles } from './jail/open-files.ts';
-import { joiningFeature } from './joining/feature.ts';
-import { openJoining } from './joining/joining.ts';
+import { joiningFeature, openJoining } from './joining/open.ts';
 import type { Clock } from './kernel/clock.ts';
 import type { OnClose } from './kernel/closers.ts';
 import type { Log } from './kernel/log.ts';
@@ -213,7 +212,7 @@ export async function openRooms(options: RoomsOptions, doubles: Partial<typeof O
     log,
     onClose,
   });
-  const joining = await open.openJoining({ ...shared, presence, lostGames });
+  const joining = await open.openJoining(shared, presence, lostGames, settings);
   const { proxies, entrance, publicStatuses, wakePolicies, playerFiles } = joining;
   const joined = (id: string) => proxies.players(id);
   const onAddressBan = (id: string) => proxies.addressBansChanged(id);
@@ -292,7 +291,7 @@ export async function openRooms(options: RoomsOptions, doubles: Partial<typeof O
     game.feature,
     peopleRoom.feature,
     serversFeature,
-    joiningFeature({ ...shown, publicStatuses, wakePolicies, addresses, clientAddress }),
+    joiningFeature(shared, joining, { ...shown, addresses }, clientAddress, settings.baseUrl),
     filesRoom.feature,
     sftpRoom.feature,
     modsRoom.feature,

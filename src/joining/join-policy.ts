@@ -12,11 +12,33 @@ import type { Sql, Store, Tx } from '../store/store.ts';
 import { instantText } from '../web/text.ts';
 import { listWakes, listWakesOfAccount, type WakePolicyRow, listWakePolicies, saveWakePolicy } from './rows.ts';
 
-interface JoinPolicyOptions {
-  files: PlayerFiles;
-  policies: WakePolicies;
-  clock: Clock;
-  store: Sql;
+/** Players who can wake a server by joining, and its server-list text while asleep. */
+export type WakePolicy = Readonly<Omit<WakePolicyRow, 'serverId'>>;
+
+/** The wake policies of all servers, held in memory because every login and every server list needs them. */
+export interface WakePolicies {
+  of(serverId: string): WakePolicy;
+  /** Stores the policy. `also` runs in the same write. */
+  set(serverId: string, policy: WakePolicy, also: (tx: Tx) => Promise<void>): Promise<void>;
+  /** Forgets a deleted server, whose row is already gone. */
+  forget(serverId: string): void;
+}
+
+const ANYONE: WakePolicy = Object.freeze({ mode: 'anyone', maxWakesPerDay: 0, asleepMotd: '', maintenanceText: '' });
+
+export async function openWakePolicies(store: Store): Promise<WakePolicies> {
+  const policies = await openRowCache(store, listWakePolicies, ({ serverId, ...policy }) => [serverId, policy]);
+  return {
+    of: (serverId) => policies.of(serverId) ?? ANYONE,
+    async set(serverId, { mode, maxWakesPerDay, asleepMotd, maintenanceText }, also) {
+      const policy = { mode, maxWakesPerDay, asleepMotd, maintenanceText };
+      await policies.set(serverId, policy, async (tx) => {
+        await saveWakePolicy(tx, { serverId, ...policy });
+        await also(tx);
+      });
+    },
+    forget: (serverId) => policies.forget(serverId),
+  };
 }
 
 /** Decides who can join and wake servers, except for checks that the game makes itself. */
@@ -40,7 +62,17 @@ export interface JoinPolicy {
 
 const ADDRESS_BANNED = 'Your address is banned from this server.';
 
-export function createJoinPolicy({ files, policies, clock, store }: JoinPolicyOptions): JoinPolicy {
+export function createJoinPolicy({
+  files,
+  policies,
+  clock,
+  store,
+}: {
+  files: PlayerFiles;
+  policies: WakePolicies;
+  clock: Clock;
+  store: Sql;
+}): JoinPolicy {
   const banTexts = new WeakMap<readonly IpBan[], readonly BannedAddress[]>();
 
   /** Returns why the player must not wake the server; undefined if they can. Cheap and informative rules come first. */
@@ -129,35 +161,4 @@ function usedUp(server: string, limit: number): StatusError {
       },
     },
   });
-}
-
-/** Players who can wake a server by joining, and its server-list text while asleep. */
-export type WakePolicy = Readonly<Omit<WakePolicyRow, 'serverId'>>;
-
-export const WAKE_MODES = ['anyone', 'known', 'whitelist', 'verified', 'nobody'] as const;
-
-/** The wake policies of all servers, held in memory because every login and every server list needs them. */
-export interface WakePolicies {
-  of(serverId: string): WakePolicy;
-  /** Stores the policy. `also` runs in the same write. */
-  set(serverId: string, policy: WakePolicy, also: (tx: Tx) => Promise<void>): Promise<void>;
-  /** Forgets a deleted server, whose row is already gone. */
-  forget(serverId: string): void;
-}
-
-const ANYONE: WakePolicy = Object.freeze({ mode: 'anyone', maxWakesPerDay: 0, asleepMotd: '', maintenanceText: '' });
-
-export async function openWakePolicies(store: Store): Promise<WakePolicies> {
-  const policies = await openRowCache(store, listWakePolicies, ({ serverId, ...policy }) => [serverId, policy]);
-  return {
-    of: (serverId) => policies.of(serverId) ?? ANYONE,
-    async set(serverId, { mode, maxWakesPerDay, asleepMotd, maintenanceText }, also) {
-      const policy = { mode, maxWakesPerDay, asleepMotd, maintenanceText };
-      await policies.set(serverId, policy, async (tx) => {
-        await saveWakePolicy(tx, { serverId, ...policy });
-        await also(tx);
-      });
-    },
-    forget: (serverId) => policies.forget(serverId),
-  };
 }

@@ -27,11 +27,6 @@ export interface Waiter {
   notify: (place: number | null) => void;
 }
 
-export interface LineOptions {
-  servers: Pick<Servers, 'observe' | 'get'>;
-  clock: Clock;
-}
-
 /** A player in the queue. */
 interface Ticket extends Waiter {
   /** The refusal to reject with when the time is up. */
@@ -61,7 +56,7 @@ const LOOK_MS = 15_000;
  */
 export class Line {
   readonly #clock: Clock;
-  readonly #servers: LineOptions['servers'];
+  readonly #servers: Servers;
   /** Servers in the queue, by id. */
   readonly #places = new Map<string, Place>();
   readonly #unobserve: () => void;
@@ -72,7 +67,7 @@ export class Line {
   #isTelling = false;
   #stopLooking: (() => void) | undefined;
 
-  constructor({ servers, clock }: LineOptions) {
+  constructor(servers: Servers, clock: Clock) {
     this.#clock = clock;
     this.#servers = servers;
     this.#unobserve = servers.observe((id, now) => this.#observed(id, now));
@@ -106,7 +101,7 @@ export class Line {
     this.#stopLooking?.();
   }
 
-  #wait(waiter: Waiter, needs: Pick<Place, 'ramMb' | 'region'>, refusal: StatusError): Promise<void> {
+  #wait(waiter: Waiter, needs: { ramMb: number; region: string | undefined }, refusal: StatusError): Promise<void> {
     const { serverId, signal, since, patienceMs = PATIENCE_MS } = waiter;
     const place = this.#places.get(serverId) ?? { ...needs, since, tickets: [] };
     place.since = Math.min(place.since, since);

@@ -15,29 +15,26 @@ import type { WakePolicy } from './join-policy.ts';
 const REFRESH_SECONDS = 30;
 const REFRESH_SOON_SECONDS = 5;
 
-interface StatusPages {
-  publicStatusReader: PublicStatusReader;
-  /** Returns the address a request comes from. */
-  clientAddress: (request: IncomingMessage) => string;
-  config: {
-    /** The pages' base URL for browsers. */
-    baseUrl: string;
-  };
-}
-
 /**
  * The public view of a server whose owner enables it: a page, its icon, and a badge for other sites. Other sites may
  * embed the badge; the page, like all pages here, must not be framed.
  */
-export function mountStatus(router: Router, { publicStatusReader, clientAddress, config }: StatusPages): void {
-  const statusOf = (ctx: Context) => publicStatusReader.statusOf(String(ctx.params['slug']), clientAddress(ctx.req));
+export function mountStatus(
+  router: Router,
+  reader: PublicStatusReader,
+  /** Returns the address a request comes from. */
+  clientAddress: (request: IncomingMessage) => string,
+  /** The pages' base URL for browsers. */
+  baseUrl: string,
+): void {
+  const statusOf = (ctx: Context) => reader.statusOf(String(ctx.params['slug']), clientAddress(ctx.req));
 
   router.get('/status/:slug', async (ctx) => {
     const server = await statusOf(ctx);
     ctx.set('Cache-Control', PUBLIC_CACHE);
     ctx.set('Refresh', String(isTagged(server.state, 'passing') ? REFRESH_SOON_SECONDS : REFRESH_SECONDS));
     ctx.type = 'html';
-    ctx.body = statusPage(server, config.baseUrl).toString();
+    ctx.body = statusPage(server, baseUrl).toString();
   });
 
   router.get('/status/:slug/badge.svg', async (ctx) => {
@@ -105,11 +102,11 @@ function initialOf(name: string): string {
   return Array.from(name)[0]?.toUpperCase() ?? '';
 }
 
-const HEIGHT = 28;
-const PADDING = 10;
-const MOON = 14;
+const BADGE_HEIGHT = 28;
+const BADGE_PADDING = 10;
+const BADGE_MOON = 14;
 /** Background and text colour of the right half; legible in contrast to each other (WCAG AA). */
-const TONES: Record<StateWords['tone'], readonly [ground: string, ink: string]> = {
+const BADGE_TONES: Record<StateWords['tone'], readonly [ground: string, ink: string]> = {
   up: ['#1f7a4d', '#ffffff'],
   asleep: ['#5b4487', '#ffffff'],
   passing: ['#f3b183', '#2b1d3d'],
@@ -121,18 +118,18 @@ const TONES: Record<StateWords['tone'], readonly [ground: string, ink: string]> 
  * wide as the widest common sans serif needs, and the text is fitted to that width.
  */
 function badge(name: string, { label, tone }: StateWords): string {
-  const [ground, ink] = TONES[tone];
+  const [ground, ink] = BADGE_TONES[tone];
   const nameWidth = widthOf(name);
   const labelWidth = widthOf(label);
-  const left = PADDING + MOON + 6 + nameWidth + PADDING;
-  const width = left + PADDING + labelWidth + PADDING;
-  const clip = `M6 0H${width - 6}a6 6 0 0 1 6 6V${HEIGHT - 6}a6 6 0 0 1 -6 6H6a6 6 0 0 1 -6 -6V6a6 6 0 0 1 6 -6z`;
-  const right = `M${left} 0H${width - 6}a6 6 0 0 1 6 6V${HEIGHT - 6}a6 6 0 0 1 -6 6H${left}z`;
+  const left = BADGE_PADDING + BADGE_MOON + 6 + nameWidth + BADGE_PADDING;
+  const width = left + BADGE_PADDING + labelWidth + BADGE_PADDING;
+  const clip = `M6 0H${width - 6}a6 6 0 0 1 6 6V${BADGE_HEIGHT - 6}a6 6 0 0 1 -6 6H6a6 6 0 0 1 -6 -6V6a6 6 0 0 1 6 -6z`;
+  const right = `M${left} 0H${width - 6}a6 6 0 0 1 6 6V${BADGE_HEIGHT - 6}a6 6 0 0 1 -6 6H${left}z`;
   return html`<svg
     xmlns="http://www.w3.org/2000/svg"
     width="${width}"
-    height="${HEIGHT}"
-    viewBox="0 0 ${width} ${HEIGHT}"
+    height="${BADGE_HEIGHT}"
+    viewBox="0 0 ${width} ${BADGE_HEIGHT}"
     role="img"
     aria-label="${name}: ${label}"
   >
@@ -141,12 +138,12 @@ function badge(name: string, { label, tone }: StateWords): string {
     <path fill="${ground}" d="${right}" />
     <path
       fill="#ffdca8"
-      transform="translate(${PADDING} 7)"
+      transform="translate(${BADGE_PADDING} 7)"
       d="M9.500 .5a7 7 0 1 0 4.500 9.200A5.600 5.600 0 0 1 9.500 .5z"
     />
     <g font-family="Verdana,'DejaVu Sans',Geneva,sans-serif" font-size="12" font-weight="600">
-      <text fill="#fdf6ec" x="${PADDING + MOON + 6}" y="18.500" textLength="${nameWidth}">${name}</text>
-      <text fill="${ink}" x="${left + PADDING}" y="18.500" textLength="${labelWidth}">${label}</text>
+      <text fill="#fdf6ec" x="${BADGE_PADDING + BADGE_MOON + 6}" y="18.500" textLength="${nameWidth}">${name}</text>
+      <text fill="${ink}" x="${left + BADGE_PADDING}" y="18.500" textLength="${labelWidth}">${label}</text>
     </g>
   </svg>`.toString();
 }

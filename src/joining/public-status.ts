@@ -9,7 +9,6 @@ import { addressKey } from '../kernel/ip.ts';
 import { StatusError } from '../kernel/status.ts';
 import type { Addresses } from '../servers/api/addresses.ts';
 import type { ServerBlocks } from '../servers/server-blocks.ts';
-import type { ServerNow } from '../servers/server-now.ts';
 import type { Servers } from '../servers/servers.ts';
 import type { Store, Tx } from '../store/store.ts';
 import { type PublicStatusRow, getPublicStatus, listPublicStatuses, savePublicStatus } from './rows.ts';
@@ -29,7 +28,7 @@ export interface PublicStatuses {
    */
   set(
     server: { id: string; name: string },
-    setting: Pick<PublicStatus, 'enabled' | 'showAddress'>,
+    setting: { enabled: boolean; showAddress: boolean },
     also: (tx: Tx) => Promise<void>,
   ): Promise<void>;
   /** Forgets a deleted server, whose row is already gone. */
@@ -118,24 +117,45 @@ const MOST_KEPT = 10_000;
 /** Limit per address (IPv6: per /64). */
 const RATE = { perSecond: 5, burst: 60 };
 
-interface PublicStatusDeps {
-  blocks: ServerBlocks;
+/** Limits requests per address. Reads are cached for a few seconds. */
+export function createPublicStatusReader({
+  publicStatuses,
+  wakePolicies,
+  servers,
+  blocks,
+  addresses,
+  clock,
+}: {
   publicStatuses: PublicStatuses;
   wakePolicies: WakePolicies;
   servers: Servers;
+  blocks: ServerBlocks;
   addresses: Addresses;
   clock: Clock;
-}
-
-export function createPublicStatusReader(deps: PublicStatusDeps): PublicStatusReader {
-  const { publicStatuses, servers, clock } = deps;
+}): PublicStatusReader {
   const limit = createRateLimit(RATE, clock, 'address');
   /** Answers by slug. Only public statuses are cached. */
   const answers = createCache<PublicServer | undefined>({ most: MOST_KEPT, ttlMs: (server) => (server ? KEPT_MS : 0) });
 
   async function read(slug: string, id: string): Promise<PublicServer | undefined> {
     const now = await servers.get(id);
-    return now && publicServer(slug, now, deps);
+    if (now === undefined) return undefined;
+    const { row, state, context } = now;
+    const policy = wakePolicies.of(id);
+    return {
+      slug,
+      name: row.name,
+      state,
+      version: row.version,
+      playersOnline: state === 'running' ? (context.live.players ?? undefined) : 0,
+      playersMax: Number(row.properties['max-players']) || DEFAULT_MAX_PLAYERS,
+      motd: row.motd || DEFAULT_MOTD,
+      maintenance: policy.maintenanceText,
+      standing: blocks.of(id, now)?.code ?? '',
+      wakeMode: policy.mode,
+      address: addresses.of(row),
+      icon: iconOf(row.lastStatus),
+    };
   }
 
   return {
@@ -156,23 +176,4 @@ export function createPublicStatusReader(deps: PublicStatusDeps): PublicStatusRe
 
 function notFound(): StatusError {
   return new StatusError('NOT_FOUND', 'STATUS_NOT_FOUND', 'This public status page does not exist.');
-}
-
-function publicServer(slug: string, now: ServerNow, deps: PublicStatusDeps): PublicServer {
-  const { row, state, context } = now;
-  const policy = deps.wakePolicies.of(row.id);
-  return {
-    slug,
-    name: row.name,
-    state,
-    version: row.version,
-    playersOnline: state === 'running' ? (context.live.players ?? undefined) : 0,
-    playersMax: Number(row.properties['max-players']) || DEFAULT_MAX_PLAYERS,
-    motd: row.motd || DEFAULT_MOTD,
-    maintenance: policy.maintenanceText,
-    standing: deps.blocks.of(row.id, now)?.code ?? '',
-    wakeMode: policy.mode,
-    address: deps.addresses.of(row),
-    icon: iconOf(row.lastStatus),
-  };
 }

@@ -10,25 +10,29 @@ import type { Log } from '../kernel/log.ts';
 import { StatusError } from '../kernel/status.ts';
 import { type ServerNow, waitsForRoom } from '../servers/server-now.ts';
 import type { Servers } from '../servers/servers.ts';
-import type { Line } from './line.ts';
-
-export interface QueuedServersOptions {
-  servers: Servers;
-  line: Pick<Line, 'enter'>;
-  /** Called for each server that enters the queue. A restored server has not been observed before. */
-  entered: (now: ServerNow) => void;
-  clock: Clock;
-  log: Log;
-}
+import type { Waiter } from './line.ts';
 
 /** How often to look for servers that were queued when this process began, or whose next attempt is due. */
 const LOOK_MS = 15_000;
 
 /**
  * Returns a function that ends the queueing. All servers leave the queue and return to their places when the next
- * process begins.
+ * process begins. `entered` is called for each server that enters the queue: a restored server has not been observed
+ * before.
  */
-export function queueServers({ servers, line, entered, clock, log }: QueuedServersOptions): () => void {
+export function queueServers({
+  servers,
+  line,
+  entered,
+  clock,
+  log,
+}: {
+  servers: Servers;
+  line: { enter(waiter: Waiter): Promise<void> };
+  entered: (now: ServerNow) => void;
+  clock: Clock;
+  log: Log;
+}): () => void {
   const joined = new Map<string, AbortController>();
 
   function heed(id: string, now: ServerNow | null): void {

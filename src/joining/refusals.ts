@@ -12,7 +12,7 @@ export function refusalLine(error: StatusError): string {
 }
 
 /** Texts for a server whose machine is not responding and may still run it. */
-export function lostWords(name: string): Required<Pick<RefusalWords, 'player' | 'list'>> {
+export function lostWords(name: string): { player: string; list: string } {
   return {
     player:
       `The machine that runs ${name} is not responding.\n` +

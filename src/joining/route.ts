@@ -79,7 +79,7 @@ function stateFor(now: ServerNow): Route['state'] {
 }
 
 /** The parts of the policy that players see before they join. */
-function asleep(policy: WakePolicy, state: string): Pick<Route, 'asleepMotd' | 'asleepLine' | 'verifies'> {
+function asleep(policy: WakePolicy, state: string) {
   const { mode, asleepMotd, maintenanceText } = policy;
   const isClosed = maintenanceText !== '' || mode === 'nobody';
   return {
@@ -103,7 +103,7 @@ export function withRefusal(route: Route, line: string | undefined): Route {
  * not help them.
  */
 export function onlyProtocol(
-  { id, type, version, clientVersions }: Pick<RouteRow, 'id' | 'type' | 'version' | 'clientVersions'>,
+  { id, type, version, clientVersions }: RouteRow,
   translators: Translators | undefined,
 ): number | null {
   const translatesNone = STRICT_CORES.has(type) || translators?.of(id) === false;
@@ -114,7 +114,7 @@ export function onlyProtocol(
 /**
  * Modded clients negotiate with the game on a connection that no other program has answered, so they cannot wait there.
  */
-function hasWaitingRoom({ waitingRoom, type }: Pick<RouteRow, 'waitingRoom' | 'type'>): boolean {
+function hasWaitingRoom({ waitingRoom, type }: RouteRow): boolean {
   return waitingRoom && !isForge(type);
 }
 
@@ -129,7 +129,7 @@ function maxPlayers(properties: Record<string, string>): number {
 /**
  * Returns the refusal of joins, with its own server-list line, which replaces the owner's text for sleeping servers.
  */
-function refused(now: ServerNow, at: number): Pick<Route, 'refusal'> & Partial<Pick<Route, 'asleepLine'>> {
+function refused(now: ServerNow, at: number) {
   const refusal = refusalText(now, at);
   return refusal === '' ? { refusal } : { refusal, asleepLine: '' };
 }

@@ -28,37 +28,11 @@ import { isSame, kickText, onlyProtocol, routeOf, sleepingRoute, withRefusal } f
 import type { Translators } from './translators.ts';
 import { type Wakeability, watchWakeability } from './wakeability.ts';
 
-export interface RoutingOptions {
-  servers: Servers;
-  clock: Clock;
-  log: Log;
-  /** Servers are at `<hostname>.<publicHost>`. */
-  publicHost: string;
-  /** The id of the server for players who name none; default: unset. */
-  defaultServer?: string;
-  joinPolicy: Pick<JoinPolicy, 'admit' | 'mayWake' | 'policyOf'>;
-  /** The games on unresponsive machines, if games run on several. */
-  lostGames?: LostGames | undefined;
-  /**
-   * The stored id of the server at `localhost`. `changed` is called when another server gets that address. Absent: the
-   * id is not stored.
-   */
-  localhost?: { id: string | undefined; changed: (id: string) => void };
-  /** Knows which servers accept other client versions. Default: unknown for all. */
-  translators?: Translators;
-  /** The stored rows of all servers. */
-  sleepers: RouteRow[];
-}
-
 /**
  * Answers the proxy's two ports from live actors. Each server's route is held in memory and replaced when the server
  * changes, so a lookup is one map access.
  */
-export function createRouting(options: RoutingOptions): Routing {
-  return new Routing(options);
-}
-
-class Routing implements Routes, Wake {
+export class Routing implements Routes, Wake {
   readonly feed: RouteFeed = {
     hosts: () => [...this.#routes.keys()],
     at: (host) => this.#routes.get(host),
@@ -68,7 +42,15 @@ class Routing implements Routes, Wake {
       return () => this.#listeners.delete(listener);
     },
   };
-  readonly #options: RoutingOptions;
+  readonly #servers: Servers;
+  readonly #clock: Clock;
+  readonly #log: Log;
+  readonly #joinPolicy: JoinPolicy;
+  readonly #lostGames: LostGames | undefined;
+  readonly #translators: Translators | undefined;
+  readonly #publicHost: string;
+  readonly #defaultServer: string;
+  readonly #localhostChanged: ((id: string) => void) | undefined;
   readonly #routes = new Map<string, Route>();
   /** Routes without the present refusals of wakes. */
   readonly #plain = new Map<string, Route>();
@@ -89,16 +71,51 @@ class Routing implements Routes, Wake {
   readonly #line: Line;
   readonly #onClose: readonly (() => void)[];
 
-  constructor(options: RoutingOptions) {
-    const { servers, clock, log, joinPolicy, lostGames, sleepers } = options;
-    this.#options = options;
-    this.#wakeability = watchWakeability({
-      servers,
+  constructor({
+    servers,
+    clock,
+    log,
+    joinPolicy,
+    lostGames,
+    translators,
+    publicHost,
+    defaultServer = '',
+    localhost,
+    sleepers,
+  }: {
+    servers: Servers;
+    clock: Clock;
+    log: Log;
+    joinPolicy: JoinPolicy;
+    /** The games on unresponsive machines, if games run on several. */
+    lostGames?: LostGames | undefined;
+    /** Knows which servers accept other client versions. Default: unknown for all. */
+    translators?: Translators;
+    /** Servers are at `<hostname>.<publicHost>`. */
+    publicHost: string;
+    /** The id of the server for players who name none; default: unset. */
+    defaultServer?: string;
+    /**
+     * The stored id of the server at `localhost`. `changed` is called when another server gets that address. Absent:
+     * the id is not stored.
+     */
+    localhost?: { id: string | undefined; changed: (id: string) => void } | undefined;
+    /** The stored rows of all servers. */
+    sleepers: readonly RouteRow[];
+  }) {
+    this.#servers = servers;
+    this.#clock = clock;
+    this.#log = log;
+    this.#joinPolicy = joinPolicy;
+    this.#lostGames = lostGames;
+    this.#translators = translators;
+    this.#publicHost = publicHost;
+    this.#defaultServer = defaultServer;
+    this.#localhostChanged = localhost?.changed;
+    this.#wakeability = watchWakeability(servers, clock, log, {
       sleepers: () => this.#sleepers(),
       changed: (id) => this.#show(this.#names.get(id) ?? ''),
       look: (id) => this.#lookForTranslators(id),
-      clock,
-      log,
     });
     for (const sleeper of sleepers) {
       const name = this.#nameOf(sleeper);
@@ -106,12 +123,11 @@ class Routing implements Routes, Wake {
       this.#ages.set(sleeper.id, sleeper.createdAt);
       this.#set(name, sleepingRoute(sleeper, joinPolicy.policyOf(sleeper.id)));
     }
-    const { localhost } = options;
     if (localhost?.id === undefined) this.#setLocalhost(this.#oldestId());
     else if (this.#ages.has(localhost.id)) this.#atLocalhost = localhost.id;
     const unobserve = servers.observe((id, now) => this.#observed(id, now));
     const unfollow = lostGames?.follow((id) => this.#foundOrLost(id));
-    const line = new Line({ servers, clock });
+    const line = new Line(servers, clock);
     const unqueue = queueServers({ servers, line, entered: (now) => this.#renew(now), clock, log });
     this.#line = line;
     this.#onClose = [unobserve, () => unfollow?.(), () => this.#wakeability.close(), unqueue, () => line.close()];
@@ -130,9 +146,9 @@ class Routing implements Routes, Wake {
    * server at `localhost`, or else the oldest.
    */
   meant(): FallbackServer | undefined {
-    const { publicHost, defaultServer = '' } = this.#options;
+    const defaultServer = this.#defaultServer;
     if (this.#names.has(defaultServer)) return { id: defaultServer, byAnyName: true, isAddressed: true };
-    if (publicHost !== 'localhost') return undefined;
+    if (this.#publicHost !== 'localhost') return undefined;
     const id = this.#atLocalhost ?? this.#oldestId();
     return id === undefined
       ? undefined
@@ -144,13 +160,12 @@ class Routing implements Routes, Wake {
   }
 
   async admit(serverId: string, player: Player): Promise<void> {
-    await this.#options.joinPolicy.admit(serverId, player);
+    await this.#joinPolicy.admit(serverId, player);
   }
 
   async wake(serverId: string, player: Player, signal: AbortSignal, inLine?: InLine): Promise<Address> {
-    const { servers, clock, log } = this.#options;
     const wake = () => this.#knock(serverId, player);
-    const since = clock.now() - (inLine?.waitedMs ?? 0);
+    const since = this.#clock.now() - (inLine?.waitedMs ?? 0);
     const isFor = { server: serverId, player: player.name, protocol: player.protocol };
     for (;;) {
       try {
@@ -162,8 +177,8 @@ class Routing implements Routes, Wake {
         if (isAsleep) this.#wakeability.refused(serverId, error);
         throw refusalOf(error);
       }
-      log.info(isFor, `${player.name} waits for ${serverId}`);
-      const now = await servers.until(serverId, settled, signal);
+      this.#log.info(isFor, `${player.name} waits for ${serverId}`);
+      const now = await this.#servers.until(serverId, settled, signal);
       if (now?.context.address) return now.context.address;
       // The server has entered the queue, so its player waits there, too.
       if (now !== null && waitsForRoom(now) && inLine) continue;
@@ -177,13 +192,13 @@ class Routing implements Routes, Wake {
 
   /** Wakes the server if needed. Rejects with JoinRefused, or with StatusError if a rule refuses. */
   async #knock(serverId: string, player: Player): Promise<void> {
-    const { servers, clock, joinPolicy } = this.#options;
     const cause: Cause = { kind: 'player', id: player.name, note: 'joined' };
-    const known = await servers.get(serverId);
-    if (known && !isTagged(known.state, 'awake')) await joinPolicy.mayWake(known.row, player);
-    if (known && waitsForRoom(known) && (known.context.noRoom?.tryAt ?? 0) > clock.now()) throw noRoomFor(known.row);
+    const known = await this.#servers.get(serverId);
+    if (known && !isTagged(known.state, 'awake')) await this.#joinPolicy.mayWake(known.row, player);
+    if (known && waitsForRoom(known) && (known.context.noRoom?.tryAt ?? 0) > this.#clock.now())
+      throw noRoomFor(known.row);
     try {
-      await servers.send(serverId, { type: 'JOIN', at: clock.now(), cause });
+      await this.#servers.send(serverId, { type: 'JOIN', at: this.#clock.now(), cause });
     } catch (error) {
       throw error instanceof StatusError ? error : refusalOf(error);
     }
@@ -198,7 +213,7 @@ class Routing implements Routes, Wake {
 
   #setLocalhost(id: string | undefined): void {
     this.#atLocalhost = id;
-    if (id !== undefined) this.#options.localhost?.changed(id);
+    if (id !== undefined) this.#localhostChanged?.(id);
   }
 
   /** Returns the default server's host; null without one. */
@@ -206,11 +221,11 @@ class Routing implements Routes, Wake {
     const server = this.meant();
     const host = this.#names.get(server?.id ?? '');
     if (server === undefined || host === undefined) return null;
-    return { host, unlessBelow: server.byAnyName ? this.#options.publicHost.toLowerCase() : null };
+    return { host, unlessBelow: server.byAnyName ? this.#publicHost.toLowerCase() : null };
   }
 
-  #nameOf({ hostname }: Pick<RouteRow, 'hostname'>): string {
-    return `${hostname}.${this.#options.publicHost}`.toLowerCase();
+  #nameOf({ hostname }: RouteRow): string {
+    return `${hostname}.${this.#publicHost}`.toLowerCase();
   }
 
   #sleepers(): string[] {
@@ -218,12 +233,11 @@ class Routing implements Routes, Wake {
   }
 
   async #lookForTranslators(id: string): Promise<void> {
-    const { servers, translators } = this.#options;
-    const now = translators && (await servers.get(id));
-    if (!now || !(await translators?.detect(now.row))) return;
+    const now = this.#translators && (await this.#servers.get(id));
+    if (!now || !(await this.#translators?.detect(now.row))) return;
     const name = this.#nameOf(now.row);
     const route = this.#plain.get(name);
-    if (route?.serverId === id) this.#set(name, { ...route, protocol: onlyProtocol(now.row, translators) });
+    if (route?.serverId === id) this.#set(name, { ...route, protocol: onlyProtocol(now.row, this.#translators) });
   }
 
   #observed(id: string, now: ServerNow | null): void {
@@ -232,7 +246,7 @@ class Routing implements Routes, Wake {
     const name = isGone ? undefined : this.#nameOf(now.row);
     if (name === undefined) {
       this.#names.delete(id);
-      this.#options.translators?.forget(id);
+      this.#translators?.forget(id);
       this.#ages.delete(id);
       this.#oldest = undefined;
       if (this.#atLocalhost === id) this.#atLocalhost = undefined;
@@ -249,7 +263,7 @@ class Routing implements Routes, Wake {
   }
 
   #foundOrLost(id: string): void {
-    const now = this.#options.servers.live().find(({ row }) => row.id === id);
+    const now = this.#servers.live().find(({ row }) => row.id === id);
     if (now && this.#names.has(id)) this.#renew(now);
   }
 
@@ -258,10 +272,9 @@ class Routing implements Routes, Wake {
   }
 
   #currentRoute(now: ServerNow): Route {
-    const { clock, joinPolicy, lostGames, translators } = this.#options;
-    const policy = joinPolicy.policyOf(now.row.id);
-    const route = { ...routeOf(now, policy, clock.now()), protocol: onlyProtocol(now.row, translators) };
-    if (lostGames?.of(now.row.id) === undefined) return route;
+    const policy = this.#joinPolicy.policyOf(now.row.id);
+    const route = { ...routeOf(now, policy, this.#clock.now()), protocol: onlyProtocol(now.row, this.#translators) };
+    if (this.#lostGames?.of(now.row.id) === undefined) return route;
     const { player, list } = lostWords(now.row.name);
     return { ...route, refusal: player, asleepLine: list };
   }
@@ -286,7 +299,7 @@ class Routing implements Routes, Wake {
 }
 
 /** Returns the refusal for an engine that has just found no room, even if the bookkeeping shows some. */
-function noRoomFor({ id }: Pick<RouteRow, 'id'>): StatusError {
+function noRoomFor({ id }: RouteRow): StatusError {
   const message = 'No machine has capacity for this server right now. Try again in a minute.';
   return quotaExceeded('NODE_CAPACITY', `server:${id}`, message, {}, NO_ROOM);
 }

@@ -12,8 +12,10 @@ export interface PublicStatusRow {
   showAddress: boolean;
 }
 
+export const WAKE_MODES = ['anyone', 'known', 'whitelist', 'verified', 'nobody'] as const;
+
 /** Players whose login can wake a server. */
-export type WakeMode = 'anyone' | 'known' | 'whitelist' | 'verified' | 'nobody';
+export type WakeMode = (typeof WAKE_MODES)[number];
 
 /**
  * Players who can wake a server by joining, and its server-list text while asleep. No row: anyone, and the default

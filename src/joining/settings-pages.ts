@@ -9,10 +9,9 @@ import { panelForm } from '../web/panel/form.ts';
 import type { Panel, ServerRequest } from '../web/panel/panel.ts';
 import { copyButton } from '../web/panel/parts.ts';
 import type { Form } from '../web/serve.ts';
-import { WAKE_MODES } from './join-policy.ts';
+import { WAKE_MODES, type WakeMode } from './rows.ts';
 
 type Policy = ReplyOf<'SetWakePolicy'>;
-type WakeMode = (typeof WAKE_MODES)[number];
 
 /** Settings of wakes by joining and of texts for players. */
 export function mountJoiningSettings(panel: Panel): void {
@@ -190,7 +189,7 @@ function textIn(form: Form, name: string): string {
 }
 
 /** Settings of the public page. `baseUrl`: the pages' base URL for browsers. */
-export function mountPublicSettings(panel: Panel, { baseUrl }: { baseUrl: string }): void {
+export function mountPublicSettings(panel: Panel, baseUrl: string): void {
   panel.serverPage({
     path: '/settings/public',
     show: (request) => publicPage(request, baseUrl),

@@ -9,7 +9,7 @@ export interface Translators {
   /** Returns undefined if unknown. */
   of(serverId: string): boolean | undefined;
   /** Checks the server's files. Resolves with whether the result has changed. */
-  detect(server: Pick<ServerRow, 'id' | 'type'>): Promise<boolean>;
+  detect(server: ServerRow): Promise<boolean>;
   forget(serverId: string): void;
 }
 

@@ -8,7 +8,8 @@ import { ServerParams } from '../servers/api/messages.ts';
 import type { ServerOperation } from '../servers/api/operation.ts';
 import { recordOnServer } from '../servers/api/reach.ts';
 import type { Servers } from '../servers/servers.ts';
-import { WAKE_MODES, type WakePolicies } from './join-policy.ts';
+import type { WakePolicies } from './join-policy.ts';
+import { WAKE_MODES } from './rows.ts';
 
 /** Dependencies of these operations. */
 interface Needs {

@@ -11,18 +11,6 @@ import { waitsForRoom } from '../servers/server-now.ts';
 import type { Servers } from '../servers/servers.ts';
 import { refusalLine } from './refusals.ts';
 
-export interface WakeabilityOptions {
-  servers: Servers;
-  /** Returns the ids of all sleeping servers. */
-  sleepers: () => readonly string[];
-  /** Called when the line of a server has changed. */
-  changed: (serverId: string) => void;
-  /** Another check of each server in the same rounds. */
-  look?: (serverId: string) => Promise<void>;
-  clock: Clock;
-  log: Log;
-}
-
 export interface Wakeability {
   /** Returns the line that replaces the hint on how to wake the server; undefined if no refusal is known. */
   lineOf(serverId: string): string | undefined;
@@ -36,8 +24,23 @@ const LOOK_MS = 15_000;
 const MOST_A_ROUND = 50;
 
 /** Checks each sleeping server in turn, and at once when it falls asleep or changes. */
-export function watchWakeability(options: WakeabilityOptions): Wakeability {
-  const { servers, sleepers, changed, look: lookToo, clock, log } = options;
+export function watchWakeability(
+  servers: Servers,
+  clock: Clock,
+  log: Log,
+  {
+    sleepers,
+    changed,
+    look,
+  }: {
+    /** Returns the ids of all sleeping servers. */
+    sleepers: () => readonly string[];
+    /** Called when the line of a server has changed. */
+    changed: (serverId: string) => void;
+    /** Another check of each server in the same rounds. */
+    look: (serverId: string) => Promise<void>;
+  },
+): Wakeability {
   const lines = new Map<string, string>();
   /** Servers to be checked next, ahead of their turn. */
   const soon = new Set<string>();
@@ -54,7 +57,7 @@ export function watchWakeability(options: WakeabilityOptions): Wakeability {
 
   async function ask(id: string): Promise<void> {
     try {
-      await lookToo?.(id);
+      await look(id);
       const refusal = await servers.refusal(id);
       if (!closed) set(id, refusal && refusalLine(refusal));
     } catch (err) {

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import test from 'ava';
 import { type FreeDisk } from '../../src/disk/free.ts';
 import type { Disk } from '../../src/jail/space.ts';
-import { createRouting } from '../../src/joining/routing.ts';
+import { Routing } from '../../src/joining/routing.ts';
 import { StatusError } from '../../src/kernel/status.ts';
 import { type ApiUnderTest, api } from '../support/api-harness.ts';
 import { OPEN_POLICY } from '../support/join-policy.ts';
@@ -259,7 +259,7 @@ test('a player who joins during a restore waits for its end, and a second restor
   t.is((await restore(it, backup.id)).reason, 'OPERATION_IN_PROGRESS');
   t.is((await it.call('POST', `/v1/servers/lobby/backups/${backup.id}:delete`)).reason, 'OPERATION_IN_PROGRESS');
   t.is((await it.call('POST', '/v1/servers/lobby:start')).status, 200);
-  const routing = createRouting({
+  const routing = new Routing({
     ...it,
     log: it.services.log,
     publicHost: 'play.example',

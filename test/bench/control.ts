@@ -8,7 +8,7 @@ import type { Engine } from '../../src/engines/engine.ts';
 import type { Pinger } from '../../src/engines/pinger.ts';
 import { createPlayerFiles } from '../../src/game/players/files.ts';
 import { createJoinPolicy, openWakePolicies } from '../../src/joining/join-policy.ts';
-import { createRouting } from '../../src/joining/routing.ts';
+import { Routing } from '../../src/joining/routing.ts';
 import type { Address } from '../../src/kernel/address.ts';
 import { type Log, createLog } from '../../src/kernel/log.ts';
 import { sinceBoot, systemClock } from '../../src/kernel/system-clock.ts';
@@ -40,7 +40,7 @@ export interface Outside {
 export interface Control {
   store: Store;
   servers: Servers;
-  routing: ReturnType<typeof createRouting>;
+  routing: Routing;
   log: Log;
   close(): Promise<void>;
 }
@@ -83,7 +83,7 @@ export async function openControl(
   const policies = await openWakePolicies(store);
   const joinPolicy = createJoinPolicy({ files: createPlayerFiles(dataDir), policies, clock, store });
   servers.checkWakes(joinPolicy.wakeCap, ['JOIN']);
-  const routing = createRouting({
+  const routing = new Routing({
     joinPolicy,
     servers,
     clock,

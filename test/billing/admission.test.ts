@@ -3,7 +3,7 @@ import { type Machine, type Capacity, createCapacity } from '../../src/billing/c
 import { type AccountLimits, openAccountLimits } from '../../src/billing/account-limits.ts';
 import { createAdmission } from '../../src/billing/admission.ts';
 import { loadOf } from '../../src/billing/reservations.ts';
-import { createRouting } from '../../src/joining/routing.ts';
+import { Routing } from '../../src/joining/routing.ts';
 import { createLog } from '../../src/kernel/log.ts';
 import { StatusError } from '../../src/kernel/status.ts';
 import { insertAccount } from '../../src/people/rows.ts';
@@ -60,7 +60,7 @@ async function refusal(t: ExecutionContext, work: Promise<unknown>): Promise<Sta
 async function kicked(t: ExecutionContext, { servers, clock, store }: AdmissionUnderTest, id: string): Promise<Error> {
   const log = createLog({ level: 'silent' });
   const sleepers = await listRoutes(store);
-  const routing = createRouting({ joinPolicy: OPEN_POLICY, servers, clock, log, publicHost: 'play.example', sleepers });
+  const routing = new Routing({ joinPolicy: OPEN_POLICY, servers, clock, log, publicHost: 'play.example', sleepers });
   t.teardown(() => routing.close());
   const player = { name: 'Steve', protocol: 769 } as Parameters<typeof routing.wake>[1];
   return t.throwsAsync(routing.wake(id, player, AbortSignal.timeout(60_000)));
@@ -266,7 +266,7 @@ test('a client that can show its place waits in line for capacity, and the serve
   const { servers, clock, store } = it;
   const log = createLog({ level: 'silent' });
   const options = { joinPolicy: OPEN_POLICY, servers, clock, log, publicHost: 'play.example' };
-  const routing = createRouting({ ...options, sleepers: await listRoutes(store) });
+  const routing = new Routing({ ...options, sleepers: await listRoutes(store) });
   t.teardown(() => routing.close());
   const player = { name: 'Steve', protocol: 774 } as Parameters<typeof routing.wake>[1];
   const { signal } = new AbortController();

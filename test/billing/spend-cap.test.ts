@@ -1,6 +1,6 @@
 import test from 'ava';
 import { type SpendCapAction, setSpendCap } from '../../src/billing/wallet-rows.ts';
-import { createRouting } from '../../src/joining/routing.ts';
+import { Routing } from '../../src/joining/routing.ts';
 import { createLog } from '../../src/kernel/log.ts';
 import { listAccountAudit } from '../../src/people/audit/rows.ts';
 import { insertUser } from '../../src/people/rows.ts';
@@ -74,7 +74,7 @@ test('a player who joins a server without credit sees a friendly message that do
   await it.create('abc');
   const log = createLog({ level: 'silent' });
   const { servers, clock } = it;
-  const routing = createRouting({
+  const routing = new Routing({
     joinPolicy: OPEN_POLICY,
     servers,
     clock,

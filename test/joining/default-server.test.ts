@@ -1,6 +1,6 @@
 import test from 'ava';
-import { watchDefaultServer } from '../../src/joining/default-server.ts';
-import { createRouting } from '../../src/joining/routing.ts';
+import { watchDefaultServer } from '../../src/joining/open.ts';
+import { Routing } from '../../src/joining/routing.ts';
 import { createLog } from '../../src/kernel/log.ts';
 import { createAddresses } from '../../src/servers/api/addresses.ts';
 import { listRoutes } from '../../src/servers/rows.ts';
@@ -16,7 +16,7 @@ test('an unknown DEFAULT_SERVER is logged with the nearest id, at start and when
   const logged: string[] = [];
   const log = createLog({ level: 'warn', pretty: false, destination: { write: (line) => void logged.push(line) } });
   const watch = (id: string) => {
-    const watched = watchDefaultServer({ id, ids, servers, log });
+    const watched = watchDefaultServer(servers, log, id, ids);
     t.teardown(() => watched.close());
     return watched.trouble();
   };
@@ -41,7 +41,7 @@ test('deleting the server at localhost does not change the address of other serv
   const open = async () => {
     const localhost = { id: kept, changed: (id: string) => void (kept = id) };
     const at = { publicHost: 'localhost', localhost, sleepers: await listRoutes(w.store) };
-    const routing = createRouting({ servers, clock, log, joinPolicy: OPEN_POLICY, ...at });
+    const routing = new Routing({ servers, clock, log, joinPolicy: OPEN_POLICY, ...at });
     t.teardown(() => routing.close());
     const meant = () => routing.meant();
     const addresses = createAddresses({ publicHost: 'localhost', playersPort: () => 25_565, meant });

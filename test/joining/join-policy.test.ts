@@ -6,7 +6,7 @@ import { AwakeSessions } from '../../src/billing/awake-sessions.ts';
 import { openSteadyClock } from '../../src/billing/steady-clock.ts';
 import { createPlayerFiles } from '../../src/game/players/files.ts';
 import { createJoinPolicy, type WakePolicy, openWakePolicies } from '../../src/joining/join-policy.ts';
-import { createRouting } from '../../src/joining/routing.ts';
+import { Routing } from '../../src/joining/routing.ts';
 import { listRoutes } from '../../src/servers/rows.ts';
 import { createLog } from '../../src/kernel/log.ts';
 import { OPEN_POLICY } from '../support/join-policy.ts';
@@ -28,7 +28,7 @@ async function joinPolicy(t: ExecutionContext) {
   const guard = createJoinPolicy({ files: createPlayerFiles(dataDir), policies, clock, store });
   servers.checkWakes(guard.wakeCap, ['JOIN']);
   const log = createLog({ level: 'silent' });
-  const routing = createRouting({ servers, clock, log, joinPolicy: guard, publicHost: 'play.example', sleepers: [] });
+  const routing = new Routing({ servers, clock, log, joinPolicy: guard, publicHost: 'play.example', sleepers: [] });
   t.teardown(() => routing.close());
   await it.create('abc', { name: 'Castle' });
   const root = join(dataDir, 'servers', 'abc');
@@ -208,7 +208,7 @@ test('a route carries the server name and the waiting-room flag, which stays off
     const log = createLog({ level: 'silent' });
     const { servers, clock, store } = it;
     const options = { servers, clock, log, publicHost: 'play.example', sleepers: await listRoutes(store) };
-    const restarted = createRouting({ ...options, joinPolicy: OPEN_POLICY });
+    const restarted = new Routing({ ...options, joinPolicy: OPEN_POLICY });
     t.is(restarted.lookup('abc.play.example')?.waitingRoom, waitingRoom, `${type}, from the stored route`);
     restarted.close();
   }

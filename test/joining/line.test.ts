@@ -4,6 +4,7 @@ import type { ServerState } from '../../machines/server-types.ts';
 import { Line } from '../../src/joining/line.ts';
 import { StatusError, quotaExceeded } from '../../src/kernel/status.ts';
 import type { ServerNow } from '../../src/servers/server-now.ts';
+import type { Servers } from '../../src/servers/servers.ts';
 import { fakeClock } from '../fakes/clock.ts';
 import { turns } from '../support/turns.ts';
 
@@ -22,16 +23,14 @@ function node(ramMb: number) {
     const server = servers.get(id);
     return server && ({ row: { ramMb: server.ramMb }, state: server.state } as ServerNow);
   };
-  const line = new Line({
-    servers: {
-      get: async (id) => now(id),
-      observe: (listener) => {
-        listeners.add(listener);
-        return () => listeners.delete(listener);
-      },
+  const watched: Partial<Servers> = {
+    get: async (id) => now(id),
+    observe: (listener) => {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
     },
-    clock,
-  });
+  };
+  const line = new Line(watched as Servers, clock);
   function set(id: string, state: ServerState | 'gone', sizeMb = servers.get(id)?.ramMb ?? 1): void {
     if (state === 'gone') servers.delete(id);
     else servers.set(id, { ramMb: sizeMb, state });

@@ -1,7 +1,7 @@
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import test from 'ava';
-import { createRouting } from '../../src/joining/routing.ts';
+import { Routing } from '../../src/joining/routing.ts';
 import { createTranslators } from '../../src/joining/translators.ts';
 import { createLog } from '../../src/kernel/log.ts';
 import { listRoutes } from '../../src/servers/rows.ts';
@@ -24,7 +24,7 @@ test('a sleeping Fabric or Paper server allows only its own protocol unless a tr
   for (const name of ['Trivia-1.4.jar', 'via_romana-2.0.jar', 'aviation.jar', 'Viaduct.jar'])
     await plant(root('fabric'), { [`mods/${name}`]: '' });
   await plant(root('mine'), { 'server.jar': '' });
-  const routing = createRouting({
+  const routing = new Routing({
     servers,
     clock,
     log: createLog({ level: 'silent' }),

@@ -1,5 +1,5 @@
 import test from 'ava';
-import { createRouting } from '../../src/joining/routing.ts';
+import { Routing } from '../../src/joining/routing.ts';
 import { createLog } from '../../src/kernel/log.ts';
 import { StatusError } from '../../src/kernel/status.ts';
 import { listRoutes } from '../../src/servers/rows.ts';
@@ -12,7 +12,7 @@ test('a player waiting for a server sees that it was deleted or why it stopped',
   const it = await world(t);
   const { servers, clock } = it;
   const log = createLog({ level: 'silent' });
-  const routing = createRouting({
+  const routing = new Routing({
     servers,
     clock,
     log,
@@ -55,7 +55,7 @@ test('the server list shows why a sleeping server cannot wake, as long as the re
   await it.create('lobby', { motd: 'The Lobby' });
   const { servers, clock } = it;
   const policy = { ...OPEN_POLICY.policyOf('lobby') };
-  const routing = createRouting({
+  const routing = new Routing({
     servers,
     clock,
     log: createLog({ level: 'silent' }),

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
 import { KEY_SCOPES } from '../../src/http/scopes.ts';
 import type { TypedEvent } from '../../src/insight/events.ts';
-import { createRouting } from '../../src/joining/routing.ts';
+import { Routing } from '../../src/joining/routing.ts';
 import { createLog } from '../../src/kernel/log.ts';
 import { Orphans } from '../../src/operators/orphans.ts';
 import { Suspensions } from '../../src/operators/suspensions.ts';
@@ -32,7 +32,7 @@ async function node(t: ExecutionContext, options: ApiTestOptions = {}): Promise<
   await store.write((tx) => tx.run('UPDATE "users" SET "operator" = $1 WHERE "id" = $2', [1, 'usr_test']));
   const { key } = await it.mint(KEY_SCOPES);
   const log = createLog({ level: 'silent' });
-  const routing = createRouting({
+  const routing = new Routing({
     servers,
     clock,
     log,

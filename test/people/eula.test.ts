@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
-import { createRouting } from '../../src/joining/routing.ts';
+import { Routing } from '../../src/joining/routing.ts';
 import { createLog } from '../../src/kernel/log.ts';
 import { insertUser } from '../../src/people/rows.ts';
 import { readFirst } from '../../src/servers/wake-checks.ts';
@@ -22,7 +22,7 @@ async function asked(t: ExecutionContext): Promise<ApiUnderTest & { join: (id: s
   const { servers, clock } = it;
   const log = createLog({ level: 'silent' });
   const parts = { servers, clock, log, publicHost: 'play.example', sleepers: [], joinPolicy: OPEN_POLICY };
-  const routing = createRouting(parts);
+  const routing = new Routing(parts);
   t.teardown(() => routing.close());
   const player = { name: 'Steve', uuid: null, ip: '127.0.0.1', protocol: 769 };
   return { ...it, join: (id) => routing.wake(id, player, AbortSignal.timeout(60_000)) };

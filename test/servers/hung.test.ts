@@ -1,6 +1,6 @@
 import test from 'ava';
 import type { Notice } from '../../src/insight/alerts/body.ts';
-import { createRouting } from '../../src/joining/routing.ts';
+import { Routing } from '../../src/joining/routing.ts';
 import { createLog } from '../../src/kernel/log.ts';
 import { listDiagnostics } from '../../src/servers/failures/diagnostic-rows.ts';
 import { alertStep } from '../../src/insight/alerts/step-alerts.ts';
@@ -77,7 +77,7 @@ test('joins to an unresponsive game are refused with a message until it answers 
   const w = await world(t);
   const { servers, clock } = w;
   const log = createLog({ level: 'silent' });
-  const routing = createRouting({
+  const routing = new Routing({
     joinPolicy: OPEN_POLICY,
     servers,
     clock,

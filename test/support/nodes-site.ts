@@ -3,7 +3,7 @@ import type { Player } from '../../proxy/ports.ts';
 import { createAdmission } from '../../src/billing/admission.ts';
 import { watchLostGames } from '../../src/engines/lost-games.ts';
 import { KEY_SCOPES } from '../../src/http/scopes.ts';
-import { createRouting } from '../../src/joining/routing.ts';
+import { Routing } from '../../src/joining/routing.ts';
 import { listRoutes } from '../../src/servers/rows.ts';
 import { WAKES_AND_INSTALLS } from '../../src/servers/wake-checks.ts';
 import type { FakeNode } from '../fakes/nodes.ts';
@@ -33,7 +33,7 @@ export async function nodesSite(t: ExecutionContext, nodes = THREE) {
   const onClose = (close: () => void) => t.teardown(close);
   const lostGames = watchLostGames({ nodes: engine, servers, clock, log, onClose });
   const settings = { joinPolicy: OPEN_POLICY, publicHost: 'play.example', sleepers: await listRoutes(store) };
-  const routing = createRouting({ servers, clock, log, lostGames, ...settings });
+  const routing = new Routing({ servers, clock, log, lostGames, ...settings });
   t.teardown(() => routing.close());
   return {
     ...it,

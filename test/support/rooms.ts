@@ -18,7 +18,7 @@ import type { WebhookOutbox } from '../../src/insight/alerts/outbox.ts';
 import type { Exposition } from '../../src/insight/prometheus.ts';
 import type { Disk } from '../../src/jail/space.ts';
 import { createJoinPolicy, openWakePolicies } from '../../src/joining/join-policy.ts';
-import type { Entrance } from '../../src/joining/joining.ts';
+import type { Entrance } from '../../src/joining/open.ts';
 import type { OpenedProxies } from '../../src/joining/link/open-proxies.ts';
 import type { ProxyView } from '../../src/joining/link/proxies.ts';
 import { openPublicStatuses } from '../../src/joining/public-status.ts';

@@ -1,18 +1,10 @@
 import type { BannedAddress } from '../../../proxy/link/messages.ts';
-import type { Clock } from '../../kernel/clock.ts';
 import { every } from '../../kernel/every.ts';
 import type { Log } from '../../kernel/log.ts';
-import type { Servers } from '../../servers/servers.ts';
+import type { Shared } from '../../servers/shared.ts';
 import type { JoinPolicy } from '../join-policy.ts';
 import type { BanFeed } from './notifier.ts';
 import { KIB } from '../../kernel/units.ts';
-
-export interface BanFeedOptions {
-  servers: Servers;
-  joinPolicy: Pick<JoinPolicy, 'bannedAddresses'>;
-  clock: Clock;
-  log: Log;
-}
 
 /** How often the games' files are checked. Checking an unchanged file is one system call. */
 const LOOK_MS = 5_000;
@@ -20,7 +12,11 @@ const LOOK_MS = 5_000;
 const MOST_UNITS = 256 * KIB;
 
 /** Keeps the banned addresses of all running games in memory, so that proxies can decide without asking. */
-export function createBanFeed({ servers, joinPolicy, clock, log }: BanFeedOptions): BanFeed & { close(): void } {
+export function createBanFeed(
+  { servers, clock }: Shared,
+  joinPolicy: JoinPolicy,
+  log: Log,
+): BanFeed & { close(): void } {
   /** `list` is `all`, shortened to the limit. */
   const lists = new Map<string, { all: readonly BannedAddress[]; text: string; list: readonly BannedAddress[] }>();
   const listeners = new Set<(serverId: string) => void>();

@@ -9,21 +9,12 @@ import {
   childFolder,
   livingChild,
   noteChild,
-  type ChildSettings,
+  type ProxySettings,
   settingsFingerprintOf,
   startChild,
 } from './child-process.ts';
 import type { LinkedProxies } from './linked-proxies.ts';
 import type { LinkedProxy } from './proxies.ts';
-
-export interface ChildKeeperOptions {
-  dataDir: string;
-  settings: ChildSettings;
-  proxies: LinkedProxies;
-  log: Log;
-  /** Default: the version of the proxy's program next to this one. */
-  version?: string;
-}
 
 /** How long a running process may take to connect to the service. */
 const FIND_MS = 10_000;
@@ -39,9 +30,10 @@ const STEADY_MS = 10_000;
  * that another program manages.
  */
 export class ChildKeeper {
-  readonly #options: ChildKeeperOptions;
-  readonly #version: string;
-  readonly #settings: string;
+  readonly #settings: ProxySettings;
+  readonly #proxies: LinkedProxies;
+  readonly #log: Log;
+  readonly #version = programVersion();
   readonly #listening = Promise.withResolvers<Address>();
   readonly #watched = new Set<string>();
   readonly #drained = new Set<string>();
@@ -55,21 +47,21 @@ export class ChildKeeper {
   #isOver = false;
   #pauseMs = 0;
 
-  constructor(options: ChildKeeperOptions) {
-    this.#options = options;
-    this.#version = options.version ?? programVersion();
-    this.#settings = settingsFingerprintOf(options.settings);
+  constructor(settings: ProxySettings, proxies: LinkedProxies, log: Log) {
+    this.#settings = settings;
+    this.#proxies = proxies;
+    this.#log = log;
     this.#listening.promise.catch(() => {});
   }
 
   /** The socket that children link to. */
   get linkPath(): string {
-    return join(childFolder(this.#options.dataDir), 'link.sock');
+    return join(childFolder(this.#settings.dataDir), 'link.sock');
   }
 
   /** Call it once links are accepted. Resolves when an earlier proxy has reported its players, is gone or incompatible, or takes too long. */
   async start(): Promise<void> {
-    this.#expected = await livingChild(this.#options.dataDir);
+    this.#expected = await livingChild(this.#settings.dataDir);
     this.check();
     const end = performance.now() + FIND_MS;
     while (this.#expected && !this.#isOver && !this.#hasTold(this.#expected.pid)) {
@@ -95,7 +87,7 @@ export class ChildKeeper {
   /** Call it whenever anything about a proxy has changed. */
   check(): void {
     if (this.#isOver) return;
-    const own = this.#options.proxies.own();
+    const own = this.#proxies.own();
     for (const proxy of own) if (!proxy.link) void this.#watch(proxy);
     if (own.some(({ hello, link }) => hello.pid === this.#starting && link)) this.#starting = undefined;
     const fitting = own.filter((proxy) => this.#fits(proxy));
@@ -122,18 +114,18 @@ export class ChildKeeper {
   }
 
   #fits({ hello, draining }: LinkedProxy): boolean {
-    return hello.version === this.#version && hello.settings === this.#settings && !draining;
+    return hello.version === this.#version && hello.settings === settingsFingerprintOf(this.#settings) && !draining;
   }
 
   #hasTold(pid: number): boolean {
-    return this.#options.proxies.own().some(({ hello, link }) => hello.pid === pid && link && !link.arriving);
+    return this.#proxies.own().some(({ hello, link }) => hello.pid === pid && link && !link.arriving);
   }
 
   #drain({ hello, draining }: LinkedProxy): void {
     if (draining || this.#drained.has(hello.id)) return;
     this.#drained.add(hello.id);
-    this.#options.log.info({ proxy: hello.name, pid: hello.pid, version: hello.version }, 'draining a proxy');
-    this.#options.proxies.drain(hello.id);
+    this.#log.info({ proxy: hello.name, pid: hello.pid, version: hello.version }, 'draining a proxy');
+    this.#proxies.drain(hello.id);
   }
 
   #note(pid: number): Promise<void> {
@@ -143,33 +135,32 @@ export class ChildKeeper {
 
   async #write(pid: number): Promise<void> {
     try {
-      await noteChild(this.#options.dataDir, await processOf(pid));
+      await noteChild(this.#settings.dataDir, await processOf(pid));
     } catch (err) {
-      this.#options.log.warn({ err }, 'could not save the id of the proxy process for the next start');
+      this.#log.warn({ err }, 'could not save the id of the proxy process for the next start');
     }
   }
 
   async #start(): Promise<void> {
     if (this.#starting !== undefined) return;
     this.#starting = 0;
-    const { dataDir, settings, log, proxies } = this.#options;
     const startedAt = performance.now();
     const pauseMs = this.#pauseMs;
     this.#pauseMs = Math.min(Math.max(FIRST_PAUSE_MS, pauseMs * 2), LONGEST_PAUSE_MS);
     try {
       await delay(pauseMs, undefined, { ref: false });
       if (this.#isOver) return;
-      const before = proxies.own().find(({ listening }) => listening !== null)?.listening;
+      const before = this.#proxies.own().find(({ listening }) => listening !== null)?.listening;
       const takesOver = before ?? (this.#strangers.size > 0 || undefined);
-      const { pid, ended } = await startChild(childFolder(dataDir), settings, { link: this.linkPath, takesOver });
-      log.info({ pid, version: this.#version }, 'started a proxy');
+      const { pid, ended } = await startChild(this.#settings, { link: this.linkPath, takesOver });
+      this.#log.info({ pid, version: this.#version }, 'started a proxy');
       this.#starting = pid;
       void ended.then((code) => {
         if (performance.now() - startedAt > STEADY_MS) this.#pauseMs = 0;
         this.#mourn(pid, code);
       });
     } catch (err) {
-      log.error({ err }, 'could not start the proxy');
+      this.#log.error({ err }, 'could not start the proxy');
       this.#listening.reject(err);
       this.#starting = undefined;
       this.check();
@@ -177,15 +168,14 @@ export class ChildKeeper {
   }
 
   #mourn(pid: number, code: number | null): void {
-    const { proxies, log } = this.#options;
     if (this.#starting === pid) this.#starting = undefined;
-    const known = proxies.own().find(({ hello }) => hello.pid === pid);
-    if (known) proxies.lost(known.hello.id);
+    const known = this.#proxies.own().find(({ hello }) => hello.pid === pid);
+    if (known) this.#proxies.lost(known.hello.id);
     if (this.#isOver) return;
     if (code !== 0) {
-      log.warn({ pid, code }, 'the proxy exited; its players are disconnected');
+      this.#log.warn({ pid, code }, 'the proxy exited; its players are disconnected');
       const message = 'The proxy could not start. See proxy/proxy.log in DATA_DIR.';
-      const taken = { code: 'EADDRINUSE', port: this.#options.settings.proxyPort };
+      const taken = { code: 'EADDRINUSE', port: this.#settings.proxyPort };
       this.#listening.reject(Object.assign(new Error(message), code === PORT_TAKEN ? taken : {}));
     }
     this.check();
@@ -195,12 +185,11 @@ export class ChildKeeper {
   async #watch({ hello }: LinkedProxy): Promise<void> {
     if (this.#watched.has(hello.id)) return;
     this.#watched.add(hello.id);
-    const { proxies } = this.#options;
     const process = await processOf(hello.pid);
     const here = await thisProcess();
-    const isAway = () => proxies.own().some((proxy) => proxy.hello.id === hello.id && !proxy.link);
+    const isAway = () => this.#proxies.own().some((proxy) => proxy.hello.id === hello.id && !proxy.link);
     while (!this.#isOver && isAway()) {
-      if (process.startedAt === '' || (await isAlive(process, here)) === false) proxies.lost(hello.id);
+      if (process.startedAt === '' || (await isAlive(process, here)) === false) this.#proxies.lost(hello.id);
       else await delay(LOOK_MS, undefined, { ref: false });
     }
     this.#watched.delete(hello.id);

@@ -7,8 +7,13 @@ import { readIfThere, writeAtomic } from '../../kernel/atomic-file.ts';
 import { type ProcessIdentity, isAlive, thisProcess } from '../../kernel/process-identity.ts';
 import { MIB } from '../../kernel/units.ts';
 
-/** The start settings of the proxy's process. */
-export interface ChildSettings {
+/** Place and access of the proxy. */
+export interface ProxySettings {
+  proxy: 'child' | 'embedded' | 'external';
+  /** '': no links over HTTP, except that `external` then generates a token. */
+  proxyToken: string;
+  dataDir: string;
+  logLevel: string;
   proxyHost: string;
   proxyPort: number;
   proxyDrainHours: number;
@@ -29,26 +34,20 @@ export function settingsFingerprintOf({
   proxyPort,
   sessionServerUrl,
   proxyProtocolFrom,
-}: ChildSettings): string {
+}: ProxySettings): string {
   return JSON.stringify([proxyHost, proxyPort, sessionServerUrl, ...proxyProtocolFrom]);
-}
-
-/** A started process. */
-interface Started {
-  pid: number;
-  /** Resolves with the exit code; null after a signal. Rejects if the process could not be started. */
-  ended: Promise<number | null>;
 }
 
 /**
  * Starts the proxy as a process that outlives this one and its terminal. While no service listens, its output goes to
- * `proxy.log` in its folder. `takesOver`: another proxy listens on the same port.
+ * `proxy.log` in its folder. `takesOver`: another proxy listens on the same port. `ended` resolves with the exit code
+ * (null after a signal), and rejects if the process could not be started.
  */
 export async function startChild(
-  folder: string,
-  settings: ChildSettings,
+  settings: ProxySettings,
   { link, takesOver }: { link: string; takesOver: Address | true | undefined },
-): Promise<Started> {
+): Promise<{ pid: number; ended: Promise<number | null> }> {
+  const folder = childFolder(settings.dataDir);
   await mkdir(folder, { recursive: true, mode: 0o700 });
   const file = join(folder, 'proxy.log');
   const { size } = await stat(file).catch(() => ({ size: 0 }));

@@ -7,16 +7,18 @@ import {
   MOST_WAKES,
   inParts,
 } from '../../../proxy/link/messages.ts';
-import { MOST_VERIFIED, type VerifiedAccount } from '../../../proxy/accounts.ts';
+import { MOST_VERIFIED } from '../../../proxy/accounts.ts';
 import { ExpiringMap } from '../../../proxy/expiring-map.ts';
 import type { ProxyStats } from '../../../proxy/index.ts';
 import { type Joined, JoinRefused, type Log, type Player, type Presence, type Wake } from '../../../proxy/ports.ts';
 import { inRealTime } from '../../../proxy/link/wakes.ts';
 import { readFromProxy } from './from-proxy.ts';
 import { LinkedProxy, type Link, type ProxyView, countsOf, sumOf } from './proxies.ts';
-import { Notifier, type NotifierOptions } from './notifier.ts';
+import { type BanFeed, Notifier, type RouteFeed } from './notifier.ts';
 
-export interface LinkedProxiesOptions extends Pick<NotifierOptions, 'routes' | 'bans'> {
+export interface LinkedProxiesOptions {
+  routes: RouteFeed;
+  bans: BanFeed;
   wake: Wake;
   presence: Presence;
   log: Log;
@@ -48,7 +50,7 @@ export class LinkedProxies {
   readonly #options: LinkedProxiesOptions;
   readonly #proxies = new Map<string, LinkedProxy>();
   /** Accounts recently verified by a proxy. A player may return through another one. */
-  readonly #verified = new ExpiringMap<Pick<VerifiedAccount, 'name' | 'ip'>>(MOST_VERIFIED, () => performance.now());
+  readonly #verified = new ExpiringMap<{ name: string; ip: string }>(MOST_VERIFIED, () => performance.now());
   /** Pending removals of proxies without a connection, as their cancellations. */
   readonly #graces = new Map<LinkedProxy, () => void>();
   readonly #refused = new Set<string>();
@@ -140,7 +142,7 @@ export class LinkedProxies {
     if (known?.link) this.#end(known, known.link);
     this.#endGrace(proxy);
     const { later = (run) => void setImmediate(run), routes, bans, logLevel } = this.#options;
-    const notifier = new Notifier(channel, { routes, bans, later });
+    const notifier = new Notifier(channel, routes, bans, later);
     const link: Link = { channel, notifier, wakes: new Map(), arriving: new Map() };
     proxy.link = link;
     proxy.listening = hello.listening;

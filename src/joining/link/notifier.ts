@@ -31,13 +31,6 @@ export interface BanFeed {
   refresh(serverId: string): void;
 }
 
-export interface NotifierOptions {
-  routes: RouteFeed;
-  bans: BanFeed;
-  /** Collects changes for a moment. */
-  later: (run: () => void) => void;
-}
-
 /** Number of hosts processed before other work gets a turn. */
 const AT_ONCE = 200;
 
@@ -47,7 +40,9 @@ const AT_ONCE = 200;
  */
 export class Notifier {
   readonly #channel: Channel;
-  readonly #options: NotifierOptions;
+  readonly #routes: RouteFeed;
+  readonly #bans: BanFeed;
+  readonly #later: (run: () => void) => void;
   readonly #unfollow: (() => void)[];
   readonly #hosts = new Set<string>();
   readonly #servers = new Set<string>();
@@ -58,26 +53,28 @@ export class Notifier {
   #isBusy = false;
   #isOver = false;
 
-  constructor(channel: Channel, options: NotifierOptions) {
+  /** `later` collects changes for a moment. */
+  constructor(channel: Channel, routes: RouteFeed, bans: BanFeed, later: (run: () => void) => void) {
     this.#channel = channel;
-    this.#options = options;
+    this.#routes = routes;
+    this.#bans = bans;
+    this.#later = later;
     this.#unfollow = [
-      options.routes.follow((host) => this.#note(this.#hosts, host)),
-      options.bans.follow((serverId) => this.#note(this.#servers, serverId)),
+      routes.follow((host) => this.#note(this.#hosts, host)),
+      bans.follow((serverId) => this.#note(this.#servers, serverId)),
     ];
   }
 
   /** Sends everything once, then the changes since. */
   async notifyAll(): Promise<void> {
     this.#isBusy = true;
-    const { routes, bans } = this.#options;
-    const hosts = routes.hosts();
+    const hosts = this.#routes.hosts();
     for (let at = 0; at < hosts.length && !this.#isOver; at += AT_ONCE) {
-      this.#tellRoutes(hosts.slice(at, at + AT_ONCE).filter((host) => routes.at(host) !== undefined));
+      this.#tellRoutes(hosts.slice(at, at + AT_ONCE).filter((host) => this.#routes.at(host) !== undefined));
       await this.#channel.room();
     }
     this.#tellNameless();
-    for (const [server, list] of bans.all()) {
+    for (const [server, list] of this.#bans.all()) {
       this.#send({ type: 'bans', server, list: [...list] });
       await this.#channel.room();
     }
@@ -94,7 +91,7 @@ export class Notifier {
     this.#servers.clear();
     this.#tellRoutes(hosts);
     this.#tellNameless();
-    for (const server of servers) this.#send({ type: 'bans', server, list: [...this.#options.bans.of(server)] });
+    for (const server of servers) this.#send({ type: 'bans', server, list: [...this.#bans.of(server)] });
     this.#isBusy = true;
     void this.#channel.room().then(() => {
       this.#isBusy = false;
@@ -111,7 +108,7 @@ export class Notifier {
     changed.add(id);
     if (this.#isGathering) return;
     this.#isGathering = true;
-    this.#options.later(() => {
+    this.#later(() => {
       this.#isGathering = false;
       this.flush();
     });
@@ -123,14 +120,14 @@ export class Notifier {
   }
 
   #tellNameless(): void {
-    const nameless = this.#options.routes.nameless();
+    const nameless = this.#routes.nameless();
     if (isDeepStrictEqual(nameless, this.#nameless)) return;
     this.#nameless = nameless;
     this.#send({ type: 'routes', list: [], nameless });
   }
 
   #linked(host: string): LinkedRoute | null {
-    const route = this.#options.routes.at(host);
+    const route = this.#routes.at(host);
     if (route === undefined) {
       this.#statuses.delete(host);
       return null;

@@ -1,41 +1,21 @@
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { createProxy } from '../../../proxy/index.ts';
-import type { Address, Routes, Wake } from '../../../proxy/ports.ts';
+import type { Address } from '../../../proxy/ports.ts';
 import { programVersion } from '../../../proxy/environment.ts';
 import { randomToken } from '../../kernel/ids.ts';
 import { readIfThere, writeAtomic } from '../../kernel/atomic-file.ts';
-import type { Clock } from '../../kernel/clock.ts';
 import type { Log } from '../../kernel/log.ts';
 import type { Presence } from '../../servers/presence.ts';
-import type { Servers } from '../../servers/servers.ts';
+import type { Shared } from '../../servers/shared.ts';
 import type { JoinPolicy } from '../join-policy.ts';
+import type { Routing } from '../routing.ts';
 import { createBanFeed } from './ban-feed.ts';
-import { drainChild, type ChildSettings } from './child-process.ts';
+import { drainChild, type ProxySettings } from './child-process.ts';
 import { ChildKeeper } from './child-keeper.ts';
 import { type LinkServer, createLinkServer } from './link-server.ts';
 import { LinkedProxies } from './linked-proxies.ts';
 import type { Proxies } from './proxies.ts';
-import type { RouteFeed } from './notifier.ts';
-
-/** Place and access of the proxy. */
-export interface ProxySettings extends ChildSettings {
-  proxy: 'child' | 'embedded' | 'external';
-  /** '': no links over HTTP, except that `external` then generates a token. */
-  proxyToken: string;
-  dataDir: string;
-  logLevel: string;
-}
-
-export interface OpenProxiesOptions {
-  settings: ProxySettings;
-  routing: Routes & Wake & { feed: RouteFeed };
-  servers: Servers;
-  joinPolicy: Pick<JoinPolicy, 'bannedAddresses'>;
-  presence: Presence;
-  clock: Clock;
-  log: Log;
-}
 
 /** The opened proxies, and the link server for proxies on other machines; undefined without one. */
 export interface OpenedProxies extends Proxies {
@@ -49,14 +29,23 @@ const REPORT_MS = 10_000;
  * Opens the service for players; none can join before `open`. Windows has no file-system sockets to link a child
  * process by: there the proxy is embedded.
  */
-export async function openProxies(options: OpenProxiesOptions): Promise<OpenedProxies> {
-  const { proxy } = options.settings;
-  const isEmbedded = proxy === 'embedded' || (proxy === 'child' && process.platform === 'win32');
-  return isEmbedded ? embedded(options) : linked(options);
+export async function openProxies(shared: Shared, settings: ProxySettings, ports: Ports): Promise<OpenedProxies> {
+  const { proxy } = settings;
+  const log = shared.log.child({ room: 'proxy' });
+  if (proxy === 'embedded' || (proxy === 'child' && process.platform === 'win32'))
+    return embedded(settings, ports, log);
+  const bans = createBanFeed(shared, ports.joinPolicy, log);
+  return linked(settings, ports, bans, log);
+}
+
+interface Ports {
+  routing: Routing;
+  joinPolicy: JoinPolicy;
+  presence: Presence;
 }
 
 /** Runs the proxy in this process. */
-function embedded({ settings, routing, presence, log }: OpenProxiesOptions): OpenedProxies {
+function embedded(settings: ProxySettings, { routing, presence }: Ports, log: Log): OpenedProxies {
   const { proxyHost, proxyPort, sessionServerUrl, proxyProtocolFrom } = settings;
   const ports = { routes: routing, wake: routing, presence };
   const proxy = createProxy({ ...ports, log, sessionServerUrl, proxyProtocolFrom });
@@ -84,10 +73,13 @@ function embedded({ settings, routing, presence, log }: OpenProxiesOptions): Ope
 }
 
 /** Runs proxies in separate processes, which outlive this one. */
-async function linked(options: OpenProxiesOptions): Promise<OpenedProxies> {
-  const { settings, routing, presence, log } = options;
+async function linked(
+  settings: ProxySettings,
+  { routing, presence }: Ports,
+  bans: ReturnType<typeof createBanFeed>,
+  log: Log,
+): Promise<OpenedProxies> {
   const { dataDir, logLevel, proxyHost, proxyPort } = settings;
-  const bans = createBanFeed(options);
   const proxies = new LinkedProxies({
     routes: routing.feed,
     bans,
@@ -98,7 +90,7 @@ async function linked(options: OpenProxiesOptions): Promise<OpenedProxies> {
     onChange: () => keeper?.check(),
     onRefused: (hello, isOwn) => isOwn && keeper?.refused(hello),
   });
-  const keeper = settings.proxy === 'child' ? new ChildKeeper({ dataDir, settings, proxies, log }) : undefined;
+  const keeper = settings.proxy === 'child' ? new ChildKeeper(settings, proxies, log) : undefined;
   const server = createLinkServer(proxies, await tokenOf(settings));
   if (keeper) {
     await server.listenAt(keeper.linkPath);
