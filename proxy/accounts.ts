@@ -11,16 +11,6 @@ export interface ServerKey {
   privateKey: string;
 }
 
-export interface AccountsOptions {
-  /** Default: Mojang's. */
-  url: string | undefined;
-  timings: Timings;
-  /** Monotonic ms. */
-  now: () => number;
-  /** Called with each account that this proxy has verified. */
-  onVerified?: ((account: VerifiedAccount) => void) | undefined;
-}
-
 /** An account verified for a player at one address. `forMs`: remaining validity. */
 export interface VerifiedAccount {
   name: string;
@@ -42,12 +32,13 @@ export const MOST_VERIFIED = 10_000;
  */
 export class Accounts {
   readonly #url: string;
-  readonly #timings: AccountsOptions['timings'];
-  readonly #onVerified: AccountsOptions['onVerified'];
+  readonly #timings: Timings;
+  readonly #onVerified: (account: VerifiedAccount) => void;
   readonly #verified: ExpiringMap<true>;
   #key: Promise<ServerKey> | undefined;
 
-  constructor({ url = SESSION_SERVER_URL, timings, now, onVerified }: AccountsOptions) {
+  /** `url`: of the session service. `now`: monotonic ms. `onVerified` gets each account that this proxy has verified. */
+  constructor(url: string, timings: Timings, now: () => number, onVerified: (account: VerifiedAccount) => void) {
     this.#onVerified = onVerified;
     this.#url = url.replace(/\/$/, '');
     this.#timings = timings;
@@ -73,7 +64,7 @@ export class Accounts {
   remember({ name, ip }: Player): void {
     const account = { name, ip, forMs: this.#timings.verifiedMs };
     this.learn(account);
-    this.#onVerified?.(account);
+    this.#onVerified(account);
   }
 
   /** Records an account verified by this or another proxy. */
@@ -110,7 +101,7 @@ export function serverHash(sharedSecret: Buffer, der: Buffer): string {
   return BigInt.asIntN(160, BigInt(`0x${digest}`)).toString(16);
 }
 
-function keyOf({ ip, name }: Pick<Player, 'ip' | 'name'>): string {
+function keyOf({ ip, name }: { ip: string; name: string }): string {
   return `${prefixesOf(ip)[0]} ${name.toLowerCase()}`;
 }
 

@@ -7,7 +7,7 @@ import { plainAddress } from './limits.ts';
  * the client's address without IPv4 mapping. It is null if the header contains no address, as in health checks: the
  * connection then belongs to the balancer itself.
  */
-export interface BalancerHeader {
+interface BalancerHeader {
   ip: string | null;
 }
 

@@ -9,9 +9,9 @@ import type { Timings } from './settings.ts';
  * these packets change nothing else. The client answers a plugin request on an unknown channel with "not understood".
  * Set Compression with a negative threshold turns off compression that was never on. Before 1.8, no such packet exists.
  */
-export type BeatKind = 'pluginRequest' | 'compression' | 'none';
+type BeatKind = 'pluginRequest' | 'compression' | 'none';
 
-export function beatKindOf(protocol: number): BeatKind {
+function beatKindOf(protocol: number): BeatKind {
   if (protocol >= PROTOCOL.V1_13) return 'pluginRequest';
   return protocol >= PROTOCOL.V1_8 ? 'compression' : 'none';
 }

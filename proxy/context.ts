@@ -7,21 +7,24 @@ import type { Limits, Timings } from './settings.ts';
 import type { StatusResponder } from './status.ts';
 import type { WaitingList } from './waiting/waiting-list.ts';
 
+export const KICK_RULES = [
+  'gone',
+  'badName',
+  'busy',
+  'tooFast',
+  'comeBack',
+  'tooLong',
+  'unreachable',
+  'failed',
+  'closing',
+  'left',
+  'refused',
+  'unverified',
+  'verified',
+] as const;
+
 /** Why a join was not served. */
-export type KickRule =
-  | 'gone'
-  | 'badName'
-  | 'busy'
-  | 'tooFast'
-  | 'comeBack'
-  | 'tooLong'
-  | 'unreachable'
-  | 'failed'
-  | 'closing'
-  | 'left'
-  | 'refused'
-  | 'unverified'
-  | 'verified';
+export type KickRule = (typeof KICK_RULES)[number];
 
 /** Totals since the proxy was created. `held` and `unrouted` are current values. */
 export interface Counters {

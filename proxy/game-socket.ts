@@ -6,12 +6,12 @@ import type { Address } from './ports.ts';
  * Consumes a chunk. Returns true if the chunk's memory may be reused, or false if it is still in use and reading must
  * pause.
  */
-export type Consumer = (chunk: Buffer) => boolean;
+type Consumer = (chunk: Buffer) => boolean;
 
 /**
  * The beginning of a game's output: a login Disconnect, another packet, the end of the connection, or nothing so far.
  */
-export type FirstPacket = 'disconnect' | 'other' | 'closed' | 'none';
+type FirstPacket = 'disconnect' | 'other' | 'closed' | 'none';
 
 const NOTHING = Buffer.alloc(0);
 /** Buffer sizes. The first fits most of one tick's data for a player, the second the terrain around the player. */

@@ -19,7 +19,7 @@ export const PROTOCOL = {
 export const NEWEST_KNOWN = 777;
 
 /** The state the client asks for. `transfer` (since 1.20.5): a login redirected by another server. */
-export type Intent = 'status' | 'login' | 'transfer';
+type Intent = 'status' | 'login' | 'transfer';
 
 /** The first packet of every client since 1.7. `raw` is the whole frame as received. */
 export interface Handshake {
@@ -33,7 +33,7 @@ export interface Handshake {
 }
 
 /** The first byte of a client older than 1.7, or of a newer one's fallback ping. The byte is not consumed yet. */
-export type LegacyOpening = { kind: 'legacyPing' } | { kind: 'legacyLogin' };
+type LegacyOpening = { kind: 'legacyPing' } | { kind: 'legacyLogin' };
 
 /** `uuid` is the client's claim; null if the protocol has none. `raw` is the whole frame as received. */
 export interface LoginStart {
@@ -43,7 +43,7 @@ export interface LoginStart {
 }
 
 /** A packet in the status state. `payload` is eight bytes to send back. */
-export type StatusPacket = { kind: 'request' } | { kind: 'ping'; payload: Buffer };
+type StatusPacket = { kind: 'request' } | { kind: 'ping'; payload: Buffer };
 
 /** Most characters of a server address, as in the game. */
 const SERVER_ADDRESS_UNITS = 32_767;

@@ -1,7 +1,7 @@
 import { type Server, createServer } from 'node:net';
-import { Accounts, type VerifiedAccount } from './accounts.ts';
+import { Accounts, SESSION_SERVER_URL, type VerifiedAccount } from './accounts.ts';
 import { serve } from './connection.ts';
-import type { Context, Counters } from './context.ts';
+import { type Context, type Counters, KICK_RULES } from './context.ts';
 import { type Clock, Deadlines, type ClientConnection } from './client-connection.ts';
 import { listenAt } from './listen.ts';
 import { Limiter, blockListOf, isListed } from './limits.ts';
@@ -98,14 +98,14 @@ const REAL_TIME: Clock = {
 export function createProxy(options: ProxyOptions): Proxy {
   const limits = { ...DEFAULT_LIMITS, ...options.limits };
   const timings = { ...DEFAULT_TIMINGS, ...options.timings };
-  const { routes, wake, log, clock = REAL_TIME } = options;
+  const { routes, wake, log, clock = REAL_TIME, proxyProtocolFrom = [] } = options;
+  const { sessionServerUrl = SESSION_SERVER_URL, onVerified = () => {} } = options;
   const elapsed = () => clock.now();
   const closing = new AbortController();
   const connections = new Set<ClientConnection>();
   const servers = new Set<Server>();
   const pipes = new Pipes({ presence: options.presence, log, now: elapsed });
   const limiter = new Limiter(limits, elapsed);
-  const { proxyProtocolFrom = [] } = options;
   const balancers = blockListOf(proxyProtocolFrom);
   const neighbours = blockListOf(options.neighbours ?? NEIGHBOURS);
   const counters = noCounts();
@@ -128,13 +128,8 @@ export function createProxy(options: ProxyOptions): Proxy {
     limiter,
     isBalancer: proxyProtocolFrom.length === 0 ? () => false : (ip) => isListed(balancers, ip),
     isNeighbour: (ip) => isListed(neighbours, ip),
-    accounts: new Accounts({
-      url: options.sessionServerUrl,
-      timings,
-      now: elapsed,
-      onVerified: options.onVerified,
-    }),
-    waitingList: new WaitingList({ returnMs: timings.returnMs, now: elapsed }),
+    accounts: new Accounts(sessionServerUrl, timings, elapsed, onVerified),
+    waitingList: new WaitingList(timings.returnMs, elapsed),
     deadlines,
     counters,
     statuses: new StatusResponder(timings, elapsed),
@@ -185,20 +180,6 @@ export function createProxy(options: ProxyOptions): Proxy {
 }
 
 function noCounts(): Counters {
-  const kicks = {
-    gone: 0,
-    badName: 0,
-    busy: 0,
-    tooFast: 0,
-    comeBack: 0,
-    tooLong: 0,
-    unreachable: 0,
-    failed: 0,
-    closing: 0,
-    left: 0,
-    refused: 0,
-    unverified: 0,
-    verified: 0,
-  };
+  const kicks = Object.fromEntries(KICK_RULES.map((rule) => [rule, 0])) as Counters['kicks'];
   return { accepted: 0, unrouted: 0, held: 0, statusAnswers: 0, joins: 0, kicks };
 }

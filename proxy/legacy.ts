@@ -1,7 +1,7 @@
 import { type Parsed, ProtocolError } from './codec.ts';
 
 /** The server list ping of clients before 1.7 (protocol: minecraft.wiki Server List Ping, "Legacy"). */
-export interface LegacyPing {
+interface LegacyPing {
   /** The form of the answer. Clients before 1.4 have no field for a version. */
   form: 'beta' | 'extended';
   /** Null unless the client is 1.6 or newer: older ones do not name the server. */
@@ -19,7 +19,7 @@ export interface LegacyStatus {
 }
 
 /** `serverAddress` is null for clients before 1.3. */
-export interface LegacyLogin {
+interface LegacyLogin {
   serverAddress: string | null;
 }
 

@@ -39,9 +39,7 @@ async function main(flags: string[]): Promise<void> {
   const log = createProxyLog(logLevel, isChild ? (...line) => control.sendLog(...line) : undefined);
   const { name, settings, sessionServerUrl, proxyProtocolFrom, services } = environment;
   const version = programVersion();
-  const control: Control = new Control({
-    self: { ...self, name, settings, version },
-    log,
+  const control: Control = new Control({ ...self, name, settings, version }, log, {
     onLogLevel: (level) => isChild && log.setLevel(level),
   });
   const proxy = createProxy({

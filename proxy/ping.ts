@@ -2,15 +2,6 @@ import { connect } from 'node:net';
 import { encodeFrame, encodeString, encodeVarInt, FrameReader, readFrame, readVarInt } from './codec.ts';
 import type { Address } from './ports.ts';
 
-export interface PingOptions {
-  /** The protocol version of the request. The default means "unknown": games answer with their own version. */
-  protocol?: number;
-  /** The server address in the handshake. Default: the host dialled. */
-  host?: string;
-  /** Limit of the whole exchange, including name lookup. */
-  timeoutMs: number;
-}
-
 /** A game's status. Missing or invalid fields are 0 and ''; players are 0 to 2^31 - 1. */
 export interface StatusAnswer {
   playersOnline: number;
@@ -34,9 +25,18 @@ const MOST = 2 ** 31 - 1;
 /**
  * Requests a game's status as a client's server list does. Rejects with a socket error, a ProtocolError, a SyntaxError
  * if the JSON is invalid, or a timeout. Memory is bounded by the longest answer that a client would accept.
+ *
+ * `timeoutMs` limits the whole exchange, including name lookup. `protocol`: the version of the request; by default,
+ * games answer with their own. `host`: the server address in the handshake.
  */
-export function pingStatus(address: Address, options: PingOptions): Promise<StatusAnswer> {
-  const { protocol = UNKNOWN_PROTOCOL, host = address.host, timeoutMs } = options;
+export function pingStatus(
+  address: Address,
+  {
+    protocol = UNKNOWN_PROTOCOL,
+    host = address.host,
+    timeoutMs,
+  }: { protocol?: number; host?: string; timeoutMs: number },
+): Promise<StatusAnswer> {
   return new Promise((resolve, reject) => {
     const socket = connect({ ...address, noDelay: true });
     const finish = (outcome: () => void): void => {

@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net';
 import type { GameSocket } from './game-socket.ts';
 
-export interface PipeOptions {
+interface PipeOptions {
   /** Bytes that the client sent before the pipe was created, for the game. */
   first: Buffer;
   /** Whether the client has already ended its side. */

@@ -8,14 +8,7 @@ export interface Address {
   port: number;
 }
 
-export type RouteState =
-  | 'hibernated'
-  | 'starting'
-  | 'running'
-  | 'stopping'
-  | 'installing'
-  | 'install_failed'
-  | 'start_failed';
+type RouteState = 'hibernated' | 'starting' | 'running' | 'stopping' | 'installing' | 'install_failed' | 'start_failed';
 
 /** An immutable snapshot of one server as players may see it. Any change replaces the whole object. */
 export interface Route {

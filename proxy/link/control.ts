@@ -26,10 +26,10 @@ import {
   inParts,
 } from './messages.ts';
 import { Mirror } from './mirror.ts';
-import { Wakes, type WakesOptions, inRealTime } from './wakes.ts';
+import { Wakes } from './wakes.ts';
 
 /** The functions of a proxy that the service controls. */
-export interface Controlled {
+interface Controlled {
   players(serverId: string): readonly Player[];
   stats(): ProxyStats;
   kick(serverId: string, ip: string): void;
@@ -38,18 +38,8 @@ export interface Controlled {
   drain(): void;
 }
 
-export interface ControlOptions {
-  self: Omit<Hello, 'type' | 'protocol' | 'listening'>;
-  log: Log;
-  /** Epoch ms. */
-  now?: () => number;
-  /** Delays a report briefly to batch changes. Default: 20 ms. */
-  later?: (run: () => void) => void;
-  /** Same as in `WakesOptions`. Default: real time. */
-  after?: WakesOptions['after'];
-  /** Called with the log level that the service sets. */
-  onLogLevel?: (level: string) => void;
-}
+/** The identity that a proxy sends. */
+type Self = Omit<Hello, 'type' | 'protocol' | 'listening'>;
 
 interface Link {
   channel: Channel;
@@ -65,7 +55,9 @@ const GATHER_MS = 20;
  * for the service to return.
  */
 export class Control implements Routes, Wake, Presence {
-  readonly #options: ControlOptions;
+  readonly #self: Self;
+  readonly #log: Log;
+  readonly #onLogLevel: (level: string) => void;
   readonly #now: () => number;
   readonly #later: (run: () => void) => void;
   readonly #mirror: Mirror;
@@ -84,17 +76,30 @@ export class Control implements Routes, Wake, Presence {
   /** The service's reason for refusing this proxy; '' if its last answer was not a refusal. */
   #refusal = '';
 
-  constructor(options: ControlOptions) {
-    this.#options = options;
-    this.#now = options.now ?? Date.now;
+  constructor(
+    self: Self,
+    log: Log,
+    {
+      onLogLevel = () => {},
+      now = Date.now,
+      later = (run) => void setTimeout(run, GATHER_MS).unref(),
+    }: {
+      /** Called with the log level that the service sets. */
+      onLogLevel?: (level: string) => void;
+      /** Epoch ms. */
+      now?: () => number;
+      /** Delays a report briefly to batch changes. Default: 20 ms. */
+      later?: (run: () => void) => void;
+    } = {},
+  ) {
+    this.#self = self;
+    this.#log = log;
+    this.#onLogLevel = onLogLevel;
+    this.#now = now;
+    this.#later = later;
     this.#mirror = new Mirror(this.#now);
     this.#insideAt = new ExpiringMap(MOST_REMEMBERED, this.#now);
-    this.#wakes = new Wakes({
-      now: this.#now,
-      after: options.after ?? inRealTime,
-      send: (message) => void this.#send(message),
-    });
-    this.#later = options.later ?? ((run) => void setTimeout(run, GATHER_MS).unref());
+    this.#wakes = new Wakes((message) => void this.#send(message), this.#now);
   }
 
   /** Sets the proxy that uses this object as its ports. Called once, before the first connection. */
@@ -170,8 +175,7 @@ export class Control implements Routes, Wake, Presence {
     this.#leave(this.#link);
     const link: Link = { channel, isWelcome: false };
     this.#link = link;
-    const { self } = this.#options;
-    const hello: Hello = { type: 'hello', protocol: LINK_PROTOCOL, ...self, listening: this.#listening };
+    const hello: Hello = { type: 'hello', protocol: LINK_PROTOCOL, ...this.#self, listening: this.#listening };
     channel.send(JSON.stringify(hello));
     return {
       receive: (text) => {
@@ -193,11 +197,11 @@ export class Control implements Routes, Wake, Presence {
     switch (message.type) {
       case 'welcome':
         this.#refusal = '';
-        this.#options.onLogLevel?.(message.logLevel);
+        this.#onLogLevel(message.logLevel);
         return this.#sendAll(link);
       case 'refused':
         if (this.#refusal !== message.reason)
-          this.#options.log.warn({ reason: message.reason }, 'the service refuses this proxy; retrying');
+          this.#log.warn({ reason: message.reason }, 'the service refuses this proxy; retrying');
         this.#refusal = message.reason;
         return this.#leave(link);
       case 'routes':

@@ -18,7 +18,7 @@ export const LINK_PATH = '/v1/proxy-link';
 export const MAX_MESSAGE_BYTES = 1024 * 1024;
 
 /** Approximate size of a full message in UTF-16 units. Parsing one does not block for long. */
-export const MESSAGE_UNITS = 32 * 1024;
+const MESSAGE_UNITS = 32 * 1024;
 
 /** Most players of one server listed in a message. Counts are always exact. */
 export const MOST_PLAYERS = 2_000;

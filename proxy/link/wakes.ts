@@ -2,15 +2,6 @@ import { type Address, type InLine, JoinRefused, type Player } from '../ports.ts
 import { TEXTS } from '../texts.ts';
 import { type FromProxy, MOST_WAKES } from './messages.ts';
 
-export interface WakesOptions {
-  /** Epoch ms. */
-  now: () => number;
-  /** Calls `fire` once after `ms`. Returns a function that cancels it. */
-  after: (ms: number, fire: () => void) => () => void;
-  /** Sends a message if the service is connected. */
-  send: (message: FromProxy) => void;
-}
-
 interface WaitingWake {
   server: string;
   player: Player;
@@ -29,27 +20,31 @@ const PATIENCE_MS = 10 * 60_000;
 
 /** The wakes that players of this proxy wait for. They survive reconnections to the service. */
 export class Wakes {
-  readonly #options: WakesOptions;
+  readonly #send: (message: FromProxy) => void;
+  readonly #now: () => number;
+  readonly #after: typeof inRealTime;
   readonly #waiting = new Map<number, WaitingWake>();
   #last = 0;
 
-  constructor(options: WakesOptions) {
-    this.#options = options;
+  /** `send` sends a message if the service is connected. `now`: epoch ms. */
+  constructor(send: (message: FromProxy) => void, now: () => number, after = inRealTime) {
+    this.#send = send;
+    this.#now = now;
+    this.#after = after;
   }
 
   /** Same as `Wake.wake`. Sends the wake at once if the service is connected. */
   add(
-    { server, player, inLine }: Pick<WaitingWake, 'server' | 'player' | 'inLine'>,
+    { server, player, inLine }: { server: string; player: Player; inLine: InLine | undefined },
     signal: AbortSignal,
     isConnected: boolean,
   ): Promise<Address> {
-    const { now, send } = this.#options;
     return new Promise((resolve, reject) => {
       signal.throwIfAborted();
       if (this.#waiting.size >= MOST_WAKES) throw new JoinRefused(TEXTS.busy);
       const id = ++this.#last;
       const onAbort = (): void => {
-        send({ type: 'cancel', id });
+        this.#send({ type: 'cancel', id });
         wake.settle(signal.reason as Error);
       };
       const wake: WaitingWake = {
@@ -57,7 +52,7 @@ export class Wakes {
         player,
         inLine,
         place: null,
-        askedAt: now() - (inLine?.waitedMs ?? 0),
+        askedAt: this.#now() - (inLine?.waitedMs ?? 0),
         cancel: undefined,
         settle: (outcome) => {
           wake.cancel?.();
@@ -98,12 +93,12 @@ export class Wakes {
     wake.cancel?.();
     wake.cancel = undefined;
     const { server, player, inLine, askedAt } = wake;
-    const waitedMs = inLine && Math.max(0, this.#options.now() - askedAt);
-    this.#options.send({ type: 'wake', id, server, player, waitedMs });
+    const waitedMs = inLine && Math.max(0, this.#now() - askedAt);
+    this.#send({ type: 'wake', id, server, player, waitedMs });
   }
 
   #beginPatience(wake: WaitingWake): void {
-    wake.cancel ??= this.#options.after(PATIENCE_MS, () => wake.settle(new JoinRefused(TEXTS.away)));
+    wake.cancel ??= this.#after(PATIENCE_MS, () => wake.settle(new JoinRefused(TEXTS.away)));
     if (wake.place !== null) notify(wake, 0);
   }
 }

@@ -10,7 +10,7 @@ import type { NbtCompound } from './packets.ts';
 import { WaitingClient } from './waiting-client.ts';
 
 /** A login and the address that the client used. */
-export interface Arrival {
+interface Arrival {
   connection: ClientConnection;
   handshake: Handshake;
   host: string;
@@ -39,8 +39,8 @@ export function isForWaitingRoom(route: Route | undefined, { handshake, player }
  */
 export async function waitInRoom(hold: Hold, route: Route, arrival: Arrival, context: Context): Promise<boolean> {
   const { connection, handshake, host, player } = arrival;
-  const { timings, waitingList, clock, log } = context;
-  const client = new WaitingClient({ connection, player, timings, clock, onGone: (reason) => hold.leave(reason) });
+  const { timings, waitingList, log } = context;
+  const client = new WaitingClient(connection, player, context, (reason) => hold.leave(reason));
   const view = new View(route, arrival, context);
   let leaveList: (() => void) | undefined;
   const begin = (): Promise<void> => {

@@ -1,5 +1,6 @@
 import type { ClientConnection, Clock } from '../client-connection.ts';
 import { ProtocolError, readFrame } from '../codec.ts';
+import type { Context } from '../context.ts';
 import { PeerGone } from '../inbox.ts';
 import { Kick } from '../kick.ts';
 import type { Player } from '../ports.ts';
@@ -24,23 +25,16 @@ const FRAME_BYTES = 33 * 1024;
 const MOST_BYTES = 64 * 1024;
 const BRAND = 'Dormouse';
 
-export interface WaitingClientOptions {
-  connection: ClientConnection;
-  player: Player;
-  timings: Timings;
-  clock: Clock;
-  /**
-   * Called with Kick if the player pressed the button, else with PeerGone or ProtocolError. Only the first call counts.
-   */
-  onGone: (reason: unknown) => void;
-}
-
 /**
  * A client in the configuration state. It shows dialogs, and stays connected while it receives keep-alives. The proxy
  * reads only its answers and its button, and drops all other packets.
  */
 export class WaitingClient {
-  readonly #options: WaitingClientOptions;
+  readonly #connection: ClientConnection;
+  readonly #player: Player;
+  readonly #timings: Timings;
+  readonly #clock: Clock;
+  readonly #onGone: (reason: unknown) => void;
   #hasBegun = false;
   #timer: NodeJS.Timeout | undefined;
   #dialog: (() => NbtCompound) | undefined;
@@ -50,8 +44,21 @@ export class WaitingClient {
   readonly #unanswered: { id: bigint; at: number }[] = [];
   #lastKeepAliveAt = -Infinity;
 
-  constructor(options: WaitingClientOptions) {
-    this.#options = options;
+  /**
+   * `onGone` is called with Kick if the player pressed the button, else with PeerGone or ProtocolError. Only the first
+   * call counts.
+   */
+  constructor(
+    connection: ClientConnection,
+    player: Player,
+    { timings, clock }: Context,
+    onGone: (reason: unknown) => void,
+  ) {
+    this.#connection = connection;
+    this.#player = player;
+    this.#timings = timings;
+    this.#clock = clock;
+    this.#onGone = onGone;
   }
 
   /** Whether Login Success was sent, after which the client accepts configuration packets. */
@@ -61,19 +68,19 @@ export class WaitingClient {
 
   /** Completes the login and shows the dialog, updated each second. Rejects with PeerGone or ProtocolError. */
   async begin(uuid: string, dialog: () => NbtCompound): Promise<void> {
-    const { connection, player, timings } = this.#options;
-    const { socket, inbox } = connection;
+    const { socket, inbox } = this.#connection;
+    const player = this.#player;
     inbox.raiseLimit(MOST_BYTES);
     this.#hasBegun = true;
     socket.write(loginSuccess(uuid, player.name, player.protocol));
-    this.#timer = setTimeout(() => this.#options.onGone(new PeerGone()), timings.answerMs);
+    this.#timer = setTimeout(() => this.#onGone(new PeerGone()), this.#timings.answerMs);
     const answer = await inbox.take((bytes) => readFrame(bytes, FRAME_BYTES));
     clearTimeout(this.#timer);
     if (!isAcknowledgement(answer)) throw new ProtocolError('not an acknowledgement of the login');
     socket.write(brand(BRAND));
     void this.#read();
     this.show(dialog);
-    this.#timer = setInterval(() => this.#tick(), timings.dialogMs);
+    this.#timer = setInterval(() => this.#tick(), this.#timings.dialogMs);
   }
 
   /** Replaces the dialog. */
@@ -88,47 +95,46 @@ export class WaitingClient {
 
   /** Transfers the client to `host` and `port`. */
   sendOn(host: string, port: number): void {
-    this.#options.connection.sendAndAwaitEnd(Buffer.concat([clearDialog(), transfer(host, port)]));
+    this.#connection.sendAndAwaitEnd(Buffer.concat([clearDialog(), transfer(host, port)]));
   }
 
   /** Disconnects the client and shows `text`. */
   sendAway(text: string): void {
-    const { connection, player } = this.#options;
-    connection.sendAndClose(disconnect(text, player.protocol));
+    this.#connection.sendAndClose(disconnect(text, this.#player.protocol));
   }
 
   #tick(): void {
-    const { timings, connection, clock } = this.#options;
-    const at = clock.now();
+    const { socket } = this.#connection;
+    const at = this.#clock.now();
     const [oldest] = this.#unanswered;
-    if (oldest && at - oldest.at >= timings.answerMs) {
+    if (oldest && at - oldest.at >= this.#timings.answerMs) {
       this.stop();
-      this.#options.onGone(new PeerGone());
+      this.#onGone(new PeerGone());
       return;
     }
-    if (at - this.#lastKeepAliveAt >= timings.beatMs) this.#sendKeepAlive(at);
+    if (at - this.#lastKeepAliveAt >= this.#timings.beatMs) this.#sendKeepAlive(at);
     // A client that falls behind gets the newest dialog once it has caught up.
-    if (connection.socket.writableLength > 0 || !this.#dialog) return;
+    if (socket.writableLength > 0 || !this.#dialog) return;
     const frame = showDialog(this.#dialog());
     if (this.#shown?.equals(frame)) return;
     this.#shown = frame;
-    connection.socket.write(frame);
+    socket.write(frame);
   }
 
   #sendKeepAlive(at: number): void {
     this.#lastKeepAliveAt = at;
     const id = ++this.#lastId;
     this.#unanswered.push({ id, at });
-    this.#options.connection.socket.write(keepAlive(id));
+    this.#connection.socket.write(keepAlive(id));
   }
 
   async #read(): Promise<void> {
-    const { inbox } = this.#options.connection;
+    const { inbox } = this.#connection;
     try {
       for (;;) this.#accept(await inbox.take((bytes) => readFrame(bytes, FRAME_BYTES)));
     } catch (error) {
       this.stop();
-      this.#options.onGone(error);
+      this.#onGone(error);
     }
   }
 

@@ -2,13 +2,6 @@ import { ExpiringMap } from '../expiring-map.ts';
 import { prefixesOf } from '../limits.ts';
 import type { Player } from '../ports.ts';
 
-export interface WaitingListOptions {
-  /** How long a transferred player may take to come back, in ms. */
-  returnMs: number;
-  /** Monotonic ms. */
-  now: () => number;
-}
-
 const MOST_NAMES = 5;
 const MOST_EXPECTED = 10_000;
 
@@ -19,7 +12,8 @@ export class WaitingList {
   readonly #waiting = new Map<string, Set<Player>>();
   readonly #expected: ExpiringMap<true>;
 
-  constructor({ returnMs, now }: WaitingListOptions) {
+  /** `returnMs`: how long a transferred player may take to come back. `now`: monotonic ms. */
+  constructor(returnMs: number, now: () => number) {
     this.#returnMs = returnMs;
     this.#expected = new ExpiringMap(MOST_EXPECTED, now);
   }

@@ -25,6 +25,15 @@ export interface AccountLimits {
 
 const NONE: OwnLimits = { maxRamMb: null, maxServers: null };
 
+/** The limits of an account that differ from the installation's. */
+type AccountLimitsRow = OwnLimits & { accountId: string };
+
+export const accountLimits = new EntitySchema<AccountLimitsRow>({
+  name: 'account_limits',
+  columns: { accountId: id, maxServers: maybeInteger, maxRamMb: maybeInteger },
+  foreignKeys: [ofAccount],
+});
+
 /** Loads the stored limits. Only accounts with their own limits use memory. */
 export async function openAccountLimits(store: Store, defaults: Limits): Promise<AccountLimits> {
   const own = await openRowCache(store, listAccountLimits, ({ accountId, ...limits }) => [accountId, limits]);
@@ -37,46 +46,17 @@ export async function openAccountLimits(store: Store, defaults: Limits): Promise
       return { maxRamMb: maxRamMb ?? defaults.maxRamMb, maxServers: maxServers ?? defaults.maxServers };
     },
     async set(accountId, { maxRamMb, maxServers }, also = async () => {}) {
-      if (maxRamMb === null && maxServers === null) {
-        return own.delete(accountId, async (tx) => {
-          await deleteAccountLimits(tx, accountId);
-          await also(tx);
-        });
-      }
-      await own.set(accountId, { maxRamMb, maxServers }, async (tx) => {
-        await saveAccountLimits(tx, { accountId, maxRamMb, maxServers });
+      const isDefault = maxRamMb === null && maxServers === null;
+      const change = async (tx: Tx) => {
+        await tx.run('DELETE FROM "account_limits" WHERE "accountId" = $1', [accountId]);
+        if (!isDefault) await tx.manager.insert(accountLimits, { accountId, maxRamMb, maxServers });
         await also(tx);
-      });
+      };
+      await (isDefault ? own.delete(accountId, change) : own.set(accountId, { maxRamMb, maxServers }, change));
     },
   };
 }
 
-/** The limits of an account that differ from the installation's. */
-interface AccountLimitsRow {
-  accountId: string;
-  /** Null: the installation's; 0: unlimited. */
-  maxServers: number | null;
-  /** Null: the installation's. */
-  maxRamMb: number | null;
-}
-
-export const accountLimits = new EntitySchema<AccountLimitsRow>({
-  name: 'account_limits',
-  columns: { accountId: id, maxServers: maybeInteger, maxRamMb: maybeInteger },
-  foreignKeys: [ofAccount],
-});
-
-/** Returns the limits of every account that has its own. */
 async function listAccountLimits(db: Sql): Promise<AccountLimitsRow[]> {
   return db.query<AccountLimitsRow>('SELECT * FROM "account_limits"');
-}
-
-/** Replaces the limits of the account. */
-async function saveAccountLimits(tx: Tx, row: AccountLimitsRow): Promise<void> {
-  await deleteAccountLimits(tx, row.accountId);
-  await tx.manager.insert(accountLimits, row);
-}
-
-async function deleteAccountLimits(tx: Tx, accountId: string): Promise<void> {
-  await tx.run('DELETE FROM "account_limits" WHERE "accountId" = $1', [accountId]);
 }

@@ -2,6 +2,7 @@ import { EntitySchema } from 'typeorm';
 import { bigint, id, integer, maybeAt, ofAccount, text } from '../store/columns.ts';
 import { sql, statement } from '../store/sql.ts';
 import type { Sql, Tx } from '../store/writer.ts';
+import type { Span, UsedServer } from './ledger-rows.ts';
 import { entryRef } from './rules.ts';
 
 /** One awake session of a server, from the request to its end. */
@@ -157,7 +158,7 @@ export async function listFlatSessions(db: Sql): Promise<AwakeSessionRow[]> {
 /** Returns a server's sessions that overlap a span of time, oldest first. */
 export async function listAwakeSessions(
   db: Sql,
-  server: { id: string; accountId: string; createdAt: number },
+  server: UsedServer,
   { from, to, limit }: { from: number; to: number; limit: number },
 ): Promise<AwakeSessionRow[]> {
   // The creation time distinguishes it from an earlier server of the same name. The account is compared, too, because
@@ -168,4 +169,18 @@ export async function listAwakeSessions(
     ORDER BY "startedAt" DESC LIMIT $6`;
   const found = await db.query<AwakeSessionRow>(sql, [server.id, server.createdAt, to, from, server.accountId, limit]);
   return found.toReversed();
+}
+
+export type FlatRun = Pick<AwakeSessionRow, 'ramMb' | 'readyAt' | 'endedAt' | 'awakeMs'>;
+
+/** Returns the times within a span when the server was up on the flat plan. */
+export async function listFlatRuns(
+  db: Sql,
+  { id, accountId, createdAt }: UsedServer,
+  { from, to }: Span,
+): Promise<FlatRun[]> {
+  const text = `SELECT "ramMb", "readyAt", "endedAt", "awakeMs" FROM "awake_sessions"
+    WHERE "serverId" = $1 AND "startedAt" < $2 AND ("endedAt" IS NULL OR "endedAt" >= $3) AND "accountId" = $4
+      AND "serverCreatedAt" = $5 AND "plan" = 'flat' AND "readyAt" IS NOT NULL`;
+  return db.query<FlatRun>(text, [id, to, from, accountId, createdAt]);
 }

@@ -1,17 +1,16 @@
-import type { ServerRow } from '../servers/rows.ts';
 import type { BatchRead } from '../servers/wake-checks.ts';
 import type { Sql, Tx } from '../store/store.ts';
-import { type LedgerRow, flatRefOf, lastFlatEntry, listLastFlatEntries } from './ledger-rows.ts';
+import { type UsedServer, flatRefOf, lastFlatEntry, listLastFlatEntries } from './ledger-rows.ts';
 import { post } from './ledger.ts';
 import { type End, shortOf } from './rules.ts';
 import { PERIOD_MS, type Prices, flatMicros } from './prices.ts';
 import { type AwakeSessionRow, listFlatSessions } from './awake-session-rows.ts';
 import { getWallet } from './wallet-rows.ts';
 
-type FlatServer = Pick<ServerRow, 'id' | 'accountId' | 'createdAt' | 'ramMb'>;
+type FlatServer = UsedServer & { ramMb: number };
 
 /** The payment due for an awake flat server at an instant. */
-export interface FlatDue {
+interface FlatDue {
   /** 0: nothing is due. */
   amountMicros: number;
   /** Start of the period that is paid or to be paid. */
@@ -52,14 +51,17 @@ async function lastPeriod(
   server: FlatServer,
   batchRead?: BatchRead,
 ): Promise<{ periodAt: number; ramMb: number } | undefined> {
-  const last = batchRead === undefined ? await lastFlatEntry(db, server) : await lastSeen(db, server, batchRead);
-  return last && readRef(last.ref);
-}
-
-async function lastSeen(db: Sql, server: FlatServer, batchRead: BatchRead): Promise<LedgerRow | undefined> {
   const { accountId } = server;
-  const all = await batchRead.once(listLastFlatEntries, accountId, () => listLastFlatEntries(db, accountId));
-  return all.find(({ ref }) => ref.startsWith(flatRefOf(server)));
+  const last =
+    batchRead === undefined
+      ? await lastFlatEntry(db, server)
+      : (await batchRead.once(listLastFlatEntries, accountId, () => listLastFlatEntries(db, accountId))).find(
+          ({ ref }) => ref.startsWith(flatRefOf(server)),
+        );
+  if (last === undefined) return undefined;
+  // Server id, its creation time, start of the period, MB of RAM.
+  const [ramMb = 0, periodAt = 0] = last.ref.split('/').toReversed().map(Number);
+  return { periodAt, ramMb };
 }
 
 /**
@@ -99,10 +101,4 @@ export async function chargeAllFlat(tx: Tx, prices: Prices, at: number): Promise
     if (short !== undefined) unpaid.push({ serverId: session.serverId, accountId: session.accountId, short });
   }
   return unpaid;
-}
-
-/** Reads a flat entry's `ref`: server id, its creation time, start of the period, MB of RAM. */
-function readRef(ref: string): { periodAt: number; ramMb: number } {
-  const [ramMb, periodAt] = ref.split('/').toReversed().map(Number);
-  return { periodAt: periodAt ?? 0, ramMb: ramMb ?? 0 };
 }

@@ -2,8 +2,17 @@ import { EntitySchema } from 'typeorm';
 import { bigint, maybeAt, ofAccount, text } from '../store/columns.ts';
 import { sql, statement } from '../store/sql.ts';
 import type { Sql, Tx } from '../store/writer.ts';
-import type { AwakeSessionRow } from './awake-session-rows.ts';
 import { MINUTES_OF_ENTRY, SESSION_OF_ENTRY } from './rules.ts';
+
+/**
+ * A server in the books. Its creation time distinguishes it from an earlier one of the same name, which may have
+ * belonged to another account.
+ */
+export interface UsedServer {
+  id: string;
+  accountId: string;
+  createdAt: number;
+}
 
 /** `usage` (metered plan) and `flat` (a period of the flat plan) are spent; the others are credits or corrections. */
 export type LedgerKind = 'usage' | 'flat' | 'topup' | 'credit' | 'refund' | 'adjustment';
@@ -75,10 +84,7 @@ export async function refundedMicros(db: Sql, accountId: string, refPrefix: stri
 }
 
 /** Returns the newest entry for a flat period of a server; undefined if absent. */
-export async function lastFlatEntry(
-  db: Sql,
-  server: { id: string; accountId: string; createdAt: number },
-): Promise<LedgerRow | undefined> {
+export async function lastFlatEntry(db: Sql, server: UsedServer): Promise<LedgerRow | undefined> {
   // The prefix contains the creation time, which distinguishes an earlier server of the same name. The account is
   // compared, too, because the clock may have been set back, and the earlier server may have belonged to another
   // account.
@@ -98,16 +104,6 @@ export async function listLastFlatEntries(db: Sql, accountId: string): Promise<L
 /** Returns the prefix of the `ref` of each flat entry of a server. */
 export function flatRefOf({ id, createdAt }: { id: string; createdAt: number }): string {
   return `${id}/${createdAt}/`;
-}
-
-/**
- * The server of a usage report. Its creation time distinguishes it from an earlier one of the same name, which may have
- * belonged to another account.
- */
-export interface UsedServer {
-  id: string;
-  accountId: string;
-  createdAt: number;
 }
 
 /** A time span that includes `from` and excludes `to`. */
@@ -132,26 +128,12 @@ export async function sumMetered(
 }
 
 /** Returns the charges for flat periods that began in a span. */
-export async function sumFlat(db: Sql, { id, accountId, createdAt }: UsedServer, { from, to }: Span): Promise<number> {
+export async function sumFlat(db: Sql, server: UsedServer, { from, to }: Span): Promise<number> {
   const text = `SELECT CAST(COALESCE(SUM(-"amountMicros"), 0) AS bigint) AS "micros" FROM "ledger"
     WHERE "serverId" = $1 AND "ts" >= $2 AND "ts" < $3 AND "kind" = 'flat' AND "accountId" = $4
       AND SUBSTR("ref", 1, LENGTH($5)) = $5`;
-  const [row] = await db.query<{ micros: number }>(text, [id, from, to, accountId, `${id}/${createdAt}/`]);
+  const [row] = await db.query<{ micros: number }>(text, [server.id, from, to, server.accountId, flatRefOf(server)]);
   return row?.micros ?? 0;
-}
-
-export type FlatRun = Pick<AwakeSessionRow, 'ramMb' | 'readyAt' | 'endedAt' | 'awakeMs'>;
-
-/** Returns the times within a span when the server was up on the flat plan. */
-export async function listFlatRuns(
-  db: Sql,
-  { id, accountId, createdAt }: UsedServer,
-  { from, to }: Span,
-): Promise<FlatRun[]> {
-  const text = `SELECT "ramMb", "readyAt", "endedAt", "awakeMs" FROM "awake_sessions"
-    WHERE "serverId" = $1 AND "startedAt" < $2 AND ("endedAt" IS NULL OR "endedAt" >= $3) AND "accountId" = $4
-      AND "serverCreatedAt" = $5 AND "plan" = 'flat' AND "readyAt" IS NOT NULL`;
-  return db.query<FlatRun>(text, [id, to, from, accountId, createdAt]);
 }
 
 /** Returns the charges of each existing server of an account since an instant, without servers that have none. */

@@ -37,6 +37,8 @@ const AT_ONCE_MS = 500;
 /** Tick keys removed in one write, which takes some milliseconds and delays a start no longer than that. */
 const PURGED_AT_ONCE = 5_000;
 const INSPECTIONS = 16;
+/** A tick is stored at most this long after its instant. A younger one may still be in flight. */
+const SETTLED_MS = 10_000;
 
 /**
  * Queries the engine once a minute for the games that are up, and charges all due ticks and flat periods. One write
@@ -262,9 +264,6 @@ export function logUnbalanced(log: Log, account: Unbalanced): void {
   log.error({ ...account }, 'a wallet balance differs from the sum of its ledger');
 }
 
-/** A tick is stored at most this long after its instant. A younger one may still be in flight. */
-const SETTLED_MS = 10_000;
-
 /**
  * Counts the ticks charged from now on, and their cost. Each call adds those since the previous one. Ticks are kept for
  * at least a day, so rare calls suffice.
@@ -273,16 +272,15 @@ export function createChargeCount(store: Store, clock: Clock): () => Promise<{ t
   const total = { ticks: 0, micros: 0 };
   let countedTo = clock.now() - SETTLED_MS;
   const withLock = createMutex();
-
-  async function count(): Promise<{ ticks: number; micros: number }> {
-    const until = clock.now() - SETTLED_MS;
-    if (until <= countedTo) return { ...total };
-    const { ticks, micros } = await sumTicks(store, countedTo, until);
-    countedTo = until;
-    total.ticks += ticks;
-    total.micros += micros;
-    return { ...total };
-  }
-
-  return () => withLock(count);
+  return () =>
+    withLock(async () => {
+      const until = clock.now() - SETTLED_MS;
+      if (until > countedTo) {
+        const { ticks, micros } = await sumTicks(store, countedTo, until);
+        countedTo = until;
+        total.ticks += ticks;
+        total.micros += micros;
+      }
+      return { ...total };
+    });
 }

@@ -50,7 +50,7 @@ export async function openCheckout(
   return createStripeCheckout({ secretKey, webhookSecret, apiUrl });
 }
 
-export type Billing = Awaited<ReturnType<typeof openBilling>>;
+type Billing = Awaited<ReturnType<typeof openBilling>>;
 
 /** Opens sessions, wallets, capacity and limits. Nothing is charged before `startMeter`. */
 export async function openBilling(

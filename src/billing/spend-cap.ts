@@ -9,7 +9,7 @@ import { spentByServer } from './ledger-rows.ts';
 import { type SpendCapAction, getWallet } from './wallet-rows.ts';
 
 /** An account's spend limit, its spending, and how long its balance lasts. */
-export interface Spending {
+interface Spending {
   /** Per calendar month, UTC; 0: no cap. */
   monthlyMicros: number;
   spentMicros: number;

@@ -5,7 +5,7 @@ import type { Tx } from '../store/writer.ts';
 import { CARRIED_ON, IS_COVERED, IS_DUE, TICK_PRICE, closesEntry, entryRef, opensEntry, spentIn } from './rules.ts';
 
 /** A charged minute: the n-th of its session. */
-export interface TickRow {
+interface TickRow {
   serverId: string;
   sessionId: string;
   n: number;

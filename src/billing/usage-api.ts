@@ -7,10 +7,10 @@ import { DAY_MS } from '../kernel/units.ts';
 import { ServerParams } from '../servers/api/messages.ts';
 import type { ServerOperation } from '../servers/api/operation.ts';
 import type { Sql, Store } from '../store/store.ts';
-import { type AwakeSessionRow, listAwakeSessions } from './awake-session-rows.ts';
+import { type AwakeSessionRow, type FlatRun, listAwakeSessions, listFlatRuns } from './awake-session-rows.ts';
 import { flatPaidUntil } from './flat.ts';
 import { type Prices, TICK_DIVISOR, TICK_MS, flatMicros, hourlyMicros } from './prices.ts';
-import { type FlatRun, type Span, type UsedServer, listFlatRuns, sumFlat, sumMetered } from './ledger-rows.ts';
+import { type Span, type UsedServer, sumFlat, sumMetered } from './ledger-rows.ts';
 
 /** Dependencies of these operations. */
 interface Needs {

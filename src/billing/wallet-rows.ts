@@ -81,7 +81,7 @@ export async function markCapNotified(tx: Tx, accountId: string, month: string):
 }
 
 /** A wallet that is empty or at its cap. `metered` is 0 if none of its awake servers is charged by the minute. */
-export type SpentWallet = WalletRow & { metered: number };
+type SpentWallet = WalletRow & { metered: number };
 
 /** Returns the wallets that are empty, or at their cap in `month`, while servers of theirs are awake. */
 export async function listSpentWallets(db: Sql, month: string): Promise<SpentWallet[]> {

@@ -5,7 +5,7 @@
 import type { IncomingMessage } from 'node:http';
 import { distance } from 'fastest-levenshtein';
 import type { LostGames } from '../engines/lost-games.ts';
-import { type PlayerFiles, createPlayerFiles } from '../game/players/files.ts';
+import { createPlayerFiles } from '../game/players/files.ts';
 import { homeHost } from '../kernel/home-address.ts';
 import type { Log } from '../kernel/log.ts';
 import { createKeyedMutex } from '../kernel/mutex.ts';
@@ -20,9 +20,9 @@ import type { Shared } from '../servers/shared.ts';
 import { getMeta, setMeta } from '../store/meta.ts';
 import type { Store } from '../store/store.ts';
 import type { Feature } from '../web/feature.ts';
-import { type JoinPolicy, type WakePolicies, createJoinPolicy, openWakePolicies } from './join-policy.ts';
+import { type WakePolicies, createJoinPolicy, openWakePolicies } from './join-policy.ts';
 import type { ProxySettings } from './link/child-process.ts';
-import { type OpenedProxies, openProxies } from './link/open-proxies.ts';
+import { openProxies } from './link/open-proxies.ts';
 import { mountStatus } from './pages.ts';
 import { publicSettingOperations } from './public-setting-api.ts';
 import { publicStatusOperations } from './public-status-api.ts';
@@ -43,18 +43,6 @@ export interface Entrance {
   homeHost: () => string | undefined;
   /** Returns the problem of the settings as a sentence for operators; undefined without one. */
   trouble: () => string | undefined;
-}
-
-/** Routes players to servers and decides whether they can wake them. */
-export interface Joining {
-  publicStatuses: PublicStatuses;
-  wakePolicies: WakePolicies;
-  /** Shared by everything that reads a game's lists, so that each file is read once. */
-  playerFiles: PlayerFiles;
-  /** Closed to players until `open`. */
-  proxies: OpenedProxies;
-  joinPolicy: JoinPolicy;
-  entrance: Entrance;
 }
 
 const LOCALHOST_KEY = 'localhost-server';
@@ -110,7 +98,7 @@ export async function openJoining(
   presence: Presence,
   lostGames: LostGames | undefined,
   settings: ProxySettings & { publicHost: string; defaultServer: string },
-): Promise<Joining> {
+) {
   const { store, servers, clock, log, onClose } = shared;
   const { dataDir, publicHost, defaultServer } = settings;
   const publicStatuses = await openPublicStatuses(store);
@@ -135,7 +123,16 @@ export async function openJoining(
     homeHost: () => (settings.proxy === 'external' ? undefined : homeHost(settings.proxyHost, inContainer)),
     trouble: watched.trouble,
   };
-  return { publicStatuses, wakePolicies, playerFiles, proxies, joinPolicy, entrance };
+  return {
+    publicStatuses,
+    wakePolicies,
+    /** Shared by everything that reads a game's lists, so that each file is read once. */
+    playerFiles,
+    /** Closed to players until `open`. */
+    proxies,
+    joinPolicy,
+    entrance,
+  };
 }
 
 /** Join policies and public statuses, through the API and on pages. */

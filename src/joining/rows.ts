@@ -79,7 +79,7 @@ export async function saveWakePolicy(tx: Tx, row: WakePolicyRow): Promise<void> 
 }
 
 /** The server and stored cause of an awake session. */
-export interface WakeRow {
+interface WakeRow {
   serverId: string;
   cause: string;
 }

@@ -54,7 +54,7 @@ export type WantedChange =
   | { list: 'bannedIps'; ip: string; listed: boolean; reason: string; until: number | null };
 
 /** Runs in the write of a change, before the game is notified. */
-export type InWrite = (tx: Tx) => Promise<void>;
+type InWrite = (tx: Tx) => Promise<void>;
 
 /** One change, as commands and as a change of files. */
 interface TwoWays {

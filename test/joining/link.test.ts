@@ -164,7 +164,7 @@ class FakeProxy {
 
   constructor(id: string, later: (run: () => void) => void) {
     const self = { id, name: id, version: '1', settings: '', pid: 1, since: 0 };
-    this.control = new Control({ self, log: NO_LOG, now: () => 0, later });
+    this.control = new Control(self, NO_LOG, { now: () => 0, later });
     this.control.serve({
       players: (server) => this.players.filter((each) => each.server === server).map(({ player }) => player),
       stats: () => ({ ...sumOf([]), joins: this.players.length }),

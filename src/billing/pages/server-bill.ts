@@ -104,7 +104,7 @@ function days({ server, principal, now }: ServerRequest, { sessions }: Usage, sp
   const madeAt = Date.parse(server.createdAt ?? '');
   if (madeAt >= span.to)
     return html`<p class="empty">The server did not exist yet. It was created ${timeTag(madeAt)}.</p>`;
-  return timeline(sessions, { ...span, from: Math.max(span.from, madeAt) }, { now, reader: principal });
+  return timeline(sessions, { ...span, from: Math.max(span.from, madeAt) }, now, principal);
 }
 
 function sessionTable(request: ServerRequest, sessions: readonly AwakeSession[]): Html {

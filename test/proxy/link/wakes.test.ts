@@ -12,7 +12,11 @@ function waiting() {
   const clock = fakeClock();
   const said: FromProxy[] = [];
   const after = (ms: number, fire: () => void) => clock.at(clock.now() + ms, fire);
-  const wakes = new Wakes({ now: () => clock.now(), after, send: (message) => said.push(message) });
+  const wakes = new Wakes(
+    (message) => said.push(message),
+    () => clock.now(),
+    after,
+  );
   /** Adds a player. `outcome` is the error, the address, or 'waits'. */
   const add = (
     name: string,

@@ -90,7 +90,7 @@ test('the failure dialog shows the cause, and every dialog stays open until its 
 });
 
 test('the waiting list names up to five other players, in order of arrival', (t) => {
-  const list = new WaitingList({ returnMs: 1_000, now: () => 0 });
+  const list = new WaitingList(1_000, () => 0);
   const players = Array.from({ length: 8 }, (_, index) => ({
     name: `Player${index}`,
     uuid: null,
@@ -109,7 +109,7 @@ test('the waiting list names up to five other players, in order of arrival', (t)
 
 test('a transferred player is expected back once, by name, address and host, for a limited time', (t) => {
   let at = 0;
-  const list = new WaitingList({ returnMs: 1_000, now: () => at });
+  const list = new WaitingList(1_000, () => at);
   const steve = { name: 'Steve', uuid: null, ip: '203.0.113.9', protocol: 774 };
   t.false(list.takeBack('a.example', steve));
   list.expect('a.example', steve);
