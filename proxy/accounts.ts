@@ -37,7 +37,9 @@ export class Accounts {
   readonly #verified: ExpiringMap<true>;
   #key: Promise<ServerKey> | undefined;
 
-  /** `url`: of the session service. `now`: monotonic ms. `onVerified` gets each account that this proxy has verified. */
+  /**
+   * `url`: of the session service. `now`: monotonic ms. `onVerified` gets each account that this proxy has verified.
+   */
   constructor(url: string, timings: Timings, now: () => number, onVerified: (account: VerifiedAccount) => void) {
     this.#onVerified = onVerified;
     this.#url = url.replace(/\/$/, '');

@@ -130,9 +130,7 @@ export class ClientConnection implements Watched {
 
   /** Sends `bytes` and waits up to `farewellMs` for the client to close the connection. */
   sendAndAwaitEnd(bytes: Buffer): void {
-    this.inbox.release();
-    this.#deadlineAt = this.#now() + this.#timings.farewellMs;
-    this.socket.on('data', () => undefined).once('end', () => this.socket.destroySoon());
+    this.#sayFarewell();
     this.socket.write(bytes);
     this.socket.resume();
   }
@@ -142,11 +140,15 @@ export class ClientConnection implements Watched {
    * the connection and lose our answer.
    */
   sendAndClose(bytes: Buffer): void {
-    this.inbox.release();
-    this.#deadlineAt = this.#now() + this.#timings.farewellMs;
-    this.socket.on('data', () => undefined).once('end', () => this.socket.destroySoon());
+    this.#sayFarewell();
     this.socket.end(bytes);
     if (this.socket.readableEnded) this.socket.destroySoon();
     else this.socket.resume();
+  }
+
+  #sayFarewell(): void {
+    this.inbox.release();
+    this.#deadlineAt = this.#now() + this.#timings.farewellMs;
+    this.socket.on('data', () => undefined).once('end', () => this.socket.destroySoon());
   }
 }

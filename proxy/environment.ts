@@ -5,30 +5,6 @@ import { join } from 'node:path';
 import type { Service } from './link/dial.ts';
 import { LINK_PATH } from './link/messages.ts';
 
-/** The settings that the process starts with. */
-export interface Environment {
-  host: string;
-  port: number;
-  /** The services to connect to. If there are several, only one accepts links at a time. */
-  services: readonly Service[];
-  /**
-   * Whether the service started this process. A restarted service finds the process again, and the process ends when it
-   * is no longer needed.
-   */
-  isChild: boolean;
-  /** Whether another proxy may listen on the same port. */
-  takesOver: boolean;
-  name: string;
-  /** Fingerprint of the start settings. The service compares it to detect a change. */
-  settings: string;
-  sessionServerUrl: string | undefined;
-  proxyProtocolFrom: string[];
-  drainMs: number;
-  /** How long a child process lives without a service and players, in ms. */
-  lonelyMs: number;
-  logLevel: string;
-}
-
 /** A setting is wrong. The message is one sentence for the person who starts the proxy and contains no secret. */
 export class SettingError extends Error {
   override name = 'SettingError';
@@ -63,22 +39,30 @@ const NAME_UNITS = 128;
 const LONELY_MS = 60_000;
 const LOOPBACK = /^(?:localhost|127(?:\.\d+){3}|\[::1\])$/;
 
-/** Throws SettingError. */
-export function readEnvironment(env: NodeJS.Dict<string>): Environment {
+export type Environment = ReturnType<typeof readEnvironment>;
+
+/** Reads the settings that the process starts with. Throws SettingError. */
+export function readEnvironment(env: NodeJS.Dict<string>) {
   const path = env['PROXY_LINK'];
-  const port = number('PROXY_PORT', env['PROXY_PORT'] || '25565', 65_535);
   return {
     host: env['PROXY_HOST'] || '::',
-    port,
+    port: number('PROXY_PORT', env['PROXY_PORT'] || '25565', 65_535),
+    /** The services to connect to. If there are several, only one accepts links at a time. */
     services: path ? [{ path }] : remote(env),
+    /**
+     * Whether the service started this process. A restarted service finds the process again, and the process ends when
+     * it is no longer needed.
+     */
     isChild: Boolean(path),
-    // Proxies started by hand may share a port: the operator decides.
+    /** Whether another proxy may listen on the same port. Proxies started by hand may: the operator decides. */
     takesOver: !path || env['PROXY_TAKES_OVER'] === 'true',
     name: nameOf(env['PROXY_NAME']),
+    /** Fingerprint of the start settings. The service compares it to detect a change. */
     settings: env['PROXY_SETTINGS'] ?? '',
     sessionServerUrl: env['SESSION_SERVER_URL'] || undefined,
     proxyProtocolFrom: (env['PROXY_PROTOCOL_FROM'] ?? '').split(/[\s,]+/).filter(Boolean),
     drainMs: number('PROXY_DRAIN_HOURS', env['PROXY_DRAIN_HOURS'] || '12', MOST_DRAIN_HOURS) * HOUR_MS,
+    /** How long a child process lives without a service and players. */
     lonelyMs: number('PROXY_LONELY_MS', env['PROXY_LONELY_MS'] || String(LONELY_MS), Number.MAX_SAFE_INTEGER),
     logLevel: env['LOG_LEVEL'] || 'info',
   };

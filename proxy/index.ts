@@ -48,30 +48,7 @@ export interface ProxyStats extends Counters {
   bytesDown: number;
 }
 
-export interface Proxy {
-  /** Opens a listener and resolves with its address. `::` accepts IPv4 too. May be called several times. */
-  listen(host: string, port: number, options?: { reusePort?: boolean }): Promise<Address>;
-  /** Stops listening and resolves when the last player has left. Online players may stay as long as they like. */
-  drain(): Promise<void>;
-  /**
-   * Closes the listeners, asks waiting players to come back, and gives joined players up to `drainMs` (default 0) to
-   * leave. Resolves when every socket is closed.
-   */
-  close(options?: { drainMs?: number }): Promise<void>;
-  /** Whether players can connect: at least one listener was opened, and all are still open. */
-  listening(): boolean;
-  /**
-   * Returns the number of players connected to this server's game. Pings and waiting or refused players do not count.
-   */
-  connections(serverId: string): number;
-  /** Returns the players connected to this server, with their claimed names and their addresses. */
-  players(serverId: string): readonly Player[];
-  stats(): ProxyStats;
-  /** Disconnects the players of this server at this address. */
-  kick(serverId: string, ip: string): void;
-  /** Records an account verified by another proxy. */
-  learn(account: VerifiedAccount): void;
-}
+export type Proxy = ReturnType<typeof createProxy>;
 
 const BACKLOG = 1024;
 /** This machine and private networks (RFC 1918, 4193, 4291 §2.5.6, 6598). */
@@ -95,7 +72,7 @@ const REAL_TIME: Clock = {
 };
 
 /** Creates the players' side of the service. Looks up the route anew for every connection. */
-export function createProxy(options: ProxyOptions): Proxy {
+export function createProxy(options: ProxyOptions) {
   const limits = { ...DEFAULT_LIMITS, ...options.limits };
   const timings = { ...DEFAULT_TIMINGS, ...options.timings };
   const { routes, wake, log, clock = REAL_TIME, proxyProtocolFrom = [] } = options;
@@ -144,7 +121,8 @@ export function createProxy(options: ProxyOptions): Proxy {
   }
 
   return {
-    async listen(host, port, { reusePort = false } = {}) {
+    /** Opens a listener and resolves with its address. `::` accepts IPv4 too. May be called several times. */
+    async listen(host: string, port: number, { reusePort = false } = {}): Promise<Address> {
       closing.signal.throwIfAborted();
       // Half-open, so that a client that ends its side early still receives the data in flight. A high water mark of 1
       // makes `write` report whether the kernel has accepted all bytes.
@@ -157,12 +135,17 @@ export function createProxy(options: ProxyOptions): Proxy {
       servers.add(server);
       return { host: opened.address, port: opened.port };
     },
-    async drain() {
+    /** Stops listening and resolves when the last player has left. Online players may stay as long as they like. */
+    async drain(): Promise<void> {
       void stopListening();
       isDraining = true;
       await left.promise;
     },
-    async close({ drainMs = 0 } = {}) {
+    /**
+     * Closes the listeners, asks waiting players to come back, and gives joined players up to `drainMs` (default 0) to
+     * leave. Resolves when every socket is closed.
+     */
+    async close({ drainMs = 0 } = {}): Promise<void> {
       const closed = stopListening();
       closing.abort();
       for (const connection of connections) connection.shutDown();
@@ -170,12 +153,19 @@ export function createProxy(options: ProxyOptions): Proxy {
       await closed;
       deadlines.close();
     },
+    /** Whether players can connect: at least one listener was opened, and all are still open. */
     listening: () => servers.size > 0 && [...servers].every((server) => server.listening),
-    connections: (serverId) => pipes.count(serverId),
-    players: (serverId) => pipes.players(serverId),
-    stats: () => ({ ...counters, kicks: { ...counters.kicks }, ...pipes.stats() }),
-    kick: (serverId, ip) => pipes.kick(serverId, ip),
-    learn: (account) => context.accounts.learn(account),
+    /**
+     * Returns the number of players connected to this server's game. Pings and waiting or refused players do not count.
+     */
+    connections: (serverId: string) => pipes.count(serverId),
+    /** Returns the players connected to this server, with their claimed names and their addresses. */
+    players: (serverId: string): readonly Player[] => pipes.players(serverId),
+    stats: (): ProxyStats => ({ ...counters, kicks: { ...counters.kicks }, ...pipes.stats() }),
+    /** Disconnects the players of this server at this address. */
+    kick: (serverId: string, ip: string) => pipes.kick(serverId, ip),
+    /** Records an account verified by another proxy. */
+    learn: (account: VerifiedAccount) => context.accounts.learn(account),
   };
 }
 

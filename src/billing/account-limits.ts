@@ -15,13 +15,7 @@ export interface Limits {
 /** The limits operators have set for one account; null: the installation's default. */
 type OwnLimits = { [Key in keyof Limits]: Limits[Key] | null };
 
-/** The limits of all accounts, in memory for synchronous reads. */
-export interface AccountLimits {
-  of(accountId: string): Limits;
-  ownOf(accountId: string): OwnLimits;
-  /** Stores an account's own limits, which apply from the commit on. `also` runs in the same write. */
-  set(accountId: string, own: OwnLimits, also?: (tx: Tx) => Promise<void>): Promise<void>;
-}
+export type AccountLimits = Awaited<ReturnType<typeof openAccountLimits>>;
 
 const NONE: OwnLimits = { maxRamMb: null, maxServers: null };
 
@@ -34,18 +28,25 @@ export const accountLimits = new EntitySchema<AccountLimitsRow>({
   foreignKeys: [ofAccount],
 });
 
-/** Loads the stored limits. Only accounts with their own limits use memory. */
-export async function openAccountLimits(store: Store, defaults: Limits): Promise<AccountLimits> {
+/**
+ * Opens the limits of all accounts, in memory for synchronous reads. Only accounts with their own limits use memory.
+ */
+export async function openAccountLimits(store: Store, defaults: Limits) {
   const own = await openRowCache(store, listAccountLimits, ({ accountId, ...limits }) => [accountId, limits]);
   const ownOf = (accountId: string) => own.of(accountId) ?? NONE;
 
   return {
     ownOf,
-    of(accountId) {
+    of(accountId: string): Limits {
       const { maxRamMb, maxServers } = ownOf(accountId);
       return { maxRamMb: maxRamMb ?? defaults.maxRamMb, maxServers: maxServers ?? defaults.maxServers };
     },
-    async set(accountId, { maxRamMb, maxServers }, also = async () => {}) {
+    /** Stores an account's own limits, which apply from the commit on. `also` runs in the same write. */
+    async set(
+      accountId: string,
+      { maxRamMb, maxServers }: OwnLimits,
+      also: (tx: Tx) => Promise<void> = async () => {},
+    ) {
       const isDefault = maxRamMb === null && maxServers === null;
       const change = async (tx: Tx) => {
         await tx.run('DELETE FROM "account_limits" WHERE "accountId" = $1', [accountId]);

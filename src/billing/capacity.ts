@@ -39,20 +39,7 @@ export interface CapacityNow {
   cpusPerServer: number;
 }
 
-/** The remaining capacity. With several machines: those of a region, or all. */
-export interface Capacity {
-  /** Returns the capacity by the last probe. Synchronous, so that nothing can happen between check and action. */
-  now(region?: string): CapacityNow;
-  /** Returns the capacity, with a new probe if the last one is too old. */
-  read(region?: string): Promise<CapacityNow>;
-  /** CPU time of a server, in cores. Limited to the smallest machine, because it may wake on any of them. */
-  cpusFor: (ramMb: number, region?: string) => number;
-  /**
-   * Each machine's capacity without the reservation of the given server; undefined if games run only on this machine.
-   */
-  rooms(exceptId?: string): NodeRoom[] | undefined;
-  close(): void;
-}
+export type Capacity = Awaited<ReturnType<typeof createCapacity>>;
 
 // A game's main loop is one thread. More memory means more chunks and players, and thus more work besides it.
 const TIERS: readonly CpuTier[] = [
@@ -64,7 +51,8 @@ const TIERS: readonly CpuTier[] = [
 const PROBE_MS = 15_000;
 
 /**
- * Probes the machine now and every 15 s, because disks fill up. `nodes`: the machines that games run on, if there are
+ * The remaining capacity. With several machines: those of a region, or all. Probes this machine now and every 15 s,
+ * because disks fill up. `nodes`: the machines that games run on, if there are
  * several. `home`: the region of servers without one.
  */
 export async function createCapacity(
@@ -73,7 +61,7 @@ export async function createCapacity(
   live: () => Reserving[],
   nodes?: EngineNodes,
   home = '',
-): Promise<Capacity> {
+) {
   let machine = await probe();
   let probedAt = clock.now();
   const cancel = every(clock, PROBE_MS, () => void refresh());
@@ -83,6 +71,7 @@ export async function createCapacity(
     probedAt = clock.now();
   }
 
+  /** CPU time of a server, in cores. Limited to the smallest machine, because it may wake on any of them. */
   function cpusFor(ramMb: number, region?: string): number {
     const tier = TIERS.find((each) => ramMb <= each.ramMb) ?? TIERS.at(-1);
     return Math.min(tier?.cpus ?? 1, leastCores(region));
@@ -95,12 +84,16 @@ export async function createCapacity(
     return cores.length > 0 ? Math.min(...cores) : machine.cores;
   }
 
+  /**
+   * Each machine's capacity without the reservation of the given server; undefined if games run only on this machine.
+   */
   function rooms(exceptId?: string): NodeRoom[] | undefined {
     if (nodes === undefined) return undefined;
     const others = live().filter(({ row }) => row.id !== exceptId);
     return nodeRooms(nodes, { live: others, region: home, cpusFor });
   }
 
+  /** Returns the capacity by the last probe. Synchronous, so that nothing can happen between check and action. */
   function now(region?: string): CapacityNow {
     const cpuTiers = TIERS.map(({ ramMb }) => ({ ramMb, cpus: cpusFor(ramMb, region) }));
     const reserving = live().filter(({ row }) => region === undefined || (row.region || home) === region);
@@ -132,7 +125,8 @@ export async function createCapacity(
     now,
     cpusFor,
     rooms,
-    async read(region) {
+    /** Returns the capacity, with a new probe if the last one is too old. */
+    async read(region?: string): Promise<CapacityNow> {
       if (Math.abs(clock.now() - probedAt) >= PROBE_MS) await refresh();
       return now(region);
     },

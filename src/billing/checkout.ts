@@ -142,8 +142,8 @@ export class Checkouts {
   }
 
   /**
-   * Converts a payment report to a wallet movement, once, however often and in whatever order reports arrive: writes are
-   * serialized. Returns the account whose wallet has moved, if any.
+   * Converts a payment report to a wallet movement, once, however often and in whatever order reports arrive: writes
+   * are serialized. Returns the account whose wallet has moved, if any.
    */
   async #settle(tx: Tx, event: CheckoutEvent, provider: string): Promise<string | undefined> {
     const row = await getCheckout(tx, event.checkoutId);

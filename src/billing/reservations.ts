@@ -25,16 +25,21 @@ export function reserves({ state, context }: Reserving): boolean {
   return isTagged(state, 'holds-place') || context.queued !== null || context.wokenAt !== null;
 }
 
+/** CPU time of a server, in cores. */
+type CpusFor = (ramMb: number, region?: string) => number;
+
 /** Returns the total reservations. Servers at rest have none. */
-export function loadOf(servers: readonly Reserving[], cpusFor: (ramMb: number, region?: string) => number): Load {
+export function loadOf(servers: readonly Reserving[], cpusFor: CpusFor): Load {
   const load: Load = { servers: 0, ramMb: 0, cpus: 0 };
-  for (const server of servers) {
-    if (!reserves(server)) continue;
-    load.servers += 1;
-    load.ramMb += server.row.ramMb;
-    load.cpus += cpusFor(server.row.ramMb, server.row.region);
-  }
+  for (const server of servers)
+    if (reserves(server)) reserve(load, server, cpusFor(server.row.ramMb, server.row.region));
   return load;
+}
+
+function reserve(load: Load, { row: { ramMb } }: Reserving, cpus: number): void {
+  load.servers += 1;
+  load.ramMb += ramMb;
+  load.cpus += cpus;
 }
 
 /** Servers' CPU time that is reserved per core. It is a ceiling that servers rarely reach. */
@@ -58,9 +63,6 @@ export interface NodeRoom {
   used: Load;
 }
 
-/** CPU time of a server, in cores. */
-type CpusFor = (ramMb: number, region?: string) => number;
-
 /**
  * Returns each node's capacity and the servers' reservations on it. A server counts on its game's node, even while that
  * is unresponsive and may still run it. A game without a node yet counts where the scheduler, which spreads games, is
@@ -77,13 +79,13 @@ export function nodeRooms(
     if (!reserves(server)) continue;
     const node = nodes.whereIs(server.row.id);
     const room = node && (node.state === 'ready' || node.waitsSince !== null) ? rooms.get(node.id) : undefined;
-    if (room) reserve(room, server, cpusFor);
+    if (room) reserve(room.used, server, cpusFor(server.row.ramMb, room.region));
     else unplaced.push(server);
   }
   for (const server of unplaced) {
     const wanted = { ramMb: server.row.ramMb, region: server.row.region || region };
     const room = roomFor([...rooms.values()], wanted, cpusFor);
-    if (room) reserve(room, server, cpusFor);
+    if (room) reserve(room.used, server, cpusFor(server.row.ramMb, room.region));
   }
   return [...rooms.values()];
 }
@@ -108,10 +110,4 @@ export function roomFor(
 function emptyRoom({ id, name, region, takesStarts, cores, ramMb }: EngineNode): NodeRoom {
   const used = { servers: 0, ramMb: 0, cpus: 0 };
   return { id, name, region, takesStarts, cores, ramUsableMb: usableRamMb(ramMb), used };
-}
-
-function reserve({ used, region }: NodeRoom, { row: { ramMb } }: Reserving, cpusFor: CpusFor): void {
-  used.servers += 1;
-  used.ramMb += ramMb;
-  used.cpus += cpusFor(ramMb, region);
 }

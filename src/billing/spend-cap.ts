@@ -6,35 +6,22 @@ import { flatDue } from './flat.ts';
 import { spentMicrosOf } from './rules.ts';
 import { PERIOD_MS, type Prices, flatMicros, hourlyMicros, monthOf } from './prices.ts';
 import { spentByServer } from './ledger-rows.ts';
-import { type SpendCapAction, getWallet } from './wallet-rows.ts';
+import { getWallet } from './wallet-rows.ts';
 
-/** An account's spend limit, its spending, and how long its balance lasts. */
-interface Spending {
-  /** Per calendar month, UTC; 0: no cap. */
-  monthlyMicros: number;
-  spentMicros: number;
-  action: SpendCapAction;
-  /** The hourly cost of its awake servers, including the flat ones' share of 30 days. */
-  burnMicrosPerHour: number;
-  /** The awake servers. */
-  awake: { serverId: string; plan: string; microsPerHour: number }[];
-  /** Minutes until the wallet cannot pay, at the current rate; −1 without spending. */
-  runwayMinutes: number;
-  /** This month's spending of each existing server. */
-  servers: { serverId: string; spentMicros: number }[];
-}
-
-/** Returns the spending of an account at an instant. `live`: the awake servers of all accounts. */
+/**
+ * Returns an account's spend limit, its spending, and how long its balance lasts, as in `GetSpendCap`. `live`: the
+ * awake servers of all accounts.
+ */
 export async function spendingOf(
   db: Sql,
   { accountId, live, prices, at }: { accountId: string; live: ServerNow[]; prices: Prices; at: number },
-): Promise<Spending> {
+) {
   const wallet = await getWallet(db, accountId);
   const awake = live.filter(({ row, state }) => row.accountId === accountId && isTagged(state, 'billed'));
   let meteredMicros = 0;
   let dueMicros = 0;
   const renewals: Renewal[] = [];
-  const burning: Spending['awake'] = [];
+  const burning: { serverId: string; plan: string; microsPerHour: number }[] = [];
   for (const { row } of awake) {
     const { id: serverId, plan, ramMb } = row;
     if (plan !== 'flat') {
@@ -54,7 +41,7 @@ export async function spendingOf(
   return {
     monthlyMicros: wallet?.spendCapMicros ?? 0,
     spentMicros: wallet === undefined ? 0 : spentMicrosOf(wallet, at),
-    action: wallet?.spendCapAction ?? 'notify',
+    action: wallet?.spendCapAction ?? ('notify' as const),
     burnMicrosPerHour: meteredMicros + Math.ceil(flatMicrosPerHour),
     awake: burning,
     runwayMinutes: runwayMinutes({ balanceMicros, dueMicros, meteredMicros, renewals, at }),

@@ -11,7 +11,8 @@ const AHEAD_KEY = 'steady-clock-ahead';
  * boot stores the instant it corresponds to, and later starts use it. After a reboot, or on another machine, it is set
  * anew: to the wall clock, minus its lead over the steady clock in the previous boot, so that accounts are not charged
  * for hours that never passed. It is never earlier than the time that open sessions have proven, because they would not
- * be metered until it is reached again. `epoch` identifies this boot of the machine, to which the count belongs; '' if unknown.
+ * be metered until it is reached again. `epoch` identifies this boot of the machine, to which the count belongs; '' if
+ * unknown.
  */
 export async function openSteadyClock(store: Store, epoch: string, time: SteadyTime): Promise<SteadyClock> {
   const { clock, monotonicMs } = time;

@@ -26,7 +26,9 @@ const NO_SUCH_USER = 1_396;
 const NO_SELECT = 1_142;
 const HOST = /^[0-9A-Za-z.:%_/-]{1,255}$/;
 
-/** `auto`: encrypted if the server offers it, with any certificate. `verify`: with a valid certificate. `off`: plain. */
+/**
+ * `auto`: encrypted if the server offers it, with any certificate. `verify`: with a valid certificate. `off`: plain.
+ */
 export type MysqlTls = 'auto' | 'verify' | 'off';
 
 /**
@@ -177,8 +179,9 @@ function asStatus(error: unknown): unknown {
 }
 
 /**
- * Opens connections to a database server, one at a time, on first use. `auto` encrypts if the server offers it and accepts any certificate, because most servers
- * create their own: this protects against eavesdroppers, but not against impostors. `verify` protects against both.
+ * Opens connections to a database server, one at a time, on first use. `auto` encrypts if the server offers it and
+ * accepts any certificate, because most servers create their own: this protects against eavesdroppers, but not against
+ * impostors. `verify` protects against both.
  */
 function openConnections(adminUrl: string, tls: MysqlTls) {
   let pool = open(

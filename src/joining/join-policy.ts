@@ -15,29 +15,29 @@ import { listWakes, listWakesOfAccount, type WakePolicyRow, listWakePolicies, sa
 /** Players who can wake a server by joining, and its server-list text while asleep. */
 export type WakePolicy = Readonly<Omit<WakePolicyRow, 'serverId'>>;
 
-/** The wake policies of all servers, held in memory because every login and every server list needs them. */
-export interface WakePolicies {
-  of(serverId: string): WakePolicy;
-  /** Stores the policy. `also` runs in the same write. */
-  set(serverId: string, policy: WakePolicy, also: (tx: Tx) => Promise<void>): Promise<void>;
-  /** Forgets a deleted server, whose row is already gone. */
-  forget(serverId: string): void;
-}
+export type WakePolicies = Awaited<ReturnType<typeof openWakePolicies>>;
 
 const ANYONE: WakePolicy = Object.freeze({ mode: 'anyone', maxWakesPerDay: 0, asleepMotd: '', maintenanceText: '' });
 
-export async function openWakePolicies(store: Store): Promise<WakePolicies> {
+/** Opens the wake policies of all servers, held in memory because every login and every server list needs them. */
+export async function openWakePolicies(store: Store) {
   const policies = await openRowCache(store, listWakePolicies, ({ serverId, ...policy }) => [serverId, policy]);
   return {
-    of: (serverId) => policies.of(serverId) ?? ANYONE,
-    async set(serverId, { mode, maxWakesPerDay, asleepMotd, maintenanceText }, also) {
+    of: (serverId: string) => policies.of(serverId) ?? ANYONE,
+    /** Stores the policy. `also` runs in the same write. */
+    async set(
+      serverId: string,
+      { mode, maxWakesPerDay, asleepMotd, maintenanceText }: WakePolicy,
+      also: (tx: Tx) => Promise<void>,
+    ): Promise<void> {
       const policy = { mode, maxWakesPerDay, asleepMotd, maintenanceText };
       await policies.set(serverId, policy, async (tx) => {
         await saveWakePolicy(tx, { serverId, ...policy });
         await also(tx);
       });
     },
-    forget: (serverId) => policies.forget(serverId),
+    /** Forgets a deleted server, whose row is already gone. */
+    forget: (serverId: string) => policies.forget(serverId),
   };
 }
 

@@ -29,7 +29,7 @@ import { publicStatusOperations } from './public-status-api.ts';
 import { type PublicStatuses, createPublicStatusReader, openPublicStatuses } from './public-status.ts';
 import { Routing } from './routing.ts';
 import { mountJoiningSettings, mountPublicSettings } from './settings-pages.ts';
-import { createTranslators } from './translators.ts';
+import { Translators } from './translators.ts';
 import { wakePolicyOperations } from './wake-policy-api.ts';
 
 /** The addresses at which players find the service. */
@@ -107,7 +107,7 @@ export async function openJoining(
   const playerFiles = createPlayerFiles(dataDir);
   const joinPolicy = createJoinPolicy({ files: playerFiles, policies: wakePolicies, clock, store });
   const sleepers = await listRoutes(store);
-  const translators = createTranslators(dataDir);
+  const translators = new Translators(dataDir);
   const localhost = publicHost === 'localhost' ? await keptLocalhost(store, log) : undefined;
   const named = { publicHost, defaultServer, sleepers, localhost };
   const routing = new Routing({ servers, clock, log, joinPolicy, lostGames, translators, ...named });

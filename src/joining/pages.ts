@@ -6,6 +6,7 @@ import { motdHtml } from '../game/motd/html.ts';
 import { StatusError } from '../kernel/status.ts';
 import { type Html, html } from '../web/html.ts';
 import { NOBODY, layout } from '../web/layout.ts';
+import { fact } from '../web/panel/parts.ts';
 import { plainName } from '../web/text.ts';
 import type { PublicStatusReader, PublicServer } from './public-status.ts';
 import { PUBLIC_CACHE } from './public-status-api.ts';
@@ -77,14 +78,8 @@ function statusPage(server: PublicServer, baseUrl: string): Html {
     <p class="motd">${motdHtml(server.motd)}</p>
     ${maintenance !== '' && html`<p class="note warn">${motdHtml(maintenance)}</p>`}
     <dl class="figures">
-      <div>
-        <dt>Players</dt>
-        <dd>${server.playersOnline ?? '–'}<small> of ${server.playersMax}</small></dd>
-      </div>
-      <div>
-        <dt>Version</dt>
-        <dd>${plainName(version, 32) || '–'}</dd>
-      </div>
+      ${fact('Players', html`${server.playersOnline ?? '–'}<small> of ${server.playersMax}</small>`)}
+      ${fact('Version', plainName(version, 32) || '–')}
     </dl>
     ${address !== '' && html`<p class="address"><span class="kicker">Join at</span><code>${address}</code></p>`}
     ${hint !== '' && html`<p class="hint">${hint}</p>`}

@@ -17,23 +17,7 @@ import type { WakePolicies, WakePolicy } from './join-policy.ts';
 /** A server's public status and its slug. */
 type PublicStatus = Omit<PublicStatusRow, 'serverId'>;
 
-/** The public statuses of all servers, held in memory so that requests need no query. */
-export interface PublicStatuses {
-  of(serverId: string): PublicStatus;
-  /** Returns the server of a slug; undefined if it is unknown or switched off. */
-  find(slug: string): string | undefined;
-  /**
-   * Stores the setting. When first enabled, creates a slug from the server's name and about 50 random bits: readable,
-   * but not guessable. `also` runs in the same write.
-   */
-  set(
-    server: { id: string; name: string },
-    setting: { enabled: boolean; showAddress: boolean },
-    also: (tx: Tx) => Promise<void>,
-  ): Promise<void>;
-  /** Forgets a deleted server, whose row is already gone. */
-  forget(serverId: string): void;
-}
+export type PublicStatuses = Awaited<ReturnType<typeof openPublicStatuses>>;
 
 const UNSET: PublicStatus = Object.freeze({ slug: null, enabled: false, showAddress: false });
 /** Excludes characters that are easily confused: i, l, o, 0, 1. */
@@ -41,7 +25,8 @@ const ALPHABET = 'abcdefghjkmnpqrstuvwxyz23456789';
 const RANDOM_LENGTH = 10;
 const NAME_LENGTH = 24;
 
-export async function openPublicStatuses(store: Store): Promise<PublicStatuses> {
+/** Opens the public statuses of all servers, held in memory so that requests need no query. */
+export async function openPublicStatuses(store: Store) {
   const statuses = new Map<string, PublicStatusRow>();
   const servers = new Map<string, string>();
   const keep = (row: PublicStatusRow): void => {
@@ -51,12 +36,21 @@ export async function openPublicStatuses(store: Store): Promise<PublicStatuses> 
   for (const row of await listPublicStatuses(store)) keep(row);
 
   return {
-    of: (serverId) => statuses.get(serverId) ?? UNSET,
-    find(slug) {
+    of: (serverId: string) => statuses.get(serverId) ?? UNSET,
+    /** Returns the server of a slug; undefined if it is unknown or switched off. */
+    find(slug: string): string | undefined {
       const serverId = servers.get(slug);
       return serverId !== undefined && statuses.get(serverId)?.enabled === true ? serverId : undefined;
     },
-    async set({ id, name }, { enabled, showAddress }, also) {
+    /**
+     * Stores the setting. When first enabled, creates a slug from the server's name and about 50 random bits: readable,
+     * but not guessable. `also` runs in the same write.
+     */
+    async set(
+      { id, name }: { id: string; name: string },
+      { enabled, showAddress }: { enabled: boolean; showAddress: boolean },
+      also: (tx: Tx) => Promise<void>,
+    ): Promise<void> {
       const row = await store.write(async (tx) => {
         const known = await getPublicStatus(tx, id);
         const slug = known?.slug ?? (enabled ? mintSlug(name) : null);
@@ -67,7 +61,8 @@ export async function openPublicStatuses(store: Store): Promise<PublicStatuses> 
       });
       keep(row);
     },
-    forget(serverId) {
+    /** Forgets a deleted server, whose row is already gone. */
+    forget(serverId: string): void {
       servers.delete(statuses.get(serverId)?.slug ?? '');
       statuses.delete(serverId);
     },

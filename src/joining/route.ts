@@ -22,20 +22,14 @@ const SILENT_MS = 25_000;
 /** Returns the route of a server from its stored row. */
 export function sleepingRoute(sleeper: RouteRow, policy: WakePolicy): Route {
   return {
-    serverId: sleeper.id,
-    name: sleeper.name,
+    ...stored(sleeper),
     state: sleeper.state as Route['state'],
     address: null,
     readyAt: null,
-    motd: codes(sleeper.motd),
-    versionName: sleeper.version,
-    maxPlayers: maxPlayers(sleeper.properties),
     phase: '',
     percent: 0,
     etaSeconds: null,
-    lastStatus: sleeper.lastStatus === '' ? null : sleeper.lastStatus,
     refusal: '',
-    waitingRoom: hasWaitingRoom(sleeper),
     protocol: onlyProtocol(sleeper, undefined),
     ...asleep(policy, sleeper.state),
   };
@@ -47,21 +41,31 @@ export function routeOf(now: ServerNow, policy: WakePolicy, at: number): Omit<Ro
   const state = stateFor(now);
   const preparing = isTagged(state, 'preparing');
   return {
-    serverId: row.id,
-    name: row.name,
+    ...stored(row),
     state,
     address: context.address,
     readyAt: context.readyAt,
-    motd: codes(row.motd),
-    versionName: row.version,
-    maxPlayers: maxPlayers(row.properties),
     phase: preparing ? context.live.phase : '',
     percent: preparing ? context.live.percent : 0,
     etaSeconds: state === 'starting' ? etaSeconds({ row, context }, at) : null,
-    lastStatus: row.lastStatus === '' ? null : row.lastStatus,
-    waitingRoom: hasWaitingRoom(row),
     ...asleep(policy, state),
     ...refused(now, at),
+  };
+}
+
+/**
+ * Returns the part of a route that is stored. Modded clients negotiate with the game on a connection that no other
+ * program has answered, so they cannot wait in the waiting room.
+ */
+function stored({ id, name, motd, version, properties, lastStatus, waitingRoom, type }: RouteRow) {
+  return {
+    serverId: id,
+    name,
+    motd: codes(motd),
+    versionName: version,
+    maxPlayers: Number(properties['max-players']) || DEFAULT_MAX_PLAYERS,
+    lastStatus: lastStatus === '' ? null : lastStatus,
+    waitingRoom: waitingRoom && !isForge(type),
   };
 }
 
@@ -111,19 +115,8 @@ export function onlyProtocol(
   return isStrict ? protocolOf(version) : null;
 }
 
-/**
- * Modded clients negotiate with the game on a connection that no other program has answered, so they cannot wait there.
- */
-function hasWaitingRoom({ waitingRoom, type }: RouteRow): boolean {
-  return waitingRoom && !isForge(type);
-}
-
 function codes(motd: string): string {
   return motd === '' ? '' : motdCodes(parseMotd(motd), { anyColor: true });
-}
-
-function maxPlayers(properties: Record<string, string>): number {
-  return Number(properties['max-players']) || DEFAULT_MAX_PLAYERS;
 }
 
 /**

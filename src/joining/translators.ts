@@ -4,15 +4,6 @@ import { type Jail, openJail } from '../jail/jail.ts';
 import { StatusError } from '../kernel/status.ts';
 import type { ServerRow } from '../servers/rows.ts';
 
-/** Detects, from their files, servers with a plugin or mod that accepts clients of other versions. */
-export interface Translators {
-  /** Returns undefined if unknown. */
-  of(serverId: string): boolean | undefined;
-  /** Checks the server's files. Resolves with whether the result has changed. */
-  detect(server: ServerRow): Promise<boolean>;
-  forget(serverId: string): void;
-}
-
 /** Folders that plugins and mods are loaded from. Cores outside the list may translate by other means. */
 const FOLDERS = ['plugins', 'mods'] as const;
 const CORES: ReadonlySet<string> = new Set(
@@ -27,20 +18,32 @@ const TRANSLATES =
   /^(?:.*[^a-z])?(?:via[-_ ]?(?:version|backwards|rewind|fabric|forge|neoforge|proxy|sponge)|protocol[-_ ]?support).*\.jar$/i;
 const MOST_NAMES = 2_000;
 
-export function createTranslators(dataDir: string): Translators {
-  const known = new Map<string, boolean>();
+/** Detects, from their files, servers with a plugin or mod that accepts clients of other versions. */
+export class Translators {
+  readonly #dataDir: string;
+  readonly #known = new Map<string, boolean>();
 
-  return {
-    of: (serverId) => known.get(serverId),
-    async detect({ id, type }) {
-      const before = known.get(id);
-      const now = CORES.has(type) ? await isAmong(dataRoot(dataDir, id)) : undefined;
-      if (now === undefined) known.delete(id);
-      else known.set(id, now);
-      return now !== before;
-    },
-    forget: (serverId) => void known.delete(serverId),
-  };
+  constructor(dataDir: string) {
+    this.#dataDir = dataDir;
+  }
+
+  /** Returns undefined if unknown. */
+  of(serverId: string): boolean | undefined {
+    return this.#known.get(serverId);
+  }
+
+  /** Checks the server's files. Resolves with whether the result has changed. */
+  async detect({ id, type }: ServerRow): Promise<boolean> {
+    const before = this.#known.get(id);
+    const now = CORES.has(type) ? await isAmong(dataRoot(this.#dataDir, id)) : undefined;
+    if (now === undefined) this.#known.delete(id);
+    else this.#known.set(id, now);
+    return now !== before;
+  }
+
+  forget(serverId: string): void {
+    this.#known.delete(serverId);
+  }
 }
 
 /** Returns undefined if the folder cannot be read. */

@@ -11,13 +11,7 @@ import { waitsForRoom } from '../servers/server-now.ts';
 import type { Servers } from '../servers/servers.ts';
 import { refusalLine } from './refusals.ts';
 
-export interface Wakeability {
-  /** Returns the line that replaces the hint on how to wake the server; undefined if no refusal is known. */
-  lineOf(serverId: string): string | undefined;
-  /** Reports a player's refused wake. */
-  refused(serverId: string, error: StatusError): void;
-  close(): void;
-}
+export type Wakeability = ReturnType<typeof watchWakeability>;
 
 const LOOK_MS = 15_000;
 /** Servers checked per round. Few installations have more, and a large one must not be slowed down. */
@@ -40,7 +34,7 @@ export function watchWakeability(
     /** Another check of each server in the same rounds. */
     look: (serverId: string) => Promise<void>;
   },
-): Wakeability {
+) {
   const lines = new Map<string, string>();
   /** Servers to be checked next, ahead of their turn. */
   const soon = new Set<string>();
@@ -95,9 +89,11 @@ export function watchWakeability(
   });
 
   return {
-    lineOf: (serverId) => lines.get(serverId),
-    refused: (serverId, error) => set(serverId, refusalLine(error)),
-    close() {
+    /** Returns the line that replaces the hint on how to wake the server; undefined if no refusal is known. */
+    lineOf: (serverId: string) => lines.get(serverId),
+    /** Reports a player's refused wake. */
+    refused: (serverId: string, error: StatusError) => set(serverId, refusalLine(error)),
+    close(): void {
       closed = true;
       cancel();
       unobserve();

@@ -2,7 +2,7 @@ import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import test from 'ava';
 import { Routing } from '../../src/joining/routing.ts';
-import { createTranslators } from '../../src/joining/translators.ts';
+import { Translators } from '../../src/joining/translators.ts';
 import { createLog } from '../../src/kernel/log.ts';
 import { listRoutes } from '../../src/servers/rows.ts';
 import { OPEN_POLICY } from '../support/join-policy.ts';
@@ -31,7 +31,7 @@ test('a sleeping Fabric or Paper server allows only its own protocol unless a tr
     publicHost: 'play.example',
     sleepers: await listRoutes(w.store),
     joinPolicy: OPEN_POLICY,
-    translators: createTranslators(dataDir),
+    translators: new Translators(dataDir),
   });
   t.teardown(() => routing.close());
   const only = (id: string) => routing.lookup(`${id}.play.example`)?.protocol;

@@ -9,6 +9,7 @@ import type { Page } from '../../web/page-request.ts';
 import { filling, lineField, radioField } from '../../web/panel/fields.ts';
 import { buttonForm, panelForm } from '../../web/panel/form.ts';
 import type { Outcome, Panel, PanelRequest } from '../../web/panel/panel.ts';
+import { fact } from '../../web/panel/parts.ts';
 import type { Form } from '../../web/serve.ts';
 import { plainName } from '../../web/text.ts';
 import { type Bill, costsCard, limitsCard, plansCard } from './bill-costs.ts';
@@ -117,18 +118,13 @@ const months = lazily(() => new Intl.DateTimeFormat('en-GB', { month: 'long', ti
 /** The balance, the current cost, and how long the balance lasts. */
 function walletCard({ wallet, spending }: Bill, now: number): Html {
   const { burnMicrosPerHour, runwayMinutes, spentMicros } = spending;
-  const figure = (name: string, value: string) =>
-    html`<div>
-      <dt>${name}</dt>
-      <dd>${value}</dd>
-    </div>`;
   return html`<section class="card" data-live="wallet">
     <h1>Bill</h1>
     <dl class="figures">
-      ${figure('Balance', usdText(Number(wallet.balanceMicros)))}
-      ${figure('Cost per hour now', usdText(Number(burnMicrosPerHour)))}
-      ${figure('Lasts', runwayMinutes === -1 ? '–' : lastsText(runwayMinutes))}
-      ${figure(`Spent in ${months().format(now)}`, usdText(Number(spentMicros)))}
+      ${fact('Balance', usdText(Number(wallet.balanceMicros)))}
+      ${fact('Cost per hour now', usdText(Number(burnMicrosPerHour)))}
+      ${fact('Lasts', runwayMinutes === -1 ? '–' : lastsText(runwayMinutes))}
+      ${fact(`Spent in ${months().format(now)}`, usdText(Number(spentMicros)))}
     </dl>
     <p>${walletText(Number(wallet.balanceMicros), runwayMinutes)}</p>
   </section>`;

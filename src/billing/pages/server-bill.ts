@@ -5,7 +5,7 @@ import { ASSETS } from '../../web/assets.ts';
 import { type Html, html } from '../../web/html.ts';
 import type { Page } from '../../web/page-request.ts';
 import type { Panel, ServerRequest } from '../../web/panel/panel.ts';
-import { partOf } from '../../web/panel/parts.ts';
+import { fact, partOf } from '../../web/panel/parts.ts';
 import { timeTag } from '../../web/panel/time.ts';
 import { causeWords, ramText, spanText } from '../../web/panel/words.ts';
 import { countText } from '../../web/text.ts';
@@ -80,22 +80,9 @@ function figures({ sessions, gbHours, amountMicros }: Usage, span: Span, now: nu
   const free = sessions.filter(isFree).length;
   return html`<p class="hint">${span.name[0]?.toUpperCase()}${span.name.slice(1)}, by UTC</p>
     <dl class="figures">
-      <div>
-        <dt>Cost</dt>
-        <dd>${usdText(Number(amountMicros))}</dd>
-      </div>
-      <div>
-        <dt>Awake</dt>
-        <dd>${spanText(awakeMsIn(sessions, span, now))}</dd>
-      </div>
-      <div>
-        <dt>GB of RAM × hours</dt>
-        <dd>${Number(gbHours.toFixed(2))}</dd>
-      </div>
-      <div>
-        <dt>Woken</dt>
-        <dd>${countText(sessions.length, 'time')}${free > 0 && html` <small>${free} free</small>`}</dd>
-      </div>
+      ${fact('Cost', usdText(Number(amountMicros)))} ${fact('Awake', spanText(awakeMsIn(sessions, span, now)))}
+      ${fact('GB of RAM × hours', String(Number(gbHours.toFixed(2))))}
+      ${fact('Woken', html`${countText(sessions.length, 'time')}${free > 0 && html` <small>${free} free</small>`}`)}
     </dl>`;
 }
 

@@ -59,7 +59,10 @@ export class ChildKeeper {
     return join(childFolder(this.#settings.dataDir), 'link.sock');
   }
 
-  /** Call it once links are accepted. Resolves when an earlier proxy has reported its players, is gone or incompatible, or takes too long. */
+  /**
+   * Call it once links are accepted. Resolves when an earlier proxy has reported its players, is gone or incompatible,
+   * or takes too long.
+   */
   async start(): Promise<void> {
     this.#expected = await livingChild(this.#settings.dataDir);
     this.check();
