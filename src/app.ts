@@ -7,7 +7,6 @@ import type { Config } from './config.ts';
 import { createFront } from './front.ts';
 import { keyRate } from './http/rate-limit.ts';
 import { createStreamSlots } from './http/stream-slots.ts';
-import { countServersByState } from './insight/telemetry-rows.ts';
 import { createTelemetry } from './insight/telemetry.ts';
 import { sweepUnfinished } from './jail/unfinished.ts';
 import type { Clock } from './kernel/clock.ts';
@@ -20,7 +19,8 @@ import { openOutside } from './outside.ts';
 import { type FirstRun, firstRun, openFirstRunFile } from './people/first-run.ts';
 import { signUpMode } from './people/people.ts';
 import { openRooms } from './rooms.ts';
-import { hasGame, stopAll } from './servers/stop-all.ts';
+import { countServersByState } from './servers/rows.ts';
+import { hasGame, stopAll } from './servers/stopping.ts';
 import { listenSftp } from './sftp/open.ts';
 import type { Tx } from './store/store.ts';
 

@@ -42,24 +42,23 @@ import type { SignUp } from './people/people.ts';
 import { isOperatorAccount } from './people/rows.ts';
 import { openPlayers } from './players/open.ts';
 import { portOperations } from './ports/api.ts';
-import { openPorts } from './ports/open.ts';
+import { ServerPorts } from './ports/ports.ts';
 import { mountPorts } from './ports/pages.ts';
 import { openSchedules } from './schedules/open.ts';
-import { createAddresses } from './servers/api/addresses.ts';
+import { Addresses } from './servers/api/addresses.ts';
 import { createServerOperation } from './servers/api/operation.ts';
 import { createServerView } from './servers/api/view.ts';
-import { requireEngine } from './servers/engine-check.ts';
-import { serverFeature } from './servers/feature.ts';
-import { openEffects, openServers } from './servers/open.ts';
+import { SOFTWARE_OF, WAKES_AND_INSTALLS, type WakeRule, readFirst, requireEngine } from './servers/wake-checks.ts';
+import { openEffects, openServers, serverFeature } from './servers/open.ts';
 import { createPresence } from './servers/presence.ts';
 import { startReconcile } from './servers/reconcile.ts';
 import type { ServerRow } from './servers/rows.ts';
-import { SOFTWARE_OF, WAKES_AND_INSTALLS, type WakeRule, readFirst } from './servers/wake-checks.ts';
+import { ServerBlocks } from './servers/server-now.ts';
 import { openSftp } from './sftp/open.ts';
 import { templateOperations } from './templates/api.ts';
 import type { Feature } from './web/feature.ts';
-import { createWorldJobs } from './worlds/jobs.ts';
 import { openWorlds } from './worlds/open.ts';
+import { createWorldJobs } from './worlds/worlds.ts';
 
 /** The settings, with the sign-up mode that they result in, and whether e-mail can be sent. */
 export type Settings = Omit<Config, 'signup'> & { signup: SignUp; mail: boolean };
@@ -83,7 +82,7 @@ const OPENERS = {
   openFiles,
   openJoining,
   openMods,
-  openPorts,
+  openPorts: ServerPorts.open,
   openServers,
   openWebhooks,
   startReconcile,
@@ -97,7 +96,7 @@ const OPENERS = {
 export async function openRooms(options: RoomsOptions, doubles: Partial<typeof OPENERS> = {}) {
   const open = { ...OPENERS, ...doubles };
   const { outside, telemetry, steady, settings, clock, log, onClose } = options;
-  const { store, secret, engine, catalogue, mailer, management, passwords, pinger, owner } = outside;
+  const { store, secret, engine, console, catalogue, mailer, management, passwords, pinger, owner } = outside;
   const { dataDir, nodeLabel, publicHost } = settings;
   const { nodes } = engine;
   const onThisMachine = engine.kind === 'process';
@@ -182,48 +181,38 @@ export async function openRooms(options: RoomsOptions, doubles: Partial<typeof O
   // Everything that a server's machine can cause. Then the servers become live.
   const { engineReturned } = open.openEffects({
     servers,
-    engine,
-    pinger,
-    console: outside.console,
-    management,
-    passwords,
-    presence,
-    steady,
-    owner,
-    workers,
-    mods,
-    // Containers have their own installer.
-    installPack: onThisMachine ? modsRoom.installPack : undefined,
-    portsOf: (id) => serverPorts.of(id),
-    cpusFor: (ramMb, region) => capacity.cpusFor(ramMb, region),
-    mayRun,
-    eulaAccepted: (row) => eula.isAccepted(row),
-    maintain: backupRoom.maintain,
+    games: { engine, pinger, console, management, passwords, presence, clock: steady, log, owner, workers, settings },
+    rooms: {
+      mods,
+      // Containers have their own installer.
+      installPack: onThisMachine ? modsRoom.installPack : undefined,
+      ports: serverPorts,
+      capacity,
+      eula,
+      mayRun,
+      maintain: backupRoom.maintain,
+      erasers: [
+        (id) => mods.end(id),
+        (id) => sftp.cut(id),
+        backupRoom.erase,
+        async (id) => databases?.erase(id),
+        (id) => serverPorts.forget(id),
+        (id) => passwords.forget(id),
+      ],
+    },
     onStep: [sessions.onStep, webhooks.onStep, countSteps(telemetry)],
-    erasers: [
-      (id) => mods.end(id),
-      (id) => sftp.cut(id),
-      backupRoom.erase,
-      async (id) => databases?.erase(id),
-      (id) => serverPorts.forget(id),
-      (id) => passwords.forget(id),
-    ],
-    settings,
-    log,
     onClose,
   });
   const joining = await open.openJoining(shared, presence, lostGames, settings);
   const { proxies, entrance, publicStatuses, wakePolicies, playerFiles } = joining;
   const joined = (id: string) => proxies.players(id);
   const onAddressBan = (id: string) => proxies.addressBansChanged(id);
-  const insight = openInsight({
-    ...shared,
+  const talk = { engine, consoles: typed, joined, onAddressBan };
+  const insight = openInsight(shared, {
     engine,
     lostGames,
-    consoles: gameConsoles(outside.console, passwordOf),
-    typed,
-    joined,
-    onAddressBan,
+    consoles: gameConsoles(console, passwordOf),
+    access: talk,
     disk: disks.quota,
     transferSlots,
     outbox: webhooks.outbox,
@@ -265,16 +254,16 @@ export async function openRooms(options: RoomsOptions, doubles: Partial<typeof O
 
   const orphans = await Orphans.open({ store, engine, log, dataDir, databases, leftOver: backups.leftOver });
   // Register every wake check before schedules can start servers.
-  const talk = { engine, consoles: typed, joined, onAddressBan };
-  const schedules = await openSchedules({ ...shared, ...talk, backups, accessChanges });
+  const schedules = await openSchedules(shared, { backups, accessChanges, access: talk });
 
   // Clients’ view of the servers, and the features of all rooms.
-  const addresses = createAddresses({ ...entrance, publicHost, playersPort: () => proxies.port() });
+  const addresses = new Addresses(publicHost, () => proxies.port(), entrance);
   const clientAddress = createClientAddress(settings.trustedProxies);
   const { containerOf, profiles } = outside;
-  const viewed = { suspensions, lostGames, addresses, disk, publicStatuses, serverPorts, nodes, containerOf };
+  const blocks = new ServerBlocks(suspensions, lostGames);
+  const viewed = { blocks, addresses, disk, publicStatuses, serverPorts, nodes, containerOf };
   const serverView = createServerView({ ...viewed, config: settings, clock });
-  const shown = { ...shared, suspensions, lostGames, serverView };
+  const shown = { ...shared, blocks, suspensions, lostGames, serverView };
   const room = { capacity, accountLimits, drain };
   const { testAlert } = webhooks;
   const created = { people, cores, addresses, wakePolicies, worlds, testAlert, owner };

@@ -5,7 +5,7 @@ import type { Config } from './config.ts';
 import { createLog } from './kernel/log.ts';
 import { type ProcessIdentity, isAlive, thisProcess } from './kernel/process-identity.ts';
 import { StatusError } from './kernel/status.ts';
-import { hasGame } from './servers/stop-all.ts';
+import { hasGame } from './servers/stopping.ts';
 import { leaseHolder } from './store/lease.ts';
 import { sqliteFile } from './store/service-backup.ts';
 import { type Store, openStore } from './store/store.ts';

@@ -1,4 +1,4 @@
-import { maintenance } from './servers/maintenance-rows.ts';
+import { maintenance, transitions } from './servers/machine-rows.ts';
 import { backupMods } from './backups/mod-rows.ts';
 import { backupUploads, offsiteRemovals } from './backups/offsite/rows.ts';
 import { backupRetention, backups, savingOff } from './backups/rows.ts';
@@ -33,9 +33,8 @@ import { recoveryCodes, secondFactors } from './people/second-factor/rows.ts';
 import { browserSessions } from './people/browser-session-rows.ts';
 import { serverPorts } from './ports/rows.ts';
 import { schedules } from './schedules/rows.ts';
-import { diagnostics } from './servers/failures/diagnostic-rows.ts';
+import { diagnostics } from './servers/diagnostics.ts';
 import { servers } from './servers/rows.ts';
-import { transitions } from './servers/transition-rows.ts';
 import { sftpUsers } from './sftp/rows.ts';
 import { sshKeys } from './sftp/ssh-key-rows.ts';
 import type { Tables } from './store/data-source.ts';

@@ -11,7 +11,7 @@ import type { FileOwner } from '../kernel/atomic-file.ts';
 import type { Clock } from '../kernel/clock.ts';
 import type { Log } from '../kernel/log.ts';
 import type { WithKeyLock } from '../kernel/mutex.ts';
-import { listServersWithJob } from '../servers/maintenance-rows.ts';
+import { listServersWithJob } from '../servers/machine-rows.ts';
 import { listServerIds } from '../servers/rows.ts';
 import type { EffectHost, Maintain } from '../servers/effect-host.ts';
 import type { Servers } from '../servers/servers.ts';

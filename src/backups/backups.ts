@@ -4,7 +4,7 @@ import { inProgress } from '../jail/change-lock.ts';
 import { randomBase62 } from '../kernel/ids.ts';
 import { abortable } from '../kernel/timeout.ts';
 import { type AuditActor, recordAudit } from '../people/audit/audit.ts';
-import { getMaintenance } from '../servers/maintenance-rows.ts';
+import { getMaintenance } from '../servers/machine-rows.ts';
 import type { ServerRow } from '../servers/rows.ts';
 import type { ArchiveFiles } from './archive-files.ts';
 import type { Ref } from './archives.ts';

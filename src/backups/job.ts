@@ -6,7 +6,7 @@ import type { FileOwner } from '../kernel/atomic-file.ts';
 import type { Clock } from '../kernel/clock.ts';
 import type { Log } from '../kernel/log.ts';
 import type { EffectHost } from '../servers/effect-host.ts';
-import type { MaintenanceRow } from '../servers/maintenance-rows.ts';
+import type { MaintenanceRow } from '../servers/machine-rows.ts';
 import type { ServerRow } from '../servers/rows.ts';
 import type { Store } from '../store/store.ts';
 import type { ArchiveFiles } from './archive-files.ts';

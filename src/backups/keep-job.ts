@@ -1,6 +1,6 @@
 import { rm } from 'node:fs/promises';
 import { archivePath, siblingsOf } from './files.ts';
-import { noteStep } from '../servers/maintenance-rows.ts';
+import { noteStep } from '../servers/machine-rows.ts';
 import { untilStored } from '../store/errors.ts';
 import type { Tools, Work } from './job.ts';
 import { softwareOf } from './server-software.ts';

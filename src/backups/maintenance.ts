@@ -1,6 +1,6 @@
 import type { Failure } from '../../machines/server-types.ts';
 import type { EffectHost, Maintain } from '../servers/effect-host.ts';
-import { getMaintenance } from '../servers/maintenance-rows.ts';
+import { getMaintenance } from '../servers/machine-rows.ts';
 import type { MaintenanceOptions, Tools, Work } from './job.ts';
 import { jobFailure } from './job-failure.ts';
 import { RestoreJobs } from './restore-jobs.ts';

@@ -1,4 +1,4 @@
-import { listTransitionsSince } from '../servers/transition-rows.ts';
+import { listTransitionsSince } from '../servers/machine-rows.ts';
 import type { Sql } from '../store/writer.ts';
 import type { BackupRow } from './rows.ts';
 

@@ -6,7 +6,7 @@ import type { Log } from '../kernel/log.ts';
 import type { Store, Tx } from '../store/store.ts';
 import type { Archives, Ref } from './archives.ts';
 import { type Orphan, archivePath, discard, siblingsOf, sweepArchives } from './files.ts';
-import { getMaintenance } from '../servers/maintenance-rows.ts';
+import { getMaintenance } from '../servers/machine-rows.ts';
 import { DEFAULT_RETENTION, expired } from './retention.ts';
 import * as rows from './rows.ts';
 

@@ -8,8 +8,7 @@ import { MINUTE_MS } from '../kernel/units.ts';
 import { recordThrough } from '../people/audit/system.ts';
 import type { Mailer } from '../people/mail/mail.ts';
 import { listOwners } from '../people/rows.ts';
-import { type LastCalls, STOP_TEXTS, createLastCalls } from '../servers/last-call.ts';
-import type { LiveServers } from '../servers/live.ts';
+import { LastCalls, type LiveServers, STOP_TEXTS } from '../servers/stopping.ts';
 import type { ServerNow } from '../servers/server-now.ts';
 import type { ServerRow } from '../servers/rows.ts';
 import type { Shared } from '../servers/shared.ts';
@@ -66,7 +65,7 @@ export class Funds {
     this.#mailer = parts.mailer;
     this.#prices = parts.prices;
     this.#baseUrl = parts.baseUrl;
-    this.#lastCalls = createLastCalls({ clock, servers, consoles: parts.consoles, log });
+    this.#lastCalls = new LastCalls({ clock, servers, consoles: parts.consoles, log });
   }
 
   /** Registers a hook. Call it before the first `enforce`. */

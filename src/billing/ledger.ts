@@ -1,5 +1,5 @@
 import { StatusError, preconditionFailure } from '../kernel/status.ts';
-import { STOP_TEXTS } from '../servers/last-call.ts';
+import { STOP_TEXTS } from '../servers/stopping.ts';
 import type { Sql, Tx } from '../store/store.ts';
 import { type LedgerKind, insertEntry } from './ledger-rows.ts';
 import { monthOf } from './prices.ts';

@@ -1,13 +1,13 @@
 import { isTagged } from '../../machines/server.ts';
 import type { Engine, Game } from '../engines/engine.ts';
 import { lostGame } from '../engines/lost-games.ts';
-import { sumTicks } from '../insight/telemetry-rows.ts';
+import { sumTicks } from '../insight/telemetry.ts';
 import type { Clock } from '../kernel/clock.ts';
 import type { Log } from '../kernel/log.ts';
 import { createMutex } from '../kernel/mutex.ts';
 import type { SteadyClock } from '../kernel/steady-clock.ts';
 import { DAY_MS, HOUR_MS } from '../kernel/units.ts';
-import type { LiveServers } from '../servers/live.ts';
+import type { LiveServers } from '../servers/stopping.ts';
 import type { ServerNow } from '../servers/server-now.ts';
 import type { Shared } from '../servers/shared.ts';
 import type { Store, Tx } from '../store/store.ts';

@@ -3,7 +3,7 @@ import { isTagged } from '../../machines/server.ts';
 import type { Log } from '../kernel/log.ts';
 import { MIB } from '../kernel/units.ts';
 import { recordAudit } from '../people/audit/audit.ts';
-import type { LastCallOptions } from '../servers/last-call.ts';
+import type { LastCallOptions } from '../servers/stopping.ts';
 import type { ServerNow } from '../servers/server-now.ts';
 import type { ServerRow } from '../servers/rows.ts';
 import type { Servers } from '../servers/servers.ts';

@@ -1,8 +1,7 @@
 import type { Cause } from '../../machines/server-types.ts';
 import { isTagged } from '../../machines/server.ts';
 import { MIB } from '../kernel/units.ts';
-import { type LastCallOptions, createLastCalls } from '../servers/last-call.ts';
-import type { LiveServers } from '../servers/live.ts';
+import { type LastCallOptions, LastCalls, type LiveServers } from '../servers/stopping.ts';
 import type { ServerNow } from '../servers/server-now.ts';
 
 /** Stops servers that grow beyond their disk quota. */
@@ -57,7 +56,7 @@ interface Excess {
  */
 export function createDiskGuard(options: DiskGuardOptions): DiskGuard {
   const { servers, quota, accounts, log, clock, changed } = options;
-  const lastCalls = createLastCalls(options);
+  const lastCalls = new LastCalls(options);
 
   async function check(serverId: string, { wasOver, grew }: { wasOver: boolean; grew: boolean }): Promise<void> {
     const now = await servers.get(serverId);

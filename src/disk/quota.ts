@@ -3,7 +3,7 @@ import type { Clock } from '../kernel/clock.ts';
 import { StatusError, preconditionFailure } from '../kernel/status.ts';
 import { withTimeout } from '../kernel/timeout.ts';
 import { MIB } from '../kernel/units.ts';
-import { STOP_TEXTS } from '../servers/last-call.ts';
+import { STOP_TEXTS } from '../servers/stopping.ts';
 import { openRowCache } from '../store/row-cache.ts';
 import type { Sql, Store, Tx } from '../store/store.ts';
 import { type Quoted, createReservations, diskFull, mbOf, measured, quotaState } from './reservations.ts';

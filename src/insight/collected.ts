@@ -34,7 +34,6 @@ export interface TelemetrySources {
   uploads: () => Promise<{ count: number; oldestMs: number }>;
   /** Ticks and their cost since the process began. */
   charged: () => Promise<{ ticks: number; micros: number }>;
-  /** The ms since the last minute was charged. */
   meterAgeMs: () => number;
 }
 

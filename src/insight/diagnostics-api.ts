@@ -3,7 +3,7 @@ import { reply } from '../http/fields.ts';
 import type { Operation } from '../http/operation.ts';
 import { ServerParams } from '../servers/api/messages.ts';
 import type { ServerOperation } from '../servers/api/operation.ts';
-import { type DiagnosticRow, type StoredInsight, listDiagnostics } from '../servers/failures/diagnostic-rows.ts';
+import { type DiagnosticRow, type StoredInsight, listDiagnostics } from '../servers/diagnostics.ts';
 import type { Store } from '../store/store.ts';
 
 /** Dependencies of these operations. */

@@ -1,9 +1,8 @@
 import type { Failure } from '../../machines/server-types.ts';
 import type { LostGames } from '../engines/lost-games.ts';
 import type { Clock } from '../kernel/clock.ts';
-import type { ServerNow } from '../servers/server-now.ts';
+import type { Observed, ServerNow } from '../servers/server-now.ts';
 import type { Servers } from '../servers/servers.ts';
-import type { Observed } from '../servers/server-blocks.ts';
 
 /** The kinds of events for a server's viewers. */
 export type ServerEventType = 'gap' | 'state' | 'progress' | 'players' | 'tick' | 'quota' | 'backup' | 'alert';
@@ -17,10 +16,9 @@ export interface TypedEvent {
 }
 
 /** The initial data for a viewer besides the machine's state. */
-export interface Besides {
+interface Besides {
   /** As in the server's last `quota` event. */
   quota: object;
-  /** The server's open alert. */
   alert: { alert: string; at: string } | null;
 }
 
@@ -46,19 +44,12 @@ interface History {
   alert: Besides['alert'] | undefined;
 }
 
-export interface ServerEventsOptions {
-  servers: Servers;
-  /** The games on unresponsive machines, if games run on several. */
-  lostGames?: LostGames | undefined;
-  clock: Clock;
-}
-
 /**
  * Sends servers' events to viewers, and keeps them for a while for returning viewers. All data is in memory, so an
  * event's id is valid only in this run of the service.
  */
 export class ServerEvents {
-  readonly #servers: ServerEventsOptions['servers'];
+  readonly #servers: Servers;
   readonly #lostGames: LostGames | undefined;
   readonly #clock: Clock;
   readonly #run: string;
@@ -70,7 +61,8 @@ export class ServerEvents {
   #suspensions: Observed<Suspended> | undefined;
   readonly #cancellations: ((() => void) | undefined)[];
 
-  constructor({ servers, lostGames, clock }: ServerEventsOptions) {
+  /** `lostGames`: the games on unresponsive machines, if games run on several. */
+  constructor(servers: Servers, clock: Clock, lostGames?: LostGames) {
     this.#servers = servers;
     this.#lostGames = lostGames;
     this.#clock = clock;

@@ -12,7 +12,7 @@ const LINE_CHARS = 8 * KIB;
 const BREATH_CHARS = 64 * KIB;
 
 /** A follower of a log. `end` is called at most once, and no other method after it. */
-export interface LogFollower {
+interface LogFollower {
   replay(frames: readonly string[]): void;
   send(frame: string): void;
   end(): void;
@@ -22,7 +22,7 @@ export interface LogFollower {
  * Sends the newest `tail` lines, then new ones. Must be called once. Returns a function that stops this, which must be
  * called once.
  */
-export type Follow = (follower: LogFollower, tail: number) => () => void;
+type Follow = (follower: LogFollower, tail: number) => () => void;
 
 /** Streams servers' logs. Each log is read from the engine once, however many clients follow it. */
 export interface LogStreams {

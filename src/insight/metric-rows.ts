@@ -2,8 +2,7 @@ import { EntitySchema } from 'typeorm';
 import { bigint, id, ofServer, text } from '../store/columns.ts';
 import type { Sql, Tx } from '../store/writer.ts';
 
-/** One minute of one server. */
-export interface MetricSampleRow {
+interface MetricSampleRow {
   serverId: string;
   at: number;
   /** JSON text of `Figures` (metrics.ts). */
@@ -18,7 +17,7 @@ export const metricSamples = new EntitySchema<MetricSampleRow>({
 });
 
 /** The figures of one minute, in the order of storage. */
-export type Figures = readonly [
+type Figures = readonly [
   cpuPercent: number,
   memUsedMb: number,
   memLimitMb: number,
@@ -27,7 +26,6 @@ export type Figures = readonly [
   players: number,
 ];
 
-/** One minute of a server. */
 export interface StoredSample {
   at: number;
   figures: Figures;
@@ -49,7 +47,6 @@ export async function listSamples(db: Sql, serverId: string, since: number, limi
   return rows.toReversed().map(({ at, figures }) => ({ at, figures: JSON.parse(figures) as Figures }));
 }
 
-/** Deletes the samples of all servers from before an instant. */
 export async function deleteSamplesBefore(tx: Tx, at: number): Promise<void> {
   await tx.run('DELETE FROM "metric_samples" WHERE "at" < $1', [at]);
 }

@@ -27,7 +27,7 @@ export interface MetricSample {
 }
 
 /** The figures of an instant; only the sample is stored. */
-export interface Reading {
+interface Reading {
   sample: MetricSample;
   /** Whether the game itself answered. */
   live: boolean;
@@ -41,14 +41,13 @@ export interface Minute {
   sample: MetricSample;
 }
 
-export interface MetricsOptions {
+interface MetricsOptions {
   servers: Pick<Servers, 'live'>;
   engine: Engine;
   consoles: GameConsoles;
   clock: Clock;
   store: Store;
   log: Log;
-  /** Publishes each reading. */
   serverEvents: Pick<ServerEvents, 'publish'>;
   /**
    * Called each minute with all running servers, in the write that stores their samples. Returns a function to call

@@ -8,21 +8,19 @@ import type { StreamSlots } from '../http/stream-slots.ts';
 import { isPublicAddress } from '../kernel/ip.ts';
 import { recordThrough } from '../people/audit/system.ts';
 import type { TypedCommandAccess } from '../players/typed-commands.ts';
-import type { ServerNow } from '../servers/server-now.ts';
-import type { OnStep } from '../servers/servers.ts';
+import type { OnStep } from '../servers/actors.ts';
 import type { Shared } from '../servers/shared.ts';
 import type { Tx } from '../store/store.ts';
 import type { Feature } from '../web/feature.ts';
-import { type Alerts, createAlerts } from './alerts/alerts.ts';
-import { createWebhook } from './alerts/https-webhook.ts';
+import { alertStep, createAlerts, followAlerts } from './alerts/alerts.ts';
+import { createWebhook } from './alerts/webhook.ts';
 import { type WebhookOutbox, createWebhookOutbox } from './alerts/outbox.ts';
 import { mountAlertPages } from './alerts/pages.ts';
-import { alertStep, followAlerts } from './alerts/step-alerts.ts';
 import { consoleOperations } from './console-api.ts';
 import { diagnosticOperations } from './diagnostics-api.ts';
 import { eventOperations } from './events-api.ts';
 import { ServerEvents } from './events.ts';
-import { type LogStreams, createLogStreams } from './log-streams.ts';
+import { createLogStreams } from './log-streams.ts';
 import { logOperations } from './logs-api.ts';
 import { metricOperations } from './metrics-api.ts';
 import { Metrics } from './metrics.ts';
@@ -40,7 +38,7 @@ export function openWebhooks({ store, clock, log, onClose }: Omit<Shared, 'serve
   testAlert: (tx: Tx, serverId: string, at: number) => Promise<void>;
 } {
   const webhook = createWebhook({ isAllowed: isPublicAddress });
-  const outbox = createWebhookOutbox({ store, clock, log, webhook, record: recordThrough('system') });
+  const outbox = createWebhookOutbox({ store, clock, log }, webhook, recordThrough('system'));
   onClose(() => outbox.close());
   return {
     outbox,
@@ -49,51 +47,43 @@ export function openWebhooks({ store, clock, log, onClose }: Omit<Shared, 'serve
   };
 }
 
-/** Returns a callback that counts servers' steps in `Telemetry`. */
-export function countSteps({ stepped }: Pick<Telemetry, 'stepped'>): OnStep {
-  return async (_, now, step) => stepped(step, startMs(now));
-}
-
-/** Returns the ms from a server's wake until it was ready; null if it is not ready. */
-function startMs({ context: { wokenAt, readyAt } }: ServerNow): number | null {
-  return wokenAt === null || readyAt === null ? null : readyAt - wokenAt;
-}
-
-/** The parts that show owners what their servers do. */
-export interface Insight {
-  serverEvents: ServerEvents;
-  alerts: Alerts;
-  metrics: Metrics;
-  logStreams: LogStreams;
-  feature: Feature;
-}
-
-export interface InsightOptions extends Shared, Pick<TypedCommandAccess, 'joined' | 'onAddressBan'> {
-  engine: Engine;
-  /** The games on unresponsive machines, if games run on several. */
-  lostGames?: LostGames | undefined;
-  /** The consoles of games (RCON). */
-  consoles: GameConsoles;
-  /** For commands that people type: standard input if a game opens no console. */
-  typed: GameConsoles;
-  disk: DiskQuota;
-  /** Slots for long downloads. */
-  transferSlots: StreamSlots;
-  /** The metrics at `/metrics`. */
-  telemetry: Exposition;
-  outbox: Pick<WebhookOutbox, 'add'>;
+/** Returns a callback that counts servers' steps, with the ms from a wake until the server was ready. */
+export function countSteps({ stepped }: { stepped: Telemetry['stepped'] }): OnStep {
+  return async (_, { context: { wokenAt, readyAt } }, step) =>
+    stepped(step, wokenAt === null || readyAt === null ? null : readyAt - wokenAt);
 }
 
 /** Starts reading running servers every minute, and alerting their webhooks and viewers. */
-export function openInsight(options: InsightOptions): Insight {
-  const { store, servers, engine, consoles, outbox, serverOperation, clock, log, onClose } = options;
-  const { typed, joined, onAddressBan, disk, lostGames, telemetry, transferSlots } = options;
-  const serverEvents = new ServerEvents({ servers, lostGames, clock });
+export function openInsight(
+  { store, servers, serverOperation, clock, log, onClose }: Shared,
+  {
+    engine,
+    lostGames,
+    consoles,
+    access,
+    disk,
+    transferSlots,
+    telemetry,
+    outbox,
+  }: {
+    engine: Engine;
+    /** The games on unresponsive machines, if games run on several. */
+    lostGames: LostGames | undefined;
+    /** The consoles of games (RCON). */
+    consoles: GameConsoles;
+    /** For commands that people type: standard input if a game opens no console. */
+    access: TypedCommandAccess;
+    disk: DiskQuota;
+    transferSlots: StreamSlots;
+    telemetry: Exposition;
+    outbox: WebhookOutbox;
+  },
+) {
+  const serverEvents = new ServerEvents(servers, clock, lostGames);
   onClose(() => serverEvents.close());
   onClose(followAlerts(servers, serverEvents));
-  const alerts = createAlerts({ outbox, serverEvents, log });
-  const onMinute = alerts.minute;
-  const metrics = new Metrics({ servers, engine, consoles, clock, store, log, serverEvents, onMinute });
+  const alerts = createAlerts(outbox, serverEvents, log);
+  const metrics = new Metrics({ servers, engine, consoles, clock, store, log, serverEvents, onMinute: alerts.minute });
   onClose(() => metrics.close());
   const logStreams = createLogStreams(engine, dataFrame, log);
   const readings = metricOperations({ metrics, serverOperation, store });
@@ -101,15 +91,7 @@ export function openInsight(options: InsightOptions): Insight {
     // Used by the charts.
     pageOperations: readings,
     operations: [
-      ...consoleOperations({
-        consoles: typed,
-        engine,
-        joined,
-        onAddressBan,
-        serverOperation,
-        store,
-        clock,
-      }),
+      ...consoleOperations({ ...access, serverOperation, store, clock }),
       ...logOperations({ engine, logStreams, serverOperation }),
       ...readings,
       ...eventOperations({ serverEvents, disk, serverOperation, store }),
@@ -117,7 +99,7 @@ export function openInsight(options: InsightOptions): Insight {
       ...prometheusOperations({ telemetry }),
     ],
     panel(panel) {
-      mountConsole(panel, { engine, transferSlots });
+      mountConsole(panel, engine, transferSlots);
       mountAlertPages(panel);
     },
   };

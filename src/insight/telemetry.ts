@@ -1,8 +1,8 @@
 import { Counter, Histogram, Registry, collectDefaultMetrics } from 'prom-client';
 import { type TelemetrySources, registerCollected } from './collected.ts';
+import type { Sql } from '../store/writer.ts';
 
-/** An answered API call. */
-export interface AnsweredRequest {
+interface AnsweredRequest {
   /** The route as declared (`/v1/servers/{id}:start`), never the path from the caller; '' if none matches. */
   route: string;
   method: string;
@@ -11,7 +11,7 @@ export interface AnsweredRequest {
 }
 
 /** The counted part of a step of a server's machine. */
-export interface CountedStep {
+interface CountedStep {
   from: string;
   to: string;
   cause: { kind: string; id: string };
@@ -107,3 +107,11 @@ export function createTelemetry(): Telemetry {
 }
 
 const OUTCOMES: Record<string, string> = { running: 'ready', start_failed: 'failed' };
+
+/** Returns the number and cost of the ticks charged after one instant, up to and including another. */
+export async function sumTicks(db: Sql, after: number, until: number): Promise<{ ticks: number; micros: number }> {
+  const sql = `SELECT COUNT(*) AS "ticks", CAST(COALESCE(SUM("amountMicros"), 0) AS bigint) AS "micros"
+    FROM "ticks" WHERE "at" > $1 AND "at" <= $2`;
+  const [row] = await db.query<{ ticks: number; micros: number }>(sql, [after, until]);
+  return row ?? { ticks: 0, micros: 0 };
+}

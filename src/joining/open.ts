@@ -14,7 +14,7 @@ import type { Addresses, FallbackServer } from '../servers/api/addresses.ts';
 import type { ServerView } from '../servers/api/view.ts';
 import type { Presence } from '../servers/presence.ts';
 import { listRoutes } from '../servers/rows.ts';
-import { type ServerBlocksOptions, createServerBlocks } from '../servers/server-blocks.ts';
+import type { ServerBlocks } from '../servers/server-now.ts';
 import type { Servers } from '../servers/servers.ts';
 import type { Shared } from '../servers/shared.ts';
 import { getMeta, setMeta } from '../store/meta.ts';
@@ -139,12 +139,12 @@ export async function openJoining(
 export function joiningFeature(
   { servers, serverOperation, clock }: Shared,
   { publicStatuses, wakePolicies }: { publicStatuses: PublicStatuses; wakePolicies: WakePolicies },
-  shown: ServerBlocksOptions & { serverView: ServerView; addresses: Addresses },
+  shown: { blocks: ServerBlocks; serverView: ServerView; addresses: Addresses },
   clientAddress: (request: IncomingMessage) => string,
   baseUrl: string,
 ): Feature {
   const { serverView, addresses } = shown;
-  const read = { publicStatuses, wakePolicies, servers, blocks: createServerBlocks(shown), addresses, clock };
+  const read = { publicStatuses, wakePolicies, servers, blocks: shown.blocks, addresses, clock };
   const publicStatusReader = createPublicStatusReader(read);
   const withLock = createKeyedMutex();
   return {

@@ -8,7 +8,7 @@ import { slugify } from '../kernel/ids.ts';
 import { addressKey } from '../kernel/ip.ts';
 import { StatusError } from '../kernel/status.ts';
 import type { Addresses } from '../servers/api/addresses.ts';
-import type { ServerBlocks } from '../servers/server-blocks.ts';
+import type { ServerBlocks } from '../servers/server-now.ts';
 import type { Servers } from '../servers/servers.ts';
 import type { Store, Tx } from '../store/store.ts';
 import { type PublicStatusRow, getPublicStatus, listPublicStatuses, savePublicStatus } from './rows.ts';

@@ -5,11 +5,10 @@ import type { Route } from '../../proxy/ports.ts';
 import { motdCodes, parseMotd } from '../game/motd/motd.ts';
 import { protocolOf } from '../game/protocols.ts';
 import { DEFAULT_MAX_PLAYERS } from '../game/properties/properties.ts';
-import { stopText } from '../servers/last-call.ts';
+import { stopText } from '../servers/stopping.ts';
 import { NOT_INSTALLED } from '../servers/refusals.ts';
 import type { RouteRow } from '../servers/rows.ts';
-import { type ServerNow, waitsForRoom } from '../servers/server-now.ts';
-import { etaSeconds } from '../servers/start-time.ts';
+import { type ServerNow, etaSeconds, waitsForRoom } from '../servers/server-now.ts';
 import { roomWords } from './refusals.ts';
 import type { Translators } from './translators.ts';
 import type { WakePolicy } from './join-policy.ts';
@@ -47,7 +46,7 @@ export function routeOf(now: ServerNow, policy: WakePolicy, at: number): Omit<Ro
     readyAt: context.readyAt,
     phase: preparing ? context.live.phase : '',
     percent: preparing ? context.live.percent : 0,
-    etaSeconds: state === 'starting' ? etaSeconds({ row, context }, at) : null,
+    etaSeconds: state === 'starting' ? etaSeconds({ row, state, context }, at) : null,
     ...asleep(policy, state),
     ...refused(now, at),
   };

@@ -1,7 +1,7 @@
 import { GRANT_ANSWERS, grantState } from '../../machines/device-grant.ts';
 import { SERVER_STATES } from '../../machines/server-types.ts';
 import { isTagged, serverMachine } from '../../machines/server.ts';
-import { ENTERS } from '../servers/transition-rows.ts';
+import { ENTERS } from '../servers/machine-rows.ts';
 import type { Sql } from '../store/writer.ts';
 
 /** A server or a device grant in the operators' list, read from the store, so that listing loads no actors. */

@@ -10,7 +10,7 @@ import { auditActorOf } from '../people/audit/audit.ts';
 import { operatorCause } from '../people/caller.ts';
 import { Reason } from '../people/people-fields.ts';
 import { Cause, Transition } from '../servers/api/machine.ts';
-import { OPERATOR_EVENTS } from '../servers/operator-events.ts';
+import { OPERATOR_EVENTS } from '../servers/machine-events.ts';
 import type { Machines } from './machines.ts';
 
 /** Dependencies of these operations. */

@@ -9,10 +9,10 @@ import { StatusError } from '../kernel/status.ts';
 import type { AuditActor } from '../people/audit/audit.ts';
 import type { Grants } from '../people/grants/grants.ts';
 import { DEVICE, changesIn } from '../people/grants/history.ts';
-import { type Intervention, eventNotLegal, operatorEvents } from '../servers/operator-events.ts';
+import { type Intervention, eventNotLegal, operatorEvents } from '../servers/machine-events.ts';
 import type { Servers } from '../servers/servers.ts';
+import { listTransitions } from '../servers/machine-rows.ts';
 import type { Shared } from '../servers/shared.ts';
-import { listTransitions } from '../servers/transition-rows.ts';
 import type { Store } from '../store/store.ts';
 import {
   type MachineCursor,

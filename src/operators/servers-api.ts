@@ -12,7 +12,7 @@ import { serverNotFound } from '../people/members/owned-servers.ts';
 import { Reason } from '../people/people-fields.ts';
 import { Server, ServerParams } from '../servers/api/messages.ts';
 import type { ServerView } from '../servers/api/view.ts';
-import { warnPlayers } from '../servers/last-call.ts';
+import { warnPlayers } from '../servers/stopping.ts';
 import { type ServerNow, waitsForRoom } from '../servers/server-now.ts';
 import type { Servers } from '../servers/servers.ts';
 import type { Sftp } from '../sftp/sftp.ts';

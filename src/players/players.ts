@@ -23,7 +23,7 @@ import { StatusError } from '../kernel/status.ts';
 import { serverNotFound } from '../people/members/owned-servers.ts';
 import { hasNoConsole, rconOf, runOnGame } from '../servers/game-console.ts';
 import { playerNotOnline, wrongState } from '../servers/refusals.ts';
-import { isStopped } from '../servers/dormant.ts';
+import { isStopped } from '../servers/snapshots.ts';
 import { type TypedCommandAccess, kickBanned } from './typed-commands.ts';
 import type { ServerRow } from '../servers/rows.ts';
 import type { RowChange, ServerNow } from '../servers/server-now.ts';

@@ -9,7 +9,6 @@ import { copyButton } from '../web/panel/parts.ts';
 import type { Panel, ServerRequest } from '../web/panel/panel.ts';
 import { plainName } from '../web/text.ts';
 
-/** The open ports of a server and their public addresses. */
 export function mountPorts(panel: Panel): void {
   panel.serverPage({
     path: '/ports',

@@ -1,78 +1,122 @@
+import { isPortFree } from '../engines/process/port-forwarder.ts';
+import { TELLS_OWNERS } from '../engines/process/sockets.ts';
 import { createMutex } from '../kernel/mutex.ts';
 import { StatusError, badRequest } from '../kernel/status.ts';
-import { requireServer } from '../servers/rows.ts';
-import { openRowCache } from '../store/row-cache.ts';
-import type { Store, Tx } from '../store/store.ts';
 import { type ServerPortRow, deleteServerPort, insertServerPort, listServerPorts } from './rows.ts';
+import { requireServer } from '../servers/rows.ts';
+import { type RowCache, openRowCache } from '../store/row-cache.ts';
+import type { Store, Tx } from '../store/store.ts';
 
 /** A port of a game, reachable from outside at `hostPort` of this machine. */
-export type ServerPort = Omit<ServerPortRow, 'serverId'>;
-
-/** Assigned ports, held in memory so that showing and starting a server needs no query. */
-export interface ServerPorts {
-  /** Returns a server's ports by slot. */
-  of(serverId: string): readonly ServerPort[];
-  /**
-   * Assigns one more port to a server. Rejects with NOT_FOUND; UNIMPLEMENTED NOT_SUPPORTED; INVALID_ARGUMENT
-   * PORT_RESERVED; RESOURCE_EXHAUSTED MAX_PORTS or NO_FREE_PORT; ALREADY_EXISTS PORT_EXISTS.
-   */
-  add(serverId: string, wanted: WantedPort, record: Record): Promise<void>;
-  /** Removes a port. Rejects with NOT_FOUND PORT_NOT_FOUND. */
-  remove(serverId: string, slot: number, record: Record): Promise<void>;
-  /** Forgets the ports of a server being deleted; they are free at once. */
-  forget(serverId: string): Promise<void>;
-}
-
-export type WantedPort = Pick<ServerPortRow, 'containerPort' | 'proto' | 'label'>;
+type ServerPort = Omit<ServerPortRow, 'serverId'>;
+type WantedPort = Omit<ServerPort, 'slot' | 'hostPort'>;
 
 /** Adds the audit entry, in the write of the change. */
 type Record = (tx: Tx) => Promise<void>;
 
-export interface ServerPortsOptions {
+interface ServerPortsOptions {
   store: Store;
   /** Ports that can be assigned, inclusive. */
   range: { from: number; to: number };
+  /** Whether games are processes on this machine and so share its ports with other programs. */
+  onThisMachine: boolean;
+  /** The service's own TCP ports. */
+  own: readonly { port: number }[];
+  /** Whether this machine tells which program listens on a port. If not, a port might lead to another program. */
+  tellsOwners?: boolean;
   /** Whether a port is unused on this machine now. */
-  isFree: (port: number, proto: ServerPort['proto']) => Promise<boolean>;
-  /** The service's own TCP ports, if games listen at the addresses of this machine. */
-  reserved?: ReadonlySet<number>;
-  /** False if a port might lead to other programs than the game. */
-  offered?: boolean;
+  isFree?: (port: number, proto: ServerPort['proto']) => Promise<boolean>;
 }
 
 const MAX_PORTS = 8;
 
-/** Reads the assigned ports. Only servers with ports take memory. */
-export async function openServerPorts(options: ServerPortsOptions): Promise<ServerPorts> {
-  const { store, range, isFree, reserved = new Set(), offered = true } = options;
-  const given = await openRowCache(store, listServerPorts, (row) => [row.hostPort, row]);
-  const withLock = createMutex();
+/** Extra ports of games, held in memory so that showing and starting a server needs no query. */
+export class ServerPorts {
+  readonly #options: ServerPortsOptions;
+  /** Only servers with ports take memory. */
+  readonly #given: RowCache<number, ServerPortRow>;
+  readonly #withLock = createMutex();
 
-  const of = (serverId: string) =>
-    [...given.all()].filter((row) => row.serverId === serverId).toSorted((a, b) => a.slot - b.slot);
+  private constructor(options: ServerPortsOptions, given: RowCache<number, ServerPortRow>) {
+    this.#options = options;
+    this.#given = given;
+  }
 
-  /** Returns the lowest free host port. */
-  async function choose(proto: ServerPort['proto']): Promise<number> {
+  static async open(this: void, options: ServerPortsOptions): Promise<ServerPorts> {
+    return new ServerPorts(options, await openRowCache(options.store, listServerPorts, (row) => [row.hostPort, row]));
+  }
+
+  /** Returns a server's ports by slot. */
+  of(serverId: string): readonly ServerPort[] {
+    return [...this.#given.all()].filter((row) => row.serverId === serverId).toSorted((a, b) => a.slot - b.slot);
+  }
+
+  /**
+   * Assigns one more port to a server. Rejects with NOT_FOUND; UNIMPLEMENTED NOT_SUPPORTED; INVALID_ARGUMENT
+   * PORT_RESERVED; RESOURCE_EXHAUSTED MAX_PORTS or NO_FREE_PORT; ALREADY_EXISTS PORT_EXISTS.
+   */
+  add(serverId: string, wanted: WantedPort, record: Record): Promise<void> {
+    return this.#withLock(async () => {
+      this.#checkTarget(wanted);
+      const slot = this.#slotFor(serverId, wanted);
+      const row = { hostPort: await this.#choose(wanted.proto), serverId, slot, ...wanted };
+      await this.#given.set(row.hostPort, row, async (tx) => {
+        await requireServer(tx, serverId);
+        await insertServerPort(tx, row);
+        await record(tx);
+      });
+    });
+  }
+
+  /** Removes a port. Rejects with NOT_FOUND PORT_NOT_FOUND. */
+  remove(serverId: string, slot: number, record: Record): Promise<void> {
+    return this.#withLock(async () => {
+      const row = this.of(serverId).find((each) => each.slot === slot);
+      if (row === undefined) {
+        const metadata = { slot: String(slot) };
+        throw new StatusError('NOT_FOUND', 'PORT_NOT_FOUND', 'The server has no port in this slot.', { metadata });
+      }
+      await this.#given.delete(row.hostPort, async (tx) => {
+        await deleteServerPort(tx, row.hostPort);
+        await record(tx);
+      });
+    });
+  }
+
+  /** Forgets the ports of a server being deleted; they are free at once. */
+  forget(serverId: string): Promise<void> {
+    return this.#withLock(async () => {
+      const rows = this.of(serverId);
+      if (rows.length === 0) return;
+      await this.#options.store.write(async (tx) => {
+        for (const { hostPort } of rows) await deleteServerPort(tx, hostPort);
+      });
+      for (const { hostPort } of rows) this.#given.forget(hostPort);
+    });
+  }
+
+  async #choose(proto: ServerPort['proto']): Promise<number> {
+    const { range, isFree = isPortFree } = this.#options;
     for (let port = range.from; port <= range.to; port++)
-      if (given.of(port) === undefined && (await isFree(port, proto))) return port;
+      if (this.#given.of(port) === undefined && (await isFree(port, proto))) return port;
     const sentence = 'All ports of this machine are in use. Close a port of another server first.';
     throw new StatusError('RESOURCE_EXHAUSTED', 'NO_FREE_PORT', sentence);
   }
 
-  function checkTarget({ containerPort, proto }: WantedPort): void {
-    if (!offered) {
+  #checkTarget({ containerPort, proto }: WantedPort): void {
+    const { onThisMachine, own, tellsOwners = TELLS_OWNERS } = this.#options;
+    if (!onThisMachine) return;
+    if (!tellsOwners)
       throw new StatusError('UNIMPLEMENTED', 'NOT_SUPPORTED', 'Extra ports do not work here. Use ENGINE=docker.');
-    }
-    if (proto !== 'tcp' || !reserved.has(containerPort)) return;
+    if (proto !== 'tcp' || !own.some(({ port }) => port === containerPort)) return;
     const sentence = 'Dormouse itself uses this port. Choose another one.';
     const details = [badRequest([{ field: 'containerPort', description: 'is used by Dormouse itself' }])];
     const metadata = { containerPort: String(containerPort) };
     throw new StatusError('INVALID_ARGUMENT', 'PORT_RESERVED', sentence, { metadata, details });
   }
 
-  /** Returns the slot for a new port. */
-  function slotFor(serverId: string, { containerPort, proto }: WantedPort): number {
-    const rows = of(serverId);
+  #slotFor(serverId: string, { containerPort, proto }: WantedPort): number {
+    const rows = this.of(serverId);
     if (rows.some((row) => row.containerPort === containerPort && row.proto === proto)) {
       const metadata = { proto, containerPort: String(containerPort) };
       throw new StatusError('ALREADY_EXISTS', 'PORT_EXISTS', 'The server already has this port.', { metadata });
@@ -85,43 +129,4 @@ export async function openServerPorts(options: ServerPortsOptions): Promise<Serv
     const taken = new Set(rows.map(({ slot }) => slot));
     return Array.from({ length: MAX_PORTS }, (_, slot) => slot).find((slot) => !taken.has(slot)) ?? 0;
   }
-
-  return {
-    of,
-
-    add: (serverId, wanted, record) =>
-      withLock(async () => {
-        checkTarget(wanted);
-        const slot = slotFor(serverId, wanted);
-        const row = { hostPort: await choose(wanted.proto), serverId, slot, ...wanted };
-        await given.set(row.hostPort, row, async (tx) => {
-          await requireServer(tx, serverId);
-          await insertServerPort(tx, row);
-          await record(tx);
-        });
-      }),
-
-    remove: (serverId, slot, record) =>
-      withLock(async () => {
-        const row = of(serverId).find((each) => each.slot === slot);
-        if (row === undefined) {
-          const metadata = { slot: String(slot) };
-          throw new StatusError('NOT_FOUND', 'PORT_NOT_FOUND', 'The server has no port in this slot.', { metadata });
-        }
-        await given.delete(row.hostPort, async (tx) => {
-          await deleteServerPort(tx, row.hostPort);
-          await record(tx);
-        });
-      }),
-
-    forget: (serverId) =>
-      withLock(async () => {
-        const rows = of(serverId);
-        if (rows.length === 0) return;
-        await store.write(async (tx) => {
-          for (const { hostPort } of rows) await deleteServerPort(tx, hostPort);
-        });
-        for (const { hostPort } of rows) given.forget(hostPort);
-      }),
-  };
 }

@@ -14,7 +14,7 @@ import type { ServerOperation } from '../servers/api/operation.ts';
 import { recordOnServer } from '../servers/api/reach.ts';
 import { withoutSlash } from '../servers/game-console.ts';
 import type { Store } from '../store/store.ts';
-import { authorOf } from './authors.ts';
+import { type Schedules, authorOf, nextRun, scheduleNotFound } from './schedules.ts';
 import {
   type ScheduleKind,
   type ScheduleRow,
@@ -26,7 +26,6 @@ import {
   insertSchedule,
   listSchedules as listRows,
 } from './rows.ts';
-import { type Schedules, nextRun, scheduleNotFound } from './schedules.ts';
 
 /** Dependencies of these operations. */
 interface Needs {

@@ -3,7 +3,6 @@ import { bigint, maybeAt, text } from '../store/columns.ts';
 import { countOf } from '../store/count.ts';
 import type { Sql, Tx } from '../store/writer.ts';
 
-/** The action of a schedule. */
 export type ScheduleKind = 'command' | 'start' | 'stop' | 'restart' | 'backup';
 
 /** A recurring task on a server. */
@@ -54,7 +53,6 @@ export const schedules = new EntitySchema<ScheduleRow>({
   foreignKeys: [{ target: 'servers', columnNames: ['serverId'], referencedColumnNames: ['id'], onDelete: 'CASCADE' }],
 });
 
-/** The result of a run. */
 export type ScheduleOutcome = Pick<ScheduleRow, 'lastStatus' | 'lastError'>;
 
 export async function insertSchedule(tx: Tx, row: ScheduleRow): Promise<void> {
@@ -95,7 +93,7 @@ export async function changeSchedule(tx: Tx, row: ScheduleRow): Promise<void> {
 export async function enableSchedule(
   tx: Tx,
   id: string,
-  { nextRunAt, userId, keyId }: Pick<ScheduleRow, 'nextRunAt' | 'userId' | 'keyId'>,
+  { nextRunAt, userId, keyId }: { nextRunAt: number | null; userId: string; keyId: string },
 ): Promise<void> {
   const sql = 'UPDATE "schedules" SET "enabled" = $1, "nextRunAt" = $2, "userId" = $3, "keyId" = $4 WHERE "id" = $5';
   await tx.run(sql, [nextRunAt !== null, nextRunAt, userId, keyId, id]);
@@ -111,7 +109,7 @@ export async function disableSchedule(tx: Tx, id: string, why: string): Promise<
 /** Returns the enabled schedules that act for a user on a server, or for a key. */
 export async function listSchedulesBy(
   db: Sql,
-  author: Pick<ScheduleRow, 'userId' | 'serverId'> | Pick<ScheduleRow, 'keyId'>,
+  author: { userId: string; serverId: string } | { keyId: string },
 ): Promise<ScheduleRow[]> {
   const byKey = 'keyId' in author;
   const which = byKey ? '"keyId" = $2' : '"userId" = $2 AND "serverId" = $3';
@@ -126,7 +124,6 @@ export async function listDueSchedules(db: Sql, at: number, limit: number): Prom
   return (await db.query<Stored>(sql, [at, limit])).map(asRow);
 }
 
-/** Returns the schedules that are due after `at`. */
 export async function listSchedulesAfter(db: Sql, at: number): Promise<ScheduleRow[]> {
   return (await db.query<Stored>('SELECT * FROM "schedules" WHERE "nextRunAt" > $1', [at])).map(asRow);
 }

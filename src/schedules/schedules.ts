@@ -1,5 +1,7 @@
 import { Cron } from 'croner';
 import type { Cause } from '../../machines/server-types.ts';
+import type { AccessChange } from '../http/access-changes.ts';
+import type { Principal } from '../http/principal.ts';
 import type { Clock } from '../kernel/clock.ts';
 import type { Log } from '../kernel/log.ts';
 import { createMutex } from '../kernel/mutex.ts';
@@ -7,27 +9,33 @@ import { sleep } from '../kernel/sleep.ts';
 import { StatusError } from '../kernel/status.ts';
 import { withTimeout } from '../kernel/timeout.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../kernel/units.ts';
-import type { Store, Tx } from '../store/store.ts';
-import { refusedAuthor, stopSchedule } from './authors.ts';
+import { recordAudit } from '../people/audit/audit.ts';
+import { isKeyRevoked } from '../people/keys/rows.ts';
+import { getMembership } from '../people/members/rows.ts';
+import { getUser } from '../people/rows.ts';
 import {
   type ScheduleKind,
   type ScheduleOutcome,
   type ScheduleRow,
+  disableSchedule,
   endInterruptedRuns,
   endRun,
   getSchedule,
   listDueSchedules,
   listSchedulesAfter,
+  listSchedulesBy,
   moveRun,
   nextScheduleAt,
   skipRun,
   takeRun,
 } from './rows.ts';
+import { getServer } from '../servers/rows.ts';
+import type { Sql, Store, Tx } from '../store/store.ts';
 
 /** Performs the action of a schedule. Resolves when it is done; rejects if it fails. */
 export type ScheduleAction = (schedule: ScheduleRow, cause: Cause) => Promise<unknown>;
 
-export interface SchedulesOptions {
+interface SchedulesOptions {
   store: Store;
   clock: Clock;
   log: Log;
@@ -58,7 +66,6 @@ export class Schedules {
   readonly #withLock = createMutex();
   readonly #closing = new AbortController();
   #cancel = () => {};
-  /** The time of the last check. */
   #seenAt = -Infinity;
 
   private constructor(options: SchedulesOptions) {
@@ -92,7 +99,7 @@ export class Schedules {
    * running.
    */
   async runNow(
-    { serverId, id }: Pick<ScheduleRow, 'serverId' | 'id'>,
+    { serverId, id }: { serverId: string; id: string },
     record: (tx: Tx) => Promise<void>,
   ): Promise<ScheduleRow> {
     const { store, clock } = this.#options;
@@ -230,3 +237,50 @@ export function nextRun(cronExpr: string, after: number): number | null {
     return null;
   }
 }
+
+/**
+ * Returns the user and API key that a schedule of this caller acts for. `userId` is '' if unknown; `keyId` is '' if no
+ * key was used.
+ */
+export function authorOf(principal: Principal): { userId: string; keyId: string } {
+  return { userId: principal.userId, keyId: principal.kind === 'key' ? principal.keyId : '' };
+}
+
+/**
+ * Returns why a schedule can no longer run, as a sentence for the server's owner; undefined if it can. A schedule must
+ * not outlast the permissions of its author.
+ */
+async function refusedAuthor(db: Sql, { serverId, userId, keyId }: ScheduleRow): Promise<string | undefined> {
+  if (keyId !== '' && (await isKeyRevoked(db, keyId)))
+    return `The API key of this schedule, ${keyId}, was revoked. ${AGAIN}`;
+  if (userId === '') return undefined;
+  const [server, user] = await Promise.all([getServer(db, serverId), getUser(db, userId)]);
+  if (user !== undefined && user.accountId === server?.accountId) return undefined;
+  const role = await getMembership(db, serverId, userId);
+  return role === 'member' ? undefined : `Its author no longer has permission. ${AGAIN}`;
+}
+
+/** Disables a schedule whose author lost permission, and records it in the audit log of the server's account. */
+async function stopSchedule(tx: Tx, { id, serverId }: ScheduleRow, why: string, at: number): Promise<void> {
+  const server = await getServer(tx, serverId);
+  if (server === undefined || !(await disableSchedule(tx, id, why))) return;
+  const entry = { action: 'schedule.disable', accountId: server.accountId, serverId, detail: `${id}: ${why}`, at };
+  await recordAudit(tx, { userId: '', through: 'system access' }, entry);
+}
+
+/**
+ * Disables the schedules that a change of access affects: those of a key, or those of a user on a server. Runs in the
+ * write of that change.
+ */
+export async function stopSchedulesOf(tx: Tx, { keyId, userId, serverId }: AccessChange, at: number): Promise<void> {
+  const schedules = [
+    ...(keyId === undefined ? [] : await listSchedulesBy(tx, { keyId })),
+    ...(userId === undefined || serverId === undefined ? [] : await listSchedulesBy(tx, { userId, serverId })),
+  ];
+  for (const schedule of schedules) {
+    const why = await refusedAuthor(tx, schedule);
+    if (why !== undefined) await stopSchedule(tx, schedule, why, at);
+  }
+}
+
+const AGAIN = 'Enable it again to run it on your behalf.';

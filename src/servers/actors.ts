@@ -1,23 +1,35 @@
 import { createActor } from 'xstate';
 import { eventName } from '../../machines/event-names.ts';
-import type { Cause, ServerEvent } from '../../machines/server-types.ts';
+import type { Cause, ServerEvent, ServerLimits, ServerState } from '../../machines/server-types.ts';
 import { type ServerSnapshot, serverMachine, serverState } from '../../machines/server.ts';
 import type { ActorKind, StoredStep, TakenStep } from '../actors/actor-kind.ts';
 import { DurableActors } from '../actors/durable-actors.ts';
 import { pathOf } from '../actors/machine-step.ts';
+import type { Clock } from '../kernel/clock.ts';
+import type { Log } from '../kernel/log.ts';
+import type { SteadyClock } from '../kernel/steady-clock.ts';
+import { type ServerStep, recordStep } from '../people/audit/audit.ts';
 import { serverNotFound } from '../people/members/owned-servers.ts';
-import type { Tx } from '../store/store.ts';
-import { insertDiagnostic } from './failures/diagnostic-rows.ts';
-import { UNKNOWN_CAUSE, dormant, restorable, sameValue, worthStoring } from './dormant.ts';
+import type { Store, Tx } from '../store/store.ts';
 import type { EffectHost } from './effect-host.ts';
-import { failureIn } from './failures/failures.ts';
-import { inStoredTime, shifted } from './machine-time.ts';
-import { setMaintenance } from './maintenance-rows.ts';
+import type { Effects } from './effects.ts';
+import { failureIn, insertDiagnostic } from './diagnostics.ts';
+import { saveSnapshot, setMaintenance } from './machine-rows.ts';
 import { type ServerRow, deleteServer, getServer, patchServer } from './rows.ts';
 import type { RowChange, ServerNow } from './server-now.ts';
-import type { ServerParts, ServersOptions } from './servers.ts';
-import { stepWords } from './step-words.ts';
-import { saveSnapshot } from './transition-rows.ts';
+import { UNKNOWN_CAUSE, dormant, inStoredTime, restorable, sameValue, shifted, worthStoring } from './snapshots.ts';
+
+/**
+ * Runs in the write of a step, with the server as the step leaves it: for rows that must be stored with it or not at
+ * all.
+ */
+export type OnStep = (tx: Tx, now: ServerNow, step: ServerStep) => Promise<void>;
+
+/** Hooks of rooms that depend on servers. */
+export interface ServerParts {
+  effects: (host: EffectHost) => Effects;
+  onStep: OnStep;
+}
 
 /** Limits of the cache of sleeping servers, so that frequent requests do not read them each time. */
 const REMEMBERED = { most: 256, ms: 10_000 };
@@ -27,9 +39,13 @@ const REMEMBERED = { most: 256, ms: 10_000 };
  */
 export type ServerActors = DurableActors<ServerTypes>;
 
-interface Options extends Required<Omit<ServersOptions, 'onRefusal'>> {
-  /** Called when the first actor is loaded. */
-  parts: () => Required<ServerParts>;
+/** The clocks and limits of the machines, and the place of their rows. */
+interface Base {
+  store: Store;
+  clock: Clock;
+  steady: SteadyClock;
+  log: Log;
+  limits: ServerLimits;
 }
 interface ServerTypes {
   row: ServerRow;
@@ -39,13 +55,15 @@ interface ServerTypes {
 }
 type StepEvent = Parameters<typeof failureIn>[2] & { at?: number; cause?: Cause };
 
-export function createServerActors(options: Options): ServerActors {
-  return new DurableActors({ ...options, kind: (actors) => serverKind(options, actors) });
+/** `parts`: called when the first actor is loaded. */
+export function createServerActors(base: Base, parts: () => ServerParts): ServerActors {
+  return new DurableActors({ ...base, kind: (actors) => serverKind(base, parts, actors) });
 }
 
 /** Changes a server's row and runs `also` in the same write. Throws NOT_FOUND. */
 export async function changeRow(
-  { store, clock }: Pick<Options, 'store' | 'clock'>,
+  store: Store,
+  clock: Clock,
   actors: ServerActors,
   { id, change, also }: { id: string; change: RowChange; also?: ((tx: Tx) => Promise<void>) | undefined },
 ): Promise<ServerNow> {
@@ -61,8 +79,8 @@ export async function changeRow(
   return now;
 }
 
-function serverKind(options: Options, actors: ServerActors): ActorKind<ServerTypes> {
-  const { store, limits, log, steady } = options;
+function serverKind(base: Base, parts: () => ServerParts, actors: ServerActors): ActorKind<ServerTypes> {
+  const { store, clock, limits, log, steady } = base;
   const host: EffectHost = {
     committed: (id, signal) => actors.committed(id, signal),
     notify: (id, fact) => actors.find(id)?.actor.send(fact),
@@ -70,10 +88,10 @@ function serverKind(options: Options, actors: ServerActors): ActorKind<ServerTyp
       const live = actors.find(id);
       return live && insideOf(live.row, live.snapshot);
     },
-    patch: async (id, change, also) => void (await changeRow(options, actors, { id, change, also })),
+    patch: async (id, change, also) => void (await changeRow(store, clock, actors, { id, change, also })),
   };
   let provided: typeof serverMachine | undefined;
-  const machine = () => (provided ??= serverMachine.provide({ actors: options.parts().effects(host) }));
+  const machine = () => (provided ??= serverMachine.provide({ actors: parts().effects(host) }));
   const show = (row: ServerRow, snapshot: ServerSnapshot): ServerNow => {
     const now = insideOf(row, snapshot);
     return { ...now, context: shifted(now.context, steady.offsetMs()) };
@@ -89,7 +107,7 @@ function serverKind(options: Options, actors: ServerActors): ActorKind<ServerTyp
         snapshot: restorable(row, { limits, log, steady }),
         inspect,
       }),
-    step: (taken) => storedStep(options, taken, show(taken.row, taken.after)),
+    step: (taken) => storedStep(base, parts, taken, show(taken.row, taken.after)),
     show,
     showDormant: dormant,
   };
@@ -97,7 +115,8 @@ function serverKind(options: Options, actors: ServerActors): ActorKind<ServerTyp
 
 /** Returns the write that stores a transition's snapshot together with its cause and all rows that depend on it. */
 function storedStep(
-  { clock, steady, log, audit, parts }: Options,
+  { clock, steady, log }: Base,
+  parts: () => ServerParts,
   { row, before, after, event, persisted }: TakenStep<ServerTypes> & { event: StepEvent },
   now: ServerNow,
 ): StoredStep<ServerTypes> | undefined {
@@ -138,7 +157,7 @@ function storedStep(
     const { job } = after.context;
     if (job?.id !== before.context.job?.id) await setMaintenance(tx, id, job);
     const step = { ...noted, cause, sent, job, failure: failure?.code };
-    await audit(tx, row, step);
+    await recordStep(tx, row, step);
     await parts().onStep(tx, now, step);
   }
 
@@ -156,4 +175,58 @@ async function rowIn(tx: Tx, id: string): Promise<ServerRow> {
   const row = await getServer(tx, id);
   if (row === undefined) throw serverNotFound(id);
   return row;
+}
+
+/** A step from one wire state to another, for the log. */
+interface SaidStep {
+  id: string;
+  from: ServerState;
+  to: ServerState;
+  /** The event's name. */
+  event: string;
+  cause: Cause;
+  /** The failure behind the step. */
+  failure?: { code: string; summary: string; suggestion: string } | undefined;
+  /** Duration of a successful start. */
+  startMs?: number | undefined;
+}
+
+/** Returns one sentence for operators who do not know the states. */
+export function stepWords({ id, from, to, event, cause, failure, startMs }: SaidStep): string {
+  switch (to) {
+    case 'starting':
+      return from === 'running' ? `${id} is ${cause.note}` : `${id} wakes up: ${whoOrWhat(cause)}`;
+    case 'running':
+      return `${id} is ready${startMs === undefined ? '' : ` after ${(startMs / 1_000).toFixed(1)} s`}`;
+    case 'stopping':
+      if (event === 'KILL') return `${id} is killed without saving: ${whoOrWhat(cause)}`;
+      return event === 'MAINTAIN'
+        ? `${id} goes to sleep for a file operation`
+        : `${id} goes to sleep: ${whoOrWhat(cause)}`;
+    case 'hibernated':
+      return from === 'installing' ? `${id} is installed` : `${id} sleeps`;
+    case 'installing':
+      return `${id} is being installed: ${whoOrWhat(cause)}`;
+    case 'install_failed':
+      return `${id} could not be installed${because(failure)}`;
+    case 'start_failed':
+      return `${id} ${from === 'running' ? 'ended unexpectedly' : 'could not start'}${because(failure)}`;
+    case 'deleting':
+      return `${id} is being deleted: ${whoOrWhat(cause)}`;
+    default:
+      return to satisfies never;
+  }
+}
+
+function whoOrWhat({ kind, id, note }: Cause): string {
+  if (kind === 'player') return `${id} joined`;
+  if (kind === 'operator') return note === '' ? 'by an operator' : `by an operator, ${note}`;
+  return note === '' ? id : note;
+}
+
+/** Returns, for example, `: Out of memory: … (out_of_memory). Give it more RAM.` */
+function because(failure: SaidStep['failure']): string {
+  if (failure === undefined) return '';
+  const summary = failure.summary.replaceAll(/\s+/g, ' ').replace(/\.$/, '');
+  return `: ${summary} (${failure.code}). ${failure.suggestion}`.trimEnd();
 }

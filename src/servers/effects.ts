@@ -1,7 +1,15 @@
 import { SANDBOX } from '../game/cores.ts';
 import { fromCallback, fromPromise } from 'xstate';
 import { HUNG } from '../../machines/server-reasons.ts';
-import type { Booted, Deadline, Failure, Finished, Maintained, ServerEvent } from '../../machines/server-types.ts';
+import type {
+  Booted,
+  Deadline,
+  Failure,
+  Finished,
+  Maintained,
+  ServerEvent,
+  StartupPhase,
+} from '../../machines/server-types.ts';
 import type { serverMachine } from '../../machines/server.ts';
 import { EngineError, type Game, type GameSpec } from '../engines/engine.ts';
 import { gameSpec, installSpec } from '../game/container.ts';
@@ -16,18 +24,14 @@ import { sleep } from '../kernel/sleep.ts';
 import { StatusError } from '../kernel/status.ts';
 import { abortable } from '../kernel/timeout.ts';
 import { MINUTE_MS } from '../kernel/units.ts';
-import { setAlarm } from './alarms.ts';
-import { EffectPatience } from './effect-patience.ts';
-import { type Diagnose, createDiagnoser } from './failures/diagnoser.ts';
-import { asFailure } from './failures/effect-failure.ts';
-import { withPatience } from './failures/engine-patience.ts';
-import type { EffectHost, EffectsOptions, Maintain } from './effect-host.ts';
-import { sendAway } from './last-call.ts';
+import { EffectPatience, setAlarm, withPatience } from './patience.ts';
+import { Diagnoser } from './diagnoser.ts';
+import type { EffectHost, EffectRooms, GameAccess, Maintain } from './effect-host.ts';
+import { sendAway } from './stopping.ts';
 import { MachineGone, onItsNode } from './lost-start.ts';
 import { GameEnded, untilReady } from './readiness.ts';
-import { type CrashArtefactReader, type CrashArtefacts, createCrashArtefacts } from './failures/crash-artefacts.ts';
+import { CrashArtefactReader, type CrashArtefacts, lastPosition, linesBehind } from './run-log.ts';
 import type { ServerRow } from './rows.ts';
-import { lastPosition, linesBehind } from './run-log.ts';
 import { sampleEvery } from './sampling.ts';
 
 /** Implementations of the machine's actors. */
@@ -48,31 +52,32 @@ const RUNNER_KILLED = /Took too long, so killing server process/;
  * written for the owner. Effects of one server never overlap: each waits until the previous one, aborted by its
  * `signal`, has ended. An effect therefore acts on the game it saw first.
  */
-export function createEffects(options: EffectsOptions): (host: EffectHost) => Effects {
-  return (host) => new ServerEffects(options, host).actors();
-}
-
-class ServerEffects {
-  readonly #options: EffectsOptions;
+export class ServerEffects {
+  readonly #games: GameAccess;
+  readonly #rooms: EffectRooms;
+  readonly #outages: () => number;
   readonly #host: EffectHost;
   readonly #artefacts: CrashArtefactReader;
-  readonly #diagnose: Diagnose;
+  readonly #diagnoser: Diagnoser;
   readonly #maintain: Maintain;
   readonly #withLock = createKeyedMutex();
   readonly #patience: EffectPatience;
 
-  constructor(options: EffectsOptions, host: EffectHost) {
-    this.#options = options;
+  /** `outages`: the number of times the engine has come back after an outage. */
+  constructor(games: GameAccess, rooms: EffectRooms, outages: () => number, host: EffectHost) {
+    const { engine, workers, settings } = games;
+    this.#games = games;
+    this.#rooms = rooms;
+    this.#outages = outages;
     this.#host = host;
-    const { clock, log, engine } = options;
-    this.#patience = new EffectPatience({ clock, log, nodes: engine.nodes, host });
-    this.#artefacts = createCrashArtefacts(options);
-    this.#diagnose = createDiagnoser(options);
-    this.#maintain = options.maintain?.(host) ?? unknownJob;
+    this.#patience = new EffectPatience(games, host);
+    this.#artefacts = new CrashArtefactReader(engine, settings.dataDir);
+    this.#diagnoser = new Diagnoser(settings.dataDir, workers);
+    this.#maintain = rooms.maintain?.(host) ?? unknownJob;
   }
 
   actors(): Effects {
-    const { clock } = this.#options;
+    const { clock } = this.#games;
     return {
       install: this.#effect((id, signal) => this.#install(id, signal)),
       boot: this.#effect((id, signal) => this.#boot(id, signal)),
@@ -80,7 +85,7 @@ class ServerEffects {
       maintain: this.#effect<Maintained, { jobId: string }>((id, signal, { jobId }) => this.#doJob(id, jobId, signal)),
       erase: this.#effect((id, signal) => this.#erase(id, signal)),
       watch: fromCallback<ServerEvent, { id: string }>(({ input: { id }, sendBack }) =>
-        sampleEvery(this.#options, this.#host, id, sendBack),
+        sampleEvery(this.#games, this.#host, id, sendBack),
       ),
       alarm: fromCallback<ServerEvent, Deadline>(({ input: { at, of }, sendBack }) =>
         setAlarm(
@@ -106,15 +111,15 @@ class ServerEffects {
   }
 
   async #install(id: string, signal: AbortSignal): Promise<Finished> {
-    const { clock, dataDir, owner, mayRun, rconPassword } = this.#options;
+    const { clock, passwords, owner } = this.#games;
     const row = this.#rowOf(id);
     try {
       await this.#artefacts.begin(id);
-      await mayRun?.(row);
+      await this.#rooms.mayRun?.(row);
       signal.throwIfAborted();
-      await this.#prepare(row, rconPassword(id));
+      await this.#prepare(row, passwords.of(id));
       signal.throwIfAborted();
-      await forgetBuild(dataRoot(dataDir, id), owner);
+      await forgetBuild(this.#rootOf(row), owner);
       signal.throwIfAborted();
       await this.#installCore(row, signal);
     } catch (error) {
@@ -125,7 +130,8 @@ class ServerEffects {
   }
 
   async #installCore(row: ServerRow, signal: AbortSignal): Promise<void> {
-    const { engine, installPack } = this.#options;
+    const { engine } = this.#games;
+    const { installPack } = this.#rooms;
     if (row.modpackPlatform === '') return await engine.install(await this.#specOf(row, installSpec), signal);
     if (installPack === undefined) return await this.#installByImage(row, signal);
     const progress = (percent: number) => this.#host.notify(row.id, { type: 'PROGRESS', phase: 'starting', percent });
@@ -139,23 +145,23 @@ class ServerEffects {
    * every start.
    */
   async #installByImage(row: ServerRow, signal: AbortSignal): Promise<void> {
-    const { engine, mods, dataDir } = this.#options;
+    const { engine } = this.#games;
     const { id, modpackPlatform: platform, modpackRef, modpackVersion, version } = row;
-    const settled = (await mods?.pack(platform, { modpackRef, modpackVersion, version }, signal)) ?? {};
+    const settled = (await this.#rooms.mods?.pack(platform, { modpackRef, modpackVersion, version }, signal)) ?? {};
     signal.throwIfAborted();
     await this.#host.patch(id, settled);
     const now = { ...row, ...settled };
     await engine.install(await this.#specOf(now, installSpec), signal);
-    const made = await packOfImage(dataRoot(dataDir, id), platform, now, this.#readingFor(row));
+    const made = await packOfImage(this.#rootOf(row), platform, now, this.#readingFor(row));
     signal.throwIfAborted();
     await this.#host.patch(id, made);
   }
 
   async #boot(id: string, signal: AbortSignal): Promise<Booted> {
-    const { engine, clock, log } = this.#options;
+    const { clock, log } = this.#games;
     try {
-      return await onItsNode({ engine, clock, id, signal }, (within) =>
-        withPatience(this.#options, within, () => this.#untilBooted(id, within)),
+      return await onItsNode(this.#games, id, signal, (within) =>
+        withPatience(this.#games, this.#outages, within, () => this.#untilBooted(id, within)),
       );
     } catch (error) {
       signal.throwIfAborted();
@@ -172,29 +178,28 @@ class ServerEffects {
   }
 
   async #untilBooted(id: string, signal: AbortSignal): Promise<Booted> {
-    const { engine, clock, dataDir, portsOf } = this.#options;
+    const { engine, clock, passwords } = this.#games;
     const { row, context } = this.#host.now(id) ?? { row: this.#rowOf(id), context: undefined };
     const since = context?.wokenAt ?? clock.now();
     const { before, last } = await this.#artefacts.begin(id);
     signal.throwIfAborted();
-    const rconPassword = before?.up ? this.#options.rconPassword(id) : await this.#beforeBoot(row, signal);
-    const build = await notedBuild(dataRoot(dataDir, id), row);
+    const rconPassword = before?.up ? passwords.of(id) : await this.#beforeBoot(row, signal);
+    const build = await notedBuild(this.#rootOf(row), row);
     const spec = await this.#specOf(row, gameSpec, build);
     signal.throwIfAborted();
     const game = await engine.boot(spec, signal);
     signal.throwIfAborted();
-    await untilReady({
-      ...this.#options,
+    const start = {
       row,
       rconPassword,
       after: last ?? undefined,
       game,
-      published: portsOf(id),
+      published: this.#rooms.ports.of(id),
       since,
-      signal,
-      progress: (phase, percent) => this.#host.notify(id, { type: 'PROGRESS', phase, percent }),
+      progress: (phase: StartupPhase, percent: number) => this.#host.notify(id, { type: 'PROGRESS', phase, percent }),
       logged: () => this.#patience.logMoved(id),
-    }).finally(() => this.#patience.forget(id));
+    };
+    await untilReady(this.#games, start, signal).finally(() => this.#patience.forget(id));
     signal.throwIfAborted();
     if (game.game === null) throw new EngineError('unknown', 'the engine assigned no address to the game');
     const at = clock.now();
@@ -206,64 +211,67 @@ class ServerEffects {
 
   /** Prepares everything a game needs to start. Returns the password of its console. */
   async #beforeBoot(row: ServerRow, signal: AbortSignal): Promise<string> {
-    const { engine, mods, owner, mayRun, rconPassword, newRconPassword } = this.#options;
-    const root = dataRoot(this.#options.dataDir, row.id);
+    const { engine, owner, passwords } = this.#games;
+    const { mods, mayRun } = this.#rooms;
     await mayRun?.(row);
     signal.throwIfAborted();
-    const password = (await newRconPassword?.(row.id)) ?? rconPassword(row.id);
+    const password = await passwords.renew(row.id);
     signal.throwIfAborted();
     await this.#prepare(row, password);
     const addresses = await engine.proxyAddresses();
     signal.throwIfAborted();
-    await settleLists(root, addresses, owner);
+    await settleLists(this.#rootOf(row), addresses, owner);
     signal.throwIfAborted();
     await mods?.settle(row.id, signal);
     return password;
   }
 
   async #prepare(row: ServerRow, rconPassword: string): Promise<void> {
-    const { dataDir, owner, eulaAccepted } = this.#options;
-    await prepareDataRoot(dataDir, row, { rconPassword, eulaAccepted: await eulaAccepted(row) }, owner);
+    const { settings, owner } = this.#games;
+    const eulaAccepted = await this.#rooms.eula.isAccepted(row);
+    await prepareDataRoot(settings.dataDir, row, { rconPassword, eulaAccepted }, owner);
   }
 
   async #specOf(row: ServerRow, toSpec: typeof gameSpec, build?: string): Promise<GameSpec> {
-    const options = this.#options;
+    const { passwords, settings } = this.#games;
+    const { capacity, eula, ports } = this.#rooms;
+    const { gameImage, sandboxImage, sandboxFaults } = settings;
     const spec = toSpec(row, {
-      dataDir: dataRoot(options.dataDir, row.id),
-      gameImage: options.gameImage,
-      sandboxImage: options.sandboxImage,
-      cpus: options.cpusFor(row.ramMb, row.region || undefined),
-      rconPassword: options.rconPassword(row.id),
-      eulaAccepted: await options.eulaAccepted(row),
-      ports: options.portsOf(row.id),
+      dataDir: this.#rootOf(row),
+      gameImage,
+      sandboxImage,
+      cpus: capacity.cpusFor(row.ramMb, row.region || undefined),
+      rconPassword: passwords.of(row.id),
+      eulaAccepted: await eula.isAccepted(row),
+      ports: ports.of(row.id),
       build,
     });
     const placed = { ...spec, region: row.region || undefined };
-    return row.type === SANDBOX ? { ...placed, env: { ...spec.env, ...options.sandboxFaults } } : placed;
+    return row.type === SANDBOX ? { ...placed, env: { ...spec.env, ...sandboxFaults } } : placed;
   }
 
   /** Pins the build for later starts, even if newer ones exist. A failure does not affect this start. */
   async #keepBuild(row: ServerRow): Promise<void> {
-    const { dataDir, owner, log } = this.#options;
-    await noteBuild(dataRoot(dataDir, row.id), row, { ...this.#readingFor(row), owner }).catch((error: unknown) => {
+    const { owner, log } = this.#games;
+    await noteBuild(this.#rootOf(row), row, { ...this.#readingFor(row), owner }).catch((error: unknown) => {
       log.warn({ server: row.id, err: error }, 'could not record the running build; the next start uses the newest');
     });
   }
 
   #readingFor({ accountId }: ServerRow) {
-    return { workers: this.#options.workers, tenant: accountId };
+    return { workers: this.#games.workers, tenant: accountId };
   }
 
   /** Records the length of a start for later estimates. Nothing waits for this write or depends on it. */
   #noteColdStart({ id }: ServerRow, ms: number): void {
     const noted = ({ coldStartsMs }: ServerRow) => ({ coldStartsMs: [...coldStartsMs, ms].slice(-10) });
     this.#host.patch(id, noted).catch((error: unknown) => {
-      this.#options.log.debug({ server: id, err: error }, 'could not store the duration of a start');
+      this.#games.log.debug({ server: id, err: error }, 'could not store the duration of a start');
     });
   }
 
   async #halt(id: string, kill: boolean, signal: AbortSignal): Promise<Finished> {
-    const { engine, clock } = this.#options;
+    const { engine, clock } = this.#games;
     const after = kill ? null : await lastPosition(engine, id);
     signal.throwIfAborted();
     await this.#haltGame(id, kill, signal);
@@ -272,7 +280,7 @@ class ServerEffects {
   }
 
   async #haltGame(id: string, kill: boolean, signal: AbortSignal): Promise<void> {
-    const { engine, console, management, clock } = this.#options;
+    const { engine, console, management, clock } = this.#games;
     const game = await engine.inspect(id);
     signal.throwIfAborted();
     const { cause, deadlineAt } = this.#host.now(id)?.context ?? { cause: undefined, deadlineAt: null };
@@ -290,7 +298,7 @@ class ServerEffects {
    * fallback.
    */
   async #saveAndStop({ serverId: id, rcon }: Game, until: number, signal: AbortSignal): Promise<void> {
-    const { engine, clock, log } = this.#options;
+    const { engine, clock, log } = this.#games;
     if (rcon === null) return;
     const run = await abortable(this.#sendAway(id, rcon), signal);
     try {
@@ -307,14 +315,14 @@ class ServerEffects {
 
   /** Kicks all players and returns the game's console. */
   async #sendAway(id: string, rcon: Address): Promise<(command: string) => Promise<string>> {
-    const run = (command: string) => this.#options.console.run(rcon, this.#options.rconPassword(id), command);
+    const run = (command: string) => this.#games.console.run(rcon, this.#games.passwords.of(id), command);
     const now = this.#host.now(id);
-    if (now) await sendAway(now, run, this.#options);
+    if (now) await sendAway(now, run, this.#games);
     return run;
   }
 
   async #doJob(id: string, jobId: string, signal: AbortSignal): Promise<Maintained> {
-    const { clock, log } = this.#options;
+    const { clock, log } = this.#games;
     try {
       const failure = await this.#maintain(id, jobId, signal);
       return { at: clock.now(), failure };
@@ -326,36 +334,39 @@ class ServerEffects {
   }
 
   async #erase(id: string, signal: AbortSignal): Promise<Finished> {
-    const { engine, clock, dataDir, erasers } = this.#options;
+    const { engine, clock, settings } = this.#games;
     const game = await engine.inspect(id);
     signal.throwIfAborted();
     if (game?.up && game.rcon) await abortable(this.#sendAway(id, game.rcon), signal);
     await this.#haltGame(id, true, signal);
     signal.throwIfAborted();
     await engine.erase(id);
-    for (const eraser of erasers) {
+    for (const eraser of this.#rooms.erasers) {
       signal.throwIfAborted();
       await eraser(id);
     }
     signal.throwIfAborted();
-    await eraseDataRoot(dataDir, id);
+    await eraseDataRoot(settings.dataDir, id);
     this.#artefacts.forget(id);
     return { at: clock.now() };
   }
 
   async #findingsOf({ id, phase }: NonNullable<Deadline['of']>): Promise<Failure> {
     const { lines, report } = await this.#artefactsOf(id);
-    return this.#diagnose(this.#rowOf(id), { lines, report, exit: null, phase });
+    return this.#diagnoser.diagnose(this.#rowOf(id), { lines, report, exit: null, phase });
   }
 
   async #failed(error: unknown, phase: 'install' | 'start', row: ServerRow): Promise<Failure> {
-    const artefacts = await this.#artefactsOf(row.id);
-    return asFailure(error, { phase, row, artefacts, diagnose: this.#diagnose, dataDir: this.#options.dataDir });
+    return this.#diagnoser.failureOf(error, row, phase, await this.#artefactsOf(row.id));
   }
 
   #artefactsOf(id: string): Promise<CrashArtefacts> {
-    const { clock } = this.#options;
+    const { clock } = this.#games;
     return this.#artefacts.read(id, clock.wallOf(this.#host.now(id)?.context.wokenAt ?? clock.now()));
+  }
+
+  #rootOf({ id }: ServerRow): string {
+    return dataRoot(this.#games.settings.dataDir, id);
   }
 
   #rowOf(id: string): ServerRow {

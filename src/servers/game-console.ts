@@ -5,7 +5,6 @@ import { StatusError } from '../kernel/status.ts';
 import { wrongState } from './refusals.ts';
 import type { ServerNow } from './server-now.ts';
 
-/** Access to a game's console. */
 export interface ConsoleAccess {
   consoles: GameConsoles;
 }
@@ -69,7 +68,6 @@ function consoleStatus(error: unknown, server: ServerNow): unknown {
   }
 }
 
-/** Whether an operation failed because the game has no console. */
 export function hasNoConsole(error: unknown): boolean {
   return error instanceof StatusError && error.code === 'FAILED_PRECONDITION' && error.reason === 'RCON_UNAVAILABLE';
 }

@@ -1,11 +1,10 @@
 import type { Failure } from '../../machines/server-types.ts';
-import type { Engine, EngineNodes } from '../engines/engine.ts';
+import type { EngineNodes } from '../engines/engine.ts';
 import { lostGame } from '../engines/lost-games.ts';
-import type { Clock } from '../kernel/clock.ts';
 import { sleep } from '../kernel/sleep.ts';
+import type { GameAccess } from './effect-host.ts';
 import { GameEnded } from './readiness.ts';
 
-/** How often the node of a starting game is checked. */
 const LOOK_MS = 1_000;
 
 /** The starting game's machine is off. The game itself has not failed and can start elsewhere. */
@@ -19,27 +18,38 @@ export class MachineGone extends Error {
   }
 }
 
-export interface StartOnNode {
-  engine: Engine;
-  clock: Clock;
-  id: string;
-  signal: AbortSignal;
-}
-
 /**
  * Settles like `start`. Rejects with MachineGone if the game's node has gone and no longer runs it: because it is
  * marked as off, or is back without the game. Until then no conclusion is drawn and `start` continues.
  */
-export async function onItsNode<T>(of: StartOnNode, start: (signal: AbortSignal) => Promise<T>): Promise<T> {
-  const { engine, signal } = of;
+export async function onItsNode<T>(
+  { engine, clock }: GameAccess,
+  id: string,
+  signal: AbortSignal,
+  start: (signal: AbortSignal) => Promise<T>,
+): Promise<T> {
   const { nodes } = engine;
   if (nodes === undefined) return await start(signal);
   const over = new AbortController();
   const within = AbortSignal.any([signal, over.signal]);
-  const node = followNode(nodes, of.id);
+  const node = followNode(nodes, id);
   const starting = start(within);
+
+  async function untilGone(): Promise<never> {
+    for (;;) {
+      await sleep(clock, LOOK_MS, within);
+      if (!node.wasAway() || lostGame(nodes, id)) continue;
+      const isUp = await engine.inspect(id).then(
+        (game) => game?.up === true,
+        () => undefined,
+      );
+      if (isUp) node.isThere();
+      else if (isUp === false) throw new MachineGone(node.name());
+    }
+  }
+
   try {
-    return await Promise.race([starting, untilGone(of, node, within)]);
+    return await Promise.race([starting, untilGone()]);
   } catch (error) {
     if (error instanceof GameEnded && !signal.aborted && node.wasAway()) throw new MachineGone(node.name());
     throw error;
@@ -77,17 +87,4 @@ function followNode(nodes: EngineNodes, serverId: string): FollowedNode {
     isThere: () => void (away = false),
     name: () => last?.name ?? 'its machine',
   };
-}
-
-async function untilGone({ engine, clock, id }: StartOnNode, node: FollowedNode, signal: AbortSignal): Promise<never> {
-  for (;;) {
-    await sleep(clock, LOOK_MS, signal);
-    if (!node.wasAway() || lostGame(engine.nodes, id)) continue;
-    const isUp = await engine.inspect(id).then(
-      (game) => game?.up === true,
-      () => undefined,
-    );
-    if (isUp) node.isThere();
-    else if (isUp === false) throw new MachineGone(node.name());
-  }
 }

@@ -1,15 +1,13 @@
 import type { StartupPhase } from '../../machines/server-types.ts';
-import type { Console } from '../engines/console/console.ts';
-import type { Management } from '../engines/console/management-port.ts';
-import type { Engine, Exit, Game, PublishedPort } from '../engines/engine.ts';
-import type { Pinger } from '../engines/pinger.ts';
+import { EngineError, type Exit, type Game, type Listeners, type PublishedPort } from '../engines/engine.ts';
 import { createBootLog } from '../game/boot-log.ts';
 import { hasManagement, managementSecret } from '../game/management-settings.ts';
 import type { Address } from '../kernel/address.ts';
-import type { Clock } from '../kernel/clock.ts';
+import { every } from '../kernel/every.ts';
 import { sleep } from '../kernel/sleep.ts';
-import { type OwnPorts, createOwnPorts } from './own-ports.ts';
+import type { GameAccess } from './effect-host.ts';
 import type { ServerRow } from './rows.ts';
+import { usualStartMs } from './server-now.ts';
 import { keptText } from './run-log.ts';
 
 /** Interval of status requests to a starting game. */
@@ -39,12 +37,8 @@ export class GameEnded extends Error {
   }
 }
 
-export interface Waiting {
-  engine: Engine;
-  pinger: Pinger;
-  console: Console;
-  management: Management;
-  clock: Clock;
+/** A start in progress. */
+interface Start {
   row: ServerRow;
   rconPassword: string;
   /** The last log line before this boot. Earlier runs' output must not count. */
@@ -57,7 +51,6 @@ export interface Waiting {
   progress: (phase: StartupPhase, percent: number) => void;
   /** Called for each line of the log. */
   logged: () => void;
-  signal: AbortSignal;
 }
 
 /**
@@ -66,27 +59,26 @@ export interface Waiting {
  * Answers of other programs do not count. Rejects with GameEnded, with EngineError if players can never join, or with
  * the reason of `signal`.
  */
-export async function untilReady(waiting: Waiting): Promise<void> {
+export async function untilReady(games: GameAccess, start: Start, signal: AbortSignal): Promise<void> {
   const over = new AbortController();
-  const signal = AbortSignal.any([waiting.signal, over.signal]);
-  const { published } = waiting;
-  const ports = createOwnPorts({ ...waiting, published: published.map(({ containerPort }) => containerPort) });
+  const within = AbortSignal.any([signal, over.signal]);
+  const ports = new OwnPorts(games, start);
   try {
     await Promise.race([
-      readLog(waiting, signal).then(() => ports.untilItListens(signal)),
-      pingUntilAnswered(waiting, ports, signal),
-      askConsole(waiting, ports, signal),
-      askManagement(waiting, ports, signal),
-      ports.untilWrong(signal),
+      readLog(games, start, within).then(() => ports.untilItListens(within)),
+      pingUntilAnswered(games, start, ports, within),
+      askConsole(games, start, ports, within),
+      askManagement(games, start, ports, within),
+      ports.untilWrong(within),
     ]);
   } finally {
     over.abort(READY);
   }
 }
 
-async function readLog(waiting: Waiting, signal: AbortSignal): Promise<void> {
-  const { engine, clock, row, after, since, progress, logged } = waiting;
-  const bootLog = createBootLog({ core: row.type, expectedMs: median(row.coldStartsMs), startedAt: since });
+async function readLog({ engine, clock }: GameAccess, start: Start, signal: AbortSignal): Promise<void> {
+  const { row, after, since, progress, logged } = start;
+  const bootLog = createBootLog({ core: row.type, expectedMs: usualStartMs(row) ?? null, startedAt: since });
   const lines: string[] = [];
   let shown = '';
   const show = (at: number) => {
@@ -95,7 +87,7 @@ async function readLog(waiting: Waiting, signal: AbortSignal): Promise<void> {
     shown = `${phase} ${percent}`;
     progress(phase, percent);
   };
-  const ticking = tick(clock, signal, () => show(clock.now()));
+  const stopTicking = every(clock, 1_000, () => !signal.aborted && show(clock.now()));
   try {
     for (let position = after; ; await sleep(clock, LOG_RETRY_MS, signal)) {
       for await (const line of engine.logs(row.id, { after: position, follow: true, signal })) {
@@ -114,12 +106,13 @@ async function readLog(waiting: Waiting, signal: AbortSignal): Promise<void> {
       // position.
     }
   } finally {
-    ticking();
+    stopTicking();
   }
 }
 
 async function pingUntilAnswered(
-  { pinger, clock, game }: Waiting,
+  { pinger, clock }: GameAccess,
+  { game }: Start,
   ports: OwnPorts,
   signal: AbortSignal,
 ): Promise<void> {
@@ -133,7 +126,8 @@ async function pingUntilAnswered(
 }
 
 async function askConsole(
-  { console, clock, game, rconPassword }: Waiting,
+  { console, clock }: GameAccess,
+  { game, rconPassword }: Start,
   ports: OwnPorts,
   signal: AbortSignal,
 ): Promise<void> {
@@ -146,8 +140,12 @@ async function askConsole(
   }
 }
 
-async function askManagement(waiting: Waiting, ports: OwnPorts, signal: AbortSignal): Promise<void> {
-  const { management, clock, row, game, rconPassword } = waiting;
+async function askManagement(
+  { management, clock }: GameAccess,
+  { row, game, rconPassword }: Start,
+  ports: OwnPorts,
+  signal: AbortSignal,
+): Promise<void> {
   for (;;) {
     await sleep(clock, MANAGEMENT_EVERY_MS, signal);
     if (game.management === null || !hasManagement(row)) continue;
@@ -161,19 +159,93 @@ async function areOwn(ports: OwnPorts, ...addresses: readonly (Address | null)[]
   return true;
 }
 
-/** Calls `each` once a second until cancelled or aborted. Returns the cancellation. */
-function tick(clock: Clock, signal: AbortSignal, each: () => void): () => void {
-  let cancel = () => {};
-  const next = () => {
-    if (signal.aborted) return;
-    each();
-    cancel = clock.at(clock.now() + 1_000, next);
-  };
-  cancel = clock.at(clock.now() + 1_000, next);
-  return () => cancel();
+const LOOK_EVERY_MS = 3_000;
+/** Longest time between the game's ready message and its first open port. */
+const LISTEN_WITHIN_MS = 30_000;
+const LISTEN_EVERY_MS = 500;
+const LISTENER_PING_MS = 1_000;
+/** Limit on a game's open ports that are pinged in search of the players' port. */
+const MOST_PINGED = 8;
+
+/**
+ * Distinguishes a game from other programs that answer at its address, on engines whose games share this machine's
+ * addresses.
+ */
+class OwnPorts {
+  readonly #games: GameAccess;
+  readonly #game: Game;
+  /** Ports that the game uses, or that its owner has opened, for other purposes than players. */
+  readonly #others: ReadonlySet<number | undefined>;
+
+  constructor(games: GameAccess, { game, published }: Start) {
+    this.#games = games;
+    this.#game = game;
+    const opened = published.map(({ containerPort }) => containerPort);
+    this.#others = new Set([game.rcon?.port, game.management?.port, ...opened]);
+  }
+
+  /** Whether the program listening at the address is the game. */
+  async owns({ port }: Address): Promise<boolean> {
+    const listeners = await this.#listeners();
+    return listeners === undefined || listeners.own.includes(port);
+  }
+
+  /**
+   * Resolves once the game, which has reported that it is ready, listens on the players' port. Rejects with EngineError
+   * `wrong_port`.
+   */
+  async untilItListens(signal: AbortSignal): Promise<void> {
+    const { clock } = this.#games;
+    const { game: address } = this.#game;
+    if (address === null) return;
+    for (const end = clock.now() + LISTEN_WITHIN_MS; !(await this.owns(address));) {
+      if (clock.now() >= end)
+        throw wrongPort(`The game reports that it is ready, but it does not listen on port ${address.port}.`);
+      await sleep(clock, LISTEN_EVERY_MS, signal);
+    }
+  }
+
+  /**
+   * Rejects with EngineError once players can never join: `wrong_port` if the game accepts them on another port,
+   * `port_in_use` if another program listens on its own. Never resolves.
+   */
+  async untilWrong(signal: AbortSignal): Promise<never> {
+    for (;;) {
+      await sleep(this.#games.clock, LOOK_EVERY_MS, signal);
+      const listeners = await this.#listeners();
+      if (listeners === undefined || this.#game.game === null) continue;
+      const { port } = this.#game.game;
+      if (listeners.taken.includes(port)) throw taken(port);
+      if (listeners.own.includes(port)) continue;
+      const other = await this.#elsewhere(listeners, this.#game.game);
+      if (other !== undefined) throw wrongPort(`The game listens on port ${other} instead of ${port}.`);
+    }
+  }
+
+  async #listeners(): Promise<Listeners | undefined> {
+    return await this.#games.engine.listeners?.(this.#game.serverId).catch(() => undefined);
+  }
+
+  /** Returns another port on which the game accepts players. */
+  async #elsewhere({ own }: Listeners, { host, port }: Address): Promise<number | undefined> {
+    const unknown = own.filter((each) => each !== port && !this.#others.has(each)).slice(0, MOST_PINGED);
+    for (const other of unknown) {
+      const address = { host, port: other };
+      const answer = await this.#games.pinger.status(address, LISTENER_PING_MS).catch(() => undefined);
+      if (answer) return other;
+    }
+    return undefined;
+  }
 }
 
-function median(values: number[]): number | null {
-  if (values.length === 0) return null;
-  return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? null;
+function wrongPort(message: string): EngineError {
+  return new EngineError('wrong_port', message, {
+    suggestion:
+      'The game must use the port in server-port of server.properties, or in the environment variable SERVER_PORT.',
+  });
+}
+
+function taken(port: number): EngineError {
+  const message = `Another program on this machine already listens on port ${port}, which the game needs.`;
+  return new EngineError('port_in_use', message, { suggestion: 'Start the server again. It gets another port.' });
 }

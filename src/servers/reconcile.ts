@@ -5,7 +5,8 @@ import { dataRoot } from '../jail/data-root.ts';
 import type { Clock } from '../kernel/clock.ts';
 import type { Log } from '../kernel/log.ts';
 import { MINUTE_MS } from '../kernel/units.ts';
-import { type Diagnose, type DiagnoserOptions, createDiagnoser } from './failures/diagnoser.ts';
+import type { WorkerPool } from '../kernel/workers/pool.ts';
+import { Diagnoser } from './diagnoser.ts';
 import { linesBehind, sinceReady } from './run-log.ts';
 import type { Servers } from './servers.ts';
 
@@ -15,7 +16,7 @@ export interface ReconcileOptions {
   clock: Clock;
   log: Log;
   dataDir: string;
-  workers?: DiagnoserOptions['workers'];
+  workers?: WorkerPool;
   /** Called each time the engine has come back. */
   onReturn?: () => void;
   /** Called each time the engine has become unreachable. */
@@ -51,7 +52,7 @@ export async function startReconcile(options: ReconcileOptions): Promise<() => v
 
 class Comparison {
   readonly #options: ReconcileOptions;
-  readonly #diagnose: Diagnose;
+  readonly #diagnoser: Diagnoser;
   /** Servers whose last comparison failed, and whether their game's end was unreported. */
   readonly #pending = new Map<string, boolean>();
   readonly #unwatch: () => void;
@@ -61,7 +62,7 @@ class Comparison {
 
   constructor(options: ReconcileOptions) {
     this.#options = options;
-    this.#diagnose = createDiagnoser(options);
+    this.#diagnoser = new Diagnoser(options.dataDir, options.workers);
     this.#unwatch = options.engine.watch((event) => this.#heed(event));
   }
 
@@ -171,7 +172,7 @@ class Comparison {
     const { logAfter, wokenAt, readyAt } = now.context;
     const lines = sinceReady(await linesBehind(engine, id, logAfter));
     const report = await newestCrashReport(dataRoot(dataDir, id), wokenAt ?? at);
-    const failure = await this.#diagnose(now.row, { lines, report, exit: game?.exit ?? null, phase: 'run' });
+    const failure = await this.#diagnoser.diagnose(now.row, { lines, report, exit: game?.exit ?? null, phase: 'run' });
     // Reading the log took time; the run must still be the same.
     if ((await servers.get(id))?.context.readyAt !== now.context.readyAt) return;
     onLook?.(id, game);

@@ -31,7 +31,7 @@ export function notStopped({ row, state, context }: ServerNow): StatusError {
 }
 
 /** Returns the refusal if no online player has this name. */
-export function playerNotOnline({ row }: Pick<ServerNow, 'row'>, name: string): StatusError {
+export function playerNotOnline({ row }: ServerNow, name: string): StatusError {
   return new StatusError('NOT_FOUND', 'PLAYER_NOT_ONLINE', `${name} is not playing right now.`, {
     metadata: { server: row.id, name },
   });

@@ -40,21 +40,21 @@ export interface ServerRow extends OwnerSettings {
 }
 
 /** The columns players may see, without the snapshot: enough to route to ten thousand servers at boot. */
-export type RouteRow = Pick<
-  ServerRow,
-  | 'id'
-  | 'name'
-  | 'hostname'
-  | 'state'
-  | 'type'
-  | 'motd'
-  | 'version'
-  | 'properties'
-  | 'waitingRoom'
-  | 'clientVersions'
-  | 'lastStatus'
-  | 'createdAt'
->;
+const ROUTE_COLUMNS = [
+  'id',
+  'name',
+  'hostname',
+  'state',
+  'type',
+  'motd',
+  'version',
+  'properties',
+  'waitingRoom',
+  'clientVersions',
+  'lastStatus',
+  'createdAt',
+] as const;
+export type RouteRow = Pick<ServerRow, (typeof ROUTE_COLUMNS)[number]>;
 
 export const servers = new EntitySchema<ServerRow>({
   name: 'servers',
@@ -107,7 +107,7 @@ export async function insertServer(tx: Tx, row: ServerRow): Promise<void> {
 }
 
 /** Returns the error for an id or host name that another server has. */
-export function serverExists({ id, hostname }: Pick<ServerRow, 'id' | 'hostname'>, cause?: unknown): StatusError {
+export function serverExists({ id, hostname }: { id: string; hostname: string }, cause?: unknown): StatusError {
   const message = `A server called ${id} or at ${hostname} already exists. Choose another name.`;
   return new StatusError('ALREADY_EXISTS', 'SERVER_EXISTS', message, { metadata: { hostname, id }, cause });
 }
@@ -171,19 +171,23 @@ export async function ramOfAccount(db: Sql, accountId: string, without = ''): Pr
   return countOf(db, sql, [accountId, without]);
 }
 
+/** Returns the number of servers in each stored state. */
+export async function countServersByState(db: Sql): Promise<{ state: string; count: number }[]> {
+  const sql = 'SELECT "state", COUNT(*) AS "count" FROM "servers" GROUP BY "state"';
+  const found = await db.query<{ state: string; count: number | string }>(sql);
+  return found.map(({ state, count }) => ({ state, count: Number(count) }));
+}
+
 /** Returns the number of servers not at rest, including those being deleted. */
 export async function countAwake(db: Sql): Promise<number> {
-  const sql = `SELECT "state", COUNT(*) AS "count" FROM "servers" GROUP BY "state"`;
-  const found = await db.query<{ state: string; count: number | string }>(sql, []);
-  return found.reduce((sum, { state, count }) => sum + (isTagged(state, 'at-rest') ? 0 : Number(count)), 0);
+  const found = await countServersByState(db);
+  return found.reduce((sum, { state, count }) => sum + (isTagged(state, 'at-rest') ? 0 : count), 0);
 }
 
 /** Returns all servers with the columns that players may see. */
 export async function listRoutes(db: Sql): Promise<RouteRow[]> {
-  const rows = await db.query<StoredRoute>(
-    `SELECT "id", "name", "hostname", "state", "type", "motd", "version", "properties", "waitingRoom", "clientVersions",
-      "lastStatus", "createdAt" FROM "servers"`,
-  );
+  const columns = ROUTE_COLUMNS.map((name) => `"${name}"`).join(', ');
+  const rows = await db.query<StoredRoute>(`SELECT ${columns} FROM "servers"`);
   return rows.map(routeRow);
 }
 

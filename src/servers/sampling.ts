@@ -1,14 +1,13 @@
 import type { ServerEvent } from '../../machines/server-types.ts';
-import { type Console, ConsoleError } from '../engines/console/console.ts';
-import type { GameStatus, Pinger } from '../engines/pinger.ts';
+import { ConsoleError } from '../engines/console/console.ts';
+import { lostGame } from '../engines/lost-games.ts';
+import type { GameStatus } from '../engines/pinger.ts';
+import { type ManagedRow, hasManagement, managementSecret } from '../game/management-settings.ts';
 import { listedCount } from '../game/online-players.ts';
-import type { Log } from '../kernel/log.ts';
+import type { Address } from '../kernel/address.ts';
 import { INT32_MAX, KIB, MINUTE_MS } from '../kernel/units.ts';
-import type { EffectHost } from './effect-host.ts';
-import { type ManagedPlayers, type ManagedPlayersOptions, managedPlayers } from './managed-players.ts';
-import type { Presence } from './presence.ts';
+import type { EffectHost, GameAccess } from './effect-host.ts';
 import type { ServerNow } from './server-now.ts';
-import { type Silence, type SilenceOptions, listenFor } from './silence.ts';
 
 /** Interval at which the players of a running game are counted. */
 export const SAMPLE_MS = 15_000;
@@ -22,19 +21,10 @@ const UNKNOWN_MS = 250;
 /** Joins and leaves within this time become one reading. */
 const GATHER_MS = 100;
 const PING_TIMEOUT_MS = 3_000;
+/** How long a faulty management port is left alone; each attempt writes to the game's log. */
+export const REST_MS = MINUTE_MS;
 /** Limit of the stored bytes after a status. */
 const MAX_TAIL_BYTES = 8 * KIB;
-
-interface SamplingOptions extends ManagedPlayersOptions {
-  pinger: Pinger;
-  console: Console;
-  presence: Presence;
-  idleAfterMs: number;
-  /** How long a game that used to answer may be silent; 0: unlimited. */
-  hungAfterMs: number;
-  engine: SilenceOptions['engine'];
-  log: Log;
-}
 
 /**
  * Sends a SAMPLE regularly until the returned function is called. The service's own requests do not count as activity.
@@ -44,14 +34,14 @@ interface SamplingOptions extends ManagedPlayersOptions {
  * leaves immediately.
  */
 export function sampleEvery(
-  options: SamplingOptions,
+  games: GameAccess,
   host: EffectHost,
   id: string,
   send: (event: ServerEvent) => void,
 ): () => void {
-  const { presence, clock, idleAfterMs, hungAfterMs } = options;
-  const listen = listenFor(options, id);
-  const managed = managedPlayers(options, id, gather);
+  const { presence, clock, settings } = games;
+  const listen = listenFor(games, id);
+  const managed = new ManagedPlayers(games, id, gather);
   let cancel = () => {};
   let gathering: (() => void) | undefined;
   let over = false;
@@ -67,7 +57,7 @@ export function sampleEvery(
       cancel = clock.at(clock.now() + UNKNOWN_MS, () => void sample());
       return;
     }
-    const { online, answered } = await playersOf(options, host, managed, now);
+    const { online, answered } = await playersOf(games, host, managed, now);
     const isStale = online !== null && counted !== undefined && clock.now() - changedAt < STALE_MS;
     report(isStale ? counted!.online : online, await listen(answered));
     if (!over) cancel = clock.at(clock.now() + SAMPLE_MS, () => void sample());
@@ -93,15 +83,15 @@ export function sampleEvery(
   function report(online: number | null, silence: Partial<Silence>): void {
     if (over || !presence.isKnown()) return;
     counted = online === null ? undefined : { online, inside: presence.of(id).inside };
-    const minutes = host.now(id)?.row.idleTimeoutMinutes ?? 0;
+    const minutes = host.now(id)?.row.idleTimeoutMinutes || settings.idleTimeoutMinutes;
     send({
       type: 'SAMPLE',
       at: clock.now(),
       // A plugin may report any number, in the status and in the reply to `list`.
       players: online === null ? null : Math.min(Math.max(0, online), INT32_MAX),
       joined: presence.of(id),
-      idleAfterMs: minutes > 0 ? minutes * MINUTE_MS : idleAfterMs,
-      hungAfterMs,
+      idleAfterMs: minutes * MINUTE_MS,
+      hungAfterMs: settings.hungAfterSeconds * 1_000,
       ...silence,
     });
   }
@@ -125,18 +115,18 @@ interface Players {
 
 /** Returns the number of players from the first source that answers: management port, status, console. */
 async function playersOf(
-  options: SamplingOptions,
+  games: GameAccess,
   host: EffectHost,
   managed: ManagedPlayers,
   now: ServerNow,
 ): Promise<Players> {
-  const status = await ping(options, host, now);
+  const status = await ping(games, host, now);
   const online = (await managed.count(now.row)) ?? status?.playersOnline ?? null;
-  return online === null ? await listed(options, now) : { online, answered: true };
+  return online === null ? await listed(games, now) : { online, answered: true };
 }
 
 async function ping(
-  { pinger, log }: SamplingOptions,
+  { pinger, log }: GameAccess,
   host: EffectHost,
   { row, context }: ServerNow,
 ): Promise<GameStatus | undefined> {
@@ -164,13 +154,130 @@ function lastingStatus({ raw, tail }: GameStatus): string {
   return hasTail ? `${json}\n${tail.toString('base64')}` : json;
 }
 
-async function listed({ console, rconPassword }: SamplingOptions, { row, context }: ServerNow): Promise<Players> {
+async function listed({ console, passwords }: GameAccess, { row, context }: ServerNow): Promise<Players> {
   if (context.rcon === null) return { online: null, answered: false };
-  const reply = await console.run(context.rcon, rconPassword(row.id), 'list').catch(saidNo);
+  const reply = await console.run(context.rcon, passwords.of(row.id), 'list').catch(saidNo);
   return { online: listedCount(reply ?? ''), answered: reply !== undefined };
 }
 
 /** A refusal by the game also counts as an answer. */
 function saidNo(error: unknown): string | undefined {
   return error instanceof ConsoleError && error.reason === 'refused' ? '' : undefined;
+}
+
+/**
+ * Counts the players of one running game through its management port. Once the port has answered, `changed` is called
+ * when a player joins or leaves.
+ */
+class ManagedPlayers {
+  readonly #games: GameAccess;
+  readonly #id: string;
+  readonly #changed: () => void;
+  #address: Address | null = null;
+  #unwatch = () => {};
+  #restsUntil = 0;
+  #over = false;
+
+  constructor(games: GameAccess, id: string, changed: () => void) {
+    this.#games = games;
+    this.#id = id;
+    this.#changed = changed;
+  }
+
+  /** Returns null if the game has no such port, or the port does not answer. */
+  async count(row: ManagedRow): Promise<number | null> {
+    const { engine, management, clock, passwords } = this.#games;
+    if (!hasManagement(row) || clock.now() < this.#restsUntil) return null;
+    try {
+      const asked = this.#address ?? (await engine.inspect(this.#id))?.management ?? null;
+      if (asked === null) return null;
+      const players = await management.players(asked, managementSecret(passwords.of(this.#id)));
+      if (!this.#over && this.#address === null) {
+        this.#address = asked;
+        this.#unwatch = management.watch(asked, this.#changed);
+      }
+      return players.length;
+    } catch {
+      this.#unfollow();
+      this.#restsUntil = clock.now() + REST_MS;
+      return null;
+    }
+  }
+
+  /** Whether the port reports each change. */
+  isFollowed(): boolean {
+    return this.#address !== null;
+  }
+
+  end(): void {
+    this.#over = true;
+    this.#unfollow();
+  }
+
+  #unfollow(): void {
+    this.#address = null;
+    this.#unwatch();
+  }
+}
+
+/** How long a running game has shown no activity. */
+interface Silence {
+  /** How long the whole game has been silent; null if something answered, absent if it cannot be known. */
+  silentMs?: number | null;
+  /** A silent game's last lines. */
+  lastLines?: string;
+}
+
+const LAST_LINES = 20;
+/**
+ * Limit of the silence added between two calls, so that a changed clock or a suspended machine does not count as
+ * silence.
+ */
+const MOST_BETWEEN_MS = MINUTE_MS;
+
+/**
+ * Follows one running game. Call the returned function regularly with whether a port has answered; if none has, new log
+ * lines also count as a sign of life. The silence is unknown while the engine or the game's node is unreachable, or
+ * shows no game: the end is then about to be reported.
+ */
+function listenFor({ engine, clock }: GameAccess, id: string): (answered: boolean) => Promise<Silence> {
+  let silentMs: number | undefined;
+  let lookedAt = 0;
+  let position: string | undefined;
+
+  async function lastLines(): Promise<{ position: string; text: string }> {
+    const lines: string[] = [];
+    let last = '';
+    for await (const line of engine.logs(id, { tail: LAST_LINES })) {
+      lines.push(line.text);
+      last = line.position;
+    }
+    return { position: last, text: lines.join('\n') };
+  }
+
+  return async (answered) => {
+    const at = clock.now();
+    const since = Math.min(Math.max(0, at - lookedAt), MOST_BETWEEN_MS);
+    if (answered) {
+      silentMs = undefined;
+      position = undefined;
+      return { silentMs: null };
+    }
+    lookedAt = at;
+    if (lostGame(engine.nodes, id)) return {};
+    try {
+      if (!(await engine.inspect(id))?.up) return {};
+      const log = await lastLines();
+      const isNew = position !== undefined && position !== log.position;
+      position = log.position;
+      if (isNew) {
+        silentMs = undefined;
+        return { silentMs: null };
+      }
+      silentMs = silentMs === undefined ? 0 : silentMs + since;
+      return { silentMs, lastLines: log.text };
+    } catch {
+      return {};
+    }
+  };
 }

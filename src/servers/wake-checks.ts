@@ -13,22 +13,17 @@ import type { ServerNow } from './server-now.ts';
 export type WakeCheck = (row: ServerRow, batchRead?: BatchRead) => Promise<(now: ServerNow) => void>;
 
 /** One read-only evaluation of the rules for several servers, for display. */
-export interface BatchRead {
-  /** Returns the result of `read`. For all calls with the same subject and key, only the first calls it. */
-  once<Found>(about: unknown, key: string, read: () => Promise<Found>): Promise<Found>;
-}
+export class BatchRead {
+  readonly #seen = new Map<unknown, Map<string, Promise<unknown>>>();
 
-export function createBatchRead(): BatchRead {
-  const seen = new Map<unknown, Map<string, Promise<unknown>>>();
-  return {
-    once<Found>(about: unknown, key: string, read: () => Promise<Found>) {
-      const found = seen.get(about) ?? new Map<string, Promise<unknown>>();
-      seen.set(about, found);
-      const known = (found.get(key) as Promise<Found> | undefined) ?? read();
-      found.set(key, known);
-      return known;
-    },
-  };
+  /** Returns the result of `read`. For all calls with the same subject and key, only the first calls it. */
+  once<Found>(about: unknown, key: string, read: () => Promise<Found>): Promise<Found> {
+    const found = this.#seen.get(about) ?? new Map<string, Promise<unknown>>();
+    this.#seen.set(about, found);
+    const known = (found.get(key) as Promise<Found> | undefined) ?? read();
+    found.set(key, known);
+    return known;
+  }
 }
 
 /** Creates a check that finishes with its reads. With `batchRead`, servers with the same key share one check. */
@@ -46,7 +41,7 @@ export const SOFTWARE_OF = ({ accountId, type }: ServerRow): string => `${accoun
 export type CheckedCommand = 'CREATE' | 'START' | 'JOIN' | 'RESTART' | 'REINSTALL' | 'RETRY_INSTALL';
 
 /** Commands that begin a start, or queue one. */
-export const WAKES: readonly CheckedCommand[] = ['START', 'JOIN', 'RESTART'];
+const WAKES: readonly CheckedCommand[] = ['START', 'JOIN', 'RESTART'];
 /** Commands that install something, including creation with a mod pack. */
 const INSTALLS: readonly CheckedCommand[] = ['CREATE', 'REINSTALL', 'RETRY_INSTALL'];
 
@@ -60,40 +55,48 @@ export interface WakeRule {
 }
 
 /** The checks before a server wakes or installs something. */
-export interface WakeChecks {
+export class WakeChecks {
+  readonly #checks = new Map<WakeCheck, readonly CheckedCommand[]>();
+
   /** Runs `check` before these commands from now on. Returns a function that removes it. */
-  add: (check: WakeCheck, commands?: readonly CheckedCommand[]) => () => void;
+  add(check: WakeCheck, commands: readonly CheckedCommand[] = WAKES): () => void {
+    this.#checks.set(check, commands);
+    return () => this.#checks.delete(check);
+  }
+
   /**
    * Returns the checks for a command to a server in this state. A join or start of a server that is already awake needs
    * none; a restart always does.
    */
-  before(type: string, state: ServerState): WakeCheck[];
-  /** Returns the first refusal of a command; undefined if none refuses. */
-  refusal(now: ServerNow, command: CheckedCommand, batchRead?: BatchRead): Promise<StatusError | undefined>;
-}
-
-export function createWakeChecks(): WakeChecks {
-  const checks = new Map<WakeCheck, readonly CheckedCommand[]>();
-
-  function before(type: string, state: ServerState): WakeCheck[] {
+  before(type: string, state: ServerState): WakeCheck[] {
     if ((type === 'START' || type === 'JOIN') && isTagged(state, 'awake')) return [];
-    return [...checks].flatMap(([check, commands]) => (commands.some((each) => each === type) ? [check] : []));
+    return [...this.#checks].flatMap(([check, commands]) => (commands.some((each) => each === type) ? [check] : []));
   }
 
-  return {
-    before,
-    add(check, commands = WAKES) {
-      checks.set(check, commands);
-      return () => checks.delete(check);
-    },
-    async refusal(now, command, batchRead) {
-      try {
-        for (const check of before(command, now.state)) (await check(now.row, batchRead))(now);
-      } catch (error) {
-        if (error instanceof StatusError) return error;
-        throw error;
-      }
-      return undefined;
-    },
+  /** Returns the first refusal of a command; undefined if none refuses. */
+  async refusal(now: ServerNow, command: CheckedCommand, batchRead?: BatchRead): Promise<StatusError | undefined> {
+    try {
+      for (const check of this.before(command, now.state)) (await check(now.row, batchRead))(now);
+    } catch (error) {
+      if (error instanceof StatusError) return error;
+      throw error;
+    }
+    return undefined;
+  }
+}
+
+/**
+ * Refuses a start over the API with UNAVAILABLE NODE_UNREACHABLE while this node's engine does not answer. A joining
+ * player is held until it is back. Read-only checks skip this rule, because they would wait for an engine that hangs.
+ */
+export function requireEngine(nodeLabel: string, engine: { reachable(): Promise<boolean> }): WakeRule {
+  const check: WakeRule['check'] = async (_, batchRead) => {
+    if (batchRead !== undefined || (await engine.reachable())) return () => {};
+    const message = `${nodeLabel} is unreachable, so starts are paused. Try again in a moment.`;
+    throw new StatusError('UNAVAILABLE', 'NODE_UNREACHABLE', message, {
+      metadata: { node: nodeLabel },
+      retryAfterSeconds: 2,
+    });
   };
+  return { check, commands: ['START', 'RESTART'] };
 }

@@ -2,7 +2,7 @@ import { isTagged } from '../../machines/server.ts';
 import { jobNote } from '../backups/pages/job-note.ts';
 import type { ReplyOf } from '../http/calls.ts';
 import { isAtLeast } from '../http/roles.ts';
-import { stopsText } from '../servers/pages/stops.ts';
+import { stopsText } from '../servers/pages/parts.ts';
 import { confirmed } from '../web/form.ts';
 import { type Html, html } from '../web/html.ts';
 import type { Page } from '../web/page-request.ts';

@@ -1,9 +1,21 @@
 import { posix } from 'node:path';
-import type { Cause } from '../../machines/server-types.ts';
+import type { Cause, Failure } from '../../machines/server-types.ts';
 import { isTagged } from '../../machines/server.ts';
 import type { Archives } from '../backups/archives.ts';
 import type { Backups } from '../backups/backups.ts';
 import { exists, siblingsOf } from '../backups/files.ts';
+import type { DoJob, Tools, Work } from '../backups/job.ts';
+import { createKeep } from '../backups/keep-job.ts';
+import {
+  type World,
+  isWorldName,
+  levelNameOf,
+  loadedLevelName,
+  removeWorld,
+  withLevelName,
+  worldBytes,
+  worldsIn,
+} from '../game/worlds.ts';
 import type { ChangeLock } from '../jail/change-lock.ts';
 import { type Jail, openJail } from '../jail/jail.ts';
 import type { Disk } from '../jail/space.ts';
@@ -15,16 +27,6 @@ import { serverNotFound } from '../people/members/owned-servers.ts';
 import type { ServerRow } from '../servers/rows.ts';
 import type { ServerNow } from '../servers/server-now.ts';
 import type { Servers } from '../servers/servers.ts';
-import {
-  type World,
-  isWorldName,
-  levelNameOf,
-  loadedLevelName,
-  removeWorld,
-  withLevelName,
-  worldBytes,
-  worldsIn,
-} from '../game/worlds.ts';
 
 export interface WorldsOptions {
   servers: Servers;
@@ -39,14 +41,14 @@ export interface WorldsOptions {
 }
 
 /** A world as its owner sees it. */
-export interface WorldView extends World {
+interface WorldView extends World {
   /** The world is open in the running game. */
   loaded: boolean;
   sizeBytes: number;
 }
 
 /** The requester, for the audit log and the server's machine. */
-export interface By {
+interface By {
   actor: AuditActor;
   cause: Cause;
 }
@@ -199,4 +201,46 @@ function noBackup(error: string): StatusError {
 function outside(): StatusError {
   const sentence = 'The property level-name is not a plain folder name. Set it to one first.';
   return new StatusError('FAILED_PRECONDITION', 'WORLD_OUTSIDE', sentence);
+}
+
+/** Creates the jobs that remove a world: `world.delete`, and `world.reset`, which first backs up the whole server. */
+export function createWorldJobs(tools: Tools): Record<'world.delete' | 'world.reset', DoJob> {
+  const { archives, dataDir, owner, disk, at, attempt } = tools;
+  const keep = createKeep(tools);
+
+  /** Backs up the whole server and removes the active world. The next start creates a new one. */
+  async function reset(work: Work): Promise<Failure | null> {
+    const { job, signal } = work;
+    if (job.step === '') {
+      await at('asked');
+      const failure = await attempt(signal, () => keep(work, 'reset'));
+      if (failure !== null) return failure;
+      await at('kept');
+    }
+    return await remove(work);
+  }
+
+  function remove(work: Work): Promise<Failure | null> {
+    return archives.withFilesLock(work.job.serverId, async () => {
+      work.signal.throwIfAborted();
+      return await removeNow(work);
+    });
+  }
+
+  async function removeNow({ job: { serverId, target }, signal }: Work): Promise<Failure | null> {
+    const { root } = siblingsOf(dataDir, serverId);
+    await at('asked');
+    if (await exists(root)) {
+      await using jail = await openJail(root, { owner });
+      await removeWorld(jail, target, async () => {
+        await at('removed');
+        signal.throwIfAborted();
+      });
+    }
+    disk.freed(serverId);
+    await at('cleaned');
+    return null;
+  }
+
+  return { 'world.delete': remove, 'world.reset': reset };
 }

@@ -12,15 +12,14 @@ import { unlimitedDisk } from '../../src/jail/space.ts';
 import { createLog } from '../../src/kernel/log.ts';
 import { sinceBoot, systemClock } from '../../src/kernel/system-clock.ts';
 import { insertAccount } from '../../src/people/rows.ts';
-import { createEffects } from '../../src/servers/effects.ts';
+import { openEffects, openServers } from '../../src/servers/open.ts';
 import { createPresence } from '../../src/servers/presence.ts';
-import { createServers } from '../../src/servers/all-servers.ts';
 import { openStore } from '../../src/store/store.ts';
 import { TABLES } from '../../src/tables.ts';
-import { createWorldJobs } from '../../src/worlds/jobs.ts';
-import { Worlds } from '../../src/worlds/worlds.ts';
+import { Worlds, createWorldJobs } from '../../src/worlds/worlds.ts';
 import { steadyOf } from '../fakes/clock.ts';
 import { fakeEngine } from '../fakes/engine.ts';
+import { fakePasswords } from '../fakes/passwords.ts';
 import { serverRow } from '../support/store.ts';
 import { plant } from '../support/tree.ts';
 import { until } from '../support/until.ts';
@@ -70,38 +69,44 @@ export async function headless(dataDir: string, what: string, dieAt = '', offSit
     process.kill(process.pid, 'SIGKILL');
     await new Promise(() => {});
   };
-  const limits = { startMs: 60_000, stopMs: 60_000, installMs: 60_000 };
-  const servers = createServers({ store, clock, steady, log, limits });
+  const servers = openServers({ store, clock, steady, log, startTimeoutSeconds: 60 });
   const lock = createChangeLock((id) => servers.jobOf(id));
   const usage = await DiskUsage.open({ store, clock, log, dataDir });
-  const rconPassword = () => 'secret';
-  const consoles = gameConsoles(console, rconPassword);
+  const passwords = fakePasswords();
+  const consoles = gameConsoles(console, () => 'secret');
   const parts = { ...quiet, usage, store, engine, consoles, clock, log, lock, at, jobs: createWorldJobs };
   const room = createBackupRoom({ ...parts, ...(offSite && { offSite }) });
   await room.recover();
-  servers.provide({
-    effects: createEffects({
-      ...quiet,
+  openEffects({
+    servers,
+    games: {
       engine,
       console,
-      rconPassword,
+      passwords,
       management: createManagement(),
       presence: createPresence(steady),
-      eulaAccepted: async () => true,
+      pinger: { status: async () => ({ playersOnline: 0, playersMax: 20, versionName: '', protocol: 1, raw: '{}' }) },
       clock: steady,
       log,
-      pinger: { status: async () => ({ playersOnline: 0, playersMax: 20, versionName: '', protocol: 1, raw: '{}' }) },
-      gameImage: '',
-      sandboxImage: '',
-      sandboxFaults: {},
-      idleAfterMs: 0,
-      hungAfterMs: 180_000,
-      outages: () => 0,
+      owner: undefined,
+      settings: {
+        dataDir,
+        gameImage: '',
+        sandboxImage: '',
+        sandboxFaults: {},
+        idleTimeoutMinutes: 0,
+        hungAfterSeconds: 180,
+      },
+    },
+    rooms: {
+      ports: { of: () => [] },
+      capacity: { cpusFor: () => 1 },
+      eula: { isAccepted: async () => true },
       maintain: room.maintain,
-      cpusFor: () => 1,
-      portsOf: () => [],
       erasers: [room.erase],
-    }),
+    },
+    onStep: [],
+    onClose: () => {},
   });
   await servers.restore();
   const backups = await room.open(servers, { publish() {} });

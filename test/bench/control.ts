@@ -13,17 +13,17 @@ import type { Address } from '../../src/kernel/address.ts';
 import { type Log, createLog } from '../../src/kernel/log.ts';
 import { sinceBoot, systemClock } from '../../src/kernel/system-clock.ts';
 import { insertAccount } from '../../src/people/rows.ts';
-import { createEffects } from '../../src/servers/effects.ts';
+import { openEffects, openServers } from '../../src/servers/open.ts';
 import { createPresence } from '../../src/servers/presence.ts';
 import { startReconcile } from '../../src/servers/reconcile.ts';
 import { type ServerRow, listRoutes } from '../../src/servers/rows.ts';
-import { createServers } from '../../src/servers/all-servers.ts';
 import type { Servers } from '../../src/servers/servers.ts';
 import { type Store, openStore } from '../../src/store/store.ts';
 import { TABLES } from '../../src/tables.ts';
 import { steadyOf } from '../fakes/clock.ts';
 import { type FakeEngine, fakeEngine } from '../fakes/engine.ts';
-import { LIMITS, serverRow } from '../support/world.ts';
+import { fakePasswords } from '../fakes/passwords.ts';
+import { LIMITS, SETTINGS, serverRow } from '../support/world.ts';
 
 export const BENCH: Cause = { kind: 'system', id: 'bench', note: '' };
 export const ACCOUNT = 'acc_bench';
@@ -56,30 +56,30 @@ export async function openControl(
   // Log lines are created and discarded, so that the figures include their cost.
   const log = createLog({ level: 'info', pretty: false, destination: { write: () => {} } });
   const store = await openStore(databaseUrl, TABLES);
-  const servers = createServers({ store, clock, steady, log, limits: LIMITS });
-  const effects = createEffects({
-    engine,
-    pinger,
-    console,
-    management: createManagement(),
-    presence: createPresence(steady),
-    eulaAccepted: async () => true,
-    clock: steady,
-    log,
-    dataDir,
-    gameImage: 'itzg/minecraft-server',
-    sandboxImage: 'dormouse/sandbox',
-    sandboxFaults: {},
-    owner: undefined,
-    idleAfterMs: 600_000,
-    hungAfterMs: 180_000,
-    rconPassword: () => 'secret',
-    cpusFor: () => 1,
-    portsOf: () => [],
-    outages: () => 0,
-    erasers: [],
+  const servers = openServers({ store, clock, steady, log, startTimeoutSeconds: LIMITS.startMs / 1_000 });
+  openEffects({
+    servers,
+    games: {
+      engine,
+      pinger,
+      console,
+      management: createManagement(),
+      passwords: fakePasswords(),
+      presence: createPresence(steady),
+      clock: steady,
+      log,
+      owner: undefined,
+      settings: { ...SETTINGS, dataDir },
+    },
+    rooms: {
+      ports: { of: () => [] },
+      capacity: { cpusFor: () => 1 },
+      eula: { isAccepted: async () => true },
+      erasers: [],
+    },
+    onStep: [],
+    onClose: () => {},
   });
-  servers.provide({ effects });
   const policies = await openWakePolicies(store);
   const joinPolicy = createJoinPolicy({ files: createPlayerFiles(dataDir), policies, clock, store });
   servers.checkWakes(joinPolicy.wakeCap, ['JOIN']);

@@ -28,7 +28,7 @@ export async function run(report: Report): Promise<void> {
       while (ids.length > 0) await Promise.all(ids.splice(0, STARTED_TOGETHER).map((id) => started(id)));
       const clock = fakeClock(Date.now());
       const outbox = { add: async () => {} };
-      const alerts = createAlerts({ outbox, serverEvents: { publish: () => {} }, log });
+      const alerts = createAlerts(outbox, { publish: () => {} }, log);
       let stored = Promise.withResolvers<void>();
       const metrics = new Metrics({
         servers,

@@ -196,7 +196,7 @@ async function sending(t: ExecutionContext) {
     };
     const record = async (_: unknown, entry: { action: string; serverId: string; detail: string }) =>
       void entries.push(entry);
-    return createWebhookOutbox({ store, clock, log, webhook, record });
+    return createWebhookOutbox({ store, clock, log }, webhook, record);
   }
   it.outbox = open();
   t.teardown(() => it.outbox.close());
@@ -322,8 +322,8 @@ test('a slow spell sends one alert and one recovery or end message, even across 
       ? run(address, password, command)
       : `TPS from last 1m, 5m, 15m: ${tps}, 20, 20\nServer tick times (avg/min/max) from last 5s, 10s, 1m:\n◴ 50/2/3, 4/5/6`;
   games.players.set('abc', 2);
-  const serverEvents = new ServerEvents({ servers: it.servers, clock });
-  const alerts = createAlerts({ outbox: it.outbox, serverEvents, log });
+  const serverEvents = new ServerEvents(it.servers, clock);
+  const alerts = createAlerts(it.outbox, serverEvents, log);
   const measure = () =>
     new Metrics({
       servers: it.servers,
@@ -396,7 +396,7 @@ test('a slow spell sends one alert and one recovery or end message, even across 
 test('a reached spend cap is sent once to each distinct webhook of the account', async (t) => {
   const it = await sending(t);
   const { outbox, log, store } = it;
-  const alerts = createAlerts({ outbox, serverEvents: { publish: () => {} }, log });
+  const alerts = createAlerts(outbox, { publish: () => {} }, log);
   await it.create('one', { alertWebhookUrl: HOOK });
   await it.create('two', { alertWebhookUrl: HOOK });
   await it.create('three', { alertWebhookUrl: 'https://hooks.slack.com/services/x' });

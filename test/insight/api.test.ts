@@ -5,7 +5,7 @@ import { readTickStats, tickCommands } from '../../src/game/tick-stats.ts';
 import { insertSample } from '../../src/insight/metric-rows.ts';
 import { Metrics } from '../../src/insight/metrics.ts';
 import { createLog } from '../../src/kernel/log.ts';
-import { insertDiagnostic, listDiagnostics } from '../../src/servers/failures/diagnostic-rows.ts';
+import { insertDiagnostic, listDiagnostics } from '../../src/servers/diagnostics.ts';
 import { api } from '../support/api-harness.ts';
 import { PROPORTIONAL, growth } from '../support/cpu.ts';
 

@@ -2,8 +2,7 @@ import type { LookupAddress } from 'node:dns';
 import { once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';
 import test, { type ExecutionContext } from 'ava';
-import { type WebhookOptions, createWebhook } from '../../src/insight/alerts/https-webhook.ts';
-import { WebhookError } from '../../src/insight/alerts/webhook.ts';
+import { WebhookError, type WebhookOptions, createWebhook } from '../../src/insight/alerts/webhook.ts';
 import { isPublicAddress } from '../../src/kernel/ip.ts';
 import { receiver } from '../support/receiver.ts';
 

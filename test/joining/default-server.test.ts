@@ -2,7 +2,7 @@ import test from 'ava';
 import { watchDefaultServer } from '../../src/joining/open.ts';
 import { Routing } from '../../src/joining/routing.ts';
 import { createLog } from '../../src/kernel/log.ts';
-import { createAddresses } from '../../src/servers/api/addresses.ts';
+import { Addresses } from '../../src/servers/api/addresses.ts';
 import { listRoutes } from '../../src/servers/rows.ts';
 import { OPEN_POLICY } from '../support/join-policy.ts';
 import { world } from '../support/world.ts';
@@ -44,7 +44,7 @@ test('deleting the server at localhost does not change the address of other serv
     const routing = new Routing({ servers, clock, log, joinPolicy: OPEN_POLICY, ...at });
     t.teardown(() => routing.close());
     const meant = () => routing.meant();
-    const addresses = createAddresses({ publicHost: 'localhost', playersPort: () => 25_565, meant });
+    const addresses = new Addresses('localhost', () => 25_565, { meant });
     const addressOf = (id: string) => addresses.of({ id, hostname: id });
     return { addressOf, joined: (host: string) => routing.lookup(host)?.serverId };
   };

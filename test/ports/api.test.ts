@@ -3,8 +3,7 @@ import { createServer } from 'node:net';
 import test from 'ava';
 import { violationsOf } from '../../src/http/errors.ts';
 import { StatusError } from '../../src/kernel/status.ts';
-import { isPortFree } from '../../src/engines/process/port-forwarder.ts';
-import { openServerPorts } from '../../src/ports/ports.ts';
+import { ServerPorts } from '../../src/ports/ports.ts';
 import { api } from '../support/api-harness.ts';
 
 interface Mapping {
@@ -42,7 +41,13 @@ test('ports get slots, appear with the server, persist across restarts and can b
   );
   t.is((await call('POST', `${PATH}:remove`, { body: { slot: 0 } })).reason, 'PORT_NOT_FOUND');
   t.deepEqual(portsIn(await ok('GET', '/v1/servers/abc')), left);
-  const again = await openServerPorts({ store, range: { from: 40_000, to: 40_019 }, isFree: async () => true });
+  const again = await ServerPorts.open({
+    store,
+    range: { from: 40_000, to: 40_019 },
+    onThisMachine: false,
+    own: [],
+    isFree: async () => true,
+  });
   t.like(again.of('abc'), [{ slot: 1, containerPort: 24_454, hostPort: 40_001 }]);
   await again.forget('abc');
   t.deepEqual(again.of('abc'), []);
@@ -100,7 +105,8 @@ test('a port already in use on the machine is not assigned', async (t) => {
   t.teardown(() => taken.close());
   const address = taken.address();
   const from = typeof address === 'object' && address !== null ? address.port : 0;
-  const ports = await openServerPorts({ store: it.store, range: { from, to: from + 50 }, isFree: isPortFree });
+  const range = { from, to: from + 50 };
+  const ports = await ServerPorts.open({ store: it.store, range, onThisMachine: false, own: [] });
   await ports.add('abc', { containerPort: 1, proto: 'tcp', label: '' }, async () => {});
   t.true((ports.of('abc')[0]?.hostPort ?? 0) > from);
 });
@@ -146,18 +152,17 @@ test('if games share this machine’s addresses, the service’s own ports, or a
   const it = await api(t);
   await it.create('abc');
   const range = { from: 40_000, to: 40_019 };
-  const given = { store: it.store, range, isFree: async () => true };
-  const add = async (more: { reserved?: Set<number>; offered?: boolean }, proto: 'tcp' | 'udp') =>
-    (await openServerPorts({ ...given, ...more })).add(
+  const given = { store: it.store, range, onThisMachine: true, own: [{ port: 8_080 }], isFree: async () => true };
+  const add = async (tellsOwners: boolean, proto: 'tcp' | 'udp') =>
+    (await ServerPorts.open({ ...given, tellsOwners })).add(
       'abc',
       { containerPort: 8_080, proto, label: '' },
       async () => {},
     );
-  const reserved = new Set([8_080]);
-  const refused = await t.throwsAsync(add({ reserved }, 'tcp'), { instanceOf: StatusError });
+  const refused = await t.throwsAsync(add(true, 'tcp'), { instanceOf: StatusError });
   t.like(refused, { code: 'INVALID_ARGUMENT', reason: 'PORT_RESERVED' });
   t.is(violationsOf(refused)[0]?.field, 'containerPort');
-  t.like(await t.throwsAsync(add({ offered: false }, 'udp')), { code: 'UNIMPLEMENTED', reason: 'NOT_SUPPORTED' });
-  await add({ reserved }, 'udp');
+  t.like(await t.throwsAsync(add(false, 'udp')), { code: 'UNIMPLEMENTED', reason: 'NOT_SUPPORTED' });
+  await add(true, 'udp');
   t.pass();
 });

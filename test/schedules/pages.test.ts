@@ -1,5 +1,5 @@
 import test from 'ava';
-import { WHENS, cronOf, timingOf, timingText } from '../../src/schedules/pages/timing.ts';
+import { WHENS, cronOf, timingOf, timingText } from '../../src/schedules/timing.ts';
 import { closeBrowser } from '../support/browser.ts';
 import { isHere } from '../support/needs.ts';
 import { PHONE, accessible, openPanel } from '../support/panel.ts';

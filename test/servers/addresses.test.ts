@@ -1,18 +1,18 @@
 import test from 'ava';
-import { type AddressOptions, createAddresses, nameForHosts } from '../../src/servers/api/addresses.ts';
+import { Addresses, type FallbackServer, nameForHosts } from '../../src/servers/api/addresses.ts';
 
 const CASTLE = { id: 'castle', hostname: 'castle' };
 const TOWER = { id: 'tower', hostname: 'tower-2' };
 
-function addresses(options: Partial<AddressOptions>) {
-  const homeHost = () => '192.168.1.5';
-  return createAddresses({
-    publicHost: 'localhost',
-    playersPort: () => 25_565,
-    meant: () => undefined,
-    homeHost,
-    ...options,
-  });
+interface Entry {
+  publicHost?: string;
+  playersPort?: () => number;
+  meant?: () => FallbackServer | undefined;
+  homeHost?: () => string | undefined;
+}
+
+function addresses({ publicHost = 'localhost', playersPort = () => 25_565, ...entrance }: Entry) {
+  return new Addresses(publicHost, playersPort, { meant: () => undefined, homeHost: () => '192.168.1.5', ...entrance });
 }
 
 test('the default server is at localhost itself, and at the home address if every name leads to it', (t) => {

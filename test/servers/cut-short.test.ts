@@ -42,12 +42,12 @@ for (const how of ['RESTART', 'STOP and START'])
   test(`a game accepts commands for its whole run after ${how} while its start prepares`, async (t) => {
     const gate = Promise.withResolvers<void>();
     const passwords: string[] = [];
-    const newRconPassword = async () => {
+    const renewPassword = async () => {
       const password = `password-${passwords.length + 1}`;
       if (passwords.push(password) === 1) await gate.promise;
       return password;
     };
-    const w = await world(t, { content: () => ({ newRconPassword }) });
+    const w = await world(t, { renewPassword });
     await w.create('lobby');
     await w.command('lobby', 'START');
     await w.until(() => passwords.length === 1);
@@ -91,8 +91,8 @@ for (const [when, lateMs] of [
   });
 
 test('a start that hangs while it prepares can still be stopped', async (t) => {
-  const newRconPassword = () => new Promise<string>(() => {});
-  const w = await world(t, { content: () => ({ newRconPassword }) });
+  const renewPassword = () => new Promise<string>(() => {});
+  const w = await world(t, { renewPassword });
   await w.create('lobby');
   await w.command('lobby', 'START');
   await w.reach('lobby', 'starting');

@@ -1,8 +1,8 @@
 import test, { type ExecutionContext } from 'ava';
 import type { EngineEvent } from '../../src/engines/engine.ts';
 import type { Notice } from '../../src/insight/alerts/body.ts';
-import { listDiagnostics } from '../../src/servers/failures/diagnostic-rows.ts';
-import { alertStep } from '../../src/insight/alerts/step-alerts.ts';
+import { listDiagnostics } from '../../src/servers/diagnostics.ts';
+import { alertStep } from '../../src/insight/alerts/alerts.ts';
 import type { Script } from '../fakes/engine.ts';
 import { world } from '../support/world.ts';
 

@@ -2,8 +2,8 @@ import test from 'ava';
 import type { Notice } from '../../src/insight/alerts/body.ts';
 import { Routing } from '../../src/joining/routing.ts';
 import { createLog } from '../../src/kernel/log.ts';
-import { listDiagnostics } from '../../src/servers/failures/diagnostic-rows.ts';
-import { alertStep } from '../../src/insight/alerts/step-alerts.ts';
+import { listDiagnostics } from '../../src/servers/diagnostics.ts';
+import { alertStep } from '../../src/insight/alerts/alerts.ts';
 import { OPEN_POLICY } from '../support/join-policy.ts';
 import { type World, world } from '../support/world.ts';
 

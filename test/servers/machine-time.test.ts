@@ -1,7 +1,7 @@
 import test from 'ava';
 import { initialContext } from '../../machines/server-context.ts';
 import type { ServerContext } from '../../machines/server-types.ts';
-import { fromStoredTime, inMachineTime, inStoredTime, shifted } from '../../src/servers/machine-time.ts';
+import { fromStoredTime, inMachineTime, inStoredTime, shifted } from '../../src/servers/snapshots.ts';
 import { fakeClock, steadyOf } from '../fakes/clock.ts';
 import { KEY, LIMITS } from '../support/world.ts';
 

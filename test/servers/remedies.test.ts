@@ -2,7 +2,7 @@ import { readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import test from 'ava';
 import { isServerTab } from '../../src/web/panel/server-frame.ts';
-import { NOTHING_TO_MEND, remedyOf } from '../../src/servers/pages/remedies.ts';
+import { NOTHING_TO_MEND, remedyOf } from '../../src/servers/pages/alerts.ts';
 import { openPanel } from '../support/panel.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
@@ -12,9 +12,9 @@ const DIAGNOSIS = 'src/game/diagnosis';
 const SOURCES = [
   ...readdirSync(join(ROOT, DIAGNOSIS)).map((name) => `${DIAGNOSIS}/${name}`),
   'machines/server-reasons.ts',
-  'src/servers/server-blocks.ts',
+  'src/servers/server-now.ts',
   'src/servers/lost-start.ts',
-  'src/servers/failures/effect-failure.ts',
+  'src/servers/diagnoser.ts',
   'src/engines/engine.ts',
 ];
 const CODE = /\bcode: '([a-z_]+)'|^ {2}[A-Z_]+: \[\s*'([a-z_]+)'|^ {2}\| '([a-z_]+)'/gm;

@@ -1,15 +1,16 @@
 import test from 'ava';
 import type { ServerEvent } from '../../machines/server-types.ts';
 import { type Management, ManagementError } from '../../src/engines/console/management-port.ts';
-import type { Game } from '../../src/engines/engine.ts';
+import type { Engine, Game } from '../../src/engines/engine.ts';
 import { createLog } from '../../src/kernel/log.ts';
-import { REST_MS } from '../../src/servers/managed-players.ts';
+import { REST_MS, SAMPLE_MS, sampleEvery } from '../../src/servers/sampling.ts';
 import { createPresence } from '../../src/servers/presence.ts';
-import { SAMPLE_MS, sampleEvery } from '../../src/servers/sampling.ts';
-import type { EffectHost } from '../../src/servers/effect-host.ts';
+import type { EffectHost, GameAccess } from '../../src/servers/effect-host.ts';
 import type { ServerNow } from '../../src/servers/server-now.ts';
-import { fakeClock } from '../fakes/clock.ts';
+import { fakeClock, steadyOf } from '../fakes/clock.ts';
+import { fakePasswords } from '../fakes/passwords.ts';
 import { serverRow } from '../support/store.ts';
+import { SETTINGS } from '../support/world.ts';
 
 test('player counts come from the management port, and from the status while the port fails, until a retry', async (t) => {
   const clock = fakeClock();
@@ -38,17 +39,16 @@ test('player counts come from the management port, and from the status while the
   const host = { now: () => now, patch: async () => {} } as unknown as EffectHost;
   const end = sampleEvery(
     {
-      clock,
+      clock: steadyOf(clock),
       management,
-      engine: { inspect: async () => ({ management: address }) as Game, logs: async function* () {} },
+      engine: { inspect: async () => ({ management: address }) as Game } as Partial<Engine> as Engine,
       console: { run: async () => '', release() {}, close() {} },
       pinger: { status: async () => ({ playersOnline: 9, playersMax: 20, versionName: '', protocol: 0, raw: '{}' }) },
       presence,
-      idleAfterMs: 0,
-      hungAfterMs: 0,
       log: createLog({ level: 'silent' }),
-      rconPassword: () => 'secret',
-    },
+      passwords: fakePasswords(),
+      settings: { ...SETTINGS, dataDir: '', idleTimeoutMinutes: 0, hungAfterSeconds: 0 },
+    } as Partial<GameAccess> as GameAccess,
     host,
     'alpha',
     (event: ServerEvent) => void (event.type === 'SAMPLE' && readings.push(event.players)),

@@ -1,7 +1,7 @@
 import { access, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import test from 'ava';
-import { stopText } from '../../src/servers/last-call.ts';
+import { stopText } from '../../src/servers/stopping.ts';
 import type { Cause } from '../../machines/server-types.ts';
 import { KEY, STEVE, world } from '../support/world.ts';
 import { codeOf, running } from './servers-parts.ts';

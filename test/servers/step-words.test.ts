@@ -1,7 +1,7 @@
 import test from 'ava';
 import { againAfter, FALSE_WAKE, IDLE, START_TIMEOUT } from '../../machines/server-reasons.ts';
 import type { Cause } from '../../machines/server-types.ts';
-import { stepWords } from '../../src/servers/step-words.ts';
+import { stepWords } from '../../src/servers/actors.ts';
 
 const STEVE: Cause = { kind: 'player', id: 'Steve', note: 'joined' };
 const KEY: Cause = { kind: 'key', id: 'key_1', note: 'asked over the API' };

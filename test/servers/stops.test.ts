@@ -1,6 +1,6 @@
 import test from 'ava';
 import { SERVER_STATES } from '../../machines/server-types.ts';
-import { stopsText } from '../../src/servers/pages/stops.ts';
+import { stopsText } from '../../src/servers/pages/parts.ts';
 import { stateTag } from '../../src/web/panel/state.ts';
 import type { ServerRequest } from '../../src/web/panel/panel.ts';
 

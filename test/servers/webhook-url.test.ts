@@ -1,7 +1,7 @@
 import test from 'ava';
 import { isPublicAddress } from '../../src/kernel/ip.ts';
 import * as fc from '../support/property.ts';
-import { checkWebhookUrl } from '../../src/servers/webhook-url.ts';
+import { checkWebhookUrl } from '../../src/servers/api/fields.ts';
 
 const bad = test.macro<[string, RegExp]>({
   exec: (t, url, said) => t.regex(checkWebhookUrl(url) ?? '', said),

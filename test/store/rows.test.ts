@@ -17,7 +17,7 @@ import {
   listServersNotAtRest,
   listTransitions,
   saveSnapshot,
-} from '../../src/servers/transition-rows.ts';
+} from '../../src/servers/machine-rows.ts';
 import { setMeta } from '../../src/store/meta.ts';
 import { type Store } from '../../src/store/store.ts';
 import { addPerson, serverRow } from '../support/store.ts';

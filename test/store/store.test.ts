@@ -7,7 +7,7 @@ import { deleteSamplesBefore, insertSample, listSamples } from '../../src/insigh
 import { StatusError } from '../../src/kernel/status.ts';
 import { getKeyByHash } from '../../src/people/keys/rows.ts';
 import { getUser, hasUsers, users } from '../../src/people/rows.ts';
-import { insertDiagnostic, listDiagnostics } from '../../src/servers/failures/diagnostic-rows.ts';
+import { insertDiagnostic, listDiagnostics } from '../../src/servers/diagnostics.ts';
 import * as rows from '../../src/servers/rows.ts';
 import { openDataSources } from '../../src/store/data-source.ts';
 import * as leases from '../../src/store/lease-rows.ts';

@@ -30,11 +30,12 @@ import { openMods } from '../../src/mods/open.ts';
 import type { ModRegistry } from '../../src/mods/registries/registry.ts';
 import type { Mailer } from '../../src/people/mail/mail.ts';
 import type { Joined } from '../../src/players/typed-commands.ts';
-import { openServerPorts } from '../../src/ports/ports.ts';
+import { ServerPorts } from '../../src/ports/ports.ts';
 import { type Settings, openRooms as openRealRooms } from '../../src/rooms.ts';
 import type { Secret } from '../../src/store/secret.ts';
 import { steadyOf } from '../fakes/clock.ts';
 import { fakeDatabases } from '../fakes/databases.ts';
+import { fakePasswords } from '../fakes/passwords.ts';
 import { fakeRegistry } from '../fakes/registry.ts';
 import { accountUuid } from './accounts.ts';
 import type { World } from './world.ts';
@@ -123,7 +124,6 @@ const NO_FIGURES: Exposition = { expose: async () => '', contentType: 'text/plai
 const ACCOUNTS: Profiles = { find: async (name) => ({ name, uuid: accountUuid(name) }) };
 const NO_ENTRANCE: Entrance = { meant: () => undefined, homeHost: () => undefined, trouble: () => undefined };
 const VERSIONS = { versions: ['1.21.8', '1.21.7'], latest: '1.21.8' };
-const PASSWORDS = { of: () => 'rcon-password', renew: async () => 'rcon-password', forget: async () => {} };
 
 /** The rooms of the service on a world of fakes. No room listens, and nothing is charged unless `charged`. */
 export async function openRooms(base: World, around: Around, options: RoomsOptions = {}) {
@@ -142,7 +142,7 @@ export async function openRooms(base: World, around: Around, options: RoomsOptio
         console: games,
         typed: options.console ? { ...games, ...options.console } : games,
         management: createManagement(),
-        passwords: PASSWORDS,
+        passwords: fakePasswords('rcon-password'),
         owner: undefined,
         trusted: options.trusted ?? 'everybody',
         containerOf: undefined,
@@ -178,13 +178,14 @@ function doublesOf(base: World, around: Around, options: RoomsOptions): Paramete
     createChangeLock: () => base.lock,
     openServers: () => servers,
     createBackupRoom: () => ({ ...base.room(), erase: async () => {}, recover: async () => {} }),
-    openEffects(effects) {
-      erasers.push(...effects.erasers);
+    openEffects({ rooms }) {
+      erasers.push(...rooms.erasers);
       return { engineReturned() {} };
     },
     startReconcile: async () => () => {},
     openFiles: ({ disk, ...rest }) => openFiles({ ...rest, disk: options.filesDisk ?? disk }),
-    openPorts: ({ range }) => openServerPorts({ store, range, isFree: async () => true }),
+    openPorts: ({ range }) =>
+      ServerPorts.open({ store, range, onThisMachine: false, own: [], isFree: async () => true }),
     openMods(given) {
       const room = openMods(given);
       const mods = options.mods?.() ?? room.mods;

@@ -14,19 +14,20 @@ import type { Address } from '../../src/kernel/address.ts';
 import { createLog } from '../../src/kernel/log.ts';
 import { type Eula, createEula } from '../../src/people/eula/eula.ts';
 import { insertAccount } from '../../src/people/rows.ts';
-import type { EffectsOptions } from '../../src/servers/effect-host.ts';
-import { createEffects } from '../../src/servers/effects.ts';
+import type { EffectRooms } from '../../src/servers/effect-host.ts';
+import { openEffects, openServers } from '../../src/servers/open.ts';
 import { type Presence, createPresence } from '../../src/servers/presence.ts';
 import { type ReconcileOptions, startReconcile } from '../../src/servers/reconcile.ts';
 import type { ServerRow } from '../../src/servers/rows.ts';
 import type { ServerNow } from '../../src/servers/server-now.ts';
-import { createServers } from '../../src/servers/all-servers.ts';
-import type { OnStep, Servers, ServersOptions } from '../../src/servers/servers.ts';
+import type { OnStep } from '../../src/servers/actors.ts';
+import type { Servers } from '../../src/servers/servers.ts';
 import type { Store } from '../../src/store/store.ts';
-import { createWorldJobs } from '../../src/worlds/jobs.ts';
+import { createWorldJobs } from '../../src/worlds/worlds.ts';
 import { type FakeClock, fakeClock, steadyOf } from '../fakes/clock.ts';
 import { type FakeEngine, fakeEngine } from '../fakes/engine.ts';
 import { type FakeNode, type FakeNodes, onNodes } from '../fakes/nodes.ts';
+import { fakePasswords } from '../fakes/passwords.ts';
 import { openEmptyStore } from './empty-store.ts';
 import { fastDir } from './fast-dir.ts';
 import { serverRow as storedRow } from './store.ts';
@@ -35,6 +36,14 @@ import { until as eventually } from './until.ts';
 export const KEY: Cause = { kind: 'key', id: 'key_test', note: 'test' };
 export const STEVE: Cause = { kind: 'player', id: 'Steve', note: 'joined' };
 export const LIMITS = { startMs: 600_000, stopMs: 120_000, installMs: 1_800_000 };
+/** The settings of servers' effects, except the data folder. */
+export const SETTINGS = {
+  gameImage: 'itzg/minecraft-server',
+  sandboxImage: 'dormouse/sandbox',
+  sandboxFaults: {},
+  idleTimeoutMinutes: 10,
+  hungAfterSeconds: 180,
+};
 const START = 1_700_000_000_000;
 /** The real-time pause between two checks, for other threads and processes. */
 const LOOK_MS = 5;
@@ -89,7 +98,7 @@ export interface WorldOptions {
   nodes?: readonly FakeNode[];
   store?: (store: Store) => Store;
   onStep?: OnStep;
-  onRefusal?: ServersOptions['onRefusal'];
+  onRefusal?: (reason: string) => void;
   onLook?: ReconcileOptions['onLook'];
   onAway?: ReconcileOptions['onAway'];
   /** Replaces the engine's `watch`. */
@@ -99,10 +108,10 @@ export interface WorldOptions {
   minecraftEula?: 'ask' | 'accept' | undefined;
   /** Further data erased with a server. */
   erasers?: readonly ((id: string) => Promise<void>)[];
-  /** Installs mods and packs in servers' folders, and renews console passwords. */
-  content?: (
-    base: Pick<World, 'store' | 'clock' | 'dataDir' | 'lock'>,
-  ) => Pick<EffectsOptions, 'mods' | 'installPack' | 'newRconPassword'>;
+  /** Installs mods and packs in servers' folders. */
+  content?: (base: Pick<World, 'store' | 'clock' | 'dataDir' | 'lock'>) => Pick<EffectRooms, 'mods' | 'installPack'>;
+  /** Renews the console passwords of games about to start. */
+  renewPassword?: () => Promise<string>;
 }
 
 export async function world(t: ExecutionContext, options: WorldOptions = {}): Promise<World> {
@@ -121,7 +130,7 @@ export async function world(t: ExecutionContext, options: WorldOptions = {}): Pr
   const eula = createEula({ store, clock, settings: { minecraftEula: options.minecraftEula ?? 'accept' } });
   let steady = steadyOf(clock);
   const presence = createPresence(steady);
-  let outages = 0;
+  let onReturn = () => {};
 
   const lock = createChangeLock((id) => it.servers.jobOf(id));
   let room = makeRoom();
@@ -160,35 +169,37 @@ export async function world(t: ExecutionContext, options: WorldOptions = {}): Pr
   }
 
   function make(): Servers {
-    const effects = createEffects({
-      engine,
-      pinger: games,
-      console: games,
-      // Games of a fake engine have no management port.
-      management: createManagement(),
-      presence,
-      clock: steady,
-      log,
-      dataDir,
-      gameImage: 'itzg/minecraft-server',
-      sandboxImage: 'dormouse/sandbox',
-      sandboxFaults: {},
-      owner: undefined,
-      idleAfterMs: 600_000,
-      hungAfterMs: 180_000,
-      outages: () => outages,
-      maintain: room.maintain,
-      ...options.content?.({ store, clock, dataDir, lock }),
-      mayRun: (row) => eula.require(row),
-      eulaAccepted: (row) => eula.isAccepted(row),
-      erasers: [room.erase, clearAside],
-      rconPassword: () => 'secret',
-      cpusFor: () => 1,
-      portsOf: () => [],
+    const { onStep, onRefusal, renewPassword } = options;
+    const made = openServers({ store, clock, steady, log, startTimeoutSeconds: LIMITS.startMs / 1_000, onRefusal });
+    const passwords = fakePasswords();
+    const { engineReturned } = openEffects({
+      servers: made,
+      games: {
+        engine,
+        pinger: games,
+        console: games,
+        // Games of a fake engine have no management port.
+        management: createManagement(),
+        passwords: renewPassword ? { ...passwords, renew: renewPassword } : passwords,
+        presence,
+        clock: steady,
+        log,
+        owner: undefined,
+        settings: { ...SETTINGS, dataDir },
+      },
+      rooms: {
+        ...options.content?.({ store, clock, dataDir, lock }),
+        ports: { of: () => [] },
+        capacity: { cpusFor: () => 1 },
+        eula,
+        mayRun: (row) => eula.require(row),
+        maintain: room.maintain,
+        erasers: [room.erase, clearAside],
+      },
+      onStep: onStep ? [onStep] : [],
+      onClose: () => {},
     });
-    const { onStep, onRefusal } = options;
-    const made = createServers({ store, clock, steady, log, limits: LIMITS, ...(onRefusal && { onRefusal }) });
-    made.provide({ effects, onStep });
+    onReturn = engineReturned;
     return made;
   }
 
@@ -198,9 +209,9 @@ export async function world(t: ExecutionContext, options: WorldOptions = {}): Pr
 
   function reconcile(): Promise<() => void> {
     const { onLook, onAway, watch } = options;
-    const onReturn = () => void outages++;
     const watched = watch === undefined ? engine : { ...engine, watch };
-    return startReconcile({ engine: watched, servers: it.servers, clock, log, dataDir, onReturn, onLook, onAway });
+    const reported = { onReturn: () => onReturn(), onLook, onAway };
+    return startReconcile({ engine: watched, servers: it.servers, clock, log, dataDir, ...reported });
   }
 
   function create(id: string, fields: Partial<ServerRow> = {}): Promise<ServerNow> {

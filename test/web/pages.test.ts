@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import test from 'ava';
 import { REVEAL_MS, createReveals } from '../../src/people/keys/pages.ts';
-import { MOST_SENT_BYTES } from '../../src/servers/pages/settings/icon.ts';
+import { MOST_SENT_BYTES } from '../../src/servers/pages/settings/description.ts';
 import { siteRouter } from '../../src/web/site.ts';
 import { sessionCookie } from '../../src/http/session/session-cookie.ts';
 import { PASSWORD_FRESH_MS } from '../../src/people/fresh-password.ts';

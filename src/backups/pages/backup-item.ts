@@ -2,7 +2,7 @@ import { softwareText } from '../../game/cores.ts';
 import { BROWSER_PREFIX } from '../../http/session/browser-mount.ts';
 import type { ReplyOf } from '../../http/calls.ts';
 import { confirmed } from '../../web/form.ts';
-import { isStoppedForIt, stopsText } from '../../servers/pages/stops.ts';
+import { isStoppedForIt, stopsText } from '../../servers/pages/parts.ts';
 import { type Html, html } from '../../web/html.ts';
 import { buttonForm } from '../../web/panel/form.ts';
 import type { ServerRequest } from '../../web/panel/panel.ts';

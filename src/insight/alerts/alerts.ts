@@ -1,13 +1,16 @@
-import type { Log } from '../../kernel/log.ts';
-import type { Tx } from '../../store/store.ts';
+import { STOP_FORCED } from '../../../machines/server-reasons.ts';
+import type { WebhookOutbox } from './outbox.ts';
+import { deleteIncident, insertIncident, listIncidents, listWebhookServers } from './rows.ts';
 import type { ServerEvents } from '../events.ts';
 import { listSamples } from '../metric-rows.ts';
 import { type MetricSample, type Minute, SAMPLE_MS } from '../metrics.ts';
-import type { WebhookOutbox } from './outbox.ts';
-import { deleteIncident, insertIncident, listIncidents, listWebhookServers } from './rows.ts';
+import type { Log } from '../../kernel/log.ts';
+import type { ServerStep } from '../../people/audit/audit.ts';
+import type { ServerNow } from '../../servers/server-now.ts';
+import type { Servers } from '../../servers/servers.ts';
+import type { Tx } from '../../store/store.ts';
 
-/** Alerts owners at once. */
-export interface Alerts {
+interface Alerts {
   /**
    * Checks a minute of all running servers, in the write of their readings: opens and ends incidents of slow servers,
    * and ends those of servers that have stopped. Returns a function that notifies the viewers, to call after the
@@ -21,16 +24,14 @@ export interface Alerts {
   ) => Promise<void>;
 }
 
-export interface AlertsOptions {
-  outbox: Pick<WebhookOutbox, 'add'>;
-  serverEvents: Pick<ServerEvents, 'publish'>;
-  log: Log;
-}
-
 /** A minute may be this late and still follow the one before. */
 const SLACK_MS = SAMPLE_MS / 2;
 
-export function createAlerts({ outbox, serverEvents, log }: AlertsOptions): Alerts {
+export function createAlerts(
+  outbox: Pick<WebhookOutbox, 'add'>,
+  serverEvents: Pick<ServerEvents, 'publish'>,
+  log: Log,
+): Alerts {
   async function judge(tx: Tx, { serverId, readyAt, sample }: Minute, openedAt: number | null) {
     const since = Math.max(readyAt, sample.at - (READINGS - 1) * SAMPLE_MS - SLACK_MS);
     // Most minutes are good and change nothing, so they cost no query.
@@ -101,7 +102,6 @@ export function createAlerts({ outbox, serverEvents, log }: AlertsOptions): Aler
   };
 }
 
-/** A server's pace in one minute. */
 interface PaceReading {
   at: number;
   /** 0 if the game did not report it. */
@@ -116,7 +116,6 @@ const LOW_TPS = 15;
 const LOW_READINGS = 3;
 const GOOD_TPS = 18;
 const GOOD_READINGS = 2;
-/** The most readings that a decision needs. */
 const READINGS = Math.max(LOW_READINGS, GOOD_READINGS);
 
 /**
@@ -139,4 +138,37 @@ export function incidentStep(
 function holds(recent: readonly PaceReading[], count: number, each: (reading: PaceReading) => boolean): boolean {
   const last = recent.slice(-count);
   return last.length === count && last.every(each);
+}
+
+/** Reports whether a step ends a game that hangs. */
+function isHang({ event, from, to, cause }: ServerStep): boolean {
+  return event === 'SAMPLE' && from === 'running' && to !== from && cause.id === 'hung';
+}
+
+/** Reports whether a step follows a forced stop: the game was killed before it had saved. */
+function isForcedStop({ failure }: ServerStep): boolean {
+  return failure === STOP_FORCED.code;
+}
+
+/** Alerts a server's webhook of a step, in the write of that step. */
+export async function alertStep(
+  outbox: Pick<WebhookOutbox, 'add'>,
+  tx: Tx,
+  { row, context }: ServerNow,
+  step: ServerStep,
+): Promise<void> {
+  const { at } = step;
+  if (isForcedStop(step)) return await outbox.add(tx, row.id, { event: 'stop.forced', at });
+  if (!isHang(step)) return;
+  const silentMs = at - (context.live.silentSince ?? at);
+  await outbox.add(tx, row.id, { event: 'game.hung', at, silentMs, restarts: context.queued !== null });
+}
+
+/** Publishes the same alerts to the server's viewers, once the step is stored. Returns a function that stops this. */
+export function followAlerts(servers: Servers, serverEvents: Pick<ServerEvents, 'publish'>): () => void {
+  return servers.follow((step) => {
+    if (step.kind !== 'server') return;
+    if (isForcedStop(step)) serverEvents.publish(step.id, 'alert', { alert: 'stop.forced' });
+    else if (isHang(step)) serverEvents.publish(step.id, 'alert', { alert: 'game.hung' });
+  });
 }

@@ -1,6 +1,6 @@
 import { usdText } from '../../kernel/money.ts';
 import { MINUTE_MS } from '../../kernel/units.ts';
-import { hostOf } from '../../servers/webhook-url.ts';
+import { hostOf } from '../../servers/api/fields.ts';
 
 /** A notice for a server's webhook. Instants are epoch ms. */
 export type Notice =
@@ -12,8 +12,7 @@ export type Notice =
   | { event: 'stop.forced'; at: number }
   | { event: 'spendCap.reached'; at: number; capMicros: number; action: 'notify' | 'stop' };
 
-/** A notice to send, with its id and its server. */
-export interface Message {
+interface Message {
   id: string;
   serverId: string;
   serverName: string;

@@ -14,7 +14,7 @@ import {
   listDueMessages,
   postponeMessage,
 } from './rows.ts';
-import { checkWebhookUrl } from '../../servers/webhook-url.ts';
+import { checkWebhookUrl } from '../../servers/api/fields.ts';
 import { type Webhook, type WebhookAnswer, WebhookError } from './webhook.ts';
 
 /**
@@ -25,22 +25,9 @@ import { type Webhook, type WebhookAnswer, WebhookError } from './webhook.ts';
 export interface WebhookOutbox {
   /** Stores a message to the server's webhook, if it has one, in the caller's write. */
   add(tx: Tx, serverId: string, notice: Notice): Promise<void>;
-  /** Returns the number of waiting messages. */
   waiting(db: Sql): Promise<number>;
   /** Stops sending, and resolves once the results of messages in flight are stored. The next process sends the rest. */
   close(): Promise<void>;
-}
-
-export interface WebhookOutboxOptions {
-  store: Store;
-  clock: Clock;
-  log: Log;
-  webhook: Webhook;
-  /** Adds an audit entry, in the write that drops a message. */
-  record: (
-    tx: Tx,
-    entry: { action: string; accountId: string; serverId: string; detail: string; at: number },
-  ) => Promise<void>;
 }
 
 const LOOK_MS = 2_000;
@@ -59,9 +46,16 @@ type Outcome = { taken: true } | { taken: false; why: string; final: boolean; af
 
 /**
  * Creates an outbox, which checks for due messages every two seconds until closed. Only one process of an installation
- * may run it.
+ * may run it. `record` adds an audit entry, in the write that drops a message.
  */
-export function createWebhookOutbox({ store, clock, log, webhook, record }: WebhookOutboxOptions): WebhookOutbox {
+export function createWebhookOutbox(
+  { store, clock, log }: { store: Store; clock: Clock; log: Log },
+  webhook: Webhook,
+  record: (
+    tx: Tx,
+    entry: { action: string; accountId: string; serverId: string; detail: string; at: number },
+  ) => Promise<void>,
+): WebhookOutbox {
   const ofServer = createSlidingLog(atMost(CALLS_A_MINUTE.server, MINUTE_MS), clock);
   const ofHost = createSlidingLog(atMost(CALLS_A_MINUTE.host, MINUTE_MS), clock);
   let closed = false;

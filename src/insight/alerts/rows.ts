@@ -7,7 +7,7 @@ import type { Sql, Tx } from '../../store/writer.ts';
  * A message to a server's webhook that the receiver has not accepted yet. The URL is read from the server's row when it
  * is sent.
  */
-export interface WebhookMessageRow {
+interface WebhookMessageRow {
   /** Sorts by time. It also identifies repetitions to the receiver. */
   id: string;
   serverId: string;
@@ -20,8 +20,7 @@ export interface WebhookMessageRow {
   tries: number;
 }
 
-/** A server that is too slow at present. */
-export interface TpsIncidentRow {
+interface TpsIncidentRow {
   serverId: string;
   openedAt: number;
 }

@@ -1,4 +1,8 @@
-/** A call to a webhook that a user has set. */
+import { type LookupAddress, lookup } from 'node:dns';
+import type { IncomingMessage } from 'node:http';
+import { Agent, request } from 'node:https';
+import { type LookupFunction, isIP } from 'node:net';
+
 export interface WebhookCall {
   /** An https URL, at the default port. */
   url: string;
@@ -28,4 +32,124 @@ export class WebhookError extends Error {
     this.name = 'WebhookError';
     this.reason = reason;
   }
+}
+
+type Resolve = (
+  hostname: string,
+  callback: (error: NodeJS.ErrnoException | null, found: LookupAddress[]) => void,
+) => void;
+
+export interface WebhookOptions {
+  /** Whether an address may be called. All addresses of a name must be allowed. */
+  isAllowed: (address: string) => boolean;
+  /** Default: the port of https. */
+  port?: number;
+  /** Trusted certificate authorities. Default: the well-known ones. */
+  ca?: string;
+  /** Looks up all addresses of a name. Default: this machine's resolver. */
+  resolve?: Resolve;
+  /** Time limit from the name lookup to the end of the answer. */
+  timeoutMs?: number;
+}
+
+const TIMEOUT_MS = 5_000;
+/** The most bytes of the answer's body that are read. The content is ignored. */
+const MAX_BODY_BYTES = 4_096;
+const MAX_HEADER_BYTES = 8_192;
+const USER_AGENT = 'Dormouse-Webhook/1';
+
+/**
+ * Creates a client that calls webhooks over https. It checks a name's addresses in the lookup of the connection itself,
+ * so changing the name after an earlier check has no effect. It does not follow redirects, and keeps no connections
+ * between calls.
+ */
+export function createWebhook(options: WebhookOptions): Webhook {
+  const { isAllowed, port, ca, resolve = resolveAll, timeoutMs = TIMEOUT_MS } = options;
+  const agent = new Agent({ keepAlive: false });
+  const lookup = allowedOnly(resolve, isAllowed);
+
+  function send({ url, id, body }: WebhookCall, target: URL, signal: AbortSignal): Promise<IncomingMessage> {
+    const payload = Buffer.from(JSON.stringify(body));
+    return new Promise((resolve, reject) => {
+      request(url, {
+        method: 'POST',
+        agent,
+        lookup,
+        signal,
+        maxHeaderSize: MAX_HEADER_BYTES,
+        headers: {
+          Host: target.host,
+          'Content-Type': 'application/json',
+          'Content-Length': payload.length,
+          'Idempotency-Key': id,
+          'User-Agent': USER_AGENT,
+        },
+        ...(port !== undefined && { port }),
+        ...(ca !== undefined && { ca }),
+      })
+        .on('response', resolve)
+        .on('error', reject)
+        // Reached if the connection is upgraded or ends before an answer. After an answer, this has no effect.
+        .on('close', () => reject(new Error('no response')))
+        .end(payload);
+    });
+  }
+
+  return {
+    async post(call) {
+      const target = URL.parse(call.url);
+      if (target?.protocol !== 'https:' || target.port !== '' || target.username !== '' || target.password !== '')
+        throw new WebhookError('refused', 'This is not a valid webhook URL.');
+      const host = target.hostname.replace(/^\[|\]$/g, '');
+      // An address causes no lookup, so it is checked here.
+      if (isIP(host) !== 0 && !isAllowed(host)) throw notPublic();
+      const signal = AbortSignal.timeout(timeoutMs);
+      try {
+        const response = await send(call, target, signal);
+        await drain(response);
+        return { status: response.statusCode ?? 0, retryAfterSeconds: retryAfter(response) };
+      } catch (error) {
+        if (error instanceof WebhookError) throw error;
+        if (signal.aborted) throw new WebhookError('timeout', 'The webhook did not respond in time.', error);
+        throw new WebhookError('unreachable', 'The webhook could not be reached.', error);
+      }
+    },
+  };
+}
+
+/** Reads a small body, so that the connection ends well. Ignores failures, because the receiver has answered. */
+async function drain(response: IncomingMessage): Promise<void> {
+  let left = MAX_BODY_BYTES;
+  try {
+    for await (const chunk of response) {
+      left -= (chunk as Buffer).length;
+      // Leaving the loop destroys the connection.
+      if (left < 0) return;
+    }
+  } catch {
+    response.destroy();
+  }
+}
+
+/** Returns the seconds of `Retry-After` (RFC 9110 §10.2.3); null if it is missing or a date. */
+function retryAfter({ headers }: IncomingMessage): number | null {
+  const text = headers['retry-after'] ?? '';
+  return /^\d{1,6}$/.test(text) ? Number(text) : null;
+}
+
+const resolveAll: Resolve = (hostname, callback) => lookup(hostname, { all: true }, callback);
+
+function allowedOnly(resolve: Resolve, isAllowed: (address: string) => boolean): LookupFunction {
+  return (hostname, options, callback) =>
+    resolve(hostname, (error, found) => {
+      if (error !== null) return callback(error, '');
+      const [first] = found;
+      if (first === undefined || !found.every(({ address }) => isAllowed(address))) callback(notPublic(), '');
+      else if (options.all) callback(null, found);
+      else callback(null, first.address, first.family);
+    });
+}
+
+function notPublic(): WebhookError {
+  return new WebhookError('refused', 'The webhook is not at a public address.');
 }

@@ -11,11 +11,12 @@ import { KIB } from '../../kernel/units.ts';
 import { ASSETS } from '../../web/assets.ts';
 import { logLevel, logPieces } from '../../web/assets/log-line.js';
 import { csrfField } from '../../web/form.ts';
+import { unlessRefused } from '../../servers/pages/parts.ts';
 import { type Html, html } from '../../web/html.ts';
 import type { Page } from '../../web/page-request.ts';
 import { actionOf } from '../../web/panel/form.ts';
 import type { Panel, ServerRequest } from '../../web/panel/panel.ts';
-import { earlierLogs } from './earlier-logs.ts';
+import { sizeText } from '../../web/text.ts';
 
 /** Number of newest lines in the page as sent. A script loads more. */
 const SHOWN_LINES = 200;
@@ -30,9 +31,9 @@ interface Said {
   output: string;
 }
 
-/** A server's console: its log, and a line for commands. */
-export function mountConsole(panel: Panel, needs: LogFileNeeds): void {
-  panel.serverFile('/console/log', (request) => logFile(request, needs));
+/** A server's console: its log, and a line for commands. `transferSlots`: for long downloads. */
+export function mountConsole(panel: Panel, engine: Engine, transferSlots: StreamSlots): void {
+  panel.serverFile('/console/log', (request) => logFile(request, engine, transferSlots));
   panel.serverPage({
     path: '/console',
     show: (request) => consolePage(request),
@@ -175,13 +176,6 @@ function replyCard({ command, output }: Said): Html {
   </section>`;
 }
 
-/** Dependencies of reading a log. */
-interface LogFileNeeds {
-  engine: Engine;
-  /** Slots for long downloads. */
-  transferSlots: StreamSlots;
-}
-
 const PIECE_CHARS = 64 * KIB;
 
 /**
@@ -189,7 +183,7 @@ const PIECE_CHARS = 64 * KIB;
  * pass, because an engine would read all of it for each page of the API. Throws RESOURCE_EXHAUSTED if too many
  * downloads are in progress.
  */
-async function logFile(request: ServerRequest, { engine, transferSlots }: LogFileNeeds): Promise<Download> {
+async function logFile(request: ServerRequest, engine: Engine, transferSlots: StreamSlots): Promise<Download> {
   const { call, principal, server, signal } = request;
   await call('GetServerLogs', { id: server.id }, { tail: 0 });
   const release = transferSlots.take(principal, 'transfer');
@@ -230,4 +224,37 @@ function foundIn(lines: readonly string[], find: string): string[] {
       .map(({ text }) => text)
       .join('');
   return lines.filter((line) => textOf(line).toLowerCase().includes(wanted));
+}
+
+/** The folder of a game's logs: the newest is `latest.log`, earlier ones are compressed and named by day. */
+const FOLDER = 'logs';
+const PACKED = /^\d{4}-\d\d-\d\d-\d+\.log\.gz$/;
+const MOST = 10;
+
+/** Lists the logs that the game stored of its earlier runs, newest first; undefined if it stored none. */
+async function earlierLogs({ call, server }: ServerRequest): Promise<Html | undefined> {
+  // Not every game keeps logs, and the path may not be a folder.
+  const called = call('ListFiles', { id: server.id }, { path: FOLDER });
+  const { entries } = await unlessRefused(called, { entries: [] });
+  const packed = entries.filter(({ name, isDir }) => !isDir && PACKED.test(name)).sort(newestFirst);
+  if (packed.length === 0) return undefined;
+  return html`<h3>Earlier runs</h3>
+    <ul class="list logs">
+      ${packed.slice(0, MOST).map(({ name, size }) => {
+        const at = `${BROWSER_PREFIX}/v1/servers/${server.id}/file:download?path=${FOLDER}/${name}`;
+        return html`<li>
+          <span>${name.replace('.log.gz', '')}</span> <span class="soft">${sizeText(size)}</span>
+          <button class="link" type="button" data-read="${at}" data-scripted hidden>
+            Read<span class="unseen"> ${name}</span>
+          </button>
+          <a href="${at}" download>Download<span class="unseen"> ${name}</span></a>
+        </li>`;
+      })}
+    </ul>
+    ${packed.length > MOST && html`<p><a href="/servers/${server.id}/files?path=${FOLDER}">All ${packed.length} logs</a></p>`}`;
+}
+
+/** Sorts by day and run of that day. */
+function newestFirst(one: { name: string }, other: { name: string }): number {
+  return other.name.localeCompare(one.name, 'en', { numeric: true });
 }

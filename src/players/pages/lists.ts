@@ -1,6 +1,6 @@
 import { instantOf } from '../../game/players/ban-ends.ts';
 import type { ReplyOf } from '../../http/calls.ts';
-import { face } from '../../servers/pages/face.ts';
+import { face } from '../../servers/pages/parts.ts';
 import { hidden } from '../../web/form.ts';
 import { type Html, html } from '../../web/html.ts';
 import { type Filling, filling, lineField } from '../../web/panel/fields.ts';

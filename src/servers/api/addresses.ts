@@ -15,10 +15,8 @@ export interface FallbackServer {
   isAddressed: boolean;
 }
 
-export interface AddressOptions {
-  publicHost: string;
-  /** The port players connect to; a function because the proxy may listen on any free port. */
-  playersPort: () => number;
+/** How players without a server's name reach this installation. */
+interface Entrance {
   /** Returns the default server; undefined without one. */
   meant: () => FallbackServer | undefined;
   /**
@@ -29,34 +27,40 @@ export interface AddressOptions {
 }
 
 /** The addresses players connect to, with the port unless it is the game's default. */
-export interface Addresses {
+export class Addresses {
+  readonly #publicHost: string;
+  readonly #playersPort: () => number;
+  readonly #entrance: Entrance;
+
+  /** `playersPort`: a function, because the proxy may listen on any free port. */
+  constructor(publicHost: string, playersPort: () => number, entrance: Entrance) {
+    this.#publicHost = publicHost;
+    this.#playersPort = playersPort;
+    this.#entrance = entrance;
+  }
+
   /**
    * Returns a server's address. Few systems resolve names below `localhost` (RFC 6761 §6.3 leaves it to them; neither
    * glibc nor Java does), so the default server is at `localhost` itself.
    */
-  of(server: { id: string; hostname: string }): string;
-  /** Returns the server's address for other machines of the home network; undefined if they cannot reach it. */
-  atHome(serverId: string): string | undefined;
-}
-
-export function createAddresses({ publicHost, playersPort, meant, homeHost }: AddressOptions): Addresses {
-  function withPort(host: string): string {
-    const port = playersPort();
-    return port === DEFAULT_PORT ? host : `${host}:${port}`;
+  of({ id, hostname }: { id: string; hostname: string }): string {
+    const server = this.#entrance.meant();
+    const needsNoName = this.#publicHost === OWN_MACHINE && server?.id === id && server.isAddressed;
+    return this.#withPort(needsNoName ? OWN_MACHINE : `${hostname}.${this.#publicHost}`);
   }
 
-  return {
-    of({ id, hostname }) {
-      const server = meant();
-      const needsNoName = publicHost === OWN_MACHINE && server?.id === id && server.isAddressed;
-      return withPort(needsNoName ? OWN_MACHINE : `${hostname}.${publicHost}`);
-    },
-    atHome(serverId) {
-      const server = meant();
-      const host = server?.id === serverId && server.byAnyName ? homeHost?.() : undefined;
-      return host === undefined ? undefined : withPort(host);
-    },
-  };
+  /** Returns the server's address for other machines of the home network; undefined if they cannot reach it. */
+  atHome(serverId: string): string | undefined {
+    const { meant, homeHost } = this.#entrance;
+    const server = meant();
+    const host = server?.id === serverId && server.byAnyName ? homeHost?.() : undefined;
+    return host === undefined ? undefined : this.#withPort(host);
+  }
+
+  #withPort(host: string): string {
+    const port = this.#playersPort();
+    return port === DEFAULT_PORT ? host : `${host}:${port}`;
+  }
 }
 
 /**

@@ -1,6 +1,5 @@
 import { type Operation, operation } from '../../http/operation.ts';
-import type { Creation } from '../creation.ts';
-import { CreateServerRequest } from './create-request.ts';
+import { CreateServerRequest, type Creation } from '../creation.ts';
 import { PROPERTIES_BYTES } from './fields.ts';
 import { Server } from './messages.ts';
 import type { ServerView } from './view.ts';

@@ -1,3 +1,4 @@
+import { isIP } from 'node:net';
 import { CORES, SANDBOX, missingCore } from '../../game/cores.ts';
 import { MINECRAFT_VERSION } from '../../game/minecraft-version.ts';
 import { checkMotd } from '../../game/motd/motd.ts';
@@ -5,6 +6,7 @@ import { pastedValue } from '../../game/properties/format.ts';
 import { isOwnedProperty } from '../../game/properties/properties.ts';
 import { checkProperty } from '../../game/properties/table.ts';
 import { text, textMap } from '../../http/fields.ts';
+import { isPublicAddress } from '../../kernel/ip.ts';
 import { type FieldViolation, quotaExceeded } from '../../kernel/status.ts';
 import { MIB } from '../../kernel/units.ts';
 import type { ServerRow } from '../rows.ts';
@@ -98,7 +100,6 @@ export function* checkGame(
   }
 }
 
-/** Returns the least RAM a game of the type needs. */
 export function leastRamMb(type: string): number {
   return type === SANDBOX ? LEAST_RAM_MB.sandbox : LEAST_RAM_MB.java;
 }
@@ -107,7 +108,6 @@ export function* checkPlan(plan: string): Generator<FieldViolation> {
   if (plan !== 'metered' && plan !== 'flat') yield { field: 'plan', description: 'must be metered or flat' };
 }
 
-/** Limits of a server's RAM. */
 export interface RamLimits {
   accountLimits: { of(accountId: string): { maxRamMb: number } };
   /** The machine's capacity for games, or that of the largest in a region. */
@@ -156,4 +156,35 @@ export function* checkRam(
     const message = `${nodeLabel} has ${ramPerServerMb} MB of RAM for games. A server of ${ramMb} MB can never start.`;
     throw quotaExceeded('NODE_CAPACITY', `node:${nodeLabel}`, message, { node: nodeLabel, resource: 'RAM' });
   }
+}
+
+/** Longer than the webhooks of all chat platforms. */
+const MAX_CHARS = 2_048;
+
+/**
+ * Returns the problem of a webhook's URL as a sentence for its owner; undefined if it is valid. Checks the text alone:
+ * the host name is resolved at each delivery, because it may change.
+ */
+export function checkWebhookUrl(text: string): string | undefined {
+  if (text.length > MAX_CHARS) return `A webhook URL can have at most ${MAX_CHARS} characters.`;
+  // The parser also normalizes IP addresses written in octal, as one number, or in full width.
+  const url = URL.parse(text);
+  if (url === null) return 'This is not a URL. A webhook looks like https://example.com/hook.';
+  if (url.protocol !== 'https:') return 'A webhook URL must begin with https://.';
+  if (url.username !== '' || url.password !== '') return 'A webhook URL must not contain a user name or password.';
+  if (url.port !== '') return 'Webhooks always use port 443. Leave the port out.';
+  const host = hostOf(url);
+  if (isIP(host) !== 0) return isPublicAddress(host) ? undefined : 'A webhook must be at a public address.';
+  if (!host.includes('.') || LOCAL_NAME.test(host)) return 'A webhook must have a public host name.';
+  return undefined;
+}
+
+/**
+ * Names that do not resolve on the public internet (RFC 6761, RFC 6762 §3, RFC 8375, and ICANN's reserved `internal`).
+ */
+const LOCAL_NAME = /\.(?:localhost|local|internal|home\.arpa|test|invalid)$/;
+
+/** Returns the host of a URL: an IPv6 address without brackets, a name without its trailing dot. */
+export function hostOf({ hostname }: URL): string {
+  return hostname.startsWith('[') ? hostname.slice(1, -1) : hostname.replace(/\.$/, '');
 }

@@ -6,7 +6,7 @@ import type { Operation } from '../../http/operation.ts';
 import { MINUTE_MS } from '../../kernel/units.ts';
 import { serverNotFound } from '../../people/members/owned-servers.ts';
 import type { Servers } from '../servers.ts';
-import type { TransitionRow } from '../transition-rows.ts';
+import type { TransitionRow } from '../machine-rows.ts';
 import { ServerParams } from './messages.ts';
 import type { ServerOperation } from './operation.ts';
 

@@ -5,7 +5,6 @@ import { auditActorOf, recordAudit } from '../../people/audit/audit.ts';
 import { roleOn } from '../../people/members/members.ts';
 import { serverNotFound } from '../../people/members/owned-servers.ts';
 import type { Store, Tx } from '../../store/store.ts';
-import type { ServerRow } from '../rows.ts';
 import type { ServerNow } from '../server-now.ts';
 import type { Servers } from '../servers.ts';
 
@@ -37,7 +36,7 @@ export function requireRole(role: Role, least: Role): void {
 /** Adds an audit entry for the caller's change of a server; call it in the write of that change. */
 export function recordOnServer(
   principal: Principal,
-  { id: serverId, accountId }: Pick<ServerRow, 'id' | 'accountId'>,
+  { id: serverId, accountId }: { id: string; accountId: string },
   entry: { action: string; detail?: string; at: number },
 ): (tx: Tx) => Promise<void> {
   return (tx) => recordAudit(tx, auditActorOf(principal), { accountId, serverId, ...entry });

@@ -7,7 +7,7 @@ import type { Clock } from '../../kernel/clock.ts';
 import { StatusError } from '../../kernel/status.ts';
 import { type AuditActor, auditActorOf } from '../../people/audit/audit.ts';
 import type { Tx } from '../../store/store.ts';
-import { isStopped } from '../dormant.ts';
+import { isStopped } from '../snapshots.ts';
 import type { ServerRow } from '../rows.ts';
 import type { Servers } from '../servers.ts';
 import { CoreType, GameVersion, checkGame, leastRamMb } from './fields.ts';

@@ -4,9 +4,7 @@ import type { EngineNodes } from '../../engines/engine.ts';
 import { type Role, isAtLeast } from '../../http/roles.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import type { ServerRow } from '../rows.ts';
-import type { ServerNow } from '../server-now.ts';
-import { type ServerBlocks, type ServerBlocksOptions, createServerBlocks } from '../server-blocks.ts';
-import { etaSeconds } from '../start-time.ts';
+import { type ServerBlocks, type ServerNow, etaSeconds } from '../server-now.ts';
 import type { Addresses } from './addresses.ts';
 import type { PortMapping, Server } from './messages.ts';
 
@@ -22,7 +20,8 @@ export function shownTo(role: Role, view: ReturnType<ServerView>): ReturnType<Se
 }
 
 /** Server data that other rooms provide. */
-export interface ServerViewParts extends ServerBlocksOptions {
+interface ServerViewParts {
+  blocks: ServerBlocks;
   config: { nodeLabel: string };
   clock: Clock;
   addresses: Addresses;
@@ -41,11 +40,10 @@ export interface ServerViewParts extends ServerBlocksOptions {
 
 /** Creates the view used by every reply that shows a server. */
 export function createServerView(parts: ServerViewParts): ServerView {
-  const known = { ...parts, blocks: createServerBlocks(parts) };
-  return (now) => view(now, known);
+  return (now) => view(now, parts);
 }
 
-function view(now: ServerNow, parts: ServerViewParts & { blocks: ServerBlocks }): z.input<typeof Server> {
+function view(now: ServerNow, parts: ServerViewParts): z.input<typeof Server> {
   const { row, state, context } = now;
   const { installFailure } = context;
   const startFailure = parts.blocks.of(row.id, now) ?? context.startFailure;

@@ -4,7 +4,7 @@ import { plainName } from '../../web/text.ts';
 type Entry = ReplyOf<'ListServerAudit'>['entries'][number];
 
 /** An audit entry in words. */
-export interface AuditWords {
+interface AuditWords {
   who: string;
   what: string;
   /** For example, in the panel or by a key; '' if the actor implies it. */
@@ -27,7 +27,7 @@ export function auditWords({ userId, action, detail }: Entry, reader: AuditReade
   return { what, detail: plainName(rest.join('; '), 300), ...whoOf(kind, name, userId, reader) };
 }
 
-function whoOf(kind: string, name: string, userId: string, reader: AuditReader): Pick<AuditWords, 'who' | 'through'> {
+function whoOf(kind: string, name: string, userId: string, reader: AuditReader): { who: string; through: string } {
   switch (kind) {
     case 'player':
       return { who: name, through: 'in the game' };

@@ -19,7 +19,7 @@ export function sizeWithin(mostMb: number, usualMb: number): number {
 }
 
 /** Returns the price of an amount of RAM at a price per GB, in micros. */
-export function priceOf(ramMb: number, perGbMicros: number): number {
+function priceOf(ramMb: number, perGbMicros: number): number {
   return (perGbMicros * ramMb) / MB_PER_GB;
 }
 
@@ -63,7 +63,7 @@ export async function offersTo({ call, principal: { accountId } }: PanelRequest)
 }
 
 /** A link that selects one option. */
-export interface Tile {
+interface Tile {
   href: string;
   name: string;
   about: string;

@@ -9,7 +9,7 @@ import { buttonForm, panelForm } from '../../web/panel/form.ts';
 import type { Outcome, Panel, PanelRequest } from '../../web/panel/panel.ts';
 import type { Form } from '../../web/serve.ts';
 import { PLATFORMS } from '../api/fields.ts';
-import { agreeToEula, eulaTick, lacksEula } from './eula.ts';
+import { agreeToEula, eulaTick, lacksEula } from './parts.ts';
 
 type Template = Offers['templates'][number];
 

@@ -8,8 +8,8 @@ import { copyButton } from '../../web/panel/parts.ts';
 import { ramText } from '../../web/panel/words.ts';
 import type { Form } from '../../web/serve.ts';
 import type { Addresses } from '../api/addresses.ts';
-import { addressNotes } from './address.ts';
-import { UNREADY, type WakeFacts, wakeText, whyText } from './why.ts';
+import { addressNotes } from './parts.ts';
+import { UNREADY, type WakeFacts, wakeText, whyText } from './obstacles.ts';
 
 type Summary = ReplyOf<'ListMyServers'>['my'][number];
 type Transitions = ReplyOf<'InspectMachine'>['transitions'];

@@ -10,23 +10,21 @@ import type { Panel, PanelRequest } from '../../web/panel/panel.ts';
 import { partOf, copyButton } from '../../web/panel/parts.ts';
 import { buttonsOf, stateTag } from '../../web/panel/state.ts';
 import { ramText, sinceTime, wokenWords } from '../../web/panel/words.ts';
-import type { Form } from '../../web/serve.ts';
 import { plainName } from '../../web/text.ts';
 import type { FirstRunFile } from '../../people/first-run.ts';
 import type { Addresses } from '../api/addresses.ts';
 import type { Servers } from '../servers.ts';
-import type { ServerBlocks } from '../server-blocks.ts';
-import { COMMANDS } from './commands.ts';
+import type { ServerBlocks } from '../server-now.ts';
+import { commandForms } from './parts.ts';
 import { createFirst, firstSteps } from './first-server.ts';
-import { obstaclesTo } from './obstacles.ts';
-import { UNREADY, type WakeFacts, wakeText, whyText } from './why.ts';
+import { UNREADY, type WakeFacts, obstaclesTo, wakeText, whyText } from './obstacles.ts';
 
 const CARDS = 24;
 
 type Summary = ReplyOf<'ListMyServers'>['my'][number];
 
 /** Dependencies of the page. The API's list does not include obstacles to servers. */
-export interface ListOptions {
+interface ListOptions {
   servers: Servers;
   blocks: ServerBlocks;
   /** Whether any player may wake the server by joining. */
@@ -42,7 +40,11 @@ export function mountServerList(panel: Panel, options: ListOptions): void {
     stream: '/v1/me/servers/events/stream',
     show: (request) => listPage(request, options),
     forms: {
-      ...cardForms(),
+      // The list shows why a command was refused.
+      ...commandForms(
+        (_, form) => form.get('id') ?? '',
+        () => '/servers',
+      ),
       first: createFirst,
       async dismiss({ principal }) {
         await options.firstRunFile?.dismissed(principal.accountId);
@@ -50,19 +52,6 @@ export function mountServerList(panel: Panel, options: ListOptions): void {
       },
     },
   });
-}
-
-/** Forms of the cards' buttons. Each leads back to the list, which shows why a command was refused. */
-function cardForms(): NonNullable<Parameters<Panel['page']>[0]['forms']> {
-  return Object.fromEntries(
-    Object.entries(COMMANDS).map(([name, command]) => [
-      name,
-      async ({ call }: PanelRequest, form: Form) => {
-        await command(call, form.get('id') ?? '');
-        return { to: '/servers' };
-      },
-    ]),
-  );
 }
 
 async function listPage(request: PanelRequest, options: ListOptions): Promise<Page> {
@@ -102,10 +91,8 @@ async function readWakeFacts(shown: readonly Summary[], options: ListOptions): P
   const live = new Map(servers.live().map((now) => [now.row.id, now]));
   const whyOf = ({ id }: Summary) => blocks.of(id, live.get(id));
   const sleepers = shown.filter((server) => server.state === 'hibernated' && whyOf(server) === undefined);
-  const obstacles = await obstaclesTo(
-    sleepers.map(({ id, role }) => ({ id, role: role as Role })),
-    options,
-  );
+  const known = sleepers.map(({ id, role }) => ({ id, role: role as Role }));
+  const obstacles = await obstaclesTo(known, servers, playersWake);
   return (server) => {
     const { id } = server;
     return { why: whyOf(server), playersWake: playersWake(id), obstacle: obstacles.get(id) };
@@ -165,6 +152,6 @@ function inFacts(facts: readonly string[]): Html[] {
 }
 
 /** Formats a number of players: `1 playing`. */
-export function playersText(count: number): string {
+function playersText(count: number): string {
   return `${count === 0 ? 'no one' : count} playing`;
 }

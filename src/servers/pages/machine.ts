@@ -110,7 +110,7 @@ function stepRow(request: ServerRequest, step: Step): Html {
 }
 
 /** Returns a step as a sentence. */
-export function whatHappened({ event, from, to }: Step): string {
+function whatHappened({ event, from, to }: Step): string {
   if (from === to) return STAYED[event] ?? 'Continued';
   if (from === '') return 'Created';
   return ENTERED[to] ?? to.replaceAll('_', ' ');

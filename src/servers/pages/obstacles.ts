@@ -1,7 +1,8 @@
-import type { OwnerWords, StatusError } from '../../kernel/status.ts';
+import type { Failure } from '../../../machines/server-types.ts';
 import { type Role, isAtLeast } from '../../http/roles.ts';
-import { type Html, html } from '../../web/html.ts';
+import type { OwnerWords, StatusError } from '../../kernel/status.ts';
 import type { Servers } from '../servers.ts';
+import { type Html, html } from '../../web/html.ts';
 
 /** A rule that refuses the next wake of a sleeping server, worded for its pages. */
 export interface Obstacle {
@@ -19,19 +20,14 @@ interface Sleeper {
   role: Role;
 }
 
-export interface ObstacleOptions {
-  servers: Servers;
-  /** Whether any player may wake the server by joining. */
-  playersWake: (serverId: string) => boolean;
-}
-
 /**
  * Returns why a join, or else a start, of these sleeping servers would be refused now. Servers that would wake are
- * omitted.
+ * omitted. `playersWake`: whether any player may wake the server by joining.
  */
 export async function obstaclesTo(
   sleepers: readonly Sleeper[],
-  { servers, playersWake }: ObstacleOptions,
+  servers: Servers,
+  playersWake: (serverId: string) => boolean,
 ): Promise<Map<string, Obstacle>> {
   const ids = sleepers.map(({ id }) => id);
   const joins = await asked(servers, ids.filter(playersWake), 'JOIN');
@@ -47,7 +43,7 @@ export async function obstaclesTo(
 }
 
 async function asked(
-  servers: ObstacleOptions['servers'],
+  servers: Servers,
   ids: readonly string[],
   command: 'JOIN' | 'START',
 ): Promise<Map<string, StatusError>> {
@@ -72,3 +68,40 @@ function textOf({ title, mend, others }: OwnerWords, { id, role }: Sleeper): Htm
   const href = page.startsWith('/') ? page : `/servers/${id}${page.startsWith('#') ? '' : '/'}${page}`;
   return html`<strong>${title}</strong>: <a href="${href}">${how}</a>`;
 }
+
+/** The obstacles to a server's next join, worded for its pages. */
+export interface WakeFacts {
+  /** Why the server cannot proceed; undefined if only its own state matters. */
+  why: Failure | undefined;
+  /** Whether any player may wake the server by joining. */
+  playersWake: boolean;
+  /** The rule that refuses a wake; undefined if none does or the server does not sleep. */
+  obstacle: Obstacle | undefined;
+}
+
+/**
+ * Returns a failure's summary (`Title: detail`) with the title emphasized. Everything after the first colon is the
+ * detail.
+ */
+export function summaryText(summary: string): Html {
+  const [title = '', ...detail] = summary.split(': ');
+  return html`<strong>${title}</strong>${detail.length > 0 && `: ${detail.join(': ')}`}`;
+}
+
+/** Returns why a server cannot proceed in one sentence. Its own page has the details. */
+export function whyText({ code, summary }: Failure): Html {
+  return summaryText(code === 'no_room' ? 'Waiting for capacity: starts automatically' : summary);
+}
+
+/** Returns what wakes a sleeping server, or why it cannot wake. */
+export function wakeText({ playersWake, obstacle }: WakeFacts): Html | string {
+  if (obstacle !== undefined) return obstacle.text;
+  return playersWake ? 'Joining wakes it' : 'Only Start wakes it';
+}
+
+/** The problem of a server that is neither asleep nor awake, by state. */
+export const UNREADY: Readonly<Record<string, string>> = {
+  installing: 'Installing software',
+  install_failed: 'Install failed',
+  start_failed: 'The last start failed',
+};

@@ -4,6 +4,14 @@ import { isAtLeast } from '../../http/roles.ts';
 import { BROWSER_PREFIX } from '../../http/session/browser-mount.ts';
 import { dayStart, monthStart } from '../../kernel/calendar.ts';
 import { usdText } from '../../kernel/money.ts';
+import { HOUR_MS } from '../../kernel/units.ts';
+import type { Servers } from '../servers.ts';
+import { type Addresses, nameForHosts } from '../api/addresses.ts';
+import { alertsCard } from './alerts.ts';
+import { awakeMsIn } from './awake.ts';
+import { obstaclesTo } from './obstacles.ts';
+import { addressNotes, agreeToEula, commandForms, eulaCard, face } from './parts.ts';
+import { whatNow } from './what-now.ts';
 import { ASSETS } from '../../web/assets.ts';
 import { type Html, html } from '../../web/html.ts';
 import type { Page } from '../../web/page-request.ts';
@@ -11,21 +19,15 @@ import type { Panel, ServerRequest } from '../../web/panel/panel.ts';
 import { fact } from '../../web/panel/parts.ts';
 import { timeTag } from '../../web/panel/time.ts';
 import { causeWords, ramText, spanText } from '../../web/panel/words.ts';
+import type { Form } from '../../web/serve.ts';
 import { plainName } from '../../web/text.ts';
-import { type Addresses, nameForHosts } from '../api/addresses.ts';
-import { addressNotes } from './address.ts';
-import { alertsCard } from './alerts.ts';
-import { awakeMsIn } from './awake.ts';
-import { commandForms } from './commands.ts';
-import { agreeToEula, eulaCard } from './eula.ts';
-import { face } from './face.ts';
-import { figuresByHour } from './figures.ts';
-import { type ObstacleOptions, obstaclesTo } from './obstacles.ts';
-import { whatNow } from './what-now.ts';
 
 type Usage = ReplyOf<'GetServerUsage'>;
 
-interface OverviewSettings extends ObstacleOptions {
+interface OverviewSettings {
+  servers: Servers;
+  /** Whether any player may wake the server by joining. */
+  playersWake: (serverId: string) => boolean;
   /** Default for servers without an idle time of their own. */
   idleTimeoutMinutes: number;
   addresses: Addresses;
@@ -37,7 +39,8 @@ export function mountOverview(panel: Panel, settings: OverviewSettings): void {
     path: '',
     show: (request) => overviewPage(request, settings),
     forms: {
-      ...commandForms(),
+      // The buttons in the head of a server's pages. This page shows why a command was refused.
+      ...commandForms(({ server }: ServerRequest) => server.id, backOf),
       async agree({ call, server }) {
         await agreeToEula(call, server.accountId);
         return 'agreed';
@@ -57,6 +60,16 @@ export function mountOverview(panel: Panel, settings: OverviewSettings): void {
   });
 }
 
+/** The path and query of a page below a server's. */
+const BELOW = /^(?:\/[a-z]+)+(?:\?[\w%+=&.*-]*)?$/;
+
+/** Returns the page to go back to, which must be one of this server. */
+function backOf({ server }: ServerRequest, form: Form): string {
+  const top = `/servers/${server.id}`;
+  const back = form.get('back') ?? '';
+  return back.startsWith(top) && BELOW.test(back.slice(top.length)) ? back : top;
+}
+
 async function overviewPage(request: ServerRequest, settings: OverviewSettings): Promise<Page> {
   const { server, role, call, now } = request;
   const { id } = server;
@@ -68,7 +81,7 @@ async function overviewPage(request: ServerRequest, settings: OverviewSettings):
   const asleep = server.state === 'hibernated' ? [{ id, role }] : [];
   const [machine, obstacles, eula, alerts, month, today, playing] = await Promise.all([
     call('InspectMachine', { id }),
-    obstaclesTo(asleep, settings),
+    obstaclesTo(asleep, settings.servers, settings.playersWake),
     eulaCard(request),
     alertsCard(request, { slowSince: metrics.slowSince, incidents }),
     isOwner ? usageSince(request, monthStart(now)) : undefined,
@@ -268,4 +281,57 @@ function wakerOf({ kind, id }: Cause, { userId }: { userId: string }): { key: st
 
 function timesText(count: number): string {
   return count === 1 ? 'once' : `${count} times`;
+}
+
+type Sample = ReplyOf<'GetServerMetrics'>['series'][number];
+
+/** The charts' data by the hour, for readers who cannot see them or run no script. */
+function figuresByHour(series: readonly Sample[]): Html {
+  const hours = Map.groupBy(series, ({ ts }) => Math.floor(Date.parse(ts) / HOUR_MS) * HOUR_MS);
+  if (hours.size === 0) return html`<p class="soft">No data yet.</p>`;
+  return html`<details>
+    <summary>Hourly table</summary>
+    <table class="rows">
+      <thead>
+        <tr>
+          <th scope="col">Hour</th>
+          <th scope="col">Awake</th>
+          <th scope="col">Most players</th>
+          <th scope="col">Ticks</th>
+          <th scope="col">Memory</th>
+          <th scope="col">Processor</th>
+        </tr>
+      </thead>
+      <tbody>
+        ${[...hours].toReversed().map(([hour, samples]) => hourRow(hour, samples))}
+      </tbody>
+    </table>
+  </details>`;
+}
+
+function hourRow(hour: number, samples: readonly Sample[]): Html {
+  const mean = (of: (sample: Sample) => number, isKnown: (value: number) => boolean) => {
+    const known = samples.map(of).filter(isKnown);
+    return known.length === 0 ? undefined : known.reduce((sum, value) => sum + value, 0) / known.length;
+  };
+  const tps = mean(
+    ({ tps }) => tps,
+    (value) => value > 0,
+  );
+  const memory = mean(
+    ({ memUsedMb }) => memUsedMb,
+    (value) => value > 0,
+  );
+  const processor = mean(
+    ({ cpuPercent }) => cpuPercent,
+    (value) => value >= 0,
+  );
+  return html`<tr>
+    <th scope="row">${timeTag(hour)}</th>
+    <td data-label="Awake">${samples.length} min</td>
+    <td data-label="Players">${Math.max(...samples.map(({ players }) => players))}</td>
+    <td data-label="Ticks">${tps === undefined ? '–' : `${tps.toFixed(1)} per s`}</td>
+    <td data-label="Memory">${memory === undefined ? '–' : `${Math.round(memory)} MB`}</td>
+    <td data-label="Processor">${processor === undefined ? '–' : `${Math.round(processor)} %`}</td>
+  </tr>`;
 }

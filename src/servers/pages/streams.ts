@@ -12,9 +12,8 @@ import { escapeHtml } from '../../web/html.ts';
 import { plainName } from '../../web/text.ts';
 import { ServerParams } from '../api/messages.ts';
 import type { ServerOperation } from '../api/operation.ts';
-import type { ServerNow } from '../server-now.ts';
+import type { ServerBlocks, ServerNow } from '../server-now.ts';
 import type { Servers } from '../servers.ts';
-import type { ServerBlocks } from '../server-blocks.ts';
 
 /** Dependencies of these operations. */
 interface Needs {

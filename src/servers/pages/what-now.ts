@@ -8,9 +8,8 @@ import type { ServerRequest } from '../../web/panel/panel.ts';
 import { sinceTime, wokenWords } from '../../web/panel/words.ts';
 import { timeTag } from '../../web/panel/time.ts';
 import { countText } from '../../web/text.ts';
-import type { Obstacle } from './obstacles.ts';
-import { type Incident, remedyLink, remedyOf } from './remedies.ts';
-import { summaryText } from './why.ts';
+import { type Obstacle, summaryText } from './obstacles.ts';
+import { type Incident, remedyLink, remedyOf } from './alerts.ts';
 
 type Machine = ReplyOf<'InspectMachine'>;
 type Server = ServerRequest['server'];

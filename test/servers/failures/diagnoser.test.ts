@@ -1,8 +1,7 @@
 import test from 'ava';
 import { StatusError } from '../../../src/kernel/status.ts';
 import { createWorkerPool } from '../../../src/kernel/workers/pool.ts';
-import { createDiagnoser } from '../../../src/servers/failures/diagnoser.ts';
-import { asFailure } from '../../../src/servers/failures/effect-failure.ts';
+import { Diagnoser } from '../../../src/servers/diagnoser.ts';
 import type { ServerRow } from '../../../src/servers/rows.ts';
 
 const row = { id: 'abc', accountId: 'acc', type: 'paper', version: '1.21.1', ramMb: 2_048 } as ServerRow;
@@ -22,19 +21,19 @@ test('a worker diagnoses the log, and the result contains no folder of the host'
     asked.push(`${job.name} for ${options.tenant}`);
     return workers.run(job, input, options);
   };
-  const found = await createDiagnoser({ dataDir: DATA_DIR, workers: { run: spied } })(row, EVIDENCE);
+  const found = await new Diagnoser(DATA_DIR, { run: spied }).diagnose(row, EVIDENCE);
   t.deepEqual(asked, ['diagnoseJob for acc']);
   t.is(found.summary, 'Program missing: There is no server.jar to start.');
   t.true(found.raw.includes('jarfile /data/server.jar'));
   t.false(JSON.stringify(found).includes('/srv'));
-  t.deepEqual(await createDiagnoser({ dataDir: DATA_DIR })(row, EVIDENCE), found);
+  t.deepEqual(await new Diagnoser(DATA_DIR).diagnose(row, EVIDENCE), found);
 });
 
 test('without a free worker, the diagnosis falls back to the exit of the game', async (t) => {
   const run = async () => {
     throw new StatusError('UNAVAILABLE', 'BUSY', 'Too many wait.');
   };
-  const found = await createDiagnoser({ dataDir: DATA_DIR, workers: { run } })(row, {
+  const found = await new Diagnoser(DATA_DIR, { run }).diagnose(row, {
     ...EVIDENCE,
     exit: { ...EVIDENCE.exit, oomKilled: true },
   });
@@ -45,13 +44,6 @@ test('the summary of an unexpected error contains no folder of the host either',
   const error = new Error(
     `EACCES: permission denied, open '${DATA_DIR}/servers/abc/server.properties' of ${DATA_DIR}/run`,
   );
-  const of = {
-    phase: 'start',
-    row,
-    artefacts,
-    diagnose: createDiagnoser({ dataDir: DATA_DIR }),
-    dataDir: DATA_DIR,
-  } as const;
-  const { summary } = await asFailure(error, of);
+  const { summary } = await new Diagnoser(DATA_DIR).failureOf(error, row, 'start', artefacts);
   t.is(summary, "Unexpected error: EACCES: permission denied, open '/data/server.properties' of …/run");
 });

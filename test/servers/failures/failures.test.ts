@@ -1,7 +1,7 @@
 import { mkdir, symlink, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import test from 'ava';
-import { listDiagnostics } from '../../../src/servers/failures/diagnostic-rows.ts';
+import { listDiagnostics } from '../../../src/servers/diagnostics.ts';
 import { type World, world } from '../../support/world.ts';
 
 const EULA = '[10:00:01] [ServerMain/INFO]: You need to agree to the EULA in order to run the server. Go to eula.txt.';

@@ -3,13 +3,13 @@ import { parseProperties } from '../../../game/properties/format.ts';
 import { PROPERTY_GROUPS, PROPERTY_HELP, type PropertyGroup } from '../../../game/properties/help.ts';
 import { type Editable, editableProperties } from '../../../game/properties/table.ts';
 import { decodeText } from '../../../kernel/decode-text.ts';
-import { StatusError } from '../../../kernel/status.ts';
 import { type Html, html } from '../../../web/html.ts';
 import type { Page } from '../../../web/page-request.ts';
 import { type Filling, choiceField, filling, lineField } from '../../../web/panel/fields.ts';
 import { panelForm } from '../../../web/panel/form.ts';
 import type { Panel, ServerRequest } from '../../../web/panel/panel.ts';
 import type { Form } from '../../../web/serve.ts';
+import { unlessRefused } from '../parts.ts';
 import { SAVED, settingsPage } from './frame.ts';
 
 /** The game's own settings and the idle time. */
@@ -145,11 +145,6 @@ function propertiesIn(server: Server, form: Form): Record<string, string> {
 
 /** Returns the file's values; none if the file is missing or unreadable. */
 async function fileNow({ call, server: { id } }: ServerRequest): Promise<ReadonlyMap<string, string>> {
-  try {
-    const { content } = await call('ReadFile', { id }, { path: 'server.properties' });
-    return parseProperties(decodeText(Buffer.from(content, 'base64')));
-  } catch (error) {
-    if (error instanceof StatusError && error.code !== 'INTERNAL') return new Map();
-    throw error;
-  }
+  const file = await unlessRefused(call('ReadFile', { id }, { path: 'server.properties' }), undefined);
+  return file ? parseProperties(decodeText(Buffer.from(file.content, 'base64'))) : new Map();
 }

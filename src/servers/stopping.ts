@@ -1,16 +1,22 @@
-import type { Cause } from '../../machines/server-types.ts';
+import type { Cause, ServerCommand } from '../../machines/server-types.ts';
+import { isTagged } from '../../machines/server.ts';
 import type { GameConsoles } from '../engines/console/console.ts';
 import { onlinePlayers } from '../game/online-players.ts';
 import { kickCommand } from '../game/players/changes.ts';
 import type { Clock } from '../kernel/clock.ts';
 import type { Log } from '../kernel/log.ts';
 import { withTimeout } from '../kernel/timeout.ts';
-import type { LiveServers } from './live.ts';
 import type { Presence } from './presence.ts';
 import type { ServerNow } from './server-now.ts';
 
+/** The servers that may be awake, and a way to send them commands. */
+export interface LiveServers {
+  live(): ServerNow[];
+  send(id: string, command: ServerCommand): Promise<unknown>;
+}
+
 /** Servers that stop after a warning to their players. */
-export interface LastCall {
+interface LastCall {
   /** Time between the warning and the stop. */
   graceMs: number;
   /** One line for the chat. */
@@ -19,20 +25,6 @@ export interface LastCall {
   servers: () => ServerNow[];
   /** Returns the cause of the stop when the grace is over; undefined if the reason no longer applies. */
   cause: () => Promise<Cause | undefined>;
-}
-
-/** Pending stops, one per key, that players have been warned of. */
-export interface LastCalls {
-  /** Returns the keys whose stop is pending. */
-  keys(): string[];
-  has(key: string): boolean;
-  /** Warns players and stops the servers after the grace. A console that hangs does not delay the stop. */
-  begin(key: string, call: LastCall): void;
-  /** Ends the grace of a key now; no-op without one. */
-  cutShort(key: string): void;
-  /** Cancels the stop. */
-  cancel(key: string): void;
-  close(): void;
 }
 
 /** Limits on kicks before a stop. Each kick lasts up to a tick, and the stop waits for it. */
@@ -48,19 +40,57 @@ export interface LastCallOptions {
   log: Log;
 }
 
-export function createLastCalls(options: LastCallOptions): LastCalls {
-  const { clock, servers, log } = options;
-  const begun = new Map<string, { call: LastCall; cancel: () => void }>();
+/** Pending stops, one per key, that players have been warned of. */
+export class LastCalls {
+  readonly #options: LastCallOptions;
+  readonly #begun = new Map<string, { call: LastCall; cancel: () => void }>();
 
-  async function stop(key: string): Promise<void> {
-    const entry = begun.get(key);
+  constructor(options: LastCallOptions) {
+    this.#options = options;
+  }
+
+  /** Returns the keys whose stop is pending. */
+  keys(): string[] {
+    return [...this.#begun.keys()];
+  }
+
+  has(key: string): boolean {
+    return this.#begun.has(key);
+  }
+
+  /** Warns players and stops the servers after the grace. A console that hangs does not delay the stop. */
+  begin(key: string, call: LastCall): void {
+    const { clock } = this.#options;
+    this.cancel(key);
+    this.#begun.set(key, { call, cancel: clock.at(clock.now() + call.graceMs, () => this.cutShort(key)) });
+    void warnPlayers(call.servers(), call.warning, this.#options);
+  }
+
+  /** Ends the grace of a key now; no-op without one. */
+  cutShort(key: string): void {
+    void this.#stop(key);
+  }
+
+  /** Cancels the stop. */
+  cancel(key: string): void {
+    this.#begun.get(key)?.cancel();
+    this.#begun.delete(key);
+  }
+
+  close(): void {
+    for (const key of this.#begun.keys()) this.cancel(key);
+  }
+
+  async #stop(key: string): Promise<void> {
+    const { clock, servers, log } = this.#options;
+    const entry = this.#begun.get(key);
     if (entry === undefined) return;
     const { call } = entry;
     entry.cancel();
     // Keep the key until the stops are sent, so that players are not warned again.
     try {
       const cause = await call.cause();
-      if (cause === undefined || begun.get(key) !== entry) return;
+      if (cause === undefined || this.#begun.get(key) !== entry) return;
       const at = clock.now();
       const stops = call.servers().map(({ row }) => servers.send(row.id, { type: 'STOP', at, cause }));
       for (const each of await Promise.allSettled(stops)) {
@@ -69,29 +99,9 @@ export function createLastCalls(options: LastCallOptions): LastCalls {
     } catch (error) {
       log.error({ about: key, err: error }, 'could not stop servers that must stop; trying again at the next check');
     } finally {
-      if (begun.get(key) === entry) begun.delete(key);
+      if (this.#begun.get(key) === entry) this.#begun.delete(key);
     }
   }
-
-  function cancel(key: string): void {
-    begun.get(key)?.cancel();
-    begun.delete(key);
-  }
-
-  return {
-    keys: () => [...begun.keys()],
-    has: (key) => begun.has(key),
-    begin(key, call) {
-      cancel(key);
-      begun.set(key, { call, cancel: clock.at(clock.now() + call.graceMs, () => void stop(key)) });
-      void warnPlayers(call.servers(), call.warning, options);
-    },
-    cutShort: (key) => void stop(key),
-    cancel,
-    close() {
-      for (const key of begun.keys()) cancel(key);
-    },
-  };
 }
 
 /** Kick messages for stops by the service itself, keyed by the id of the cause. */
@@ -120,7 +130,7 @@ export function stopText({ row: { name }, state, context: { cause, job, queued }
 export async function sendAway(
   now: ServerNow,
   run: (command: string) => Promise<string>,
-  { presence, clock, log }: Pick<LastCallOptions, 'clock' | 'log'> & { presence: Presence },
+  { presence, clock, log }: { presence: Presence; clock: Clock; log: Log },
 ): Promise<void> {
   const { inside, knocking } = presence.of(now.row.id);
   if (inside + knocking === 0) return;
@@ -137,7 +147,7 @@ export async function sendAway(
 export async function warnPlayers(
   concerned: readonly ServerNow[],
   warning: string,
-  { consoles, log }: Pick<LastCallOptions, 'consoles' | 'log'>,
+  { consoles, log }: { consoles: GameConsoles; log: Log },
 ): Promise<void> {
   await Promise.all(
     concerned.map(async ({ row, context }) => {
@@ -146,6 +156,37 @@ export async function warnPlayers(
         await consoles.run(row.id, context.rcon, `say ${warning}`);
       } catch (error) {
         log.debug({ server: row.id, err: error }, 'could not warn the players');
+      }
+    }),
+  );
+}
+
+/** Longest time until a stop becomes a kill and is stored. */
+const MOST_MS = 130_000;
+
+/** Whether a server in this state has a game, or may have one. */
+export const hasGame = (state: string): boolean => isTagged(state, 'awake') || state === 'stopping';
+
+/**
+ * Puts every server to sleep and records `note` as the reason. Call it once servers can no longer be woken. Resolves
+ * when all are asleep, or after two minutes. Logs each server that it could not stop.
+ */
+export async function stopAll(
+  servers: LiveServers & {
+    until(id: string, satisfies: (now: ServerNow | null) => boolean, signal: AbortSignal): Promise<unknown>;
+  },
+  { note, clock, log }: { note: string; clock: Clock; log: Log },
+): Promise<void> {
+  const cause: Cause = { kind: 'system', id: 'shutdown', note };
+  const signal = AbortSignal.timeout(MOST_MS);
+  const awake = servers.live().filter(({ state }) => hasGame(state));
+  await Promise.all(
+    awake.map(async ({ row: { id }, state }) => {
+      try {
+        if (state !== 'stopping') await servers.send(id, { type: 'STOP', at: clock.now(), cause });
+        await servers.until(id, (now) => now === null || isTagged(now.state, 'at-rest'), signal);
+      } catch (error) {
+        log.error({ server: id, err: error }, 'could not put the server to sleep');
       }
     }),
   );

@@ -1,8 +1,8 @@
-import { invalidFields } from '../../http/errors.ts';
-import { listText } from '../../web/text.ts';
+import { invalidFields } from '../http/errors.ts';
+import { listText } from '../web/text.ts';
 
 /** A schedule's time, as the form represents it. */
-export interface Timing {
+interface Timing {
   /** `hour`, `day`, `month`, a day of the week (`0` to `6`, Sunday first), or `cron` for any other time. */
   when: string;
   /** `HH:MM`; for `hour`, only the minutes apply. */

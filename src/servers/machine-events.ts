@@ -2,7 +2,20 @@ import { transition } from 'xstate';
 import type { Cause, ServerCommand } from '../../machines/server-types.ts';
 import { type ServerSnapshot, serverMachine } from '../../machines/server.ts';
 import { StatusError } from '../kernel/status.ts';
-import { worthStoring } from './dormant.ts';
+import { UNKNOWN_CAUSE, worthStoring } from './snapshots.ts';
+
+/** Commands that a server's owner or a player can send. */
+const COMMANDS = [
+  'START',
+  'STOP',
+  'RESTART',
+  'KILL',
+  'JOIN',
+  'RETRY_INSTALL',
+  'REINSTALL',
+  'KEEP_AWAKE',
+  'DELETE',
+] as const;
 
 /**
  * Events operators can send to a server: all commands except a player's JOIN, replaced by START, and KEEP_AWAKE, which
@@ -20,15 +33,21 @@ export const OPERATOR_EVENTS = [
   'REINSTALL',
   'DELETE',
 ] as const;
-export type OperatorEventType = (typeof OPERATOR_EVENTS)[number];
+type OperatorEventType = (typeof OPERATOR_EVENTS)[number];
 
-/** An operator event with its sender and reason. */
-export type OperatorEvent = { type: OperatorEventType; at: number; cause: Cause };
+type OperatorEvent = { type: OperatorEventType; at: number; cause: Cause };
 
-/** A command or alarm sent by an operator. */
 export type Intervention = Extract<ServerCommand, { type: OperatorEventType }> | (OperatorEvent & { type: 'ALARM' });
 
 const PROBE: Cause = { kind: 'operator', id: '', note: '' };
+
+/** Returns the commands that the machine accepts now. `at`: the present. */
+export function acceptedCommands(snapshot: ServerSnapshot, at: number): string[] {
+  return COMMANDS.filter((type) => {
+    const command = { at, cause: UNKNOWN_CAUSE };
+    return snapshot.can(type === 'KEEP_AWAKE' ? { type, ...command, until: at } : { type, ...command });
+  });
+}
 
 /** Returns the events that would change the machine's state now. `at`: the present. */
 export function operatorEvents(snapshot: ServerSnapshot, at: number): OperatorEventType[] {
