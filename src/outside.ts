@@ -1,4 +1,4 @@
-import { openOffSite } from './backups/offsite/open.ts';
+import { openOffSite } from './backups/offsite/offsite.ts';
 import { createMachineProbe } from './billing/capacity.ts';
 import { openCheckout } from './billing/open.ts';
 import type { Config } from './config.ts';
@@ -73,7 +73,7 @@ export async function openOutside(config: Config, { waiting, onLost, clock, log,
     profiles: createMojangProfiles(config.mojangApiUrl, clock),
     // Child processes live within this process's limits, containers do not.
     probe: createMachineProbe(dataDir, gameHost.engine.kind === 'process'),
-    offSite: openOffSite({ settings: config, secret, clock, log }),
+    offSite: openOffSite(config, secret, clock, log),
     checkout: await openCheckout(config, log),
   };
 }

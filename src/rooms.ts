@@ -1,5 +1,4 @@
-import { createBackupRoom } from './backups/backups-room.ts';
-import { openBackups } from './backups/open.ts';
+import { createBackupRoom, openBackups } from './backups/open.ts';
 import { sealKeyOf } from './backups/seal.ts';
 import { billingFeature, openBilling } from './billing/open.ts';
 import type { Config } from './config.ts';
@@ -160,23 +159,19 @@ export async function openRooms(options: RoomsOptions, doubles: Partial<typeof O
   const paid = { probe, steady, nodes, consoles: typed, mailer, checkout, settings };
   const billing = await open.openBilling(shared, paid);
   const { sessions, capacity, funds, accountLimits } = billing;
-  const backupRoom = open.createBackupRoom({
-    ...folders,
-    store,
-    engine,
-    consoles: typed,
-    quotaBytes: settings.backupQuotaMb * MIB,
-    offSite: outside.offSite,
-    keys: settings.backupEncryptionKey.map(sealKeyOf),
-    free: disks.free,
-    accounts: disks.accounts,
-    usage: disks.usage,
-    withFilesLock,
-    release: (id) => sftp.cut(id),
-    jobs: createWorldJobs,
-    clock,
-    log,
-  });
+  const backupRoom = open.createBackupRoom(
+    { store, clock, log, dataDir, at: () => {} },
+    { engine, consoles: typed },
+    disks,
+    {
+      owner,
+      quotaBytes: settings.backupQuotaMb * MIB,
+      keys: settings.backupEncryptionKey.map(sealKeyOf),
+      offSite: outside.offSite,
+      withFilesLock,
+    },
+    { lock, release: (id) => sftp.cut(id), jobs: createWorldJobs },
+  );
   const webhooks = open.openWebhooks(base);
 
   // Everything that a server's machine can cause. Then the servers become live.
@@ -232,7 +227,7 @@ export async function openRooms(options: RoomsOptions, doubles: Partial<typeof O
   const { serverEvents } = insight;
   await backupRoom.recover();
   await servers.restore();
-  const backupsRoom = await openBackups({ ...shared, room: backupRoom, events: serverEvents, transferSlots });
+  const backupsRoom = await openBackups(shared, backupRoom, serverEvents, transferSlots);
   const { backups } = backupsRoom;
   const worldsRoom = openWorlds({ ...shared, ...folders, backups, archives: backupRoom.archives });
   const { worlds } = worldsRoom;

@@ -1,7 +1,6 @@
 import { maintenance } from './servers/maintenance-rows.ts';
-import { backupMods } from './backups/mod-rows.ts';
 import { backupUploads, offsiteRemovals } from './backups/offsite/rows.ts';
-import { backupRetention, backups, savingOff } from './backups/rows.ts';
+import { backupMods, backupRetention, backups, savingOff } from './backups/rows.ts';
 import { checkouts } from './billing/checkout-rows.ts';
 import { ledger } from './billing/ledger-rows.ts';
 import { accountLimits } from './billing/account-limits.ts';

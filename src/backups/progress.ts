@@ -7,29 +7,39 @@ export interface BackupEvent {
   error?: string;
 }
 
-/** The progress of backups and restores. */
-export interface Progress {
-  /** Records the progress for viewers. */
-  note(serverId: string, event: BackupEvent): void;
-  /** Returns the progress of a running backup or restore, 0 to 100; 0 for any other. */
-  of(serverId: string, id: string): number;
-  /** Called when the server is deleted. */
-  forget(serverId: string): void;
+/** Notifies a server's viewers of its backups. */
+export interface BackupEvents {
+  publish(serverId: string, type: 'backup', data: object): void;
 }
 
-/** Keeps progress in memory only, because interrupted work begins anew. A server has one backup in work at a time. */
-export function createProgress(): Progress {
-  const inFlight = new Map<string, { id: string; percent: number }>();
+/**
+ * The progress of backups and restores. It is in memory only, because interrupted work begins anew. A server has one
+ * backup in work at a time.
+ */
+export class Progress {
+  readonly #inFlight = new Map<string, { id: string; percent: number }>();
+  #viewers: BackupEvents | undefined;
 
-  return {
-    note(serverId, { id, state, percent }) {
-      if (state === 'running' || state === 'restoring') inFlight.set(serverId, { id, percent });
-      else if (inFlight.get(serverId)?.id === id) inFlight.delete(serverId);
-    },
-    of(serverId, id) {
-      const found = inFlight.get(serverId);
-      return found?.id === id ? found.percent : 0;
-    },
-    forget: (serverId) => void inFlight.delete(serverId),
-  };
+  /** Sends all further progress to the servers' viewers. */
+  showTo(viewers: BackupEvents): void {
+    this.#viewers = viewers;
+  }
+
+  publish(serverId: string, event: BackupEvent): void {
+    const { id, state, percent } = event;
+    if (state === 'running' || state === 'restoring') this.#inFlight.set(serverId, { id, percent });
+    else if (this.#inFlight.get(serverId)?.id === id) this.#inFlight.delete(serverId);
+    this.#viewers?.publish(serverId, 'backup', event);
+  }
+
+  /** Returns the progress of a running backup or restore, 0 to 100; 0 for any other. */
+  of(serverId: string, id: string): number {
+    const found = this.#inFlight.get(serverId);
+    return found?.id === id ? found.percent : 0;
+  }
+
+  /** Called when the server is deleted. */
+  forget(serverId: string): void {
+    this.#inFlight.delete(serverId);
+  }
 }

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import test from 'ava';
 import { extract, pack } from 'tar-stream';
-import { tarOf } from '../../src/backups/tar.ts';
+import { tarOf } from '../../src/backups/pack.ts';
 import { namedInArchive } from '../../src/files/archives/names.ts';
 import type { ReadEntry } from '../../src/jail/read-tree.ts';
 import { MIB } from '../../src/kernel/units.ts';

@@ -1,5 +1,5 @@
 import { createHmac } from 'node:crypto';
-import { openOffSite } from '../../src/backups/offsite/open.ts';
+import { openOffSite } from '../../src/backups/offsite/offsite.ts';
 import type { Machine } from '../../src/billing/capacity.ts';
 import { openBilling } from '../../src/billing/open.ts';
 import { type Checkout, createTestCheckout } from '../../src/billing/payments.ts';
@@ -153,7 +153,7 @@ export async function openRooms(base: World, around: Around, options: RoomsOptio
         registries: options.registries ?? [fakeRegistry()],
         profiles: options.profiles ?? ACCOUNTS,
         probe: async () => options.machine ?? MACHINE,
-        offSite: openOffSite({ settings, secret, clock, log }),
+        offSite: openOffSite(settings, secret, clock, log),
         checkout: options.checkout === undefined ? createTestCheckout() : (options.checkout ?? undefined),
         ...(options.usedBytes && { usedBytes: options.usedBytes }),
       },
