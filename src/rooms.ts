@@ -140,7 +140,7 @@ export async function openRooms(options: RoomsOptions, doubles: Partial<typeof O
   onClose(() => workers.close());
   const folders = { dataDir, owner, disk: disks.quota, lock };
   const transferSlots = createStreamSlots(TRANSFER_LIMITS);
-  const filesRoom = open.openFiles({ ...shared, ...folders, openFiles: openedFiles, workers, transferSlots });
+  const filesRoom = open.openFiles(shared, folders, workers, openedFiles, transferSlots);
   const { files } = filesRoom;
   const sftpRoom = await openSftp({ ...shared, people, files, disk: disks.quota });
   const { sftp } = sftpRoom;
@@ -153,7 +153,7 @@ export async function openRooms(options: RoomsOptions, doubles: Partial<typeof O
     onThisMachine,
     own: portsOf(settings),
   });
-  const modsRoom = open.openMods({ ...shared, ...folders, registries: outside.registries, withFilesLock, workers });
+  const modsRoom = open.openMods(shared, folders, outside.registries, withFilesLock, workers);
   const { mods } = modsRoom;
   const { probe, checkout } = outside;
   const paid = { probe, steady, nodes, consoles: typed, mailer, checkout, settings };

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import { type ZstdCompress, constants, createZstdCompress } from 'node:zlib';
-import { namedInArchive } from '../files/archives/names.ts';
+import { namedInArchive } from '../files/archives/format.ts';
 import { type ReadEntry, readTree } from '../jail/read-tree.ts';
 import { MIB } from '../kernel/units.ts';
 import { job } from '../kernel/workers/job.ts';

@@ -12,7 +12,7 @@ import { extractArchive, writeArchive } from '../../src/backups/archive.ts';
 import { ArchiveCorrupt } from '../../src/backups/errors.ts';
 import { DEFAULT_RETENTION, expired } from '../../src/backups/removal.ts';
 import { type Archive, tarOf } from '../../src/backups/pack.ts';
-import { inBlocks } from '../../src/files/archives/blocks.ts';
+import { inBlocks } from '../../src/files/archives/format.ts';
 import { openJail } from '../../src/jail/jail.ts';
 import type { ReadEntry } from '../../src/jail/read-tree.ts';
 import { removeTree } from '../../src/jail/remove-tree.ts';

@@ -7,7 +7,7 @@ import { promisify } from 'node:util';
 import test from 'ava';
 import { extract, pack } from 'tar-stream';
 import { tarOf } from '../../src/backups/pack.ts';
-import { namedInArchive } from '../../src/files/archives/names.ts';
+import { namedInArchive } from '../../src/files/archives/format.ts';
 import type { ReadEntry } from '../../src/jail/read-tree.ts';
 import { MIB } from '../../src/kernel/units.ts';
 import * as fc from '../support/property.ts';

@@ -5,7 +5,8 @@ import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync
 import { tmpdir, userInfo } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { createFiles } from '../../src/files/files.ts';
+import { createWorkerPool } from '../../src/kernel/workers/pool.ts';
+import { Files } from '../../src/files/files.ts';
 import { unlimitedDisk } from '../../src/jail/space.ts';
 import { createLog } from '../../src/kernel/log.ts';
 import { systemClock } from '../../src/kernel/system-clock.ts';
@@ -201,7 +202,7 @@ async function beOwn(folder: string): Promise<void> {
     log: createLog({ level: 'silent' }),
     dataDir,
     hostKey: await openHostKey(dataDir),
-    files: createFiles({ dataDir, disk: unlimitedDisk, lock: NO_JOBS }),
+    files: new Files({ dataDir, owner: undefined, disk: unlimitedDisk, lock: NO_JOBS }, createWorkerPool()),
     disk: unlimitedDisk,
   });
   await sftp.listen('127.0.0.1', 0);

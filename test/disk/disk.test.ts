@@ -12,7 +12,8 @@ import { type QuotaTier, openDiskQuota } from '../../src/disk/quota.ts';
 import { DiskUsage } from '../../src/disk/usage.ts';
 import { measureTree } from '../../src/disk/walk.ts';
 import { BEAT_MS, watchDisks } from '../../src/disk/watch.ts';
-import { createFiles } from '../../src/files/files.ts';
+import { createWorkerPool } from '../../src/kernel/workers/pool.ts';
+import { Files } from '../../src/files/files.ts';
 import { createOpenFiles } from '../../src/jail/open-files.ts';
 import { createLog } from '../../src/kernel/log.ts';
 import { StatusError } from '../../src/kernel/status.ts';
@@ -309,7 +310,7 @@ test('empty files count against the quota too', async (t) => {
 test('a file deleted while open frees its quota only when the last handle is closed', async (t) => {
   const { root, quota, dataDir, openFiles } = await disks(t);
   await fill(root, 'big', 6 * MIB);
-  const files = createFiles({ dataDir, disk: quota, lock: NO_JOBS, openFiles });
+  const files = new Files({ dataDir, owner: undefined, disk: quota, lock: NO_JOBS }, createWorkerPool(), openFiles);
   await using jail = await files.jail('abc');
   await using one = await jail.open('big');
   const two = await jail.open('big', { write: true });

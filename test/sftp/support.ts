@@ -5,7 +5,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { ExecutionContext } from 'ava';
 import ssh2, { type Client, type ClientChannel, type ConnectConfig, type SFTPWrapper } from 'ssh2';
-import { createFiles } from '../../src/files/files.ts';
+import { createWorkerPool } from '../../src/kernel/workers/pool.ts';
+import { Files } from '../../src/files/files.ts';
 import { dataRoot } from '../../src/jail/data-root.ts';
 import { unlimitedDisk } from '../../src/jail/space.ts';
 import type { FileOwner } from '../../src/kernel/atomic-file.ts';
@@ -55,7 +56,7 @@ export async function startSftp(
     if (errors.length > 0) throw new Error(`it logged errors: ${errors.join('')}`);
   });
   const hostKey = await openHostKey(dataDir);
-  const files = createFiles({ dataDir, owner, disk: options.disk ?? unlimitedDisk, lock: NO_JOBS });
+  const files = new Files({ dataDir, owner, disk: options.disk ?? unlimitedDisk, lock: NO_JOBS }, createWorkerPool());
   // Time stands still unless a test moves it, so a slow client is not disconnected.
   const rest = { files, disk: unlimitedDisk, clock: fakeClock(Date.now()) };
   const sftp = createSftp({ store, log, dataDir, hostKey, ...rest, ...options });

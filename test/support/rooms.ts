@@ -27,7 +27,7 @@ import type { Log } from '../../src/kernel/log.ts';
 import { modOperations } from '../../src/mods/api.ts';
 import type { Mods } from '../../src/mods/mods.ts';
 import { openMods } from '../../src/mods/open.ts';
-import type { ModRegistry } from '../../src/mods/registries/registry.ts';
+import type { ModRegistry } from '../../src/mods/registries/registries.ts';
 import type { Mailer } from '../../src/people/mail/mail.ts';
 import type { Joined } from '../../src/players/typed-commands.ts';
 import { openServerPorts } from '../../src/ports/ports.ts';
@@ -183,12 +183,13 @@ function doublesOf(base: World, around: Around, options: RoomsOptions): Paramete
       return { engineReturned() {} };
     },
     startReconcile: async () => () => {},
-    openFiles: ({ disk, ...rest }) => openFiles({ ...rest, disk: options.filesDisk ?? disk }),
+    openFiles: (shared, folders, ...rest) =>
+      openFiles(shared, { ...folders, disk: options.filesDisk ?? folders.disk }, ...rest),
     openPorts: ({ range }) => openServerPorts({ store, range, isFree: async () => true }),
-    openMods(given) {
-      const room = openMods(given);
+    openMods(...given) {
+      const room = openMods(...given);
       const mods = options.mods?.() ?? room.mods;
-      return { ...room, mods, feature: { ...room.feature, operations: modOperations({ ...given, mods }) } };
+      return { ...room, mods, feature: { ...room.feature, operations: modOperations({ ...given[0], mods }) } };
     },
     openWebhooks: () => ({
       outbox: { add: async (_, id, notice) => void notices.push([id, notice]) } as WebhookOutbox,
