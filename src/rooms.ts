@@ -132,8 +132,7 @@ export async function openRooms(options: RoomsOptions, doubles: Partial<typeof O
   const presence = createPresence(steady);
   const lostGames = nodes && watchLostGames({ ...shared, nodes });
   const openedFiles = createOpenFiles();
-  const quotas = { tiers: settings.diskQuotaMb, accountDiskMb: settings.accountDiskMb };
-  const disks = await openDisks({ store, servers, clock, log, dataDir, openFiles: openedFiles, ...quotas });
+  const disks = await openDisks(shared, dataDir, openedFiles, settings.diskQuotaMb, settings.accountDiskMb);
   const lock = open.createChangeLock((id) => servers.jobOf(id));
   const withFilesLock = createKeyedMutex();
   const workers = createWorkerPool();
@@ -142,7 +141,7 @@ export async function openRooms(options: RoomsOptions, doubles: Partial<typeof O
   const transferSlots = createStreamSlots(TRANSFER_LIMITS);
   const filesRoom = open.openFiles(shared, folders, workers, openedFiles, transferSlots);
   const { files } = filesRoom;
-  const sftpRoom = await openSftp({ ...shared, people, files, disk: disks.quota });
+  const sftpRoom = await openSftp(shared, people, files, disks.quota, settings);
   const { sftp } = sftpRoom;
   const { mysqlAddress } = settings;
   const databaseRoom = openDatabases(shared, secret, outside.databaseServer, mysqlAddress);
@@ -238,8 +237,7 @@ export async function openRooms(options: RoomsOptions, doubles: Partial<typeof O
   // Everything that can refuse a wake. The first rule that refuses decides the message.
   funds.whenCapReached(insight.alerts.spendCapReached);
   const { usedBytes } = outside;
-  const limits = { disks, events: serverEvents, consoles: typed, dataDir, usedBytes };
-  const enforcement = new DiskEnforcement({ ...shared, ...limits });
+  const enforcement = new DiskEnforcement(shared, dataDir, disks, typed, serverEvents, usedBytes);
   onClose(() => enforcement.close());
   const disk = enforcement.quota;
   const suspensions = await Suspensions.open(store, clock, servers);

@@ -12,8 +12,8 @@ import { createLog } from '../../src/kernel/log.ts';
 import { systemClock } from '../../src/kernel/system-clock.ts';
 import { insertAccount } from '../../src/people/rows.ts';
 import { insertServer } from '../../src/servers/rows.ts';
-import { openHostKey } from '../../src/sftp/host-key.ts';
-import { createSftp } from '../../src/sftp/sftp.ts';
+import { openHostKey } from '../../src/sftp/open.ts';
+import { Sftp } from '../../src/sftp/sftp.ts';
 import { issueSftpLogin } from '../../src/sftp/users.ts';
 import { openStore } from '../../src/store/store.ts';
 import { TABLES } from '../../src/tables.ts';
@@ -196,15 +196,9 @@ async function beOwn(folder: string): Promise<void> {
     return issueSftpLogin(tx, 'lobby', 1);
   });
   const dataDir = join(folder, 'data');
-  const sftp = createSftp({
-    store,
-    clock: systemClock,
-    log: createLog({ level: 'silent' }),
-    dataDir,
-    hostKey: await openHostKey(dataDir),
-    files: new Files({ dataDir, owner: undefined, disk: unlimitedDisk, lock: NO_JOBS }, createWorkerPool()),
-    disk: unlimitedDisk,
-  });
+  const base = { store, clock: systemClock, log: createLog({ level: 'silent' }), dataDir };
+  const files = new Files({ dataDir, owner: undefined, disk: unlimitedDisk, lock: NO_JOBS }, createWorkerPool());
+  const sftp = new Sftp(base, await openHostKey(dataDir), files, unlimitedDisk);
   await sftp.listen('127.0.0.1', 0);
   process.send?.({ port: sftp.port, ...login });
 }

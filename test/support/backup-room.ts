@@ -31,7 +31,7 @@ export function backupRoom(
   doubles: BackupDoubles,
 ): BackupRoom {
   const { quotaBytes = 0, keys = [], offSite = FOLDER_ONLY, release = async () => {}, ...rest } = doubles;
-  const { quota = unlimitedDisk, free = createFreeDisk(base), accounts, usage, ...changed } = rest;
+  const { quota = unlimitedDisk, free = createFreeDisk(base.clock), accounts, usage, ...changed } = rest;
   return createBackupRoom(
     { at: () => {}, ...base, ...changed },
     games,
