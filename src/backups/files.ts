@@ -4,8 +4,7 @@ import { levelNameOf } from '../game/worlds.ts';
 import { dataRoot } from '../jail/data-root.ts';
 import { openJail, sweepJail } from '../jail/jail.ts';
 import { removeTree } from '../jail/remove-tree.ts';
-import { syncDirectory } from '../kernel/atomic-file.ts';
-import { sweepDrafts } from '../kernel/drafts.ts';
+import { sweepDrafts, syncDirectory } from '../kernel/atomic-file.ts';
 import type { ServerRow } from '../servers/rows.ts';
 import type { ServerSoftware } from './rows.ts';
 

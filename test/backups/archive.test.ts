@@ -7,11 +7,10 @@ import { Readable, Writable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { promisify } from 'node:util';
 import test, { type ExecutionContext } from 'ava';
-import * as fc from '../support/property.ts';
-import { extractArchive, writeArchive } from '../../src/backups/archive.ts';
+import { extractArchive, syncFileSystem, writeArchive } from '../../src/backups/archive.ts';
 import { ArchiveCorrupt } from '../../src/backups/errors.ts';
-import { DEFAULT_RETENTION, expired } from '../../src/backups/removal.ts';
 import { type Archive, tarOf } from '../../src/backups/pack.ts';
+import { DEFAULT_RETENTION, expired } from '../../src/backups/removal.ts';
 import { inBlocks } from '../../src/files/archives/format.ts';
 import { openJail } from '../../src/jail/jail.ts';
 import type { ReadEntry } from '../../src/jail/read-tree.ts';
@@ -19,8 +18,9 @@ import { removeTree } from '../../src/jail/remove-tree.ts';
 import { StatusError } from '../../src/kernel/status.ts';
 import { KIB, MIB } from '../../src/kernel/units.ts';
 import { createWorkerPool } from '../../src/kernel/workers/pool.ts';
-import { plant, treeOf } from '../support/tree.ts';
 import { isThorough } from '../support/needs.ts';
+import * as fc from '../support/property.ts';
+import { plant, treeOf } from '../support/tree.ts';
 
 const run = promisify(execFile);
 const signal = new AbortController().signal;
@@ -379,3 +379,8 @@ test.runIf(isThorough)(
     t.deepEqual(await readdir(dir), ['kept']);
   },
 );
+
+test('a file system is synced by a path on it, and a missing path returns false', async (t) => {
+  t.true(await syncFileSystem(tmpdir()));
+  t.false(await syncFileSystem('/nowhere/at/all'));
+});
