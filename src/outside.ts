@@ -11,7 +11,7 @@ import type { Clock } from './kernel/clock.ts';
 import type { OnClose } from './kernel/closers.ts';
 import type { Log } from './kernel/log.ts';
 import { portsToTake } from './listening.ts';
-import { openModRegistries } from './mods/registries/registries.ts';
+import { openModRegistries } from './mods/open.ts';
 import { openMailer } from './people/mail/mailer.ts';
 import { createMojangProfiles } from './players/mojang.ts';
 import { pingStatus } from '../proxy/ping.ts';

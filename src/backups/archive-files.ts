@@ -59,11 +59,15 @@ export class ArchiveFiles {
   }
 
   async *#readStored(row: BackupRow, range: ByteRange): AsyncGenerator<Buffer> {
-    if (row.location !== '') return yield* this.#offSite.bucket(row.location).read(keyIn(row), range);
-    const opening = await opensFile(archivePath(this.#dataDir, row.serverId, row.id));
-    if (opening === undefined) return yield* this.#readStored(await this.#moved(row), range);
-    await using file = opening;
-    yield* file.createReadStream({ ...range, autoClose: false, highWaterMark: CHUNK_BYTES }) as AsyncIterable<Buffer>;
+    if (row.location !== '') {
+      yield* this.#offSite.bucket(row.location).read(keyIn(row), range);
+      return;
+    }
+    await using file = await opensFile(archivePath(this.#dataDir, row.serverId, row.id));
+    if (file === undefined) yield* this.#readStored(await this.#moved(row), range);
+    else {
+      yield* file.createReadStream({ ...range, autoClose: false, highWaterMark: CHUNK_BYTES }) as AsyncIterable<Buffer>;
+    }
   }
 
   async #storedSize(row: BackupRow): Promise<number | undefined> {

@@ -3,32 +3,20 @@ import type { Failure } from '../../machines/server-types.ts';
 import type { Engine } from '../engines/engine.ts';
 import type { Disk } from '../jail/space.ts';
 import type { FileOwner } from '../kernel/atomic-file.ts';
-import type { Clock } from '../kernel/clock.ts';
 import type { Log } from '../kernel/log.ts';
 import type { EffectHost } from '../servers/effect-host.ts';
 import { type MaintenanceRow, noteStep } from '../servers/maintenance-rows.ts';
 import type { ServerRow } from '../servers/rows.ts';
 import { untilStored } from '../store/errors.ts';
-import type { Store } from '../store/store.ts';
 import type { ArchiveFiles } from './archive-files.ts';
 import type { Archives } from './archives.ts';
+import type { Base } from './base.ts';
 import { jobFailure } from './errors.ts';
 import { archivePath, siblingsOf, softwareOf } from './files.ts';
 import type { Uploads } from './offsite/uploads.ts';
-import type { Progress } from './progress.ts';
 import { type BackupKind, deleteBackup, emptyBackup, insertBackup, keepMods, patchBackup } from './rows.ts';
 
-/** What every part of this room uses. */
-export interface Base {
-  store: Store;
-  clock: Clock;
-  log: Log;
-  dataDir: string;
-  /** Called with a step's name between any two steps, so that tests can crash the process there. */
-  at: (step: string) => Promise<void> | void;
-}
-
-/** What backups and the jobs on a server's files use, including the jobs of other rooms. */
+/** The dependencies of backups and of the jobs on a server's files, including the jobs of other rooms. */
 export interface Tools extends Base {
   engine: Engine;
   owner: FileOwner | undefined;
@@ -36,7 +24,6 @@ export interface Tools extends Base {
   archives: Archives;
   files: ArchiveFiles;
   uploads: Uploads;
-  progress: Progress;
 }
 
 /** The context of one job. */

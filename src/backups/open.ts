@@ -19,13 +19,13 @@ import { backupOperations } from './api.ts';
 import { ArchiveFiles } from './archive-files.ts';
 import { type BackupDisks, createArchives } from './archives.ts';
 import { Backups } from './backups.ts';
+import { type BackupEvents, type Base, Progress } from './base.ts';
 import { archiveFolder, archivePath, siblingsOf, sweepRoots, sweepSiblings } from './files.ts';
-import type { Base, DoJob, Tools } from './job.ts';
+import type { DoJob, Tools } from './job.ts';
 import { createMaintenance } from './maintenance.ts';
 import type { OffSite } from './offsite/offsite.ts';
 import { LeftOver, Uploads } from './offsite/uploads.ts';
 import { mountBackupPages } from './pages/backups-page.ts';
-import { type BackupEvents, Progress } from './progress.ts';
 import { listBackupsIn, listPrevious, patchBackup } from './rows.ts';
 import { createSaving } from './saving.ts';
 import type { SealKey } from './seal.ts';
@@ -34,7 +34,7 @@ import type { SealKey } from './seal.ts';
 export type BackupRoom = ReturnType<typeof createBackupRoom>;
 
 export function createBackupRoom(
-  base: Base,
+  given: Omit<Base, 'progress'>,
   { engine, consoles }: { engine: Engine; consoles: GameConsoles },
   disks: BackupDisks,
   {
@@ -63,14 +63,15 @@ export function createBackupRoom(
     jobs: (tools: Tools) => Readonly<Record<string, DoJob>>;
   },
 ) {
+  const progress = new Progress();
+  const base = { ...given, progress };
   const { store, clock, log, dataDir } = base;
   const files = new ArchiveFiles(store, dataDir, offSite, keys);
   const archives = createArchives(base, files, disks, { ...archiving, key: keys[0] });
   const withPrevious = new Set<string>();
-  const progress = new Progress();
-  const uploads = new Uploads(base, offSite, progress);
+  const uploads = new Uploads(base, offSite);
   const { owner } = archiving;
-  const tools: Tools = { ...base, engine, owner, disk: disks.quota, archives, files, uploads, progress };
+  const tools: Tools = { ...base, engine, owner, disk: disks.quota, archives, files, uploads };
   const maintain = createMaintenance(tools, lock, { withPrevious, release, jobs: jobs(tools) });
   let backups: Backups | undefined;
 
@@ -80,7 +81,7 @@ export function createBackupRoom(
     maintain,
 
     /** Removes everything of a server that is being deleted but its own folder. */
-    async erase(serverId: string): Promise<void> {
+    erase: async (serverId: string): Promise<void> => {
       await backups?.end(serverId);
       progress.forget(serverId);
       await store.write((tx) => uploads.forget(tx, { serverId }));

@@ -2,7 +2,7 @@ import type { ServerNow } from '../servers/server-now.ts';
 import type { Servers } from '../servers/servers.ts';
 import { listTransitionsSince } from '../servers/transition-rows.ts';
 import type { Sql } from '../store/writer.ts';
-import type { Base } from './job.ts';
+import type { Base } from './base.ts';
 import { type BackupRow, PREVIOUS, getBackup, listPrevious } from './rows.ts';
 
 /** The event that ends a job on a server's files. A start queued in the meantime follows in the same step. */

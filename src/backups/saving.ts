@@ -7,7 +7,7 @@ import { sleep } from '../kernel/sleep.ts';
 import { StatusError } from '../kernel/status.ts';
 import type { Servers } from '../servers/servers.ts';
 import type { Store } from '../store/store.ts';
-import type { Base } from './job.ts';
+import type { Base } from './base.ts';
 import { forgetSavingOff, isSavingOff, noteSavingOff } from './rows.ts';
 
 /** How long a game may take to write a large world. */

@@ -9,7 +9,7 @@ import type { WorkerPool } from '../kernel/workers/pool.ts';
 import { isModPath } from './choice.ts';
 import { invalid } from './pack-index.ts';
 import { LIST_LIMITS, listFrom, listText, packList } from './placed-list.ts';
-import type { ModRegistry } from './registries/registries.ts';
+import type { ModRegistry } from './registries/registry.ts';
 import type { ServerModRow } from './rows.ts';
 
 const LIST = '.dormouse-mods.json';

@@ -10,7 +10,7 @@ import type { Store, Tx } from '../store/store.ts';
 import { placeMods } from './files.ts';
 import { foldersOf } from './choice.ts';
 import { findPack, softwareOfPack } from './packs.ts';
-import type { ModProject, ModQuery, ModRegistry, ModVersion } from './registries/registries.ts';
+import type { ModProject, ModQuery, ModRegistry, ModVersion } from './registries/registry.ts';
 import { type Wish, keyOf, resolveMods } from './resolution.ts';
 import { type ServerModRow, listMods, replaceMods } from './rows.ts';
 

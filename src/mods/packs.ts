@@ -21,7 +21,7 @@ import type { ServerRow } from '../servers/rows.ts';
 import { worldsIn } from '../game/worlds.ts';
 import { pick, versionsFor } from './choice.ts';
 import { MAX_INDEX_BYTES, type PackIndex, invalid, packIndex, packPath } from './pack-index.ts';
-import type { ModProject, ModRegistry, ModVersion } from './registries/registries.ts';
+import type { ModProject, ModRegistry, ModVersion } from './registries/registry.ts';
 
 const LIST = '.dormouse-pack.json';
 /** The downloaded pack in the server's folder: hidden from the owner, and removed after extraction. */

@@ -1,6 +1,6 @@
 import { StatusError, quotaExceeded } from '../kernel/status.ts';
 import { type Host, chooseVersion, folderFor, isModPath } from './choice.ts';
-import type { ModProject, ModRegistry, ModVersion } from './registries/registries.ts';
+import type { ModProject, ModRegistry, ModVersion } from './registries/registry.ts';
 import type { ServerModRow } from './rows.ts';
 
 /** Limit of mods per server, including dependencies. */

@@ -1,21 +1,24 @@
+import { createHash } from 'node:crypto';
 import { statfs } from 'node:fs/promises';
 import { type AddressInfo, BlockList, type Socket, createServer } from 'node:net';
+import { join } from 'node:path';
 import ssh2 from 'ssh2';
 import { listenAt } from '../../proxy/listen.ts';
 import type { Files } from '../files/files.ts';
 import { clientAddress } from '../http/client-address.ts';
 import type { Disk } from '../jail/space.ts';
+import { readIfThere, writeAtomic } from '../kernel/atomic-file.ts';
 import type { Clock } from '../kernel/clock.ts';
-import { type ClientCount, createClientCount } from '../kernel/limits/client-count.ts';
 import { addressKey, isListed, networkOf } from '../kernel/ip.ts';
-import type { Log } from '../kernel/log.ts';
+import { type ClientCount, createClientCount } from '../kernel/limits/client-count.ts';
 import { createPlaces } from '../kernel/limits/places.ts';
 import type { RateLimiter } from '../kernel/limits/rate-limiter.ts';
 import { backoff, createSlidingLog } from '../kernel/limits/sliding-log.ts';
+import type { Log } from '../kernel/log.ts';
+import { StatusError } from '../kernel/status.ts';
 import type { Store } from '../store/store.ts';
 import { Commands, createHandles } from './commands.ts';
 import { Connection, type Serve } from './connection.ts';
-import type { HostKey } from './open.ts';
 import { type Penalties, SFTP_LIMITS, type SftpLimits, createPenalties } from './limits.ts';
 import type { Space } from './replies.ts';
 import type { Request } from './requests.ts';
@@ -46,6 +49,14 @@ const NOT_COUNTED = { waitMs: 0, giveBack: () => {} };
  * error.
  */
 const NEVER_MS = 2 ** 31 - 1;
+
+/** The service's host key. */
+interface HostKey {
+  /** In OpenSSH's format. Secret. */
+  privateKey: string;
+  /** `SHA256:…`, as clients show it for comparison. */
+  fingerprint: string;
+}
 
 /** Servers' files over SFTP, whether the servers are awake or asleep. */
 export class Sftp {
@@ -231,4 +242,36 @@ async function spaceOf(dataDir: string, disk: Disk, serverId: string): Promise<S
   const quota = await disk.room(serverId);
   if (quota === undefined) return { totalBytes: blocks * bsize, freeBytes };
   return { totalBytes: quota.totalBytes, freeBytes: Math.min(quota.freeBytes, freeBytes) };
+}
+
+const HOST_KEY_FILE = 'ssh_host_ed25519_key';
+
+/**
+ * Reads the host key in the data directory, or creates one. Clients remember it and warn when it changes, so an
+ * unreadable key stops the start: FAILED_PRECONDITION HOST_KEY_INVALID.
+ */
+export async function openHostKey(dataDir: string): Promise<HostKey> {
+  const path = join(dataDir, HOST_KEY_FILE);
+  const privateKey = (await readIfThere(path))?.toString() ?? (await createHostKey(path));
+  const publicKey = publicKeyOf(privateKey);
+  if (!publicKey) {
+    const message = `${path} is not an Ed25519 private key. Restore it, or remove it to create a new one.`;
+    throw new StatusError('FAILED_PRECONDITION', 'HOST_KEY_INVALID', message);
+  }
+  const digest = createHash('sha256').update(publicKey).digest('base64');
+  return { privateKey, fingerprint: `SHA256:${digest.replaceAll('=', '')}` };
+}
+
+function publicKeyOf(privateKey: string): Buffer | undefined {
+  const key = ssh2.utils.parseKey(privateKey);
+  return key instanceof Error || key.type !== 'ssh-ed25519' || !key.isPrivateKey() ? undefined : key.getPublicSSH();
+}
+
+async function createHostKey(path: string): Promise<string> {
+  let privateKey: string;
+  // One in 256 of the library's keys is invalid: it drops a leading zero byte.
+  do privateKey = ssh2.utils.generateKeyPairSync('ed25519', { comment: 'dormouse' }).private;
+  while (!publicKeyOf(privateKey));
+  await writeAtomic(path, privateKey, { durable: true });
+  return privateKey;
 }

@@ -1,5 +1,5 @@
 import test from 'ava';
-import { Progress } from '../../src/backups/progress.ts';
+import { Progress } from '../../src/backups/base.ts';
 
 test('the progress of a backup is known only while it is created or restored', (t) => {
   const progress = new Progress();

@@ -1,5 +1,5 @@
 import { StatusError } from '../../src/kernel/status.ts';
-import type { ModRegistry } from '../../src/mods/registries/registries.ts';
+import type { ModRegistry } from '../../src/mods/registries/registry.ts';
 
 /** Creates an empty registry. */
 export function fakeRegistry(source: ModRegistry['source'] = 'modrinth'): ModRegistry {

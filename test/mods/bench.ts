@@ -8,7 +8,7 @@ import { Mods } from '../../src/mods/mods.ts';
 import { createPackInstaller } from '../../src/mods/packs.ts';
 import { createKeyedMutex } from '../../src/kernel/mutex.ts';
 import { createWorkerPool } from '../../src/kernel/workers/pool.ts';
-import { openModRegistries } from '../../src/mods/registries/registries.ts';
+import { openModRegistries } from '../../src/mods/open.ts';
 import type { ServerNow } from '../../src/servers/server-now.ts';
 import { type ApiTestOptions, type ApiUnderTest, api } from '../support/api-harness.ts';
 import { type Modrinth, modrinth } from '../support/modrinth.ts';

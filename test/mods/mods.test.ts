@@ -5,7 +5,7 @@ import * as fc from '../support/property.ts';
 import { StatusError } from '../../src/kernel/status.ts';
 import { fitOf, folderFor, foldersOf, isModPath, pick } from '../../src/mods/choice.ts';
 import { packPath, readPackIndex } from '../../src/mods/pack-index.ts';
-import type { ModVersion } from '../../src/mods/registries/registries.ts';
+import type { ModVersion } from '../../src/mods/registries/registry.ts';
 import { resolveMods } from '../../src/mods/resolution.ts';
 import type { ServerModRow } from '../../src/mods/rows.ts';
 

@@ -5,7 +5,7 @@ import test from 'ava';
 import { unlimitedDisk } from '../../src/jail/space.ts';
 import { createPackInstaller } from '../../src/mods/packs.ts';
 import { createWorkerPool } from '../../src/kernel/workers/pool.ts';
-import { openModRegistries } from '../../src/mods/registries/registries.ts';
+import { openModRegistries } from '../../src/mods/open.ts';
 import { fakeDisk } from '../fakes/disk.ts';
 import { mrpack, sum, zipOf } from '../support/modrinth.ts';
 import { until } from '../support/until.ts';

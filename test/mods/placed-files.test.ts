@@ -71,7 +71,7 @@ test('the file list of the two largest packs is read completely by a worker', as
 });
 
 test('an invalid pack list written by the game is read as empty', async (t) => {
-  const { jail, file, listed } = await bench(t);
+  const { file, listed } = await bench(t);
   for (const text of [
     textOf(listOf(MOST_OF_PACKS + 1, '')),
     textOf(listOf(400_000, '')),

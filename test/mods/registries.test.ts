@@ -17,7 +17,7 @@ import { chooseVersion } from '../../src/mods/choice.ts';
 import { findPack } from '../../src/mods/packs.ts';
 import { createCurseForge } from '../../src/mods/registries/curseforge.ts';
 import { createModrinth } from '../../src/mods/registries/modrinth.ts';
-import { openModRegistries } from '../../src/mods/registries/registries.ts';
+import { openModRegistries } from '../../src/mods/open.ts';
 import { fakeClock } from '../fakes/clock.ts';
 import { modrinth, sum } from '../support/modrinth.ts';
 import { until } from '../support/until.ts';

@@ -1,7 +1,7 @@
 import { type BackupRoom, createBackupRoom } from '../../src/backups/open.ts';
 import { type OffSite, createOffSite } from '../../src/backups/offsite/offsite.ts';
 import type { BackupDisks } from '../../src/backups/archives.ts';
-import type { Base } from '../../src/backups/job.ts';
+import type { Base } from '../../src/backups/base.ts';
 import type { SealKey } from '../../src/backups/seal.ts';
 import { createFreeDisk } from '../../src/disk/free.ts';
 import type { GameConsoles } from '../../src/engines/console/console.ts';
@@ -12,7 +12,7 @@ import { createKeyedMutex } from '../../src/kernel/mutex.ts';
 import { createWorldJobs } from '../../src/worlds/jobs.ts';
 
 /** What a test changes of its backups. Default: they stay in the folder, unencrypted and without limits. */
-export interface BackupDoubles extends Partial<Base>, Partial<BackupDisks> {
+export interface BackupDoubles extends Partial<Omit<Base, 'progress'>>, Partial<BackupDisks> {
   quotaBytes?: number;
   keys?: readonly SealKey[];
   offSite?: OffSite;
@@ -25,7 +25,7 @@ const FOLDER_ONLY = createOffSite('', () => {
 
 /** Creates the backups and worlds of a test's servers. */
 export function backupRoom(
-  base: Omit<Base, 'at'>,
+  base: Omit<Base, 'at' | 'progress'>,
   games: { engine: Engine; consoles: GameConsoles },
   lock: ChangeLock,
   doubles: BackupDoubles,

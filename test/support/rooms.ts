@@ -27,7 +27,7 @@ import type { Log } from '../../src/kernel/log.ts';
 import { modOperations } from '../../src/mods/api.ts';
 import type { Mods } from '../../src/mods/mods.ts';
 import { openMods } from '../../src/mods/open.ts';
-import type { ModRegistry } from '../../src/mods/registries/registries.ts';
+import type { ModRegistry } from '../../src/mods/registries/registry.ts';
 import type { Mailer } from '../../src/people/mail/mail.ts';
 import type { Joined } from '../../src/players/typed-commands.ts';
 import { openServerPorts } from '../../src/ports/ports.ts';

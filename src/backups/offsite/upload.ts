@@ -1,9 +1,8 @@
 import { createHash } from 'node:crypto';
 import { type FileHandle, open, rm } from 'node:fs/promises';
 import { MIB } from '../../kernel/units.ts';
+import type { Base } from '../base.ts';
 import { archivePath, exists } from '../files.ts';
-import type { Base } from '../job.ts';
-import type { Progress } from '../progress.ts';
 import { getBackup, patchBackup } from '../rows.ts';
 import { sealedBytes } from '../seal.ts';
 import type { Bucket, OpenUpload, SentPart } from './bucket.ts';
@@ -38,11 +37,10 @@ interface Begun {
 export async function uploadArchive(
   base: Base,
   offSite: OffSite,
-  progress: Progress,
   row: rows.BackupUploadRow,
   signal: AbortSignal,
 ): Promise<void> {
-  const { store, dataDir, at } = base;
+  const { store, dataDir, progress, at } = base;
   const ref = { serverId: row.serverId, id: row.backupId };
   const backup = await getBackup(store, ref.serverId, ref.id);
   const path = archivePath(dataDir, ref.serverId, ref.id);

@@ -6,8 +6,7 @@ import { abortable, withTimeout } from '../../kernel/timeout.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../kernel/units.ts';
 import type { Tx } from '../../store/store.ts';
 import type { Sql } from '../../store/writer.ts';
-import type { Base } from '../job.ts';
-import type { Progress } from '../progress.ts';
+import type { Base } from '../base.ts';
 import type { Ref } from '../rows.ts';
 import { type OffSite, archiveOf, isArchiveKey, isRefused, keyIn, placeOf } from './offsite.ts';
 import * as rows from './rows.ts';
@@ -26,7 +25,6 @@ const CLOSE_MS = 5_000;
 export class Uploads {
   readonly #base: Base;
   readonly #offSite: OffSite;
-  readonly #progress: Progress;
   readonly #closing = new AbortController();
   readonly #uploads: Queue;
   readonly #removals: Queue;
@@ -36,10 +34,9 @@ export class Uploads {
   #stopDaily = (): void => {};
   #stopWatch = (): void => {};
 
-  constructor(base: Base, offSite: OffSite, progress: Progress) {
+  constructor(base: Base, offSite: OffSite) {
     this.#base = base;
     this.#offSite = offSite;
-    this.#progress = progress;
     const { clock, log } = base;
     const { signal } = this.#closing;
     const onFailed = (error: unknown, count: number) => {
@@ -176,7 +173,7 @@ export class Uploads {
     const call = new AbortController();
     const ref = { serverId: row.serverId, id: row.backupId };
     const signal = AbortSignal.any([call.signal, this.#closing.signal]);
-    const work = uploadArchive(this.#base, this.#offSite, this.#progress, row, signal);
+    const work = uploadArchive(this.#base, this.#offSite, row, signal);
     this.#current = { ref, call, ended: work.catch(() => {}) };
     try {
       await work;

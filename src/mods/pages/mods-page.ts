@@ -5,9 +5,9 @@ import { inShort } from '../../web/panel/in-short.ts';
 import type { Panel, PanelPage, ServerRequest } from '../../web/panel/panel.ts';
 import type { Form } from '../../web/serve.ts';
 import { planCard, updatesCard } from './changes.ts';
-import { installedCard, packCard } from './installed.ts';
-import type { ModKind } from '../registries/registries.ts';
-import { foundCard, searchCard, takesOf } from './search.ts';
+import { foundCard, installedCard, packCard } from './installed.ts';
+import type { ModKind } from '../registries/registry.ts';
+import { searchCard, takesOf } from './search.ts';
 
 /**
  * A server's mods, plugins and pack. The page itself queries no registry, so that its automatic refresh causes no

@@ -2,7 +2,7 @@ import * as z from 'zod';
 import type { Clock } from '../../kernel/clock.ts';
 import { createRegistryHttp } from '../../kernel/registry/http.ts';
 import { StatusError } from '../../kernel/status.ts';
-import type { ModKind, ModProject, ModQuery, ModRegistry, ModVersion } from './registries.ts';
+import type { ModKind, ModProject, ModQuery, ModRegistry, ModVersion } from './registry.ts';
 
 const FILE_HOSTS = ['edge.forgecdn.net', 'mediafilez.forgecdn.net', 'mediafiles.forgecdn.net'];
 const MINECRAFT = '432';

@@ -3,7 +3,7 @@ import { MOD_LOADERS } from '../../game/cores.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import { createRegistryHttp } from '../../kernel/registry/http.ts';
 import { StatusError } from '../../kernel/status.ts';
-import type { ModKind, ModProject, ModQuery, ModRegistry, ModVersion } from './registries.ts';
+import type { ModKind, ModProject, ModQuery, ModRegistry, ModVersion } from './registry.ts';
 
 /** Modrinth's own host, and those that packs may refer to (https://support.modrinth.com/en/articles/8802351). */
 const FILE_HOSTS = [

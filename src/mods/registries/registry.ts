@@ -1,9 +1,4 @@
-import { createCache } from '../../kernel/cache.ts';
-import type { Clock } from '../../kernel/clock.ts';
 import type { RegistryFile } from '../../kernel/registry/http.ts';
-import { MINUTE_MS } from '../../kernel/units.ts';
-import { createCurseForge } from './curseforge.ts';
-import { createModrinth } from './modrinth.ts';
 
 /** The kinds of projects in a catalogue. */
 export type ModKind = 'mod' | 'plugin' | 'modpack';
@@ -67,35 +62,4 @@ export interface ModRegistry {
   version(projectId: string, versionId: string, signal?: AbortSignal): Promise<ModVersion>;
   /** See `RegistryHttp`. */
   download(file: RegistryFile, signal: AbortSignal): AsyncIterable<Uint8Array>;
-}
-
-const SEARCHED_MS = MINUTE_MS;
-const MOST_SEARCHES = 128;
-
-/** Opens the registries enabled in this installation. */
-export function openModRegistries(
-  {
-    modrinthUrl,
-    curseforgeUrl,
-    curseforgeApiKey,
-  }: {
-    modrinthUrl: string;
-    curseforgeUrl: string;
-    /** '' disables CurseForge. */
-    curseforgeApiKey: string;
-  },
-  clock: Clock,
-): ModRegistry[] {
-  const all = [createModrinth(modrinthUrl, clock)];
-  if (curseforgeApiKey !== '') all.push(createCurseForge(curseforgeUrl, curseforgeApiKey, clock));
-  return all.map((registry) => rememberingSearches(registry, clock));
-}
-
-/** Caches search results for a minute. They are shared, so a caller's signal does not abort a search. */
-function rememberingSearches(registry: ModRegistry, clock: Clock): ModRegistry {
-  const searches = createCache<ModProject[]>({ most: MOST_SEARCHES, ttlMs: () => SEARCHED_MS });
-  return {
-    ...registry,
-    search: (query) => searches.get(JSON.stringify(query), clock.now(), () => registry.search(query)),
-  };
 }

@@ -1,3 +1,18 @@
+import type { Clock } from '../kernel/clock.ts';
+import type { Log } from '../kernel/log.ts';
+import type { Store } from '../store/store.ts';
+
+/** The dependencies of every part of this room. */
+export interface Base {
+  store: Store;
+  clock: Clock;
+  log: Log;
+  dataDir: string;
+  progress: Progress;
+  /** Called with a step's name between any two steps, so that tests can crash the process there. */
+  at: (step: string) => Promise<void> | void;
+}
+
 /** The progress of a backup as viewers see it. */
 export interface BackupEvent {
   id: string;
