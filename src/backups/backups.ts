@@ -25,7 +25,7 @@ interface Owned {
 }
 
 /** The requester of a backup and its kind. */
-export interface Asked {
+interface Asked {
   actor: AuditActor;
   kind: Exclude<rows.BackupKind, 'previous'>;
 }

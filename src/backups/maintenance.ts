@@ -256,7 +256,11 @@ function patchSoftware(
   const { type, version, modpackPlatform, modpackRef, modpackVersion, levelName } = software;
   // Computed from the current row, because the owner may have changed properties in the meantime.
   const restored = ({ properties }: ServerRow) => ({
-    ...{ type, version, modpackPlatform, modpackRef, modpackVersion },
+    type,
+    version,
+    modpackPlatform,
+    modpackRef,
+    modpackVersion,
     properties: restoredProperties(properties, levelName),
   });
   return host.patch(row.id, restored, also);

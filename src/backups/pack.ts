@@ -88,7 +88,7 @@ const LEVEL = 1;
  * Compresses bytes with Zstandard (RFC 8878). Requests the next block while another thread compresses the current one;
  * the block before may then be reused.
  */
-export async function* compressed(blocks: Iterable<Buffer>): AsyncGenerator<Buffer> {
+async function* compressed(blocks: Iterable<Buffer>): AsyncGenerator<Buffer> {
   // No checksum, because each archive has its SHA-256.
   const params = { [constants.ZSTD_c_compressionLevel]: LEVEL, [constants.ZSTD_c_checksumFlag]: 0 };
   const zstd = createZstdCompress({ params, chunkSize: CHUNK_BYTES });

@@ -2,7 +2,6 @@ import { ConsoleError, type GameConsoles } from '../engines/console/console.ts';
 import type { Engine } from '../engines/engine.ts';
 import type { Address } from '../kernel/address.ts';
 import type { Clock } from '../kernel/clock.ts';
-import type { Log } from '../kernel/log.ts';
 import { sleep } from '../kernel/sleep.ts';
 import { StatusError } from '../kernel/status.ts';
 import type { Servers } from '../servers/servers.ts';

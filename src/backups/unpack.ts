@@ -10,7 +10,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import process from 'node:process';
-import { type Readable, Transform } from 'node:stream';
+import { Transform } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { createZstdDecompress } from 'node:zlib';
 import { type Extract, type Header, extract } from 'tar-stream';
@@ -133,7 +133,7 @@ const { O_RDONLY, O_RDWR, O_CREAT, O_EXCL, O_DIRECTORY } = constants;
  * Creates a tree with blocking calls. `names` is the path from its root, each character representing a byte. Throws the
  * file system's error: EEXIST if the entry exists, ENOENT or ENOTDIR if the parent folder is missing.
  */
-export interface TreeMaker extends Disposable {
+interface TreeMaker extends Disposable {
   folder(names: readonly string[]): void;
   /** Returns a descriptor open for writing, which the caller closes. */
   file(names: readonly string[], mode: number): number;
@@ -148,7 +148,7 @@ interface Level {
  * Creates a tree in an empty folder, whose descriptor must stay open. Each folder must come before its content. Only
  * the folders above the last entry are kept open, so each entry is reached by one name, however long its path is.
  */
-export function openTree(root: number, owner: FileOwner | undefined): TreeMaker {
+function openTree(root: number, owner: FileOwner | undefined): TreeMaker {
   const levels: Level[] = [{ name: '', fd: root }];
 
   /** Returns the path of an entry in its open folder. */

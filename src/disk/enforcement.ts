@@ -9,7 +9,7 @@ import type { ServerRow } from '../servers/rows.ts';
 import type { ServerNow } from '../servers/server-now.ts';
 import type { Shared } from '../servers/shared.ts';
 import { type BatchRead, WAKES_AND_INSTALLS, type WakeRule } from '../servers/wake-checks.ts';
-import type { Store, Tx } from '../store/store.ts';
+import type { Tx } from '../store/store.ts';
 import type { AccountChange } from './account-disk.ts';
 import type { Disks } from './disks.ts';
 import type { DiskQuota, DiskView } from './quota.ts';

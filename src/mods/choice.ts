@@ -1,6 +1,6 @@
 import { type ModFolder, foldersIn } from '../game/cores.ts';
 import { StatusError } from '../kernel/status.ts';
-import type { ModFit, ModProject, ModRegistry, ModVersion } from './registries/registry.ts';
+import type { ModFit, ModRegistry, ModVersion } from './registries/registry.ts';
 
 /** The software that mods must fit. */
 export interface Host {

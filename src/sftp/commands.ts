@@ -251,7 +251,7 @@ function endOf(id: number): Reply {
 }
 
 /** A file that a client has open. */
-export interface OpenFile {
+interface OpenFile {
   file: JailFile;
   readable: boolean;
   writable: boolean;
@@ -260,14 +260,14 @@ export interface OpenFile {
 }
 
 /** A directory that a client is listing. */
-export interface OpenDirectory {
+interface OpenDirectory {
   batches: AsyncGenerator<Entry[]>;
   /** The unsent part of the current batch. */
   rest: Entry[];
 }
 
 /** The open handles of a session. Handle numbers are never reused. */
-export interface Handles {
+interface Handles {
   /**
    * Opens a file or directory and returns the client's handle for it. Rejects with RESOURCE_EXHAUSTED TOO_MANY_HANDLES
    * before it opens anything.

@@ -21,7 +21,7 @@ interface Draft {
   problem?: Problem;
 }
 
-export interface SshKeyPages extends People {
+interface SshKeyPages extends People {
   sftp: SshSessions;
 }
 

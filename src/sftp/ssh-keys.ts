@@ -142,7 +142,7 @@ export const sshKeys = new EntitySchema<SshKeyRow>({
 });
 
 /** Stores a key. Throws ALREADY_EXISTS SSH_KEY_EXISTS if the user already has it. */
-export async function insertSshKey(tx: Tx, row: SshKeyRow): Promise<void> {
+async function insertSshKey(tx: Tx, row: SshKeyRow): Promise<void> {
   try {
     await tx.manager.insert(sshKeys, row);
   } catch (error) {
@@ -154,12 +154,12 @@ export async function insertSshKey(tx: Tx, row: SshKeyRow): Promise<void> {
 }
 
 /** Returns a user's keys, in the order they were added. */
-export async function listSshKeys(db: Sql, userId: string): Promise<SshKeyRow[]> {
+async function listSshKeys(db: Sql, userId: string): Promise<SshKeyRow[]> {
   return db.query<SshKeyRow>('SELECT * FROM "ssh_keys" WHERE "userId" = $1 ORDER BY "createdAt", "id"', [userId]);
 }
 
 /** Deletes a key of a user. Returns false if the user has no key with this id. */
-export async function deleteSshKey(tx: Tx, userId: string, id: string): Promise<boolean> {
+async function deleteSshKey(tx: Tx, userId: string, id: string): Promise<boolean> {
   return (await tx.run('DELETE FROM "ssh_keys" WHERE "id" = $1 AND "userId" = $2', [id, userId])) > 0;
 }
 

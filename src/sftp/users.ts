@@ -55,7 +55,7 @@ export async function findSftpServer(db: Sql, username: string, passwordHash: st
 }
 
 /** The only SFTP user of a server. `sftpEnabled` in the server's row is true while SFTP is on. */
-export interface SftpUserRow {
+interface SftpUserRow {
   serverId: string;
   username: string;
   /** SHA-256 of the password, hex; '' while SFTP is off. */
@@ -85,7 +85,7 @@ export async function getSftpUser(db: Sql, serverId: string): Promise<SftpUserRo
 }
 
 /** Returns the user of a name; undefined if it is unknown, SFTP is off, or the server is being deleted. */
-export async function getActiveSftpUser(db: Sql, username: string): Promise<SftpUserRow | undefined> {
+async function getActiveSftpUser(db: Sql, username: string): Promise<SftpUserRow | undefined> {
   const sql = `SELECT "u".* FROM "sftp_users" "u" JOIN "servers" "s" ON "s"."id" = "u"."serverId"
     WHERE "u"."username" = $1 AND "s"."sftpEnabled" = $2 AND "s"."state" <> 'deleting'`;
   const [row] = await db.query<SftpUserRow>(sql, [username, true]);
@@ -93,7 +93,7 @@ export async function getActiveSftpUser(db: Sql, username: string): Promise<Sftp
 }
 
 /** Stores a server's SFTP user and replaces an earlier one. */
-export async function putSftpUser(tx: Tx, row: SftpUserRow): Promise<void> {
+async function putSftpUser(tx: Tx, row: SftpUserRow): Promise<void> {
   const sql = `INSERT INTO "sftp_users" ("serverId", "username", "passwordHash", "changedAt") VALUES ($1, $2, $3, $4)
     ON CONFLICT ("serverId") DO UPDATE
     SET "username" = excluded."username", "passwordHash" = excluded."passwordHash", "changedAt" = excluded."changedAt"`;
@@ -101,7 +101,7 @@ export async function putSftpUser(tx: Tx, row: SftpUserRow): Promise<void> {
 }
 
 /** Deletes the password. The server keeps the user name. */
-export async function clearSftpPassword(tx: Tx, serverId: string, at: number): Promise<void> {
+async function clearSftpPassword(tx: Tx, serverId: string, at: number): Promise<void> {
   const sql = `UPDATE "sftp_users" SET "passwordHash" = '', "changedAt" = $1 WHERE "serverId" = $2`;
   await tx.run(sql, [at, serverId]);
 }

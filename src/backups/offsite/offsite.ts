@@ -102,7 +102,7 @@ interface CheckedStore {
 }
 
 /** Checks a store before anything is written or removed there. */
-export interface StoreCheck {
+interface StoreCheck {
   /**
    * Resolves once it has succeeded in writing, reading and removing a small object and an upload; later calls resolve
    * at once. Rejects with FAILED_PRECONDITION BACKUP_STORE_REFUSED and a remedy if the settings are wrong, and with

@@ -1,7 +1,6 @@
 import { EntitySchema } from 'typeorm';
 import { bigint, id, text } from '../../store/columns.ts';
 import type { Sql, Tx } from '../../store/writer.ts';
-import type { Ref } from '../rows.ts';
 
 /** A backup, or all backups of a server. */
 export interface OneOrAll {

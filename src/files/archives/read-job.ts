@@ -11,7 +11,7 @@ import { job } from '../../kernel/workers/job.ts';
 import { type ArchiveFormat, MAGIC_BYTES, badArchive, decompressor, formatOfContent, tooLarge } from './format.ts';
 
 /** The input of the reader. */
-export interface ArchiveInput {
+interface ArchiveInput {
   sizeBytes: number;
   /** The whole archive, unless it is the file of the worker's first descriptor. */
   bytes?: Uint8Array | undefined;
@@ -312,7 +312,7 @@ const UNKNOWN_NAMES =
  * packed them, which no field names. They are read as UTF-8 if they are valid UTF-8, else as CP850 if all their other
  * bytes are letters in it. Throws BAD_ARCHIVE for all others: a wrong guess would give unreadable names.
  */
-export function zipName({ fileName, fileNameRaw, generalPurposeBitFlag, extraFields }: ZipEntry): string {
+function zipName({ fileName, fileNameRaw, generalPurposeBitFlag, extraFields }: ZipEntry): string {
   // The reader ignores an extra field whose checksum or version is wrong, and then decodes the name as CP437.
   const isUnicodePath = ({ id, data }: ZipEntry['extraFields'][number]) =>
     id === UNICODE_PATH && withSlashes(data.subarray(UNICODE_NAME_OFFSET).toString()) === fileName;

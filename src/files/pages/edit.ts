@@ -127,7 +127,7 @@ function textArea(attributes: Html, text: string): Html {
 }
 
 /** A text to edit. `version` is `none` for a new file. The text has LF line ends; `ends` are those of the file. */
-export interface Text {
+interface Text {
   text: string;
   version: string;
   ends: 'lf' | 'crlf';
@@ -136,14 +136,14 @@ export interface Text {
 }
 
 /** A file opened for editing, or the reason why it cannot be. */
-export type Found = Text | { why: 'binary' | 'large' | 'folder' };
+type Found = Text | { why: 'binary' | 'large' | 'folder' };
 
 /** Control characters that no text has, except for the escapes that colour a log. */
 const BINARY = /[^\P{Cc}\s\u0080-\u009F]/u;
 const ESCAPE = '\u001B';
 
 /** Returns a file's content as text, if every byte of it can be saved unchanged. */
-export function textOf({ content, truncated, version }: ReplyOf<'ReadFile'>, mostBytes: number): Found {
+function textOf({ content, truncated, version }: ReplyOf<'ReadFile'>, mostBytes: number): Found {
   const bytes = Buffer.from(content, 'base64');
   if (truncated || bytes.length > mostBytes) return { why: bytes.includes(0) && !isUtf16(bytes) ? 'binary' : 'large' };
   const encoding = encodingOf(bytes);
@@ -158,7 +158,7 @@ export function textOf({ content, truncated, version }: ReplyOf<'ReadFile'>, mos
  * Returns a form's text as bytes with the file's line ends and encoding. Forms send CRLF (HTML §4.10.22.4), whatever
  * the text had. Throws INVALID_ARGUMENT NOT_IN_ENCODING for a character that the encoding lacks.
  */
-export function contentOf(text: string, { ends, encoding }: Record<'ends' | 'encoding', string | null>): Buffer {
+function contentOf(text: string, { ends, encoding }: Record<'ends' | 'encoding', string | null>): Buffer {
   const plain = text.replaceAll(/\r\n?/g, '\n');
   const whole = ends === 'crlf' ? plain.replaceAll('\n', '\r\n') : plain;
   if (encoding === 'utf-16le') return Buffer.from(whole, 'utf16le');

@@ -9,7 +9,7 @@ import { type FromWorker, type Job, type ToWorker, fromWire } from './job.ts';
 import { type WorkerProcessOptions, bundledJob, startWorkerProcess, usageOf } from './process.ts';
 
 /** The limits of a job, and the account it runs for. */
-export interface JobOptions {
+interface JobOptions {
   /** The tenant whose work must not make others wait: the account, else the server. */
   tenant: string;
   /** Ends the job, which then rejects with the signal's reason. */
@@ -239,7 +239,7 @@ function tooLarge(name: string, cause?: Error): StatusError {
 }
 
 /** The messages of a worker about one job, in order. */
-export interface Conversation {
+interface Conversation {
   send(message: ToWorker): void;
   /** Resolves with the next message. Rejects with the reason given to `fail`, or if the worker has ended. */
   next(): Promise<FromWorker>;
@@ -249,12 +249,12 @@ export interface Conversation {
 }
 
 /** A worker has ended in the middle of its work. */
-export class WorkerEnded extends Error {
+class WorkerEnded extends Error {
   override name = 'WorkerEnded';
 }
 
 /** Listens to a worker while it does one job. */
-export function converse(child: ChildProcess): Conversation {
+function converse(child: ChildProcess): Conversation {
   const received: FromWorker[] = [];
   let failed: Error | undefined;
   let wake = () => {};
@@ -283,7 +283,7 @@ export function converse(child: ChildProcess): Conversation {
 }
 
 /** The limits of one job. `usedCpuMs`: the worker's CPU time before the job. */
-export interface Budget {
+interface Budget {
   usedCpuMs: number;
   cpuMs: number;
   memoryMb: number;
@@ -292,7 +292,7 @@ export interface Budget {
 const LOOK_MS = 100;
 
 /** Checks a worker's usage until `signal` fires. Calls `exceeded` once if the worker exceeds its budget. */
-export async function watchWorker(
+async function watchWorker(
   child: ChildProcess,
   { usedCpuMs, cpuMs, memoryMb }: Budget,
   exceeded: () => void,

@@ -69,7 +69,7 @@ export function packCard(request: ServerRequest, mayChange: boolean): Html | fal
 }
 
 /** Returns the effects of installing a pack. */
-export function packText({ server }: ServerRequest): string {
+function packText({ server }: ServerRequest): string {
   const before =
     server.modpackPlatform === '' ? '' : ' This replaces the files of the current pack, except those changed since.';
   return `If there is a world, we back it up first. Then the pack’s files are installed, and the server switches to the pack’s loader and Minecraft version instead of ${softwareText(server)}.${before} The server must be asleep.`;

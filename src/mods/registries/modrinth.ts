@@ -106,12 +106,12 @@ const hit = {
   icon_url: url.nullish(),
 };
 
-export const SearchAnswer = z.object({
+const SearchAnswer = z.object({
   hits: z.array(z.object({ ...hit, project_id: word, author: word, categories: words.nullish() })).max(200),
 });
 type Hit = z.output<typeof SearchAnswer>['hits'][number];
 
-export const ProjectAnswer = z.object({ ...hit, id: word, loaders: words.nullish() });
+const ProjectAnswer = z.object({ ...hit, id: word, loaders: words.nullish() });
 type Project = z.output<typeof ProjectAnswer>;
 
 const FileAnswer = z.object({
@@ -128,7 +128,7 @@ const FileAnswer = z.object({
   size: count,
 });
 
-export const VersionAnswer = z.object({
+const VersionAnswer = z.object({
   id: word,
   project_id: word,
   version_number: word,
@@ -144,16 +144,16 @@ export const VersionAnswer = z.object({
 });
 type Version = z.output<typeof VersionAnswer>;
 
-export const VersionsAnswer = z.array(VersionAnswer).max(10_000);
+const VersionsAnswer = z.array(VersionAnswer).max(10_000);
 
 /** Loaders of plugin servers; the API calls their projects `mod`. */
-export const PLUGIN_LOADERS: readonly string[] = ['bukkit', 'spigot', 'paper', 'purpur', 'folia', 'sponge'];
+const PLUGIN_LOADERS: readonly string[] = ['bukkit', 'spigot', 'paper', 'purpur', 'folia', 'sponge'];
 
-export function hitOf(hit: Hit): ModProject {
+function hitOf(hit: Hit): ModProject {
   return { ...common(hit, hit.categories ?? []), projectId: hit.project_id, author: hit.author };
 }
 
-export function projectOf(project: Project): ModProject {
+function projectOf(project: Project): ModProject {
   return { ...common(project, project.loaders ?? []), projectId: project.id, author: '' };
 }
 
@@ -177,7 +177,7 @@ function kindOf(type: string, loaders: readonly string[]): ModKind {
 }
 
 /** Converts a version; undefined if it has no files. */
-export function versionOf(version: Version): ModVersion | undefined {
+function versionOf(version: Version): ModVersion | undefined {
   const file = version.files.find(({ primary }) => primary) ?? version.files[0];
   if (file === undefined) return undefined;
   const { sha512, sha1 } = file.hashes;
