@@ -9,7 +9,7 @@ import { refuseGamesElsewhere } from './engines/games-elsewhere.ts';
 import { openapiDocument } from './http/openapi.ts';
 import { drainChild } from './joining/link/child-process.ts';
 import { type Log, createLog } from './kernel/log.ts';
-import { homeHost } from './kernel/home-address.ts';
+import { homeHost } from './kernel/ip.ts';
 import { isContainer } from './kernel/process-identity.ts';
 import { hearStrayErrors } from './kernel/stray-errors.ts';
 import { systemClock } from './kernel/system-clock.ts';

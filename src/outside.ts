@@ -1,4 +1,4 @@
-import { openOffSite } from './backups/offsite/open.ts';
+import { openOffSite } from './backups/offsite/offsite.ts';
 import { createMachineProbe } from './billing/capacity.ts';
 import { openCheckout } from './billing/open.ts';
 import type { Config } from './config.ts';
@@ -11,7 +11,7 @@ import type { Clock } from './kernel/clock.ts';
 import type { OnClose } from './kernel/closers.ts';
 import type { Log } from './kernel/log.ts';
 import { portsToTake } from './listening.ts';
-import { openModRegistries } from './mods/registries/registries.ts';
+import { openModRegistries } from './mods/open.ts';
 import { openMailer } from './people/mail/mailer.ts';
 import { createMojangProfiles } from './players/mojang.ts';
 import { pingStatus } from '../proxy/ping.ts';
@@ -73,7 +73,7 @@ export async function openOutside(config: Config, { waiting, onLost, clock, log,
     profiles: createMojangProfiles(config.mojangApiUrl, clock),
     // Child processes live within this process's limits, containers do not.
     probe: createMachineProbe(dataDir, gameHost.engine.kind === 'process'),
-    offSite: openOffSite({ settings: config, secret, clock, log }),
+    offSite: openOffSite(config, secret, clock, log),
     checkout: await openCheckout(config, log),
   };
 }

@@ -1,5 +1,4 @@
-import { createBackupRoom } from './backups/backups-room.ts';
-import { openBackups } from './backups/open.ts';
+import { createBackupRoom, openBackups } from './backups/open.ts';
 import { sealKeyOf } from './backups/seal.ts';
 import { billingFeature, openBilling } from './billing/open.ts';
 import type { Config } from './config.ts';
@@ -132,17 +131,16 @@ export async function openRooms(options: RoomsOptions, doubles: Partial<typeof O
   const presence = createPresence(steady);
   const lostGames = nodes && watchLostGames({ ...shared, nodes });
   const openedFiles = createOpenFiles();
-  const quotas = { tiers: settings.diskQuotaMb, accountDiskMb: settings.accountDiskMb };
-  const disks = await openDisks({ store, servers, clock, log, dataDir, openFiles: openedFiles, ...quotas });
+  const disks = await openDisks(shared, dataDir, openedFiles, settings.diskQuotaMb, settings.accountDiskMb);
   const lock = open.createChangeLock((id) => servers.jobOf(id));
   const withFilesLock = createKeyedMutex();
   const workers = createWorkerPool();
   onClose(() => workers.close());
   const folders = { dataDir, owner, disk: disks.quota, lock };
   const transferSlots = createStreamSlots(TRANSFER_LIMITS);
-  const filesRoom = open.openFiles({ ...shared, ...folders, openFiles: openedFiles, workers, transferSlots });
+  const filesRoom = open.openFiles(shared, folders, workers, openedFiles, transferSlots);
   const { files } = filesRoom;
-  const sftpRoom = await openSftp({ ...shared, people, files, disk: disks.quota });
+  const sftpRoom = await openSftp(shared, people, files, disks.quota, settings);
   const { sftp } = sftpRoom;
   const { mysqlAddress } = settings;
   const databaseRoom = openDatabases(shared, secret, outside.databaseServer, mysqlAddress);
@@ -153,29 +151,25 @@ export async function openRooms(options: RoomsOptions, doubles: Partial<typeof O
     onThisMachine,
     own: portsOf(settings),
   });
-  const modsRoom = open.openMods({ ...shared, ...folders, registries: outside.registries, withFilesLock, workers });
+  const modsRoom = open.openMods(shared, folders, outside.registries, withFilesLock, workers);
   const { mods } = modsRoom;
   const { probe, checkout } = outside;
   const paid = { probe, steady, nodes, consoles: typed, mailer, checkout, settings };
   const billing = await open.openBilling(shared, paid);
   const { sessions, capacity, funds, accountLimits } = billing;
-  const backupRoom = open.createBackupRoom({
-    ...folders,
-    store,
-    engine,
-    consoles: typed,
-    quotaBytes: settings.backupQuotaMb * MIB,
-    offSite: outside.offSite,
-    keys: settings.backupEncryptionKey.map(sealKeyOf),
-    free: disks.free,
-    accounts: disks.accounts,
-    usage: disks.usage,
-    withFilesLock,
-    release: (id) => sftp.cut(id),
-    jobs: createWorldJobs,
-    clock,
-    log,
-  });
+  const backupRoom = open.createBackupRoom(
+    { store, clock, log, dataDir, at: () => {} },
+    { engine, consoles: typed },
+    disks,
+    {
+      owner,
+      quotaBytes: settings.backupQuotaMb * MIB,
+      keys: settings.backupEncryptionKey.map(sealKeyOf),
+      offSite: outside.offSite,
+      withFilesLock,
+    },
+    { lock, release: (id) => sftp.cut(id), jobs: createWorldJobs },
+  );
   const webhooks = open.openWebhooks(base);
 
   // Everything that a server's machine can cause. Then the servers become live.
@@ -221,7 +215,7 @@ export async function openRooms(options: RoomsOptions, doubles: Partial<typeof O
   const { serverEvents } = insight;
   await backupRoom.recover();
   await servers.restore();
-  const backupsRoom = await openBackups({ ...shared, room: backupRoom, events: serverEvents, transferSlots });
+  const backupsRoom = await openBackups(shared, backupRoom, serverEvents, transferSlots);
   const { backups } = backupsRoom;
   const worldsRoom = openWorlds({ ...shared, ...folders, backups, archives: backupRoom.archives });
   const { worlds } = worldsRoom;
@@ -232,8 +226,7 @@ export async function openRooms(options: RoomsOptions, doubles: Partial<typeof O
   // Everything that can refuse a wake. The first rule that refuses decides the message.
   funds.whenCapReached(insight.alerts.spendCapReached);
   const { usedBytes } = outside;
-  const limits = { disks, events: serverEvents, consoles: typed, dataDir, usedBytes };
-  const enforcement = new DiskEnforcement({ ...shared, ...limits });
+  const enforcement = new DiskEnforcement(shared, dataDir, disks, typed, serverEvents, usedBytes);
   onClose(() => enforcement.close());
   const disk = enforcement.quota;
   const suspensions = await Suspensions.open(store, clock, servers);

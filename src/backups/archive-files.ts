@@ -12,78 +12,76 @@ import { type SealKey, opened, sealedBytes } from './seal.ts';
 const CHUNK_BYTES = 512 * KIB;
 
 /** Finished archives, wherever they are stored. Encrypted ones are decrypted when read. */
-export interface ArchiveFiles {
+export class ArchiveFiles {
+  readonly #store: Store;
+  readonly #dataDir: string;
+  readonly #offSite: OffSite;
+  readonly #keys: readonly SealKey[];
+
+  /** `keys`: all keys that existing archives may be encrypted with. */
+  constructor(store: Store, dataDir: string, offSite: OffSite, keys: readonly SealKey[]) {
+    this.#store = store;
+    this.#dataDir = dataDir;
+    this.#offSite = offSite;
+    this.#keys = keys;
+  }
+
   /** Rejects with BACKUP_FILE_MISSING if the archive is missing or its size differs, and with the errors of `read`. */
-  require(row: BackupRow): Promise<void>;
+  async require(row: BackupRow): Promise<void> {
+    if (row.sealedBy !== '') this.#keyOf(row);
+    const expected = row.sealedBy === '' ? row.sizeBytes : sealedBytes(row.sizeBytes);
+    if ((await this.#storedSize(row)) !== expected) throw filesMissing(row.id);
+  }
+
   /**
    * Reads an archive or a part of it. Fails with BACKUP_FILE_MISSING, BACKUP_STORE_AWAY, BACKUP_KEY_MISSING if its key
    * is not among ours, or ArchiveCorrupt if it was encrypted and has been changed.
    */
-  read(row: BackupRow, range?: ByteRange): Readable;
+  read(row: BackupRow, range: ByteRange = { start: 0, end: row.sizeBytes - 1 }): Readable {
+    return Readable.from(this.#readWhole(row, range), { objectMode: false, highWaterMark: CHUNK_BYTES });
+  }
+
   /** Opens the file of an unencrypted archive on this machine; the caller closes it. Undefined for all others. */
-  open(row: BackupRow): Promise<FileHandle | undefined>;
-}
-
-export interface ArchiveFilesOptions {
-  store: Store;
-  dataDir: string;
-  offSite: OffSite;
-  /** All keys that existing archives may be encrypted with. */
-  keys: readonly SealKey[];
-}
-
-export function createArchiveFiles({ store, dataDir, offSite, keys }: ArchiveFilesOptions): ArchiveFiles {
-  /** Returns the new row of a backup that has been moved off site since. */
-  async function moved(row: BackupRow): Promise<BackupRow> {
-    const now = await getBackup(store, row.serverId, row.id);
-    if (now === undefined || now.location === row.location) throw filesMissing(row.id);
-    return now;
+  async open({ location, sealedBy, serverId, id }: BackupRow): Promise<FileHandle | undefined> {
+    return location === '' && sealedBy === '' ? await opensFile(archivePath(this.#dataDir, serverId, id)) : undefined;
   }
 
-  async function storedSize(row: BackupRow): Promise<number | undefined> {
-    if (row.location !== '') return (await offSite.bucket(row.location).head(keyIn(row)))?.sizeBytes;
-    const size = await sizeOf(archivePath(dataDir, row.serverId, row.id));
-    return size ?? (await storedSize(await moved(row)));
+  async *#readWhole(row: BackupRow, { start, end }: ByteRange): AsyncGenerator<Buffer> {
+    const { sizeBytes, sealedBy } = row;
+    if (sealedBy === '') yield* this.#readStored(row, { start, end });
+    else yield* opened({ sizeBytes, key: this.#keyOf(row), read: (range) => this.#readStored(row, range) }, start, end);
   }
 
-  async function* readStored(row: BackupRow, range: ByteRange): AsyncGenerator<Buffer> {
-    if (row.location === '') yield* readFile(row, range);
-    else yield* offSite.bucket(row.location).read(keyIn(row), range);
-  }
-
-  async function* readFile(row: BackupRow, range: ByteRange): AsyncGenerator<Buffer> {
-    const opening = await opensFile(archivePath(dataDir, row.serverId, row.id));
-    if (opening === undefined) yield* readStored(await moved(row), range);
-    else {
-      await using file = opening;
-      yield* file.createReadStream({ ...range, autoClose: false, highWaterMark: CHUNK_BYTES }) as AsyncIterable<Buffer>;
-    }
-  }
-
-  function keyOf({ id, sealedBy }: BackupRow): SealKey {
-    const key = keys.find((each) => each.id === sealedBy);
+  #keyOf({ id, sealedBy }: BackupRow): SealKey {
+    const key = this.#keys.find((each) => each.id === sealedBy);
     if (key === undefined) throw keyMissing(id, sealedBy);
     return key;
   }
 
-  async function* readWhole(row: BackupRow, { start, end }: ByteRange): AsyncGenerator<Buffer> {
-    const { sizeBytes, sealedBy } = row;
-    if (sealedBy === '') yield* readStored(row, { start, end });
-    else yield* opened({ sizeBytes, key: keyOf(row), read: (range) => readStored(row, range) }, start, end);
+  async *#readStored(row: BackupRow, range: ByteRange): AsyncGenerator<Buffer> {
+    if (row.location !== '') {
+      yield* this.#offSite.bucket(row.location).read(keyIn(row), range);
+      return;
+    }
+    await using file = await opensFile(archivePath(this.#dataDir, row.serverId, row.id));
+    if (file === undefined) yield* this.#readStored(await this.#moved(row), range);
+    else {
+      yield* file.createReadStream({ ...range, autoClose: false, highWaterMark: CHUNK_BYTES }) as AsyncIterable<Buffer>;
+    }
   }
 
-  return {
-    async require(row) {
-      if (row.sealedBy !== '') keyOf(row);
-      const expected = row.sealedBy === '' ? row.sizeBytes : sealedBytes(row.sizeBytes);
-      if ((await storedSize(row)) !== expected) throw filesMissing(row.id);
-    },
-    async open({ location, sealedBy, serverId, id }) {
-      return location === '' && sealedBy === '' ? await opensFile(archivePath(dataDir, serverId, id)) : undefined;
-    },
-    read: (row, range = { start: 0, end: row.sizeBytes - 1 }) =>
-      Readable.from(readWhole(row, range), { objectMode: false, highWaterMark: CHUNK_BYTES }),
-  };
+  async #storedSize(row: BackupRow): Promise<number | undefined> {
+    if (row.location !== '') return (await this.#offSite.bucket(row.location).head(keyIn(row)))?.sizeBytes;
+    const size = await sizeOf(archivePath(this.#dataDir, row.serverId, row.id));
+    return size ?? (await this.#storedSize(await this.#moved(row)));
+  }
+
+  /** Returns the new row of a backup that has been moved off site since. */
+  async #moved(row: BackupRow): Promise<BackupRow> {
+    const now = await getBackup(this.#store, row.serverId, row.id);
+    if (now === undefined || now.location === row.location) throw filesMissing(row.id);
+    return now;
+  }
 }
 
 async function opensFile(path: string): Promise<FileHandle | undefined> {

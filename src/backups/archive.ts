@@ -1,24 +1,17 @@
-import { mkdir, open, rename, rm } from 'node:fs/promises';
+import { execFile } from 'node:child_process';
+import { type FileHandle, constants, mkdir, open, rename, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
+import type { Readable } from 'node:stream';
+import { SAFELY, at } from '../jail/descriptors.ts';
 import type { OpenDirectory } from '../jail/jail.ts';
-import { syncDirectory } from '../kernel/atomic-file.ts';
+import { walk } from '../jail/tree.ts';
+import { type FileOwner, syncDirectory } from '../kernel/atomic-file.ts';
 import { DAY_MS } from '../kernel/units.ts';
 import type { WorkerPool } from '../kernel/workers/pool.ts';
-import { type Archive, type PackInput, packTree } from './pack-job.ts';
+import { ArchiveCorrupt } from './errors.ts';
+import { type Archive, packTree } from './pack.ts';
 import type { SealKey } from './seal.ts';
-
-export type { Archive } from './pack-job.ts';
-
-export interface ArchiveOptions {
-  /** Cancels and removes the partial file. */
-  signal: AbortSignal;
-  /** Called with the size of each piece before it is written, to reserve space. A rejection ends the writing. */
-  grow: (bytes: number) => Promise<void>;
-  /** Called from time to time with the bytes of files read so far. */
-  progress: (treeBytes: number) => void;
-  /** The encryption key; default: none. `sizeBytes` and `sha256` in the result are those before encryption. */
-  key?: SealKey | undefined;
-}
+import { type ArchiveFacts, unpackArchive } from './unpack.ts';
 
 /**
  * Writes a data root (default: none) to `target` in a worker, as a tar compressed with Zstandard (RFC 8878). The file
@@ -26,17 +19,31 @@ export interface ArchiveOptions {
  * size it had when its turn came: truncated bytes become zeros.
  */
 export async function writeArchive(
-  workers: Pick<WorkerPool, 'stream'>,
+  workers: WorkerPool,
   tree: OpenDirectory | undefined,
   target: string,
-  { signal, grow, progress, key }: ArchiveOptions,
+  {
+    signal,
+    grow,
+    progress,
+    key,
+  }: {
+    /** Cancels and removes the partial file. */
+    signal: AbortSignal;
+    /** Called with the size of each piece before it is written, to reserve space. A rejection ends the writing. */
+    grow: (bytes: number) => Promise<void>;
+    /** Called from time to time with the bytes of files read so far. */
+    progress: (treeBytes: number) => void;
+    /** The encryption key; default: none. `sizeBytes` and `sha256` in the result are those before encryption. */
+    key?: SealKey | undefined;
+  },
 ): Promise<Archive> {
   const temp = `${target}.tmp`;
   await mkdir(dirname(target), { recursive: true, mode: 0o750 });
   try {
     await using file = await open(temp, 'w', 0o640);
     const files = tree ? [file.fd, tree.descriptor] : [file.fd];
-    const input: PackInput = { hasTree: tree !== undefined, key };
+    const input = { hasTree: tree !== undefined, key };
     // The number of files is unlimited; only the signal ends this.
     const limits = { cpuMs: DAY_MS, ahead: 1 };
     let archive: Archive | undefined;
@@ -54,4 +61,66 @@ export async function writeArchive(
     await rm(temp, { force: true });
     throw error;
   }
+}
+
+const { O_RDONLY, O_DIRECTORY, O_NOFOLLOW } = constants;
+
+/**
+ * Unpacks a backup in a worker, into an empty folder used by no other code. If it resolves, the archive was exactly the
+ * written one, and all of its content is on disk. If it rejects, the folder's content is worthless: with
+ * ArchiveCorrupt, the file system's error, or the StatusError with which `archive` (a stream, or an open file) fails.
+ * Creates only files and folders, and no more bytes than were archived.
+ */
+export async function extractArchive(
+  workers: WorkerPool,
+  archive: Readable | number,
+  { sha256, sizeBytes, treeBytes }: ArchiveFacts,
+  path: string,
+  {
+    owner,
+    signal,
+    progress,
+    syncAll = syncFileSystem,
+  }: {
+    /** The owner of the created files; undefined: this process's user. */
+    owner: FileOwner | undefined;
+    signal: AbortSignal;
+    progress: (treeBytes: number) => void;
+    /** Syncs all written data to disk. Returns false if that is not possible. */
+    syncAll?: (path: string) => Promise<boolean>;
+  },
+): Promise<void> {
+  await using root = await open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
+  const isFile = typeof archive === 'number';
+  const input = { facts: { sha256, sizeBytes, treeBytes }, owner, isFile };
+  // The number of files is unlimited; only the signal ends this.
+  const options = { tenant: path, signal, files: [root.fd], stdin: archive, cpuMs: DAY_MS };
+  try {
+    for await (const bytes of workers.stream(unpackArchive, input, options)) progress(bytes);
+  } catch (error) {
+    const { name, message } = error as Error;
+    throw name === 'ArchiveCorrupt' ? new ArchiveCorrupt(message, { cause: error }) : error;
+  } finally {
+    if (!isFile) archive.destroy();
+  }
+  if (!(await syncAll(path))) await syncEach(root);
+}
+
+async function syncEach(root: FileHandle): Promise<void> {
+  for await (const { dir, name } of walk(root)) {
+    await using file = await open(at(dir, name), O_RDONLY | SAFELY);
+    await file.sync();
+  }
+  await root.sync();
+}
+
+/**
+ * Syncs the file system of a path to disk (syncfs(2)) and returns true; false if that is not possible. Runs `sync -f`
+ * of coreutils or BusyBox, because Node has no call for it. For many files, this costs far less than an fsync of each,
+ * which would close a transaction of the file system every time.
+ */
+export function syncFileSystem(path: string): Promise<boolean> {
+  return new Promise((resolve) => {
+    execFile('sync', ['-f', path], (error) => resolve(error === null));
+  });
 }

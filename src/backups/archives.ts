@@ -1,47 +1,25 @@
 import { chown, mkdir } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import { type Hold as Place, createLendableMutex } from './lendable-mutex.ts';
 import type { AccountDisk } from '../disk/account-disk.ts';
 import type { FreeDisk, Hold } from '../disk/free.ts';
 import type { DiskUsage } from '../disk/usage.ts';
-import { type Jail, type OpenDirectory, openJail } from '../jail/jail.ts';
+import { type OpenDirectory, openJail } from '../jail/jail.ts';
 import { removeTree } from '../jail/remove-tree.ts';
 import { type Disk, withReserved } from '../jail/space.ts';
 import type { FileOwner } from '../kernel/atomic-file.ts';
-import type { Clock } from '../kernel/clock.ts';
-import { type WithKeyLock, createKeyedMutex } from '../kernel/mutex.ts';
+import type { WithKeyLock } from '../kernel/mutex.ts';
 import { StatusError } from '../kernel/status.ts';
 import { MIB } from '../kernel/units.ts';
 import { createWorkerPool } from '../kernel/workers/pool.ts';
-import type { Store } from '../store/store.ts';
-import { type Archive, writeArchive } from './archive.ts';
+import type { Base } from './base.ts';
+import { extractArchive, writeArchive } from './archive.ts';
 import type { ArchiveFiles } from './archive-files.ts';
-import { type ExtractOptions, extractArchive } from './extract.ts';
 import { folderMissing } from './errors.ts';
 import { archivePath, exists, siblingsOf } from './files.ts';
-import { type BackupRow, listBackups } from './rows.ts';
+import { type Hold as Place, createLendableMutex } from './lendable-mutex.ts';
+import type { Archive } from './pack.ts';
+import { type BackupRow, type Ref, listBackups } from './rows.ts';
 import type { SealKey } from './seal.ts';
-
-export interface ArchivesOptions {
-  store: Store;
-  dataDir: string;
-  owner: FileOwner | undefined;
-  disk: Disk;
-  clock: Clock;
-  /** Limit for all backups of a server together; 0: unlimited. */
-  quotaBytes: number;
-  /** Default: its own mutex. */
-  withFilesLock?: WithKeyLock;
-  /** The disk's free space, in which all concurrent writers reserve their bytes. */
-  free: FreeDisk;
-  /** The encryption key of new archives; default: none. */
-  key?: SealKey | undefined;
-  files: ArchiveFiles;
-  /** The account's disk limit. Default: unlimited. */
-  accounts?: Pick<AccountDisk, 'hold'> | undefined;
-  /** The size of servers' files, used for an archive's percentage. Default: unknown. */
-  usage?: Pick<DiskUsage, 'of' | 'measure'> | undefined;
-}
 
 /** More concurrent restores than ever occur. */
 const RESTORES_AT_ONCE = 64;
@@ -49,34 +27,24 @@ const RESTORES_AT_ONCE = 64;
 const MOMENT_MS = 3_000;
 
 /** `signal` also ends the wait for the mutexes. `progress` gets percentages of the files' bytes. */
-export interface Making {
-  /** Accounts take turns. */
-  accountId: string;
+interface Making {
   signal: AbortSignal;
   progress: (percent: number) => void;
 }
 
-/**
- * Archives servers' files and unpacks them again. Creates archives one at a time on this machine, so that its disks
- * have time for players. A restore keeps a server down, so it waits only for other work on the same server.
- */
-export interface Archives {
-  /** Holds the mutex of a server's files. Required for all work that replaces or archives them as a whole. */
-  withFilesLock: WithKeyLock;
-  /**
-   * Archives a server's files when `work` requests it. `work` runs when its turn comes on this machine, under
-   * `withFilesLock`. Rejects with RESOURCE_EXHAUSTED BACKUP_QUOTA_EXCEEDED or DISK_FULL, and leaves no file behind.
-   */
-  make<T>(backup: Ref, making: Making, work: (maker: Maker) => Promise<T>): Promise<T>;
-  /**
-   * Unpacks a backup beside the server's files, which stay. Must run under `withFilesLock`. Rejects with
-   * RESOURCE_EXHAUSTED DISK_FULL if the disk has no room for both, with ArchiveCorrupt, or with a reservation's error.
-   */
-  stage(backup: BackupRow, making: Omit<Making, 'accountId'>): Promise<void>;
+/** The disk space of archives and restored files, as `Disks` measures and limits it. */
+export interface BackupDisks {
+  quota: Disk;
+  /** The disk's free space, in which all concurrent writers reserve their bytes. */
+  free: FreeDisk;
+  /** The account's disk limit. Default: unlimited. */
+  accounts?: Pick<AccountDisk, 'hold'>;
+  /** The size of servers' files, used for an archive's percentage. Default: unknown. */
+  usage?: Pick<DiskUsage, 'of' | 'measure'>;
 }
 
 /** Tools for the backup whose turn it is. */
-export interface Maker {
+interface Maker {
   /**
    * Throws FAILED_PRECONDITION SERVER_FOLDER_MISSING if the server has run and has no folder. Before its first run, it
    * needs none.
@@ -87,27 +55,45 @@ export interface Maker {
 }
 
 /** A finished archive with the id of its encryption key ('' if unencrypted). */
-export type Made = Archive & Pick<BackupRow, 'sealedBy'>;
+export interface Made extends Archive {
+  sealedBy: string;
+}
 
-export type Ref = Pick<BackupRow, 'serverId' | 'id'>;
+export type Archives = ReturnType<typeof createArchives>;
 
-export function createArchives(options: ArchivesOptions): Archives {
-  const { store, dataDir, owner, disk, quotaBytes, free, key, files, withFilesLock = createKeyedMutex() } = options;
-  const withMachineLock = createLendableMutex(options.clock, MOMENT_MS);
+/**
+ * Archives servers' files and unpacks them again. Creates archives one at a time on this machine, so that its disks
+ * have time for players. A restore keeps a server down, so it waits only for other work on the same server.
+ */
+export function createArchives(
+  { store, clock, dataDir }: Base,
+  files: ArchiveFiles,
+  { quota, free, accounts, usage }: BackupDisks,
+  {
+    owner,
+    quotaBytes,
+    key,
+    withFilesLock,
+  }: {
+    owner: FileOwner | undefined;
+    /** Limit for all backups of a server together; 0: unlimited. */
+    quotaBytes: number;
+    /** The encryption key of new archives; undefined: none. */
+    key: SealKey | undefined;
+    withFilesLock: WithKeyLock;
+  },
+) {
+  const withMachineLock = createLendableMutex(clock, MOMENT_MS);
   // Separate workers for backups, because other tenants' work must not delay a game that is down or has paused saving.
   const workers = createWorkerPool({ streams: RESTORES_AT_ONCE, trusted: true });
 
-  async function archive(
-    { serverId, id }: Ref,
-    hasRun: boolean,
-    { progress, signal }: Omit<Making, 'accountId'>,
-  ): Promise<Made> {
+  async function archive({ serverId, id }: Ref, hasRun: boolean, { progress, signal }: Making): Promise<Made> {
     const root = siblingsOf(dataDir, serverId).root;
     const hasFolder = await exists(root);
     if (hasRun && !hasFolder) throw folderMissing();
     const target = archivePath(dataDir, serverId, id);
     const quotaLeft = await quotaLeftOf(serverId);
-    const account = await options.accounts?.hold(serverId, 0);
+    const account = await accounts?.hold(serverId, 0);
     const hold = await free.hold(dirname(target), 0);
     let [size, last] = [0, 0];
     const grow = async (bytes: number): Promise<void> => {
@@ -118,9 +104,10 @@ export function createArchives(options: ArchivesOptions): Archives {
       hold.landed(last);
       await hold.grow((last = bytes));
     };
-    const ahead = expectedBytes(serverId);
+    // A new count takes long with many small files, so this uses the size known so far.
+    if (usage?.of(serverId) === undefined) usage?.measure(serverId).catch(() => {});
     const report = percents(progress);
-    const read = (bytes: number) => report(bytes, ahead());
+    const read = (bytes: number) => report(bytes, usage?.of(serverId)?.logicalBytes ?? Infinity);
     const write = async (tree?: OpenDirectory): Promise<Made> => {
       const made = await writeArchive(workers, tree, target, { signal, grow, progress: read, key });
       return { ...made, sealedBy: key?.id ?? '' };
@@ -136,13 +123,6 @@ export function createArchives(options: ArchivesOptions): Archives {
     }
   }
 
-  /** Returns the size of the server's files as known so far, because a new count takes long with many small files. */
-  function expectedBytes(serverId: string): () => number {
-    const { usage } = options;
-    if (usage?.of(serverId) === undefined) usage?.measure(serverId).catch(() => {});
-    return () => usage?.of(serverId)?.logicalBytes ?? Infinity;
-  }
-
   /** Returns the maximum size of another archive of the server. */
   async function quotaLeftOf(serverId: string): Promise<number> {
     if (quotaBytes === 0) return Infinity;
@@ -151,16 +131,27 @@ export function createArchives(options: ArchivesOptions): Archives {
     return Math.max(0, quotaBytes - used);
   }
 
-  async function extract(backup: BackupRow, staged: string, extracting: ExtractOptions) {
+  async function extract(backup: BackupRow, staged: string, making: Making): Promise<void> {
     await mkdir(staged, { mode: 0o750 });
     if (owner) await chown(staged, owner.uid, owner.gid);
     await using file = await files.open(backup);
-    await extractArchive(workers, file?.fd ?? files.read(backup), backup, { path: staged, owner }, extracting);
+    await extractArchive(workers, file?.fd ?? files.read(backup), backup, staged, { ...making, owner });
   }
 
   return {
+    /** Holds the mutex of a server's files. Required for all work that replaces or archives them as a whole. */
     withFilesLock,
-    make: (backup, { accountId, signal, progress }, work) =>
+
+    /**
+     * Archives a server's files when `work` requests it. `work` runs when its turn comes on this machine, under
+     * `withFilesLock`; accounts take turns. Rejects with RESOURCE_EXHAUSTED BACKUP_QUOTA_EXCEEDED or DISK_FULL, and
+     * leaves no file behind.
+     */
+    make: <T>(
+      backup: Ref,
+      { accountId, signal, progress }: Making & { accountId: string },
+      work: (maker: Maker) => Promise<T>,
+    ): Promise<T> =>
       withMachineLock(
         accountId,
         async ({ lend: prepare }) => {
@@ -181,14 +172,19 @@ export function createArchives(options: ArchivesOptions): Archives {
         },
         signal,
       ),
-    async stage(backup, { signal, progress }) {
+
+    /**
+     * Unpacks a backup beside the server's files, which stay. Must run under `withFilesLock`. Rejects with
+     * RESOURCE_EXHAUSTED DISK_FULL if the disk has no room for both, with ArchiveCorrupt, or with a reservation's error.
+     */
+    async stage(backup: BackupRow, { signal, progress }: Making): Promise<void> {
       const { serverId, treeBytes: bytes } = backup;
       const { root, staged } = siblingsOf(dataDir, serverId);
       await removeTree(staged);
       const before = (await exists(root)) ? await treeBytesOf(root, signal) : 0;
       // For the server's quota, the new files replace the old ones.
       const grown = Math.max(0, bytes - before);
-      await withReserved(disk, serverId, grown, async ({ landed }) => {
+      await withReserved(quota, serverId, grown, async ({ landed }) => {
         // The disk needs room for both.
         landed(grown);
         const hold = await free.hold(staged, bytes);
@@ -208,10 +204,6 @@ export function createArchives(options: ArchivesOptions): Archives {
 /** Returns the total size of a folder's files. */
 export async function treeBytesOf(root: string, signal: AbortSignal): Promise<number> {
   await using jail = await openJail(root);
-  return await treeBytes(jail, signal);
-}
-
-async function treeBytes(jail: Jail, signal: AbortSignal): Promise<number> {
   let bytes = 0;
   for await (const { sizeBytes } of jail.tree('')) {
     signal.throwIfAborted();

@@ -5,45 +5,36 @@ import { randomBase62 } from '../kernel/ids.ts';
 import { abortable } from '../kernel/timeout.ts';
 import { type AuditActor, recordAudit } from '../people/audit/audit.ts';
 import { getMaintenance } from '../servers/machine-rows.ts';
-import type { ServerRow } from '../servers/rows.ts';
-import type { ArchiveFiles } from './archive-files.ts';
-import type { Ref } from './archives.ts';
-import { filesMissing, locked, noArchive, notFound, notReady, superseded } from './errors.ts';
+import type { Servers } from '../servers/servers.ts';
+import { filesMissing, jobStatus, locked, noArchive, notFound, notReady, superseded } from './errors.ts';
 import { type Orphan, exists, siblingsOf } from './files.ts';
-import { jobStatus } from './job-failure.ts';
-import { isRedundant } from './redundant.ts';
 import type { ByteRange } from './offsite/bucket.ts';
-import type { LeftOver } from './offsite/left-over.ts';
+import type { Tools } from './job.ts';
+import type { LeftOver } from './offsite/uploads.ts';
 import { countUploads, listUploadsOf } from './offsite/rows.ts';
-import { PreviousFolders } from './previous-folders.ts';
-import type { Progress } from './progress.ts';
-import { type BackupRemoval, createBackupRemoval, keyOf } from './removal.ts';
-import { DEFAULT_RETENTION } from './retention.ts';
+import { PreviousFolders, isRedundant } from './previous-folders.ts';
+import { type BackupRemoval, DEFAULT_RETENTION, createBackupRemoval, keyOf } from './removal.ts';
 import * as rows from './rows.ts';
-import { type BackupParts, createBackupRun } from './run.ts';
-import { saveAgain } from './saving.ts';
-
-export interface BackupsOptions extends BackupParts {
-  files: ArchiveFiles;
-  /** The published progress. */
-  progress: Progress;
-  /** Servers with a folder that a restore has replaced. Jobs add to it. */
-  withPrevious: Set<string>;
-  leftOver: LeftOver;
-}
+import { createBackupRun } from './run.ts';
+import { type Saving, saveAgain } from './saving.ts';
 
 /** A server and its account. */
-export type Owned = Pick<ServerRow, 'id' | 'accountId'>;
+interface Owned {
+  id: string;
+  accountId: string;
+}
 
 /** The requester of a backup and its kind. */
-export interface Asked {
+interface Asked {
   actor: AuditActor;
   kind: Exclude<rows.BackupKind, 'previous'>;
 }
 
 /** All servers' backups. Rejects with StatusError: BACKUP_NOT_FOUND also for ids of other servers. */
 export class Backups {
-  readonly #options: BackupsOptions;
+  readonly #tools: Tools;
+  readonly #servers: Servers;
+  readonly #saving: Saving;
   readonly #inFlight = new Map<string, { call: AbortController; ended: Promise<void> }>();
   readonly #closing = new AbortController();
   readonly #removal: BackupRemoval;
@@ -54,23 +45,31 @@ export class Backups {
   /** Archives off site without a backup. */
   readonly leftOver: LeftOver;
 
-  private constructor(options: BackupsOptions) {
-    this.#options = options;
-    this.#removal = createBackupRemoval(options);
+  private constructor(tools: Tools, servers: Servers, saving: Saving, withPrevious: Set<string>, leftOver: LeftOver) {
+    this.#tools = tools;
+    this.#servers = servers;
+    this.#saving = saving;
+    this.#removal = createBackupRemoval(tools);
     const { drop, prune, orphans } = this.#removal;
-    this.#run = createBackupRun({ ...options, switchOn: (id) => this.#switchOn(id), prune });
-    this.#previous = new PreviousFolders({ ...options, drop });
+    this.#run = createBackupRun(tools, servers, saving, { switchOn: (id) => this.#switchOn(id), prune });
+    this.#previous = new PreviousFolders(tools, servers, withPrevious, drop);
     this.orphans = orphans;
-    this.leftOver = options.leftOver;
+    this.leftOver = leftOver;
   }
 
   /**
    * Resumes after the previous process: queued backups stay queued, and games whose saving was paused save again. Call
-   * it when the servers are live again.
+   * it when the servers are live again. `withPrevious`: the servers with a folder that a restore has replaced.
    */
-  static async open(options: BackupsOptions): Promise<Backups> {
-    const backups = new Backups(options);
-    const { store, uploads } = options;
+  static async open(
+    tools: Tools,
+    servers: Servers,
+    saving: Saving,
+    withPrevious: Set<string>,
+    leftOver: LeftOver,
+  ): Promise<Backups> {
+    const backups = new Backups(tools, servers, saving, withPrevious, leftOver);
+    const { store, uploads } = tools;
     await backups.#removal.recover();
     await backups.#previous.recover();
     for (const id of await rows.listSavingOff(store)) void backups.#switchOn(id);
@@ -81,29 +80,29 @@ export class Backups {
 
   /** Newest first. */
   list(serverId: string): Promise<rows.BackupRow[]> {
-    return rows.listBackups(this.#options.store, serverId);
+    return rows.listBackups(this.#tools.store, serverId);
   }
 
   /** Progress of a backup or of its restore, 0 to 100; 0 if neither is running. */
-  percentOf({ serverId, id }: Ref): number {
-    return this.#options.progress.of(serverId, id);
+  percentOf({ serverId, id }: rows.Ref): number {
+    return this.#tools.progress.of(serverId, id);
   }
 
   /** Returns the ids of the backups still to be uploaded. Until then, they are in the folder. */
   awaitingOffSite(serverId: string): Promise<ReadonlySet<string>> {
-    return listUploadsOf(this.#options.store, serverId);
+    return listUploadsOf(this.#tools.store, serverId);
   }
 
   /** Returns the number of backups of all servers waiting for their upload, and how long the oldest has waited. */
   async uploadsWaiting(): Promise<{ count: number; oldestMs: number }> {
-    const { store, clock } = this.#options;
+    const { store, clock } = this.#tools;
     const { count, since } = await countUploads(store);
     return { count, oldestMs: since === null ? 0 : Math.max(0, clock.now() - since) };
   }
 
   /** Returns the retention rules. */
   async retention(serverId: string): Promise<rows.Retention> {
-    return (await rows.getRetention(this.#options.store, serverId)) ?? DEFAULT_RETENTION;
+    return (await rows.getRetention(this.#tools.store, serverId)) ?? DEFAULT_RETENTION;
   }
 
   /**
@@ -111,7 +110,7 @@ export class Backups {
    * OPERATION_IN_PROGRESS.
    */
   async create(server: Owned, { actor, kind }: Asked): Promise<rows.BackupRow> {
-    const { store, clock, publish } = this.#options;
+    const { store, clock, progress } = this.#tools;
     const at = clock.now();
     const row = { ...rows.emptyBackup({ serverId: server.id, id: `bak_${randomBase62(16)}` }, at), kind };
     await store.write(async (tx) => {
@@ -120,15 +119,15 @@ export class Backups {
       await rows.insertBackup(tx, row);
       await recordAudit(tx, actor, { action: 'backup.create', ...of(server), detail: row.id, at });
     });
-    publish(server.id, { id: row.id, state: 'queued', percent: 0 });
+    progress.publish(server.id, { id: row.id, state: 'queued', percent: 0 });
     this.#begin(row);
     return row;
   }
 
   /** Resolves with the backup once it is `ready` or `failed`; rejects when `signal` fires, or with BACKUP_NOT_FOUND. */
-  async finished(ref: Ref, signal: AbortSignal): Promise<rows.BackupRow> {
+  async finished(ref: rows.Ref, signal: AbortSignal): Promise<rows.BackupRow> {
     for (;;) {
-      const row = await rows.getBackup(this.#options.store, ref.serverId, ref.id);
+      const row = await rows.getBackup(this.#tools.store, ref.serverId, ref.id);
       if (row === undefined) throw notFound(ref.id);
       if (row.state === 'ready' || row.state === 'failed') return row;
       signal.throwIfAborted();
@@ -140,7 +139,7 @@ export class Backups {
 
   /** Removes a backup, even one in progress or with missing or unreachable files. Throws BACKUP_LOCKED. */
   async remove(server: Owned, id: string, actor: AuditActor): Promise<void> {
-    const { store, clock, publish } = this.#options;
+    const { store, clock, progress } = this.#tools;
     const row = await rows.getBackup(store, server.id, id);
     if (row === undefined || row.state === 'dropping') throw notFound(id);
     if (row.locked) throw locked(id);
@@ -150,11 +149,11 @@ export class Backups {
     await making?.ended;
     const entry = { action: 'backup.delete', ...of(server), detail: id, at: clock.now() };
     await this.#removal.drop(row, (tx) => recordAudit(tx, actor, entry));
-    publish(server.id, { id, state: 'deleted', percent: 0 });
+    progress.publish(server.id, { id, state: 'deleted', percent: 0 });
   }
 
   async setLocked(server: Owned, id: string, lock: boolean, actor: AuditActor): Promise<rows.BackupRow> {
-    const { store, clock } = this.#options;
+    const { store, clock } = this.#tools;
     const row = await this.#ready(server.id, id);
     if (id === rows.PREVIOUS) throw noArchive();
     await store.write(async (tx) => {
@@ -167,7 +166,7 @@ export class Backups {
 
   /** Sets the given fields; others are unchanged. Applies from the next backup on. */
   async setRetention(server: Owned, fields: Partial<rows.Retention>, actor: AuditActor): Promise<rows.Retention> {
-    const { store, clock } = this.#options;
+    const { store, clock } = this.#tools;
     const at = clock.now();
     return await store.write(async (tx) => {
       const before = (await rows.getRetention(tx, server.id)) ?? DEFAULT_RETENTION;
@@ -191,7 +190,7 @@ export class Backups {
     const backup = await this.#ready(serverId, id);
     if (id === rows.PREVIOUS) throw noArchive();
     await this.#requireFiles(backup);
-    return { backup, read: (range) => this.#options.files.read(backup, range) };
+    return { backup, read: (range) => this.#tools.files.read(backup, range) };
   }
 
   /**
@@ -201,21 +200,21 @@ export class Backups {
    */
   async restore(serverId: string, id: string, cause: Cause, signal: AbortSignal): Promise<void> {
     const backup = await this.#ready(serverId, id);
-    if (id === rows.PREVIOUS && (await isRedundant(this.#options.store, backup))) throw notFound(id);
+    if (id === rows.PREVIOUS && (await isRedundant(this.#tools.store, backup))) throw notFound(id);
     await this.#requireFiles(backup);
     await this.maintain(serverId, { kind: 'backup.restore', target: id }, cause, signal);
   }
 
   /** Runs a job on a server's files in the same way. */
   async maintain(serverId: string, job: Omit<Job, 'id'>, cause: Cause, signal: AbortSignal): Promise<void> {
-    const { servers, store, clock } = this.#options;
+    const { store, clock } = this.#tools;
     const making = (await rows.listBackups(store, serverId)).find(
       ({ state }) => state === 'queued' || state === 'running',
     );
     if (making) throw inProgress(serverId, 'the backup in progress');
     const id = `job_${randomBase62(16)}`;
-    await servers.send(serverId, { type: 'MAINTAIN', at: clock.now(), cause, job: { id, ...job } });
-    const now = await servers.until(serverId, (each) => each === null || each.context.job?.id !== id, signal);
+    await this.#servers.send(serverId, { type: 'MAINTAIN', at: clock.now(), cause, job: { id, ...job } });
+    const now = await this.#servers.until(serverId, (each) => each === null || each.context.job?.id !== id, signal);
     if (now?.context.maintained?.jobId !== id) throw superseded();
     if (now.context.maintained.failure !== null) throw jobStatus(now.context.maintained.failure);
   }
@@ -233,7 +232,7 @@ export class Backups {
     this.#previous.close();
     this.#closing.abort();
     await Promise.all([...this.#inFlight.values()].map(({ ended }) => ended));
-    await this.#options.uploads.close();
+    await this.#tools.uploads.close();
   }
 
   #begin(row: rows.BackupRow): void {
@@ -245,11 +244,11 @@ export class Backups {
   }
 
   #switchOn(serverId: string): Promise<void> {
-    return saveAgain(this.#options, serverId, this.#closing.signal);
+    return saveAgain(this.#tools, this.#servers, this.#saving, serverId, this.#closing.signal);
   }
 
   async #ready(serverId: string, id: string): Promise<rows.BackupRow> {
-    const row = await rows.getBackup(this.#options.store, serverId, id);
+    const row = await rows.getBackup(this.#tools.store, serverId, id);
     if (row === undefined || row.state === 'dropping') throw notFound(id);
     if (row.state === 'ready') return row;
     throw notReady(row);
@@ -257,7 +256,7 @@ export class Backups {
 
   async #requireFiles(row: rows.BackupRow): Promise<void> {
     const { serverId, id } = row;
-    const { files, dataDir } = this.#options;
+    const { files, dataDir } = this.#tools;
     if (id !== rows.PREVIOUS) await files.require(row);
     else if (!(await exists(siblingsOf(dataDir, serverId).previous))) throw filesMissing(id);
   }

@@ -1,4 +1,5 @@
-import { StatusError } from '../kernel/status.ts';
+import type { Failure } from '../../machines/server-types.ts';
+import { CODES, type Code, StatusError } from '../kernel/status.ts';
 
 export function notFound(id: string): StatusError {
   return new StatusError('NOT_FOUND', 'BACKUP_NOT_FOUND', 'The server has no such backup.', { metadata: { id } });
@@ -48,4 +49,33 @@ export function superseded(): StatusError {
 /** An archive differs from the one that was written. */
 export class ArchiveCorrupt extends Error {
   override name = 'ArchiveCorrupt';
+}
+
+/**
+ * Returns the reason why a job failed, as stored by the machine: `code` is the reason for callers, `raw` its
+ * google.rpc.Code.
+ */
+export function jobFailure(error: unknown): Failure {
+  if (error instanceof StatusError)
+    return { code: error.reason, summary: error.message, suggestion: '', raw: error.code };
+  const { code } = error as NodeJS.ErrnoException;
+  if (error instanceof ArchiveCorrupt) {
+    return failure(
+      'BACKUP_CORRUPT',
+      `The backup is damaged. Nothing was restored: ${error.message}`,
+      'FAILED_PRECONDITION',
+    );
+  }
+  if (code === 'ENOSPC' || code === 'EDQUOT')
+    return failure('DISK_FULL', "The machine's disk is full.", 'RESOURCE_EXHAUSTED');
+  return failure('INTERNAL', 'An internal error occurred. The operator can find the cause in the log.', 'INTERNAL');
+}
+
+function failure(code: string, summary: string, raw: string): Failure {
+  return { code, summary, suggestion: '', raw };
+}
+
+/** Returns a job's failure for callers. */
+export function jobStatus({ code, summary, raw }: Failure): StatusError {
+  return new StatusError(Object.hasOwn(CODES, raw) ? (raw as Code) : 'INTERNAL', code, summary);
 }

@@ -1,10 +1,12 @@
 import { mkdir, readdir, rename, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
+import { levelNameOf } from '../game/worlds.ts';
 import { dataRoot } from '../jail/data-root.ts';
-import { sweepJail } from '../jail/jail.ts';
+import { openJail, sweepJail } from '../jail/jail.ts';
 import { removeTree } from '../jail/remove-tree.ts';
-import { syncDirectory } from '../kernel/atomic-file.ts';
-import { sweepDrafts } from '../kernel/drafts.ts';
+import { sweepDrafts, syncDirectory } from '../kernel/atomic-file.ts';
+import type { ServerRow } from '../servers/rows.ts';
+import type { ServerSoftware } from './rows.ts';
 
 const WRITTEN_BY_US = new Set(['server.properties', '.dormouse-properties', 'eula.txt', 'bukkit.yml']);
 
@@ -140,4 +142,17 @@ async function namesIn(path: string): Promise<string[]> {
     if (error.code === 'ENOENT' || error.code === 'ENOTDIR') return [];
     throw error;
   });
+}
+
+/**
+ * Returns the software and active world that belong to the files in a folder. A restore writes them back into the
+ * server's row.
+ */
+export async function softwareOf(row: ServerRow, root: string): Promise<ServerSoftware> {
+  const { type, version, modpackPlatform, modpackRef, modpackVersion } = row;
+  if (!(await exists(root))) {
+    return { type, version, modpackPlatform, modpackRef, modpackVersion, levelName: await levelNameOf(row, undefined) };
+  }
+  await using jail = await openJail(root);
+  return { type, version, modpackPlatform, modpackRef, modpackVersion, levelName: await levelNameOf(row, jail) };
 }

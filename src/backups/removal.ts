@@ -1,50 +1,65 @@
 import { rm } from 'node:fs/promises';
 import { removeTree } from '../jail/remove-tree.ts';
-import type { Uploads } from './offsite/uploads.ts';
-import type { Clock } from '../kernel/clock.ts';
-import type { Log } from '../kernel/log.ts';
-import type { Store, Tx } from '../store/store.ts';
-import type { Archives, Ref } from './archives.ts';
-import { type Orphan, archivePath, discard, siblingsOf, sweepArchives } from './files.ts';
+import { DAY_MS, HOUR_MS } from '../kernel/units.ts';
 import { getMaintenance } from '../servers/machine-rows.ts';
-import { DEFAULT_RETENTION, expired } from './retention.ts';
+import type { Tx } from '../store/store.ts';
+import { type Orphan, archivePath, discard, siblingsOf, sweepArchives } from './files.ts';
+import type { Tools } from './job.ts';
 import * as rows from './rows.ts';
 
-export interface BackupRemovalOptions {
-  store: Store;
-  archives: Archives;
-  uploads: Uploads;
-  clock: Clock;
-  log: Log;
-  dataDir: string;
+/** Default rules. All zero: every backup is kept. */
+export const DEFAULT_RETENTION: rows.Retention = { keepLast: 10, hourly: 0, daily: 7, weekly: 4, monthly: 3 };
+
+/** How long a failed backup stays listed, to show its failure. */
+const KEPT_FAILED_MS = 7 * DAY_MS;
+/** 1970-01-01 was a Thursday: weeks begin on Monday, as in ISO 8601. */
+const MONDAY_MS = 3 * DAY_MS;
+
+/** The rules that keep the newest backup of each period, with the period of an instant, in UTC. */
+const PERIODS: readonly [keyof Omit<rows.Retention, 'keepLast'>, (at: number) => string | number][] = [
+  ['hourly', (at) => Math.floor(at / HOUR_MS)],
+  ['daily', (at) => Math.floor(at / DAY_MS)],
+  ['weekly', (at) => Math.floor((at + MONDAY_MS) / (7 * DAY_MS))],
+  ['monthly', (at) => new Date(at).toISOString().slice(0, 7)],
+];
+
+/** The facts that retention rules use. */
+export type Kept = Pick<rows.BackupRow, 'kind' | 'state' | 'createdAt' | 'locked' | 'note' | 'treeBytes'>;
+
+/**
+ * Returns the backups of a server that no rule keeps. Never returns a locked one, the newest good one, the newest one
+ * with files, or the newest of those without a note; nor one in progress, nor the folder replaced by a restore.
+ */
+export function expired<Row extends Kept>(all: readonly Row[], retention: rows.Retention, at: number): Row[] {
+  const failed = all.filter(({ state, createdAt }) => state === 'failed' && createdAt < at - KEPT_FAILED_MS);
+  if (Object.values(retention).every((count) => count === 0)) return failed;
+  const good = all
+    .filter(({ state, kind }) => state === 'ready' && kind !== 'previous')
+    .toSorted((a, b) => b.createdAt - a.createdAt);
+  const kept = new Set<Row>(good.slice(0, Math.max(1, retention.keepLast)));
+  const full = good.filter(({ treeBytes }) => treeBytes > 0);
+  const newestWhole = full.find(({ note }) => note === '');
+  for (const newest of [full[0], newestWhole]) if (newest) kept.add(newest);
+  for (const [rule, periodOf] of PERIODS) {
+    const seen = new Set<string | number>();
+    for (const backup of good) {
+      if (seen.size >= retention[rule]) break;
+      const period = periodOf(backup.createdAt);
+      if (!seen.has(period)) kept.add(backup);
+      seen.add(period);
+    }
+  }
+  return [...failed, ...good.filter((backup) => !kept.has(backup) && !backup.locked)];
 }
+
+export type BackupRemoval = ReturnType<typeof createBackupRemoval>;
 
 /** Removes backups. */
-export interface BackupRemoval {
-  /**
-   * Removes a backup: from the list in one write (with `also`), then from the disk, then from the database. Off-site
-   * archives are removed in the background.
-   */
-  drop: (row: rows.BackupRow, also?: (tx: Tx) => Promise<void>) => Promise<void>;
-  /** Removes the backups that the server's retention rules no longer keep. */
-  prune: (serverId: string) => Promise<void>;
-  /** Finishes removals begun by the previous process, and finds archives without a backup. */
-  recover: () => Promise<void>;
-  orphans: () => readonly Orphan[];
-}
-
-export function createBackupRemoval({
-  store,
-  archives,
-  uploads,
-  clock,
-  log,
-  dataDir,
-}: BackupRemovalOptions): BackupRemoval {
+export function createBackupRemoval({ store, archives, uploads, clock, log, dataDir }: Tools) {
   const leftOver: Orphan[] = [];
 
   async function findOrphans(): Promise<Orphan[]> {
-    const known = await store.query<Ref & Pick<rows.BackupRow, 'location' | 'state'>>(
+    const known = await store.query<rows.Ref & { location: string; state: rows.BackupState }>(
       'SELECT "serverId", "id", "location", "state" FROM "backups"',
     );
     const inFolder = new Map(known.map((row) => [keyOf(row), row.location === '' && row.state !== 'failed']));
@@ -53,6 +68,7 @@ export function createBackupRemoval({
     return found;
   }
 
+  /** Removes the backups that the server's retention rules no longer keep. */
   async function prune(serverId: string): Promise<void> {
     const retention = (await rows.getRetention(store, serverId)) ?? DEFAULT_RETENTION;
     const busy = (await getMaintenance(store, serverId))?.target;
@@ -60,6 +76,10 @@ export function createBackupRemoval({
     for (const row of expired(all, retention, clock.now())) if (row.id !== busy) await drop(row);
   }
 
+  /**
+   * Removes a backup: from the list in one write (with `also`), then from the disk, then from the database. Off-site
+   * archives are removed in the background.
+   */
   async function drop(row: rows.BackupRow, also: (tx: Tx) => Promise<void> = async () => {}): Promise<void> {
     await store.write(async (tx) => {
       if (!(await rows.patchBackup(tx, row, { state: 'dropping' }, ['queued', 'running', 'ready', 'failed']))) return;
@@ -93,15 +113,16 @@ export function createBackupRemoval({
   return {
     drop,
     prune,
-    async recover() {
+    /** Finishes removals begun by the previous process, and finds archives without a backup. */
+    async recover(): Promise<void> {
       leftOver.push(...(await findOrphans()));
       for (const row of await rows.listBackupsIn(store, 'dropping')) await finishDrop(row);
     },
-    orphans: () => leftOver,
+    orphans: (): readonly Orphan[] => leftOver,
   };
 }
 
 /** Returns a key that is unique among the backups of all servers. */
-export function keyOf({ serverId, id }: Ref): string {
+export function keyOf({ serverId, id }: rows.Ref): string {
   return `${serverId}/${id}`;
 }

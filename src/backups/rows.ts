@@ -1,4 +1,5 @@
 import { EntitySchema, In } from 'typeorm';
+import { type ServerModRow, listMods, replaceMods } from '../mods/rows.ts';
 import { bigint, id, integer, ofServer, text } from '../store/columns.ts';
 import type { Sql, Tx } from '../store/writer.ts';
 
@@ -19,10 +20,14 @@ export interface ServerSoftware {
   levelName: string;
 }
 
-/** One backup of one server. */
-export interface BackupRow extends ServerSoftware {
+/** The key of a backup. */
+export interface Ref {
   serverId: string;
   id: string;
+}
+
+/** One backup of one server. */
+export interface BackupRow extends Ref, ServerSoftware {
   kind: BackupKind;
   state: BackupState;
   createdAt: number;
@@ -66,6 +71,14 @@ export interface RetentionRow extends Retention {
 export interface SavingOffRow {
   serverId: string;
   at: number;
+}
+
+/** The mods of a server at the time of a backup. Missing if not recorded. */
+export interface BackupModsRow {
+  serverId: string;
+  backupId: string;
+  /** JSON: its `server_mods`. */
+  mods: string;
 }
 
 export const backups = new EntitySchema<BackupRow>({
@@ -116,6 +129,19 @@ export const savingOff = new EntitySchema<SavingOffRow>({
   foreignKeys: [ofServer],
 });
 
+export const backupMods = new EntitySchema<BackupModsRow>({
+  name: 'backup_mods',
+  columns: { serverId: id, backupId: id, mods: text },
+  foreignKeys: [
+    {
+      target: 'backups',
+      columnNames: ['serverId', 'backupId'],
+      referencedColumnNames: ['serverId', 'id'],
+      onDelete: 'CASCADE',
+    },
+  ],
+});
+
 /** The columns of a backup that may change later. */
 export type BackupPatch = Partial<Omit<BackupRow, 'serverId' | 'id' | 'createdAt'>>;
 
@@ -123,20 +149,11 @@ export type BackupPatch = Partial<Omit<BackupRow, 'serverId' | 'id' | 'createdAt
 export const PREVIOUS = 'previous';
 
 /** Returns the row of a requested backup. */
-export function emptyBackup({ serverId, id }: Pick<BackupRow, 'serverId' | 'id'>, createdAt: number): BackupRow {
+export function emptyBackup({ serverId, id }: Ref, createdAt: number): BackupRow {
   const software = { type: '', version: '', modpackPlatform: '', modpackRef: '', modpackVersion: '', levelName: '' };
-  const made = {
-    finishedAt: null,
-    sizeBytes: 0,
-    treeBytes: 0,
-    sha256: '',
-    locked: false,
-    error: '',
-    note: '',
-    replacedBy: null,
-  };
-  const place = { location: '', sealedBy: '' };
-  return { serverId, id, kind: 'manual', state: 'queued', createdAt, ...made, ...software, ...place };
+  const archive = { finishedAt: null, sizeBytes: 0, treeBytes: 0, sha256: '', location: '', sealedBy: '' };
+  const rest = { locked: false, error: '', note: '', replacedBy: null };
+  return { serverId, id, kind: 'manual', state: 'queued', createdAt, ...software, ...archive, ...rest };
 }
 
 export async function insertBackup(tx: Tx, row: BackupRow): Promise<void> {
@@ -169,7 +186,7 @@ export async function listPrevious(db: Sql): Promise<BackupRow[]> {
 /** Changes a backup in one of the given states. Returns false if no backup matches. */
 export async function patchBackup(
   tx: Tx,
-  { serverId, id }: Pick<BackupRow, 'serverId' | 'id'>,
+  { serverId, id }: Ref,
   fields: BackupPatch,
   from: readonly BackupState[],
 ): Promise<boolean> {
@@ -177,7 +194,7 @@ export async function patchBackup(
   return affected === 1;
 }
 
-export async function deleteBackup(tx: Tx, { serverId, id }: Pick<BackupRow, 'serverId' | 'id'>): Promise<void> {
+export async function deleteBackup(tx: Tx, { serverId, id }: Ref): Promise<void> {
   await tx.run('DELETE FROM "backups" WHERE "serverId" = $1 AND "id" = $2', [serverId, id]);
 }
 
@@ -210,6 +227,20 @@ export async function isSavingOff(db: Sql, serverId: string): Promise<boolean> {
 export async function listSavingOff(db: Sql): Promise<string[]> {
   const rows = await db.query<{ serverId: string }>('SELECT "serverId" FROM "saving_off" ORDER BY "at"');
   return rows.map(({ serverId }) => serverId);
+}
+
+/** Records the server's current mods with a backup. */
+export async function keepMods(tx: Tx, { serverId, id: backupId }: Ref): Promise<void> {
+  const mods = JSON.stringify(await listMods(tx, serverId));
+  await tx.run('DELETE FROM "backup_mods" WHERE "serverId" = $1 AND "backupId" = $2', [serverId, backupId]);
+  await tx.manager.insert(backupMods, { serverId, backupId, mods });
+}
+
+/** Restores the mods that a server had at the time of a backup, if recorded. */
+export async function restoreMods(tx: Tx, { serverId, id }: Ref): Promise<void> {
+  const sql = 'SELECT "mods" FROM "backup_mods" WHERE "serverId" = $1 AND "backupId" = $2';
+  const [kept] = await tx.query<{ mods: string }>(sql, [serverId, id]);
+  if (kept) await replaceMods(tx, serverId, JSON.parse(kept.mods) as ServerModRow[]);
 }
 
 /** A row as raw SQL returns it: SQLite represents booleans as numbers. */

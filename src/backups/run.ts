@@ -1,24 +1,16 @@
 import { rm } from 'node:fs/promises';
 import { isTagged } from '../../machines/server.ts';
-import type { Engine } from '../engines/engine.ts';
-import type { Clock } from '../kernel/clock.ts';
-import type { Log } from '../kernel/log.ts';
 import { sleep } from '../kernel/sleep.ts';
 import { StatusError } from '../kernel/status.ts';
 import { MINUTE_MS } from '../kernel/units.ts';
 import { serverNotFound } from '../people/members/owned-servers.ts';
 import type { ServerNow } from '../servers/server-now.ts';
 import type { Servers } from '../servers/servers.ts';
-import type { Store } from '../store/store.ts';
 import { untilStored } from '../store/errors.ts';
-import type { Archives, Made } from './archives.ts';
-import { archivePath, siblingsOf } from './files.ts';
-import type { MaintenanceOptions } from './job.ts';
-import { softwareOf } from './server-software.ts';
-import type { Uploads } from './offsite/uploads.ts';
-import { keepMods } from './mod-rows.ts';
-import type { BackupEvent } from './progress.ts';
-import { type BackupRow, patchBackup } from './rows.ts';
+import type { Made } from './archives.ts';
+import { archivePath, siblingsOf, softwareOf } from './files.ts';
+import type { Tools } from './job.ts';
+import { type BackupRow, keepMods, patchBackup } from './rows.ts';
 import type { Saving } from './saving.ts';
 
 /** Attempts of an archive. A start or stop interrupts it, because players come first. */
@@ -29,41 +21,25 @@ const LOOK_AGAIN_MS = 5_000;
 /** The server was started or stopped, so the files read may be inconsistent. */
 const MOVED = new Error('the server was started or stopped while it was archived');
 
-/** Dependencies of backups. */
-export interface BackupParts {
-  servers: Servers;
-  store: Store;
-  archives: Archives;
-  uploads: Uploads;
-  saving: Saving;
-  engine: Engine;
-  clock: Clock;
-  log: Log;
-  dataDir: string;
-  publish: (serverId: string, event: BackupEvent) => void;
-  /** See MaintenanceOptions. */
-  at?: MaintenanceOptions['at'];
-}
-
-export interface BackupRunOptions extends BackupParts {
-  /** Makes a game save again, and retries until it has confirmed. */
-  switchOn: (serverId: string) => Promise<void>;
-  /** Removes backups that the new one makes redundant. */
-  prune: (serverId: string) => Promise<void>;
-}
-
-/** A finished archive with a note for the owner. */
-type Finished = Made & Pick<BackupRow, 'note'>;
-
 /**
  * Creates a queued backup when its turn comes, and stores the result. A running game saves its world and pauses
  * writing; the backup gets a note if the game did not confirm that. The files of a sleeping server are archived as they
  * are. Never rejects: when `signal` fires, the row stays unchanged.
  */
-export function createBackupRun(options: BackupRunOptions): (row: BackupRow, signal: AbortSignal) => Promise<void> {
-  const { servers, store, archives, uploads, saving, engine, clock, log, dataDir, publish, switchOn, prune } = options;
-  const at = options.at ?? (() => {});
-
+export function createBackupRun(
+  { store, archives, uploads, engine, clock, log, dataDir, progress, at }: Tools,
+  servers: Servers,
+  saving: Saving,
+  {
+    switchOn,
+    prune,
+  }: {
+    /** Makes a game save again, and retries until it has confirmed. */
+    switchOn: (serverId: string) => Promise<void>;
+    /** Removes backups that the new one makes redundant. */
+    prune: (serverId: string) => Promise<void>;
+  },
+): (row: BackupRow, signal: AbortSignal) => Promise<void> {
   return async function run(row, signal) {
     const { serverId, id } = row;
     try {
@@ -82,7 +58,7 @@ export function createBackupRun(options: BackupRunOptions): (row: BackupRow, sig
     }
     // The backup is stored as ready, so an error from here on does not make it fail.
     try {
-      publish(serverId, { id, state: 'ready', percent: 100 });
+      progress.publish(serverId, { id, state: 'ready', percent: 100 });
       uploads.kick();
       await prune(serverId);
     } catch (error) {
@@ -90,7 +66,7 @@ export function createBackupRun(options: BackupRunOptions): (row: BackupRow, sig
     }
   };
 
-  async function make(row: BackupRow, signal: AbortSignal): Promise<Finished> {
+  async function make(row: BackupRow, signal: AbortSignal): Promise<Made> {
     for (let tries = 1; tries <= TRIES; tries++) {
       await untilStill(row.serverId, signal);
       const made = await attempt(row, signal);
@@ -100,15 +76,15 @@ export function createBackupRun(options: BackupRunOptions): (row: BackupRow, sig
   }
 
   /** Makes one attempt. Returns undefined if the server was started or stopped in the meantime. */
-  async function attempt(row: BackupRow, signal: AbortSignal): Promise<Finished | undefined> {
+  async function attempt(row: BackupRow, signal: AbortSignal): Promise<Made | undefined> {
     const { serverId, id } = row;
-    const progress = (percent: number) => {
-      publish(serverId, { id, state: 'running', percent });
+    const report = (percent: number) => {
+      progress.publish(serverId, { id, state: 'running', percent });
       void at('archiving');
     };
     try {
       const accountId = (await servers.get(serverId))?.row.accountId ?? '';
-      return await archives.make(row, { accountId, signal, progress }, async ({ archive, prepare }) => {
+      return await archives.make(row, { accountId, signal, progress: report }, async ({ archive, prepare }) => {
         const now = await servers.get(serverId);
         if (!now || !(await isStill(now))) return undefined;
         const moved = new AbortController();
@@ -121,7 +97,7 @@ export function createBackupRun(options: BackupRunOptions): (row: BackupRow, sig
             if (await patchBackup(tx, row, { ...software, state: 'running' }, ['queued', 'running']))
               await keepMods(tx, row);
           });
-          publish(serverId, { id, state: 'running', percent: 0 });
+          progress.publish(serverId, { id, state: 'running', percent: 0 });
           await at('begun');
           const until = AbortSignal.any([signal, moved.signal]);
           const save = () => saving.off(serverId, now.context.rcon, until);
@@ -177,7 +153,7 @@ export function createBackupRun(options: BackupRunOptions): (row: BackupRow, sig
     const failed = () => store.write((tx) => patchBackup(tx, row, fields, ['queued', 'running', 'failed']));
     if (!(await untilStored(failed, clock, signal))) return;
     await rm(archivePath(dataDir, serverId, id), { force: true });
-    publish(serverId, { id, state: 'failed', percent: 0, error: fields.error });
+    progress.publish(serverId, { id, state: 'failed', percent: 0, error: fields.error });
   }
 }
 

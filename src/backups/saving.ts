@@ -2,11 +2,11 @@ import { ConsoleError, type GameConsoles } from '../engines/console/console.ts';
 import type { Engine } from '../engines/engine.ts';
 import type { Address } from '../kernel/address.ts';
 import type { Clock } from '../kernel/clock.ts';
-import type { Log } from '../kernel/log.ts';
 import { sleep } from '../kernel/sleep.ts';
 import { StatusError } from '../kernel/status.ts';
 import type { Servers } from '../servers/servers.ts';
 import type { Store } from '../store/store.ts';
+import type { Base } from './base.ts';
 import { forgetSavingOff, isSavingOff, noteSavingOff } from './rows.ts';
 
 /** How long a game may take to write a large world. */
@@ -27,33 +27,13 @@ const UNCONFIRMED =
   'The game did not confirm that it had saved its world. Files it wrote during this backup may be incomplete. ' +
   'A backup of a sleeping server is complete.';
 
-export interface SavingOptions {
-  store: Store;
-  consoles: GameConsoles;
-  engine: Pick<Engine, 'logs' | 'withoutConsoles'>;
-  clock: Clock;
-}
-
-/** Pauses the saving of running games. */
-export interface Saving {
-  /**
-   * Makes a game save everything and then pause saving. Resolves with '' when it has. A game that accepts no commands,
-   * or does not answer these, keeps writing: resolves with a note for the backup's owner, after half a minute at most.
-   * Rejects with FAILED_PRECONDITION WORLD_NOT_SAVED if the game could not save, and with RCON_UNAVAILABLE if its
-   * console is unreachable. `on` must follow in every case.
-   */
-  off(serverId: string, rcon: Address | null, signal: AbortSignal): Promise<string>;
-  /** Resumes saving if it was paused. Must be repeated if it rejects with ConsoleError. */
-  on(serverId: string, rcon: Address): Promise<void>;
-  /** Removes the record of paused saving: the game has ended, and the next one saves. */
-  forget(serverId: string): Promise<void>;
-}
+export type Saving = ReturnType<typeof createSaving>;
 
 /**
- * Records on disk that saving is paused before pausing it, so that the next process can resume it. If an owner has
- * turned saving off manually, it stays off.
+ * Pauses the saving of running games. Records on disk that saving is paused before pausing it, so that the next process
+ * can resume it. If an owner has turned saving off manually, it stays off.
  */
-export function createSaving({ store, consoles, engine, clock }: SavingOptions): Saving {
+export function createSaving(store: Store, consoles: GameConsoles, engine: Engine, clock: Clock) {
   const forget = (id: string) => store.write((tx) => forgetSavingOff(tx, id));
 
   /** Returns whether the game has reported that it saved, within `patienceMs`. */
@@ -63,7 +43,7 @@ export function createSaving({ store, consoles, engine, clock }: SavingOptions):
     const after = await lastLine(id);
     const cancel = clock.at(clock.now() + patienceMs, () => over.abort());
     // Also searches the log, because the console times out long before a large world is written.
-    const printed = lineSaying(SAVED, id, after, ended);
+    const printed = printsSaved(id, after, ended);
     printed.catch(() => {});
     try {
       const reply = await consoles.run(id, rcon, 'save-all flush').catch((error: unknown) => {
@@ -87,23 +67,24 @@ export function createSaving({ store, consoles, engine, clock }: SavingOptions):
     return position;
   }
 
-  async function lineSaying(
-    what: RegExp,
-    id: string,
-    after: string | undefined,
-    signal: AbortSignal,
-  ): Promise<boolean> {
-    for await (const { text } of engine.logs(id, { after, follow: true, signal })) if (what.test(text)) return true;
+  async function printsSaved(id: string, after: string | undefined, signal: AbortSignal): Promise<boolean> {
+    for await (const { text } of engine.logs(id, { after, follow: true, signal })) if (SAVED.test(text)) return true;
     return false;
   }
 
   return {
-    async off(id, rcon, signal) {
+    /**
+     * Makes a game save everything and then pause saving. Resolves with '' when it has. A game that accepts no commands,
+     * or does not answer these, keeps writing: resolves with a note for the backup's owner, after half a minute at most.
+     * Rejects with FAILED_PRECONDITION WORLD_NOT_SAVED if the game could not save, and with RCON_UNAVAILABLE if its
+     * console is unreachable. `on` must follow in every case.
+     */
+    async off(id: string, rcon: Address | null, signal: AbortSignal): Promise<string> {
       if (rcon === null && engine.withoutConsoles) return UNCONFIRMED;
       if (rcon === null) throw unreachable();
       const first = await store.write((tx) => noteSavingOff(tx, id, clock.now()));
       const reply = await consoles.run(id, rcon, 'save-off').catch(async (error: unknown) => {
-        if (!isAbsent(error)) throw unreachable(error);
+        if (!(error instanceof ConsoleError && error.reason === 'absent')) throw unreachable(error);
         // The game did not get the command, so there is nothing to undo.
         if (first) await forget(id);
         return undefined;
@@ -115,26 +96,24 @@ export function createSaving({ store, consoles, engine, clock }: SavingOptions):
       if (await flush(id, rcon, isObeyed ? SAVE_MS : SILENT_MS, signal)) return '';
       return isObeyed ? notSaved('it did not confirm in time') : UNCONFIRMED;
     },
-    async on(id, rcon) {
+
+    /** Resumes saving if it was paused. Must be repeated if it rejects with ConsoleError. */
+    async on(id: string, rcon: Address): Promise<void> {
       if (!(await isSavingOff(store, id))) return;
       await consoles.run(id, rcon, 'save-on');
       await forget(id);
     },
+
+    /** Removes the record of paused saving: the game has ended, and the next one saves. */
     forget,
   };
 }
 
-export interface SaveAgainOptions {
-  servers: Servers;
-  store: Store;
-  saving: Saving;
-  clock: Clock;
-  log: Log;
-}
-
 /** Makes a game save again. Retries until it has confirmed or ended, or the signal fires. Never rejects. */
 export async function saveAgain(
-  { servers, store, saving, clock, log }: SaveAgainOptions,
+  { store, clock, log }: Base,
+  servers: Servers,
+  saving: Saving,
   id: string,
   signal: AbortSignal,
 ): Promise<void> {
@@ -154,10 +133,6 @@ export async function saveAgain(
     if (signal.aborted) return;
     await sleep(clock, wait, signal).catch(() => {});
   }
-}
-
-function isAbsent(error: unknown): boolean {
-  return error instanceof ConsoleError && error.reason === 'absent';
 }
 
 function notSaved(why: string): never {

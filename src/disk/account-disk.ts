@@ -5,7 +5,7 @@ import { withTimeout } from '../kernel/timeout.ts';
 import { MIB } from '../kernel/units.ts';
 import { isOperatorAccount } from '../people/rows.ts';
 import type { Store } from '../store/store.ts';
-import { HeldBytes, diskFull } from './reservations.ts';
+import { HeldBytes, diskFull } from './quota.ts';
 import { listAccountDisk, listFullAccounts } from './rows.ts';
 import type { DiskUsage } from './usage.ts';
 
@@ -17,20 +17,10 @@ export interface AccountChange {
   usedBytes: number;
 }
 
-export interface AccountHold {
+interface AccountHold {
   /** Rejects with the errors of `hold`. */
   grow(bytes: number): Promise<void>;
   release(): void;
-}
-
-export interface AccountDiskOptions {
-  store: Store;
-  clock: Clock;
-  usage: Pick<DiskUsage, 'of' | 'measure'>;
-  /** 0: no limit. Operators' own accounts are unlimited. */
-  limitMb: number;
-  /** Undefined if there is no such server. */
-  accountOf: (serverId: string) => Promise<string | undefined>;
 }
 
 /** An account's data, except the last measurements of its servers. */
@@ -54,22 +44,44 @@ const MOST_REMEMBERED = 10_000;
 export class AccountDisk {
   /** In bytes; 0: no limit. */
   readonly limitBytes: number;
-  readonly #options: AccountDiskOptions;
+  readonly #store: Store;
+  readonly #clock: Clock;
+  readonly #usage: DiskUsage;
+  readonly #accountOf: (serverId: string) => Promise<string | undefined>;
   readonly #accounts = new Map<string, Account>();
   readonly #held = new HeldBytes();
   readonly #listeners = new Set<(account: AccountChange) => void>();
   /** Accounts over their limit at the last reading. */
   readonly #full = new Set<string>();
 
-  private constructor(options: AccountDiskOptions) {
-    this.#options = options;
-    this.limitBytes = options.limitMb * MIB;
+  /**
+   * `limitMb` 0: no limit. Operators' own accounts are unlimited. `accountOf` returns undefined if there is no such
+   * server.
+   */
+  private constructor(
+    store: Store,
+    clock: Clock,
+    usage: DiskUsage,
+    limitMb: number,
+    accountOf: (serverId: string) => Promise<string | undefined>,
+  ) {
+    this.#store = store;
+    this.#clock = clock;
+    this.#usage = usage;
+    this.limitBytes = limitMb * MIB;
+    this.#accountOf = accountOf;
   }
 
   /** Finds the accounts over their limit by the stored sizes, so that they are known before the first measurement. */
-  static async open(options: AccountDiskOptions): Promise<AccountDisk> {
-    const disk = new AccountDisk(options);
-    for (const accountId of disk.limitBytes === 0 ? [] : await listFullAccounts(options.store, disk.limitBytes)) {
+  static async open(
+    store: Store,
+    clock: Clock,
+    usage: DiskUsage,
+    limitMb: number,
+    accountOf: (serverId: string) => Promise<string | undefined>,
+  ): Promise<AccountDisk> {
+    const disk = new AccountDisk(store, clock, usage, limitMb, accountOf);
+    for (const accountId of disk.limitBytes === 0 ? [] : await listFullAccounts(store, disk.limitBytes)) {
       disk.#accounts.set(accountId, { ...(await disk.#read(accountId, false)), readAt: -Infinity });
       if (disk.#overBytes(accountId) > 0) disk.#full.add(accountId);
     }
@@ -81,7 +93,7 @@ export class AccountDisk {
    * ACCOUNT_DISK_EXCEEDED.
    */
   async hold(serverId: string, bytes: number): Promise<AccountHold> {
-    const accountId = this.limitBytes === 0 ? undefined : await this.#options.accountOf(serverId);
+    const accountId = this.limitBytes === 0 ? undefined : await this.#accountOf(serverId);
     let holding = 0;
     const grow = async (more: number): Promise<void> => {
       if (accountId === undefined || more <= 0) return;
@@ -116,11 +128,10 @@ export class AccountDisk {
    * limit, or not read yet.
    */
   overBytes(accountId: string): number {
-    const { clock } = this.#options;
     const account = this.#accounts.get(accountId);
     // Reads the account again, because backups may have been deleted.
-    if (account !== undefined && this.#full.has(accountId) && Math.abs(clock.now() - account.readAt) > READ_MS) {
-      account.readAt = clock.now();
+    if (account !== undefined && this.#full.has(accountId) && Math.abs(this.#clock.now() - account.readAt) > READ_MS) {
+      account.readAt = this.#clock.now();
       void this.#read(accountId).catch(() => {});
     }
     return this.#overBytes(accountId);
@@ -138,17 +149,16 @@ export class AccountDisk {
   }
 
   async #read(accountId: string, measures = true): Promise<Account> {
-    const { store, clock, usage } = this.#options;
     const [servers, unlimited] = await Promise.all([
-      listAccountDisk(store, accountId),
-      isOperatorAccount(store, accountId),
+      listAccountDisk(this.#store, accountId),
+      isOperatorAccount(this.#store, accountId),
     ]);
     const serverIds = servers.map(({ serverId }) => serverId);
     const backupBytes = servers.reduce((sum, each) => sum + each.backupBytes, 0);
-    const account = { readAt: clock.now(), unlimited, serverIds, backupBytes };
-    const unknown = unlimited || !measures ? [] : serverIds.filter((id) => usage.of(id) === undefined);
+    const account = { readAt: this.#clock.now(), unlimited, serverIds, backupBytes };
+    const unknown = unlimited || !measures ? [] : serverIds.filter((id) => this.#usage.of(id) === undefined);
     if (unknown.length > 0) {
-      const measured = Promise.allSettled(unknown.map((id) => usage.measure(id)));
+      const measured = Promise.allSettled(unknown.map((id) => this.#usage.measure(id)));
       await withTimeout(measured, PATIENCE_MS, { late: () => undefined });
     }
     // An account read without measuring must not be cached: later calls would use it as if it were measured.
@@ -177,12 +187,12 @@ export class AccountDisk {
 
   async #known(accountId: string): Promise<Account> {
     const account = this.#accounts.get(accountId);
-    const isRecent = account !== undefined && Math.abs(this.#options.clock.now() - account.readAt) <= READ_MS;
+    const isRecent = account !== undefined && Math.abs(this.#clock.now() - account.readAt) <= READ_MS;
     return isRecent ? account : await this.#read(accountId);
   }
 
   #usedBytes(accountId: string, { serverIds, backupBytes }: Account): number {
-    const files = serverIds.reduce((sum, id) => sum + (this.#options.usage.of(id)?.bytes ?? 0), 0);
+    const files = serverIds.reduce((sum, id) => sum + (this.#usage.of(id)?.bytes ?? 0), 0);
     return files + backupBytes + this.#held.of(accountId);
   }
 
@@ -194,14 +204,14 @@ export class AccountDisk {
       return true;
     };
     if (taken(await this.#known(accountId))) return;
-    await this.#options.usage.measure(serverId).catch(() => {});
+    await this.#usage.measure(serverId).catch(() => {});
     const account = await this.#read(accountId);
     if (!taken(account))
       throw this.#refused('RESOURCE_EXHAUSTED', accountId, account, 'Delete files or backups first.');
   }
 
   #refused(code: 'RESOURCE_EXHAUSTED' | 'FAILED_PRECONDITION', id: string, account: Account, advice: string) {
-    const { limitMb } = this.#options;
+    const limitMb = this.limitBytes / MIB;
     const usedMb = Math.ceil(this.#usedBytes(id, account) / MIB);
     const message = `The servers and backups of this account use ${usedMb} MB of disk. The limit is ${limitMb} MB. ${advice}`;
     const metadata = { account: id, usedMb: String(usedMb), limitMb: String(limitMb) };

@@ -32,15 +32,8 @@ export interface Hold {
   release(): void;
 }
 
-export interface FreeDiskOptions {
-  clock: Clock;
-  leastFreeBytes?: number | undefined;
-  /** Returns the disk that holds a path, and its free space. */
-  probe?: (path: string) => Promise<DiskLook>;
-}
-
 /** `device`: the id from `stat`. */
-export interface DiskLook {
+interface DiskLook {
   device: number;
   freeBytes: number;
 }
@@ -54,8 +47,8 @@ interface FileSystem {
   granted: number;
 }
 
-export function createFreeDisk(options: FreeDiskOptions): FreeDisk {
-  const { clock, leastFreeBytes = LEAST_FREE_BYTES, probe = probeAt } = options;
+/** `probe` returns the disk that holds a path, and its free space. */
+export function createFreeDisk(clock: Clock, leastFreeBytes = LEAST_FREE_BYTES, probe = probeAt): FreeDisk {
   const disks = new Map<number, FileSystem>();
   const seen = new Map<string, { disk: FileSystem; at: number }>();
 

@@ -1,12 +1,12 @@
 import type { Disk } from '../jail/space.ts';
 import type { Clock } from '../kernel/clock.ts';
-import { StatusError, preconditionFailure } from '../kernel/status.ts';
+import { type RefusalWords, StatusError, preconditionFailure, quotaExceeded } from '../kernel/status.ts';
 import { withTimeout } from '../kernel/timeout.ts';
 import { MIB } from '../kernel/units.ts';
+import { serverNotFound } from '../people/members/owned-servers.ts';
 import { STOP_TEXTS } from '../servers/stopping.ts';
 import { openRowCache } from '../store/row-cache.ts';
 import type { Sql, Store, Tx } from '../store/store.ts';
-import { type Quoted, createReservations, diskFull, mbOf, measured, quotaState } from './reservations.ts';
 import { listServerDisks, saveQuotaOverride } from './rows.ts';
 import type { DiskUsage, Usage } from './usage.ts';
 
@@ -14,6 +14,13 @@ import type { DiskUsage, Usage } from './usage.ts';
 export interface QuotaTier {
   ramMb: number;
   quotaMb: number;
+}
+
+/** The part of a server that determines its quota. */
+interface Quoted {
+  id: string;
+  accountId: string;
+  ramMb: number;
 }
 
 /** A server's disk use and quota for its owner. */
@@ -53,23 +60,21 @@ export interface DiskQuota extends Disk {
   setOverride(serverId: string, quotaMb: number, also: (tx: Tx) => Promise<void>): Promise<void>;
 }
 
-export interface DiskQuotaOptions {
-  store: Store;
-  clock: Clock;
-  usage: DiskUsage;
-  /** Smallest RAM first. The last one applies to all larger servers. */
-  tiers: readonly QuotaTier[];
-  /** Undefined if there is no such server. */
-  find: (serverId: string) => Promise<Quoted | undefined>;
-}
-
 /** How long a wake waits for a measurement. Later results take effect while the server runs. */
 const PATIENCE_MS = 10_000;
 const NEAR = 0.9;
 
-/** Opens the quotas with the stored overrides. */
-export async function openDiskQuota(options: DiskQuotaOptions): Promise<DiskQuota> {
-  const { store, usage, tiers } = options;
+/**
+ * Opens the quotas with the stored overrides. `tiers`: smallest RAM first; the last one applies to all larger servers.
+ * `find` returns undefined if there is no such server.
+ */
+export async function openDiskQuota(
+  store: Store,
+  clock: Clock,
+  usage: DiskUsage,
+  tiers: readonly QuotaTier[],
+  find: (serverId: string) => Promise<Quoted | undefined>,
+): Promise<DiskQuota> {
   const list = async (db: Sql) => (await listServerDisks(db)).filter(({ quotaOverrideMb }) => quotaOverrideMb > 0);
   const overrides = await openRowCache(store, list, ({ serverId, quotaOverrideMb }) => [serverId, quotaOverrideMb]);
 
@@ -87,7 +92,7 @@ export async function openDiskQuota(options: DiskQuotaOptions): Promise<DiskQuot
   const overBytes = (server: Quoted) => beyond(server, usage.of(server.id));
 
   return {
-    ...createReservations({ ...options, limitMb }),
+    ...createReservations(clock, usage, find, limitMb),
     limitBytes,
     overBytes,
     isOver: (server, found) => beyond(server, found) > 0,
@@ -143,4 +148,130 @@ function startRefused(serverId: string, usedBytes: number, quotaMb: number): Sta
   const details = [preconditionFailure('DISK_QUOTA', subject, message)];
   const words = diskFull(STOP_TEXTS.quota, 'Its disk is full', 'member');
   return new StatusError('FAILED_PRECONDITION', 'QUOTA_EXCEEDED', message, { metadata, details, words });
+}
+
+/** Minimum interval between measurements caused by refused writes. */
+const AGAIN_MS = 5_000;
+
+/**
+ * Reserves the bytes of writes within their server's quota. Counts the reservations of all other writes in progress.
+ */
+function createReservations(
+  clock: Clock,
+  usage: DiskUsage,
+  find: (serverId: string) => Promise<Quoted | undefined>,
+  limitMb: (server: Quoted) => number,
+): Disk {
+  const reserved = new HeldBytes();
+
+  /** Reports whether the bytes fit. A server never measured does not count as empty. */
+  function fits(server: Quoted, bytes: number): boolean {
+    const limit = limitMb(server) * MIB;
+    if (limit === 0) return true;
+    const found = usage.of(server.id);
+    return found !== undefined && found.bytes + reserved.of(server.id) + bytes <= limit;
+  }
+
+  async function take(server: Quoted, bytes: number): Promise<void> {
+    const { id } = server;
+    if (!fits(server, bytes)) {
+      const at = usage.of(id)?.measuredAt ?? -Infinity;
+      if (!usage.isFresh(id) || Math.abs(clock.now() - at) >= AGAIN_MS) await measured(usage, id);
+      if (!fits(server, bytes)) throw noRoom(id, usage.of(id)?.bytes ?? 0, limitMb(server));
+    }
+    reserved.add(id, bytes);
+  }
+
+  return {
+    async reserve(serverId, bytes) {
+      const server = await find(serverId);
+      if (server === undefined) throw serverNotFound(serverId);
+      // An earlier run's measurement may be outdated.
+      if (limitMb(server) > 0 && usage.of(serverId) !== undefined && !usage.isFresh(serverId))
+        await measured(usage, serverId);
+      await take(server, bytes);
+      let held = bytes;
+      let settled = false;
+      return {
+        async grow(more) {
+          if (settled) throw new Error('a settled reservation cannot grow');
+          await take(server, more);
+          held += more;
+        },
+        settle(addedBytes) {
+          if (settled) return;
+          settled = true;
+          reserved.add(serverId, -held);
+          usage.add(serverId, addedBytes);
+        },
+      };
+    },
+
+    async room(serverId) {
+      const server = await find(serverId);
+      const totalBytes = server === undefined ? 0 : limitMb(server) * MIB;
+      if (totalBytes === 0) return undefined;
+      const usedBytes = (usage.of(serverId)?.bytes ?? 0) + reserved.of(serverId);
+      return { totalBytes, freeBytes: Math.max(0, totalBytes - usedBytes) };
+    },
+
+    freed(serverId) {
+      void usage.measure(serverId).catch(() => {});
+    },
+  };
+}
+
+/** Measures a server's files for a call that depends on the result. Throws UNAVAILABLE DISK_UNREADABLE. */
+async function measured(usage: DiskUsage, serverId: string): Promise<void> {
+  try {
+    await usage.measure(serverId);
+  } catch (cause) {
+    if (cause instanceof StatusError) throw cause;
+    const message = 'The files of the server cannot be read right now. Try again.';
+    throw new StatusError('UNAVAILABLE', 'DISK_UNREADABLE', message, { cause });
+  }
+}
+
+/** The error for a call that needs more space than is left. */
+function noRoom(serverId: string, usedBytes: number, quotaMb: number): StatusError {
+  const { subject, message, metadata } = quotaState(serverId, usedBytes, quotaMb, 'Delete files first.');
+  return quotaExceeded('DISK_QUOTA_EXCEEDED', subject, message, metadata);
+}
+
+/** Returns a server's use and quota for an error. */
+function quotaState(serverId: string, usedBytes: number, quotaMb: number, advice: string) {
+  const usedMb = mbOf(usedBytes);
+  const message = `The server uses ${usedMb} MB of disk. Its quota is ${quotaMb} MB. ${advice}`;
+  const metadata = { server: serverId, usedMb: String(usedMb), quotaMb: String(quotaMb) };
+  return { subject: `server:${serverId}`, message, metadata };
+}
+
+/** Returns the words for a start that a full disk refuses. `by`: the role that can delete files. */
+export function diskFull(player: string, title: string, by: 'owner' | 'member'): RefusalWords {
+  return {
+    player,
+    list: '§7Asleep: §fits disk is full',
+    owner: { title, mend: [by, 'files', 'delete something'], others: 'ask its owner to free some space' },
+  };
+}
+
+/** Converts to MB, rounded up. */
+function mbOf(bytes: number): number {
+  return Math.ceil(bytes / MIB);
+}
+
+/** Reserved bytes of writes in progress, by holder. In memory only: after a restart, the files show the result. */
+export class HeldBytes {
+  readonly #held = new Map<string, number>();
+
+  of(holder: string): number {
+    return this.#held.get(holder) ?? 0;
+  }
+
+  /** Negative: releases bytes. */
+  add(holder: string, bytes: number): void {
+    const held = this.of(holder) + bytes;
+    if (held > 0) this.#held.set(holder, held);
+    else this.#held.delete(holder);
+  }
 }

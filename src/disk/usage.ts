@@ -21,16 +21,6 @@ export interface Usage {
   measuredAt: number;
 }
 
-export interface DiskUsageOptions {
-  store: Store;
-  clock: Clock;
-  log: Log;
-  dataDir: string;
-  openFiles?: Pick<OpenFiles, 'deletedBytes'> | undefined;
-  /** Returns the tenant of a server. Default: each server is its own. */
-  tenantOf?: (serverId: string) => Promise<string>;
-}
-
 /** Most concurrent walks. */
 const WALKS = 2;
 /** Most open walks of one tenant, because each walk keeps some descriptors open. */
@@ -53,7 +43,12 @@ interface Walk {
 
 /** The disk use of all servers' files at the last measurement. */
 export class DiskUsage {
-  readonly #options: DiskUsageOptions;
+  readonly #store: Store;
+  readonly #clock: Clock;
+  readonly #log: Log;
+  readonly #dataDir: string;
+  readonly #openFiles: OpenFiles | undefined;
+  readonly #tenantOf: ((serverId: string) => Promise<string>) | undefined;
   readonly #known = new Map<string, Usage>();
   readonly #stored = new Map<string, number>();
   readonly #fresh = new Set<string>();
@@ -64,14 +59,28 @@ export class DiskUsage {
   readonly #walks = createSemaphore({ atOnce: WALKS, mostWaiting: Infinity });
   #closed = false;
 
-  private constructor(options: DiskUsageOptions) {
-    this.#options = options;
+  /** `tenantOf` returns the tenant of a server. Default: each server is its own. */
+  private constructor(
+    { store, clock, log, dataDir }: { store: Store; clock: Clock; log: Log; dataDir: string },
+    openFiles?: OpenFiles,
+    tenantOf?: (serverId: string) => Promise<string>,
+  ) {
+    this.#store = store;
+    this.#clock = clock;
+    this.#log = log;
+    this.#dataDir = dataDir;
+    this.#openFiles = openFiles;
+    this.#tenantOf = tenantOf;
   }
 
   /** Loads the measurements of earlier runs. Files are measured only on request. */
-  static async open(options: DiskUsageOptions): Promise<DiskUsage> {
-    const disk = new DiskUsage(options);
-    for (const { serverId, realBytes, logicalBytes, measuredAt } of await listServerDisks(options.store)) {
+  static async open(
+    base: { store: Store; clock: Clock; log: Log; dataDir: string },
+    openFiles?: OpenFiles,
+    tenantOf?: (serverId: string) => Promise<string>,
+  ): Promise<DiskUsage> {
+    const disk = new DiskUsage(base, openFiles, tenantOf);
+    for (const { serverId, realBytes, logicalBytes, measuredAt } of await listServerDisks(base.store)) {
       if (realBytes === null || logicalBytes === null || measuredAt === null) continue;
       const usage = usageOf(realBytes, logicalBytes, measuredAt);
       disk.#known.set(serverId, usage);
@@ -100,7 +109,7 @@ export class DiskUsage {
    */
   measure(serverId: string): Promise<Usage> {
     if (this.#closed) return Promise.reject(shuttingDown());
-    const { tenantOf } = this.#options;
+    const tenantOf = this.#tenantOf;
     let pending = this.#waiting.get(serverId);
     if (pending === undefined) {
       pending = { ...Promise.withResolvers<Usage>(), tenant: tenantOf ? undefined : serverId };
@@ -173,18 +182,17 @@ export class DiskUsage {
   }
 
   async #run(serverId: string, walk: Walk): Promise<Usage> {
-    const { clock, log, dataDir, openFiles } = this.#options;
     try {
-      const root = join(dataDir, 'servers', serverId);
+      const root = join(this.#dataDir, 'servers', serverId);
       const { signal } = walk.abort;
       const acquire = () => this.#walks.enter({ key: walk.tenant }, signal);
       const { realBytes, logicalBytes, entries, unread } = await measureTree(root, signal, acquire);
-      if (unread > 0) log.warn({ server: serverId, unread }, 'some files of a server could not be measured');
+      if (unread > 0) this.#log.warn({ server: serverId, unread }, 'some files of a server could not be measured');
       // Queried after the walk: a file deleted during the walk may count twice, and is then measured again.
-      const deleted = (await openFiles?.deletedBytes(serverId, () => this.#again(serverId))) ?? 0;
+      const deleted = (await this.#openFiles?.deletedBytes(serverId, () => this.#again(serverId))) ?? 0;
       const { added } = walk;
       const taken = Math.max(realBytes, entries * ENTRY_BYTES);
-      const usage = usageOf(taken + deleted + added, logicalBytes + deleted + added, clock.now());
+      const usage = usageOf(taken + deleted + added, logicalBytes + deleted + added, this.#clock.now());
       const before = this.#known.get(serverId);
       this.#known.set(serverId, usage);
       this.#fresh.add(serverId);
@@ -207,12 +215,11 @@ export class DiskUsage {
     const last = this.#stored.get(serverId);
     if (last !== undefined && Math.abs(last - usage.bytes) < WORTH_BYTES) return;
     this.#stored.set(serverId, usage.bytes);
-    const { store, log } = this.#options;
-    store
+    this.#store
       .write((tx) => saveDiskUsage(tx, serverId, usage))
       .catch((error: unknown) => {
         this.#stored.delete(serverId);
-        log.debug({ server: serverId, err: error }, "could not store a server's disk use");
+        this.#log.debug({ server: serverId, err: error }, "could not store a server's disk use");
       });
   }
 }

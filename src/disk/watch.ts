@@ -1,7 +1,6 @@
 import { statfs } from 'node:fs/promises';
 import type { Clock } from '../kernel/clock.ts';
 import { GIB, MIB, MINUTE_MS } from '../kernel/units.ts';
-import type { DiskUsage } from './usage.ts';
 
 /** A server that may be growing. */
 export interface Watched {
@@ -10,15 +9,6 @@ export interface Watched {
   leftBytes: number;
   /** Only shared limits apply to the server, so it is measured rarely while it does not grow. */
   seldom?: boolean;
-}
-
-export interface DiskWatchOptions {
-  clock: Clock;
-  usage: Pick<DiskUsage, 'measure'>;
-  /** Returns the awake servers. */
-  watched: () => Watched[];
-  /** Bytes in use on the file system of the servers. */
-  usedBytes: () => Promise<number>;
 }
 
 /**
@@ -50,9 +40,14 @@ interface Check {
  * therefore detected before it has written R · (a beat + five walks) beyond its quota. A beat is half the time in which
  * all servers together, at their current rate, would fill the space of the server with the least space left: for a
  * quota of 60 MB at 6 MB/s, a quarter of a second once 3 MB are left. If other servers delete as fast as one writes,
- * detection may take a minute.
+ * detection may take a minute. `watched` returns the awake servers, `usedBytes` the bytes in use on their file system.
  */
-export function watchDisks({ clock, usage, watched, usedBytes }: DiskWatchOptions): { close(): void } {
+export function watchDisks(
+  clock: Clock,
+  measure: (serverId: string) => Promise<unknown>,
+  watched: () => Watched[],
+  usedBytes: () => Promise<number>,
+): { close(): void } {
   const checks = new Map<string, Check>();
   const checking = new Set<string>();
   let taken = 0;
@@ -113,7 +108,7 @@ export function watchDisks({ clock, usage, watched, usedBytes }: DiskWatchOption
     const takenBefore = taken;
     checking.add(serverId);
     try {
-      await usage.measure(serverId);
+      await measure(serverId);
     } catch {
       // The server is gone or unreadable. The next beat tries again.
     } finally {

@@ -2,47 +2,56 @@ import type { FileHandle } from 'node:fs/promises';
 import type { Readable } from 'node:stream';
 import type { ChangeLock } from '../jail/change-lock.ts';
 import { dataRoot } from '../jail/data-root.ts';
+import { refused } from '../jail/errors.ts';
 import { type Entry, type Jail, type JailFile, openJail } from '../jail/jail.ts';
 import type { OpenFiles } from '../jail/open-files.ts';
-import { joinNames, parsePath } from '../jail/path.ts';
+import { invalidPath, joinNames, parsePath } from '../jail/path.ts';
 import { patiently } from '../jail/patience.ts';
-import { unlessGone } from '../kernel/caller-gone.ts';
-import type { ReplaceOptions } from '../jail/replace.ts';
+import { isList } from '../jail/secrets.ts';
 import { createFolder } from '../jail/server-folder.ts';
 import { type Disk, type Room, enterOne, spaceOf, withReserved } from '../jail/space.ts';
 import type { FileOwner } from '../kernel/atomic-file.ts';
+import { unlessGone } from '../kernel/caller-gone.ts';
 import { createSemaphore } from '../kernel/limits/semaphore.ts';
 import type { Log } from '../kernel/log.ts';
-import { type WorkerPool, createWorkerPool } from '../kernel/workers/pool.ts';
+import { type WorkerPool } from '../kernel/workers/pool.ts';
 import { formatOfName } from './archives/format.ts';
+import { unpack } from './archives/read.ts';
 import { archiveStream, packedPaths } from './archives/write.ts';
-import { type Extraction, extract } from './extract.ts';
-import type { Part } from './listing-part.ts';
+import type { Part } from './listing-job.ts';
 import { type Listing, createListing } from './listing.ts';
 
 /** Limits of concurrent archives, each with its compressor, and of downloads as zip, however slow. */
 const PACKING = { atOnce: 3, atOncePerKey: 2, mostWaiting: 256, mostWaitingPerKey: 16 };
 const ZIPPING = { atOnce: 48, atOncePerKey: 8, mostWaiting: 256, mostWaitingPerKey: 16 };
 
-export interface FilesOptions {
+/** Where servers' files are, and what each change of them heeds. */
+export interface Folders {
   dataDir: string;
   /** The game's user if this process is root. */
-  owner?: FileOwner | undefined;
+  owner: FileOwner | undefined;
   disk: Disk;
   /** Keeps changes and restores apart. */
   lock: ChangeLock;
-  /** Tracks open files, to measure those that are deleted while open. */
-  openFiles?: Pick<OpenFiles, 'add'> | undefined;
-  /** Reads untrusted bytes. Default: its own pool. */
-  workers?: WorkerPool | undefined;
-  log?: Pick<Log, 'warn'> | undefined;
 }
 
 /** The tenant of the work, and a signal that ends it with `StatusError` CANCELLED once the caller has gone. */
-export interface Patience {
+interface Patience {
   signal?: AbortSignal;
   /** The tenant of the work. Other tenants do not wait for it. Default: the server. */
   tenant?: string;
+}
+
+/** The target must not exist, or must still have this version: ABORTED FILE_CHANGED. */
+interface Condition {
+  exclusive?: boolean;
+  version?: string | undefined;
+}
+
+/** Content as a stream, with its length if known. */
+interface Content {
+  chunks: AsyncIterable<Uint8Array> | Iterable<Uint8Array>;
+  sizeBytes?: number | undefined;
 }
 
 /**
@@ -50,93 +59,65 @@ export interface Patience {
  * `Jail`, and with DISK_QUOTA_EXCEEDED before more is written than allowed. Changes also reject with the errors of
  * `ChangeLock.of`.
  */
-export interface Files {
-  /** Opens the jail for work in other modules. The caller closes it. */
-  jail(serverId: string): Promise<Jail>;
-  /** Opens the jail for one change and closes it. */
-  change<T>(serverId: string, work: (jail: Jail) => Promise<T>): Promise<T>;
-  /** Lists all entries by name, or a part. Throws RESOURCE_EXHAUSTED DIRECTORY_TOO_LARGE beyond 250 000 entries. */
-  list(serverId: string, path: string, patience?: Patience & { part?: Part }): Promise<Listing>;
-  /** Reads the first bytes of a file. Also returns whether the file is longer, and its `Entry.version`. */
-  read(
-    serverId: string,
-    path: string,
-    maxBytes: number,
-  ): Promise<{ content: Buffer; truncated: boolean; version: string }>;
-  /** Replaces the file at the path, once all of the content has arrived. */
-  write(serverId: string, path: string, content: Content, options?: WriteOptions): Promise<Entry>;
-  /** Returns the bytes copied. */
-  copy(serverId: string, from: string, to: string, patience?: Patience): Promise<number>;
-  rename(serverId: string, from: string, to: string): Promise<void>;
-  remove(serverId: string, path: string): Promise<void>;
-  mkdir(serverId: string, path: string): Promise<void>;
-  /** Opens a file, or streams a directory as zip. The caller ends it: `file.close`, `stream.destroy`. */
-  download(
-    serverId: string,
-    path: string,
-    patience?: Patience,
-  ): Promise<{ entry: Entry; file: JailFile } | { entry: Entry; zip: Readable }>;
-  /** Creates an archive in the format of its name (.zip, .tar, .tar.gz, .tar.zst). */
-  archive(serverId: string, paths: readonly string[], to: string, patience?: Patience): Promise<Entry>;
-  /**
-   * Extracts an archive into a directory and replaces existing files. Changes nothing unless the whole archive is valid
-   * and there is room for it. Files are moved into place one by one, each complete, so a process killed at that point
-   * leaves only some of them. Returns the bytes extracted.
-   */
-  extract(serverId: string, what: Extraction, patience?: Patience): Promise<number>;
-}
-
-/** The target must not exist, or must still have this version: ABORTED FILE_CHANGED. */
-export type WriteOptions = Pick<ReplaceOptions, 'exclusive' | 'version'>;
-
-/** Content as a stream, with its length if known. */
-export interface Content {
-  chunks: AsyncIterable<Uint8Array> | Iterable<Uint8Array>;
-  sizeBytes?: number | undefined;
-}
-
-export function createFiles(options: FilesOptions): Files {
-  return new ServerFiles(options);
-}
-
-class ServerFiles implements Files {
-  readonly #options: FilesOptions;
+export class Files {
+  readonly #folders: Folders;
   readonly #workers: WorkerPool;
+  readonly #openFiles: OpenFiles | undefined;
+  readonly #log: Log | undefined;
   readonly #listing: ReturnType<typeof createListing>;
   readonly #packing = createSemaphore(PACKING);
   readonly #zipping = createSemaphore(ZIPPING);
 
-  constructor(options: FilesOptions) {
-    this.#options = options;
-    this.#workers = options.workers ?? createWorkerPool();
-    this.#listing = createListing(this.#workers);
+  /** `workers` read untrusted bytes. `openFiles` tracks open files, to measure those that are deleted while open. */
+  constructor(folders: Folders, workers: WorkerPool, openFiles?: OpenFiles, log?: Log) {
+    this.#folders = folders;
+    this.#workers = workers;
+    this.#openFiles = openFiles;
+    this.#log = log;
+    this.#listing = createListing(workers);
+  }
+
+  /** Opens the jail for work in other modules. The caller closes it. */
+  jail(serverId: string): Promise<Jail> {
+    return this.#jail(serverId);
+  }
+
+  /** Opens the jail for one change and closes it. */
+  change<T>(serverId: string, work: (jail: Jail) => Promise<T>): Promise<T> {
+    return this.#change(serverId, work);
   }
 
   /** Opens the jail. New files use the space of `room`, or else reserve it as needed. */
-  async jail(serverId: string, room?: Room): Promise<Jail> {
-    const { dataDir, owner, disk, lock, openFiles, log } = this.#options;
+  async #jail(serverId: string, room?: Room): Promise<Jail> {
+    const { dataDir, owner, disk, lock } = this.#folders;
     const root = dataRoot(dataDir, serverId);
     const change = lock.of(serverId);
     await createFolder(root, owner);
     const enter = room?.enter ?? (() => enterOne(disk, serverId));
-    const opened = (file: FileHandle) => openFiles?.add(serverId, file);
-    return await openJail(root, { owner, log, change, enter, opened });
+    const opened = (file: FileHandle) => this.#openFiles?.add(serverId, file);
+    return await openJail(root, { owner, log: this.#log, change, enter, opened });
   }
 
-  async change<T>(serverId: string, work: (jail: Jail) => Promise<T>, room?: Room): Promise<T> {
-    this.#options.lock.require(serverId);
-    await using files = await this.jail(serverId, room);
+  async #change<T>(serverId: string, work: (jail: Jail) => Promise<T>, room?: Room): Promise<T> {
+    this.#folders.lock.require(serverId);
+    await using files = await this.#jail(serverId, room);
     return await work(files);
   }
 
+  /** Lists all entries by name, or a part. Throws RESOURCE_EXHAUSTED DIRECTORY_TOO_LARGE beyond 250 000 entries. */
   async list(serverId: string, path: string, patience: Patience & { part?: Part } = {}): Promise<Listing> {
     const { signal, tenant = serverId, part } = patience;
-    await using files = await this.jail(serverId);
+    await using files = await this.#jail(serverId);
     return await this.#listing(files, path, { signal, tenant }, part);
   }
 
-  async read(serverId: string, path: string, maxBytes: number) {
-    await using files = await this.jail(serverId);
+  /** Reads the first bytes of a file. Also returns whether the file is longer, and its `Entry.version`. */
+  async read(
+    serverId: string,
+    path: string,
+    maxBytes: number,
+  ): Promise<{ content: Buffer; truncated: boolean; version: string }> {
+    await using files = await this.#jail(serverId);
     await using file = await files.open(path);
     const { sizeBytes, version } = await file.stat();
     // Read one byte more, to detect a longer file.
@@ -144,13 +125,15 @@ class ServerFiles implements Files {
     return { content: found.subarray(0, maxBytes), truncated: found.length > maxBytes, version };
   }
 
-  async write(serverId: string, path: string, { chunks, sizeBytes }: Content, options?: WriteOptions): Promise<Entry> {
+  /** Replaces the file at the path, once all of the content has arrived. */
+  async write(serverId: string, path: string, { chunks, sizeBytes }: Content, options?: Condition): Promise<Entry> {
     const reservedBytes = spaceOf(sizeBytes ?? 0);
     return await this.#growing(serverId, reservedBytes, (files, room) =>
       replace(files, path, { chunks, reservedBytes }, room, options),
     );
   }
 
+  /** Returns the bytes copied. */
   async copy(serverId: string, from: string, to: string, patience?: Patience): Promise<number> {
     return await this.#growing(serverId, 0, async (files, room) => {
       let addedBytes = 0;
@@ -166,15 +149,20 @@ class ServerFiles implements Files {
 
   async remove(serverId: string, path: string): Promise<void> {
     await this.change(serverId, (files) => files.remove(path));
-    this.#options.disk.freed(serverId);
+    this.#folders.disk.freed(serverId);
   }
 
   async mkdir(serverId: string, path: string): Promise<void> {
     await this.#growing(serverId, 0, async (files) => ({ result: await files.mkdir(path), addedBytes: 0 }));
   }
 
-  async download(serverId: string, path: string, { signal, tenant = serverId }: Patience = {}) {
-    const files = await this.jail(serverId);
+  /** Opens a file, or streams a directory as zip. The caller ends it: `file.close`, `stream.destroy`. */
+  async download(
+    serverId: string,
+    path: string,
+    { signal, tenant = serverId }: Patience = {},
+  ): Promise<{ entry: Entry; file: JailFile } | { entry: Entry; zip: Readable }> {
+    const files = await this.#jail(serverId);
     try {
       const entry = await files.stat(path);
       if (entry.kind === 'directory') {
@@ -192,6 +180,7 @@ class ServerFiles implements Files {
     }
   }
 
+  /** Creates an archive in the format of its name (.zip, .tar, .tar.gz, .tar.zst). */
   async archive(serverId: string, paths: readonly string[], to: string, patience: Patience = {}): Promise<Entry> {
     const { signal, tenant = serverId } = patience;
     const format = formatOfName(to);
@@ -215,13 +204,18 @@ class ServerFiles implements Files {
     }
   }
 
+  /**
+   * Extracts an archive into a directory and replaces existing files. Changes nothing unless the whole archive is valid
+   * and there is room for it. Files are moved into place one by one, each complete, so a process killed at that point
+   * leaves only some of them. Returns the bytes extracted.
+   */
   async extract(serverId: string, what: Extraction, patience: Patience = {}): Promise<number> {
     const { signal, tenant = serverId } = patience;
     const extracted = await this.#growing(serverId, 0, (files, room) =>
-      unlessGone(signal, () => extract(files, what, { workers: this.#workers, tenant, signal }, room)),
+      unlessGone(signal, () => extract(files, what, this.#workers, { tenant, signal }, room)),
     );
     // Existing directories and replaced files were counted twice.
-    this.#options.disk.freed(serverId);
+    this.#folders.disk.freed(serverId);
     return extracted;
   }
 
@@ -232,9 +226,9 @@ class ServerFiles implements Files {
     work: (jail: Jail, room: Room) => Promise<{ result: T; addedBytes: number }>,
   ): Promise<T> {
     // Checked before the server is measured.
-    this.#options.lock.require(serverId);
-    return await withReserved(this.#options.disk, serverId, bytes, (room) =>
-      this.change(serverId, (files) => work(files, room), room),
+    this.#folders.lock.require(serverId);
+    return await withReserved(this.#folders.disk, serverId, bytes, (room) =>
+      this.#change(serverId, (files) => work(files, room), room),
     );
   }
 }
@@ -244,7 +238,7 @@ async function replace(
   path: string,
   { chunks, reservedBytes }: { chunks: Content['chunks']; reservedBytes: number },
   { grow, landed }: Pick<Room, 'grow' | 'landed'>,
-  options?: WriteOptions,
+  options?: Condition,
 ): Promise<{ result: Entry; addedBytes: number }> {
   await using replacement = await files.replace(path, options);
   let size = 0;
@@ -262,4 +256,54 @@ async function replace(
   const { entry, replacedBytes } = await replacement.commit();
   const freedBytes = replacedBytes === undefined ? 0 : spaceOf(replacedBytes);
   return { result: entry, addedBytes: spaceOf(entry.sizeBytes) - freedBytes };
+}
+
+/** The archive, the target folder and the policy for existing files. */
+interface Extraction {
+  path: string;
+  to: string;
+  /**
+   * Whether to replace existing files. If not, any conflict throws ALREADY_EXISTS PATH_EXISTS, and nothing is
+   * extracted.
+   */
+  overwrite: boolean;
+}
+
+/** Extracts an archive. `result`: bytes extracted; `addedBytes`: the growth of the server. */
+async function extract(
+  files: Jail,
+  { path, to, overwrite }: Extraction,
+  workers: WorkerPool,
+  caller: { tenant: string; signal: AbortSignal | undefined },
+  room: Room,
+): Promise<{ result: number; addedBytes: number }> {
+  await using source = await files.open(path);
+  const target = await files.stat(to).catch(() => undefined);
+  if (target && target.kind !== 'directory') throw invalidPath(to, 'must be a directory or must not exist yet');
+  await using stage = await files.stage();
+  let addedBytes = 0;
+  const beforePiece = patiently(room, caller, (bytes) => (addedBytes += bytes));
+  let extracted = 0;
+  for await (const { path, kind, mode, content } of unpack(source, workers, caller)) {
+    // Skips the service's lists, as in a backup: they describe the server's own folder.
+    if (isList(path)) continue;
+    await beforePiece(0);
+    const place = joinNames(parsePath(`${to}/${path}`));
+    if (kind === 'directory') {
+      await stage.mkdir(path);
+      continue;
+    }
+    // Reports conflicts early. Later ones are detected when the files are moved into place.
+    if (!overwrite && (await files.stat(place).catch(() => undefined))) throw refused('EEXIST', place);
+    await using file = await stage.create(path, mode || undefined);
+    let size = 0;
+    for await (const chunk of content) {
+      await beforePiece(spaceOf(size + chunk.length) - spaceOf(size));
+      await file.write(size, chunk);
+      size += chunk.length;
+    }
+    extracted += size;
+  }
+  const replacedBytes = await stage.mergeInto(to, !overwrite);
+  return { result: extracted, addedBytes: addedBytes - replacedBytes };
 }

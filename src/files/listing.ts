@@ -2,8 +2,7 @@ import type { Entry, Jail } from '../jail/jail.ts';
 import { unlessGone } from '../kernel/caller-gone.ts';
 import { createSemaphore } from '../kernel/limits/semaphore.ts';
 import type { WorkerPool } from '../kernel/workers/pool.ts';
-import { listDirectory } from './listing-job.ts';
-import { ALL, type Part, partOf } from './listing-part.ts';
+import { ALL, type Part, listDirectory, partOf } from './listing-job.ts';
 
 /**
  * A directory's entries, or a part of them. For a large directory: the text of the reply (`ListFilesResponse`), which
@@ -26,22 +25,18 @@ const MEMORY_MB = 256;
 const CPU_MS = 20_000;
 
 /**
- * Lists a directory of a jail for a caller. Rejects with the errors of `Jail.entries` and `WorkerPool.stream`, or
- * CANCELLED CALLER_GONE.
+ * Creates the function that lists a directory of a jail for a caller. Lists large directories in a worker, few at a
+ * time, because each would take 100 MB and seconds of the main thread. Rejects with the errors of `Jail.entries` and
+ * `WorkerPool.stream`, or CANCELLED CALLER_GONE.
  */
-export type ListDirectory = (
-  jail: Jail,
-  path: string,
-  caller: { tenant: string; signal: AbortSignal | undefined },
-  part?: Part,
-) => Promise<Listing>;
-
-/**
- * Lists large directories in a worker, few at a time, because each would take 100 MB and seconds of the main thread.
- */
-export function createListing(workers: Pick<WorkerPool, 'stream'>): ListDirectory {
+export function createListing(workers: WorkerPool) {
   const slots = createSemaphore(LARGE);
-  return async function list(jail, path, { tenant, signal }, part = ALL) {
+  return async function list(
+    jail: Jail,
+    path: string,
+    { tenant, signal }: { tenant: string; signal: AbortSignal | undefined },
+    part: Part = ALL,
+  ): Promise<Listing> {
     const few = part.limit > 0 && part.limit <= FEW ? await someOf(jail, path, part) : await allOf(jail, path, part);
     if (few) return few;
     return await unlessGone(signal, async () => {
@@ -49,14 +44,10 @@ export function createListing(workers: Pick<WorkerPool, 'stream'>): ListDirector
       try {
         await using directory = await jail.directory(path);
         const { guarded, descriptor } = directory;
-        const limits = { cpuMs: CPU_MS, memoryMb: MEMORY_MB, files: [descriptor] };
+        const limits = { cpuMs: CPU_MS, memoryMb: MEMORY_MB, files: [descriptor], brief: true };
         const pieces: Buffer[] = [];
-        for await (const piece of workers.stream(
-          listDirectory,
-          { guarded, part },
-          { tenant, signal, brief: true, ...limits },
-        ))
-          pieces.push(piece);
+        const reading = workers.stream(listDirectory, { guarded, part }, { tenant, signal, ...limits });
+        for await (const piece of reading) pieces.push(piece);
         return { json: Buffer.concat(pieces), release };
       } catch (error) {
         release();

@@ -6,7 +6,7 @@ import type { IncomingMessage } from 'node:http';
 import { distance } from 'fastest-levenshtein';
 import type { LostGames } from '../engines/lost-games.ts';
 import { createPlayerFiles } from '../game/players/files.ts';
-import { homeHost } from '../kernel/home-address.ts';
+import { homeHost } from '../kernel/ip.ts';
 import type { Log } from '../kernel/log.ts';
 import { createKeyedMutex } from '../kernel/mutex.ts';
 import { isContainer } from '../kernel/process-identity.ts';

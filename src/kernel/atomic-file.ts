@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
-import { mkdir, open, readFile, rename, rm } from 'node:fs/promises';
-import { dirname } from 'node:path';
+import { mkdir, open, readFile, readdir, rename, rm, stat, unlink } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { ignore } from './ignore.ts';
 
 /** The user and group ids of a file's owner. Only a process that runs as root can set them. */
 export interface FileOwner {
@@ -60,4 +61,23 @@ export async function readIfThere(path: string): Promise<Buffer | undefined> {
     if (error.code === 'ENOENT') return undefined;
     throw error;
   });
+}
+
+/** The temporary name of a file that is written beside its final path. */
+const DRAFT = /^(.+)\.[0-9a-f]{12}\.tmp$/;
+
+/**
+ * Removes drafts (`<name>.<12 hex digits>.tmp`) of the named files that are older than this process: their writers are
+ * dead. Ignores a missing directory.
+ */
+export async function sweepDrafts(directory: string, isOurs: (name: string) => boolean): Promise<void> {
+  const startedAt = Date.now() - process.uptime() * 1_000;
+  const entries = await readdir(directory, { withFileTypes: true }).catch(ignore('ENOENT', 'ENOTDIR'));
+  for (const entry of entries ?? []) {
+    const [, name] = DRAFT.exec(entry.name) ?? [];
+    if (name === undefined || !entry.isFile() || !isOurs(name)) continue;
+    const path = join(directory, entry.name);
+    const found = await stat(path).catch(ignore('ENOENT'));
+    if (found && found.mtimeMs < startedAt) await unlink(path).catch(ignore('ENOENT'));
+  }
 }

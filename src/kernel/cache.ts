@@ -16,17 +16,6 @@ export interface Cache<T> {
   inFlight(): number;
 }
 
-/** The limits of a cache. */
-export interface CacheOptions<T> {
-  /** Most keys to cache. The least recently used key is removed first. */
-  most: number;
-  /**
-   * How long a value is cached after the call that read it; 0: not at all. A value also expires if the clock is set
-   * back this far.
-   */
-  ttlMs: (value: T) => number;
-}
-
 interface Entry<T> {
   value: T;
   at: number;
@@ -39,7 +28,18 @@ interface Flight<T> {
 }
 
 /** Creates a bounded cache in memory. Concurrent calls for a key share one read. */
-export function createCache<T>({ most, ttlMs }: CacheOptions<T>): Cache<T> {
+export function createCache<T>({
+  most,
+  ttlMs,
+}: {
+  /** Most keys to cache. The least recently used key is removed first. */
+  most: number;
+  /**
+   * How long a value is cached after the call that read it; 0: not at all. A value also expires if the clock is set
+   * back this far.
+   */
+  ttlMs: (value: T) => number;
+}): Cache<T> {
   const entries = new Map<string, Entry<T>>();
   const flights = new Map<string, Flight<T>>();
   let changes = 0;

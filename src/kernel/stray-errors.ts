@@ -2,14 +2,6 @@ import process from 'node:process';
 import type { Log } from './log.ts';
 import { withTimeout } from './timeout.ts';
 
-export interface StrayErrorsOptions {
-  log: Pick<Log, 'error'>;
-  /** Closes all resources. */
-  close: () => Promise<unknown>;
-  /** How long `close` may take. Default: 5 s. */
-  closeMs?: number;
-}
-
 /** The next start repairs resources that are not closed by then, as after a power failure. */
 const CLOSE_MS = 5_000;
 
@@ -20,7 +12,17 @@ const CLOSE_MS = 5_000;
  * - An exception from a timer or a socket's event: its work may be half done, and continuing would be a guess. The
  *   process closes and exits with 1. Stored data is consistent at any instant, and the supervisor restarts the process.
  */
-export function hearStrayErrors({ log, close, closeMs = CLOSE_MS }: StrayErrorsOptions): void {
+export function hearStrayErrors({
+  log,
+  close,
+  closeMs = CLOSE_MS,
+}: {
+  log: Log;
+  /** Closes all resources. */
+  close: () => Promise<unknown>;
+  /** How long `close` may take. */
+  closeMs?: number;
+}): void {
   process.on('unhandledRejection', (err) =>
     log.error({ err }, 'A background task failed with an unhandled error. The service continues. Please report this.'),
   );

@@ -2,16 +2,6 @@ import type { Clock } from './clock.ts';
 
 const LATE = Symbol('late');
 
-/** How `withTimeout` waits. */
-export interface TimeoutOptions<L> {
-  /** The clock of the limit. Default: real time, regardless of the service's clock. */
-  clock?: Clock;
-  /** Ends the wait at once: it rejects with the signal's reason. */
-  signal?: AbortSignal;
-  /** Called when time is up. Its result or error becomes that of the wait. Default: throws an Error. */
-  late?: () => L;
-}
-
 /**
  * Settles like `work` if that takes at most `ms`. The work itself continues: `late` can end it. Its later failure is
  * ignored.
@@ -19,7 +9,18 @@ export interface TimeoutOptions<L> {
 export async function withTimeout<T, L = never>(
   work: Promise<T>,
   ms: number,
-  { clock, signal, late = () => tooLate(ms) }: TimeoutOptions<L> = {},
+  {
+    clock,
+    signal,
+    late = () => tooLate(ms),
+  }: {
+    /** The clock of the limit. Default: real time, regardless of the service's clock. */
+    clock?: Clock;
+    /** Ends the wait at once: it rejects with the signal's reason. */
+    signal?: AbortSignal;
+    /** Called when time is up. Its result or error becomes that of the wait. Default: throws an Error. */
+    late?: () => L;
+  } = {},
 ): Promise<T | L> {
   const over = Promise.withResolvers<typeof LATE>();
   const cancel = startTimer(ms, () => over.resolve(LATE), clock);

@@ -10,17 +10,10 @@ export interface Stuck {
   at: string[];
 }
 
-export interface WatchdogOptions {
-  /** Called once the event loop continues, because it cannot run earlier. */
-  onStuck: (stuck: Stuck) => void;
-  /** Default: 2 s. */
-  stuckMs?: number;
-  /** Descriptor for the log line written while the event loop is stuck. Default: standard error. */
-  logFd?: number;
-}
-
 /** Data passed to its thread. */
-export interface WatchdogData extends Required<Pick<WatchdogOptions, 'stuckMs' | 'logFd'>> {
+export interface WatchdogData {
+  stuckMs: number;
+  logFd: number;
   beats: Int32Array;
   /** An expression that returns the name of the current activity. */
   asks: string;
@@ -35,7 +28,17 @@ const ASK = Symbol.for('dormouse.activity');
  * stack to the log; `onStuck` gets them once the loop continues. The thread checks four times in that span and does
  * nothing else. It does not keep the process alive. Returns a function that stops it.
  */
-export function startWatchdog({ onStuck, stuckMs = STUCK_MS, logFd = 2 }: WatchdogOptions): () => Promise<void> {
+export function startWatchdog({
+  onStuck,
+  stuckMs = STUCK_MS,
+  logFd = 2,
+}: {
+  /** Called once the event loop continues, because it cannot run earlier. */
+  onStuck: (stuck: Stuck) => void;
+  stuckMs?: number;
+  /** Descriptor for the log line written while the event loop is stuck. Default: standard error. */
+  logFd?: number;
+}): () => Promise<void> {
   const beats = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));
   const beat = setInterval(() => void Atomics.add(beats, 0, 1), stuckMs / BEATS_PER_SPAN).unref();
   // The thread evaluates this while it has paused the current one.

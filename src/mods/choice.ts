@@ -1,7 +1,44 @@
+import { type ModFolder, foldersIn } from '../game/cores.ts';
 import { StatusError } from '../kernel/status.ts';
-import type { ServerRow } from '../servers/rows.ts';
-import { fitOf, folderFor } from './folders.ts';
-import type { ModFit, ModProject, ModRegistry, ModVersion } from './registries/registry.ts';
+import type { ModFit, ModRegistry, ModVersion } from './registries/registry.ts';
+
+/** The software that mods must fit. */
+export interface Host {
+  type: string;
+  version: string;
+}
+
+/**
+ * Returns the folders from which a core loads mods and plugins. Throws FAILED_PRECONDITION MODS_NOT_SUPPORTED for a
+ * core without any.
+ */
+export function foldersOf({ type, version = '' }: { type: string; version?: string }): readonly ModFolder[] {
+  const folders = foldersIn(type, version);
+  if (folders.length > 0) return folders;
+  const sentence = `A server of type ${type} doesn’t support mods or plugins. Use fabric, neoforge or paper, for example.`;
+  throw new StatusError('FAILED_PRECONDITION', 'MODS_NOT_SUPPORTED', sentence, { metadata: { type } });
+}
+
+/** Returns the mods that fit a server. */
+export function fitOf(host: Host): ModFit & { loaders: readonly string[] } {
+  const loaders = [...new Set(foldersOf(host).flatMap((folder) => folder.loaders))];
+  return { loaders, ...(host.version !== '' && { minecraftVersion: host.version }) };
+}
+
+/** Returns the folder for a version's file, by its loaders; undefined without one. */
+export function folderFor(host: Host, version: { loaders: readonly string[] }): ModFolder['path'] | undefined {
+  return foldersOf(host).find(({ loaders }) => loaders.some((loader) => version.loaders.includes(loader)))?.path;
+}
+
+/** Whether this service may place mods at the path: a jar directly in a mods folder. */
+export function isModPath(path: string): boolean {
+  const [folder, name, ...more] = path.split('/');
+  return (folder === 'mods' || folder === 'plugins') && name !== undefined && more.length === 0 && isJarName(name);
+}
+
+function isJarName(name: string): boolean {
+  return Buffer.byteLength(name) <= 200 && /^[^.\p{Cc}/\\][^\p{Cc}/\\]*\.jar$/iu.test(name) && name.isWellFormed();
+}
 
 const CHANNELS = ['release', 'beta', 'alpha'] as const;
 
@@ -53,24 +90,19 @@ function atLeast(versions: readonly ModVersion[], least: (typeof CHANNELS)[numbe
  */
 export async function chooseVersion(
   registry: ModRegistry,
-  project: Pick<ModProject, 'projectId' | 'title'>,
+  { projectId, title }: { projectId: string; title: string },
   spec: string,
-  host: Pick<ServerRow, 'type' | 'version'>,
+  host: Host,
   signal: AbortSignal,
 ): Promise<ModVersion> {
   const fit = fitOf(host);
-  const found = pick(await versionsFor(registry, project.projectId, { spec, fit }, signal), spec);
+  const found = pick(await versionsFor(registry, projectId, { spec, fit }, signal), spec);
   if (found) return found;
-  const all = await versionsFor(registry, project.projectId, { spec, fit: {} }, signal);
-  throw whyNone(project.title, spec, host, all);
+  const all = await versionsFor(registry, projectId, { spec, fit: {} }, signal);
+  throw whyNone(title, spec, host, all);
 }
 
-function whyNone(
-  title: string,
-  spec: string,
-  host: Pick<ServerRow, 'type' | 'version'>,
-  all: readonly ModVersion[],
-): StatusError {
+function whyNone(title: string, spec: string, host: Host, all: readonly ModVersion[]): StatusError {
   const metadata = { type: host.type, version: host.version, versionSpec: spec };
   const matching = spec === '' ? all : all.filter((each) => each.versionId === spec || each.number === spec);
   const known = matching.length > 0 ? matching : CHANNELS.some((each) => each === spec) ? all : [];

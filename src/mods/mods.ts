@@ -1,34 +1,18 @@
+import type { Folders } from '../files/files.ts';
 import type { PackRef } from '../game/settings.ts';
-import type { ChangeLock } from '../jail/change-lock.ts';
 import { dataRoot } from '../jail/data-root.ts';
 import { openJail } from '../jail/jail.ts';
 import { createFolder } from '../jail/server-folder.ts';
-import type { Disk } from '../jail/space.ts';
-import type { FileOwner } from '../kernel/atomic-file.ts';
 import { type WithKeyLock, createKeyedMutex } from '../kernel/mutex.ts';
 import { StatusError } from '../kernel/status.ts';
 import type { ServerRow } from '../servers/rows.ts';
 import type { Store, Tx } from '../store/store.ts';
 import { placeMods } from './files.ts';
-import { foldersOf } from './folders.ts';
+import { foldersOf } from './choice.ts';
 import { findPack, softwareOfPack } from './packs.ts';
 import type { ModProject, ModQuery, ModRegistry, ModVersion } from './registries/registry.ts';
 import { type Wish, keyOf, resolveMods } from './resolution.ts';
 import { type ServerModRow, listMods, replaceMods } from './rows.ts';
-
-export interface ModsOptions {
-  store: Store;
-  registries: readonly ModRegistry[];
-  disk: Disk;
-  dataDir: string;
-  owner: FileOwner | undefined;
-  /** Excludes concurrent changes and restores. */
-  lock: ChangeLock;
-  /** The per-server mutex of operations that replace or archive all files (`Archives.withFilesLock`). */
-  withFilesLock?: WithKeyLock;
-}
-
-type Host = Pick<ServerRow, 'id' | 'type' | 'version'>;
 
 /** A change of a project's version; '' means absent. */
 export interface ModChange {
@@ -40,7 +24,7 @@ export interface ModChange {
   to: string;
 }
 
-export interface Changing {
+interface Changing {
   signal: AbortSignal;
   /** Runs in the write of the change. */
   record: (tx: Tx) => Promise<void>;
@@ -53,14 +37,19 @@ export interface Changing {
  * case the mods are unchanged.
  */
 export class Mods {
-  readonly #options: ModsOptions;
+  readonly #store: Store;
+  readonly #folders: Folders;
+  readonly #registries: readonly ModRegistry[];
   readonly #withFilesLock: WithKeyLock;
   readonly #withLock = createKeyedMutex();
   readonly #inFlight = new Map<string, Set<AbortController>>();
 
-  constructor(options: ModsOptions) {
-    this.#options = options;
-    this.#withFilesLock = options.withFilesLock ?? createKeyedMutex();
+  /** `withFilesLock`: the per-server mutex of operations that replace or archive all files. */
+  constructor(store: Store, folders: Folders, registries: readonly ModRegistry[], withFilesLock: WithKeyLock) {
+    this.#store = store;
+    this.#folders = folders;
+    this.#registries = registries;
+    this.#withFilesLock = withFilesLock;
   }
 
   /** Searches a registry. Rejects with UNIMPLEMENTED if it is not set up here. */
@@ -73,7 +62,7 @@ export class Mods {
    * given. Rejects like `findPack`.
    */
   async pack(platform: string, pack: PackRef, signal: AbortSignal): Promise<Partial<ServerRow>> {
-    const from = this.#options.registries.find(({ source }) => source === platform);
+    const from = this.#registries.find(({ source }) => source === platform);
     if (from === undefined) return { modpackPlatform: platform, ...pack };
     const { project, version } = await findPack(from, pack, signal);
     return { modpackPlatform: platform, ...softwareOfPack(project, version) };
@@ -81,26 +70,26 @@ export class Mods {
 
   /** Returns all mods of a server, including dependencies. */
   list(serverId: string): Promise<ServerModRow[]> {
-    return listMods(this.#options.store, serverId);
+    return listMods(this.#store, serverId);
   }
 
   /**
    * Adds a mod with its dependencies; an installed one gets the new `versionSpec`. A dry run only returns the changes.
    */
   add(
-    server: Host,
+    server: ServerRow,
     { dryRun, ...wish }: Wish & { dryRun: boolean },
     { signal: caller, record }: Changing,
   ): Promise<ModChange[]> {
     return this.#changing(server.id, caller, async (signal) => {
-      if (!dryRun) this.#options.lock.require(server.id);
+      if (!dryRun) this.#folders.lock.require(server.id);
       const kinds = foldersOf(server).map(({ path }) => (path === 'plugins' ? 'plugin' : 'mod'));
-      const rows = await listMods(this.#options.store, server.id);
+      const rows = await listMods(this.#store, server.id);
       const { projectId, title } = await this.#registry(wish.source).project(wish.projectId, signal, kinds);
       const named = { ...wish, projectId, name: wish.name || title };
       const others = rows.filter((row) => keyOf(row) !== keyOf(named));
       const wishes = [named, ...others.filter(({ wished }) => wished)];
-      const next = await resolveMods({ server, wishes, kept: others, registry: this.#registry, signal });
+      const next = await resolveMods(server, wishes, others, this.#registry, signal);
       if (!dryRun) await this.#apply(server, next, { signal, record });
       return changesBetween(rows, next);
     });
@@ -111,19 +100,19 @@ export class Mods {
    * NOT_FOUND MOD_NOT_INSTALLED, or with FAILED_PRECONDITION MOD_REQUIRED for a mod that is only a dependency.
    */
   remove(
-    server: Host,
+    server: ServerRow,
     mod: { source: string; projectId: string },
     { signal: caller, record }: Changing,
   ): Promise<void> {
     return this.#changing(server.id, caller, async (signal) => {
-      this.#options.lock.require(server.id);
-      const rows = await listMods(this.#options.store, server.id);
+      this.#folders.lock.require(server.id);
+      const rows = await listMods(this.#store, server.id);
       const row = rows.find(
         (each) => each.source === mod.source && (each.projectId === mod.projectId || each.slug === mod.projectId),
       );
       if (row === undefined) throw notInstalled(mod);
       const wishes = rows.filter((each) => each.wished && each !== row);
-      const next = await resolveMods({ server, wishes, kept: rows, registry: this.#registry, signal });
+      const next = await resolveMods(server, wishes, rows, this.#registry, signal);
       const needed = next.find((each) => keyOf(each) === keyOf(row));
       if (needed && !row.wished) throw required(row, next);
       await this.#apply(server, next, { signal, record });
@@ -132,13 +121,13 @@ export class Mods {
 
   /** Chooses versions again, for all or some projects and their dependencies. A dry run changes nothing. */
   update(
-    server: Host,
+    server: ServerRow,
     { projectIds, dryRun }: { projectIds: readonly string[]; dryRun: boolean },
     { signal: caller, record }: Changing,
   ): Promise<ModChange[]> {
     return this.#changing(server.id, caller, async (signal) => {
-      if (!dryRun) this.#options.lock.require(server.id);
-      const rows = await listMods(this.#options.store, server.id);
+      if (!dryRun) this.#folders.lock.require(server.id);
+      const rows = await listMods(this.#store, server.id);
       const isSelected = (row: ServerModRow) =>
         projectIds.length === 0 || projectIds.includes(row.projectId) || projectIds.includes(row.slug);
       for (const projectId of projectIds) {
@@ -148,7 +137,7 @@ export class Mods {
       if (rows.length === 0) return [];
       const kept = rows.filter((row) => !isSelected(row));
       const wishes = rows.filter(({ wished }) => wished);
-      const next = await resolveMods({ server, wishes, kept, registry: this.#registry, signal });
+      const next = await resolveMods(server, wishes, kept, this.#registry, signal);
       const changes = changesBetween(rows, next);
       if (!dryRun && changes.length > 0) await this.#apply(server, next, { signal, record });
       return changes;
@@ -158,10 +147,10 @@ export class Mods {
   /** Called before a start. Completes an interrupted change and restores missing files. */
   settle(serverId: string, signal: AbortSignal): Promise<void> {
     return this.#withFilesLock(serverId, async () => {
-      const { store, dataDir, owner, disk } = this.#options;
-      const rows = await listMods(store, serverId);
+      const { dataDir, owner, disk } = this.#folders;
+      const rows = await listMods(this.#store, serverId);
       await using jail = await openJail(dataRoot(dataDir, serverId), { owner, secrets: 'open' });
-      await placeMods({ serverId, jail, rows, disk, registry: this.#registry, signal });
+      await placeMods(jail, serverId, rows, { disk, registry: this.#registry, signal });
     });
   }
 
@@ -172,7 +161,7 @@ export class Mods {
   }
 
   readonly #registry = (source: string): ModRegistry => {
-    const found = this.#options.registries.find((each) => each.source === source);
+    const found = this.#registries.find((each) => each.source === source);
     if (found) return found;
     const sentence = `Mods from ${source} are not available here. The operator must set an API key for it.`;
     throw new StatusError('UNIMPLEMENTED', 'NOT_SUPPORTED', sentence, { metadata: { source } });
@@ -199,8 +188,9 @@ export class Mods {
     }
   }
 
-  async #apply(server: Host, rows: readonly ServerModRow[], { signal, record }: Changing): Promise<void> {
-    const { store, dataDir, owner, disk, lock } = this.#options;
+  async #apply(server: ServerRow, rows: readonly ServerModRow[], { signal, record }: Changing): Promise<void> {
+    const store = this.#store;
+    const { dataDir, owner, disk, lock } = this.#folders;
     const change = lock.of(server.id);
     const before = await listMods(store, server.id);
     const root = dataRoot(dataDir, server.id);
@@ -222,7 +212,7 @@ export class Mods {
     };
     // A start waits for files being put in place, but not for downloads.
     const decide = (put: () => Promise<void>) => this.#withFilesLock(server.id, () => change(() => replace(put)));
-    await placeMods({ serverId: server.id, jail, rows, disk, registry: this.#registry, signal, decide });
+    await placeMods(jail, server.id, rows, { disk, registry: this.#registry, signal, decide });
   }
 }
 

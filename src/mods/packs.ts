@@ -1,37 +1,27 @@
-import { stageDownload } from './files.ts';
+import { type Caller, type Placed, readPackList, removeUnchanged, stageDownload, writePlaced } from './files.ts';
 import { MOD_LOADERS } from '../game/cores.ts';
 import { createHash } from 'node:crypto';
-import { type UnpackOptions, unpack } from '../files/archives/read.ts';
+import { unpack } from '../files/archives/read.ts';
+import type { Folders } from '../files/files.ts';
 import { SLUG } from '../game/modpack-env.ts';
-import type { PackSoftware, PackRef } from '../game/settings.ts';
+import type { PackRef, PackSoftware } from '../game/settings.ts';
 import { dataRoot } from '../jail/data-root.ts';
 import { eachOf } from '../jail/descriptors.ts';
 import { removeIfThere } from '../jail/if-there.ts';
 import { type Jail, type Staging, openJail } from '../jail/jail.ts';
 import { LOADER_FILE, guardOfName } from '../jail/secrets.ts';
-import { type Disk, withReserved } from '../jail/space.ts';
-import type { FileOwner } from '../kernel/atomic-file.ts';
+import { withReserved } from '../jail/space.ts';
 import { createKeyedMutex } from '../kernel/mutex.ts';
 import { type RegistryFile, bytesWithin } from '../kernel/registry/http.ts';
 import { StatusError } from '../kernel/status.ts';
 import { GIB } from '../kernel/units.ts';
-import { type WorkerPool, createWorkerPool } from '../kernel/workers/pool.ts';
+import { type WorkerPool } from '../kernel/workers/pool.ts';
 import type { InstallPack, PackInstall } from '../servers/effect-host.ts';
 import type { ServerRow } from '../servers/rows.ts';
 import { worldsIn } from '../game/worlds.ts';
 import { pick, versionsFor } from './choice.ts';
 import { MAX_INDEX_BYTES, type PackIndex, invalid, packIndex, packPath } from './pack-index.ts';
-import { type Placed, readPackList, removeUnchanged, writePlaced } from './placed-files.ts';
 import type { ModProject, ModRegistry, ModVersion } from './registries/registry.ts';
-
-export interface PacksOptions {
-  registries: readonly ModRegistry[];
-  disk: Disk;
-  dataDir: string;
-  owner: FileOwner | undefined;
-  /** Reads packs; default: a separate pool. */
-  workers?: WorkerPool | undefined;
-}
 
 const LIST = '.dormouse-pack.json';
 /** The downloaded pack in the server's folder: hidden from the owner, and removed after extraction. */
@@ -46,8 +36,11 @@ const AT_ONCE = 4;
  * those of the earlier version. It can be interrupted anywhere and repeated. Rejects with StatusError:
  * MODPACK_NOT_FOUND, MODPACK_INVALID, MODPACK_UNSUPPORTED, or the errors of `ModRegistry` and of a disk reservation.
  */
-export function createPackInstaller({ registries, disk, dataDir, owner, ...options }: PacksOptions): InstallPack {
-  const workers = options.workers ?? createWorkerPool();
+export function createPackInstaller(
+  { disk, dataDir, owner }: Folders,
+  registries: readonly ModRegistry[],
+  workers: WorkerPool,
+): InstallPack {
   // The effects of a server wait for each other, but only for a while after an abort (`EffectPatience`). Two
   // installations must not overlap even then, because both store their archive at the same path.
   const withLock = createKeyedMutex();
@@ -60,12 +53,13 @@ export function createPackInstaller({ registries, disk, dataDir, owner, ...optio
     try {
       return await withReserved(disk, row.id, version.file.sizeBytes, async ({ grow, landed }) => {
         await fetchArchive(jail, registry, version.file, { signal, onBytes: landed });
-        const reading = { workers, tenant: row.accountId, signal };
-        const index = await indexIn(jail, reading);
+        const caller = { tenant: row.accountId, signal };
+        const index = await indexIn(jail, workers, caller);
         await using content = await jail.stage();
-        const filling = { jail, index, registry, reading, signal, progress, grow, landed };
-        const { bytes, sums } = await fill(content, filling);
-        const removedBytes = await put(jail, content, sums, reading);
+        const below = (folder: string, growing: (bytes: number) => Promise<void>) =>
+          unpackBelow(jail, workers, { ...caller, below: `${folder}/` }, content, growing);
+        const { bytes, sums } = await fill(content, registry, index, below, { signal, progress, grow, landed });
+        const removedBytes = await put(jail, content, sums, await readPackList(jail, workers, caller));
         await writeLoader(jail, index);
         progress(100);
         const software = { type: index.type, version: index.minecraftVersion, modpackVersion: version.versionId };
@@ -88,19 +82,21 @@ async function fetchArchive(
   await staging.mergeInto('');
 }
 
-interface Filling extends PackInstall {
-  jail: Jail;
-  index: PackIndex;
-  registry: ModRegistry;
-  reading: UnpackOptions;
-  grow: (bytes: number) => Promise<void>;
-  landed: (bytes: number) => void;
-}
-
-/** Stages all files of the pack, overrides last. Returns their total size, and the checksum of each file by path. */
+/**
+ * Stages all files of the pack, overrides last: `below` stages a folder of the archive. Returns their total size, and
+ * the checksum of each file by path.
+ */
 async function fill(
   content: Staging,
-  { jail, index, registry, reading, signal, progress, grow, landed }: Filling,
+  registry: ModRegistry,
+  index: PackIndex,
+  below: (folder: string, grow: (bytes: number) => Promise<void>) => Promise<Placed>,
+  {
+    signal,
+    progress,
+    grow,
+    landed,
+  }: PackInstall & { grow: (bytes: number) => Promise<void>; landed: (bytes: number) => void },
 ): Promise<{ bytes: number; sums: Placed }> {
   const total = index.files.reduce((sum, { file }) => sum + file.sizeBytes, 0);
   if (total > MAX_PACK_BYTES) throw invalid('is too large');
@@ -117,8 +113,7 @@ async function fill(
   const sums = new Map(index.files.map(({ path, file }) => [path, file.sha512]));
   for (const folder of OVERRIDES) {
     let last = 0;
-    const from = { ...reading, below: `${folder}/` };
-    const laid = await unpackBelow(jail, from, content, async (bytes) => {
+    const laid = await below(folder, async (bytes) => {
       signal.throwIfAborted();
       // The previous piece has been written.
       landed(last);
@@ -184,13 +179,12 @@ async function writeLoader(jail: Jail, { type, minecraftVersion, loaderVersion }
 }
 
 /** Reads the pack's index in a worker, because it is untrusted. */
-async function indexIn(jail: Jail, reading: UnpackOptions): Promise<PackIndex> {
-  const { workers, tenant, signal } = reading;
-  const bytes = await indexBytes(jail, reading);
+async function indexIn(jail: Jail, workers: WorkerPool, caller: Caller): Promise<PackIndex> {
+  const bytes = await indexBytes(jail, workers, caller);
   const files: PackIndex['files'][number][] = [];
   let index: PackIndex | undefined;
   try {
-    for await (const piece of workers.stream(packIndex, bytes, { tenant, signal, brief: true })) {
+    for await (const piece of workers.stream(packIndex, bytes, { ...caller, brief: true })) {
       index ??= piece;
       files.push(...piece.files);
     }
@@ -201,9 +195,9 @@ async function indexIn(jail: Jail, reading: UnpackOptions): Promise<PackIndex> {
   return { ...index!, files };
 }
 
-async function indexBytes(jail: Jail, reading: UnpackOptions): Promise<Buffer> {
+async function indexBytes(jail: Jail, workers: WorkerPool, caller: Caller): Promise<Buffer> {
   await using archive = await jail.open(ARCHIVE);
-  for await (const { path, content } of unpack(archive, { ...reading, below: INDEX })) {
+  for await (const { path, content } of unpack(archive, workers, { ...caller, below: INDEX })) {
     if (path !== INDEX) continue;
     const tooLarge = () => invalid('has an index that is too large');
     return await bytesWithin(MAX_INDEX_BYTES, content, tooLarge);
@@ -214,13 +208,14 @@ async function indexBytes(jail: Jail, reading: UnpackOptions): Promise<Buffer> {
 /** Stages the files below one folder of the archive as if it were the server's root. Returns the checksum of each. */
 async function unpackBelow(
   jail: Jail,
-  reading: UnpackOptions & { below: string },
+  workers: WorkerPool,
+  reading: Caller & { below: string },
   staging: Staging,
   grow: (bytes: number) => Promise<void>,
 ): Promise<Placed> {
   const sums = new Map<string, string>();
   await using archive = await jail.open(ARCHIVE);
-  for await (const { path, kind, content } of unpack(archive, reading)) {
+  for await (const { path, kind, content } of unpack(archive, workers, reading)) {
     if (kind !== 'file') continue;
     const safe = packPath(path.slice(reading.below.length));
     if (safe === undefined) throw invalid('contains a path outside the server');
@@ -244,8 +239,7 @@ async function unpackBelow(
  * Puts the pack's files in place and returns the size of the removed ones. Files of the earlier version stay listed
  * until they are removed. Files changed since stay, and so do worlds, which belong to their players.
  */
-async function put(jail: Jail, content: Staging, after: Placed, reading: UnpackOptions): Promise<number> {
-  const before = await readPackList(jail, reading);
+async function put(jail: Jail, content: Staging, after: Placed, before: Placed): Promise<number> {
   const worlds = new Set((await worldsIn(jail, '')).flatMap(({ folders }) => folders));
   const isLand = (path: string) => worlds.has(path.split('/')[0] ?? '') && path.split('/')[1] !== 'datapacks';
   await writePlaced(jail, LIST, new Map([...before, ...after]));

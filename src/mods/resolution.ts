@@ -1,24 +1,18 @@
 import { StatusError, quotaExceeded } from '../kernel/status.ts';
-import type { ServerRow } from '../servers/rows.ts';
-import { chooseVersion } from './choice.ts';
-import { folderFor, isModPath } from './folders.ts';
+import { type Host, chooseVersion, folderFor, isModPath } from './choice.ts';
 import type { ModProject, ModRegistry, ModVersion } from './registries/registry.ts';
 import type { ServerModRow } from './rows.ts';
 
 /** Limit of mods per server, including dependencies. */
 const MAX_MODS = 256;
 
-export interface Resolution {
-  server: Pick<ServerRow, 'id' | 'type' | 'version'>;
-  /** The requested mods. */
-  wishes: readonly Wish[];
-  /** Earlier choices that stay. */
-  kept: readonly ServerModRow[];
-  registry: (source: string) => ModRegistry;
-  signal: AbortSignal;
+/** A mod that an owner wants. */
+export interface Wish {
+  source: string;
+  projectId: string;
+  name: string;
+  versionSpec: string;
 }
-
-export type Wish = Pick<ServerModRow, 'source' | 'projectId' | 'name' | 'versionSpec'>;
 
 /** A project to resolve. */
 interface Request extends Wish {
@@ -35,11 +29,17 @@ interface Chosen {
 }
 
 /**
- * Returns all mods of a server for its wishes: each project once, including transitive dependencies. Kept projects are
- * not looked up again. Throws the errors of `chooseVersion`; FAILED_PRECONDITION MOD_DEPENDENCY_MISSING,
+ * Returns all mods of a server for its wishes: each project once, including transitive dependencies. `kept` are earlier
+ * choices that stay: they are not looked up again. Throws the errors of `chooseVersion`; FAILED_PRECONDITION MOD_DEPENDENCY_MISSING,
  * MOD_FILE_CONFLICT or DOWNLOAD_REFUSED; RESOURCE_EXHAUSTED TOO_MANY_MODS.
  */
-export async function resolveMods({ server, wishes, kept, registry, signal }: Resolution): Promise<ServerModRow[]> {
+export async function resolveMods(
+  server: Host & { id: string },
+  wishes: readonly Wish[],
+  kept: readonly ServerModRow[],
+  registry: (source: string) => ModRegistry,
+  signal: AbortSignal,
+): Promise<ServerModRow[]> {
   const resolved = new Map<string, ServerModRow>();
   const requests: Request[] = wishes.map((wish) => ({ ...wish, wished: true, versionId: '', neededBy: '' }));
   for (let request = requests.shift(); request; request = requests.shift()) {

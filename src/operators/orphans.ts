@@ -1,6 +1,6 @@
 import { mkdir, readdir, rename, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { LeftOver } from '../backups/offsite/left-over.ts';
+import type { LeftOver } from '../backups/offsite/uploads.ts';
 import type { ServerDatabases } from '../databases/databases.ts';
 import type { Engine } from '../engines/engine.ts';
 import { removeTree } from '../jail/remove-tree.ts';

@@ -4,7 +4,7 @@ import type { Profile } from '../engines/console/profile.ts';
 import type { Profiles } from '../game/players/minecraft-accounts.ts';
 import { createCache } from '../kernel/cache.ts';
 import type { Clock } from '../kernel/clock.ts';
-import { askOnce } from '../kernel/registry/ask-once.ts';
+import { askOnce } from '../kernel/registry/http.ts';
 import { StatusError } from '../kernel/status.ts';
 import { HOUR_MS, MINUTE_MS } from '../kernel/units.ts';
 

@@ -9,9 +9,8 @@ import type { Reached, ServerOperation } from '../servers/api/operation.ts';
 import { recordOnServer } from '../servers/api/reach.ts';
 import type { Servers } from '../servers/servers.ts';
 import type { Store, Tx } from '../store/store.ts';
-import { getSftpUser } from './rows.ts';
 import type { Sftp } from './sftp.ts';
-import { type SftpLogin, issueSftpLogin, revokeSftpLogin, rotateSftpLogin } from './users.ts';
+import { type SftpLogin, getSftpUser, issueSftpLogin, revokeSftpLogin, rotateSftpLogin } from './users.ts';
 
 /** Dependencies of these operations. */
 interface Needs {

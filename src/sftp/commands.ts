@@ -1,11 +1,11 @@
 import { posix } from 'node:path';
-import type { Jail, JailFile } from '../jail/jail.ts';
+import type { Entry, Jail, JailFile } from '../jail/jail.ts';
 import { parsePath } from '../jail/path.ts';
 import { guardOf } from '../jail/secrets.ts';
 import { type Disk, spaceOf, withReserved } from '../jail/space.ts';
+import type { Clock } from '../kernel/clock.ts';
 import { StatusError } from '../kernel/status.ts';
 import type { Attributes } from './attributes.ts';
-import type { Handles, OpenFile } from './handles.ts';
 import {
   DATA_HEAD_BYTES,
   type Reply,
@@ -25,34 +25,37 @@ import { MOST_DATA_BYTES, OPEN } from './wire.ts';
 /** Most directory entries in one reply. Even with the longest names, the reply fits the buffer of any client. */
 const ENTRIES_AT_ONCE = 64;
 
-/** Dependencies of requests. */
-export interface CommandOptions {
-  /** The server's files. */
-  jail: Jail;
-  handles: Handles;
-  /** Most open handles of a client, as reported to it. */
-  mostHandles: number;
-  /** Reserves space for each byte before it is written. */
-  disk: Disk;
-  serverId: string;
-  space: () => Promise<Space>;
-  now: () => number;
-}
-
 /**
  * Performs clients' requests on the server's files. The data root is `/`, and `..` cannot leave it. Rejects with
  * StatusError. A reply is valid until the next request, because all reads share one buffer.
  */
 export class Commands {
-  readonly #options: CommandOptions;
   readonly #jail: Jail;
   readonly #handles: Handles;
+  readonly #mostHandles: number;
+  readonly #disk: Disk;
+  readonly #serverId: string;
+  readonly #space: () => Promise<Space>;
+  readonly #clock: Clock;
   #buffer: Buffer | undefined;
 
-  constructor(options: CommandOptions) {
-    this.#options = options;
-    this.#jail = options.jail;
-    this.#handles = options.handles;
+  /** `mostHandles`: the most open handles of a client, as reported to it. `space` returns the server's free space. */
+  constructor(
+    jail: Jail,
+    handles: Handles,
+    mostHandles: number,
+    disk: Disk,
+    serverId: string,
+    space: () => Promise<Space>,
+    clock: Clock,
+  ) {
+    this.#jail = jail;
+    this.#handles = handles;
+    this.#mostHandles = mostHandles;
+    this.#disk = disk;
+    this.#serverId = serverId;
+    this.#space = space;
+    this.#clock = clock;
   }
 
   async perform(request: Request): Promise<Reply> {
@@ -94,12 +97,12 @@ export class Commands {
         return done(id, this.#jail.rename(pathOf(request.path), pathOf(request.to), { replace: request.replace }));
       case 'statvfs':
         await this.#jail.stat(pathOf(request.path));
-        return spaceReply(id, await this.#options.space());
+        return spaceReply(id, await this.#space());
       case 'fstatvfs':
         this.#handles.file(request.handle);
-        return spaceReply(id, await this.#options.space());
+        return spaceReply(id, await this.#space());
       case 'limits':
-        return limitsReply(id, this.#options.mostHandles);
+        return limitsReply(id, this.#mostHandles);
       case 'readlink':
       case 'symlink':
         throw new StatusError('UNIMPLEMENTED', 'LINKS_NOT_SUPPORTED', 'Symbolic links are not supported.');
@@ -126,7 +129,7 @@ export class Commands {
       });
       // A handle open for writing must not show what the service writes into a file with a secret.
       const readable = (flags & OPEN.read) !== 0 && !(write && guardOf(parsePath(path)) === 'masked');
-      if (write && truncate) this.#options.disk.freed(this.#options.serverId);
+      if (write && truncate) this.#disk.freed(this.#serverId);
       return { file, readable, writable: write, append };
     });
   }
@@ -145,7 +148,7 @@ export class Commands {
     const position = opened.append ? sizeBytes : offset;
     const addedBytes = spaceOf(Math.max(sizeBytes, position + data.length)) - spaceOf(sizeBytes);
     // The quota already counts this hole, but only now does it take space on the disk.
-    if (allocatedBytes < sizeBytes && position < sizeBytes) await this.#options.disk.requireFree?.(data.length);
+    if (allocatedBytes < sizeBytes && position < sizeBytes) await this.#disk.requireFree?.(data.length);
     await this.#growing({ addedBytes, removed }, () => opened.file.write(position, data));
   }
 
@@ -155,10 +158,9 @@ export class Commands {
    * measurement finds it.
    */
   async #growing({ addedBytes, removed }: { addedBytes: number; removed: boolean }, work: () => Promise<void>) {
-    const { disk, serverId } = this.#options;
     if (addedBytes <= 0) return await work();
     if (removed) throw new StatusError('FAILED_PRECONDITION', 'FILE_REMOVED', 'The file was removed.');
-    await withReserved(disk, serverId, addedBytes, async () => ({ result: await work(), addedBytes }));
+    await withReserved(this.#disk, this.#serverId, addedBytes, async () => ({ result: await work(), addedBytes }));
   }
 
   #openDirectory(path: string): Promise<string> {
@@ -181,7 +183,7 @@ export class Commands {
     return namesReply(
       id,
       entries.map((entry) => ({ name: entry.name, shown: entry })),
-      this.#options.now(),
+      this.#clock.now(),
     );
   }
 
@@ -205,14 +207,14 @@ export class Commands {
   async #resize(file: JailFile, toBytes: number): Promise<void> {
     const { sizeBytes, removed } = await file.extent();
     await this.#growing({ addedBytes: spaceOf(toBytes) - spaceOf(sizeBytes), removed }, () => file.truncate(toBytes));
-    if (toBytes < sizeBytes) this.#options.disk.freed(this.#options.serverId);
+    if (toBytes < sizeBytes) this.#disk.freed(this.#serverId);
   }
 
   async #remove(path: string): Promise<void> {
     const { kind } = await this.#jail.stat(path);
     if (kind === 'directory') throw new StatusError('FAILED_PRECONDITION', 'NOT_A_FILE', 'This is a directory.');
     await this.#jail.remove(path);
-    this.#options.disk.freed(this.#options.serverId);
+    this.#disk.freed(this.#serverId);
   }
 }
 
@@ -246,4 +248,84 @@ async function done(id: number, work: Promise<void>): Promise<Reply> {
 
 function endOf(id: number): Reply {
   return statusReply(id, 'eof', 'End of file.');
+}
+
+/** A file that a client has open. */
+interface OpenFile {
+  file: JailFile;
+  readable: boolean;
+  writable: boolean;
+  /** Writes are appended to the file, regardless of the client's offset. */
+  append: boolean;
+}
+
+/** A directory that a client is listing. */
+interface OpenDirectory {
+  batches: AsyncGenerator<Entry[]>;
+  /** The unsent part of the current batch. */
+  rest: Entry[];
+}
+
+/** The open handles of a session. Handle numbers are never reused. */
+interface Handles {
+  /**
+   * Opens a file or directory and returns the client's handle for it. Rejects with RESOURCE_EXHAUSTED TOO_MANY_HANDLES
+   * before it opens anything.
+   */
+  add(open: () => Promise<OpenFile | OpenDirectory>): Promise<string>;
+  file(handle: string): OpenFile;
+  directory(handle: string): OpenDirectory;
+  close(handle: string): Promise<void>;
+  closeAll(): Promise<void>;
+}
+
+/** Creates the handles of a session: at most `most`, and at most `total.left` over all sessions. */
+export function createHandles(most: number, total: { left: number }): Handles {
+  const open = new Map<string, OpenFile | OpenDirectory>();
+  let last = 0;
+
+  function get(handle: string): OpenFile | OpenDirectory {
+    const found = open.get(handle);
+    if (found) return found;
+    throw new StatusError('FAILED_PRECONDITION', 'NOT_OPEN', 'There is no such handle.');
+  }
+
+  async function release(handle: string, opened: OpenFile | OpenDirectory): Promise<void> {
+    open.delete(handle);
+    total.left++;
+    if ('file' in opened) await opened.file.close();
+    else await opened.batches.return(undefined);
+  }
+
+  return {
+    async add(work) {
+      if (open.size >= most || total.left <= 0) {
+        throw new StatusError('RESOURCE_EXHAUSTED', 'TOO_MANY_HANDLES', 'Too many files are open. Close some.');
+      }
+      total.left--;
+      try {
+        const opened = await work();
+        const handle = String(++last);
+        open.set(handle, opened);
+        return handle;
+      } catch (error) {
+        total.left++;
+        throw error;
+      }
+    },
+    file(handle) {
+      const found = get(handle);
+      if ('file' in found) return found;
+      throw new StatusError('FAILED_PRECONDITION', 'NOT_A_FILE', 'This is a directory.');
+    },
+    directory(handle) {
+      const found = get(handle);
+      if ('batches' in found) return found;
+      throw new StatusError('FAILED_PRECONDITION', 'NOT_A_DIRECTORY', 'This is a file.');
+    },
+    close: (handle) => release(handle, get(handle)),
+    async closeAll() {
+      await Promise.allSettled(Array.from(open, ([handle, opened]) => release(handle, opened)));
+    },
+  };
 }

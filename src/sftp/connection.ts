@@ -1,32 +1,25 @@
 import type { Socket } from 'node:net';
-import type { AuthContext, ServerChannel, Connection as SshConnection } from 'ssh2';
+import type { AuthContext, Connection as SshConnection, ServerChannel } from 'ssh2';
 import type { Clock } from '../kernel/clock.ts';
 import type { Log } from '../kernel/log.ts';
 import { MINUTE_MS } from '../kernel/units.ts';
 import type { SftpLimits } from './limits.ts';
-import { SftpSessionEnded } from './outbox.ts';
+import { SftpSessionEnded } from './sftp-session.ts';
 import type { AcceptedLogin, Guest } from './sign-in.ts';
 import { BadPacket } from './wire.ts';
 
-export interface ConnectionOptions {
-  socket: Socket;
-  /** The key of limits by address. */
-  address: string;
-  clock: Clock;
-  log: Log;
-  limits: SftpLimits;
-  /** Called when a client has proved that it may sign in to the server. Returns false if no place is left for it. */
-  admit: (serverId: string, keyId: string | undefined) => boolean;
-  /** Serves SFTP on the channel of a signed-in client, until the client ends it or `signal` fires. */
-  serve: (serverId: string, channel: ServerChannel, link: Link) => Promise<void>;
-}
-
 /** A session's view of its connection. */
-export interface Link {
+interface Link {
   socket: Socket;
   signal: AbortSignal;
   onRequest: () => void;
 }
+
+/** Called when a client has proved that it may sign in to the server. Returns false if no place is left for it. */
+type Admit = (serverId: string, keyId: string | undefined) => boolean;
+
+/** Serves SFTP on the channel of a signed-in client, until the client ends it or the signal fires. */
+export type Serve = (serverId: string, channel: ServerChannel, link: Link) => Promise<void>;
 
 /**
  * Interval between two checks of a login. If the database connection breaks during a COMMIT, the change may be stored
@@ -41,7 +34,12 @@ const MOST_SESSIONS = 1_000;
 /** A client's connection, from accept to close. It ends when the client is late or idle, or stops reading. */
 export class Connection implements Guest {
   readonly address: string;
-  readonly #options: ConnectionOptions;
+  readonly #socket: Socket;
+  readonly #clock: Clock;
+  readonly #log: Log;
+  readonly #limits: SftpLimits;
+  readonly #admit: Admit;
+  readonly #serve: Serve;
   readonly #ending = new AbortController();
   #ssh: SshConnection | undefined;
   #serverId: string | undefined;
@@ -55,10 +53,15 @@ export class Connection implements Guest {
   #serving: Promise<void> | undefined;
   #sessions = 0;
 
-  constructor(options: ConnectionOptions) {
-    const { socket, address, clock, limits } = options;
-    this.#options = options;
+  /** `address`: the key of limits by address. */
+  constructor(socket: Socket, address: string, clock: Clock, log: Log, limits: SftpLimits, admit: Admit, serve: Serve) {
+    this.#socket = socket;
     this.address = address;
+    this.#clock = clock;
+    this.#log = log;
+    this.#limits = limits;
+    this.#admit = admit;
+    this.#serve = serve;
     this.#cancelTimer = clock.at(clock.now() + limits.helloMs, () => {
       this.#late = true;
       socket.destroy();
@@ -102,7 +105,7 @@ export class Connection implements Guest {
 
   admit(login: AcceptedLogin): boolean {
     this.#login = login;
-    return !this.#ending.signal.aborted && this.#options.admit(login.serverId, login.keyId);
+    return !this.#ending.signal.aborted && this.#admit(login.serverId, login.keyId);
   }
 
   /**
@@ -110,7 +113,7 @@ export class Connection implements Guest {
    * its sign-in.
    */
   greet(ssh: SshConnection, answer: (context: AuthContext) => Promise<void>): void {
-    const { socket, clock, log, limits } = this.#options;
+    const [socket, clock, log, limits] = [this.#socket, this.#clock, this.#log, this.#limits];
     this.#ssh = ssh;
     ssh.on('error', (error: Error) => {
       log.debug({ err: error }, 'an SSH client broke off');
@@ -129,7 +132,7 @@ export class Connection implements Guest {
       if (this.#sessions++ >= MOST_SESSIONS || this.#ending.signal.aborted) return reject();
       accept().on('subsystem', (accept, reject, { name }) => {
         const isFree = this.#serving === undefined && !this.#ending.signal.aborted;
-        if (name === 'sftp' && isFree) this.#serve(accept());
+        if (name === 'sftp' && isFree) this.#open(accept());
         else reject();
       });
     });
@@ -143,7 +146,7 @@ export class Connection implements Guest {
 
   /** Ends the connection. Resolves once all its requests have ended. */
   async end(): Promise<void> {
-    const { socket, clock } = this.#options;
+    const [socket, clock] = [this.#socket, this.#clock];
     if (!this.#ending.signal.aborted) {
       this.#ending.abort();
       this.#cancelTimer();
@@ -151,7 +154,7 @@ export class Connection implements Guest {
       try {
         this.#ssh?.end();
       } catch (error) {
-        this.#options.log.debug({ err: error }, 'could not notify an SSH client of the end of its connection');
+        this.#log.debug({ err: error }, 'could not notify an SSH client of the end of its connection');
       }
       if (this.#ssh === undefined) socket.destroy();
     }
@@ -159,21 +162,20 @@ export class Connection implements Guest {
   }
 
   destroy(): void {
-    this.#options.socket.destroy();
+    this.#socket.destroy();
   }
 
   #ready(): void {
-    const { clock } = this.#options;
     this.#signedIn = true;
-    this.#lastRequestAt = clock.now();
+    this.#lastRequestAt = this.#clock.now();
     this.#cancelTimer();
     this.#watch();
   }
 
   /** Ends the connection when it is idle, or when its login is no longer valid although `end` was not called. */
   #watch(): void {
-    const { clock, limits, log } = this.#options;
-    const idleAt = this.#lastRequestAt + limits.idleMs;
+    const [clock, log] = [this.#clock, this.#log];
+    const idleAt = this.#lastRequestAt + this.#limits.idleMs;
     if (idleAt <= clock.now()) return void this.end();
     this.#cancelTimer = clock.at(Math.min(idleAt, clock.now() + RECHECK_MS), () => {
       this.#watch();
@@ -184,13 +186,13 @@ export class Connection implements Guest {
     });
   }
 
-  #serve(channel: ServerChannel): void {
-    const { socket, clock, log, serve } = this.#options;
+  #open(channel: ServerChannel): void {
+    const [socket, clock, log] = [this.#socket, this.#clock, this.#log];
     const { signal } = this.#ending;
     const onRequest = (): void => void (this.#lastRequestAt = clock.now());
     this.#channel = channel;
     channel.on('error', (error: Error) => log.debug({ err: error }, 'an SFTP channel broke off'));
-    this.#serving = serve(this.#serverId!, channel, { socket, signal, onRequest })
+    this.#serving = this.#serve(this.#serverId!, channel, { socket, signal, onRequest })
       .then(() => {
         channel.exit(0);
         channel.close();
@@ -212,8 +214,7 @@ export class Connection implements Guest {
    * some requests at once.
    */
   #checkWaiting(): void {
-    const { socket, limits } = this.#options;
-    const waiting = Math.max(this.#channel?.readableLength ?? 0, socket.writableLength);
-    if (waiting > limits.waitingBytes) socket.destroy();
+    const waiting = Math.max(this.#channel?.readableLength ?? 0, this.#socket.writableLength);
+    if (waiting > this.#limits.waitingBytes) this.#socket.destroy();
   }
 }

@@ -1,7 +1,3 @@
-/**
- * Serves servers' files over SFTP, under the same rules as elsewhere. Never: a shell, a forwarded port, or a file
- * outside of the server's folder.
- */
 import { createRequire } from 'node:module';
 import type { AddressInfo, BlockList } from 'node:net';
 import type { DiskQuota } from '../disk/quota.ts';
@@ -10,36 +6,30 @@ import type { People } from '../people/people.ts';
 import type { Shared } from '../servers/shared.ts';
 import type { Feature } from '../web/feature.ts';
 import { sftpOperations } from './api.ts';
-import { openHostKey } from './host-key.ts';
-import { type Sftp, createSftp } from './sftp.ts';
+import { Sftp, openHostKey } from './sftp.ts';
 import { sshKeyOperations } from './ssh-keys-api.ts';
 import { mountSshKeys } from './ssh-keys-pages.ts';
 
-export interface OpenSftpOptions extends Shared {
-  people: People;
-  files: Pick<Files, 'jail'>;
-  disk: DiskQuota;
-  settings: { dataDir: string; publicHost: string; sftpPublicHost?: string | null; trustedProxies?: BlockList };
-}
+/**
+ * Serves servers' files over SFTP, under the same rules as elsewhere. Never: a shell, a forwarded port, or a file
+ * outside of the server's folder.
+ */
 
 /**
  * Opens SFTP for servers' files. It accepts clients only after `listenSftp`. The deletion of a server ends its
  * connections.
  */
-export async function openSftp(options: OpenSftpOptions): Promise<{ sftp: Sftp; feature: Feature }> {
-  const { store, servers, people, serverOperation, files, disk, settings, clock, log, onClose } = options;
-  const { dataDir, trustedProxies: trusted } = settings;
+export async function openSftp(
+  { store, servers, serverOperation, clock, log, onClose }: Shared,
+  people: People,
+  files: Files,
+  disk: DiskQuota,
+  settings: { dataDir: string; publicHost: string; sftpPublicHost?: string | null; trustedProxies?: BlockList },
+): Promise<{ sftp: Sftp; feature: Feature }> {
+  const { dataDir, trustedProxies } = settings;
   const publicHost = settings.sftpPublicHost || settings.publicHost;
-  const sftp = createSftp({
-    store,
-    clock,
-    log: log.child({ room: 'sftp' }),
-    dataDir,
-    hostKey: await openHostKey(dataDir),
-    files,
-    disk,
-    ...(trusted && { trusted }),
-  });
+  const base = { store, clock, log: log.child({ room: 'sftp' }), dataDir };
+  const sftp = new Sftp(base, await openHostKey(dataDir), files, disk, trustedProxies);
   // Ends them at once, because erasing a deleted server may wait for its engine.
   onClose(servers.observe((id, now) => void (now?.state === 'deleting' && sftp.cut(id))));
   const keys = { ...people, sftp };

@@ -1,62 +1,30 @@
+import { createHash } from 'node:crypto';
 import { statfs } from 'node:fs/promises';
 import { type AddressInfo, BlockList, type Socket, createServer } from 'node:net';
+import { join } from 'node:path';
 import ssh2 from 'ssh2';
 import { listenAt } from '../../proxy/listen.ts';
 import type { Files } from '../files/files.ts';
 import { clientAddress } from '../http/client-address.ts';
 import type { Disk } from '../jail/space.ts';
+import { readIfThere, writeAtomic } from '../kernel/atomic-file.ts';
 import type { Clock } from '../kernel/clock.ts';
-import { type ClientCount, createClientCount } from '../kernel/limits/client-count.ts';
 import { addressKey, isListed, networkOf } from '../kernel/ip.ts';
-import type { Log } from '../kernel/log.ts';
+import { type ClientCount, createClientCount } from '../kernel/limits/client-count.ts';
 import { createPlaces } from '../kernel/limits/places.ts';
 import type { RateLimiter } from '../kernel/limits/rate-limiter.ts';
 import { backoff, createSlidingLog } from '../kernel/limits/sliding-log.ts';
+import type { Log } from '../kernel/log.ts';
+import { StatusError } from '../kernel/status.ts';
 import type { Store } from '../store/store.ts';
-import { Commands } from './commands.ts';
-import { Connection, type ConnectionOptions } from './connection.ts';
-import { createHandles } from './handles.ts';
-import type { HostKey } from './host-key.ts';
+import { Commands, createHandles } from './commands.ts';
+import { Connection, type Serve } from './connection.ts';
 import { type Penalties, SFTP_LIMITS, type SftpLimits, createPenalties } from './limits.ts';
-import { createOutbox } from './outbox.ts';
 import type { Space } from './replies.ts';
 import type { Request } from './requests.ts';
-import { serveSftpSession } from './sftp-session.ts';
+import { createOutbox, serveSftpSession } from './sftp-session.ts';
 import { createSignIn } from './sign-in.ts';
-import { findKeyedSftpUser, touchSshKey } from './ssh-key-rows.ts';
-import { findSftpServer } from './users.ts';
-
-export interface SftpOptions {
-  store: Store;
-  clock: Clock;
-  log: Log;
-  dataDir: string;
-  hostKey: HostKey;
-  files: Pick<Files, 'jail'>;
-  disk: Disk;
-  limits?: Partial<SftpLimits>;
-  /** Load balancers, whose addresses are not limited because all clients come from them. Default: none. */
-  trusted?: BlockList;
-}
-
-/** Servers' files over SFTP, whether the servers are awake or asleep. */
-export interface Sftp {
-  /** Begins to accept clients and resolves with its address. Rejects if the port cannot be opened. */
-  listen(host: string, port: number): Promise<AddressInfo>;
-  /** The port it listens on; 0 while closed. */
-  readonly port: number;
-  /** The host key's fingerprint, `SHA256:…`. */
-  readonly fingerprint: string;
-  /** Connections signed in to a server. */
-  sessions(serverId: string): number;
-  /** Refuses sign-ins from now on to servers for which `isShut` returns true. */
-  keepShut(isShut: (serverId: string) => boolean): void;
-  /** Ends all connections opened with a public key. Resolves once their requests have ended. */
-  cutKey(keyId: string): Promise<void>;
-  /** Ends all connections to a server. Resolves once their requests have ended. */
-  cut(serverId: string): Promise<void>;
-  close(): Promise<void>;
-}
+import { touchSshKey } from './ssh-keys.ts';
 
 /**
  * The accepted algorithms. SHA-1, NIST curves and encrypt-and-MAC are excluded. The library has the countermeasure to
@@ -82,13 +50,25 @@ const NOT_COUNTED = { waitMs: 0, giveBack: () => {} };
  */
 const NEVER_MS = 2 ** 31 - 1;
 
-export function createSftp(options: SftpOptions): Sftp {
-  return new SftpServer(options);
+/** The service's host key. */
+interface HostKey {
+  /** In OpenSSH's format. Secret. */
+  privateKey: string;
+  /** `SHA256:…`, as clients show it for comparison. */
+  fingerprint: string;
 }
 
-class SftpServer implements Sftp {
+/** Servers' files over SFTP, whether the servers are awake or asleep. */
+export class Sftp {
+  /** The host key's fingerprint, `SHA256:…`. */
   readonly fingerprint: string;
-  readonly #options: SftpOptions;
+  readonly #store: Store;
+  readonly #clock: Clock;
+  readonly #log: Log;
+  readonly #dataDir: string;
+  readonly #files: Files;
+  readonly #disk: Disk;
+  readonly #trusted: BlockList;
   readonly #limits: SftpLimits;
   readonly #shut: ((serverId: string) => boolean)[] = [];
   readonly #connections = new Map<string, Connection>();
@@ -100,11 +80,23 @@ class SftpServer implements Sftp {
   readonly #ssh: ssh2.Server;
   readonly #listener = createServer((socket) => this.#accept(socket));
 
-  constructor(options: SftpOptions) {
-    const { clock, store, hostKey } = options;
-    const limits = { ...SFTP_LIMITS, ...options.limits };
+  /** `trusted`: load balancers, whose addresses are not limited because all clients come from them. */
+  constructor(
+    { store, clock, log, dataDir }: { store: Store; clock: Clock; log: Log; dataDir: string },
+    hostKey: HostKey,
+    files: Files,
+    disk: Disk,
+    trusted: BlockList = NO_PROXY,
+    limits: SftpLimits = SFTP_LIMITS,
+  ) {
     this.fingerprint = hostKey.fingerprint;
-    this.#options = options;
+    this.#store = store;
+    this.#clock = clock;
+    this.#log = log;
+    this.#dataDir = dataDir;
+    this.#files = files;
+    this.#disk = disk;
+    this.#trusted = trusted;
     this.#limits = limits;
     this.#connects = createSlidingLog(backoff(limits.connects), clock);
     this.#penalties = createPenalties(limits.penalties, clock);
@@ -115,12 +107,7 @@ class SftpServer implements Sftp {
       isShared,
     });
     this.#handlesOfAll = { left: limits.handlesOfAll };
-    const answering = createSignIn({
-      clock,
-      limits,
-      findServer: (username, passwordHash) => findSftpServer(store, username, passwordHash),
-      findKeyed: (username, fingerprint) => findKeyedSftpUser(store, username, fingerprint),
-    });
+    const answering = createSignIn(store, clock, limits);
     this.#ssh = new ssh2.Server(
       { hostKeys: [hostKey.privateKey], ident: 'Dormouse', algorithms: ALGORITHMS, keepaliveInterval: NEVER_MS },
       (client, { ip, port }) => {
@@ -130,27 +117,33 @@ class SftpServer implements Sftp {
     );
   }
 
+  /** Begins to accept clients and resolves with its address. Rejects if the port cannot be opened. */
   listen(host: string, port: number): Promise<AddressInfo> {
     return listenAt(this.#listener, { host, port });
   }
 
+  /** The port it listens on; 0 while closed. */
   get port(): number {
     return (this.#listener.address() as AddressInfo | null)?.port ?? 0;
   }
 
+  /** Connections signed in to a server. */
   sessions(serverId: string): number {
     return this.#connectionsTo(serverId).filter(({ signedIn }) => signedIn).length;
   }
 
+  /** Refuses sign-ins from now on to servers for which `isShut` returns true. */
   keepShut(isShut: (serverId: string) => boolean): void {
     this.#shut.push(isShut);
   }
 
+  /** Ends all connections opened with a public key. Resolves once their requests have ended. */
   async cutKey(keyId: string): Promise<void> {
     const opened = [...this.#connections.values()].filter((each) => each.keyId === keyId);
     await Promise.all(opened.map((each) => each.end()));
   }
 
+  /** Ends all connections to a server. Resolves once their requests have ended. */
   async cut(serverId: string): Promise<void> {
     await Promise.all(this.#connectionsTo(serverId).map((each) => each.end()));
   }
@@ -164,8 +157,7 @@ class SftpServer implements Sftp {
 
   /** Accepts a client and waits for its sign-in. If no place is free, disconnects it before any other work. */
   #accept(socket: Socket): void {
-    const { store, clock, log } = this.#options;
-    const limits = this.#limits;
+    const [store, clock, log, limits] = [this.#store, this.#clock, this.#log, this.#limits];
     socket.on('error', (error) => log.debug({ err: error }, 'an SFTP connection broke off'));
     const peer = `${socket.remoteAddress} ${socket.remotePort}`;
     const from = clientAddress(socket.remoteAddress, undefined, NO_PROXY);
@@ -204,7 +196,7 @@ class SftpServer implements Sftp {
       if (keyId !== undefined) store.write((tx) => touchSshKey(tx, keyId, clock.now())).catch(() => {});
       return true;
     };
-    const connection = new Connection({ socket, address, clock, log, limits, admit, serve: this.#serve });
+    const connection = new Connection(socket, address, clock, log, limits, admit, this.#serve);
     held.push(leaveSigningIn);
     if (!leaveSigningIn) return void socket.destroy();
     this.#connections.set(peer, connection);
@@ -216,32 +208,23 @@ class SftpServer implements Sftp {
     this.#ssh.injectSocket(socket);
   }
 
-  readonly #serve: ConnectionOptions['serve'] = async (serverId, channel, { socket, signal, onRequest }) => {
-    const { clock, log, dataDir, files, disk } = this.#options;
-    const limits = this.#limits;
-    await using jail = await files.jail(serverId);
+  readonly #serve: Serve = async (serverId, channel, { socket, signal, onRequest }) => {
+    const [limits, disk] = [this.#limits, this.#disk];
+    await using jail = await this.#files.jail(serverId);
     const handles = createHandles(limits.handles, this.#handlesOfAll);
-    const commands = new Commands({
-      jail,
-      handles,
-      mostHandles: limits.handles,
-      disk,
-      serverId,
-      space: () => spaceOf(dataDir, disk, serverId),
-      now: () => clock.now(),
-    });
-    const send = createOutbox({ channel, socket, signal, waitingBytes: limits.waitingBytes });
+    const space = () => spaceOf(this.#dataDir, disk, serverId);
+    const commands = new Commands(jail, handles, limits.handles, disk, serverId, space, this.#clock);
+    const send = createOutbox(channel, socket, signal, limits.waitingBytes);
     try {
       const perform = (request: Request) => commands.perform(request);
-      await serveSftpSession({ channel, send, perform, onRequest, signal, log: log.child({ server: serverId }) });
+      await serveSftpSession(channel, send, perform, { onRequest, signal }, this.#log.child({ server: serverId }));
     } finally {
       await handles.closeAll();
     }
   };
 
   #isShared(address: string): boolean {
-    const { trusted } = this.#options;
-    return trusted !== undefined && isListed(trusted, address);
+    return isListed(this.#trusted, address);
   }
 
   #connectionsTo(serverId: string): Connection[] {
@@ -259,4 +242,36 @@ async function spaceOf(dataDir: string, disk: Disk, serverId: string): Promise<S
   const quota = await disk.room(serverId);
   if (quota === undefined) return { totalBytes: blocks * bsize, freeBytes };
   return { totalBytes: quota.totalBytes, freeBytes: Math.min(quota.freeBytes, freeBytes) };
+}
+
+const HOST_KEY_FILE = 'ssh_host_ed25519_key';
+
+/**
+ * Reads the host key in the data directory, or creates one. Clients remember it and warn when it changes, so an
+ * unreadable key stops the start: FAILED_PRECONDITION HOST_KEY_INVALID.
+ */
+export async function openHostKey(dataDir: string): Promise<HostKey> {
+  const path = join(dataDir, HOST_KEY_FILE);
+  const privateKey = (await readIfThere(path))?.toString() ?? (await createHostKey(path));
+  const publicKey = publicKeyOf(privateKey);
+  if (!publicKey) {
+    const message = `${path} is not an Ed25519 private key. Restore it, or remove it to create a new one.`;
+    throw new StatusError('FAILED_PRECONDITION', 'HOST_KEY_INVALID', message);
+  }
+  const digest = createHash('sha256').update(publicKey).digest('base64');
+  return { privateKey, fingerprint: `SHA256:${digest.replaceAll('=', '')}` };
+}
+
+function publicKeyOf(privateKey: string): Buffer | undefined {
+  const key = ssh2.utils.parseKey(privateKey);
+  return key instanceof Error || key.type !== 'ssh-ed25519' || !key.isPrivateKey() ? undefined : key.getPublicSSH();
+}
+
+async function createHostKey(path: string): Promise<string> {
+  let privateKey: string;
+  // One in 256 of the library's keys is invalid: it drops a leading zero byte.
+  do privateKey = ssh2.utils.generateKeyPairSync('ed25519', { comment: 'dormouse' }).private;
+  while (!publicKeyOf(privateKey));
+  await writeAtomic(path, privateKey, { durable: true });
+  return privateKey;
 }

@@ -3,22 +3,15 @@ import type { Clock } from '../kernel/clock.ts';
 import { hashToken } from '../kernel/ids.ts';
 import { backoff, createSlidingLog } from '../kernel/limits/sliding-log.ts';
 import { sleep } from '../kernel/sleep.ts';
+import type { Store } from '../store/store.ts';
 import type { SftpLimits } from './limits.ts';
-import { readSshKey, sshFingerprint } from './ssh-keys.ts';
+import { findKeyedSftpUser, readSshKey, sshFingerprint } from './ssh-keys.ts';
+import { findSftpServer } from './users.ts';
 
 /** Most answers of any kind, including those that list the methods. */
 const MOST_ANSWERS = 10;
 const METHODS: AuthenticationType[] = ['publickey', 'password'];
 const NAME = /^([a-z0-9-]{1,40})\.[a-z0-9]{8}$/;
-
-export interface SignInOptions {
-  /** Returns the id of the server that a name and the hash of its password open. */
-  findServer: (username: string, passwordHash: string) => Promise<string | undefined>;
-  /** Returns the server that a name and a public key's fingerprint open, and the key's id. */
-  findKeyed: (username: string, fingerprint: string) => Promise<{ serverId: string; keyId: string } | undefined>;
-  clock: Clock;
-  limits: SftpLimits;
-}
 
 /** A login that was accepted. */
 export interface AcceptedLogin {
@@ -45,7 +38,7 @@ export interface Guest {
  * tries) get the same answer after the same time, and are limited by connection, address and name. Returns a function
  * that creates the answers to one guest; they reject if the store cannot be read.
  */
-export function createSignIn({ findServer, findKeyed, clock, limits }: SignInOptions) {
+export function createSignIn(store: Store, clock: Clock, limits: SftpLimits) {
   const byAddress = createSlidingLog(backoff(limits.address), clock);
   const byName = createSlidingLog(backoff(limits.name), clock);
 
@@ -77,14 +70,15 @@ export function createSignIn({ findServer, findKeyed, clock, limits }: SignInOpt
       // RSA without a named hash algorithm would use SHA-1.
       const isWeak = key?.type === 'ssh-rsa' && hashAlgo === undefined;
       const fingerprint = key ? sshFingerprint(key.getPublicSSH()) : '';
-      const found = key && !isWeak ? await findKeyed(username, fingerprint) : undefined;
+      const found = key && !isWeak ? await findKeyedSftpUser(store, username, fingerprint) : undefined;
       if (!key || !found) return context.reject(METHODS);
       if (!signature || !blob) return context.accept();
       // `verify` returns an error instead of throwing it.
       const verified: unknown = key.verify(blob, signature, hashAlgo);
       if (verified !== true) return context.reject(METHODS);
       guest.claim(found.serverId);
-      const isValid = async (): Promise<boolean> => (await findKeyed(username, fingerprint))?.keyId === found.keyId;
+      const isValid = async (): Promise<boolean> =>
+        (await findKeyedSftpUser(store, username, fingerprint))?.keyId === found.keyId;
       const admitted = guest.admit({ ...found, isValid });
       // Once admitted, the connection ends when the key is removed. The key may have been removed just before.
       if (admitted && (await isValid())) context.accept();
@@ -97,7 +91,7 @@ export function createSignIn({ findServer, findKeyed, clock, limits }: SignInOpt
       if (claimed === undefined || attempts.some(({ waitMs }) => waitMs > 0)) return undefined;
       guest.claim(claimed);
       const hash = hashToken(password);
-      const isValid = async (): Promise<boolean> => (await findServer(username, hash)) === claimed;
+      const isValid = async (): Promise<boolean> => (await findSftpServer(store, username, hash)) === claimed;
       if (!(await isValid())) return undefined;
       for (const { giveBack } of attempts) giveBack();
       return { serverId: claimed, isValid };

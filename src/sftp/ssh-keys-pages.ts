@@ -7,8 +7,7 @@ import { type Problem, invalid, problemOf } from '../web/problem.ts';
 import type { Serve } from '../web/serve.ts';
 import { agoText, dateText, plainName } from '../web/text.ts';
 import type { Page, SignedInRequest } from '../web/page-request.ts';
-import type { SshKeyRow } from './ssh-key-rows.ts';
-import { SSH_KEY_CHARS, type SshSessions, addSshKey, removeSshKey, sshKeysOf } from './ssh-keys.ts';
+import { SSH_KEY_CHARS, type SshKeyRow, type SshSessions, addSshKey, removeSshKey, sshKeysOf } from './ssh-keys.ts';
 
 const DONE: Record<string, string> = {
   added: 'SSH key added.',
@@ -22,7 +21,7 @@ interface Draft {
   problem?: Problem;
 }
 
-export interface SshKeyPages extends People {
+interface SshKeyPages extends People {
   sftp: SshSessions;
 }
 

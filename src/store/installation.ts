@@ -4,7 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { listenAt } from '../../proxy/listen.ts';
 import type { Clock } from '../kernel/clock.ts';
 import type { OnClose } from '../kernel/closers.ts';
-import { sweepDrafts } from '../kernel/drafts.ts';
+import { sweepDrafts } from '../kernel/atomic-file.ts';
 import type { Log } from '../kernel/log.ts';
 import { StatusError } from '../kernel/status.ts';
 import type { Tables } from './data-source.ts';

@@ -4,8 +4,7 @@ import { isTagged } from '../../machines/server.ts';
 import type { Archives } from '../backups/archives.ts';
 import type { Backups } from '../backups/backups.ts';
 import { exists, siblingsOf } from '../backups/files.ts';
-import type { DoJob, Tools, Work } from '../backups/job.ts';
-import { createKeep } from '../backups/keep-job.ts';
+import { type DoJob, type Tools, type Work, attempt, keepFiles } from '../backups/job.ts';
 import {
   type World,
   isWorldName,
@@ -205,15 +204,14 @@ function outside(): StatusError {
 
 /** Creates the jobs that remove a world: `world.delete`, and `world.reset`, which first backs up the whole server. */
 export function createWorldJobs(tools: Tools): Record<'world.delete' | 'world.reset', DoJob> {
-  const { archives, dataDir, owner, disk, at, attempt } = tools;
-  const keep = createKeep(tools);
+  const { archives, dataDir, owner, disk, log, at } = tools;
 
   /** Backs up the whole server and removes the active world. The next start creates a new one. */
   async function reset(work: Work): Promise<Failure | null> {
     const { job, signal } = work;
     if (job.step === '') {
       await at('asked');
-      const failure = await attempt(signal, () => keep(work, 'reset'));
+      const failure = await attempt(log, signal, () => keepFiles(tools, work, 'reset'));
       if (failure !== null) return failure;
       await at('kept');
     }

@@ -7,21 +7,20 @@ import { Readable, Writable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { promisify } from 'node:util';
 import test, { type ExecutionContext } from 'ava';
-import * as fc from '../support/property.ts';
-import { type Archive, type ArchiveOptions, writeArchive } from '../../src/backups/archive.ts';
+import { extractArchive, syncFileSystem, writeArchive } from '../../src/backups/archive.ts';
 import { ArchiveCorrupt } from '../../src/backups/errors.ts';
-import { type ExtractOptions, extractArchive } from '../../src/backups/extract.ts';
-import { DEFAULT_RETENTION, expired } from '../../src/backups/retention.ts';
-import { tarOf } from '../../src/backups/tar.ts';
-import { inBlocks } from '../../src/files/archives/blocks.ts';
+import { type Archive, tarOf } from '../../src/backups/pack.ts';
+import { DEFAULT_RETENTION, expired } from '../../src/backups/removal.ts';
+import { inBlocks } from '../../src/files/archives/format.ts';
 import { openJail } from '../../src/jail/jail.ts';
 import type { ReadEntry } from '../../src/jail/read-tree.ts';
 import { removeTree } from '../../src/jail/remove-tree.ts';
 import { StatusError } from '../../src/kernel/status.ts';
 import { KIB, MIB } from '../../src/kernel/units.ts';
 import { createWorkerPool } from '../../src/kernel/workers/pool.ts';
-import { plant, treeOf } from '../support/tree.ts';
 import { isThorough } from '../support/needs.ts';
+import * as fc from '../support/property.ts';
+import { plant, treeOf } from '../support/tree.ts';
 
 const run = promisify(execFile);
 const signal = new AbortController().signal;
@@ -35,7 +34,11 @@ async function folder(t: ExecutionContext): Promise<string> {
 const workers = createWorkerPool({ streams: 4, trusted: true });
 test.after.always(() => workers.close());
 
-async function archive(root: string, target: string, options: Partial<ArchiveOptions> = {}): Promise<Archive> {
+async function archive(
+  root: string,
+  target: string,
+  options: Partial<Parameters<typeof writeArchive>[3]> = {},
+): Promise<Archive> {
   await using jail = await openJail(root);
   await using tree = await jail.directory('');
   return await writeArchive(workers, tree, target, { signal, grow: async () => {}, progress() {}, ...options });
@@ -45,17 +48,11 @@ async function unpacked(
   t: ExecutionContext,
   path: string,
   facts: Archive,
-  options: Partial<ExtractOptions> = {},
+  options: Partial<Parameters<typeof extractArchive>[4]> = {},
 ): Promise<string> {
   const into = await folder(t);
   await using file = await open(path);
-  await extractArchive(
-    workers,
-    file.fd,
-    facts,
-    { path: into, owner: undefined },
-    { signal, progress() {}, ...options },
-  );
+  await extractArchive(workers, file.fd, facts, into, { owner: undefined, signal, progress() {}, ...options });
   return into;
 }
 
@@ -250,9 +247,8 @@ test('extraction fails with the store’s error after a failed read and with the
     yield bytes.subarray(0, MIB);
     throw new StatusError('UNAVAILABLE', 'BACKUP_STORE_AWAY', 'The store is away.');
   }
-  const target = { path: to, owner: undefined };
-  const quiet = { signal, progress() {} };
-  const away = await t.throwsAsync(extractArchive(workers, Readable.from(fails()), facts, target, quiet));
+  const quiet = { owner: undefined, signal, progress() {} };
+  const away = await t.throwsAsync(extractArchive(workers, Readable.from(fails()), facts, to, quiet));
   t.like(away, { reason: 'BACKUP_STORE_AWAY' });
 
   const stop = new AbortController();
@@ -261,7 +257,7 @@ test('extraction fails with the store’s error after a failed read and with the
     stop.abort(new Error('stopped'));
     yield await new Promise<Buffer>(() => {});
   }
-  const stopped = extractArchive(workers, Readable.from(stalls()), facts, target, { ...quiet, signal: stop.signal });
+  const stopped = extractArchive(workers, Readable.from(stalls()), facts, to, { ...quiet, signal: stop.signal });
   await t.throwsAsync(stopped, { message: 'stopped' });
   t.deepEqual(await openBelow(to), []);
 });
@@ -383,3 +379,8 @@ test.runIf(isThorough)(
     t.deepEqual(await readdir(dir), ['kept']);
   },
 );
+
+test('a file system is synced by a path on it, and a missing path returns false', async (t) => {
+  t.true(await syncFileSystem(tmpdir()));
+  t.false(await syncFileSystem('/nowhere/at/all'));
+});

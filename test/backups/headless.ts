@@ -2,7 +2,6 @@ import { join } from 'node:path';
 import process from 'node:process';
 import { gameConsoles } from '../../src/engines/console/console.ts';
 import type { Cause } from '../../machines/server-types.ts';
-import { createBackupRoom } from '../../src/backups/backups-room.ts';
 import type { OffSite } from '../../src/backups/offsite/offsite.ts';
 import type { BackupRow } from '../../src/backups/rows.ts';
 import { createManagement } from '../../src/engines/console/management.ts';
@@ -16,10 +15,11 @@ import { openEffects, openServers } from '../../src/servers/open.ts';
 import { createPresence } from '../../src/servers/presence.ts';
 import { openStore } from '../../src/store/store.ts';
 import { TABLES } from '../../src/tables.ts';
-import { Worlds, createWorldJobs } from '../../src/worlds/worlds.ts';
+import { Worlds } from '../../src/worlds/worlds.ts';
 import { steadyOf } from '../fakes/clock.ts';
 import { fakeEngine } from '../fakes/engine.ts';
 import { fakePasswords } from '../fakes/passwords.ts';
+import { backupRoom } from '../support/backup-room.ts';
 import { serverRow } from '../support/store.ts';
 import { plant } from '../support/tree.ts';
 import { until } from '../support/until.ts';
@@ -63,7 +63,7 @@ export async function headless(dataDir: string, what: string, dieAt = '', offSit
     release() {},
     close() {},
   };
-  const quiet = { dataDir, owner: undefined, quotaBytes: 0 };
+  const quiet = { dataDir, owner: undefined };
   const at = async (step: string) => {
     if (step !== dieAt) return;
     process.kill(process.pid, 'SIGKILL');
@@ -74,8 +74,8 @@ export async function headless(dataDir: string, what: string, dieAt = '', offSit
   const usage = await DiskUsage.open({ store, clock, log, dataDir });
   const passwords = fakePasswords();
   const consoles = gameConsoles(console, () => 'secret');
-  const parts = { ...quiet, usage, store, engine, consoles, clock, log, lock, at, jobs: createWorldJobs };
-  const room = createBackupRoom({ ...parts, ...(offSite && { offSite }) });
+  const doubles = { usage, at, ...(offSite && { offSite }) };
+  const room = backupRoom({ store, clock, log, dataDir }, { engine, consoles }, lock, doubles);
   await room.recover();
   openEffects({
     servers,

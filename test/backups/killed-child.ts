@@ -2,7 +2,7 @@
 import { flushCompileCache } from 'node:module';
 import process from 'node:process';
 import { createOffSite } from '../../src/backups/offsite/offsite.ts';
-import { createS3, type S3Options } from '../../src/backups/offsite/s3.ts';
+import { createS3 } from '../../src/backups/offsite/s3.ts';
 import { systemClock } from '../../src/kernel/system-clock.ts';
 import { headless } from './headless.ts';
 
@@ -15,7 +15,7 @@ await headless(dataDir, what, step, TEST_S3 === '' ? undefined : offSite(JSON.pa
 /** The off-site location and its S3 options. */
 interface OnS3 {
   location: string;
-  options: Omit<S3Options, 'clock'>;
+  options: Omit<Parameters<typeof createS3>[0], 'clock'>;
 }
 
 function offSite({ location, options }: OnS3) {

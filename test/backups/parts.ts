@@ -83,7 +83,7 @@ export function hold(it: ApiUnderTest, command: string): { asked: () => boolean;
   return { asked: () => asked, go: resolve };
 }
 
-export const leaving = (leastFreeBytes: number) => createFreeDisk({ clock: systemClock, leastFreeBytes });
+export const leaving = (leastFreeBytes: number) => createFreeDisk(systemClock, leastFreeBytes);
 
 export const restore = (it: ApiUnderTest, backup: string) =>
   it.call('POST', `/v1/servers/lobby/backups/${backup}:restore`);

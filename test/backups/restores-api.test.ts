@@ -92,7 +92,7 @@ test('a restore that would exceed the disk quota is refused and changes no files
     room: async () => undefined,
     freed() {},
   };
-  const it = await sleeping(t, { world: { room: { disk } } });
+  const it = await sleeping(t, { world: { room: { quota: disk } } });
   const backup = await backUp(it, 'lobby');
   await rm(join(rootOf(it, 'lobby'), 'world/region'), { recursive: true });
   const before = await treeOf(rootOf(it, 'lobby'));

@@ -4,8 +4,8 @@ import { once } from 'node:events';
 import { mkdir, open, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import process from 'node:process';
-import { type Archive, writeArchive } from '../../src/backups/archive.ts';
-import { extractArchive } from '../../src/backups/extract.ts';
+import { extractArchive, writeArchive } from '../../src/backups/archive.ts';
+import type { Archive } from '../../src/backups/pack.ts';
 import { openJail } from '../../src/jail/jail.ts';
 import { createWorkerPool } from '../../src/kernel/workers/pool.ts';
 import { familyCpuMs } from './children.ts';
@@ -108,7 +108,7 @@ async function made(tree: string, archive: string): Promise<Archive> {
 async function restored(archive: string, facts: Archive, path: string): Promise<void> {
   await using file = await open(archive);
   const workers = createWorkerPool({ streams: 1, trusted: true });
-  await extractArchive(workers, file.fd, facts, { path, owner: undefined }, { signal, progress() {} });
+  await extractArchive(workers, file.fd, facts, path, { owner: undefined, signal, progress() {} });
 }
 
 /** Creates a new folder for each round. Just after many files were removed, ext4 is slow to create others. */

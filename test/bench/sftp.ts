@@ -5,14 +5,14 @@ import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync
 import { tmpdir, userInfo } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { createFiles } from '../../src/files/files.ts';
+import { createWorkerPool } from '../../src/kernel/workers/pool.ts';
+import { Files } from '../../src/files/files.ts';
 import { unlimitedDisk } from '../../src/jail/space.ts';
 import { createLog } from '../../src/kernel/log.ts';
 import { systemClock } from '../../src/kernel/system-clock.ts';
 import { insertAccount } from '../../src/people/rows.ts';
 import { insertServer } from '../../src/servers/rows.ts';
-import { openHostKey } from '../../src/sftp/host-key.ts';
-import { createSftp } from '../../src/sftp/sftp.ts';
+import { Sftp, openHostKey } from '../../src/sftp/sftp.ts';
 import { issueSftpLogin } from '../../src/sftp/users.ts';
 import { openStore } from '../../src/store/store.ts';
 import { TABLES } from '../../src/tables.ts';
@@ -195,15 +195,9 @@ async function beOwn(folder: string): Promise<void> {
     return issueSftpLogin(tx, 'lobby', 1);
   });
   const dataDir = join(folder, 'data');
-  const sftp = createSftp({
-    store,
-    clock: systemClock,
-    log: createLog({ level: 'silent' }),
-    dataDir,
-    hostKey: await openHostKey(dataDir),
-    files: createFiles({ dataDir, disk: unlimitedDisk, lock: NO_JOBS }),
-    disk: unlimitedDisk,
-  });
+  const base = { store, clock: systemClock, log: createLog({ level: 'silent' }), dataDir };
+  const files = new Files({ dataDir, owner: undefined, disk: unlimitedDisk, lock: NO_JOBS }, createWorkerPool());
+  const sftp = new Sftp(base, await openHostKey(dataDir), files, unlimitedDisk);
   await sftp.listen('127.0.0.1', 0);
   process.send?.({ port: sftp.port, ...login });
 }

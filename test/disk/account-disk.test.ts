@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
 import { openDisks } from '../../src/disk/disks.ts';
+import { createOpenFiles } from '../../src/jail/open-files.ts';
 import { createLog } from '../../src/kernel/log.ts';
 import { type ApiUnderTest, api } from '../support/api-harness.ts';
 import { plant } from '../support/tree.ts';
@@ -120,7 +121,7 @@ test('a game that exceeds its account’s disk limit is stopped, while one that 
   const { store, servers, dataDir } = it;
   await until(async () => {
     const log = createLog({ level: 'silent' });
-    const next = await openDisks({ store, servers, clock, log, dataDir, tiers: [], accountDiskMb: 4 });
+    const next = await openDisks({ store, servers, clock, log }, dataDir, createOpenFiles(), [], 4);
     await next.usage.close();
     return next.accounts.overBytes('acc_test') > 0;
   });

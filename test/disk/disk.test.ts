@@ -12,7 +12,8 @@ import { type QuotaTier, openDiskQuota } from '../../src/disk/quota.ts';
 import { DiskUsage } from '../../src/disk/usage.ts';
 import { measureTree } from '../../src/disk/walk.ts';
 import { BEAT_MS, watchDisks } from '../../src/disk/watch.ts';
-import { createFiles } from '../../src/files/files.ts';
+import { createWorkerPool } from '../../src/kernel/workers/pool.ts';
+import { Files } from '../../src/files/files.ts';
 import { createOpenFiles } from '../../src/jail/open-files.ts';
 import { createLog } from '../../src/kernel/log.ts';
 import { StatusError } from '../../src/kernel/status.ts';
@@ -47,9 +48,9 @@ async function disks(
   const find = async (id: string) => (id === 'abc' ? ABC : undefined);
   const openFiles = createOpenFiles();
   const again = async () => {
-    const usage = await DiskUsage.open({ store, clock, log, dataDir, openFiles });
+    const usage = await DiskUsage.open({ store, clock, log, dataDir }, openFiles);
     t.teardown(() => usage.close());
-    return { usage, quota: await openDiskQuota({ store, clock, usage, tiers, find }) };
+    return { usage, quota: await openDiskQuota(store, clock, usage, tiers, find) };
   };
   return { store, clock, root, dataDir, openFiles, again, ...(await again()) };
 }
@@ -180,9 +181,9 @@ test('closing the disk usage during a repeated measurement raises no error', asy
   const log = createLog({ level: 'silent' });
   const looks = Promise.withResolvers<void>();
   const deleted = Promise.withResolvers<number>();
-  const openFiles = { deletedBytes: () => (looks.resolve(), deleted.promise) };
+  const openFiles = { ...createOpenFiles(), deletedBytes: () => (looks.resolve(), deleted.promise) };
   await fill(join(dataDir, 'servers', 'abc'), 'one', 1);
-  const usage = await DiskUsage.open({ store, clock: fakeClock(), log, dataDir, openFiles });
+  const usage = await DiskUsage.open({ store, clock: fakeClock(), log, dataDir }, openFiles);
   const measured = usage.measure('abc');
   await looks.promise;
   // An upload ends during the measurement, which queues another one. Then the service closes. An unhandled rejection would fail
@@ -199,7 +200,7 @@ test('one tenant’s huge folders do not delay another tenant’s measurements',
   const store = await freshStore(t);
   const log = createLog({ level: 'silent' });
   const tenantOf = async (id: string) => id.split('-')[0]!;
-  const usage = await DiskUsage.open({ store, clock: fakeClock(), log, dataDir, tenantOf });
+  const usage = await DiskUsage.open({ store, clock: fakeClock(), log, dataDir }, undefined, tenantOf);
   t.teardown(() => usage.close());
   for (let huge = 0; huge < 4; huge++) {
     const root = join(dataDir, 'servers', `huge-${huge}`);
@@ -309,7 +310,7 @@ test('empty files count against the quota too', async (t) => {
 test('a file deleted while open frees its quota only when the last handle is closed', async (t) => {
   const { root, quota, dataDir, openFiles } = await disks(t);
   await fill(root, 'big', 6 * MIB);
-  const files = createFiles({ dataDir, disk: quota, lock: NO_JOBS, openFiles });
+  const files = new Files({ dataDir, owner: undefined, disk: quota, lock: NO_JOBS }, createWorkerPool(), openFiles);
   await using jail = await files.jail('abc');
   await using one = await jail.open('big');
   const two = await jail.open('big', { write: true });
@@ -364,7 +365,7 @@ test('a server that writes fast is soon noticed over its quota, and an idle one 
   };
   const usedBytes = async () => 500e9 + written;
   const watched = () => [{ serverId: 'abc', leftBytes: quota - known }];
-  const watch = watchDisks({ clock, usage: { measure }, watched, usedBytes });
+  const watch = watchDisks(clock, measure, watched, usedBytes);
   t.teardown(() => watch.close());
   const settle = () => new Promise((resolve) => setImmediate(resolve));
   const pass = async (ms: number, bytesPerSecond: number) => {
@@ -397,7 +398,7 @@ test('the disk watch measures more often near the quota, and notices 6 MB/s with
   };
   const usedBytes = async () => (beats++, written);
   const watched = () => [{ serverId: 'abc', leftBytes: 60e6 - known }];
-  const watch = watchDisks({ clock, usage: { measure }, watched, usedBytes });
+  const watch = watchDisks(clock, measure, watched, usedBytes);
   t.teardown(() => watch.close());
   for (; written < 90e6; written += 0.6e6) {
     await clock.advance(100);
@@ -422,7 +423,7 @@ test('a reservation beyond the free disk space is refused, and successive grants
     looks += 1;
     return { device: 1, freeBytes: free };
   };
-  const disk = withinFree(quota, createFreeDisk({ clock: fakeClock(), leastFreeBytes: 0, probe }), '/servers');
+  const disk = withinFree(quota, createFreeDisk(fakeClock(), 0, probe), '/servers');
   const full = { code: 'RESOURCE_EXHAUSTED' as const, reason: 'DISK_FULL' };
   const refused = async (work: Promise<unknown>, { code, reason } = full) =>
     t.like(await t.throwsAsync(work, { instanceOf: StatusError }), { code, reason });
@@ -441,7 +442,7 @@ test('a reservation beyond the free disk space is refused, and successive grants
 test('a disk that fills up is noticed even after the clock was set back', async (t) => {
   const clock = fakeClock();
   const disk = { device: 1, freeBytes: 1_000 };
-  const free = createFreeDisk({ clock, leastFreeBytes: 0, probe: async () => ({ ...disk }) });
+  const free = createFreeDisk(clock, 0, async () => ({ ...disk }));
   (await free.hold('/servers', 100)).release();
   await clock.set(clock.now() - 3_600_000);
   disk.freeBytes = 10;
@@ -458,16 +459,13 @@ test('concurrent writes never use the disk space that is kept free for games', a
   ]);
   const deviceOf = (path: string) => (path === '/mounted' ? 2 : 1);
   const least = 5_000;
-  const free = createFreeDisk({
-    clock,
-    leastFreeBytes: least,
-    async probe(path) {
-      const freeBytes = left.get(deviceOf(path))!;
-      // Let other writes progress during the probe.
-      for (let n = 0; n < dice() * 20; n++) await turn();
-      return { device: deviceOf(path), freeBytes };
-    },
-  });
+  const probe = async (path: string) => {
+    const freeBytes = left.get(deviceOf(path))!;
+    // Let other writes progress during the probe.
+    for (let n = 0; n < dice() * 20; n++) await turn();
+    return { device: deviceOf(path), freeBytes };
+  };
+  const free = createFreeDisk(clock, least, probe);
   let refusals = 0;
 
   async function write(path: string): Promise<void> {

@@ -255,7 +255,7 @@ test.runIf(isThorough)(
     t.teardown(() => workers.close());
     let count = 0;
     const unpacked = async () => {
-      for await (const _ of unpack(archive, { workers, tenant: 'abc' })) count += 1;
+      for await (const _ of unpack(archive, workers, { tenant: 'abc' })) count += 1;
     };
     await t.throwsAsync(unpacked, { message: /more than 100000 entries/ });
     t.is(count, 100_000);

@@ -22,7 +22,7 @@ async function unpacked(t: ExecutionContext, bytes: Buffer, below = ''): Promise
   const workers = createWorkerPool();
   t.teardown(() => workers.close());
   const found: Record<string, number> = {};
-  for await (const { path, content } of unpack(archive, { workers, tenant: 'abc', below })) {
+  for await (const { path, content } of unpack(archive, workers, { tenant: 'abc', below })) {
     found[path] = 0;
     if (path.includes('unread')) continue;
     for await (const chunk of content) found[path] += chunk.length;
@@ -89,7 +89,9 @@ test('the error for work beyond a worker’s limits blames the archive', async (
   async function* stream(): AsyncGenerator<never, void> {
     throw new StatusError('RESOURCE_EXHAUSTED', 'WORK_TOO_LARGE', 'Too much.');
   }
-  await t.throwsAsync(unpack(archive, { workers: { stream }, tenant: 'abc' }).next(), {
+  const workers = createWorkerPool();
+  t.teardown(() => workers.close());
+  await t.throwsAsync(unpack(archive, { ...workers, stream }, { tenant: 'abc' }).next(), {
     message: /^The archive needs too much/,
   });
 });

@@ -1,6 +1,14 @@
 import { BlockList } from 'node:net';
 import test from 'ava';
-import { addressKey, canonical, isListed, isLoopback, networkOf } from '../../src/kernel/ip.ts';
+import {
+  addressKey,
+  canonical,
+  homeAddressOf,
+  homeHost,
+  isListed,
+  isLoopback,
+  networkOf,
+} from '../../src/kernel/ip.ts';
 
 test('an IP address has one canonical form, however it is written', (t) => {
   for (const [text, form] of [
@@ -52,4 +60,19 @@ test('a list of networks matches both IPv4 and IPv6 addresses', (t) => {
 test('addressKey groups IPv6 addresses by /64 and keeps an IPv4 address', (t) => {
   t.is(addressKey('2001:db8::1%eth0'), '2001:db8:0:0::/64');
   t.is(addressKey('198.51.100.7'), '198.51.100.7');
+});
+
+test('the home address is a private one of a network card, not of a container network', (t) => {
+  const card = (address: string, internal = false) => [{ address, family: 'IPv4' as const, internal }] as never;
+  t.is(
+    homeAddressOf({ lo: card('127.0.0.1', true), docker0: card('172.17.0.1'), eth0: card('192.168.1.5') }),
+    '192.168.1.5',
+  );
+  t.is(homeAddressOf({ eth0: card('203.0.113.5') }), undefined);
+});
+
+test('a service on loopback only or within a container has no known home address', (t) => {
+  t.is(homeHost('127.0.0.1', false), undefined);
+  t.is(homeHost('0.0.0.0', true), undefined);
+  t.is(homeHost('::', false), homeAddressOf());
 });

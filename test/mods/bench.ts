@@ -6,7 +6,9 @@ import { type ExecutionContext } from 'ava';
 import { type Disk, unlimitedDisk } from '../../src/jail/space.ts';
 import { Mods } from '../../src/mods/mods.ts';
 import { createPackInstaller } from '../../src/mods/packs.ts';
-import { openModRegistries } from '../../src/mods/registries/registries.ts';
+import { createKeyedMutex } from '../../src/kernel/mutex.ts';
+import { createWorkerPool } from '../../src/kernel/workers/pool.ts';
+import { openModRegistries } from '../../src/mods/open.ts';
 import type { ServerNow } from '../../src/servers/server-now.ts';
 import { type ApiTestOptions, type ApiUnderTest, api } from '../support/api-harness.ts';
 import { type Modrinth, modrinth } from '../support/modrinth.ts';
@@ -33,9 +35,10 @@ export async function modService(
   const content: WorldOptions['content'] = ({ store, clock, dataDir, lock }) => {
     const settings = { modrinthUrl: registry.url, curseforgeUrl: registry.url, curseforgeApiKey: '' };
     const registries = openModRegistries(settings, clock);
-    const options = { registries, disk, dataDir, owner: undefined };
-    opened = new Mods({ ...options, store, lock });
-    return byImage ? { mods: opened } : { mods: opened, installPack: createPackInstaller(options) };
+    const folders = { dataDir, owner: undefined, disk, lock };
+    opened = new Mods(store, folders, registries, createKeyedMutex());
+    const installPack = createPackInstaller(folders, registries, createWorkerPool());
+    return byImage ? { mods: opened } : { mods: opened, installPack };
   };
   return { registry, mods, options: { world: { content }, mods } };
 }

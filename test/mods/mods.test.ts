@@ -3,8 +3,7 @@ import { join, normalize, win32 } from 'node:path';
 import test from 'ava';
 import * as fc from '../support/property.ts';
 import { StatusError } from '../../src/kernel/status.ts';
-import { pick } from '../../src/mods/choice.ts';
-import { fitOf, folderFor, foldersOf, isModPath } from '../../src/mods/folders.ts';
+import { fitOf, folderFor, foldersOf, isModPath, pick } from '../../src/mods/choice.ts';
 import { packPath, readPackIndex } from '../../src/mods/pack-index.ts';
 import type { ModVersion } from '../../src/mods/registries/registry.ts';
 import { resolveMods } from '../../src/mods/resolution.ts';
@@ -171,7 +170,7 @@ test('more than 256 mods fail with TOO_MANY_MODS and the limit', async (t) => {
     requires: '[]',
   })) as unknown as ServerModRow[];
   const { signal } = new AbortController();
-  const resolve = (wishes: ServerModRow[]) => resolveMods({ server, wishes, kept, registry: () => t.fail(), signal });
+  const resolve = (wishes: ServerModRow[]) => resolveMods(server, wishes, kept, () => t.fail(), signal);
   t.is((await resolve(kept.slice(1))).length, 256);
   const error = await t.throwsAsync(resolve(kept), { instanceOf: StatusError });
   t.deepEqual(

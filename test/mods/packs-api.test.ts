@@ -4,7 +4,8 @@ import { join } from 'node:path';
 import test from 'ava';
 import { unlimitedDisk } from '../../src/jail/space.ts';
 import { createPackInstaller } from '../../src/mods/packs.ts';
-import { openModRegistries } from '../../src/mods/registries/registries.ts';
+import { createWorkerPool } from '../../src/kernel/workers/pool.ts';
+import { openModRegistries } from '../../src/mods/open.ts';
 import { fakeDisk } from '../fakes/disk.ts';
 import { mrpack, sum, zipOf } from '../support/modrinth.ts';
 import { until } from '../support/until.ts';
@@ -302,7 +303,11 @@ test('an install that ends long after its stop removes no files of the next inst
   await mkdir(it.file(''), { recursive: true });
   const settings = { modrinthUrl: it.registry.url, curseforgeUrl: '', curseforgeApiKey: '' };
   const registries = openModRegistries(settings, it.clock);
-  const installPack = createPackInstaller({ registries, disk: unlimitedDisk, dataDir: it.dataDir, owner: undefined });
+  const installPack = createPackInstaller(
+    { dataDir: it.dataDir, owner: undefined, disk: unlimitedDisk, lock: it.lock },
+    registries,
+    createWorkerPool(),
+  );
   const { row } = (await it.servers.get('abc'))!;
   // The installation does not notice the stop, as when a slow disk keeps it busy.
   const install = () =>

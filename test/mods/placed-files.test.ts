@@ -5,7 +5,7 @@ import test, { type ExecutionContext } from 'ava';
 import { openJail } from '../../src/jail/jail.ts';
 import { StatusError } from '../../src/kernel/status.ts';
 import { createWorkerPool } from '../../src/kernel/workers/pool.ts';
-import { readPackList, readPlaced, writePlaced } from '../../src/mods/placed-files.ts';
+import { readPackList, readPlaced, writePlaced } from '../../src/mods/files.ts';
 
 const SUM = 'a'.repeat(128);
 /** The most files while one pack replaces another: for each, those named by its index and those in its archive. */
@@ -23,7 +23,8 @@ async function bench(t: ExecutionContext) {
     await rm(folder, { recursive: true, force: true });
   });
   const file = (name: string) => join(root, name);
-  return { jail, file, reading: { workers, tenant: 'ann' } };
+  const caller = { tenant: 'ann', signal: new AbortController().signal };
+  return { jail, file, listed: () => readPackList(jail, workers, caller) };
 }
 
 function listOf(count: number, sum: string) {
@@ -62,15 +63,15 @@ test('an invalid mod list written by the game is read as empty', async (t) => {
 });
 
 test('the file list of the two largest packs is read completely by a worker', async (t) => {
-  const { jail, reading } = await bench(t);
-  t.deepEqual(await readPackList(jail, reading), new Map(), 'there is no list yet');
+  const { jail, listed } = await bench(t);
+  t.deepEqual(await listed(), new Map(), 'there is no list yet');
   const packs = listOf(MOST_OF_PACKS, SUM);
   await writePlaced(jail, '.dormouse-pack.json', packs);
-  t.deepEqual(await readPackList(jail, reading), packs);
+  t.deepEqual(await listed(), packs);
 });
 
 test('an invalid pack list written by the game is read as empty', async (t) => {
-  const { jail, file, reading } = await bench(t);
+  const { file, listed } = await bench(t);
   for (const text of [
     textOf(listOf(MOST_OF_PACKS + 1, '')),
     textOf(listOf(400_000, '')),
@@ -78,17 +79,17 @@ test('an invalid pack list written by the game is read as empty', async (t) => {
     '[]',
   ]) {
     await writeFile(file('.dormouse-pack.json'), text);
-    t.deepEqual(await readPackList(jail, reading), new Map(), text.slice(0, 40));
+    t.deepEqual(await listed(), new Map(), text.slice(0, 40));
   }
 });
 
 test('a pack list too large to read back is not written, and the previous one stays', async (t) => {
-  const { jail, reading } = await bench(t);
+  const { jail, listed } = await bench(t);
   const before = new Map([['mods/a.jar', SUM]]);
   await writePlaced(jail, '.dormouse-pack.json', before);
   const error = await t.throwsAsync(writePlaced(jail, '.dormouse-pack.json', listOf(300_000, SUM)), {
     instanceOf: StatusError,
   });
   t.is(error.reason, 'MODPACK_INVALID');
-  t.deepEqual(await readPackList(jail, reading), before);
+  t.deepEqual(await listed(), before);
 });

@@ -17,7 +17,7 @@ import { chooseVersion } from '../../src/mods/choice.ts';
 import { findPack } from '../../src/mods/packs.ts';
 import { createCurseForge } from '../../src/mods/registries/curseforge.ts';
 import { createModrinth } from '../../src/mods/registries/modrinth.ts';
-import { openModRegistries } from '../../src/mods/registries/registries.ts';
+import { openModRegistries } from '../../src/mods/open.ts';
 import { fakeClock } from '../fakes/clock.ts';
 import { modrinth, sum } from '../support/modrinth.ts';
 import { until } from '../support/until.ts';
@@ -55,7 +55,7 @@ test('a download with a wrong size or checksum fails with CHECKSUM_MISMATCH', as
   const registry = await modrinth(t);
   const content = Buffer.alloc(200_000, 7);
   registry.project('A', [{ id: 'a1', content }]);
-  const adapter = createModrinth({ baseUrl: registry.url, clock: systemClock });
+  const adapter = createModrinth(registry.url, systemClock);
   const { file } = await adapter.version('A', 'a1');
   t.deepEqual(await bytesOf(adapter.download(file, never)), content);
   const wrong: Partial<RegistryFile>[] = [
@@ -87,7 +87,7 @@ test('an endless registry response is cut off, and a project id cannot change th
     more();
   };
   const { url, asked } = await serve(t, { '/v2/project/endless': endless });
-  const adapter = createModrinth({ baseUrl: url, clock: systemClock });
+  const adapter = createModrinth(url, systemClock);
   t.is((await t.throwsAsync<StatusError>(adapter.project('endless'))).reason, 'REGISTRY_UNAVAILABLE');
   t.true(sent < 100);
   for (const id of ['..', '.', ''])
@@ -134,7 +134,7 @@ test('CurseForge filters versions by loader, checks file hashes, and reports dis
     '/v1/mods/238222/files': { data: [file(1), file(2, { gameVersions: ['1.21.1', 'Forge'] }), file(3)] },
     '/files/jei-3.jar': content,
   });
-  const adapter = createCurseForge({ baseUrl: url, apiKey: 'geheim', clock: systemClock });
+  const adapter = createCurseForge(url, 'geheim', systemClock);
   t.like(await adapter.project('jei'), { projectId: '238222', slug: 'jei', kind: 'mod', author: 'mezz' });
   t.like(await adapter.project('238222'), { title: 'Just Enough Items' });
   const versions = await adapter.versions('238222', { loaders: ['fabric'], minecraftVersion: '1.21.1' });
@@ -185,7 +185,7 @@ test('a registry’s Retry-After delays or refuses all requests to it until it i
   const registry = await modrinth(t);
   for (const id of ['A', 'B', 'C']) registry.project(id, [{ id: `${id}1` }]);
   const clock = fakeClock();
-  const adapter = createModrinth({ baseUrl: registry.url, clock });
+  const adapter = createModrinth(registry.url, clock);
   const tooOften = (seconds: number) => (reply: ServerResponse) =>
     void reply.writeHead(429, { 'retry-after': String(seconds) }).end();
   registry.disturb('/v2/project/A', tooOften(10));
@@ -221,7 +221,7 @@ test('a registry receives at most 16 requests at once', async (t) => {
   };
   const ids = Array.from({ length: 40 }, (_, nth) => `p${nth}`);
   const { url, asked } = await serve(t, Object.fromEntries(ids.map((id) => [`/v2/project/${id}`, hold])));
-  const adapter = createModrinth({ baseUrl: url, clock: systemClock });
+  const adapter = createModrinth(url, systemClock);
   const gone = new AbortController();
   const waiting = ids.map((id, nth) => t.throwsAsync(adapter.project(id, nth === 39 ? gone.signal : never)));
   await until(() => held.length >= 16);
@@ -244,7 +244,7 @@ test('a registry’s last allowed requests are reserved for project lookups, and
   const found = { hits: [], offset: 0, limit: 5, total_hits: 0 };
   const { url } = await serve(t, { '/v2/project/a': none, '/v2/search': found });
   const clock = fakeClock();
-  const adapter = createModrinth({ baseUrl: url, clock });
+  const adapter = createModrinth(url, clock);
   const search = () => adapter.search({ query: '', kind: '', loader: '', minecraftVersion: '', limit: 5 });
   t.deepEqual(await search(), []);
   t.is((await t.throwsAsync<StatusError>(adapter.project('a'))).reason, 'MOD_NOT_FOUND');
@@ -299,7 +299,7 @@ function manyFiles(count: number): Record<string, unknown> {
 
 test('CurseForge returns all pages of versions, and finds a pack despite a mod of the same name', async (t) => {
   const { url, asked } = await serve(t, manyFiles(120));
-  const adapter = createCurseForge({ baseUrl: url, apiKey: 'geheim', clock: systemClock });
+  const adapter = createCurseForge(url, 'geheim', systemClock);
   const pack = (modpackVersion: string) =>
     findPack(adapter, { modpackRef: 'pack', modpackVersion, version: '' }, never);
   t.is((await pack('')).version.versionId, '10000');

@@ -7,7 +7,7 @@ import test, { type ExecutionContext } from 'ava';
 import { Rcon } from 'rcon-client';
 import { joinBot, joinRaw, pingStatus } from '../support/bot.ts';
 import { until } from '../support/until.ts';
-import { type Sandbox, type SandboxOptions, RCON_PASSWORD, startSandbox } from './spawn.ts';
+import { RCON_PASSWORD, type Sandbox, type SandboxOptions, startSandbox } from './spawn.ts';
 
 async function started(t: ExecutionContext, options: SandboxOptions = {}) {
   const sandbox = startSandbox(t, options);

@@ -5,13 +5,13 @@ import { BlockList, type Socket, connect as connectTcp } from 'node:net';
 import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
 import test, { type ExecutionContext } from 'ava';
+import { openHostKey } from '../../src/sftp/sftp.ts';
 import { hasNativeCrypto, warnWithoutNativeCrypto } from '../../src/sftp/open.ts';
 import * as fc from '../support/property.ts';
 import ssh2, { type Client } from 'ssh2';
 import { createLog } from '../../src/kernel/log.ts';
-import { openHostKey } from '../../src/sftp/host-key.ts';
 import { SFTP_LIMITS, type SftpLimits } from '../../src/sftp/limits.ts';
-import { createOutbox } from '../../src/sftp/outbox.ts';
+import { createOutbox } from '../../src/sftp/sftp-session.ts';
 import { MOST_DATA_BYTES, OPEN, REQUEST, string, uint32, uint64 } from '../../src/sftp/wire.ts';
 import { fakeClock } from '../fakes/clock.ts';
 import { until } from '../support/until.ts';
@@ -470,12 +470,8 @@ test('a client that sends beyond its channel window is disconnected', async (t) 
 test('an endless key exchange holds back a bounded number of replies', async (t) => {
   const channel = new PassThrough().resume();
   const socket = Object.assign(new PassThrough(), { bytesWritten: 0 });
-  const send = createOutbox({
-    channel,
-    socket: socket as unknown as Socket,
-    signal: new AbortController().signal,
-    waitingBytes: SFTP_LIMITS.waitingBytes,
-  });
+  const { signal } = new AbortController();
+  const send = createOutbox(channel, socket as unknown as Socket, signal, SFTP_LIMITS.waitingBytes);
   const reply = Buffer.alloc(MOST_DATA_BYTES);
   let kept = 0;
   await t.throwsAsync(async () => {

@@ -1,19 +1,22 @@
 import { spawn } from 'node:child_process';
 import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
+import type { BlockList } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { ExecutionContext } from 'ava';
 import ssh2, { type Client, type ClientChannel, type ConnectConfig, type SFTPWrapper } from 'ssh2';
-import { createFiles } from '../../src/files/files.ts';
+import { Files } from '../../src/files/files.ts';
 import { dataRoot } from '../../src/jail/data-root.ts';
-import { unlimitedDisk } from '../../src/jail/space.ts';
+import { type Disk, unlimitedDisk } from '../../src/jail/space.ts';
 import type { FileOwner } from '../../src/kernel/atomic-file.ts';
+import type { Clock } from '../../src/kernel/clock.ts';
 import { createLog } from '../../src/kernel/log.ts';
+import { createWorkerPool } from '../../src/kernel/workers/pool.ts';
 import { insertAccount } from '../../src/people/rows.ts';
 import { insertServer } from '../../src/servers/rows.ts';
-import { openHostKey } from '../../src/sftp/host-key.ts';
-import { type Sftp, type SftpOptions, createSftp } from '../../src/sftp/sftp.ts';
+import { SFTP_LIMITS, type SftpLimits } from '../../src/sftp/limits.ts';
+import { Sftp, openHostKey } from '../../src/sftp/sftp.ts';
 import { type SftpLogin, issueSftpLogin } from '../../src/sftp/users.ts';
 import type { Store } from '../../src/store/store.ts';
 import { fakeClock } from '../fakes/clock.ts';
@@ -34,9 +37,18 @@ export interface SftpUnderTest {
   logged: string[];
 }
 
+/** What a test changes of the service. */
+interface SftpDoubles {
+  owner?: FileOwner;
+  clock?: Clock;
+  disk?: Disk;
+  trusted?: BlockList;
+  limits?: Partial<SftpLimits>;
+}
+
 export async function startSftp(
   t: ExecutionContext,
-  { owner, ...options }: Partial<SftpOptions> & { owner?: FileOwner } = {},
+  { owner, clock = fakeClock(Date.now()), disk = unlimitedDisk, trusted, limits }: SftpDoubles = {},
 ): Promise<SftpUnderTest> {
   const folder = mkdtempSync(join(tmpdir(), 'dormouse-sftp-'));
   t.teardown(() => rm(folder, { recursive: true, force: true, maxRetries: 5 }));
@@ -55,10 +67,10 @@ export async function startSftp(
     if (errors.length > 0) throw new Error(`it logged errors: ${errors.join('')}`);
   });
   const hostKey = await openHostKey(dataDir);
-  const files = createFiles({ dataDir, owner, disk: options.disk ?? unlimitedDisk, lock: NO_JOBS });
+  const files = new Files({ dataDir, owner, disk, lock: NO_JOBS }, createWorkerPool());
   // Time stands still unless a test moves it, so a slow client is not disconnected.
-  const rest = { files, disk: unlimitedDisk, clock: fakeClock(Date.now()) };
-  const sftp = createSftp({ store, log, dataDir, hostKey, ...rest, ...options });
+  const base = { store, clock, log, dataDir };
+  const sftp = new Sftp(base, hostKey, files, disk, trusted, { ...SFTP_LIMITS, ...limits });
   t.teardown(() => sftp.close());
   await sftp.listen('127.0.0.1', 0);
   const root = dataRoot(dataDir, 'lobby');

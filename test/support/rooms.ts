@@ -1,5 +1,5 @@
 import { createHmac } from 'node:crypto';
-import { openOffSite } from '../../src/backups/offsite/open.ts';
+import { openOffSite } from '../../src/backups/offsite/offsite.ts';
 import type { Machine } from '../../src/billing/capacity.ts';
 import { openBilling } from '../../src/billing/open.ts';
 import { type Checkout, createTestCheckout } from '../../src/billing/payments.ts';
@@ -153,7 +153,7 @@ export async function openRooms(base: World, around: Around, options: RoomsOptio
         registries: options.registries ?? [fakeRegistry()],
         profiles: options.profiles ?? ACCOUNTS,
         probe: async () => options.machine ?? MACHINE,
-        offSite: openOffSite({ settings, secret, clock, log }),
+        offSite: openOffSite(settings, secret, clock, log),
         checkout: options.checkout === undefined ? createTestCheckout() : (options.checkout ?? undefined),
         ...(options.usedBytes && { usedBytes: options.usedBytes }),
       },
@@ -183,13 +183,14 @@ function doublesOf(base: World, around: Around, options: RoomsOptions): Paramete
       return { engineReturned() {} };
     },
     startReconcile: async () => () => {},
-    openFiles: ({ disk, ...rest }) => openFiles({ ...rest, disk: options.filesDisk ?? disk }),
+    openFiles: (shared, folders, ...rest) =>
+      openFiles(shared, { ...folders, disk: options.filesDisk ?? folders.disk }, ...rest),
     openPorts: ({ range }) =>
       ServerPorts.open({ store, range, onThisMachine: false, own: [], isFree: async () => true }),
-    openMods(given) {
-      const room = openMods(given);
+    openMods(...given) {
+      const room = openMods(...given);
       const mods = options.mods?.() ?? room.mods;
-      return { ...room, mods, feature: { ...room.feature, operations: modOperations({ ...given, mods }) } };
+      return { ...room, mods, feature: { ...room.feature, operations: modOperations({ ...given[0], mods }) } };
     },
     openWebhooks: () => ({
       outbox: { add: async (_, id, notice) => void notices.push([id, notice]) } as WebhookOutbox,

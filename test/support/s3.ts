@@ -6,8 +6,8 @@ import { type AddressInfo, type Socket, createServer as createTcpServer } from '
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { ExecutionContext } from 'ava';
-import { createOffSite, type OffSite } from '../../src/backups/offsite/offsite.ts';
-import { createS3, type S3Options } from '../../src/backups/offsite/s3.ts';
+import { type OffSite, createOffSite } from '../../src/backups/offsite/offsite.ts';
+import { createS3 } from '../../src/backups/offsite/s3.ts';
 import { systemClock } from '../../src/kernel/system-clock.ts';
 import { fastDir } from './fast-dir.ts';
 import { S3_SERVER } from './needs.ts';
@@ -16,7 +16,7 @@ import { freePort } from './service.ts';
 /** An S3 store for tests: VersityGW, on a folder. */
 export interface S3UnderTest {
   /** Options to connect to the store. */
-  options: S3Options;
+  options: Parameters<typeof createS3>[0];
   /** The folder that holds each bucket as a folder. */
   buckets: string;
   /** Returns a test's target for new backups, under a prefix of its own. */
@@ -85,7 +85,7 @@ export type Fault = 'away' | { status: number } | { cutSent: number } | { cutRec
 /** A connection to a store on which faults occur. */
 export interface BadLine {
   /** Options to connect to the same store through this connection. */
-  options: S3Options;
+  options: Parameters<typeof createS3>[0];
   /** Returns the fault of a request. */
   fault: (request: IncomingMessage) => Fault;
   /** Returns a promise that a request waits for, before any fault occurs. */

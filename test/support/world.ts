@@ -4,7 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { ExecutionContext } from 'ava';
 import { gameConsoles } from '../../src/engines/console/console.ts';
 import type { Cause, ServerCommand, ServerState } from '../../machines/server-types.ts';
-import { type BackupRoom, type BackupRoomOptions, createBackupRoom } from '../../src/backups/backups-room.ts';
+import type { BackupRoom } from '../../src/backups/open.ts';
 import type { Console } from '../../src/engines/console/console.ts';
 import { createManagement } from '../../src/engines/console/management.ts';
 import type { Engine } from '../../src/engines/engine.ts';
@@ -23,11 +23,11 @@ import type { ServerNow } from '../../src/servers/server-now.ts';
 import type { OnStep } from '../../src/servers/actors.ts';
 import type { Servers } from '../../src/servers/servers.ts';
 import type { Store } from '../../src/store/store.ts';
-import { createWorldJobs } from '../../src/worlds/worlds.ts';
 import { type FakeClock, fakeClock, steadyOf } from '../fakes/clock.ts';
 import { type FakeEngine, fakeEngine } from '../fakes/engine.ts';
 import { type FakeNode, type FakeNodes, onNodes } from '../fakes/nodes.ts';
 import { fakePasswords } from '../fakes/passwords.ts';
+import { type BackupDoubles, backupRoom } from './backup-room.ts';
 import { openEmptyStore } from './empty-store.ts';
 import { fastDir } from './fast-dir.ts';
 import { serverRow as storedRow } from './store.ts';
@@ -103,7 +103,7 @@ export interface WorldOptions {
   onAway?: ReconcileOptions['onAway'];
   /** Replaces the engine's `watch`. */
   watch?: Engine['watch'];
-  room?: Partial<BackupRoomOptions>;
+  room?: BackupDoubles;
   /** Default: the operator has accepted Minecraft's EULA for all servers. */
   minecraftEula?: 'ask' | 'accept' | undefined;
   /** Further data erased with a server. */
@@ -162,10 +162,8 @@ export async function world(t: ExecutionContext, options: WorldOptions = {}): Pr
   });
 
   function makeRoom(): BackupRoom {
-    const rest = { dataDir, owner: undefined, quotaBytes: 0, lock };
     const consoles = gameConsoles(games, () => 'secret');
-    const jobs = createWorldJobs;
-    return createBackupRoom({ store, engine, consoles, clock, log, jobs, ...rest, ...options.room });
+    return backupRoom({ store, clock, log, dataDir }, { engine, consoles }, lock, options.room ?? {});
   }
 
   function make(): Servers {

@@ -1,17 +1,20 @@
 import { EntitySchema } from 'typeorm';
 import { bigint, id, text } from '../../store/columns.ts';
 import type { Sql, Tx } from '../../store/writer.ts';
-import type { BackupRow } from '../rows.ts';
 
-type Ref = Pick<BackupRow, 'serverId' | 'id'>;
 /** A backup, or all backups of a server. */
-export type OneOrAll = Pick<Ref, 'serverId'> & Partial<Ref>;
-type Key = Pick<BackupUploadRow, 'serverId' | 'backupId'>;
+export interface OneOrAll {
+  serverId: string;
+  id?: string;
+}
 
-/** A finished backup in the folder that is waiting for its upload or being uploaded. */
-export interface BackupUploadRow {
+interface Key {
   serverId: string;
   backupId: string;
+}
+
+/** A finished backup in the folder that is waiting for its upload or being uploaded. */
+export interface BackupUploadRow extends Key {
   /** The target: `s3://bucket/prefix`. */
   location: string;
   /** The store's id of the upload; '' before it begins. */
@@ -71,7 +74,7 @@ export async function countUploads(db: Sql): Promise<{ count: number; since: num
 /** Returns the ids of a server's backups still to be uploaded. */
 export async function listUploadsOf(db: Sql, serverId: string): Promise<Set<string>> {
   const sql = 'SELECT "backupId" FROM "backup_uploads" WHERE "serverId" = $1';
-  const found = await db.query<Pick<BackupUploadRow, 'backupId'>>(sql, [serverId]);
+  const found = await db.query<{ backupId: string }>(sql, [serverId]);
   return new Set(found.map(({ backupId }) => backupId));
 }
 

@@ -5,21 +5,9 @@ import type { Clock } from '../../kernel/clock.ts';
 import { once } from '../../kernel/once.ts';
 import { sleep } from '../../kernel/sleep.ts';
 import { StatusError } from '../../kernel/status.ts';
+import { MINUTE_MS } from '../../kernel/units.ts';
 import { filesMissing } from '../errors.ts';
 import type { Bucket, ByteRange, OpenUpload, SentPart } from './bucket.ts';
-import { isGone, storeAway } from './s3-failure.ts';
-import { MINUTE_MS } from '../../kernel/units.ts';
-
-/** How to reach a store. Empty texts: the defaults of Amazon's own tools. */
-export interface S3Options {
-  endpoint: string;
-  region: string;
-  /** Whether the bucket is in the path of the address instead of its host. */
-  pathStyle: boolean;
-  accessKeyId: string;
-  secretAccessKey: string;
-  clock: Clock;
-}
 
 /** A bucket and our prefix in it. */
 export interface BucketPlace {
@@ -41,44 +29,51 @@ const MOST_PAGES = 10;
 const SHA256 = 'sha256';
 
 /**
- * Buckets of an S3-compatible store, through Amazon's client. The client is loaded with the first request, because it
- * takes a fifth of a second and 30 MB.
+ * Buckets of an S3-compatible store, through Amazon's client. Empty texts: the defaults of Amazon's own tools. The
+ * client is loaded with the first request, because it takes a fifth of a second and 30 MB.
  */
-export function createS3(options: S3Options): (place: BucketPlace) => Bucket {
-  const connect = once(() => connection(options));
-  return (place) => new S3Bucket(place, connect, options.clock);
-}
-
-interface Connection {
-  sdk: typeof Sdk;
-  client: Sdk.S3Client;
-}
-
-async function connection({
+export function createS3({
   endpoint,
   region,
   pathStyle,
   accessKeyId,
   secretAccessKey,
-}: S3Options): Promise<Connection> {
-  const sdk = await import('@aws-sdk/client-s3');
-  const client = new sdk.S3Client({
-    ...(endpoint !== '' && { endpoint }),
-    ...(region !== '' && { region }),
-    ...(accessKeyId !== '' && { credentials: { accessKeyId, secretAccessKey } }),
-    forcePathStyle: pathStyle,
-    maxAttempts: ATTEMPTS,
-    // Not every store supports newer checksums. Parts are signed with their SHA-256, which all stores verify.
-    requestChecksumCalculation: 'WHEN_REQUIRED',
-    responseChecksumValidation: 'WHEN_REQUIRED',
-    requestHandler: {
-      connectionTimeout: CONNECT_MS,
-      socketTimeout: SILENT_MS,
-      requestTimeout: REQUEST_MS,
-      throwOnRequestTimeout: true,
-    },
+  clock,
+}: {
+  endpoint: string;
+  region: string;
+  /** Whether the bucket is in the path of the address instead of its host. */
+  pathStyle: boolean;
+  accessKeyId: string;
+  secretAccessKey: string;
+  clock: Clock;
+}): (place: BucketPlace) => Bucket {
+  const connect = once(async (): Promise<Connection> => {
+    const sdk = await import('@aws-sdk/client-s3');
+    const client = new sdk.S3Client({
+      ...(endpoint !== '' && { endpoint }),
+      ...(region !== '' && { region }),
+      ...(accessKeyId !== '' && { credentials: { accessKeyId, secretAccessKey } }),
+      forcePathStyle: pathStyle,
+      maxAttempts: ATTEMPTS,
+      // Not every store supports newer checksums. Parts are signed with their SHA-256, which all stores verify.
+      requestChecksumCalculation: 'WHEN_REQUIRED',
+      responseChecksumValidation: 'WHEN_REQUIRED',
+      requestHandler: {
+        connectionTimeout: CONNECT_MS,
+        socketTimeout: SILENT_MS,
+        requestTimeout: REQUEST_MS,
+        throwOnRequestTimeout: true,
+      },
+    });
+    return { sdk, client };
   });
-  return { sdk, client };
+  return (place) => new S3Bucket(place, connect, clock);
+}
+
+interface Connection {
+  sdk: typeof Sdk;
+  client: Sdk.S3Client;
 }
 
 class S3Bucket implements Bucket {
@@ -263,3 +258,68 @@ class S3Bucket implements Bucket {
 export function etagOf(bytes: Buffer): string {
   return `"${createHash('md5').update(bytes).digest('hex')}"`;
 }
+
+/** The client's error fields besides the message. */
+interface S3Error extends Error {
+  code?: string;
+  $metadata?: { httpStatusCode?: number };
+}
+
+const GONE = new Set(['NoSuchKey', 'NoSuchUpload', 'NotFound']);
+const WRONG_CREDENTIALS = new Set(['InvalidAccessKeyId', 'SignatureDoesNotMatch', 'InvalidToken', 'ExpiredToken']);
+const WRONG_REGION = new Set([
+  'PermanentRedirect',
+  'AuthorizationHeaderMalformed',
+  'IllegalLocationConstraintException',
+]);
+const NO_CREDENTIALS = 'CredentialsProviderError';
+const NO_BUCKET = 'NoSuchBucket';
+
+/**
+ * Reports whether the store's error means that the object does not exist. A missing bucket is a wrong setting instead.
+ */
+function isGone(error: unknown): boolean {
+  return GONE.has((error as S3Error).name);
+}
+
+/** Reports whether the bucket is missing, from an error of its methods. */
+export function isBucketGone(error: unknown): boolean {
+  return ((error as Error).cause as S3Error | undefined)?.name === NO_BUCKET;
+}
+
+/** Returns the error for callers. The log has the cause. */
+function storeAway(cause: unknown): StatusError {
+  const sentence = 'The off-site backup store is not responding correctly. Try again later.';
+  return new StatusError('UNAVAILABLE', 'BACKUP_STORE_AWAY', sentence, { cause, retryAfterSeconds: 60 });
+}
+
+/**
+ * Returns the problem of the settings with a remedy; undefined if the store is unreachable or busy, which is not their
+ * fault.
+ */
+export function wrongSetting(
+  answer: unknown,
+  { bucket, endpoint, action }: { bucket: string; endpoint: string; action: Doing },
+): string | undefined {
+  const error = answer as S3Error;
+  const status = error.$metadata?.httpStatusCode ?? 0;
+  const isRefused = status >= 400 && status < 500;
+  const where = endpoint === '' ? "Amazon's S3" : endpoint;
+  if (error.name === NO_CREDENTIALS)
+    return 'BACKUP_STORE needs credentials: set S3_ACCESS_KEY_ID and S3_SECRET_ACCESS_KEY.';
+  if (error.name === NO_BUCKET || (error.name === 'NotFound' && action === 'list'))
+    return `There is no bucket "${bucket}" at ${where}: create it, or correct BACKUP_STORE or S3_ENDPOINT.`;
+  if (WRONG_CREDENTIALS.has(error.name) || (isRefused && /access key/i.test(error.message)))
+    return `${where} does not accept S3_ACCESS_KEY_ID with S3_SECRET_ACCESS_KEY (${error.name}): correct them.`;
+  if (WRONG_REGION.has(error.name) || status === 301)
+    return `The bucket "${bucket}" is not in the region of S3_REGION (${error.message}): correct S3_REGION.`;
+  if (status === 403) {
+    return `The credentials may not ${action} in the bucket "${bucket}" at ${where}: allow them s3:GetObject, s3:PutObject, s3:DeleteObject, s3:AbortMultipartUpload, s3:ListMultipartUploadParts, s3:ListBucket and s3:ListBucketMultipartUploads.`;
+  }
+  if (isRefused && status !== 408 && status !== 429)
+    return `${where} refuses to ${action} in the bucket "${bucket}": ${error.name}, ${error.message}`;
+  return undefined;
+}
+
+/** The attempted operation. */
+export type Doing = 'read' | 'write' | 'delete' | 'list';

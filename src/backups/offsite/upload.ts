@@ -1,7 +1,13 @@
 import { createHash } from 'node:crypto';
-import type { FileHandle } from 'node:fs/promises';
+import { type FileHandle, open, rm } from 'node:fs/promises';
 import { MIB } from '../../kernel/units.ts';
+import type { Base } from '../base.ts';
+import { archivePath, exists } from '../files.ts';
+import { getBackup, patchBackup } from '../rows.ts';
+import { sealedBytes } from '../seal.ts';
 import type { Bucket, OpenUpload, SentPart } from './bucket.ts';
+import { type OffSite, keyIn } from './offsite.ts';
+import * as rows from './rows.ts';
 import { etagOf } from './s3.ts';
 
 /** Most parts in flight. One more is in memory while it is read. */
@@ -11,33 +17,124 @@ const PART_BYTES = 8 * MIB;
 const MOST_PARTS = 9_000;
 const READ_BYTES = MIB;
 
-/** Returns the size of an archive's parts, large enough that there are not too many. */
-export function partBytesFor(sizeBytes: number): number {
-  return Math.max(PART_BYTES, Math.ceil(sizeBytes / MOST_PARTS / MIB) * MIB);
+/** The bucket and key of an archive. */
+interface Target {
+  bucket: Bucket;
+  key: string;
+  sizeBytes: number;
+  sha256: string;
 }
 
-export interface UploadOptions {
-  bucket: Bucket;
+/** An upload that has begun, in parts of `partBytes`. */
+interface Begun {
   upload: OpenUpload;
-  sizeBytes: number;
   partBytes: number;
   /** The parts already in the bucket. Parts with other content are sent again. */
   sent: readonly SentPart[];
-  signal: AbortSignal;
-  /** Called with all bytes in order, in small pieces, before their part is sent. */
-  check: (bytes: Buffer) => void;
-  /** Called when the bucket has received another part. */
-  onPart: () => Promise<void> | void;
+}
+
+/** Uploads one archive from the folder and records its new location in the backup's row. */
+export async function uploadArchive(
+  base: Base,
+  offSite: OffSite,
+  row: rows.BackupUploadRow,
+  signal: AbortSignal,
+): Promise<void> {
+  const { store, dataDir, progress, at } = base;
+  const ref = { serverId: row.serverId, id: row.backupId };
+  const backup = await getBackup(store, ref.serverId, ref.id);
+  const path = archivePath(dataDir, ref.serverId, ref.id);
+  if (backup?.state !== 'ready' || !(await exists(path))) return await giveUp(base, row, 'it is not in the folder');
+  const { sealedBy, sha256 } = backup;
+  const bucket = offSite.bucket(row.location);
+  const sizeBytes = sealedBy === '' ? backup.sizeBytes : sealedBytes(backup.sizeBytes);
+  const target = { bucket, key: keyIn(backup), sizeBytes, sha256 };
+  if (!(await isThere(target))) {
+    const begun = await resumed(base, row, target);
+    await using file = await open(path, 'r');
+    const hash = createHash('sha256');
+    const onPart = () => at('part-sent');
+    const check = (bytes: Buffer) => void hash.update(bytes);
+    const parts = await sendParts(file, target, begun, signal, { check, onPart });
+    // Encrypted archives are verified piece by piece on reading: the checksum is of the plain bytes.
+    if (sealedBy === '' && hash.digest('hex') !== sha256) {
+      await bucket.abort(begun.upload);
+      return await giveUp(base, row, 'it is damaged');
+    }
+    signal.throwIfAborted();
+    await at('parts-sent');
+    // If only the answer was lost, the object exists nevertheless.
+    await bucket.complete(begun.upload, parts).catch(async (error: unknown) => {
+      if (!(await isThere(target))) throw error;
+    });
+    await at('upload-completed');
+    if (!(await isThere(target))) throw new Error('the store does not have the uploaded archive');
+  }
+  const isMoved = await store.write(async (tx) => {
+    if ((await rows.getUpload(tx, row)) === undefined) return false;
+    await rows.deleteUpload(tx, row);
+    return await patchBackup(tx, ref, { location: row.location }, ['ready']);
+  });
+  await at('upload-stored');
+  // If the backup is being removed, its recorded removal covers the uploaded copy, too.
+  if (isMoved) await rm(path, { force: true });
+  progress.publish(ref.serverId, { id: ref.id, state: 'ready', percent: 100 });
+}
+
+async function isThere({ bucket, key, sizeBytes, sha256 }: Target): Promise<boolean> {
+  const found = await bucket.head(key);
+  return found?.sizeBytes === sizeBytes && found.sha256 === sha256;
+}
+
+/** Returns the upload begun by an earlier attempt with its received parts, or a new one. */
+async function resumed({ store, at }: Base, row: rows.BackupUploadRow, target: Target): Promise<Begun> {
+  const { bucket, key, sizeBytes, sha256 } = target;
+  if (row.uploadId !== '') {
+    const upload: OpenUpload = { key, uploadId: row.uploadId };
+    const sent = await bucket.parts(upload);
+    if (sent) return { upload, partBytes: row.partBytes, sent };
+  }
+  const partBytes = partBytesFor(sizeBytes);
+  const upload: OpenUpload = { key, uploadId: await bucket.begin(key, sha256) };
+  await at('upload-begun');
+  // If the backup is gone, its recorded removal ends the upload.
+  await store.write((tx) => rows.noteUpload(tx, row, upload.uploadId, partBytes));
+  await at('upload-noted');
+  return { upload, partBytes, sent: [] };
+}
+
+async function giveUp({ store, log }: Base, row: rows.BackupUploadRow, reason: string): Promise<void> {
+  const { serverId: server, backupId: backup } = row;
+  log.error({ server, backup, reason }, 'a backup cannot be uploaded off site');
+  await store.write((tx) => rows.deleteUpload(tx, row));
+}
+
+/** Returns the size of an archive's parts, large enough that there are not too many. */
+function partBytesFor(sizeBytes: number): number {
+  return Math.max(PART_BYTES, Math.ceil(sizeBytes / MOST_PARTS / MIB) * MIB);
 }
 
 /**
  * Sends the parts of a file that the bucket does not have yet, and returns all parts. Ends with the first part that
  * fails.
  */
-export async function sendParts(file: FileHandle, options: UploadOptions): Promise<SentPart[]> {
-  const { bucket, upload, sizeBytes, partBytes, sent, check, onPart } = options;
+async function sendParts(
+  file: FileHandle,
+  { bucket, sizeBytes }: Target,
+  { upload, partBytes, sent }: Begun,
+  ended: AbortSignal,
+  {
+    check,
+    onPart,
+  }: {
+    /** Called with all bytes in order, in small pieces, before their part is sent. */
+    check: (bytes: Buffer) => void;
+    /** Called when the bucket has received another part. */
+    onPart: () => Promise<void> | void;
+  },
+): Promise<SentPart[]> {
   const failed = new AbortController();
-  const signal = AbortSignal.any([options.signal, failed.signal]);
+  const signal = AbortSignal.any([ended, failed.signal]);
   const parts: SentPart[] = [];
   const inFlight = new Set<Promise<void>>();
   /** Memory of finished parts, for reuse. */

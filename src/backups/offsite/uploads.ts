@@ -1,25 +1,19 @@
 import type { Clock } from '../../kernel/clock.ts';
 import { every } from '../../kernel/every.ts';
 import type { Log } from '../../kernel/log.ts';
+import { sleep } from '../../kernel/sleep.ts';
 import { abortable, withTimeout } from '../../kernel/timeout.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../kernel/units.ts';
-import type { Store, Tx } from '../../store/store.ts';
-import type { BackupRow } from '../rows.ts';
-import { type ArchiveUploadOptions, uploadArchive } from './archive-upload.ts';
-import { isRefused } from './check.ts';
-import { type UploadQueue, createUploadQueue } from './upload-queue.ts';
-import { isArchiveKey, keyIn, placeOf } from './offsite.ts';
+import type { Tx } from '../../store/store.ts';
+import type { Sql } from '../../store/writer.ts';
+import type { Base } from '../base.ts';
+import type { Ref } from '../rows.ts';
+import { type OffSite, archiveOf, isArchiveKey, isRefused, keyIn, placeOf } from './offsite.ts';
 import * as rows from './rows.ts';
-import { countUploads } from './rows.ts';
-import { isBucketGone } from './s3-failure.ts';
+import { isBucketGone } from './s3.ts';
+import { uploadArchive } from './upload.ts';
 
 const CLOSE_MS = 5_000;
-
-type Ref = Pick<BackupRow, 'serverId' | 'id'>;
-
-export interface UploadsOptions extends ArchiveUploadOptions {
-  clock: Clock;
-}
 
 /**
  * Uploads finished backups from the folder, and removes off-site archives that are no longer needed.
@@ -29,25 +23,27 @@ export interface UploadsOptions extends ArchiveUploadOptions {
  * retried until it is done. Removals do not wait for uploads.
  */
 export class Uploads {
-  readonly #options: UploadsOptions;
+  readonly #base: Base;
+  readonly #offSite: OffSite;
   readonly #closing = new AbortController();
-  readonly #uploads: UploadQueue;
-  readonly #removals: UploadQueue;
+  readonly #uploads: Queue;
+  readonly #removals: Queue;
   #current: { ref: Ref; call: AbortController; ended: Promise<void> } | undefined;
   #isSwept = false;
   #running: Promise<unknown> = Promise.resolve();
   #stopDaily = (): void => {};
   #stopWatch = (): void => {};
 
-  constructor(options: UploadsOptions) {
-    this.#options = options;
-    const { clock, log } = options;
+  constructor(base: Base, offSite: OffSite) {
+    this.#base = base;
+    this.#offSite = offSite;
+    const { clock, log } = base;
     const { signal } = this.#closing;
     const onFailed = (error: unknown, count: number) => {
       const level = isRefused(error) ? 'error' : 'warn';
       log[level]({ err: error, count }, 'backups could not be uploaded off site or removed there; trying again');
     };
-    this.#uploads = createUploadQueue({
+    this.#uploads = createQueue({
       clock,
       signal,
       list: () => this.#uploadsOwed(),
@@ -55,7 +51,7 @@ export class Uploads {
       work: (row) => this.#uploadUnlessCancelled(row),
       onFailed,
     });
-    this.#removals = createUploadQueue({
+    this.#removals = createQueue({
       clock,
       signal,
       list: () => this.#removalsOwed(),
@@ -67,9 +63,8 @@ export class Uploads {
 
   /** Records a new backup's upload if an off-site place is set. Called in the write that makes the backup `ready`. */
   async owe(tx: Tx, { serverId, id: backupId }: Ref): Promise<void> {
-    const { clock, offSite } = this.#options;
-    const { location } = offSite;
-    if (location !== '') await rows.insertUpload(tx, { serverId, backupId, location, at: clock.now() });
+    const { location } = this.#offSite;
+    if (location !== '') await rows.insertUpload(tx, { serverId, backupId, location, at: this.#base.clock.now() });
   }
 
   /**
@@ -77,7 +72,7 @@ export class Uploads {
    * list.
    */
   forget(tx: Tx, of: rows.OneOrAll): Promise<void> {
-    return rows.noteRemovals(tx, of, this.#options.clock.now());
+    return rows.noteRemovals(tx, of, this.#base.clock.now());
   }
 
   /** Cancels a running upload of a backup, or of a server. It is not restarted once its row is gone. */
@@ -90,8 +85,9 @@ export class Uploads {
 
   /** Resumes the work of the previous process. */
   start(): void {
-    this.#stopWatch = watchLateness(this.#options);
-    this.#stopDaily = every(this.#options.clock, DAY_MS, () => {
+    const { store, clock, log } = this.#base;
+    this.#stopWatch = watchLateness(store, clock, log);
+    this.#stopDaily = every(clock, DAY_MS, () => {
       this.#isSwept = false;
       this.kick();
     });
@@ -113,25 +109,23 @@ export class Uploads {
   }
 
   async #uploadsOwed(): Promise<rows.BackupUploadRow[]> {
-    const { store, offSite } = this.#options;
-    await abortable(offSite.passed(), this.#closing.signal);
+    await abortable(this.#offSite.passed(), this.#closing.signal);
     // Runs first, so that no upload of this process counts as an orphan.
-    if (!this.#isSwept && offSite.location !== '') await this.#sweep();
+    if (!this.#isSwept && this.#offSite.location !== '') await this.#sweep();
     this.#isSwept = true;
-    return await rows.listUploads(store);
+    return await rows.listUploads(this.#base.store);
   }
 
   async #removalsOwed(): Promise<rows.OffsiteRemovalRow[]> {
-    const { store, offSite } = this.#options;
-    const owed = await rows.listRemovals(store);
-    if (owed.length > 0) await abortable(offSite.passed(), this.#closing.signal);
+    const owed = await rows.listRemovals(this.#base.store);
+    if (owed.length > 0) await abortable(this.#offSite.passed(), this.#closing.signal);
     return owed;
   }
 
   /** Ends our uploads without a row, because their parts use space invisibly. */
   async #sweep(): Promise<void> {
-    const { store, offSite, log } = this.#options;
-    const bucket = offSite.bucket(offSite.location);
+    const { store, log } = this.#base;
+    const bucket = this.#offSite.bucket(this.#offSite.location);
     const owned = new Set((await rows.listUploads(store)).map(({ uploadId }) => uploadId));
     for (const upload of await bucket.uploads('')) {
       if (owned.has(upload.uploadId) || !isArchiveKey(upload.key)) continue;
@@ -145,12 +139,12 @@ export class Uploads {
    * done. A missing bucket for new backups must be created again.
    */
   async #removeUnlessGone(row: rows.OffsiteRemovalRow): Promise<void> {
-    const { store, offSite, log } = this.#options;
+    const { store, log } = this.#base;
     try {
       await this.#removeOffSite(row);
     } catch (error) {
       const { location, serverId: server, backupId: backup } = row;
-      if (placeOf(location).bucket === placeOf(offSite.location).bucket || !isBucketGone(error)) throw error;
+      if (placeOf(location).bucket === placeOf(this.#offSite.location).bucket || !isBucketGone(error)) throw error;
       log.warn(
         { server, backup, location },
         'a bucket of earlier settings no longer exists; the removal of a backup from it is dropped',
@@ -160,12 +154,12 @@ export class Uploads {
   }
 
   async #removeOffSite(row: rows.OffsiteRemovalRow): Promise<void> {
-    const { store, offSite, at } = this.#options;
+    const { store, at } = this.#base;
     const ref = { serverId: row.serverId, id: row.backupId };
     const current = this.#current;
     // An upload that began before its removal was recorded could still create the object.
     if (current?.ref.serverId === ref.serverId && current.ref.id === ref.id) await current.ended;
-    const bucket = offSite.bucket(row.location);
+    const bucket = this.#offSite.bucket(row.location);
     const key = keyIn(ref);
     for (const upload of await bucket.uploads(key)) if (upload.key === key) await bucket.abort(upload);
     await bucket.remove(key);
@@ -174,11 +168,12 @@ export class Uploads {
   }
 
   async #uploadUnlessCancelled(listed: rows.BackupUploadRow): Promise<void> {
-    const row = await rows.getUpload(this.#options.store, listed);
+    const row = await rows.getUpload(this.#base.store, listed);
     if (row === undefined) return;
     const call = new AbortController();
     const ref = { serverId: row.serverId, id: row.backupId };
-    const work = uploadArchive(this.#options, row, AbortSignal.any([call.signal, this.#closing.signal]));
+    const signal = AbortSignal.any([call.signal, this.#closing.signal]);
+    const work = uploadArchive(this.#base, this.#offSite, row, signal);
     this.#current = { ref, call, ended: work.catch(() => {}) };
     try {
       await work;
@@ -194,20 +189,14 @@ export class Uploads {
 const LATE_MS = 6 * HOUR_MS;
 const LOOK_MS = 10 * MINUTE_MS;
 
-interface LatenessOptions {
-  store: Pick<Store, 'query'>;
-  clock: Clock;
-  log: Log;
-}
-
 /**
  * Logs an error for operators once backups have waited six hours for their upload, repeats it daily, and logs when it
  * is over.
  */
-export function watchLateness({ store, clock, log }: LatenessOptions): () => void {
+export function watchLateness(db: Sql, clock: Clock, log: Log): () => void {
   let reportedAt: number | undefined;
   async function checkLate(): Promise<void> {
-    const { count, since } = await countUploads(store);
+    const { count, since } = await rows.countUploads(db);
     const now = clock.now();
     if (since === null || now - since < LATE_MS) {
       if (reportedAt !== undefined) log.info({ waiting: count }, 'backups are uploaded off site again');
@@ -224,4 +213,142 @@ export function watchLateness({ store, clock, log }: LatenessOptions): () => voi
       log.warn({ err: error }, 'the waiting time of off-site uploads could not be checked'),
     );
   });
+}
+
+/** Pauses after failures grow from this to MOST_RETRY_MS. */
+const RETRY_MS = 5_000;
+const MOST_RETRY_MS = 600_000;
+/** The key for failures of `list`. */
+const ALL = '';
+
+interface Pause {
+  ms: number;
+  /** End of the pause, by the clock. */
+  until: number;
+}
+
+type Queue = ReturnType<typeof createQueue>;
+
+/**
+ * Processes pending rows, one after the other. Each failed row is retried after its own pause and does not delay other
+ * rows.
+ */
+function createQueue<Row>({
+  clock,
+  signal,
+  list,
+  keyOf,
+  work,
+  onFailed,
+}: {
+  clock: Clock;
+  /** Ends the queue once the current work has ended. */
+  signal: AbortSignal;
+  /** Returns the work to do, in order. If it rejects, it is called again later. */
+  list: () => Promise<readonly Row[]>;
+  /** Identifies a row; never ''. */
+  keyOf: (row: Row) => string;
+  work: (row: Row) => Promise<void>;
+  /** Called with the first error of a round and the number of errors. */
+  onFailed: (error: unknown, count: number) => void;
+}) {
+  const pauses = new Map<string, Pause>();
+  let kicked = new AbortController();
+
+  async function round(): Promise<void> {
+    const errors: unknown[] = [];
+    const trying = async (key: string, attempt: () => Promise<void>) => {
+      try {
+        await attempt();
+        pauses.delete(key);
+      } catch (error) {
+        errors.push(error);
+        const ms = Math.min(2 * (pauses.get(key)?.ms ?? RETRY_MS / 2), MOST_RETRY_MS);
+        pauses.set(key, { ms, until: clock.now() + ms });
+      }
+    };
+    await trying(ALL, async () => {
+      const rows = await list();
+      const keys = new Set([ALL, ...rows.map(keyOf)]);
+      for (const key of pauses.keys()) if (!keys.has(key)) pauses.delete(key);
+      for (const row of rows) {
+        if (signal.aborted) return;
+        const key = keyOf(row);
+        if ((pauses.get(key)?.until ?? 0) <= clock.now()) await trying(key, () => work(row));
+      }
+    });
+    if (errors.length > 0 && !signal.aborted) onFailed(errors[0], errors.length);
+  }
+
+  return {
+    /** Checks for new work at once. */
+    kick: () => kicked.abort(),
+
+    /** Resolves once the signal has fired and the last work has ended. */
+    async run(): Promise<void> {
+      while (!signal.aborted) {
+        kicked = new AbortController();
+        const woken = AbortSignal.any([kicked.signal, signal]);
+        await round();
+        const next = Math.min(...[...pauses.values()].map(({ until }) => until));
+        // Waits indefinitely if there is nothing to retry.
+        await (next === Infinity ? fired(woken) : sleep(clock, next - clock.now(), woken).catch(() => {}));
+      }
+    },
+  };
+}
+
+function fired(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve();
+    else signal.addEventListener('abort', () => resolve(), { once: true });
+  });
+}
+
+/** Time limit for listing leftovers in an unresponsive store. */
+const LIST_MS = 10_000;
+
+/** Archives off site that the database does not know, because it was lost or restored to an earlier state. */
+export class LeftOver {
+  readonly #base: Base;
+  readonly #offSite: OffSite;
+  readonly #uploads: Uploads;
+
+  constructor(base: Base, offSite: OffSite, uploads: Uploads) {
+    this.#base = base;
+    this.#offSite = offSite;
+    this.#uploads = uploads;
+  }
+
+  /**
+   * Returns the first 10 000 objects under the prefix of new backups, as `<server>/<backup>`; `at`: epoch ms. Empty if
+   * backups stay in the folder. Rejects with UNAVAILABLE BACKUP_STORE_AWAY, after ten seconds at most.
+   */
+  async list(): Promise<{ id: string; at: number }[]> {
+    const { location } = this.#offSite;
+    if (location === '') return [];
+    const objects = await withTimeout(this.#offSite.bucket(location).list(''), LIST_MS);
+    // Queried after the objects, because a backup's row exists before its object.
+    const known = await rows.listKnown(this.#base.store, location);
+    const archives = objects.filter(({ key }) => isArchiveKey(key));
+    return archives.map(({ key, at }) => ({ id: archiveOf(key), at })).filter(({ id }) => !known.has(id));
+  }
+
+  /**
+   * Records, in one write with `also`, that an archive must be removed; that is retried until it succeeds. Returns
+   * false if a backup uses the archive after all.
+   */
+  async remove(id: string, also: (tx: Tx) => Promise<void>): Promise<boolean> {
+    const { location } = this.#offSite;
+    const { store, clock } = this.#base;
+    const [serverId = '', backupId = ''] = id.split('/');
+    const isNoted = await store.write(async (tx) => {
+      if ((await rows.listKnown(tx, location)).has(id)) return false;
+      await rows.insertRemoval(tx, { location, serverId, backupId, at: clock.now() });
+      await also(tx);
+      return true;
+    });
+    this.#uploads.kick();
+    return isNoted;
+  }
 }

@@ -5,10 +5,8 @@ import { panelForm } from '../../web/panel/form.ts';
 import type { ServerRequest } from '../../web/panel/panel.ts';
 import type { Form } from '../../web/serve.ts';
 import { countText, listText } from '../../web/text.ts';
-import { expired } from '../retention.ts';
-import type { BackupRow } from '../rows.ts';
+import { type Kept, expired } from '../removal.ts';
 
-type Row = Pick<BackupRow, 'id' | 'kind' | 'state' | 'createdAt' | 'locked' | 'note' | 'treeBytes'>;
 type Retention = ReplyOf<'ListBackups'>['retention'];
 
 /** The numbers of the form, with their labels. */
@@ -65,9 +63,8 @@ export async function goingBy({ call, server: { id }, now }: ServerRequest, form
   const typed = retentionIn(form);
   if (typed.some(([, text]) => !/^\d{1,4}$/.test(text))) return 0;
   const { backups, retention } = await call('ListBackups', { id });
-  const rows = backups.map(({ id: backupId, kind, state, locked, note, ...rest }) => {
-    const createdAt = Date.parse(rest.createdAt ?? '');
-    return { id: backupId, kind, state, createdAt, locked, note, treeBytes: Number(rest.treeBytes) } as Row;
+  const rows = backups.map(({ kind, state, locked, note, createdAt, treeBytes }) => {
+    return { kind, state, createdAt: Date.parse(createdAt ?? ''), locked, note, treeBytes: Number(treeBytes) } as Kept;
   });
   const wanted = Object.fromEntries(typed.map(([name, text]) => [name, Number(text)])) as unknown as Retention;
   const already = new Set(expired(rows, retention, now));

@@ -1,6 +1,9 @@
 import type { Duplex } from 'node:stream';
 import { constants, createGunzip, createGzip, createZstdCompress, createZstdDecompress } from 'node:zlib';
+import type { Header } from 'tar-stream';
+import type { TreeEntry } from '../../jail/jail.ts';
 import { StatusError, badRequest } from '../../kernel/status.ts';
+import { KIB } from '../../kernel/units.ts';
 
 /** The supported archive formats. */
 export type ArchiveFormat = 'zip' | 'tar' | 'tar.gz' | 'tar.zst';
@@ -77,4 +80,56 @@ export function tooLarge(problem: string): StatusError {
 function unknownArchive(field: 'path' | 'to', message: string): StatusError {
   const details = [badRequest([{ field, description: message }])];
   return new StatusError('INVALID_ARGUMENT', 'UNKNOWN_ARCHIVE', message, { details });
+}
+
+/** Each call of a compressor involves another thread, which costs more than compressing a tar header of a few bytes. */
+const BLOCK_BYTES = 256 * KIB;
+
+/** Regroups chunks into blocks: joins small ones and passes on large ones without a copy. */
+export async function* inBlocks(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+  let held: Buffer[] = [];
+  let heldBytes = 0;
+  function* release(): Generator<Buffer> {
+    if (heldBytes === 0) return;
+    yield Buffer.concat(held);
+    held = [];
+    heldBytes = 0;
+  }
+  for await (const chunk of chunks) {
+    if (heldBytes + chunk.length > BLOCK_BYTES) yield* release();
+    if (chunk.length < BLOCK_BYTES) {
+      held.push(chunk);
+      heldBytes += chunk.length;
+    } else yield chunk;
+  }
+  yield* release();
+}
+
+/**
+ * The pax key for a path in hex, for names that are not text: pax values must be text, but names on Linux are bytes.
+ */
+const BYTES = 'DORMOUSE.path';
+
+/**
+ * Returns how a backup stores a path. If it is not text, its bytes get their own record, and other programs see a
+ * unique replacement.
+ */
+export function namedInArchive({ path, bytes }: Pick<TreeEntry, 'path' | 'bytes'>): Pick<Header, 'name' | 'pax'> {
+  if (bytes === undefined) return { name: path };
+  const name = bytes
+    .toString('latin1')
+    .replaceAll(/[\x80-\xff]/g, (byte) => String.raw`\x${byte.charCodeAt(0).toString(16)}`);
+  return { name, pax: { [BYTES]: bytes.toString('hex') } };
+}
+
+/**
+ * Returns the path segments of a backup's entry, each character representing a byte; undefined if the path is invalid.
+ */
+export function namesInArchive({ name, type, pax }: Header): string[] | undefined {
+  const hex = (pax as Record<string, string> | null | undefined)?.[BYTES];
+  const path = (hex === undefined ? Buffer.from(name) : Buffer.from(hex, 'hex')).toString('latin1');
+  const names = (type === 'directory' ? path.replace(/\/$/, '') : path).split('/');
+  return names.every((each) => each !== '' && each !== '.' && each !== '..' && !each.includes('\0'))
+    ? names
+    : undefined;
 }

@@ -6,20 +6,11 @@ import { badArchive, tooLarge } from './format.ts';
 import { type ArchivePiece, readArchive } from './read-job.ts';
 
 /** The entries of an archive, one at a time. A file's `content` must be read before the next entry, if at all. */
-export interface Unpacked {
+interface Unpacked {
   path: string;
   kind: 'file' | 'directory';
   mode: number;
   content: AsyncIterable<Uint8Array>;
-}
-
-export interface UnpackOptions {
-  workers: Pick<WorkerPool, 'stream'>;
-  /** The tenant of the work. Other tenants do not wait for it. */
-  tenant: string;
-  signal?: AbortSignal | undefined;
-  /** Only entries whose paths have this prefix. */
-  below?: string;
 }
 
 const CPU_MS = MINUTE_MS;
@@ -29,8 +20,21 @@ const CPU_MS_PER_MIB = 100;
  * Reads the files and directories of an archive in a worker (`read-job.ts`), because its bytes are untrusted. Throws
  * the worker's errors, and ARCHIVE_TOO_LARGE if the worker exceeds its limit of time or memory.
  */
-export async function* unpack(archive: JailFile, options: UnpackOptions): AsyncGenerator<Unpacked> {
-  const { workers, tenant, signal, below = '' } = options;
+export async function* unpack(
+  archive: JailFile,
+  workers: WorkerPool,
+  {
+    tenant,
+    signal,
+    below = '',
+  }: {
+    /** The tenant of the work. Other tenants do not wait for it. */
+    tenant: string;
+    signal?: AbortSignal | undefined;
+    /** Only entries whose paths have this prefix. */
+    below?: string;
+  },
+): AsyncGenerator<Unpacked> {
   const { sizeBytes } = await archive.stat();
   const { descriptor } = archive;
   const bytes = descriptor === undefined ? await archive.read(0, sizeBytes) : undefined;

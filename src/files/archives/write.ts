@@ -4,8 +4,7 @@ import { ZipFile } from 'yazl';
 import { openIfThere } from '../../jail/if-there.ts';
 import type { Jail, JailFile, TreeEntry } from '../../jail/jail.ts';
 import { INT32_MAX, KIB, SECOND_MS } from '../../kernel/units.ts';
-import { inBlocks } from './blocks.ts';
-import { type ArchiveFormat, compressor } from './format.ts';
+import { type ArchiveFormat, compressor, inBlocks } from './format.ts';
 
 /** A file or directory to archive, with its name in the archive. */
 export type Packed = Pick<TreeEntry, 'path' | 'kind' | 'mode' | 'modifiedAt' | 'open'>;

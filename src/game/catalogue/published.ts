@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import type { Clock } from '../../kernel/clock.ts';
-import { askOnce } from '../../kernel/registry/ask-once.ts';
+import { askOnce } from '../../kernel/registry/http.ts';
 import { HOUR_MS, MIB } from '../../kernel/units.ts';
 import type { Catalogue } from './catalogue.ts';
 

@@ -5,8 +5,7 @@ import { inShort } from '../../web/panel/in-short.ts';
 import type { Panel, PanelPage, ServerRequest } from '../../web/panel/panel.ts';
 import type { Form } from '../../web/serve.ts';
 import { planCard, updatesCard } from './changes.ts';
-import { foundCard } from './found.ts';
-import { installedCard, packCard } from './installed.ts';
+import { foundCard, installedCard, packCard } from './installed.ts';
 import type { ModKind } from '../registries/registry.ts';
 import { searchCard, takesOf } from './search.ts';
 

@@ -5,7 +5,7 @@ import { choiceField, filling, lineField } from '../../web/panel/fields.ts';
 import { panelForm } from '../../web/panel/form.ts';
 import type { ServerRequest } from '../../web/panel/panel.ts';
 import type { Form } from '../../web/serve.ts';
-import { foldersOf } from '../folders.ts';
+import { foldersOf } from '../choice.ts';
 import type { ModKind } from '../registries/registry.ts';
 
 /** Registries that can be searched. */

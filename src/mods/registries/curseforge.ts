@@ -4,13 +4,6 @@ import { createRegistryHttp } from '../../kernel/registry/http.ts';
 import { StatusError } from '../../kernel/status.ts';
 import type { ModKind, ModProject, ModQuery, ModRegistry, ModVersion } from './registry.ts';
 
-export interface CurseForgeOptions {
-  baseUrl: string;
-  apiKey: string;
-  clock: Clock;
-  fetch?: typeof globalThis.fetch;
-}
-
 const FILE_HOSTS = ['edge.forgecdn.net', 'mediafilez.forgecdn.net', 'mediafiles.forgecdn.net'];
 const MINECRAFT = '432';
 /** CurseForge's classes of projects. */
@@ -63,7 +56,7 @@ const many = <Schema extends z.ZodType>(data: Schema) => z.object({ data: z.arra
  * CurseForge for Studios (https://docs.curseforge.com/rest-api). Authors may forbid downloads of their projects by
  * programs.
  */
-export function createCurseForge({ baseUrl, apiKey, clock, fetch }: CurseForgeOptions): ModRegistry {
+export function createCurseForge(baseUrl: string, apiKey: string, clock: Clock): ModRegistry {
   const http = createRegistryHttp({
     name: 'CurseForge',
     baseUrl,
@@ -71,7 +64,6 @@ export function createCurseForge({ baseUrl, apiKey, clock, fetch }: CurseForgeOp
     fileHosts: FILE_HOSTS,
     headers: { 'user-agent': 'dormouse (Minecraft server hosting)', 'x-api-key': apiKey },
     goneReason: 'MOD_NOT_FOUND',
-    ...(fetch && { fetch }),
   });
 
   async function list<Schema extends z.ZodType>(

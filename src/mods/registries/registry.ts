@@ -1,4 +1,5 @@
 import type { RegistryFile } from '../../kernel/registry/http.ts';
+
 /** The kinds of projects in a catalogue. */
 export type ModKind = 'mod' | 'plugin' | 'modpack';
 

@@ -1,14 +1,14 @@
 import { mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
-import { createStoreCheck } from '../../../src/backups/offsite/check.ts';
-import { createOffSite } from '../../../src/backups/offsite/offsite.ts';
-import { type OffSiteSettings, openOffSite } from '../../../src/backups/offsite/open.ts';
+import { createOffSite, createStoreCheck, openOffSite } from '../../../src/backups/offsite/offsite.ts';
 import { createS3 } from '../../../src/backups/offsite/s3.ts';
 import { createLog } from '../../../src/kernel/log.ts';
 import { systemClock } from '../../../src/kernel/system-clock.ts';
 import { isHere } from '../../support/needs.ts';
 import { BUCKET, type S3UnderTest, badLine, silentStore, startS3 } from '../../support/s3.ts';
+
+type Settings = Parameters<typeof openOffSite>[0];
 
 let server: Promise<S3UnderTest> | undefined;
 
@@ -20,13 +20,13 @@ const PATIENCE_MS = 120_000;
 /** Opens the off-site store of the given settings, like a start of the service. Returns the logged lines. */
 async function opening(
   t: ExecutionContext,
-  fields: Partial<OffSiteSettings>,
+  fields: Partial<Settings>,
   { installation = 'one', patienceMs = PATIENCE_MS } = {},
 ) {
   const { options } = await (server ??= startS3());
   const logged: string[] = [];
   const log = createLog({ level: 'info', pretty: false, destination: { write: (line) => void logged.push(line) } });
-  const settings: OffSiteSettings = {
+  const settings: Settings = {
     backupStore: `s3://${BUCKET}/${t.title.replaceAll(/\W+/g, '-').slice(0, 40)}`,
     s3Endpoint: options.endpoint,
     s3Region: options.region,
@@ -36,7 +36,7 @@ async function opening(
     ...fields,
   };
   const secret = { derive: (purpose: string, id: string) => `${installation} ${purpose} ${id}` };
-  await openOffSite({ settings, secret, clock: systemClock, log }).settled(patienceMs);
+  await openOffSite(settings, secret, systemClock, log).settled(patienceMs);
   return logged;
 }
 
@@ -51,7 +51,7 @@ test.runIf(isHere('s3'))(
 test.runIf(isHere('s3'))(
   'wrong settings stop the start with an error that names the setting and contains no secret',
   async (t) => {
-    const wrong: [Partial<OffSiteSettings>, RegExp][] = [
+    const wrong: [Partial<Settings>, RegExp][] = [
       [{ backupStore: 's3://nowhere' }, /no bucket "nowhere" at http.*BACKUP_STORE or S3_ENDPOINT/],
       [{ s3AccessKeyId: 'somebody' }, /does not accept S3_ACCESS_KEY_ID/],
       [{ s3SecretAccessKey: 'a-wrong-secret' }, /does not accept S3_ACCESS_KEY_ID/],
@@ -111,7 +111,7 @@ test.runIf(isHere('s3'))('a failed store check is repeated on the next use, and 
   const bucket = createOffSite(location, createS3(line.options)).bucket(location);
   line.fault = () => 'away';
   const log = createLog({ level: 'silent' });
-  const check = createStoreCheck({ bucket, location, endpoint: '', installation: 'one', log });
+  const check = createStoreCheck({ bucket, location, endpoint: '' }, 'one', log);
   t.like(await t.throwsAsync(check.passed()), { reason: 'BACKUP_STORE_AWAY' });
   line.fault = ({ method }) => (method === 'PUT' ? { status: 403 } : undefined);
   t.like(await t.throwsAsync(check.passed()), { reason: 'BACKUP_STORE_REFUSED' });

@@ -13,7 +13,7 @@ test('backups that wait too long for their upload are logged as an error once a 
     destination: { write: (line: string) => void logged.push(JSON.parse(line) as (typeof logged)[number]) },
   });
   const waiting: { count: number; since: number | null } = { count: 0, since: null };
-  const stop = watchLateness({ store: { query: async <T>() => [{ ...waiting }] as T[] }, clock, log });
+  const stop = watchLateness({ query: async <T>() => [{ ...waiting }] as T[] }, clock, log);
   const told = () => logged.splice(0).map(({ level, waiting: count }) => `${level} ${count}`);
   await clock.advance(DAY_MS);
   t.deepEqual(told(), []);

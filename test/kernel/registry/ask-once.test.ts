@@ -1,6 +1,6 @@
 import test from 'ava';
 import * as z from 'zod';
-import { askOnce } from '../../../src/kernel/registry/ask-once.ts';
+import { askOnce } from '../../../src/kernel/registry/http.ts';
 
 const Name = z.object({ name: z.string() });
 

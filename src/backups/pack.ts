@@ -1,6 +1,120 @@
-import { namedInArchive } from '../files/archives/names.ts';
-import type { ReadEntry } from '../jail/read-tree.ts';
+import { createHash } from 'node:crypto';
+import { writeFileSync } from 'node:fs';
+import { type ZstdCompress, constants, createZstdCompress } from 'node:zlib';
+import { namedInArchive } from '../files/archives/format.ts';
+import { type ReadEntry, readTree } from '../jail/read-tree.ts';
 import { MIB } from '../kernel/units.ts';
+import { job } from '../kernel/workers/job.ts';
+import { type SealKey, sealed } from './seal.ts';
+
+/** A finished archive. */
+export interface Archive {
+  sizeBytes: number;
+  /** The size of the archived files. */
+  treeBytes: number;
+  /** In hex. */
+  sha256: string;
+  /** A note for the backup's owner about what the archive lacks; '' if it is complete. */
+  note: string;
+}
+
+/** Sent before a piece is written: its size, and how much of the files has been read. */
+interface PackStep {
+  bytes: number;
+  treeBytes: number;
+  /** Set in the last step. */
+  archive?: Archive;
+}
+
+/** The worker's descriptors of the job: the archive, open for writing, and the root of the tree. */
+const [ARCHIVE, TREE] = [4, 5];
+
+/**
+ * Writes a tree as a compressed tar; without a tree, an empty one. File calls block, because this process does nothing
+ * else.
+ */
+export const packTree = job(
+  import.meta.url,
+  'packTree',
+  async function* packTree({
+    hasTree,
+    key,
+  }: {
+    hasTree: boolean;
+    /** The encryption key; undefined: unencrypted. */
+    key: SealKey | undefined;
+  }): AsyncGenerator<PackStep> {
+    const hash = createHash('sha256');
+    let [sizeBytes, treeBytes] = [0, 0];
+    let [links, firstLink] = [0, ''];
+    const onLink = (path: string): void => {
+      firstLink ||= path;
+      links += 1;
+    };
+    const tar = tarOf(hasTree ? readTree(TREE, onLink) : [], (bytes) => (treeBytes += bytes));
+    async function* counted(): AsyncGenerator<Buffer> {
+      for await (const chunk of compressed(tar)) {
+        sizeBytes += chunk.length;
+        hash.update(chunk);
+        yield chunk;
+      }
+    }
+    for await (const piece of key ? sealed(counted(), key) : counted()) {
+      yield { bytes: piece.length, treeBytes };
+      writeFileSync(ARCHIVE, piece);
+    }
+    yield {
+      bytes: 0,
+      treeBytes,
+      archive: { sizeBytes, treeBytes, sha256: hash.digest('hex'), note: linksNote(links, firstLink) },
+    };
+  },
+);
+
+function linksNote(count: number, first: string): string {
+  if (count === 0) return '';
+  const which = count === 1 ? `The symbolic link ${first} is` : `${count} symbolic links (${first} and others) are`;
+  return `${which} not in this backup. Linked files are not included. Move them into the server’s folder to back them up.`;
+}
+
+/**
+ * Each piece is announced to another process before it is written, which costs more than the memory of a large piece.
+ */
+const CHUNK_BYTES = 4 * MIB;
+/** A world is compressed already (region files contain deflated chunks), so a higher level hardly makes it smaller. */
+const LEVEL = 1;
+
+/**
+ * Compresses bytes with Zstandard (RFC 8878). Requests the next block while another thread compresses the current one;
+ * the block before may then be reused.
+ */
+async function* compressed(blocks: Iterable<Buffer>): AsyncGenerator<Buffer> {
+  // No checksum, because each archive has its SHA-256.
+  const params = { [constants.ZSTD_c_compressionLevel]: LEVEL, [constants.ZSTD_c_checksumFlag]: 0 };
+  const zstd = createZstdCompress({ params, chunkSize: CHUNK_BYTES });
+  const fed = feed(zstd, blocks);
+  fed.catch((error: Error) => zstd.destroy(error));
+  try {
+    yield* zstd;
+    await fed;
+  } finally {
+    zstd.destroy();
+  }
+}
+
+async function feed(zstd: ZstdCompress, blocks: Iterable<Buffer>): Promise<void> {
+  let written = Promise.resolve();
+  for (const block of blocks) {
+    await written;
+    written = new Promise((resolve, reject) => {
+      zstd.write(block, (error) => (error ? reject(error) : resolve()));
+    });
+    // Awaited before the next block is written.
+    written.catch(() => {});
+  }
+  await written;
+  zstd.end();
+}
 
 const BLOCK_BYTES = MIB;
 const RECORD_BYTES = 512;
