@@ -4,9 +4,9 @@ import { type Readiness, healthOperations } from './http/health.ts';
 import { openapiDocument } from './http/openapi.ts';
 import { type RateLimit, createCallerRate } from './http/rate-limit.ts';
 import { createCalls } from './http/calls.ts';
-import { createFindBrowser } from './http/session/find-browser.ts';
+import { createFindBrowser } from './http/session/browsers.ts';
 import type { KnownBy } from './people/open.ts';
-import { describeApi } from './reference.ts';
+import { OPERATIONS } from './reference.ts';
 import type { Feature } from './web/feature.ts';
 import { createSite } from './web/site.ts';
 
@@ -25,10 +25,10 @@ export interface FrontOptions extends Omit<ApiOptions, 'openapi' | 'findBrowser'
 /** Creates one Koa application with the API of all rooms and, after it, their pages. It is not listening yet. */
 export function createFront({ features, knownBy, signInPath, readiness, ...options }: FrontOptions): Koa {
   const { browsers, clock, log } = options;
-  const openapi = () => openapiDocument(browsers.config, describeApi());
+  const openapi = () => openapiDocument(browsers.config, OPERATIONS);
   const api = createApi({
     ...options,
-    features: [...features, { publicOperations: healthOperations({ readiness, clock }) }],
+    features: [...features, { operations: healthOperations({ readiness, clock }) }],
     openapi,
     findPrincipal: knownBy.findPrincipal,
     findApp: knownBy.findApp,

@@ -9,8 +9,7 @@ import type { OnClose } from './kernel/closers.ts';
 import type { Log } from './kernel/log.ts';
 import { type ProcessIdentity, thisProcess } from './kernel/process-identity.ts';
 import { StatusError } from './kernel/status.ts';
-import { deviceGrantOperations } from './people/grants/api.ts';
-import { oauthOperations } from './people/grants/oauth.ts';
+import { OPERATIONS } from './reference.ts';
 import type { Waiting } from './store/lease.ts';
 
 export interface ListeningOptions {
@@ -31,9 +30,6 @@ export interface Listening {
   serve(app: Pick<Koa, 'callback'>, link: Link | undefined): Promise<AddressInfo>;
 }
 
-/** Operations access their dependencies only when called. */
-const NOTHING = {} as never;
-
 /** Listens at once if this service may have to wait (`STANDBY=wait`), otherwise in `serve`. */
 export async function openListening({ config, signal, log, onClose }: ListeningOptions): Promise<Listening> {
   const { httpHost: host, httpPort: port, trustedProxies: trusted } = config;
@@ -41,8 +37,7 @@ export async function openListening({ config, signal, log, onClose }: ListeningO
     const serve: Listening['serve'] = (app, link) => listenHttp(app, { host, port, trusted, link, onClose });
     return { waiting: undefined, taken: () => false, serve };
   }
-  const operations = [deviceGrantOperations, oauthOperations].flatMap((list) => list(NOTHING));
-  const standby = await listenStandby({ host, port, trusted, onClose, log, operations });
+  const standby = await listenStandby({ host, port, trusted, onClose, log, operations: OPERATIONS });
   const self = await thisProcess();
   let reason = '';
   let since = 0;

@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import process from 'node:process';
 import { type App, startApp } from './app.ts';
-import { describeApi } from './reference.ts';
+import { OPERATIONS } from './reference.ts';
 import { type Config, ConfigError, loadConfig } from './config.ts';
 import { installationOf } from './engines/game-host.ts';
 import { refuseGamesElsewhere } from './engines/games-elsewhere.ts';
@@ -32,7 +32,7 @@ const COMMANDS: Readonly<Record<string, (config: Config, argument: string | unde
   '--settings': async () => settingsText(),
   '--systemd': async ({ dataDir }, user = 'dormouse') =>
     systemdUnit({ user, node: process.execPath, home: HOME, dataDir }),
-  '--openapi': async (config) => `${JSON.stringify(openapiDocument(config, describeApi()), null, 2)}\n`,
+  '--openapi': async (config) => `${JSON.stringify(openapiDocument(config, OPERATIONS), null, 2)}\n`,
   '--stop': stopService,
   '--drain': async ({ dataDir }) => ((await drainChild(dataDir)) ? DRAINING : 'No proxy is running.\n'),
   '--migrate': (config) => withStore(config, async () => 'The database is up to date.\n'),

@@ -1,156 +1,289 @@
-import { backupOperations } from './backups/api.ts';
-import { ledgerOperations, spendCapOperations, walletOperations } from './billing/api.ts';
-import { capacityOperations } from './billing/capacity-api.ts';
-import { checkoutCallbackOperations, checkoutOperations } from './billing/checkout-api.ts';
-import { limitOperations } from './billing/limits-api.ts';
-import { regionOperations } from './billing/regions.ts';
-import { usageOperations } from './billing/usage-api.ts';
-import { databaseOperations } from './databases/api.ts';
-import { fileOperations } from './files/api.ts';
-import { transferOperations } from './files/transfers-api.ts';
-import { catalogueOperations } from './game/catalogue/api.ts';
-import { healthOperations } from './http/health.ts';
-import type { ApiDescription } from './http/openapi.ts';
-import { consoleOperations } from './insight/console-api.ts';
-import { diagnosticOperations } from './insight/diagnostics-api.ts';
-import { eventOperations } from './insight/events-api.ts';
-import { logOperations } from './insight/logs-api.ts';
-import { metricOperations } from './insight/metrics-api.ts';
-import { prometheusOperations } from './insight/prometheus.ts';
-import { publicSettingOperations } from './joining/public-setting-api.ts';
-import { publicStatusOperations } from './joining/public-status-api.ts';
-import { wakePolicyOperations } from './joining/wake-policy-api.ts';
-import { modOperations } from './mods/api.ts';
-import { modpackOperations } from './mods/set-modpack.ts';
-import { accountAccessOperations } from './operators/access-api.ts';
-import { accountOperations } from './operators/accounts-api.ts';
-import { accountInvitationOperations } from './operators/invitations-api.ts';
-import { operatorMachineOperations } from './operators/machines-api.ts';
-import { nodeOperations } from './operators/nodes-api.ts';
-import { proxyOperations } from './operators/proxies-api.ts';
-import { orphanOperations } from './operators/orphans-api.ts';
-import { operatorServerOperations } from './operators/servers-api.ts';
-import { recoveryOperations } from './people/accounts/session-api.ts';
-import { connectedAppOperations } from './people/apps/api.ts';
-import { clientOperations } from './people/apps/clients-api.ts';
-import { eulaOperations } from './people/eula/api.ts';
-import { deviceGrantOperations } from './people/grants/api.ts';
-import { oauthOperations } from './people/grants/oauth.ts';
-import { deviceOperations } from './people/grants/session-api.ts';
-import { keyOperations } from './people/keys/api.ts';
-import { whoAmIOperations } from './people/me.ts';
-import { invitationOperations } from './people/members/invitations-api.ts';
-import { signInOperations } from './people/session-api.ts';
-import { secondFactorOperations } from './people/second-factor/api.ts';
-import { sessionListOperations } from './people/sessions-api.ts';
-import { playerOperations } from './players/api.ts';
-import { portOperations } from './ports/api.ts';
-import { scheduleOperations } from './schedules/api.ts';
-import { accountAuditOperations, serverAuditOperations } from './servers/api/audit.ts';
-import { createOperations } from './servers/api/create-server.ts';
-import { forcedOperations, lifecycleOperations } from './servers/api/lifecycle.ts';
-import { machineOperations } from './servers/api/machine.ts';
-import { memberOperations } from './servers/api/members.ts';
-import { myServerOperations } from './servers/api/my-servers.ts';
-import { createServerOperation } from './servers/api/operation.ts';
-import { serverListOperations } from './servers/api/list-servers.ts';
-import { serverOperations } from './servers/api/servers.ts';
-import { settingOperations } from './servers/api/settings.ts';
-import { updateOperations } from './servers/api/update-server.ts';
-import { versionOperations } from './servers/api/update-version.ts';
-import { sftpOperations } from './sftp/api.ts';
-import { sshKeyOperations } from './sftp/ssh-keys-api.ts';
-import { templateOperations } from './templates/api.ts';
-import { worldOperations } from './worlds/api.ts';
-
-/** All operations of the control API, in the reference's order, followed by those of operators. */
-const CONTROL = [
-  whoAmIOperations,
-  myServerOperations,
-  walletOperations,
-  limitOperations,
-  checkoutOperations,
-  spendCapOperations,
-  accountAuditOperations,
-  capacityOperations,
-  regionOperations,
-  catalogueOperations,
-  serverListOperations,
-  createOperations,
-  serverOperations,
-  lifecycleOperations,
-  versionOperations,
-  settingOperations,
-  publicSettingOperations,
-  updateOperations,
-  forcedOperations,
-  wakePolicyOperations,
-  modpackOperations,
-  portOperations,
-  consoleOperations,
-  logOperations,
-  metricOperations,
-  serverAuditOperations,
-  eventOperations,
-  diagnosticOperations,
-  machineOperations,
-  usageOperations,
-  databaseOperations,
-  sftpOperations,
-  modOperations,
-  backupOperations,
-  fileOperations,
-  transferOperations,
-  scheduleOperations,
-  worldOperations,
-  playerOperations,
-  templateOperations,
-  memberOperations,
-  eulaOperations,
-  nodeOperations,
-  proxyOperations,
-  operatorServerOperations,
-  operatorMachineOperations,
-  clientOperations,
-  accountOperations,
-  accountInvitationOperations,
-  accountAccessOperations,
-  ledgerOperations,
-  orphanOperations,
-  prometheusOperations,
-] as const;
-
-/** All operations of the panel. */
-const SESSION = [
-  signInOperations,
-  recoveryOperations,
-  secondFactorOperations,
-  sessionListOperations,
-  keyOperations,
-  sshKeyOperations,
-  connectedAppOperations,
-  invitationOperations,
-  deviceOperations,
-] as const;
-
-/** All operations without authentication. */
-const PUBLIC = [
-  healthOperations,
-  publicStatusOperations,
-  deviceGrantOperations,
-  oauthOperations,
-  checkoutCallbackOperations,
-] as const;
+import {
+  CreateBackup,
+  DeleteBackup,
+  DownloadBackup,
+  ListBackups,
+  RestoreBackup,
+  SetBackupLocked,
+  SetBackupRetention,
+} from './backups/api.ts';
+import { GetSpendCap, GetWallet, ListLedger, ReconcileLedger, SetSpendCap } from './billing/api.ts';
+import { GetCapacity } from './billing/capacity-api.ts';
+import { CheckoutCallback, CreateCheckoutLink } from './billing/checkout-api.ts';
+import { GetAccountLimits } from './billing/limits-api.ts';
+import { ListRegions } from './billing/regions.ts';
+import { GetServerUsage } from './billing/usage-api.ts';
+import {
+  CreateServerDatabase,
+  DropServerDatabase,
+  GetServerDatabase,
+  RotateServerDatabasePassword,
+} from './databases/api.ts';
+import { CopyPath, DeletePath, ListFiles, MakeDirectory, ReadFile, RenamePath, WriteFile } from './files/api.ts';
+import { ArchivePaths, DownloadPath, ExtractArchive, UploadFile } from './files/transfers-api.ts';
+import { ListMinecraftVersions } from './game/catalogue/api.ts';
+import { GetReadiness, Health } from './http/health.ts';
+import { RunCommand } from './insight/console-api.ts';
+import { ListDiagnostics } from './insight/diagnostics-api.ts';
+import { StreamServerEvents } from './insight/events-api.ts';
+import { GetServerLogs, StreamServerLogs } from './insight/logs-api.ts';
+import { GetServerMetrics } from './insight/metrics-api.ts';
+import { Metrics } from './insight/prometheus.ts';
+import { SetPublicStatus } from './joining/public-setting-api.ts';
+import { GetPublicStatus } from './joining/public-status-api.ts';
+import { SetWakePolicy } from './joining/wake-policy-api.ts';
+import { AddServerMod, ListServerMods, RemoveServerMod, SearchMods, UpdateServerMods } from './mods/api.ts';
+import { SetModpack } from './mods/set-modpack.ts';
+import { MakeResetLink, RemoveAccountSecondFactor, SetAccountOperator } from './operators/access-api.ts';
+import { CreditAccount, GetAccount, ListAccounts, SetAccountLimits } from './operators/accounts-api.ts';
+import { CancelAccountInvitation, InviteAccount, ListAccountInvitations } from './operators/invitations-api.ts';
+import { GetMachine, ListMachines, SendToMachine, StreamMachines } from './operators/machines-api.ts';
+import { DrainNode, FenceNode, ListNodes, ResumeNode, SetNodeRegion } from './operators/nodes-api.ts';
+import { ListOrphans, RemoveOrphan } from './operators/orphans-api.ts';
+import { ListProxies } from './operators/proxies-api.ts';
+import { SetDiskQuota, SuspendServer, UnsuspendServer } from './operators/servers-api.ts';
+import { ChangeEmail, RequestPasswordReset, ResetPassword } from './people/accounts/session-api.ts';
+import { DisconnectApp, ListConnectedApps } from './people/apps/api.ts';
+import { DisableClient, EnableClient, ListClients, RegisterClient } from './people/apps/clients-api.ts';
+import { AcceptEula, GetEula } from './people/eula/api.ts';
+import { PollDevice, StartDevice } from './people/grants/api.ts';
+import { DeviceAuthorization, DeviceToken, OAuthMetadata, RevokeToken } from './people/grants/oauth.ts';
+import { ApproveDevice, DenyDevice, LookUpDevice } from './people/grants/session-api.ts';
+import { ListKeys, MintKey, RevokeKey } from './people/keys/api.ts';
+import { WhoAmI } from './people/me.ts';
+import { AcceptInvitation, DeclineInvitation, ListInvitations } from './people/members/invitations-api.ts';
+import {
+  BeginSecondFactor,
+  ConfirmSecondFactor,
+  GetSecondFactor,
+  RemoveSecondFactor,
+  RenewRecoveryCodes,
+} from './people/second-factor/api.ts';
+import {
+  ChangePassword,
+  GetMe,
+  ProvePassword,
+  RequestSignUp,
+  SendVerification,
+  SignIn,
+  SignInWithCode,
+  SignOut,
+  SignUp,
+  VerifyEmail,
+} from './people/session-api.ts';
+import { EndOtherSessions, EndSession, ListSessions } from './people/sessions-api.ts';
+import {
+  GetPlayerLists,
+  KickPlayer,
+  SetBanEntry,
+  SetIpBanEntry,
+  SetOpEntry,
+  SetWhitelistEnforced,
+  SetWhitelistEntry,
+} from './players/api.ts';
+import { AddServerPort, RemoveServerPort } from './ports/api.ts';
+import { CreateSchedule, DeleteSchedule, ListSchedules, RunScheduleNow, SetScheduleEnabled } from './schedules/api.ts';
+import { ListAccountAudit, ListServerAudit } from './servers/api/audit.ts';
+import { CreateServer } from './servers/api/create-server.ts';
+import {
+  KeepAwake,
+  KillServer,
+  RestartServer,
+  RetryInstall,
+  StartServer,
+  StopServer,
+} from './servers/api/lifecycle.ts';
+import { ListServers } from './servers/api/list-servers.ts';
+import { InspectMachine } from './servers/api/machine.ts';
+import { InviteMember, ListMembers, RemoveMember, SetMemberRole } from './servers/api/members.ts';
+import { ListMyServers } from './servers/api/my-servers.ts';
+import { DeleteServer, GetServer } from './servers/api/servers.ts';
+import { SetServerAlertWebhook, SetServerMotd, SetServerProperties } from './servers/api/settings.ts';
+import { UpdateServer } from './servers/api/update-server.ts';
+import { UpdateServerVersion } from './servers/api/update-version.ts';
+import { DisableSftp, EnableSftp, GetSftp, RotateSftpPassword } from './sftp/api.ts';
+import { AddSshKey, ListSshKeys, RemoveSshKey } from './sftp/ssh-keys-api.ts';
+import { CreateServerFromTemplate, CreateTemplate, DeleteTemplate, ListTemplates } from './templates/api.ts';
+import { DeleteServerWorld, ListServerWorlds, ResetServerWorld, SetActiveWorld } from './worlds/api.ts';
+import type { Operation } from './http/operation.ts';
 
 /**
- * Returns the description of the API without a running service: operations access their dependencies only when called.
- * A test compares it with the operations that the rooms serve.
+ * All operations of the API in the reference's order: those for API keys, those of operators, those of the panel, and
+ * those without authentication. A test compares them with the operations that the rooms serve.
  */
-export function describeApi(): ApiDescription {
-  const nothing = { serverOperation: createServerOperation({} as never) } as never;
-  return {
-    operations: CONTROL.flatMap((list) => list(nothing)),
-    sessionOperations: SESSION.flatMap((list) => list(nothing)),
-    publicOperations: PUBLIC.flatMap((list) => list(nothing)),
-  };
-}
+export const OPERATIONS: readonly Operation[] = [
+  WhoAmI,
+  ListMyServers,
+  GetWallet,
+  ListLedger,
+  GetAccountLimits,
+  CreateCheckoutLink,
+  GetSpendCap,
+  SetSpendCap,
+  ListAccountAudit,
+  GetCapacity,
+  ListRegions,
+  ListMinecraftVersions,
+  ListServers,
+  CreateServer,
+  GetServer,
+  DeleteServer,
+  StartServer,
+  StopServer,
+  RestartServer,
+  RetryInstall,
+  UpdateServerVersion,
+  SetServerProperties,
+  SetServerMotd,
+  SetServerAlertWebhook,
+  SetPublicStatus,
+  UpdateServer,
+  KillServer,
+  KeepAwake,
+  SetWakePolicy,
+  SetModpack,
+  AddServerPort,
+  RemoveServerPort,
+  RunCommand,
+  GetServerLogs,
+  StreamServerLogs,
+  GetServerMetrics,
+  ListServerAudit,
+  StreamServerEvents,
+  ListDiagnostics,
+  InspectMachine,
+  GetServerUsage,
+  GetServerDatabase,
+  CreateServerDatabase,
+  DropServerDatabase,
+  RotateServerDatabasePassword,
+  GetSftp,
+  EnableSftp,
+  DisableSftp,
+  RotateSftpPassword,
+  ListServerMods,
+  AddServerMod,
+  RemoveServerMod,
+  UpdateServerMods,
+  SearchMods,
+  ListBackups,
+  CreateBackup,
+  DeleteBackup,
+  RestoreBackup,
+  DownloadBackup,
+  SetBackupLocked,
+  SetBackupRetention,
+  ListFiles,
+  ReadFile,
+  WriteFile,
+  CopyPath,
+  RenamePath,
+  DeletePath,
+  MakeDirectory,
+  DownloadPath,
+  UploadFile,
+  ArchivePaths,
+  ExtractArchive,
+  ListSchedules,
+  CreateSchedule,
+  DeleteSchedule,
+  RunScheduleNow,
+  SetScheduleEnabled,
+  ListServerWorlds,
+  SetActiveWorld,
+  DeleteServerWorld,
+  ResetServerWorld,
+  GetPlayerLists,
+  SetWhitelistEnforced,
+  SetWhitelistEntry,
+  SetBanEntry,
+  SetIpBanEntry,
+  SetOpEntry,
+  KickPlayer,
+  ListTemplates,
+  CreateServerFromTemplate,
+  CreateTemplate,
+  DeleteTemplate,
+  ListMembers,
+  InviteMember,
+  SetMemberRole,
+  RemoveMember,
+  GetEula,
+  AcceptEula,
+  ListNodes,
+  DrainNode,
+  ResumeNode,
+  FenceNode,
+  SetNodeRegion,
+  ListProxies,
+  SetDiskQuota,
+  SuspendServer,
+  UnsuspendServer,
+  ListMachines,
+  GetMachine,
+  SendToMachine,
+  StreamMachines,
+  ListClients,
+  RegisterClient,
+  DisableClient,
+  EnableClient,
+  ListAccounts,
+  GetAccount,
+  CreditAccount,
+  SetAccountLimits,
+  InviteAccount,
+  ListAccountInvitations,
+  CancelAccountInvitation,
+  SetAccountOperator,
+  MakeResetLink,
+  RemoveAccountSecondFactor,
+  ReconcileLedger,
+  ListOrphans,
+  RemoveOrphan,
+  Metrics,
+  GetMe,
+  RequestSignUp,
+  SignUp,
+  SignIn,
+  SignInWithCode,
+  SignOut,
+  ChangePassword,
+  ProvePassword,
+  SendVerification,
+  VerifyEmail,
+  RequestPasswordReset,
+  ResetPassword,
+  ChangeEmail,
+  GetSecondFactor,
+  BeginSecondFactor,
+  ConfirmSecondFactor,
+  RemoveSecondFactor,
+  RenewRecoveryCodes,
+  ListSessions,
+  EndSession,
+  EndOtherSessions,
+  ListKeys,
+  MintKey,
+  RevokeKey,
+  ListSshKeys,
+  AddSshKey,
+  RemoveSshKey,
+  ListConnectedApps,
+  DisconnectApp,
+  ListInvitations,
+  AcceptInvitation,
+  DeclineInvitation,
+  LookUpDevice,
+  ApproveDevice,
+  DenyDevice,
+  Health,
+  GetReadiness,
+  GetPublicStatus,
+  StartDevice,
+  PollDevice,
+  DeviceAuthorization,
+  DeviceToken,
+  RevokeToken,
+  OAuthMetadata,
+  CheckoutCallback,
+];

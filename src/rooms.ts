@@ -45,7 +45,7 @@ import { ServerPorts } from './ports/ports.ts';
 import { mountPorts } from './ports/pages.ts';
 import { openSchedules } from './schedules/open.ts';
 import { Addresses } from './servers/api/addresses.ts';
-import { createServerOperation } from './servers/api/operation.ts';
+import { createServeServer } from './servers/api/operation.ts';
 import { createServerView } from './servers/api/view.ts';
 import { SOFTWARE_OF, WAKES_AND_INSTALLS, type WakeRule, readFirst, requireEngine } from './servers/wake-checks.ts';
 import { openEffects, openServers, serverFeature } from './servers/open.ts';
@@ -126,8 +126,8 @@ export async function openRooms(options: RoomsOptions, doubles: Partial<typeof O
     startTimeoutSeconds,
     onRefusal: telemetry.refusedWake,
   });
-  const serverOperation = createServerOperation({ servers, store, cores });
-  const shared = { ...base, servers, serverOperation };
+  const serveServer = createServeServer({ servers, store, cores });
+  const shared = { ...base, servers, serveServer };
   const presence = createPresence(steady);
   const lostGames = nodes && watchLostGames({ ...shared, nodes });
   const openedFiles = createOpenFiles();

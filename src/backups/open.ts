@@ -123,13 +123,13 @@ export function createBackupRoom(
 
 /** Opens the backups of all servers, with their API and pages. Call it once the servers are live. */
 export async function openBackups(
-  { servers, serverOperation, onClose }: Shared,
+  { servers, serveServer, onClose }: Shared,
   room: BackupRoom,
   events: BackupEvents,
   transferSlots: StreamSlots,
 ): Promise<{ backups: Backups; feature: Feature }> {
   const backups = await room.open(servers, events);
   onClose(() => backups.close());
-  const operations = backupOperations({ backups, serverOperation, transferSlots });
+  const operations = backupOperations({ backups, serveServer, transferSlots });
   return { backups, feature: { operations, panel: mountBackupPages } };
 }

@@ -1,6 +1,7 @@
 import * as z from 'zod';
 import { int64, message, pageLimit, reply } from '../http/fields.ts';
-import { type Operation, operation } from '../http/operation.ts';
+import { operation } from '../http/operation.ts';
+import { type Served, serve } from '../http/serve.ts';
 import type { Clock } from '../kernel/clock.ts';
 import type { Log } from '../kernel/log.ts';
 import { AccountParams } from '../people/account-params.ts';
@@ -29,25 +30,20 @@ interface Needs {
 const DEFAULT_LIMIT = 100;
 const MOST = 1_000;
 
-const COMMON = { tag: 'control', params: AccountParams } as const;
+const COMMON = { auth: 'key', section: 'Account and wallet', params: AccountParams } as const;
 
-const getWallet = ({ store }: Needs) =>
-  operation({
-    ...COMMON,
-    id: 'GetWallet',
-    method: 'get',
-    path: '/v1/accounts/{accountId}/wallet',
-    scope: 'billing:read',
-    summary: 'Read the wallet',
-    description: 'Returns the balance, which always equals the sum of the ledger.',
-    reply: z
-      .object({ accountId: reply.text, balanceMicros: reply.int64.describe('Millionths of the currency.') })
-      .meta({ id: 'Wallet' }),
-    async run({ params, principal }) {
-      const accountId = wholeAccount(principal, params.accountId);
-      return { accountId, balanceMicros: await balance(store, accountId) };
-    },
-  });
+export const GetWallet = operation({
+  ...COMMON,
+  id: 'GetWallet',
+  method: 'get',
+  path: '/v1/accounts/{accountId}/wallet',
+  scope: 'billing:read',
+  summary: 'Read the wallet',
+  description: 'Returns the balance, which always equals the sum of the ledger.',
+  reply: z
+    .object({ accountId: reply.text, balanceMicros: reply.int64.describe('Millionths of the currency.') })
+    .meta({ id: 'Wallet' }),
+});
 
 const LedgerEntry = z
   .object({
@@ -63,29 +59,24 @@ const LedgerEntry = z
   })
   .meta({ id: 'LedgerEntry' });
 
-const listLedgerOperation = ({ store }: Needs) =>
-  operation({
-    ...COMMON,
-    id: 'ListLedger',
-    method: 'get',
-    path: '/v1/accounts/{accountId}/ledger',
-    scope: 'billing:read',
-    summary: 'Read the ledger',
-    description:
-      'Lists all movements of money, newest first. A `usage` entry covers one hour of a server’s awake time, and ' +
-      'grows until that hour or the session ends. All other entries never change.',
-    query: message({
-      limit: pageLimit({ fallback: DEFAULT_LIMIT, most: MOST }),
-      before: int64({ min: 0, max: Number.MAX_SAFE_INTEGER, pattern: '^[0-9]{1,15}$' })
-        .default(0)
-        .describe('The last id of the previous page; 0: the newest entries.'),
-    }),
-    reply: z.object({ entries: z.array(LedgerEntry).default([]) }).meta({ id: 'ListLedgerResponse' }),
-    async run({ params, query, principal }) {
-      const accountId = wholeAccount(principal, params.accountId);
-      return { entries: await listLedger(store, accountId, query.limit, query.before || undefined) };
-    },
-  });
+export const ListLedger = operation({
+  ...COMMON,
+  id: 'ListLedger',
+  method: 'get',
+  path: '/v1/accounts/{accountId}/ledger',
+  scope: 'billing:read',
+  summary: 'Read the ledger',
+  description:
+    'Lists all movements of money, newest first. A `usage` entry covers one hour of a server’s awake time, and ' +
+    'grows until that hour or the session ends. All other entries never change.',
+  query: message({
+    limit: pageLimit({ fallback: DEFAULT_LIMIT, most: MOST }),
+    before: int64({ min: 0, max: Number.MAX_SAFE_INTEGER, pattern: '^[0-9]{1,15}$' })
+      .default(0)
+      .describe('The last id of the previous page; 0: the newest entries.'),
+  }),
+  reply: z.object({ entries: z.array(LedgerEntry).default([]) }).meta({ id: 'ListLedgerResponse' }),
+});
 
 const SpendCap = z
   .object({
@@ -118,92 +109,89 @@ const SpendCap = z
   })
   .meta({ id: 'SpendCap' });
 
-const getSpendCap = (needs: Needs) =>
-  operation({
-    ...COMMON,
-    id: 'GetSpendCap',
-    method: 'get',
-    path: '/v1/accounts/{accountId}/spend-cap',
-    scope: 'billing:read',
-    summary: 'Read the spend cap',
-    description: 'Returns the cap, the spending so far, the prices, and how long the balance lasts.',
-    reply: SpendCap,
-    async run({ params, principal }) {
-      const accountId = wholeAccount(principal, params.accountId);
-      return spending(accountId, needs);
-    },
-  });
+export const GetSpendCap = operation({
+  ...COMMON,
+  id: 'GetSpendCap',
+  method: 'get',
+  path: '/v1/accounts/{accountId}/spend-cap',
+  scope: 'billing:read',
+  summary: 'Read the spend cap',
+  description: 'Returns the cap, the spending so far, the prices, and how long the balance lasts.',
+  reply: SpendCap,
+});
 
-const setSpendCapOperation = (needs: Needs) =>
-  operation({
-    ...COMMON,
-    id: 'SetSpendCap',
-    method: 'post',
-    path: '/v1/accounts/{accountId}/spend-cap',
-    scope: 'billing:write',
-    summary: 'Set the spend cap',
-    description:
-      'Sets what happens when the spending of a calendar month (UTC) reaches the cap: `notify` sends an e-mail; `stop` also puts ' +
-      'servers to sleep, except flat ones whose period is paid. With `stop`, no flat period begins that would exceed the cap. An ' +
-      'absent field stays unchanged; an account without a cap so far begins with `notify`.',
-    body: message({
-      monthlyMicros: int64({ min: 0, max: Number.MAX_SAFE_INTEGER, pattern: '^(?:[0-9]{1,15}|[1-8][0-9]{15})$' })
-        .optional()
-        .describe('0: no cap.'),
-      action: z.enum(['notify', 'stop']).optional(),
-    }).meta({ id: 'SetSpendCapRequest' }),
-    reply: SpendCap,
-    example: { monthlyMicros: '5000000', action: 'notify' },
-    async run({ params, body, principal }) {
-      const accountId = wholeAccount(principal, params.accountId);
-      const at = needs.clock.now();
-      await needs.store.write(async (tx) => {
-        await openWallet(tx, accountId, at, 0);
-        const before = await readWallet(tx, accountId);
-        const { monthlyMicros = before?.spendCapMicros ?? 0, action = before?.spendCapAction ?? 'notify' } = body;
-        await setSpendCap(tx, accountId, monthlyMicros, action);
-        const detail = `${monthlyMicros} micros a month, ${action}`;
-        await recordAudit(tx, auditActorOf(principal), { action: 'account.setSpendCap', accountId, detail, at });
-      });
-      return spending(accountId, needs);
-    },
-  });
+export const SetSpendCap = operation({
+  ...COMMON,
+  id: 'SetSpendCap',
+  method: 'post',
+  path: '/v1/accounts/{accountId}/spend-cap',
+  scope: 'billing:write',
+  summary: 'Set the spend cap',
+  description:
+    'Sets what happens when the spending of a calendar month (UTC) reaches the cap: `notify` sends an e-mail; `stop` also puts ' +
+    'servers to sleep, except flat ones whose period is paid. With `stop`, no flat period begins that would exceed the cap. An ' +
+    'absent field stays unchanged; an account without a cap so far begins with `notify`.',
+  body: message({
+    monthlyMicros: int64({ min: 0, max: Number.MAX_SAFE_INTEGER, pattern: '^(?:[0-9]{1,15}|[1-8][0-9]{15})$' })
+      .optional()
+      .describe('0: no cap.'),
+    action: z.enum(['notify', 'stop']).optional(),
+  }).meta({ id: 'SetSpendCapRequest' }),
+  reply: SpendCap,
+  example: { monthlyMicros: '5000000', action: 'notify' },
+});
 
-const reconcileLedger = ({ store, log }: Needs) =>
-  operation({
-    id: 'ReconcileLedger',
-    method: 'post',
-    path: '/v1/operator/ledger:reconcile',
-    scope: 'operator',
-    tag: 'operator',
-    summary: 'Check wallets against the ledger',
-    description:
-      'Lists the accounts whose wallet differs from the sum of their ledger. The list is empty unless the database was edited.',
-    reply: z
-      .object({
-        mismatches: z
-          .array(z.object({ accountId: reply.text, balanceMicros: reply.int64, ledgerMicros: reply.int64 }))
-          .default([]),
-      })
-      .meta({ id: 'ReconcileLedgerResponse' }),
-    async run() {
-      const mismatches = await listUnbalanced(store);
-      for (const each of mismatches) logUnbalanced(log, each);
-      return { mismatches };
-    },
-  });
+export const ReconcileLedger = operation({
+  id: 'ReconcileLedger',
+  method: 'post',
+  path: '/v1/operator/ledger:reconcile',
+  auth: 'key',
+  scope: 'operator',
+  summary: 'Check wallets against the ledger',
+  description:
+    'Lists the accounts whose wallet differs from the sum of their ledger. The list is empty unless the database was edited.',
+  reply: z
+    .object({
+      mismatches: z
+        .array(z.object({ accountId: reply.text, balanceMicros: reply.int64, ledgerMicros: reply.int64 }))
+        .default([]),
+    })
+    .meta({ id: 'ReconcileLedgerResponse' }),
+});
 
-/** Wallet and ledger. */
-export const walletOperations = (needs: Needs): readonly Operation[] => [getWallet(needs), listLedgerOperation(needs)];
-
-/** The spend cap. */
-export const spendCapOperations = (needs: Needs): readonly Operation[] => [
-  getSpendCap(needs),
-  setSpendCapOperation(needs),
+/** Operations on an account's money. */
+export const walletOperations = (needs: Needs): readonly Served[] => [
+  serve(GetWallet, async ({ params, principal }) => {
+    const accountId = wholeAccount(principal, params.accountId);
+    return { accountId, balanceMicros: await balance(needs.store, accountId) };
+  }),
+  serve(ListLedger, async ({ params, query, principal }) => {
+    const accountId = wholeAccount(principal, params.accountId);
+    return { entries: await listLedger(needs.store, accountId, query.limit, query.before || undefined) };
+  }),
+  serve(GetSpendCap, async ({ params, principal }) => {
+    const accountId = wholeAccount(principal, params.accountId);
+    return spending(accountId, needs);
+  }),
+  serve(SetSpendCap, async ({ params, body, principal }) => {
+    const accountId = wholeAccount(principal, params.accountId);
+    const at = needs.clock.now();
+    await needs.store.write(async (tx) => {
+      await openWallet(tx, accountId, at, 0);
+      const before = await readWallet(tx, accountId);
+      const { monthlyMicros = before?.spendCapMicros ?? 0, action = before?.spendCapAction ?? 'notify' } = body;
+      await setSpendCap(tx, accountId, monthlyMicros, action);
+      const detail = `${monthlyMicros} micros a month, ${action}`;
+      await recordAudit(tx, auditActorOf(principal), { action: 'account.setSpendCap', accountId, detail, at });
+    });
+    return spending(accountId, needs);
+  }),
+  serve(ReconcileLedger, async () => {
+    const mismatches = await listUnbalanced(needs.store);
+    for (const each of mismatches) logUnbalanced(needs.log, each);
+    return { mismatches };
+  }),
 ];
-
-/** Operations for operators. */
-export const ledgerOperations = (needs: Needs): readonly Operation[] => [reconcileLedger(needs)];
 
 async function spending(accountId: string, needs: Needs): Promise<z.input<typeof SpendCap>> {
   const { store, servers, prices, checkouts, clock } = needs;

@@ -1,7 +1,8 @@
 import * as z from 'zod';
 import type { Reachability } from '../engines/reachability.ts';
 import { reply } from '../http/fields.ts';
-import { type Operation, operation } from '../http/operation.ts';
+import { operation } from '../http/operation.ts';
+import { type Served, serve } from '../http/serve.ts';
 import type { AccountLimits } from './account-limits.ts';
 import type { Capacity, CapacityNow } from './capacity.ts';
 
@@ -41,24 +42,19 @@ export const CapacityResponse = z
   })
   .meta({ id: 'CapacityResponse' });
 
-const getCapacity = (needs: Needs) =>
-  operation({
-    id: 'GetCapacity',
-    method: 'get',
-    path: '/v1/capacity',
-    scope: 'servers:read',
-    tag: 'control',
-    summary: 'Get capacity',
-    description:
-      'Returns the capacity for games, of one machine or of all machines together, and how much of it awake servers ' +
-      'have reserved. Sleeping servers reserve nothing. A server must fit on one machine.',
-    reply: CapacityResponse,
-    async run({ principal }) {
-      const { capacity, accountLimits } = needs;
-      const { maxServers } = accountLimits.of(principal.accountId);
-      return capacityView(await capacity.read(), { maxServers, available: await isAvailable(needs) });
-    },
-  });
+export const GetCapacity = operation({
+  id: 'GetCapacity',
+  method: 'get',
+  path: '/v1/capacity',
+  auth: 'key',
+  scope: 'servers:read',
+  section: 'Platform',
+  summary: 'Get capacity',
+  description:
+    'Returns the capacity for games, of one machine or of all machines together, and how much of it awake servers ' +
+    'have reserved. Sleeping servers reserve nothing. A server must fit on one machine.',
+  reply: CapacityResponse,
+});
 
 /**
  * Reports whether starts are possible, in a region or anywhere: the engine responds and not all machines are drained.
@@ -91,4 +87,10 @@ export function capacityView(
   };
 }
 
-export const capacityOperations = (needs: Needs): readonly Operation[] => [getCapacity(needs)];
+export const capacityOperations = (needs: Needs): readonly Served[] => [
+  serve(GetCapacity, async ({ principal }) => {
+    const { capacity, accountLimits } = needs;
+    const { maxServers } = accountLimits.of(principal.accountId);
+    return capacityView(await capacity.read(), { maxServers, available: await isAvailable(needs) });
+  }),
+];

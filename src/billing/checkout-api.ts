@@ -1,8 +1,9 @@
 import * as z from 'zod';
 import { Raw, int32, message, reply } from '../http/fields.ts';
 import { Nothing } from '../http/nothing.ts';
-import { type Operation, operation } from '../http/operation.ts';
-import { type PublicOperation, publicOperation } from '../http/public-operation.ts';
+import { operation } from '../http/operation.ts';
+import { type Served, serve } from '../http/serve.ts';
+
 import { KIB } from '../kernel/units.ts';
 import { AccountParams } from '../people/account-params.ts';
 import { auditActorOf, recordAudit } from '../people/audit/audit.ts';
@@ -18,59 +19,57 @@ const MOST_USD = 1_000;
 /** An event contains one object of the provider, a few KiB in size. */
 const CALLBACK_BYTES = 256 * KIB;
 
-const createCheckoutLink = ({ checkouts }: Needs) =>
-  operation({
-    id: 'CreateCheckoutLink',
-    method: 'post',
-    path: '/v1/accounts/{accountId}/checkout-link',
-    scope: 'billing:read',
-    tag: 'control',
-    summary: 'Open a checkout',
-    description:
-      'Returns the address of a payment page. Once paid, the amount is in the wallet; no further call is needed.',
-    params: AccountParams,
-    body: message({ amountUsd: int32({ min: 1, max: MOST_USD }).describe('Whole US dollars.') }).meta({
-      id: 'CreateCheckoutLinkRequest',
-    }),
-    example: { amountUsd: 10 },
-    reply: z.object({ checkoutUrl: reply.text }).meta({ id: 'CreateCheckoutLinkResponse' }),
-    async run({ params, body, principal }) {
-      const accountId = wholeAccount(principal, params.accountId);
-      const checkoutUrl = await checkouts.create(accountId, body.amountUsd, (tx, entry) =>
-        recordAudit(tx, auditActorOf(principal), entry),
-      );
-      return { checkoutUrl };
-    },
-  });
+export const CreateCheckoutLink = operation({
+  id: 'CreateCheckoutLink',
+  method: 'post',
+  path: '/v1/accounts/{accountId}/checkout-link',
+  auth: 'key',
+  scope: 'billing:read',
+  section: 'Account and wallet',
+  summary: 'Open a checkout',
+  description:
+    'Returns the address of a payment page. Once paid, the amount is in the wallet; no further call is needed.',
+  params: AccountParams,
+  body: message({ amountUsd: int32({ min: 1, max: MOST_USD }).describe('Whole US dollars.') }).meta({
+    id: 'CreateCheckoutLinkRequest',
+  }),
+  example: { amountUsd: 10 },
+  reply: z.object({ checkoutUrl: reply.text }).meta({ id: 'CreateCheckoutLinkResponse' }),
+});
 
 /** The callback of payment providers. The signature over the raw body is the only credential. */
-const callback = ({ checkouts }: Needs) =>
-  publicOperation({
-    id: 'CheckoutCallback',
-    method: 'post',
-    path: '/v1/public/checkout/{provider}',
-    summary: 'Receive a payment event',
-    description:
-      'The webhook of the configured payment provider, for bodies of at most 256 KiB. Returns `{}` once the event ' +
-      'is stored, or if it does not concern this service. A repeated event changes nothing.',
-    params: z.object({ provider: z.string().describe('`stripe`.') }),
-    // A missing signature is checked like a wrong one, so that an unknown provider is reported first.
-    headers: z.object({
-      'stripe-signature': z.preprocess(
-        (given = '') => given,
-        z.string().describe('Stripe’s signature over the raw body.'),
-      ),
-    }),
-    takes: 'raw',
-    body: Raw,
-    bodyLimitBytes: CALLBACK_BYTES,
-    reply: Nothing,
-    async run({ params, body, headers }) {
-      await checkouts.callback(params.provider, body, headers['stripe-signature']);
-      return {};
-    },
-  });
+export const CheckoutCallback = operation({
+  id: 'CheckoutCallback',
+  method: 'post',
+  path: '/v1/public/checkout/{provider}',
+  auth: 'none',
+  summary: 'Receive a payment event',
+  description:
+    'The webhook of the configured payment provider, for bodies of at most 256 KiB. Returns `{}` once the event ' +
+    'is stored, or if it does not concern this service. A repeated event changes nothing.',
+  params: z.object({ provider: z.string().describe('`stripe`.') }),
+  // A missing signature is checked like a wrong one, so that an unknown provider is reported first.
+  headers: z.object({
+    'stripe-signature': z.preprocess(
+      (given = '') => given,
+      z.string().describe('Stripe’s signature over the raw body.'),
+    ),
+  }),
+  takes: 'raw',
+  body: Raw,
+  bodyLimitBytes: CALLBACK_BYTES,
+  reply: Nothing,
+});
 
-export const checkoutCallbackOperations = (needs: Needs): readonly PublicOperation[] => [callback(needs)];
-
-export const checkoutOperations = (needs: Needs): readonly Operation[] => [createCheckoutLink(needs)];
+export const checkoutOperations = ({ checkouts }: Needs): readonly Served[] => [
+  serve(CheckoutCallback, async ({ params, body, headers }) =>
+    checkouts.callback(params.provider, body, headers['stripe-signature']),
+  ),
+  serve(CreateCheckoutLink, async ({ params, body, principal }) => {
+    const accountId = wholeAccount(principal, params.accountId);
+    const checkoutUrl = await checkouts.create(accountId, body.amountUsd, (tx, entry) =>
+      recordAudit(tx, auditActorOf(principal), entry),
+    );
+    return { checkoutUrl };
+  }),
+];

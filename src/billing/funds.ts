@@ -55,7 +55,7 @@ export class Funds {
   readonly #onCapReached: OnCapReached[] = [];
 
   constructor(
-    { store, clock, servers, log }: Omit<Shared, 'serverOperation' | 'onClose'>,
+    { store, clock, servers, log }: Omit<Shared, 'serveServer' | 'onClose'>,
     parts: { consoles: GameConsoles; mailer: Mailer; prices: Prices; baseUrl: string },
   ) {
     this.#store = store;

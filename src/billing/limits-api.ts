@@ -1,6 +1,7 @@
 import * as z from 'zod';
 import { reply } from '../http/fields.ts';
-import { type Operation, operation } from '../http/operation.ts';
+import { operation } from '../http/operation.ts';
+import { type Served, serve } from '../http/serve.ts';
 import { AccountParams } from '../people/account-params.ts';
 import { ownAccount } from '../people/caller.ts';
 import type { AccountLimits } from './account-limits.ts';
@@ -10,21 +11,22 @@ interface Needs {
   accountLimits: AccountLimits;
 }
 
-const getAccountLimits = ({ accountLimits }: Needs) =>
-  operation({
-    id: 'GetAccountLimits',
-    method: 'get',
-    path: '/v1/accounts/{accountId}/limits',
-    scope: 'servers:read',
-    tag: 'control',
-    summary: "Get an account's limits",
-    description: 'Returns the RAM limit for all servers of the account together, asleep or awake.',
-    params: AccountParams,
-    reply: z.object({ maxRamMb: reply.int32 }).meta({ id: 'AccountLimits' }),
-    async run({ params, principal }) {
-      const accountId = ownAccount(principal, params.accountId);
-      return { maxRamMb: accountLimits.of(accountId).maxRamMb };
-    },
-  });
+export const GetAccountLimits = operation({
+  id: 'GetAccountLimits',
+  method: 'get',
+  path: '/v1/accounts/{accountId}/limits',
+  auth: 'key',
+  scope: 'servers:read',
+  section: 'Account and wallet',
+  summary: "Get an account's limits",
+  description: 'Returns the RAM limit for all servers of the account together, asleep or awake.',
+  params: AccountParams,
+  reply: z.object({ maxRamMb: reply.int32 }).meta({ id: 'AccountLimits' }),
+});
 
-export const limitOperations = (needs: Needs): readonly Operation[] => [getAccountLimits(needs)];
+export const limitOperations = ({ accountLimits }: Needs): readonly Served[] => [
+  serve(GetAccountLimits, async ({ params, principal }) => {
+    const accountId = ownAccount(principal, params.accountId);
+    return { maxRamMb: accountLimits.of(accountId).maxRamMb };
+  }),
+];

@@ -71,7 +71,7 @@ export class Meter {
 
   /** `atOnceMs`: time after which a write charges no more. */
   constructor(
-    { store, clock, servers, log }: Omit<Shared, 'serverOperation' | 'onClose'>,
+    { store, clock, servers, log }: Omit<Shared, 'serveServer' | 'onClose'>,
     parts: { engine: Engine; steady: SteadyClock; sessions: AwakeSessions; prices: Prices; funds: Funds },
     atOnceMs = AT_ONCE_MS,
   ) {

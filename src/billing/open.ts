@@ -10,11 +10,11 @@ import { WAKES_AND_INSTALLS, type WakeRule } from '../servers/wake-checks.ts';
 import type { Feature } from '../web/feature.ts';
 import { openAccountLimits } from './account-limits.ts';
 import { createAdmission } from './admission.ts';
-import { ledgerOperations, spendCapOperations, walletOperations } from './api.ts';
+import { walletOperations } from './api.ts';
 import { AwakeSessions } from './awake-sessions.ts';
 import { capacityOperations } from './capacity-api.ts';
 import { type MachineProbe, createCapacity } from './capacity.ts';
-import { checkoutCallbackOperations, checkoutOperations } from './checkout-api.ts';
+import { checkoutOperations } from './checkout-api.ts';
 import { Checkouts } from './checkout.ts';
 import { Funds } from './funds.ts';
 import { limitOperations } from './limits-api.ts';
@@ -119,7 +119,7 @@ export async function openBilling(
 
 /** Wallets, their funding, prices, limits and capacity: over the API and on pages. */
 export function billingFeature(
-  { store, servers, serverOperation, clock, log }: Shared,
+  { store, servers, serveServer, clock, log }: Shared,
   { prices, capacity, accountLimits, checkouts }: Billing,
   reachability: Reachability,
   /** `closed`: why starts are refused, in a region or in general; undefined if they are not. */
@@ -132,13 +132,10 @@ export function billingFeature(
       ...walletOperations(wallet),
       ...limitOperations({ accountLimits }),
       ...checkoutOperations({ checkouts }),
-      ...spendCapOperations(wallet),
       ...capacityOperations(room),
       ...regionOperations(room),
-      ...usageOperations({ serverOperation, store, clock, prices }),
-      ...ledgerOperations(wallet),
+      ...usageOperations({ serveServer, store, clock, prices }),
     ],
-    publicOperations: checkoutCallbackOperations({ checkouts }),
     pages: (serve) => mountCheckout(serve, checkouts),
     panel(panel) {
       mountBill(panel, servers);

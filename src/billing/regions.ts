@@ -1,7 +1,8 @@
 import * as z from 'zod';
 import type { Reachability } from '../engines/reachability.ts';
 import { reply } from '../http/fields.ts';
-import { type Operation, operation } from '../http/operation.ts';
+import { operation } from '../http/operation.ts';
+import { type Served, serve } from '../http/serve.ts';
 import type { AccountLimits } from './account-limits.ts';
 import { CapacityResponse, capacityView, isAvailable } from './capacity-api.ts';
 import type { Capacity } from './capacity.ts';
@@ -40,32 +41,33 @@ const LABELS: Record<string, string> = {
   sa: 'South America',
 };
 
-const listRegions = (needs: Needs) =>
-  operation({
-    id: 'ListRegions',
-    method: 'get',
-    path: '/v1/regions',
-    scope: 'servers:read',
-    tag: 'control',
-    summary: 'List regions',
-    description: 'The regions for servers, their availability and their free capacity.',
-    reply: z.object({ regions: z.array(RegionInfo).default([]) }).meta({ id: 'ListRegionsResponse' }),
-    async run({ principal }) {
-      const { capacity, accountLimits, drain } = needs;
-      const { maxServers } = accountLimits.of(principal.accountId);
-      const views = drain.regions().map(async (region) => {
-        const label = LABELS[region] ?? region.toUpperCase();
-        const available = await isAvailable(needs, region);
-        if (!available) return { region, label, available };
-        return {
-          region,
-          label,
-          available,
-          capacity: capacityView(await capacity.read(region), { maxServers, available }),
-        };
-      });
-      return { regions: await Promise.all(views) };
-    },
-  });
+export const ListRegions = operation({
+  id: 'ListRegions',
+  method: 'get',
+  path: '/v1/regions',
+  auth: 'key',
+  scope: 'servers:read',
+  section: 'Platform',
+  summary: 'List regions',
+  description: 'The regions for servers, their availability and their free capacity.',
+  reply: z.object({ regions: z.array(RegionInfo).default([]) }).meta({ id: 'ListRegionsResponse' }),
+});
 
-export const regionOperations = (needs: Needs): readonly Operation[] => [listRegions(needs)];
+export const regionOperations = (needs: Needs): readonly Served[] => [
+  serve(ListRegions, async ({ principal }) => {
+    const { capacity, accountLimits, drain } = needs;
+    const { maxServers } = accountLimits.of(principal.accountId);
+    const views = drain.regions().map(async (region) => {
+      const label = LABELS[region] ?? region.toUpperCase();
+      const available = await isAvailable(needs, region);
+      if (!available) return { region, label, available };
+      return {
+        region,
+        label,
+        available,
+        capacity: capacityView(await capacity.read(region), { maxServers, available }),
+      };
+    });
+    return { regions: await Promise.all(views) };
+  }),
+];

@@ -1,11 +1,12 @@
 import * as z from 'zod';
 import type { Cause } from '../../machines/server-types.ts';
 import { message, reply } from '../http/fields.ts';
-import type { Operation } from '../http/operation.ts';
+import { operation } from '../http/operation.ts';
+import type { Served } from '../http/serve.ts';
 import type { Clock } from '../kernel/clock.ts';
 import { DAY_MS } from '../kernel/units.ts';
 import { ServerParams } from '../servers/api/messages.ts';
-import type { ServerOperation } from '../servers/api/operation.ts';
+import type { ServeServer } from '../servers/api/operation.ts';
 import type { Sql, Store } from '../store/store.ts';
 import { type AwakeSessionRow, type FlatRun, listAwakeSessions, listFlatRuns } from './awake-session-rows.ts';
 import { flatPaidUntil } from './flat.ts';
@@ -16,7 +17,7 @@ import { type Span, type UsedServer, sumFlat, sumMetered } from './ledger-rows.t
 interface Needs {
   clock: Clock;
   prices: Prices;
-  serverOperation: ServerOperation;
+  serveServer: ServeServer;
   store: Store;
 }
 
@@ -49,45 +50,33 @@ const AwakeSession = z
   })
   .meta({ id: 'AwakeSession' });
 
-const getServerUsage = ({ serverOperation, store, clock, prices }: Needs) =>
-  serverOperation({
-    id: 'GetServerUsage',
-    method: 'get',
-    path: '/v1/servers/{id}/usage',
-    scope: 'billing:read',
-    role: 'owner',
-    tag: 'control',
-    summary: "Read a server's usage",
-    description: `Lists when the server was awake, what woke it and the cost, oldest first: the newest ${MOST} sessions that overlap the span, each in full.
+export const GetServerUsage = operation({
+  id: 'GetServerUsage',
+  method: 'get',
+  path: '/v1/servers/{id}/usage',
+  auth: 'key',
+  scope: 'billing:read',
+  role: 'owner',
+  section: 'Console, logs and insight',
+  summary: "Read a server's usage",
+  description: `Lists when the server was awake, what woke it and the cost, oldest first: the newest ${MOST} sessions that overlap the span, each in full.
 The sums cover only the span, but all of its sessions. A ledger entry (an hour of a session, or a period of the flat plan) belongs to the span in which it began, so consecutive spans add up to the ledger.`,
-    params: ServerParams,
-    query: message({
-      from: instant.optional().describe('RFC 3339. Default: 30 days before `to`.'),
-      to: instant.optional().describe('RFC 3339. Default: now.'),
-    }),
-    reply: z
-      .object({
-        sessions: z.array(AwakeSession).default([]),
-        gbHours: z.number().default(0).describe('In the span.'),
-        amountMicros: reply.int64.describe('Total of the ledger entries in the span, including flat periods.'),
-        hourMicros: reply.int64.describe('Cost of an hour awake on the metered plan, with its current RAM.'),
-        flatMicros: reply.int64.describe('Cost of 30 days on the flat plan, with its current RAM.'),
-        flatPaidUntil: reply.timestamp.describe('End of the paid flat period; null without one.'),
-      })
-      .meta({ id: 'ServerUsage' }),
-    async run({ server: { row }, query }) {
-      const to = query.to ?? clock.now() + 1;
-      const span = { from: query.from ?? to - DEFAULT_SPAN_MS, to };
-      const sessions = await listAwakeSessions(store, row, { ...span, limit: MOST });
-      return {
-        sessions: sessions.map(sessionView),
-        ...(await usageIn(store, row, span, clock.now())),
-        hourMicros: hourlyMicros(prices.perGbHourMicros, row.ramMb),
-        flatMicros: flatMicros(prices.perGbMonthMicros, row.ramMb),
-        flatPaidUntil: await flatPaidUntil(store, row, clock.now()),
-      };
-    },
-  });
+  params: ServerParams,
+  query: message({
+    from: instant.optional().describe('RFC 3339. Default: 30 days before `to`.'),
+    to: instant.optional().describe('RFC 3339. Default: now.'),
+  }),
+  reply: z
+    .object({
+      sessions: z.array(AwakeSession).default([]),
+      gbHours: z.number().default(0).describe('In the span.'),
+      amountMicros: reply.int64.describe('Total of the ledger entries in the span, including flat periods.'),
+      hourMicros: reply.int64.describe('Cost of an hour awake on the metered plan, with its current RAM.'),
+      flatMicros: reply.int64.describe('Cost of 30 days on the flat plan, with its current RAM.'),
+      flatPaidUntil: reply.timestamp.describe('End of the paid flat period; null without one.'),
+    })
+    .meta({ id: 'ServerUsage' }),
+});
 
 function sessionView(session: AwakeSessionRow): z.input<typeof AwakeSession> {
   const { startedAt, readyAt, endedAt, ending, plan, ramMb, ticks, amountMicros } = session;
@@ -96,7 +85,20 @@ function sessionView(session: AwakeSessionRow): z.input<typeof AwakeSession> {
   return { startedAt, readyAt, endedAt, ending, cause, plan, ramMb, minutes: ticks, gbHours, amountMicros };
 }
 
-export const usageOperations = (needs: Needs): readonly Operation[] => [getServerUsage(needs)];
+export const usageOperations = ({ serveServer, store, clock, prices }: Needs): readonly Served[] => [
+  serveServer(GetServerUsage, async ({ server: { row }, query }) => {
+    const to = query.to ?? clock.now() + 1;
+    const span = { from: query.from ?? to - DEFAULT_SPAN_MS, to };
+    const sessions = await listAwakeSessions(store, row, { ...span, limit: MOST });
+    return {
+      sessions: sessions.map(sessionView),
+      ...(await usageIn(store, row, span, clock.now())),
+      hourMicros: hourlyMicros(prices.perGbHourMicros, row.ramMb),
+      flatMicros: flatMicros(prices.perGbMonthMicros, row.ramMb),
+      flatPaidUntil: await flatPaidUntil(store, row, clock.now()),
+    };
+  }),
+];
 
 /** Returns a session's GB-hours: charged ones on the metered plan, time up on the flat plan. */
 function gbHoursOf({

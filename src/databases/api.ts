@@ -1,13 +1,14 @@
 import * as z from 'zod';
 import { reply } from '../http/fields.ts';
 import { Nothing } from '../http/nothing.ts';
-import type { Operation } from '../http/operation.ts';
+import { operation } from '../http/operation.ts';
+import type { Served } from '../http/serve.ts';
 import type { Role } from '../http/roles.ts';
 import type { Address } from '../kernel/address.ts';
 import type { Clock } from '../kernel/clock.ts';
 import { StatusError } from '../kernel/status.ts';
 import { ServerParams } from '../servers/api/messages.ts';
-import type { ServerOperation } from '../servers/api/operation.ts';
+import type { ServeServer } from '../servers/api/operation.ts';
 import { recordOnServer } from '../servers/api/reach.ts';
 import type { DatabaseAccess, ServerDatabases } from './databases.ts';
 
@@ -16,7 +17,7 @@ interface Needs {
   clock: Clock;
   config: { mysqlAddress: Address };
   databases?: ServerDatabases | undefined;
-  serverOperation: ServerOperation;
+  serveServer: ServeServer;
 }
 
 const ServerDatabase = z
@@ -32,79 +33,53 @@ const ServerDatabase = z
   })
   .meta({ id: 'ServerDatabase' });
 
-const COMMON = { scope: 'servers:write', tag: 'control', params: ServerParams } as const;
+const COMMON = { auth: 'key', scope: 'servers:write', section: 'Database', params: ServerParams } as const;
 const OFFERED = 'Fails with UNIMPLEMENTED if this service offers no databases.';
 
-const getServerDatabase = (needs: Needs) =>
-  needs.serverOperation({
-    ...COMMON,
-    role: 'member',
-    id: 'GetServerDatabase',
-    method: 'get',
-    path: '/v1/servers/{id}/database',
-    summary: "Show the server's MySQL database",
-    description: 'Without a database, `present` is false and the connection fields are empty.',
-    reply: ServerDatabase,
-    async run({ server, role }) {
-      const { id } = server.row;
-      const access = await needs.databases?.find(id);
-      if (access === undefined) return { serverId: id, offered: needs.databases !== undefined };
-      return view(id, access, role, needs);
-    },
-  });
+export const GetServerDatabase = operation({
+  ...COMMON,
+  role: 'member',
+  id: 'GetServerDatabase',
+  method: 'get',
+  path: '/v1/servers/{id}/database',
+  summary: "Show the server's MySQL database",
+  description: 'Without a database, `present` is false and the connection fields are empty.',
+  reply: ServerDatabase,
+});
 
-const createServerDatabase = (needs: Needs) =>
-  needs.serverOperation({
-    ...COMMON,
-    role: 'member',
-    id: 'CreateServerDatabase',
-    method: 'post',
-    path: '/v1/servers/{id}/database',
-    summary: 'Create a MySQL database for the server',
-    description: `Creates a database with its own user. The user has all rights in it and none elsewhere. ${OFFERED}`,
-    reply: ServerDatabase,
-    async run({ server, role, principal }) {
-      const { row } = server;
-      const entry = { action: 'database.create', at: needs.clock.now() };
-      const access = await offered(needs).create(row.id, recordOnServer(principal, row, entry));
-      return view(row.id, access, role, needs);
-    },
-  });
+export const CreateServerDatabase = operation({
+  ...COMMON,
+  role: 'member',
+  id: 'CreateServerDatabase',
+  method: 'post',
+  path: '/v1/servers/{id}/database',
+  summary: 'Create a MySQL database for the server',
+  description: `Creates a database with its own user. The user has all rights in it and none elsewhere. ${OFFERED}`,
+  reply: ServerDatabase,
+});
 
-const dropServerDatabase = (needs: Needs) =>
-  needs.serverOperation({
-    ...COMMON,
-    role: 'member',
-    id: 'DropServerDatabase',
-    method: 'post',
-    path: '/v1/servers/{id}/database:drop',
-    summary: "Drop the server's MySQL database",
-    description:
-      'Deletes the database permanently with all its data. Open sessions end. A new database gets another name.',
-    reply: Nothing,
-    async run({ server: { row }, principal }) {
-      const entry = { action: 'database.drop', at: needs.clock.now() };
-      await offered(needs).drop(row.id, recordOnServer(principal, row, entry));
-      return {};
-    },
-  });
+export const DropServerDatabase = operation({
+  ...COMMON,
+  role: 'member',
+  id: 'DropServerDatabase',
+  method: 'post',
+  path: '/v1/servers/{id}/database:drop',
+  summary: "Drop the server's MySQL database",
+  description:
+    'Deletes the database permanently with all its data. Open sessions end. A new database gets another name.',
+  reply: Nothing,
+});
 
-const rotateServerDatabasePassword = (needs: Needs) =>
-  needs.serverOperation({
-    ...COMMON,
-    role: 'owner',
-    id: 'RotateServerDatabasePassword',
-    method: 'post',
-    path: '/v1/servers/{id}/database:rotatePassword',
-    summary: "Change the database's password",
-    description: 'Open sessions end. Plugins need the new password to reconnect.',
-    reply: ServerDatabase,
-    async run({ server: { row }, role, principal }) {
-      const entry = { action: 'database.rotate', at: needs.clock.now() };
-      const access = await offered(needs).rotate(row.id, recordOnServer(principal, row, entry));
-      return view(row.id, access, role, needs);
-    },
-  });
+export const RotateServerDatabasePassword = operation({
+  ...COMMON,
+  role: 'owner',
+  id: 'RotateServerDatabasePassword',
+  method: 'post',
+  path: '/v1/servers/{id}/database:rotatePassword',
+  summary: "Change the database's password",
+  description: 'Open sessions end. Plugins need the new password to reconnect.',
+  reply: ServerDatabase,
+});
 
 /** Returns the databases. Throws UNIMPLEMENTED NOT_SUPPORTED without a configured database server. */
 function offered({ databases }: Needs): ServerDatabases {
@@ -118,9 +93,26 @@ function view(serverId: string, { name, password }: DatabaseAccess, role: Role, 
   return { serverId, host, port, dbName: name, dbUser: name, dbPassword, present: true, offered: true };
 }
 
-export const databaseOperations = (needs: Needs): readonly Operation[] => [
-  getServerDatabase(needs),
-  createServerDatabase(needs),
-  dropServerDatabase(needs),
-  rotateServerDatabasePassword(needs),
+export const databaseOperations = (needs: Needs): readonly Served[] => [
+  needs.serveServer(GetServerDatabase, async ({ server, role }) => {
+    const { id } = server.row;
+    const access = await needs.databases?.find(id);
+    if (access === undefined) return { serverId: id, offered: needs.databases !== undefined };
+    return view(id, access, role, needs);
+  }),
+  needs.serveServer(CreateServerDatabase, async ({ server, role, principal }) => {
+    const { row } = server;
+    const entry = { action: 'database.create', at: needs.clock.now() };
+    const access = await offered(needs).create(row.id, recordOnServer(principal, row, entry));
+    return view(row.id, access, role, needs);
+  }),
+  needs.serveServer(DropServerDatabase, async ({ server: { row }, principal }) => {
+    const entry = { action: 'database.drop', at: needs.clock.now() };
+    await offered(needs).drop(row.id, recordOnServer(principal, row, entry));
+  }),
+  needs.serveServer(RotateServerDatabasePassword, async ({ server: { row }, role, principal }) => {
+    const entry = { action: 'database.rotate', at: needs.clock.now() };
+    const access = await offered(needs).rotate(row.id, recordOnServer(principal, row, entry));
+    return view(row.id, access, role, needs);
+  }),
 ];

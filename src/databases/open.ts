@@ -31,10 +31,10 @@ export function openDatabases(
   port: Databases | undefined,
   mysqlAddress: Address,
 ): { databases: ServerDatabases | undefined; feature: Feature } {
-  const { serverOperation, clock, onClose } = shared;
+  const { serveServer, clock, onClose } = shared;
   const databases = port && new ServerDatabases(shared, port, secret);
   onClose(() => databases?.close());
   const config = { mysqlAddress };
-  const operations = databaseOperations({ databases, serverOperation, clock, config });
+  const operations = databaseOperations({ databases, serveServer, clock, config });
   return { databases, feature: { operations, panel: mountDatabase } };
 }

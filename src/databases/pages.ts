@@ -1,4 +1,4 @@
-import type { ReplyOf } from '../http/calls.ts';
+import type { ReplyOf } from '../http/operation.ts';
 import { isAtLeast } from '../http/roles.ts';
 import { confirmed } from '../web/form.ts';
 import { type Html, html } from '../web/html.ts';
@@ -6,23 +6,23 @@ import type { Page } from '../web/page-request.ts';
 import { buttonForm } from '../web/panel/form.ts';
 import type { Panel, ServerRequest } from '../web/panel/panel.ts';
 import { copyButton, fact } from '../web/panel/parts.ts';
+import { CreateServerDatabase, DropServerDatabase, GetServerDatabase, RotateServerDatabasePassword } from './api.ts';
 
-type Database = ReplyOf<'GetServerDatabase'>;
+type Database = ReplyOf<typeof GetServerDatabase>;
 
 /** The server's own MySQL database. The password is shown only in the reply to the form that requested it. */
 export function mountDatabase(panel: Panel): void {
   panel.serverPage({
     path: '/database',
-    show: async (request) => databasePage(request, await request.call('GetServerDatabase', { id: request.server.id })),
+    show: async (request) => databasePage(request, await request.call(GetServerDatabase, { id: request.server.id })),
     forms: {
       create: async (request) =>
-        withPassword(request, await request.call('CreateServerDatabase', { id: request.server.id })),
-      show: async (request) =>
-        withPassword(request, await request.call('GetServerDatabase', { id: request.server.id })),
+        withPassword(request, await request.call(CreateServerDatabase, { id: request.server.id })),
+      show: async (request) => withPassword(request, await request.call(GetServerDatabase, { id: request.server.id })),
       rotate: async (request) =>
-        withPassword(request, await request.call('RotateServerDatabasePassword', { id: request.server.id })),
+        withPassword(request, await request.call(RotateServerDatabasePassword, { id: request.server.id })),
       async drop({ call, server: { id } }) {
-        await call('DropServerDatabase', { id });
+        await call(DropServerDatabase, { id });
         return 'dropped';
       },
     },

@@ -24,7 +24,7 @@ export interface Disks {
  * `accountDiskMb`: the limit of all servers of an account together; 0: no limit.
  */
 export async function openDisks(
-  { store, servers, clock, log }: Omit<Shared, 'serverOperation' | 'onClose'>,
+  { store, servers, clock, log }: Omit<Shared, 'serveServer' | 'onClose'>,
   dataDir: string,
   openFiles: OpenFiles,
   tiers: readonly QuotaTier[],

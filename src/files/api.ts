@@ -1,13 +1,14 @@
 import * as z from 'zod';
 import { base64, int32, line, message, queryFlag, reply, text } from '../http/fields.ts';
 import { Nothing } from '../http/nothing.ts';
-import type { Operation } from '../http/operation.ts';
+import { operation } from '../http/operation.ts';
+import type { Served } from '../http/serve.ts';
 import { WrittenReply } from '../http/reply.ts';
 import type { StreamSlots } from '../http/stream-slots.ts';
 import type { Clock } from '../kernel/clock.ts';
 import { MIB } from '../kernel/units.ts';
 import { ServerParams } from '../servers/api/messages.ts';
-import type { ServerOperation } from '../servers/api/operation.ts';
+import type { ServeServer } from '../servers/api/operation.ts';
 import type { Store } from '../store/store.ts';
 import { FileEntry, changeFiles, entryView, filePath, ownPath, transferFiles } from './fields.ts';
 import type { Files } from './files.ts';
@@ -16,7 +17,7 @@ import type { Files } from './files.ts';
 interface Needs {
   clock: Clock;
   files: Files;
-  serverOperation: ServerOperation;
+  serveServer: ServeServer;
   store: Store;
   transferSlots: StreamSlots;
 }
@@ -26,7 +27,7 @@ const CONTENT_BYTES = 4 * MIB;
 /** Base64 needs four letters for three bytes. The rest is for the message around the content. */
 const CONTENT_MESSAGE_BYTES = 6 * MIB;
 
-const COMMON = { role: 'member', tag: 'control', params: ServerParams } as const;
+const COMMON = { auth: 'key', role: 'member', section: 'Files', params: ServerParams } as const;
 const PathQuery = message({
   path: filePath().default('').describe("Path relative to the server's root, with `/` as separator."),
 });
@@ -41,187 +42,169 @@ const ListQuery = message({
 });
 const Move = message({ from: ownPath(), to: ownPath() });
 
-const listFiles = ({ serverOperation, files }: Needs) =>
-  serverOperation({
-    ...COMMON,
-    id: 'ListFiles',
-    method: 'get',
-    path: '/v1/servers/{id}/files',
-    scope: 'files:read',
-    summary: 'List a directory',
-    description:
-      'Returns the entries of a directory, sorted by name. Without `path`, lists the root. Works in every state. ' +
-      'Symbolic links are listed but never followed.',
-    precondition: '`path` must be a directory, not a file.',
-    query: ListQuery,
-    reply: z
-      .object({
-        entries: z.array(FileEntry).default([]),
-        total: reply.int32.describe('Number of matching entries, regardless of `limit` and `offset`.'),
-      })
-      .meta({ id: 'ListFilesResponse' }),
-    async run({ params, query: { path, ...part }, server, signal }) {
-      const listing = await files.list(params.id, path, { signal, tenant: server.row.accountId, part });
-      if ('entries' in listing) return { entries: listing.entries.map(entryView), total: listing.total };
-      return new WrittenReply(listing.json, listing.release);
-    },
-  });
+export const ListFiles = operation({
+  ...COMMON,
+  id: 'ListFiles',
+  method: 'get',
+  path: '/v1/servers/{id}/files',
+  scope: 'files:read',
+  summary: 'List a directory',
+  description:
+    'Returns the entries of a directory, sorted by name. Without `path`, lists the root. Works in every state. ' +
+    'Symbolic links are listed but never followed.',
+  precondition: '`path` must be a directory, not a file.',
+  query: ListQuery,
+  reply: z
+    .object({
+      entries: z.array(FileEntry).default([]),
+      total: reply.int32.describe('Number of matching entries, regardless of `limit` and `offset`.'),
+    })
+    .meta({ id: 'ListFilesResponse' }),
+});
 
-const readFile = ({ serverOperation, files }: Needs) =>
-  serverOperation({
-    ...COMMON,
-    id: 'ReadFile',
-    method: 'get',
-    path: '/v1/servers/{id}/file',
-    scope: 'files:read',
-    summary: 'Read a file',
-    description:
-      'Returns the first 4 MiB of a file. Passwords in `server.properties` are masked. For the whole file, use ' +
-      'DownloadPath.',
-    precondition: '`path` must be a file, not a directory.',
-    query: PathQuery,
-    reply: z
-      .object({
-        content: reply.text.meta({ format: 'byte' }).describe('Base64.'),
-        truncated: reply.flag.describe('Whether the file is longer than `content`.'),
-        version: reply.text.describe('Changes whenever the file changes. Pass it to WriteFile as `ifVersion`.'),
-      })
-      .meta({ id: 'ReadFileResponse' }),
-    async run({ params, query }) {
-      const { content, truncated, version } = await files.read(params.id, query.path, CONTENT_BYTES);
-      return { content: content.toString('base64'), truncated, version };
-    },
-  });
+export const ReadFile = operation({
+  ...COMMON,
+  id: 'ReadFile',
+  method: 'get',
+  path: '/v1/servers/{id}/file',
+  scope: 'files:read',
+  summary: 'Read a file',
+  description:
+    'Returns the first 4 MiB of a file. Passwords in `server.properties` are masked. For the whole file, use ' +
+    'DownloadPath.',
+  precondition: '`path` must be a file, not a directory.',
+  query: PathQuery,
+  reply: z
+    .object({
+      content: reply.text.meta({ format: 'byte' }).describe('Base64.'),
+      truncated: reply.flag.describe('Whether the file is longer than `content`.'),
+      version: reply.text.describe('Changes whenever the file changes. Pass it to WriteFile as `ifVersion`.'),
+    })
+    .meta({ id: 'ReadFileResponse' }),
+});
 
-const writeFile = (needs: Needs) =>
-  needs.serverOperation({
-    ...COMMON,
-    id: 'WriteFile',
-    method: 'post',
-    path: '/v1/servers/{id}/file',
-    scope: 'files:write',
-    summary: 'Write a file',
-    description:
-      'Creates or replaces a file of at most 4 MiB atomically. Creates missing parent directories. For larger ' +
-      'files, use UploadFile.',
-    precondition: '`path` must not be a directory, and its parents must not be files.',
-    body: message({
-      path: ownPath(),
-      content: base64(CONTENT_BYTES).default(Buffer.alloc(0)).describe('Base64. Empty creates an empty file.'),
-      ifVersion: line(256)
-        .default('')
-        .describe(
-          'The `version` you read. If the file has changed since, the write fails with FILE_CHANGED. `none`: the ' +
-            'file must not exist. Empty: overwrite any content.',
-        ),
-    }).meta({ id: 'WriteFileRequest' }),
-    bodyLimitBytes: CONTENT_MESSAGE_BYTES,
-    example: { path: 'ops.json', content: 'W10=' },
-    reply: Nothing,
-    async run(call) {
-      const { path, content, ifVersion } = call.body;
-      const options = ifVersion === 'none' ? { exclusive: true } : { version: ifVersion || undefined };
-      await changeFiles(call, needs, { action: 'file.write', detail: path }, () =>
-        needs.files.write(call.params.id, path, { chunks: [content], sizeBytes: content.length }, options),
-      );
-      return {};
-    },
-  });
+export const WriteFile = operation({
+  ...COMMON,
+  id: 'WriteFile',
+  method: 'post',
+  path: '/v1/servers/{id}/file',
+  scope: 'files:write',
+  summary: 'Write a file',
+  description:
+    'Creates or replaces a file of at most 4 MiB atomically. Creates missing parent directories. For larger ' +
+    'files, use UploadFile.',
+  precondition: '`path` must not be a directory, and its parents must not be files.',
+  body: message({
+    path: ownPath(),
+    content: base64(CONTENT_BYTES).default(Buffer.alloc(0)).describe('Base64. Empty creates an empty file.'),
+    ifVersion: line(256)
+      .default('')
+      .describe(
+        'The `version` you read. If the file has changed since, the write fails with FILE_CHANGED. `none`: the ' +
+          'file must not exist. Empty: overwrite any content.',
+      ),
+  }).meta({ id: 'WriteFileRequest' }),
+  bodyLimitBytes: CONTENT_MESSAGE_BYTES,
+  example: { path: 'ops.json', content: 'W10=' },
+  reply: Nothing,
+});
 
-const copyPath = (needs: Needs) =>
-  needs.serverOperation({
-    ...COMMON,
-    id: 'CopyPath',
-    method: 'post',
-    path: '/v1/servers/{id}/file:copy',
-    scope: 'files:write',
-    summary: 'Copy a file or directory',
-    description:
-      'Copies a file, or a directory with all its content except symbolic links. `to` must not exist. Stops when ' +
-      'the caller disconnects.',
-    precondition: '`to` must not be below `from`.',
-    body: Move.meta({ id: 'CopyPathRequest' }),
-    example: { from: 'world', to: 'world-before' },
-    reply: z.object({ copied: reply.int64.describe('In bytes.') }).meta({ id: 'CopyPathResponse' }),
-    async run(call) {
-      const { from, to } = call.body;
-      const { signal } = call;
-      return await transferFiles(call, needs, { action: 'file.copy', detail: `${from} to ${to}` }, async () => ({
-        copied: await needs.files.copy(call.params.id, from, to, { signal }),
-      }));
-    },
-  });
+export const CopyPath = operation({
+  ...COMMON,
+  id: 'CopyPath',
+  method: 'post',
+  path: '/v1/servers/{id}/file:copy',
+  scope: 'files:write',
+  summary: 'Copy a file or directory',
+  description:
+    'Copies a file, or a directory with all its content except symbolic links. `to` must not exist. Stops when ' +
+    'the caller disconnects.',
+  precondition: '`to` must not be below `from`.',
+  body: Move.meta({ id: 'CopyPathRequest' }),
+  example: { from: 'world', to: 'world-before' },
+  reply: z.object({ copied: reply.int64.describe('In bytes.') }).meta({ id: 'CopyPathResponse' }),
+});
 
-const renamePath = (needs: Needs) =>
-  needs.serverOperation({
-    ...COMMON,
-    id: 'RenamePath',
-    method: 'post',
-    path: '/v1/servers/{id}/file:rename',
-    scope: 'files:write',
-    summary: 'Rename or move a file or directory',
-    description: '`to` must not exist. Its parent directory must exist.',
-    precondition: '`to` must not be below `from`.',
-    body: Move.meta({ id: 'RenamePathRequest' }),
-    example: { from: 'world', to: 'world-old' },
-    reply: Nothing,
-    async run(call) {
-      const { from, to } = call.body;
-      await changeFiles(call, needs, { action: 'file.rename', detail: `${from} to ${to}` }, () =>
-        needs.files.rename(call.params.id, from, to),
-      );
-      return {};
-    },
-  });
+export const RenamePath = operation({
+  ...COMMON,
+  id: 'RenamePath',
+  method: 'post',
+  path: '/v1/servers/{id}/file:rename',
+  scope: 'files:write',
+  summary: 'Rename or move a file or directory',
+  description: '`to` must not exist. Its parent directory must exist.',
+  precondition: '`to` must not be below `from`.',
+  body: Move.meta({ id: 'RenamePathRequest' }),
+  example: { from: 'world', to: 'world-old' },
+  reply: Nothing,
+});
 
-const deletePath = (needs: Needs) =>
-  needs.serverOperation({
-    ...COMMON,
-    id: 'DeletePath',
-    method: 'post',
-    path: '/v1/servers/{id}/file:delete',
-    scope: 'files:write',
-    summary: 'Delete a file or directory',
-    description: 'Deletes a directory with all its content. For a symbolic link, deletes the link, never its target.',
-    body: message({ path: ownPath() }).meta({ id: 'DeletePathRequest' }),
-    example: { path: 'world-old' },
-    reply: Nothing,
-    async run(call) {
-      const { path } = call.body;
-      await changeFiles(call, needs, { action: 'file.delete', detail: path }, () =>
-        needs.files.remove(call.params.id, path),
-      );
-      return {};
-    },
-  });
+export const DeletePath = operation({
+  ...COMMON,
+  id: 'DeletePath',
+  method: 'post',
+  path: '/v1/servers/{id}/file:delete',
+  scope: 'files:write',
+  summary: 'Delete a file or directory',
+  description: 'Deletes a directory with all its content. For a symbolic link, deletes the link, never its target.',
+  body: message({ path: ownPath() }).meta({ id: 'DeletePathRequest' }),
+  example: { path: 'world-old' },
+  reply: Nothing,
+});
 
-const makeDirectory = (needs: Needs) =>
-  needs.serverOperation({
-    ...COMMON,
-    id: 'MakeDirectory',
-    method: 'post',
-    path: '/v1/servers/{id}/file:mkdir',
-    scope: 'files:write',
-    summary: 'Create a directory',
-    description: 'Also creates missing parent directories.',
-    body: message({ path: ownPath() }).meta({ id: 'MakeDirectoryRequest' }),
-    example: { path: 'plugins/maps' },
-    reply: Nothing,
-    async run(call) {
-      const { path } = call.body;
-      await changeFiles(call, needs, { action: 'file.mkdir', detail: path }, () =>
-        needs.files.mkdir(call.params.id, path),
-      );
-      return {};
-    },
-  });
+export const MakeDirectory = operation({
+  ...COMMON,
+  id: 'MakeDirectory',
+  method: 'post',
+  path: '/v1/servers/{id}/file:mkdir',
+  scope: 'files:write',
+  summary: 'Create a directory',
+  description: 'Also creates missing parent directories.',
+  body: message({ path: ownPath() }).meta({ id: 'MakeDirectoryRequest' }),
+  example: { path: 'plugins/maps' },
+  reply: Nothing,
+});
 
-export const fileOperations = (needs: Needs): readonly Operation[] => [
-  listFiles(needs),
-  readFile(needs),
-  writeFile(needs),
-  copyPath(needs),
-  renamePath(needs),
-  deletePath(needs),
-  makeDirectory(needs),
+export const fileOperations = (needs: Needs): readonly Served[] => [
+  needs.serveServer(ListFiles, async ({ params, query: { path, ...part }, server, signal }) => {
+    const listing = await needs.files.list(params.id, path, { signal, tenant: server.row.accountId, part });
+    if ('entries' in listing) return { entries: listing.entries.map(entryView), total: listing.total };
+    return new WrittenReply(listing.json, listing.release);
+  }),
+  needs.serveServer(ReadFile, async ({ params, query }) => {
+    const { content, truncated, version } = await needs.files.read(params.id, query.path, CONTENT_BYTES);
+    return { content: content.toString('base64'), truncated, version };
+  }),
+  needs.serveServer(WriteFile, async (call) => {
+    const { path, content, ifVersion } = call.body;
+    const options = ifVersion === 'none' ? { exclusive: true } : { version: ifVersion || undefined };
+    await changeFiles(call, needs, { action: 'file.write', detail: path }, () =>
+      needs.files.write(call.params.id, path, { chunks: [content], sizeBytes: content.length }, options),
+    );
+  }),
+  needs.serveServer(CopyPath, async (call) => {
+    const { from, to } = call.body;
+    const { signal } = call;
+    return await transferFiles(call, needs, { action: 'file.copy', detail: `${from} to ${to}` }, async () => ({
+      copied: await needs.files.copy(call.params.id, from, to, { signal }),
+    }));
+  }),
+  needs.serveServer(RenamePath, async (call) => {
+    const { from, to } = call.body;
+    await changeFiles(call, needs, { action: 'file.rename', detail: `${from} to ${to}` }, () =>
+      needs.files.rename(call.params.id, from, to),
+    );
+  }),
+  needs.serveServer(DeletePath, async (call) => {
+    const { path } = call.body;
+    await changeFiles(call, needs, { action: 'file.delete', detail: path }, () =>
+      needs.files.remove(call.params.id, path),
+    );
+  }),
+  needs.serveServer(MakeDirectory, async (call) => {
+    const { path } = call.body;
+    await changeFiles(call, needs, { action: 'file.mkdir', detail: path }, () =>
+      needs.files.mkdir(call.params.id, path),
+    );
+  }),
 ];

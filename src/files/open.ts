@@ -14,14 +14,14 @@ import { transferOperations } from './transfers-api.ts';
 
 /** Opens the servers' files, with their API and pages. `transferSlots`: slots for long uploads and downloads. */
 export function openFiles(
-  { store, serverOperation, clock, log }: Shared,
+  { store, serveServer, clock, log }: Shared,
   folders: Folders,
   workers: WorkerPool,
   openFiles: OpenFiles,
   transferSlots: StreamSlots,
 ): { files: Files; feature: Feature } {
   const files = new Files(folders, workers, openFiles, log);
-  const needs = { files, store, serverOperation, transferSlots, clock };
+  const needs = { files, store, serveServer, transferSlots, clock };
   const operations = [...fileOperations(needs), ...transferOperations(needs)];
   return { files, feature: { operations, panel: mountFilePages } };
 }

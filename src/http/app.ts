@@ -3,37 +3,28 @@
  * request causes no work before its size, rate and scope are checked.
  */
 import { randomUUID } from 'node:crypto';
-import type { IncomingMessage } from 'node:http';
-import type { Router } from '@koa/router';
 import Koa, { type Context, type Middleware } from 'koa';
 import { withActivity } from '../kernel/watchdog.ts';
 import type { Clock } from '../kernel/clock.ts';
 import type { Log } from '../kernel/log.ts';
 import { MINUTE_MS } from '../kernel/units.ts';
 import { type FindApp, type FindBrowser, type FindPrincipal, createAuthorize } from './auth.ts';
-import type { Declared } from './declared.ts';
-import { onceEnded } from './ended.ts';
+import { keyCallers, openCallers } from './callers.ts';
 import { renderErrors } from './errors.ts';
 import { keptBytes } from './kept-bytes.ts';
-import { type Streams, declaredRoute, entering, mount, plainColons, routePath, sentBy } from './mount.ts';
+import { type Streams, declaredRoute, fits, mount, plainColons, routePath } from './mount.ts';
 import type { Operation } from './operation.ts';
-import type { PublicOperation } from './public-operation.ts';
 import { type RateLimit, type TakeToken, createCallerRate } from './rate-limit.ts';
 import { newRouter } from './router.ts';
 import { carriedForBrowsers, mountForBrowsers } from './session/browser-mount.ts';
-import { type Browsers, mountSession } from './session/session-mount.ts';
-import type { SessionOperation } from './session/session-operation.ts';
+import { type Browsers, browserCallers } from './session/browsers.ts';
+import type { Served } from './serve.ts';
 
 /** The operations and pages of a room. */
 export interface ApiFeature {
-  /** Operations for API keys, app tokens or operators' sessions. */
-  operations?: readonly Operation[];
+  operations?: readonly Served[];
   /** Streams and files that only pages use. They accept only a browser's session and are not part of the API. */
-  pageOperations?: readonly Operation[];
-  /** Panel operations for a browser's session. */
-  sessionOperations?: readonly SessionOperation[];
-  /** Operations without authentication. */
-  publicOperations?: readonly PublicOperation[];
+  pageOperations?: readonly Served[];
 }
 
 export interface ApiOptions {
@@ -42,7 +33,7 @@ export interface ApiOptions {
   /** The OpenAPI document. */
   openapi: () => object;
   /** The limits of streams. */
-  streams: Streams;
+  streams: Omit<Streams, 'authorizeAgain'>;
   /** Identifies browsers and their sessions. */
   browsers: Browsers;
   findPrincipal: FindPrincipal;
@@ -67,24 +58,23 @@ const DISCONNECTS = new Set(['ERR_STREAM_PREMATURE_CLOSE', 'ECONNRESET', 'EPIPE'
  */
 export function createApi({ log, clock, rate, ...options }: ApiOptions): Koa {
   const { features, streams, browsers, openapi } = options;
-  const operations = features.flatMap((each) => each.operations ?? []);
-  const sessionOperations = features.flatMap((each) => each.sessionOperations ?? []);
-  const publicOperations = features.flatMap((each) => each.publicOperations ?? []);
+  const all = features.flatMap((each) => each.operations ?? []);
+  const withAuth = (auth: Operation['auth']) => all.filter(({ operation }) => operation.auth === auth);
   const app = new Koa();
   // A router tries all its routes, so the API has its own, which comes first.
   const [router, others] = [newRouter(), newRouter()];
   const takeToken = createCallerRate(rate, clock);
   const authorizing = (take: TakeToken) =>
     createAuthorize(options.findPrincipal, options.findApp, take, options.findBrowser);
-  const authorizer = { authorize: authorizing(takeToken), authorizeAgain: authorizing(() => {}) };
+  const watched = { ...streams, authorizeAgain: authorizing(() => {}) };
   others.get(
     '/openapi.json',
     keptBytes({ type: 'json', compress: false }, () => JSON.stringify(openapi())),
   );
-  mount(router, operations, authorizer, streams);
-  mountSession(others, sessionOperations, takeToken, browsers);
-  mountPublic(others, publicOperations, browsers);
-  const carried = [...carriedForBrowsers(operations), ...features.flatMap((each) => each.pageOperations ?? [])];
+  mount(router, withAuth('key'), keyCallers(authorizing(takeToken)), watched);
+  mount(others, withAuth('session'), browserCallers(takeToken, browsers), watched);
+  mount(others, withAuth('none'), openCallers(browsers.clientAddress), watched);
+  const carried = [...carriedForBrowsers(all), ...features.flatMap((each) => each.pageOperations ?? [])];
   const forBrowsers = mountForBrowsers(others, carried, options.findBrowser, takeToken, streams);
   app
     .use(requestId)
@@ -94,7 +84,7 @@ export function createApi({ log, clock, rate, ...options }: ApiOptions): Koa {
     .use(plainColons)
     .use(router.routes())
     .use(others.routes())
-    .use(answerMethods([...operations, ...forBrowsers, ...sessionOperations, ...publicOperations]));
+    .use(answerMethods([...all, ...forBrowsers]));
   app.on('error', (error: NodeJS.ErrnoException, ctx?: Context) => {
     const level = DISCONNECTS.has(error.code ?? '') ? 'debug' : 'error';
     log[level]({ requestId: ctx?.state.requestId as unknown, err: error }, 'answer not delivered');
@@ -149,9 +139,9 @@ function logRequests(log: Log, clock: Clock, answered: (request: AnsweredRequest
     const begun = performance.now();
     // Name for the watchdog. The operation is known only after routing.
     const name = () =>
-      `${(ctx.state.operation as Declared | undefined)?.id ?? 'request'} ${String(ctx.state.requestId)}`;
+      `${(ctx.state.operation as Operation | undefined)?.id ?? 'request'} ${String(ctx.state.requestId)}`;
     await withActivity(name, next);
-    const operation = ctx.state.operation as Declared | undefined;
+    const operation = ctx.state.operation as Operation | undefined;
     const ms = performance.now() - begun;
     answered({ route: operation?.path ?? declaredRoute(ctx), method: ctx.method, status: ctx.status, ms });
     // Clients poll, so only changes and refusals are logged at `info`.
@@ -214,13 +204,14 @@ interface Route {
  * methods. `Allow` lists the methods of this exact path: a path with invalid parameters does not exist. Use directly
  * after the routers.
  */
-function answerMethods(operations: readonly Declared[]): Middleware {
-  const byRoute = new Map(operations.map((operation) => [routePath(operation.path), operation]));
+function answerMethods(all: readonly Served[]): Middleware {
+  const byRoute = new Map(all.map(({ operation }) => [routePath(operation.path), operation]));
 
   function allowed(path: string, matched: readonly Route[]): string[] {
-    const ours = matched.filter(
-      (route) => byRoute.get(String(route.path))?.fits(route.params(path, route.captures(path))) ?? true,
-    );
+    const ours = matched.filter((route) => {
+      const operation = byRoute.get(String(route.path));
+      return operation === undefined || fits(operation, route.params(path, route.captures(path)));
+    });
     return [...new Set(ours.flatMap(({ methods }) => methods))];
   }
 
@@ -237,34 +228,4 @@ function answerMethods(operations: readonly Declared[]): Middleware {
     } else ctx.status = 405;
     if (methods.length > 0) ctx.set('Allow', methods.join(', '));
   };
-}
-
-/** Identifies callers without a credential. */
-interface Callers {
-  /** Returns the client address of a request. Only trusted proxies may state it. */
-  clientAddress: (request: IncomingMessage) => string;
-}
-
-/** Adds a route for every operation without authentication. */
-export function mountPublic(router: Router, operations: readonly PublicOperation[], callers: Callers): void {
-  for (const operation of operations) {
-    router[operation.method](routePath(operation.path), entering(operation, serve(operation, callers)));
-  }
-}
-
-function serve(operation: PublicOperation, { clientAddress }: Callers): Middleware {
-  return async function servePublicOperation(ctx) {
-    ctx.set(operation.answerHeaders ?? {});
-    ctx.body = await operation.run({
-      ...sentBy(ctx, operation),
-      headers: ctx.headers,
-      caller: { address: clientAddress(ctx.req), userAgent: ctx.get('user-agent') },
-      response: ctx.response,
-      received: () => received(ctx),
-    });
-  };
-}
-
-function received({ res }: Context): Promise<boolean> {
-  return new Promise((resolve) => onceEnded(res, () => resolve(res.writableFinished)));
 }

@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { parseToken } from '../kernel/ids.ts';
 import { StatusError } from '../kernel/status.ts';
-import type { Operation } from './operation.ts';
+import type { KeyOperation } from './operation.ts';
 import type { AppPrincipal, KeyPrincipal, Principal, SessionPrincipal } from './principal.ts';
 import type { TakeToken } from './rate-limit.ts';
 import type { Scope } from './scopes.ts';
@@ -22,7 +22,7 @@ export type FindBrowser = (headers: IncomingHttpHeaders, operation: Needs) => Pr
 export type Authorize = (headers: IncomingHttpHeaders, operation: Needs) => Promise<Principal>;
 
 /** The access an operation requires. */
-export type Needs = Pick<Operation, 'scope' | 'appScope' | 'keyOnly' | 'bearerKey' | 'method' | 'expensive'>;
+export type Needs = Pick<KeyOperation, 'scope' | 'appScope' | 'keyOnly' | 'bearerKey' | 'method' | 'expensive'>;
 
 const BEARER = /^Bearer +(\S+)$/i;
 const BEARER_KEY = /^Bearer +(dmk_\w+)$/i;

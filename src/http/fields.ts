@@ -16,7 +16,7 @@ export function message<Shape extends z.ZodRawShape>(shape: Shape) {
     [snakeCase(name), name],
     [name, name],
   ]) as [string, string][];
-  return z.preprocess((value) => ownFields(value, names), z.object(shape));
+  return z.preprocess((value: z.input<z.ZodObject<Shape>>) => ownFields(value, names), z.object(shape));
 }
 
 /** A message whose handler needs the exact bytes, to verify a signature. */
@@ -61,7 +61,7 @@ export function int32({ min = INT32_MIN, max = INT32_MAX }: { min?: number; max?
 export function clamped({ min, max, fallback }: { min: number; max: number; fallback: number }) {
   const number = z.int('must be an integer').meta({ format: 'int32', minimum: INT32_MIN, maximum: INT32_MAX });
   return z
-    .preprocess((value) => (value === '' ? fallback : asSafeNumber(value)), number)
+    .preprocess((value: number | string) => (value === '' ? fallback : asSafeNumber(value)), number)
     .transform((value) => Math.min(Math.max(min, value), max))
     .default(fallback);
 }
@@ -72,18 +72,18 @@ export function clamped({ min, max, fallback }: { min: number; max: number; fall
 export function pageLimit({ fallback, most }: { fallback: number; most: number }) {
   const number = z.int('must be an integer').min(0, 'must be at least 0').meta({ format: 'int32', maximum: INT32_MAX });
   return z
-    .preprocess((value) => (value === '' ? 0 : asSafeNumber(value)), number)
+    .preprocess((value: number | string) => (value === '' ? 0 : asSafeNumber(value)), number)
     .default(0)
     .transform((limit) => (limit === 0 ? fallback : Math.min(limit, most)))
     .describe(`Page size. 0 means ${fallback}. Values above ${most} count as ${most}.`);
 }
 
-function asNumber(value: unknown): unknown {
+function asNumber(value: number | string): unknown {
   return typeof value === 'string' && NUMBER.test(value) ? Number(value) : value;
 }
 
 /** Clamps an integer to the range that JavaScript represents exactly. */
-function asSafeNumber(value: unknown): unknown {
+function asSafeNumber(value: number | string): unknown {
   const number = asNumber(value);
   if (typeof number !== 'number') return number;
   return Math.max(Number.MIN_SAFE_INTEGER, Math.min(Number.MAX_SAFE_INTEGER, number));
@@ -100,7 +100,7 @@ export function int64({ min, max, pattern }: { min: number; max: number; pattern
     .max(max, `must be at most ${max}`)
     .meta({ type: 'string', format: 'int64', pattern, minimum: undefined, maximum: undefined });
   return z.preprocess(
-    (value) => (typeof value === 'string' && /^-?\d{1,16}$/.test(value) ? Number(value) : value),
+    (value: number | string) => (typeof value === 'string' && /^-?\d{1,16}$/.test(value) ? Number(value) : value),
     number,
   );
 }
@@ -127,9 +127,10 @@ const WHOLE_BASE64 = '^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/][AQgw](?:==)?|[A-Za-
 
 /** A boolean in a query, in any spelling accepted by Go's strconv.ParseBool. */
 export function queryFlag() {
-  return z
+  const flag = z
     .stringbool({ truthy: ['1', 't', 'true'], falsy: ['0', 'f', 'false'], error: 'must be true or false' })
     .meta({ type: 'boolean' });
+  return z.preprocess((value: boolean | string) => value, flag);
 }
 
 /** The documentation's pattern of an https URL with several labels, without user and port. Validation is stricter. */

@@ -2,7 +2,8 @@ import * as z from 'zod';
 import { createCache } from '../kernel/cache.ts';
 import type { Clock } from '../kernel/clock.ts';
 import { withTimeout } from '../kernel/timeout.ts';
-import { type PublicOperation, publicOperation } from './public-operation.ts';
+import { operation } from './operation.ts';
+import { type Served, serve } from './serve.ts';
 
 /** The parts that the service needs. Each check resolves if its part works and rejects otherwise. */
 export type Readiness = Record<string, () => Promise<unknown>>;
@@ -25,41 +26,45 @@ interface Needs {
   clock: Clock;
 }
 
+export const Health = operation({
+  id: 'Health',
+  method: 'get',
+  path: '/healthz',
+  auth: 'none',
+  summary: 'The process answers',
+  description: 'Checks no part of the service.',
+  reply: z.object({ status: z.string() }),
+});
+
+export const GetReadiness = operation({
+  id: 'Readiness',
+  method: 'get',
+  path: '/readyz',
+  auth: 'none',
+  summary: 'Every part of the service works',
+  description:
+    'Reports the state of each part. On a standby, the only part is `lease`, which is `unavailable`, and ' +
+    '`reason` explains why.',
+  reply: ReadyReply,
+  also: { '503': { description: 'At least one part is unavailable.', reply: ReadyReply } },
+});
+
 /**
  * Operations that report whether the process is alive and whether its parts are ready. They name failed parts without
  * the reason, because they require no authentication.
  */
-export const healthOperations = (needs: Needs): readonly PublicOperation[] => {
+export function healthOperations(needs: Needs): readonly Served[] {
   /** Runs one check at a time and caches its answer. */
   const answers = createCache<Ready>({ most: 1, ttlMs: () => KEPT_MS });
   return [
-    publicOperation({
-      id: 'Health',
-      method: 'get',
-      path: '/healthz',
-      summary: 'The process answers',
-      description: 'Checks no part of the service.',
-      reply: z.object({ status: z.string() }),
-      run: async () => ({ status: 'ok' }),
-    }),
-    publicOperation({
-      id: 'Readiness',
-      method: 'get',
-      path: '/readyz',
-      summary: 'Every part of the service works',
-      description:
-        'Reports the state of each part. On a standby, the only part is `lease`, which is `unavailable`, and ' +
-        '`reason` explains why.',
-      reply: ReadyReply,
-      also: { '503': { description: 'At least one part is unavailable.', reply: ReadyReply } },
-      async run({ response }) {
-        const answer = await answers.get('', needs.clock.now(), () => checkAll(needs));
-        response.status = answer.ready ? 200 : 503;
-        return answer;
-      },
+    serve(Health, async () => ({ status: 'ok' })),
+    serve(GetReadiness, async ({ response }) => {
+      const answer = await answers.get('', needs.clock.now(), () => checkAll(needs));
+      response.status = answer.ready ? 200 : 503;
+      return answer;
     }),
   ];
-};
+}
 
 async function checkAll({ readiness, clock }: Needs): Promise<Ready> {
   const parts = Object.fromEntries(

@@ -3,58 +3,72 @@ import type { Router } from '@koa/router';
 import type { Context, Middleware } from 'koa';
 import type { Authorize } from './auth.ts';
 import { parseFields, parseForm, parseMessage, readBody, streamBody } from './body.ts';
-import { type Declared, FORM, type Sent, type Taking } from './declared.ts';
 import { STALLED_MS, sendDownload } from './download.ts';
-import { goneSignal, onceEnded } from './ended.ts';
-import type { AnsweringWith, Operation, RawCall } from './operation.ts';
-import { createPlaces } from '../kernel/limits/places.ts';
+import { onceEnded } from './ended.ts';
+import { FORM, type KeyOperation, type Operation, type Taking } from './operation.ts';
 import { StatusError } from '../kernel/status.ts';
-import { type Principal, credentialId } from './principal.ts';
 import { WrittenReply } from './reply.ts';
+import type { Caller, KeyCaller, Sent, Served } from './serve.ts';
 import { type Watched, sendEvents } from './sse.ts';
 import type { StreamSlots } from './stream-slots.ts';
 
-/** Decides who may call. `authorizeAgain` repeats the check while a stream is open, without counting as a call. */
-export interface Authorizer {
-  authorize: Authorize;
-  authorizeAgain: Authorize;
-}
+/** Admits the caller of an operation. Throws StatusError for all others. */
+export type Admit = (ctx: Context, operation: Operation) => Promise<Caller>;
 
 /** The limits of event streams. */
 export interface Streams extends Watched {
   streamSlots: StreamSlots;
+  /** Repeats the check of the caller while a stream is open, without counting as a call. */
+  authorizeAgain: Authorize;
 }
-
-/** Most unanswered calls of one account, over all its keys. */
-const MOST_IN_FLIGHT = 600;
-const inFlight = createPlaces();
 
 const JSON_TYPE = 'application/json; charset=utf-8';
 
 /** Adds a route for every operation. The router must be strict and sensitive. */
-export function mount(
-  router: Router,
-  operations: readonly Operation[],
-  authorizer: Authorizer,
-  streams: Streams,
-): void {
-  for (const operation of operations) {
-    router[operation.method](routePath(operation.path), entering(operation, serve(operation, authorizer, streams)));
+export function mount(router: Router, all: readonly Served[], admit: Admit, streams: Streams): void {
+  for (const served of all) {
+    router[served.operation.method](routePath(served.operation.path), serving(served, admit, streams));
   }
 }
 
-function serve(operation: Operation, authorizer: Authorizer, streams: Streams): Middleware {
+/**
+ * Serves an operation at valid paths and records it for the log. Passes on all other calls: `/v1/servers/abc:start`
+ * with an invalid id is no server.
+ */
+function serving(served: Served, admit: Admit, streams: Streams): Middleware {
+  const { operation } = served;
+  const answer = answering(served, streams);
+  return async function serveOperation(ctx, next) {
+    if (!fits(operation, ctx.params)) return await next();
+    ctx.state.operation = operation;
+    // The order of checks is documented in the reference: address, credential, scope, rate, input, state of the subject.
+    return await answer(ctx, await admit(ctx, operation));
+  };
+}
+
+/** Reports whether the path parameters are valid. */
+export function fits(operation: Operation, params: unknown): boolean {
+  return operation.params.safeParse(params).success;
+}
+
+function answering(served: Served, streams: Streams): (ctx: Context, caller: Caller) => Promise<void> {
+  const { operation } = served;
+  if (operation.auth !== 'key') return (ctx, caller) => answerMessage(ctx, served, caller);
   switch (operation.answers) {
     case 'message':
-      return answer(operation, authorizer);
+      return (ctx, caller) => answerMessage(ctx, served, caller);
     case 'events':
-      return stream(operation, authorizer, streams);
+      return (ctx, caller) => answerEvents(ctx, { ...served, operation }, caller as KeyCaller, streams);
     case 'bytes':
-      return download(operation, authorizer);
+      return async (ctx, caller) => sendDownload(ctx, await served.run<'bytes'>(sentBy(ctx, operation), caller));
     case 'text':
-      return writing(operation, authorizer);
+      return async function answerText(ctx, caller) {
+        const { type, text } = await served.run<'text'>(sentBy(ctx, operation), caller);
+        ctx.body = text;
+        ctx.set('Content-Type', type);
+      };
     default:
-      return operation satisfies never;
+      return operation.answers satisfies never;
   }
 }
 
@@ -80,20 +94,8 @@ export const plainColons: Middleware = async function plainColons(ctx, next) {
   await next();
 };
 
-/**
- * Serves an operation at valid paths and records it for the log. Passes on all other calls: `/v1/servers/abc:start`
- * with an invalid id is no server.
- */
-export function entering(operation: Declared, serve: Middleware): Middleware {
-  return async function enter(ctx, next) {
-    if (!operation.fits(ctx.params)) return next();
-    ctx.state.operation = operation;
-    return serve(ctx, next);
-  };
-}
-
 /** Returns the input of a call. The body is read on first use. */
-export function sentBy(ctx: Context, { method, bodyLimitBytes, takes }: Declared): Sent {
+function sentBy(ctx: Context, { method, bodyLimitBytes, takes }: Operation): Sent {
   const hasMessage = method === 'post' && takes !== 'bytes';
   return {
     params: ctx.params as unknown,
@@ -117,16 +119,12 @@ async function readMessage(ctx: Context, takes: Exclude<Taking, 'bytes'> | undef
   return parseMessage(body);
 }
 
-// The order of checks is documented in the reference: address, credential, scope, rate, input, state of the subject.
-function answer(operation: AnsweringWith<'message'>, authorizer: Authorizer): Middleware {
-  return async function serveMessage(ctx) {
-    const principal = await admit(ctx, operation, authorizer);
-    const reply = await operation.run(callOf(ctx, operation, principal));
-    if (reply instanceof WrittenReply) return sendWritten(ctx, reply);
-    // Sets the type, so that Koa does not have to detect it.
-    ctx.set('Content-Type', JSON_TYPE);
-    ctx.body = JSON.stringify(reply);
-  };
+async function answerMessage(ctx: Context, { operation, run }: Served, caller: Caller): Promise<void> {
+  const reply = await run<'message'>(sentBy(ctx, operation), caller);
+  if (reply instanceof WrittenReply) return sendWritten(ctx, reply);
+  // Sets the type, so that Koa does not have to detect it.
+  ctx.set('Content-Type', JSON_TYPE);
+  ctx.body = JSON.stringify(reply);
 }
 
 function sendWritten(ctx: Context, { json, sent }: WrittenReply): void {
@@ -139,57 +137,18 @@ function sendWritten(ctx: Context, { json, sent }: WrittenReply): void {
   ctx.body = Buffer.isBuffer(json) ? json : Readable.from(json, { highWaterMark: 1 });
 }
 
-function stream(operation: AnsweringWith<'events'>, authorizer: Authorizer, streams: Streams): Middleware {
-  return async function serveStream(ctx) {
-    const principal = await admit(ctx, operation, authorizer);
-    const release = streams.streamSlots.take(principal, operation.id);
-    onceEnded(ctx.res, release);
-    const { check, ...source } = await operation.run(callOf(ctx, operation, principal));
-    const watcher = {
-      principal,
-      check: async () => check(await authorizer.authorizeAgain(ctx.headers, operation)),
-    };
-    sendEvents(ctx, source, watcher, streams);
-  };
-}
-
-function download(operation: AnsweringWith<'bytes'>, authorizer: Authorizer): Middleware {
-  return async function serveDownload(ctx) {
-    const principal = await admit(ctx, operation, authorizer);
-    sendDownload(ctx, await operation.run(callOf(ctx, operation, principal)));
-  };
-}
-
-function writing(operation: AnsweringWith<'text'>, authorizer: Authorizer): Middleware {
-  return async function serveText(ctx) {
-    const principal = await admit(ctx, operation, authorizer);
-    const { type, text } = await operation.run(callOf(ctx, operation, principal));
-    ctx.body = text;
-    ctx.set('Content-Type', type);
-  };
-}
-
-async function admit(ctx: Context, operation: Operation, { authorize }: Authorizer): Promise<Principal> {
-  const principal = await authorize(ctx.headers, operation);
-  const leave = inFlight.take({ [principal.accountId]: MOST_IN_FLIGHT });
-  if (!leave) throw tooManyInFlight(principal.accountId);
-  onceEnded(ctx.res, leave);
-  ctx.state.credential = credentialId(principal);
-  ctx.state.accountId = principal.accountId;
-  return principal;
-}
-
-function tooManyInFlight(accountId: string): StatusError {
-  const sentence = `An account can have at most ${MOST_IN_FLIGHT} calls in progress. Wait until one has ended.`;
-  return new StatusError('RESOURCE_EXHAUSTED', 'TOO_MANY_CALLS', sentence, {
-    retryAfterSeconds: 1,
-    metadata: { subject: `account:${accountId}`, limit: String(MOST_IN_FLIGHT) },
-  });
-}
-
-function callOf(ctx: Context, operation: Operation, principal: Principal): RawCall {
-  const signal = goneSignal(ctx.res);
-  return { ...sentBy(ctx, operation), principal, lastEventId: ctx.get('last-event-id'), signal };
+async function answerEvents(
+  ctx: Context,
+  { operation, run }: Served<KeyOperation>,
+  caller: KeyCaller,
+  streams: Streams,
+): Promise<void> {
+  const { principal } = caller;
+  const release = streams.streamSlots.take(principal, operation.id);
+  onceEnded(ctx.res, release);
+  const { check, ...source } = await run<'events'>(sentBy(ctx, operation), caller);
+  const watcher = { principal, check: async () => check(await streams.authorizeAgain(ctx.headers, operation)) };
+  sendEvents(ctx, source, watcher, streams);
 }
 
 /** Returns the body's size; undefined if it is unknown or the body is encoded. */

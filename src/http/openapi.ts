@@ -1,22 +1,10 @@
-import { type Declared, FORM } from './declared.ts';
 import { type Described, ErrorStatus } from './errors.ts';
 import { Components } from './openapi-schemas.ts';
-import type { Operation } from './operation.ts';
-import type { PublicOperation } from './public-operation.ts';
+import { FORM, type KeyOperation, type Method, type Operation, type SessionOperation } from './operation.ts';
+import { CSRF_HEADER } from './session/csrf.ts';
 import { sessionCookieName } from './session/session-cookie.ts';
-import { CSRF_HEADER } from './session/session-mount.ts';
-import type { SessionOperation } from './session/session-operation.ts';
 
 type Json = Record<string, unknown>;
-
-/** The inputs of the document. */
-export interface ApiDescription {
-  operations: readonly Operation[];
-  sessionOperations: readonly SessionOperation[];
-  publicOperations: readonly PublicOperation[];
-}
-
-type AnyOperation = Operation | SessionOperation | PublicOperation;
 
 const TAGS = [
   { name: 'control', description: 'Operations for API keys, within their scopes.' },
@@ -75,22 +63,21 @@ const DOCUMENT: Json = {
 };
 
 /** Generates the OpenAPI 3.1 document from the operations. */
-export function openapiDocument({ baseUrl }: { baseUrl: string }, api: ApiDescription): Json {
+export function openapiDocument({ baseUrl }: { baseUrl: string }, operations: readonly Operation[]): Json {
   const components = new Components();
   const error = { description: 'Refused or failed.', ...json(components.reply(ErrorStatus)) };
   const paths: Record<string, Json> = {};
-  const operations: AnyOperation[] = [...api.operations, ...api.sessionOperations, ...api.publicOperations];
   for (const operation of operations) {
     (paths[operation.path] ??= {})[operation.method] = {
       operationId: operation.id,
-      tags: [operation.tag],
-      ...(operation.tag === 'control' && { 'x-section': sectionOf(operation.path) }),
+      tags: [tagOf(operation)],
+      ...(operation.auth === 'key' && operation.section !== undefined && { 'x-section': operation.section }),
       summary: operation.summary,
       ...access(operation),
       parameters: [
         ...components.parameters(operation.params, 'path'),
         ...components.parameters(operation.query, 'query'),
-        ...(operation.tag === 'public' ? components.parameters(operation.headers, 'header') : []),
+        ...(operation.auth === 'none' ? components.parameters(operation.headers, 'header') : []),
         ...('answers' in operation && operation.answers === 'bytes' ? [RANGE] : []),
       ],
       ...(operation.method === 'post' && { requestBody: requestBody(components, operation) }),
@@ -128,12 +115,19 @@ export function openapiDocument({ baseUrl }: { baseUrl: string }, api: ApiDescri
   };
 }
 
-function access(operation: AnyOperation): Json {
-  if (operation.tag === 'public') return { description: operation.description, security: [] };
-  return operation.tag === 'session' ? sessionAccess(operation) : keyAccess(operation);
+function tagOf(operation: Operation): string {
+  if (operation.auth === 'none') return 'public';
+  if (operation.auth === 'session') return 'session';
+  if (operation.scope === 'operator') return 'operator';
+  return operation.section === undefined ? 'account' : 'control';
 }
 
-function keyAccess({ description, method, scope, alsoScopes, appScope, ...operation }: Operation): Json {
+function access(operation: Operation): Json {
+  if (operation.auth === 'none') return { description: operation.description, security: [] };
+  return operation.auth === 'session' ? sessionAccess(operation) : keyAccess(operation);
+}
+
+function keyAccess({ description, method, scope, alsoScopes, appScope, ...operation }: KeyOperation): Json {
   const { keyOnly, bearerKey, role } = operation;
   const also = Object.entries(alsoScopes ?? {}).map(([each, when]) => `\`${each}\` for ${when}`);
   const sentences = [scope === 'any' ? 'Accepts any valid credential.' : `Needs the scope \`${scope}\`.`];
@@ -158,18 +152,18 @@ function sessionAccess({ description, method, signedIn }: SessionOperation): Jso
   return { description, security: [sessionSecurity(method)] };
 }
 
-function sessionSecurity(method: Operation['method']): Json {
+function sessionSecurity(method: Method): Json {
   return method === 'get' ? { session: [] } : { session: [], csrf: [] };
 }
 
-function requestBody(components: Components, { body, example, takes }: Declared): Json {
+function requestBody(components: Components, { body, example, takes }: Operation): Json {
   if (takes === 'bytes') return { content: { [BYTES]: { schema: { type: 'string', format: 'binary' } } } };
   const content = { schema: components.request(body), ...(example !== undefined && { example }) };
   const required = takes !== undefined || !body.safeParse({}).success;
   return { required, content: { [takes === 'form' ? FORM : JSON_TYPE]: content } };
 }
 
-function content(components: Components, operation: AnyOperation): Json {
+function content(components: Components, operation: Operation): Json {
   const schema = components.reply(operation.reply);
   const answers = 'answers' in operation ? operation.answers : 'message';
   if (answers === 'bytes') return { content: { [BYTES]: { schema } } };
@@ -186,7 +180,7 @@ function described(components: Components, answers: Readonly<Record<string, Desc
  * Describes a stream with the object in each event's `data`. OpenAPI supports that only from 3.2, which few programs
  * read.
  */
-function eventsOf(components: Components, { events }: Declared, schema: Json): Json {
+function eventsOf(components: Components, { events }: Operation, schema: Json): Json {
   if (events === undefined) return { schema };
   const kinds = mapValues(events, (event) => components.reply(event));
   const schemas = Object.values(kinds);
@@ -211,35 +205,4 @@ function mapValues<From, To>(record: Readonly<Record<string, From>>, convert: (v
 /** Describes a JSON message as content. */
 function json(schema: Json): Json {
   return { content: { [JSON_TYPE]: { schema } } };
-}
-
-/** The section of operations by path. The first match counts. */
-const SECTIONS: readonly (readonly [RegExp, string])[] = [
-  [/^\/v1\/(?:whoami|me|accounts)\b/, 'Account and wallet'],
-  [/^\/v1\/(?:capacity|regions|minecraft)\b/, 'Platform'],
-  [/^\/v1\/templates\b/, 'Templates'],
-  [/^\/v1\/(?:servers\/\{id\}\/)?mods\b/, 'Mods'],
-  [
-    /^\/v1\/servers\/\{id\}(?::command$|\/(?:logs|metrics|audit|events|diagnostics|machine|usage)\b)/,
-    'Console, logs and insight',
-  ],
-  [/^\/v1\/servers\/\{id\}\/database\b/, 'Database'],
-  [/^\/v1\/servers\/\{id\}\/sftp\b/, 'SFTP'],
-  [/^\/v1\/servers\/\{id\}\/backups\b/, 'Backups'],
-  [/^\/v1\/servers\/\{id\}\/files?\b/, 'Files'],
-  [/^\/v1\/servers\/\{id\}\/schedules\b/, 'Schedules'],
-  [/^\/v1\/servers\/\{id\}\/worlds\b/, 'Worlds'],
-  [/^\/v1\/servers\/\{id\}\/players\b/, 'Players'],
-  [/^\/v1\/servers\/\{id\}\/members\b/, 'Members'],
-  [/^\/v1\/servers\b/, 'Servers'],
-];
-
-/**
- * Returns the reference's heading for an operation of the control API. All of them share one tag, so readers need the
- * headings. Throws if no heading matches, because the operation could not be found.
- */
-function sectionOf(path: string): string {
-  const found = SECTIONS.find(([pattern]) => pattern.test(path));
-  if (!found) throw new Error(`${path} does not belong to a section`);
-  return found[1];
 }

@@ -1,17 +1,104 @@
+/**
+ * The description of an operation: a value without dependencies. The router, the OpenAPI document, pages and tests use
+ * the same one. `serve.ts` adds the handler.
+ */
 import * as z from 'zod';
-import { unlessGone } from '../kernel/caller-gone.ts';
-import { createSemaphore } from '../kernel/limits/semaphore.ts';
-import { type Checked, type Declaration, type Declared, type Sent, type Upload, declare } from './declared.ts';
-import type { Download } from './download.ts';
-import type { Empty } from './fields.ts';
-import type { Principal } from './principal.ts';
-import { type WrittenReply, replyOf } from './reply.ts';
+import { KIB } from '../kernel/units.ts';
+import type { Described, ErrorDialect } from './errors.ts';
+import { Empty } from './fields.ts';
 import type { Role } from './roles.ts';
 import type { Scope } from './scopes.ts';
-import type { EventSource } from './sse.ts';
 
-/** The access an operation requires. */
-interface Access {
+/** Default limit of a body. */
+const BODY_BYTES = 64 * KIB;
+
+/** The media type of HTML forms. */
+export const FORM = 'application/x-www-form-urlencoded';
+
+/** A file's content in the documentation. */
+export const Bytes = z.string().meta({ format: 'binary' });
+
+export type Method = 'get' | 'post' | 'delete';
+
+/**
+ * The type of a request's body. `object`: one required JSON object. `form`: HTML form fields, none repeated; an empty
+ * field counts as absent (RFC 6749 §3.2). `raw`: the message as sent (`Raw`). `bytes`: a file's content of any length
+ * (`Sent.upload`).
+ */
+export type Taking = 'object' | 'form' | 'raw' | 'bytes';
+
+/**
+ * The kind of an operation's answer. `message`: JSON. `events`: an event stream, whose text `reply` describes. `bytes`:
+ * a file's content; `reply` is `Bytes`. `text`: text in another format, which `reply` describes.
+ */
+export type Answering = 'message' | 'events' | 'bytes' | 'text';
+
+/** The headings of the API reference. */
+export type Section =
+  | 'Account and wallet'
+  | 'Platform'
+  | 'Templates'
+  | 'Mods'
+  | 'Console, logs and insight'
+  | 'Database'
+  | 'SFTP'
+  | 'Backups'
+  | 'Files'
+  | 'Schedules'
+  | 'Worlds'
+  | 'Players'
+  | 'Members'
+  | 'Servers';
+
+/** The parts of a description that have defaults. */
+interface Defaulted<Params extends z.ZodType, Query extends z.ZodType, Body extends z.ZodType> {
+  /** The path's parameters. Invalid ones are answered with 404. */
+  params: Params;
+  query: Query;
+  body: Body;
+  bodyLimitBytes: number;
+}
+
+/** The part of a description common to all operations, whatever credentials they require. */
+interface Common<
+  Params extends z.ZodType,
+  Query extends z.ZodType,
+  Body extends z.ZodType,
+  Reply extends z.ZodType,
+> extends Defaulted<Params, Query, Body> {
+  /** Name in the reference, e.g. `StartServer`. */
+  id: string;
+  method: Method;
+  /** As in the reference: `/v1/servers/{id}:start`. */
+  path: string;
+  summary: string;
+  description: string;
+  /** The fields that callers see. All others are stripped. */
+  reply: Reply;
+  /** Default: one JSON object; an empty body counts as an empty object. */
+  takes?: Taking;
+  /** Whether programs call it every few moments. Such calls are logged at `debug`. */
+  routine?: boolean;
+  /** When the operation fails with FAILED_PRECONDITION, as half a sentence for the documentation. */
+  precondition?: string;
+  /** The objects of a stream's events by kind. For the documentation only; not checked. */
+  events?: Readonly<Record<string, z.ZodType>>;
+  /** An example of the body, for the documentation. */
+  example?: z.input<Body>;
+}
+
+/**
+ * An operation for API keys. `Least` is undefined if its path names no server.
+ */
+export interface KeyOperation<
+  Answer extends Answering = Answering,
+  Least extends Role | undefined = Role | undefined,
+  Params extends z.ZodType = z.ZodType,
+  Query extends z.ZodType = z.ZodType,
+  Body extends z.ZodType = z.ZodType,
+  Reply extends z.ZodType = z.ZodType,
+> extends Common<Params, Query, Body, Reply> {
+  auth: 'key';
   /** The scope an API key needs; `any`: any valid key. */
   scope: Scope | 'any';
   /**
@@ -27,127 +114,96 @@ interface Access {
   bearerKey?: boolean;
   /** Takes much longer than other operations. An account may call it less often, and accounts take turns. */
   expensive?: boolean;
-  /** Minimum role of the caller on the server. */
-  role?: Role;
-  tag: 'control' | 'account' | 'operator';
-}
-
-/** The handler's result by kind of answer. */
-export interface Answers<Reply extends z.ZodType> {
-  /** A message. */
-  message: z.input<Reply> | WrittenReply;
-  /** An event stream (`sse.ts`), which must be played. `reply` describes its text. */
-  events: EventSource;
-  /** A file's content (`download.ts`), which must be sent. `reply` is `Bytes`. */
-  bytes: Download;
-  /** Text in another format. `type` is its media type with all parameters. `reply` describes the text. */
-  text: { type: string; text: string };
-}
-
-/** The kind of an operation's answer. */
-export type Answering = keyof Answers<z.ZodType>;
-
-/** Limits expensive operations over all accounts. Each account has a share of the places, and accounts take turns. */
-const expensive = createSemaphore({ atOnce: 4, atOncePerKey: 2, mostWaiting: 1_024, mostWaitingPerKey: 256 });
-
-/** A file's content in the documentation. */
-export const Bytes = z.string().meta({ format: 'binary' });
-
-/** A validated call by an authorized caller, as its handler gets it. */
-export type Call<Params extends z.ZodType, Query extends z.ZodType, Body extends z.ZodType> = Checked<
-  Params,
-  Query,
-  Body
-> &
-  Omit<RawCall, keyof Sent> & { upload: () => Upload };
-
-/** A call before validation. */
-export interface RawCall extends Sent {
-  principal: Principal;
-  /** The last event received by a resuming stream; '' if none. */
-  lastEventId: string;
-  /** Fires when the caller disconnects. */
-  signal: AbortSignal;
-}
-
-/** An operation's declaration. `run` implements it and may throw StatusError. `More` is its context beside the call. */
-export type OperationSpec<
-  Answer extends Answering,
-  Params extends z.ZodType,
-  Query extends z.ZodType,
-  Body extends z.ZodType,
-  Reply extends z.ZodType,
-  More = unknown,
-> = Declaration<Params, Query, Body, Reply> &
-  Access & {
-    /** Default: a message. */
-    answers?: Answer;
-    run: (call: Call<Params, Query, Body> & More) => Promise<Answers<Reply>[Answer]>;
-  };
-
-/** The event source. `check` throws StatusError once its caller has lost access. */
-export interface OpenedStream extends EventSource {
-  check: (principal: Principal) => Promise<unknown>;
-}
-
-/** `run` validates the call, executes it, and returns the answer. Throws StatusError. */
-interface Answered<Answer extends Answering, Result> extends Declared, Access {
+  /** The minimum role of callers on the server. */
+  role: Least;
+  /** Whether it writes code into the server's files. Default: true if it needs the scope `files:write`. */
+  writesCode?: boolean;
+  /** The heading in the reference; absent if it is listed with the operations of its account or of operators. */
+  section?: Section;
   answers: Answer;
-  run(call: RawCall): Promise<Result>;
-}
-
-/** An operation of the API. */
-export type Operation =
-  | Answered<'message', unknown>
-  | Answered<'events', OpenedStream>
-  | Answered<'bytes', Download>
-  | Answered<'text', Answers<z.ZodType>['text']>;
-
-/** An operation with one kind of answer. */
-export type AnsweringWith<Answer extends Answering> = Extract<Operation, { answers: Answer }>;
-
-/** Declares an operation. A stream's viewer may watch as long as it could call the operation. */
-export function operation<
-  Reply extends z.ZodType,
-  Answer extends Answering = 'message',
-  Params extends z.ZodType = typeof Empty,
-  Query extends z.ZodType = typeof Empty,
-  Body extends z.ZodType = typeof Empty,
->(spec: OperationSpec<Answer, Params, Query, Body, Reply>): Operation {
-  return operationOn(spec, async () => ({}));
 }
 
 /**
- * Declares an operation on a subject, which `reach` finds for the caller and passes to the handler. `reach` throws
- * StatusError if the caller has no such subject. During a stream it is called again, and a rejection ends the stream.
+ * An operation for the panel. Authenticated by cookie and never by API key, so that a leaked key cannot create others.
  */
-export function operationOn<
-  Answer extends Answering,
-  Params extends z.ZodType,
-  Query extends z.ZodType,
-  Body extends z.ZodType,
+export interface SessionOperation<
+  SignedIn extends boolean = boolean,
+  Params extends z.ZodType = z.ZodType,
+  Query extends z.ZodType = z.ZodType,
+  Body extends z.ZodType = z.ZodType,
+  Reply extends z.ZodType = z.ZodType,
+> extends Common<Params, Query, Body, Reply> {
+  auth: 'session';
+  /** Whether a signed-in user is required. Default: true. */
+  signedIn: SignedIn;
+}
+
+/** An operation without authentication. Its calls are logged at `debug`. */
+export interface OpenOperation<
+  Headers extends z.ZodType = z.ZodType,
+  Params extends z.ZodType = z.ZodType,
+  Query extends z.ZodType = z.ZodType,
+  Body extends z.ZodType = z.ZodType,
+  Reply extends z.ZodType = z.ZodType,
+> extends Common<Params, Query, Body, Reply> {
+  auth: 'none';
+  headers: Headers;
+  /** Headers of every answer, including errors. */
+  answerHeaders?: Readonly<Record<string, string>>;
+  /** Successful answers with a status other than 200. */
+  also?: Readonly<Record<string, Described>>;
+  /** The error format if it is not google.rpc.Status. */
+  errors?: ErrorDialect;
+}
+
+/** An operation of the API. */
+export type Operation = KeyOperation | SessionOperation | OpenOperation;
+
+/** The reply message of an operation. */
+export type ReplyOf<Of extends Operation> = z.output<Of['reply']>;
+
+type WithDefaults<Of, Names extends keyof Of> = Omit<Of, Names> & Partial<Pick<Of, Names>>;
+type Optional = keyof Defaulted<z.ZodType, z.ZodType, z.ZodType>;
+
+/** Describes an operation. */
+export function operation<
   Reply extends z.ZodType,
-  More,
+  const Answer extends Answering = 'message',
+  const Least extends Role | undefined = undefined,
+  Params extends z.ZodType = typeof Empty,
+  Query extends z.ZodType = typeof Empty,
+  Body extends z.ZodType = typeof Empty,
 >(
-  spec: OperationSpec<Answer, Params, Query, Body, Reply, More>,
-  reach: (principal: Principal, checked: Checked<Params, Query, Body>) => Promise<More>,
-): Operation {
-  const { run: handle, answers = 'message', ...declaration } = spec;
-  const { declared, check } = declare<Params, Query, Body, typeof declaration>(declaration);
-  async function run(sent: RawCall): Promise<unknown> {
-    if (spec.expensive !== true) return await answer(sent);
-    const { principal, signal } = sent;
-    const leave = await unlessGone(signal, () => expensive.enter({ key: principal.accountId }, signal));
-    return await answer(sent).finally(leave);
+  spec: WithDefaults<KeyOperation<Answer, Least, Params, Query, Body, Reply>, Optional | 'answers' | 'role'>,
+): KeyOperation<Answer, Least, Params, Query, Body, Reply>;
+export function operation<
+  Reply extends z.ZodType,
+  const SignedIn extends boolean = true,
+  Params extends z.ZodType = typeof Empty,
+  Query extends z.ZodType = typeof Empty,
+  Body extends z.ZodType = typeof Empty,
+>(
+  spec: WithDefaults<SessionOperation<SignedIn, Params, Query, Body, Reply>, Optional | 'signedIn'>,
+): SessionOperation<SignedIn, Params, Query, Body, Reply>;
+export function operation<
+  Reply extends z.ZodType,
+  Headers extends z.ZodType = typeof Empty,
+  Params extends z.ZodType = typeof Empty,
+  Query extends z.ZodType = typeof Empty,
+  Body extends z.ZodType = typeof Empty,
+>(
+  spec: WithDefaults<OpenOperation<Headers, Params, Query, Body, Reply>, Optional | 'headers'>,
+): OpenOperation<Headers, Params, Query, Body, Reply>;
+export function operation(spec: { auth: Operation['auth'] }): object {
+  const common = { params: Empty, query: Empty, body: Empty, bodyLimitBytes: BODY_BYTES };
+  switch (spec.auth) {
+    case 'key':
+      return { ...common, answers: 'message', role: undefined, ...spec };
+    case 'session':
+      return { ...common, signedIn: true, ...spec };
+    case 'none':
+      return { ...common, headers: Empty, routine: true, ...spec };
+    default:
+      return spec.auth satisfies never;
   }
-  async function answer(sent: RawCall): Promise<unknown> {
-    const { principal, signal, lastEventId, upload } = sent;
-    const checked = await check(sent);
-    const call = { ...checked, ...(await reach(principal, checked)), principal, signal, lastEventId, upload };
-    const result = await handle(call);
-    if (answers === 'message') return replyOf(spec.reply, result as z.input<Reply> | WrittenReply);
-    if (answers === 'bytes' || answers === 'text') return result;
-    return { ...(result as EventSource), check: (known: Principal) => reach(known, checked) };
-  }
-  return { ...declared, answers, run } as Operation;
 }

@@ -5,15 +5,12 @@ import { StatusError } from '../kernel/status.ts';
 import { renderErrors } from './errors.ts';
 import type { Link } from './http-server.ts';
 import { type ListenOptions, listenHttp } from './listen.ts';
-import type { PublicOperation } from './public-operation.ts';
+import type { Operation } from './operation.ts';
 
 export interface StandbyOptions extends Omit<ListenOptions, 'link'> {
   log: Log;
-  /**
-   * Operations whose clients only understand their own error format: they use it to report that the service is not
-   * ready yet.
-   */
-  operations: readonly PublicOperation[];
+  /** All operations of the API. Some clients only understand the error format of their operation. */
+  operations: readonly Operation[];
 }
 
 /** The HTTP port of a service waiting for another one to end. */

@@ -1,10 +1,11 @@
 import * as z from 'zod';
 import { line, message, reply } from '../http/fields.ts';
-import type { Operation } from '../http/operation.ts';
+import { operation } from '../http/operation.ts';
+import type { Served } from '../http/serve.ts';
 import type { Clock } from '../kernel/clock.ts';
 import { type TypedCommandAccess, runTyped } from '../players/typed-commands.ts';
 import { ServerParams } from '../servers/api/messages.ts';
-import type { ServerOperation } from '../servers/api/operation.ts';
+import type { ServeServer } from '../servers/api/operation.ts';
 import { recordOnServer } from '../servers/api/reach.ts';
 import { rconOf, withoutSlash } from '../servers/game-console.ts';
 import type { Store } from '../store/store.ts';
@@ -12,40 +13,41 @@ import type { Store } from '../store/store.ts';
 /** Dependencies of these operations. */
 interface Needs extends TypedCommandAccess {
   clock: Clock;
-  serverOperation: ServerOperation;
+  serveServer: ServeServer;
   store: Store;
 }
 
-const runCommand = (needs: Needs) =>
-  needs.serverOperation({
-    id: 'RunCommand',
-    method: 'post',
-    path: '/v1/servers/{id}:command',
-    scope: 'console',
-    role: 'member',
-    tag: 'control',
-    summary: 'Run a console command',
-    description:
-      'Runs a command on the game and returns its reply. The server must be running: this call does not wake it. ' +
-      'The game sees the same address for all players, so `ban-ip` with the name of a player bans the player’s real ' +
-      'address.',
-    precondition: 'the server must be running, and its console must respond.',
-    params: ServerParams,
-    body: message({ command: line(4096).min(1, 'is required') }).meta({ id: 'RunCommandRequest' }),
-    example: { command: 'say hello' },
-    reply: z.object({ output: reply.text.describe('The reply of the game.') }).meta({ id: 'RunCommandResponse' }),
-    async run({ server, body, principal }) {
-      const command = withoutSlash(body.command);
-      rconOf(server);
-      // Recorded before the command, which may end the game. Without arguments, which may hold a secret.
-      const entry = {
-        action: 'console.command',
-        detail: /^[\w:.-]{1,64}/.exec(command)?.[0] ?? '',
-        at: needs.clock.now(),
-      };
-      await needs.store.write(recordOnServer(principal, server.row, entry));
-      return { output: await runTyped(needs, server, command) };
-    },
-  });
+export const RunCommand = operation({
+  id: 'RunCommand',
+  method: 'post',
+  path: '/v1/servers/{id}:command',
+  auth: 'key',
+  scope: 'console',
+  role: 'member',
+  section: 'Console, logs and insight',
+  summary: 'Run a console command',
+  description:
+    'Runs a command on the game and returns its reply. The server must be running: this call does not wake it. ' +
+    'The game sees the same address for all players, so `ban-ip` with the name of a player bans the player’s real ' +
+    'address.',
+  precondition: 'the server must be running, and its console must respond.',
+  params: ServerParams,
+  body: message({ command: line(4096).min(1, 'is required') }).meta({ id: 'RunCommandRequest' }),
+  example: { command: 'say hello' },
+  reply: z.object({ output: reply.text.describe('The reply of the game.') }).meta({ id: 'RunCommandResponse' }),
+});
 
-export const consoleOperations = (needs: Needs): readonly Operation[] => [runCommand(needs)];
+export const consoleOperations = (needs: Needs): readonly Served[] => [
+  needs.serveServer(RunCommand, async ({ server, body, principal }) => {
+    const command = withoutSlash(body.command);
+    rconOf(server);
+    // Recorded before the command, which may end the game. Without arguments, which may hold a secret.
+    const entry = {
+      action: 'console.command',
+      detail: /^[\w:.-]{1,64}/.exec(command)?.[0] ?? '',
+      at: needs.clock.now(),
+    };
+    await needs.store.write(recordOnServer(principal, server.row, entry));
+    return { output: await runTyped(needs, server, command) };
+  }),
+];

@@ -1,14 +1,15 @@
 import * as z from 'zod';
 import { reply } from '../http/fields.ts';
-import type { Operation } from '../http/operation.ts';
+import { operation } from '../http/operation.ts';
+import type { Served } from '../http/serve.ts';
 import { ServerParams } from '../servers/api/messages.ts';
-import type { ServerOperation } from '../servers/api/operation.ts';
+import type { ServeServer } from '../servers/api/operation.ts';
 import { type DiagnosticRow, type StoredInsight, listDiagnostics } from '../servers/diagnostics.ts';
 import type { Store } from '../store/store.ts';
 
 /** Dependencies of these operations. */
 interface Needs {
-  serverOperation: ServerOperation;
+  serveServer: ServeServer;
   store: Store;
 }
 
@@ -39,22 +40,19 @@ const Diagnostic = z
   })
   .meta({ id: 'Diagnostic' });
 
-const listServerDiagnostics = ({ serverOperation, store }: Needs) =>
-  serverOperation({
-    id: 'ListDiagnostics',
-    method: 'get',
-    path: '/v1/servers/{id}/diagnostics',
-    scope: 'servers:read',
-    role: 'limited',
-    tag: 'control',
-    summary: 'List past failures',
-    description: 'The last 50 failed installs and starts, crashes and forced stops, newest first, with suggestions.',
-    params: ServerParams,
-    reply: z.object({ entries: z.array(Diagnostic).default([]) }).meta({ id: 'DiagnosticList' }),
-    run: async ({ params }) => ({
-      entries: (await listDiagnostics(store, params.id)).map(diagnosticView),
-    }),
-  });
+export const ListDiagnostics = operation({
+  id: 'ListDiagnostics',
+  method: 'get',
+  path: '/v1/servers/{id}/diagnostics',
+  scope: 'servers:read',
+  role: 'limited',
+  auth: 'key',
+  section: 'Console, logs and insight',
+  summary: 'List past failures',
+  description: 'The last 50 failed installs and starts, crashes and forced stops, newest first, with suggestions.',
+  params: ServerParams,
+  reply: z.object({ entries: z.array(Diagnostic).default([]) }).meta({ id: 'DiagnosticList' }),
+});
 
 function diagnosticView({ evidence, insights, ...row }: DiagnosticRow): z.input<typeof Diagnostic> {
   const { at, kind, code, summary, suggestion } = row;
@@ -62,4 +60,8 @@ function diagnosticView({ evidence, insights, ...row }: DiagnosticRow): z.input<
   return { at, kind, code, summary, suggestion, evidence: lines, insights: JSON.parse(insights) as StoredInsight[] };
 }
 
-export const diagnosticOperations = (needs: Needs): readonly Operation[] => [listServerDiagnostics(needs)];
+export const diagnosticOperations = ({ serveServer, store }: Needs): readonly Served[] => [
+  serveServer(ListDiagnostics, async ({ params }) => ({
+    entries: (await listDiagnostics(store, params.id)).map(diagnosticView),
+  })),
+];

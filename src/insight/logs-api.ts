@@ -1,21 +1,22 @@
 import * as z from 'zod';
 import { type Engine, EngineError, type LogLine, type LogQuery } from '../engines/engine.ts';
 import { clamped, message, reply } from '../http/fields.ts';
-import type { Operation } from '../http/operation.ts';
+import { operation } from '../http/operation.ts';
+import type { Served } from '../http/serve.ts';
 import { dataFrame } from '../http/sse.ts';
 import { unlessGone } from '../kernel/caller-gone.ts';
 import { createSemaphore } from '../kernel/limits/semaphore.ts';
 import { shortText } from '../kernel/short-text.ts';
 import { StatusError } from '../kernel/status.ts';
 import { ServerParams } from '../servers/api/messages.ts';
-import type { ServerOperation } from '../servers/api/operation.ts';
+import type { ServeServer } from '../servers/api/operation.ts';
 import { type LogStreams, MAX_TAIL } from './log-streams.ts';
 
 /** Dependencies of these operations. */
 interface Needs {
   engine: Pick<Engine, 'inspect' | 'logs'>;
   logStreams: LogStreams;
-  serverOperation: ServerOperation;
+  serveServer: ServeServer;
 }
 
 const LINE_CHARS = 8192;
@@ -34,75 +35,46 @@ const GetServerLogsResponse = z
   })
   .meta({ id: 'GetServerLogsResponse' });
 
-const getServerLogs = (needs: Needs) => {
-  const reading = createSemaphore(READING);
-  return needs.serverOperation({
-    id: 'GetServerLogs',
-    method: 'get',
-    path: '/v1/servers/{id}/logs',
-    scope: 'servers:read',
-    role: 'limited',
-    tag: 'control',
-    summary: 'Read the log',
-    description:
-      'The newest `tail` lines, or with a `cursor` the next ones after it, at most `tail`. An unknown cursor is ignored.',
-    params: ServerParams,
-    query: message({
-      cursor: z.string().max(1024).default('').describe('From an earlier reply: only lines after it.'),
-      tail: clamped({ min: 0, max: MAX_TAIL, fallback: 100 }).describe(`Clamped to 0..${MAX_TAIL}.`),
-    }),
-    reply: GetServerLogsResponse,
-    async run({ params, query, server, signal }) {
-      const after = positionOf(query.cursor, params.id);
-      const leave = await unlessGone(signal, () => reading.enter({ key: server.row.accountId }, signal));
-      try {
-        const game = await needs.engine.inspect(params.id);
-        const late = AbortSignal.timeout(READ_MS);
-        const page = await readPage(needs, params.id, after, query.tail, AbortSignal.any([signal, late]));
-        if (late.aborted && page.lines.length === 0) throw logsUnavailable();
-        return {
-          lines: page.lines.map(({ text }) => text),
-          cursor: cursorOf(params.id, page.position),
-          containerMissing: !game?.up,
-        };
-      } catch (error) {
-        throw unavailable(error);
-      } finally {
-        leave();
-      }
-    },
-  });
-};
+export const GetServerLogs = operation({
+  id: 'GetServerLogs',
+  method: 'get',
+  path: '/v1/servers/{id}/logs',
+  auth: 'key',
+  scope: 'servers:read',
+  role: 'limited',
+  section: 'Console, logs and insight',
+  summary: 'Read the log',
+  description:
+    'The newest `tail` lines, or with a `cursor` the next ones after it, at most `tail`. An unknown cursor is ignored.',
+  params: ServerParams,
+  query: message({
+    cursor: z.string().max(1024).default('').describe('From an earlier reply: only lines after it.'),
+    tail: clamped({ min: 0, max: MAX_TAIL, fallback: 100 }).describe(`Clamped to 0..${MAX_TAIL}.`),
+  }),
+  reply: GetServerLogsResponse,
+});
 
-const streamServerLogs = ({ serverOperation, logStreams }: Needs) =>
-  serverOperation({
-    answers: 'events',
-    id: 'StreamServerLogs',
-    method: 'get',
-    path: '/v1/servers/{id}/logs/stream',
-    scope: 'servers:read',
-    keyOnly: true,
-    role: 'limited',
-    tag: 'control',
-    summary: 'Follow the log',
-    description: [
-      'Server-sent events: the newest `tail` lines, then new ones as they are printed. If the server is not running,',
-      'the stream ends after the newest lines. A comment `: ping` is sent every 15 seconds. A stream ends after 30',
-      'minutes. One key can have three streams open, one account ten; others are refused (429). Lines are cut at 8',
-      'KiB. A client that reads too slowly gets a line with the number of missing lines.',
-    ].join('\n'),
-    params: ServerParams,
-    query: message({ tail: clamped({ min: 0, max: MAX_TAIL, fallback: 100 }).describe(`Clamped to 0..${MAX_TAIL}.`) }),
-    reply: z.string().describe('Frames `data: <line>`.'),
-    async run({ params, query: { tail } }) {
-      try {
-        const follow = await logStreams.open(params.id);
-        return { play: (sink) => follow(sink, tail), overflow: leftOut };
-      } catch (error) {
-        throw unavailable(error);
-      }
-    },
-  });
+export const StreamServerLogs = operation({
+  answers: 'events',
+  id: 'StreamServerLogs',
+  method: 'get',
+  path: '/v1/servers/{id}/logs/stream',
+  auth: 'key',
+  scope: 'servers:read',
+  keyOnly: true,
+  role: 'limited',
+  section: 'Console, logs and insight',
+  summary: 'Follow the log',
+  description: [
+    'Server-sent events: the newest `tail` lines, then new ones as they are printed. If the server is not running,',
+    'the stream ends after the newest lines. A comment `: ping` is sent every 15 seconds. A stream ends after 30',
+    'minutes. One key can have three streams open, one account ten; others are refused (429). Lines are cut at 8',
+    'KiB. A client that reads too slowly gets a line with the number of missing lines.',
+  ].join('\n'),
+  params: ServerParams,
+  query: message({ tail: clamped({ min: 0, max: MAX_TAIL, fallback: 100 }).describe(`Clamped to 0..${MAX_TAIL}.`) }),
+  reply: z.string().describe('Frames `data: <line>`.'),
+});
 
 function leftOut(lines: number): string {
   return dataFrame(`[${lines} lines are missing here: this client reads too slowly]`);
@@ -173,4 +145,35 @@ function positionOf(cursor: string, id: string): string | undefined {
 
 const Cursor = z.tuple([z.string(), z.string()]);
 
-export const logOperations = (needs: Needs): readonly Operation[] => [getServerLogs(needs), streamServerLogs(needs)];
+export function logOperations(needs: Needs): readonly Served[] {
+  const reading = createSemaphore(READING);
+  return [
+    needs.serveServer(GetServerLogs, async ({ params, query, server, signal }) => {
+      const after = positionOf(query.cursor, params.id);
+      const leave = await unlessGone(signal, () => reading.enter({ key: server.row.accountId }, signal));
+      try {
+        const game = await needs.engine.inspect(params.id);
+        const late = AbortSignal.timeout(READ_MS);
+        const page = await readPage(needs, params.id, after, query.tail, AbortSignal.any([signal, late]));
+        if (late.aborted && page.lines.length === 0) throw logsUnavailable();
+        return {
+          lines: page.lines.map(({ text }) => text),
+          cursor: cursorOf(params.id, page.position),
+          containerMissing: !game?.up,
+        };
+      } catch (error) {
+        throw unavailable(error);
+      } finally {
+        leave();
+      }
+    }),
+    needs.serveServer(StreamServerLogs, async ({ params, query: { tail } }) => {
+      try {
+        const follow = await needs.logStreams.open(params.id);
+        return { play: (sink) => follow(sink, tail), overflow: leftOut };
+      } catch (error) {
+        throw unavailable(error);
+      }
+    }),
+  ];
+}

@@ -1,9 +1,10 @@
 import * as z from 'zod';
 import { tellsTicks } from '../game/tick-stats.ts';
 import { reply, rfc3339 } from '../http/fields.ts';
-import type { Operation } from '../http/operation.ts';
+import { operation } from '../http/operation.ts';
+import type { Served } from '../http/serve.ts';
 import { ServerParams } from '../servers/api/messages.ts';
-import type { ServerOperation } from '../servers/api/operation.ts';
+import type { ServeServer } from '../servers/api/operation.ts';
 import type { Store } from '../store/store.ts';
 import { findIncident } from './alerts/rows.ts';
 import type { MetricSample as Sample, Metrics } from './metrics.ts';
@@ -12,7 +13,7 @@ import type { MetricSample as Sample, Metrics } from './metrics.ts';
 interface Needs {
   store: Store;
   metrics: Metrics;
-  serverOperation: ServerOperation;
+  serveServer: ServeServer;
 }
 
 const figure = z.number().default(0).meta({ format: 'double' });
@@ -47,31 +48,32 @@ const ServerMetrics = z
   })
   .meta({ id: 'ServerMetrics' });
 
-const getServerMetrics = ({ serverOperation, metrics, store }: Needs) =>
-  serverOperation({
-    id: 'GetServerMetrics',
-    method: 'get',
-    path: '/v1/servers/{id}/metrics',
-    scope: 'servers:read',
-    role: 'limited',
-    tag: 'control',
-    summary: 'Get CPU, memory and tick rate',
-    description: 'The newest reading of a running server, taken every minute, and the readings of the last 24 hours.',
-    params: ServerParams,
-    reply: ServerMetrics,
-    async run({ params, server }) {
-      const series = (await metrics.series(params.id)).map(sampleView);
-      const slowSince = (await findIncident(store, params.id))?.openedAt ?? null;
-      const latest = server.state === 'running' ? metrics.latest(params.id, server.context.readyAt ?? 0) : undefined;
-      const players = server.context.live.players ?? 0;
-      const { type: core, version } = server.row;
-      const ticksAvailable = tellsTicks({ core, version });
-      return { ...latest?.sample, players, live: latest?.live ?? false, slowSince, series, ticksAvailable };
-    },
-  });
+export const GetServerMetrics = operation({
+  id: 'GetServerMetrics',
+  method: 'get',
+  path: '/v1/servers/{id}/metrics',
+  auth: 'key',
+  scope: 'servers:read',
+  role: 'limited',
+  section: 'Console, logs and insight',
+  summary: 'Get CPU, memory and tick rate',
+  description: 'The newest reading of a running server, taken every minute, and the readings of the last 24 hours.',
+  params: ServerParams,
+  reply: ServerMetrics,
+});
 
 function sampleView({ at, ...sample }: Sample): z.input<typeof MetricSample> {
   return { ts: rfc3339(at) ?? '', ...sample };
 }
 
-export const metricOperations = (needs: Needs): readonly Operation[] => [getServerMetrics(needs)];
+export const metricOperations = ({ serveServer, metrics, store }: Needs): readonly Served[] => [
+  serveServer(GetServerMetrics, async ({ params, server }) => {
+    const series = (await metrics.series(params.id)).map(sampleView);
+    const slowSince = (await findIncident(store, params.id))?.openedAt ?? null;
+    const latest = server.state === 'running' ? metrics.latest(params.id, server.context.readyAt ?? 0) : undefined;
+    const players = server.context.live.players ?? 0;
+    const { type: core, version } = server.row;
+    const ticksAvailable = tellsTicks({ core, version });
+    return { ...latest?.sample, players, live: latest?.live ?? false, slowSince, series, ticksAvailable };
+  }),
+];

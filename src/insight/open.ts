@@ -31,7 +31,7 @@ import type { Telemetry } from './telemetry.ts';
 /**
  * Starts sending waiting messages to webhooks. `onStep` stores a step's alerts for the owner in the write of that step.
  */
-export function openWebhooks({ store, clock, log, onClose }: Omit<Shared, 'servers' | 'serverOperation'>): {
+export function openWebhooks({ store, clock, log, onClose }: Omit<Shared, 'servers' | 'serveServer'>): {
   outbox: WebhookOutbox;
   onStep: OnStep;
   /** Stores a test alert to be sent to a server's webhook. */
@@ -55,7 +55,7 @@ export function countSteps({ stepped }: { stepped: Telemetry['stepped'] }): OnSt
 
 /** Starts reading running servers every minute, and alerting their webhooks and viewers. */
 export function openInsight(
-  { store, servers, serverOperation, clock, log, onClose }: Shared,
+  { store, servers, serveServer, clock, log, onClose }: Shared,
   {
     engine,
     lostGames,
@@ -86,16 +86,16 @@ export function openInsight(
   const metrics = new Metrics({ servers, engine, consoles, clock, store, log, serverEvents, onMinute: alerts.minute });
   onClose(() => metrics.close());
   const logStreams = createLogStreams(engine, dataFrame, log);
-  const readings = metricOperations({ metrics, serverOperation, store });
+  const readings = metricOperations({ metrics, serveServer, store });
   const feature: Feature = {
     // Used by the charts.
     pageOperations: readings,
     operations: [
-      ...consoleOperations({ ...access, serverOperation, store, clock }),
-      ...logOperations({ engine, logStreams, serverOperation }),
+      ...consoleOperations({ ...access, serveServer, store, clock }),
+      ...logOperations({ engine, logStreams, serveServer }),
       ...readings,
-      ...eventOperations({ serverEvents, disk, serverOperation, store }),
-      ...diagnosticOperations({ serverOperation, store }),
+      ...eventOperations({ serverEvents, disk, serveServer, store }),
+      ...diagnosticOperations({ serveServer, store }),
       ...prometheusOperations({ telemetry }),
     ],
     panel(panel) {

@@ -1,5 +1,6 @@
 import * as z from 'zod';
-import { type Operation, operation } from '../http/operation.ts';
+import { operation } from '../http/operation.ts';
+import { type Served, serve } from '../http/serve.ts';
 
 /** Returns figures in Prometheus' text format. */
 export interface Exposition {
@@ -12,19 +13,20 @@ export interface Exposition {
  * default, Prometheus sends credentials as Bearer tokens
  * (https://prometheus.io/docs/prometheus/latest/configuration/configuration/#scrape_config).
  */
-export const prometheusOperations = ({ telemetry }: { telemetry: Exposition }): readonly Operation[] => [
-  operation({
-    id: 'Metrics',
-    method: 'get',
-    path: '/metrics',
-    scope: 'operator',
-    bearerKey: true,
-    routine: true,
-    tag: 'operator',
-    summary: 'Metrics for Prometheus',
-    description: 'In the Prometheus text format.',
-    answers: 'text',
-    reply: z.string(),
-    run: async () => ({ type: telemetry.contentType, text: await telemetry.expose() }),
-  }),
+export const Metrics = operation({
+  id: 'Metrics',
+  method: 'get',
+  path: '/metrics',
+  auth: 'key',
+  scope: 'operator',
+  bearerKey: true,
+  routine: true,
+  summary: 'Metrics for Prometheus',
+  description: 'In the Prometheus text format.',
+  answers: 'text',
+  reply: z.string(),
+});
+
+export const prometheusOperations = ({ telemetry }: { telemetry: Exposition }): readonly Served[] => [
+  serve(Metrics, async () => ({ type: telemetry.contentType, text: await telemetry.expose() })),
 ];

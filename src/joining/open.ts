@@ -137,7 +137,7 @@ export async function openJoining(
 
 /** Join policies and public statuses, through the API and on pages. */
 export function joiningFeature(
-  { servers, serverOperation, clock }: Shared,
+  { servers, serveServer, clock }: Shared,
   { publicStatuses, wakePolicies }: { publicStatuses: PublicStatuses; wakePolicies: WakePolicies },
   shown: { blocks: ServerBlocks; serverView: ServerView; addresses: Addresses },
   clientAddress: (request: IncomingMessage) => string,
@@ -149,10 +149,10 @@ export function joiningFeature(
   const withLock = createKeyedMutex();
   return {
     operations: [
-      ...publicSettingOperations({ serverOperation, serverView, servers, publicStatuses, clock }),
-      ...wakePolicyOperations({ serverOperation, servers, wakePolicies, clock, withLock }),
+      ...publicSettingOperations({ serveServer, serverView, servers, publicStatuses, clock }),
+      ...wakePolicyOperations({ serveServer, servers, wakePolicies, clock, withLock }),
+      ...publicStatusOperations({ publicStatusReader }),
     ],
-    publicOperations: publicStatusOperations({ publicStatusReader }),
     panel(panel) {
       mountJoiningSettings(panel);
       mountPublicSettings(panel, baseUrl);

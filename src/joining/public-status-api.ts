@@ -1,7 +1,8 @@
 import * as z from 'zod';
 import { motdCodes, motdText, parseMotd } from '../game/motd/motd.ts';
 import { reply } from '../http/fields.ts';
-import { type PublicOperation, publicOperation } from '../http/public-operation.ts';
+import { operation } from '../http/operation.ts';
+import { type Served, serve } from '../http/serve.ts';
 import type { PublicStatusReader } from './public-status.ts';
 
 /** How long browsers and shared caches may keep a status. */
@@ -25,38 +26,42 @@ const PublicStatusReply = z
   })
   .meta({ id: 'PublicStatus' });
 
-/** The public status of a server. Websites can request it from a browser, too. */
-export const publicStatusOperations = (needs: {
+interface Needs {
   publicStatusReader: PublicStatusReader;
-}): readonly PublicOperation[] => [
-  publicOperation({
-    id: 'GetPublicStatus',
-    method: 'get',
-    path: '/v1/public/status/{publicSlug}',
-    summary: 'Get the public status of a server',
-    description:
-      'Works for servers whose owner enabled it with SetPublicStatus. Returns 404 for all others. Never wakes a ' +
-      'server. Also available as a page at `/status/{publicSlug}` and as a badge at ' +
-      '`/status/{publicSlug}/badge.svg`. Rate-limited by address. The reply may be 10 s old.',
-    params: z.object({ publicSlug: z.string().describe('The `publicSlug` of the Server.') }),
-    reply: PublicStatusReply,
-    answerHeaders: { 'Access-Control-Allow-Origin': '*' },
-    async run({ params, caller, response }) {
-      const server = await needs.publicStatusReader.statusOf(params.publicSlug, caller.address);
-      response.set({ 'Cache-Control': PUBLIC_CACHE, 'Cross-Origin-Resource-Policy': 'cross-origin' });
-      const { name, state, version, playersOnline, playersMax, address } = server;
-      const motd = parseMotd(server.motd);
-      return {
-        name,
-        state,
-        version,
-        ...(playersOnline !== undefined && { playersOnline }),
-        playersMax,
-        motd: motdCodes(motd, { anyColor: true }),
-        motdText: motdText(motd),
-        maintenance: motdText(parseMotd(server.maintenance)),
-        ...(address !== '' && { address }),
-      };
-    },
+}
+
+export const GetPublicStatus = operation({
+  id: 'GetPublicStatus',
+  method: 'get',
+  path: '/v1/public/status/{publicSlug}',
+  auth: 'none',
+  summary: 'Get the public status of a server',
+  description:
+    'Works for servers whose owner enabled it with SetPublicStatus. Returns 404 for all others. Never wakes a ' +
+    'server. Also available as a page at `/status/{publicSlug}` and as a badge at ' +
+    '`/status/{publicSlug}/badge.svg`. Rate-limited by address. The reply may be 10 s old.',
+  params: z.object({ publicSlug: z.string().describe('The `publicSlug` of the Server.') }),
+  reply: PublicStatusReply,
+  answerHeaders: { 'Access-Control-Allow-Origin': '*' },
+});
+
+/** The public status of a server. Websites can request it from a browser, too. */
+export const publicStatusOperations = ({ publicStatusReader }: Needs): readonly Served[] => [
+  serve(GetPublicStatus, async ({ params, caller, response }) => {
+    const server = await publicStatusReader.statusOf(params.publicSlug, caller.address);
+    response.set({ 'Cache-Control': PUBLIC_CACHE, 'Cross-Origin-Resource-Policy': 'cross-origin' });
+    const { name, state, version, playersOnline, playersMax, address } = server;
+    const motd = parseMotd(server.motd);
+    return {
+      name,
+      state,
+      version,
+      ...(playersOnline !== undefined && { playersOnline }),
+      playersMax,
+      motd: motdCodes(motd, { anyColor: true }),
+      motdText: motdText(motd),
+      maintenance: motdText(parseMotd(server.maintenance)),
+      ...(address !== '' && { address }),
+    };
   }),
 ];

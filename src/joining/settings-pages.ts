@@ -1,5 +1,5 @@
 import { motdHtml } from '../game/motd/html.ts';
-import type { ReplyOf } from '../http/calls.ts';
+import type { ReplyOf } from '../http/operation.ts';
 import { SAVED, settingsPage } from '../servers/pages/settings/frame.ts';
 import type { ClientVersions } from '../servers/rows.ts';
 import { type Html, html } from '../web/html.ts';
@@ -10,8 +10,11 @@ import type { Panel, ServerRequest } from '../web/panel/panel.ts';
 import { copyButton } from '../web/panel/parts.ts';
 import type { Form } from '../web/serve.ts';
 import { WAKE_MODES, type WakeMode } from './rows.ts';
+import { SetPublicStatus } from './public-setting-api.ts';
+import { SetWakePolicy } from './wake-policy-api.ts';
+import { UpdateServer } from '../servers/api/update-server.ts';
 
-type Policy = ReplyOf<'SetWakePolicy'>;
+type Policy = ReplyOf<typeof SetWakePolicy>;
 
 /** Settings of wakes by joining and of texts for players. */
 export function mountJoiningSettings(panel: Panel): void {
@@ -21,23 +24,23 @@ export function mountJoiningSettings(panel: Panel): void {
     forms: {
       async policy({ call, server: { id } }, form) {
         const mode = form.get('mode') as WakeMode;
-        await call('SetWakePolicy', { id }, { mode, maxWakesPerDay: Number(form.get('maxWakesPerDay')) });
+        await call(SetWakePolicy, { id }, { mode, maxWakesPerDay: Number(form.get('maxWakesPerDay')) });
         return 'saved';
       },
       async asleep({ call, server: { id } }, form) {
-        await call('SetWakePolicy', { id }, { asleepMotd: textIn(form, 'asleepMotd') });
+        await call(SetWakePolicy, { id }, { asleepMotd: textIn(form, 'asleepMotd') });
         return 'saved';
       },
       async maintenance({ call, server: { id } }, form) {
-        await call('SetWakePolicy', { id }, { maintenanceText: textIn(form, 'maintenanceText') });
+        await call(SetWakePolicy, { id }, { maintenanceText: textIn(form, 'maintenanceText') });
         return 'saved';
       },
       async room({ call, server: { id } }, form) {
-        await call('UpdateServer', { id }, { waitingRoom: form.has('waitingRoom') });
+        await call(UpdateServer, { id }, { waitingRoom: form.has('waitingRoom') });
         return 'saved';
       },
       async clients({ call, server: { id } }, form) {
-        await call('UpdateServer', { id }, { clientVersions: form.get('clientVersions') as ClientVersions });
+        await call(UpdateServer, { id }, { clientVersions: form.get('clientVersions') as ClientVersions });
         return 'saved';
       },
     },
@@ -47,7 +50,7 @@ export function mountJoiningSettings(panel: Panel): void {
 
 async function joiningPage(request: ServerRequest): Promise<Page> {
   // An empty request changes nothing and returns the policy.
-  const policy = await request.call('SetWakePolicy', { id: request.server.id }, {});
+  const policy = await request.call(SetWakePolicy, { id: request.server.id }, {});
   const cards = html`${wakeCard(request, policy)} ${maintenanceCard(request, policy)} ${asleepCard(request, policy)}
   ${clientsCard(request)} ${waitingCard(request)}`;
   return settingsPage(request, 'Joining', cards);
@@ -195,7 +198,7 @@ export function mountPublicSettings(panel: Panel, baseUrl: string): void {
     show: (request) => publicPage(request, baseUrl),
     forms: {
       async save({ call, server: { id } }, form) {
-        await call('SetPublicStatus', { id }, { enabled: form.has('enabled'), showAddress: form.has('showAddress') });
+        await call(SetPublicStatus, { id }, { enabled: form.has('enabled'), showAddress: form.has('showAddress') });
         return 'saved';
       },
     },

@@ -21,7 +21,7 @@ import { createModrinth } from './registries/modrinth.ts';
 
 /** Opens servers' mods and packs, from the configured registries. */
 export function openMods(
-  { store, serverOperation, clock }: Shared,
+  { store, serveServer, clock }: Shared,
   folders: Folders,
   registries: readonly ModRegistry[],
   withFilesLock: WithKeyLock,
@@ -31,7 +31,7 @@ export function openMods(
   return {
     mods,
     installPack: createPackInstaller(folders, registries, workers),
-    feature: { operations: modOperations({ mods, serverOperation, clock }), panel: mountModPages },
+    feature: { operations: modOperations({ mods, serveServer, clock }), panel: mountModPages },
   };
 }
 

@@ -4,14 +4,15 @@ import { EngineError } from '../engines/engine.ts';
 import { modpackEnv } from '../game/modpack-env.ts';
 import { invalidFields } from '../http/errors.ts';
 import { line, message } from '../http/fields.ts';
-import type { Operation } from '../http/operation.ts';
+import { operation } from '../http/operation.ts';
+import type { Served } from '../http/serve.ts';
 import type { Clock } from '../kernel/clock.ts';
 import { StatusError } from '../kernel/status.ts';
 import { type AuditActor, auditActorOf } from '../people/audit/audit.ts';
 import { causeOf } from '../people/caller.ts';
 import { PLATFORMS, PackPlatform } from '../servers/api/fields.ts';
 import { Server, ServerParams } from '../servers/api/messages.ts';
-import type { ServerOperation } from '../servers/api/operation.ts';
+import type { ServeServer } from '../servers/api/operation.ts';
 import type { ServerView } from '../servers/api/view.ts';
 import { wrongState } from '../servers/refusals.ts';
 import type { ServerRow } from '../servers/rows.ts';
@@ -25,51 +26,36 @@ interface Needs {
   /** Rejects if the server must not run its core. */
   mayRun: (row: ServerRow) => Promise<void>;
   mods: Mods;
-  serverOperation: ServerOperation;
+  serveServer: ServeServer;
   servers: Servers;
   worlds: { backUp(server: ServerRow, actor: AuditActor, signal: AbortSignal): Promise<void> };
 }
 
-const setModpack = (needs: Needs) =>
-  needs.serverOperation({
-    id: 'SetModpack',
-    method: 'post',
-    path: '/v1/servers/{id}:setModpack',
-    scope: 'servers:write',
-    role: 'member',
-    writesCode: true,
-    tag: 'control',
-    summary: 'Install a mod pack',
-    description:
-      'Only on a stopped server. If there is a world, it is backed up first, and this call returns when the backup ' +
-      'is done. Then the server is `installing`, and afterwards `hibernated` or `install_failed`. After a failure, ' +
-      'use RetryInstall. The pack sets the loader and the Minecraft version. Files of the previous pack are ' +
-      'removed, except those changed since.',
-
-    precondition: 'the server must be stopped, and its type must support mod packs.',
-    params: ServerParams,
-    body: message({
-      platform: PackPlatform.describe('`modrinth`, `curseforge` or `ftb`.'),
-      ref: line(128).min(1, 'is required').describe("The pack's id or short name on the platform."),
-      version: line(128).default('').describe('Version id. Empty = the newest. The pack sets the Minecraft version.'),
-    }),
-    example: { platform: 'modrinth', ref: 'adrenaserver' },
-    reply: Server,
-    async run({ server, body, principal, signal }) {
-      const { servers, clock, worlds, mods } = needs;
-      const { row } = server;
-      check(row, body);
-      // Also checked before the backup, to avoid a useless one.
-      await needs.mayRun(row);
-      const cause = causeOf(principal);
-      requireRest(server.state, row.id);
-      const { platform: modpackPlatform, ref: modpackRef, version: modpackVersion } = body;
-      const fields = await mods.pack(modpackPlatform, { modpackRef, modpackVersion, version: '' }, signal);
-      await worlds.backUp(row, auditActorOf(principal), signal);
-      const now = await servers.send(row.id, { type: 'REINSTALL', at: clock.now(), cause }, fields);
-      return needs.serverView(now);
-    },
-  });
+export const SetModpack = operation({
+  id: 'SetModpack',
+  method: 'post',
+  path: '/v1/servers/{id}:setModpack',
+  auth: 'key',
+  scope: 'servers:write',
+  role: 'member',
+  writesCode: true,
+  section: 'Servers',
+  summary: 'Install a mod pack',
+  description:
+    'Only on a stopped server. If there is a world, it is backed up first, and this call returns when the backup ' +
+    'is done. Then the server is `installing`, and afterwards `hibernated` or `install_failed`. After a failure, ' +
+    'use RetryInstall. The pack sets the loader and the Minecraft version. Files of the previous pack are ' +
+    'removed, except those changed since.',
+  precondition: 'the server must be stopped, and its type must support mod packs.',
+  params: ServerParams,
+  body: message({
+    platform: PackPlatform.describe('`modrinth`, `curseforge` or `ftb`.'),
+    ref: line(128).min(1, 'is required').describe("The pack's id or short name on the platform."),
+    version: line(128).default('').describe('Version id. Empty = the newest. The pack sets the Minecraft version.'),
+  }),
+  example: { platform: 'modrinth', ref: 'adrenaserver' },
+  reply: Server,
+});
 
 function check(
   { type }: ServerRow,
@@ -96,4 +82,19 @@ function requireRest(state: string, server: string): void {
   throw wrongState(`SERVER_${state.toUpperCase()}`, sentence, { server, state });
 }
 
-export const modpackOperations = (needs: Needs): readonly Operation[] => [setModpack(needs)];
+export const modpackOperations = (needs: Needs): readonly Served[] => [
+  needs.serveServer(SetModpack, async ({ server, body, principal, signal }) => {
+    const { servers, clock, worlds, mods } = needs;
+    const { row } = server;
+    check(row, body);
+    // Also checked before the backup, to avoid a useless one.
+    await needs.mayRun(row);
+    const cause = causeOf(principal);
+    requireRest(server.state, row.id);
+    const { platform: modpackPlatform, ref: modpackRef, version: modpackVersion } = body;
+    const fields = await mods.pack(modpackPlatform, { modpackRef, modpackVersion, version: '' }, signal);
+    await worlds.backUp(row, auditActorOf(principal), signal);
+    const now = await servers.send(row.id, { type: 'REINSTALL', at: clock.now(), cause }, fields);
+    return needs.serverView(now);
+  }),
+];

@@ -1,7 +1,8 @@
 import * as z from 'zod';
 import { message, reply } from '../http/fields.ts';
 import { Nothing } from '../http/nothing.ts';
-import { type Operation, operation } from '../http/operation.ts';
+import { operation } from '../http/operation.ts';
+import { type Served, serve } from '../http/serve.ts';
 import { setOperator } from '../people/accounts/operators.ts';
 import { makeResetLink } from '../people/accounts/password-reset.ts';
 import { Reason } from '../people/people-fields.ts';
@@ -9,8 +10,8 @@ import type { People } from '../people/people.ts';
 import { removeSecondFactorOf } from '../people/second-factor/removal.ts';
 
 const COMMON = {
+  auth: 'key',
   scope: 'operator',
-  tag: 'operator',
   params: message({
     accountId: z
       .string()
@@ -24,71 +25,63 @@ const BY_SESSION =
 
 const reason = Reason.describe('For the audit log.');
 
-const setAccountOperator = (people: People) =>
-  operation({
-    ...COMMON,
-    id: 'SetAccountOperator',
-    method: 'post',
-    path: '/v1/operator/accounts/{accountId}:setOperator',
-    summary: 'Add or remove an operator',
-    description: `Grants or removes operator rights for the account’s user, including open sessions and keys. ${BY_SESSION}`,
-    precondition: 'the account must not be the last operator.',
-    body: message({ operator: z.boolean().default(false), reason }).meta({ id: 'SetAccountOperatorRequest' }),
-    example: { operator: true, reason: 'Runs it while I am away' },
-    reply: Nothing,
-    async run({ principal, params: { accountId }, body }) {
-      await setOperator(people, principal, accountId, body);
-      return {};
-    },
-  });
+export const SetAccountOperator = operation({
+  ...COMMON,
+  id: 'SetAccountOperator',
+  method: 'post',
+  path: '/v1/operator/accounts/{accountId}:setOperator',
+  summary: 'Add or remove an operator',
+  description: `Grants or removes operator rights for the account’s user, including open sessions and keys. ${BY_SESSION}`,
+  precondition: 'the account must not be the last operator.',
+  body: message({ operator: z.boolean().default(false), reason }).meta({ id: 'SetAccountOperatorRequest' }),
+  example: { operator: true, reason: 'Runs it while I am away' },
+  reply: Nothing,
+});
 
-const makeResetLinkOperation = (people: People) =>
-  operation({
-    ...COMMON,
-    id: 'MakeResetLink',
-    method: 'post',
-    path: '/v1/operator/accounts/{accountId}:makeResetLink',
-    summary: 'Create a password reset link',
-    description:
-      'Creates a one-time link with which the account’s user can choose a new password, valid for one day, and ' +
-      `e-mails it to them. If e-mail is not set up, pass the link on. Nothing changes until it is used. ${BY_SESSION}`,
-    body: message({ reason }).meta({ id: 'MakeResetLinkRequest' }),
-    example: { reason: 'Forgot it; known by voice' },
-    reply: z
-      .object({
-        link: reply.text.describe('Returned only once.'),
-        expiresAt: reply.timestamp,
-        sent: reply.flag.describe('Whether it was e-mailed; false: e-mail is not set up, pass it on.'),
-      })
-      .meta({ id: 'MakeResetLinkResponse' }),
-    async run({ principal, params: { accountId }, body: { reason } }) {
-      return makeResetLink(people, principal, accountId, reason);
-    },
-  });
+export const MakeResetLink = operation({
+  ...COMMON,
+  id: 'MakeResetLink',
+  method: 'post',
+  path: '/v1/operator/accounts/{accountId}:makeResetLink',
+  summary: 'Create a password reset link',
+  description:
+    'Creates a one-time link with which the account’s user can choose a new password, valid for one day, and ' +
+    `e-mails it to them. If e-mail is not set up, pass the link on. Nothing changes until it is used. ${BY_SESSION}`,
+  body: message({ reason }).meta({ id: 'MakeResetLinkRequest' }),
+  example: { reason: 'Forgot it; known by voice' },
+  reply: z
+    .object({
+      link: reply.text.describe('Returned only once.'),
+      expiresAt: reply.timestamp,
+      sent: reply.flag.describe('Whether it was e-mailed; false: e-mail is not set up, pass it on.'),
+    })
+    .meta({ id: 'MakeResetLinkResponse' }),
+});
 
-const removeSecondFactor = (people: People) =>
-  operation({
-    ...COMMON,
-    id: 'RemoveAccountSecondFactor',
-    method: 'post',
-    path: '/v1/operator/accounts/{accountId}:removeSecondFactor',
-    summary: "Turn off an account's second factor",
-    description:
-      'For users who lost their app and their recovery codes. Verify their identity first. Afterwards, the password ' +
-      `alone is enough to sign in. They receive the reason by e-mail. ${BY_SESSION}`,
-    precondition: 'the account must have one, and must not be your own.',
-    body: message({ reason }).meta({ id: 'RemoveAccountSecondFactorRequest' }),
-    example: { reason: 'Lost phone; known by voice' },
-    reply: Nothing,
-    async run({ principal, params: { accountId }, body }) {
-      await removeSecondFactorOf(people, principal, accountId, body.reason);
-      return {};
-    },
-  });
+export const RemoveAccountSecondFactor = operation({
+  ...COMMON,
+  id: 'RemoveAccountSecondFactor',
+  method: 'post',
+  path: '/v1/operator/accounts/{accountId}:removeSecondFactor',
+  summary: "Turn off an account's second factor",
+  description:
+    'For users who lost their app and their recovery codes. Verify their identity first. Afterwards, the password ' +
+    `alone is enough to sign in. They receive the reason by e-mail. ${BY_SESSION}`,
+  precondition: 'the account must have one, and must not be your own.',
+  body: message({ reason }).meta({ id: 'RemoveAccountSecondFactorRequest' }),
+  example: { reason: 'Lost phone; known by voice' },
+  reply: Nothing,
+});
 
 /** Operations that change the access of an account: operator rights, password, second factor. */
-export const accountAccessOperations = (people: People): readonly Operation[] => [
-  setAccountOperator(people),
-  makeResetLinkOperation(people),
-  removeSecondFactor(people),
+export const accountAccessOperations = (people: People): readonly Served[] => [
+  serve(SetAccountOperator, async ({ principal, params: { accountId }, body }) =>
+    setOperator(people, principal, accountId, body),
+  ),
+  serve(MakeResetLink, async ({ principal, params: { accountId }, body: { reason } }) => {
+    return makeResetLink(people, principal, accountId, reason);
+  }),
+  serve(RemoveAccountSecondFactor, async ({ principal, params: { accountId }, body }) =>
+    removeSecondFactorOf(people, principal, accountId, body.reason),
+  ),
 ];

@@ -3,7 +3,8 @@ import type { AccountLimits } from '../billing/account-limits.ts';
 import { type Posting, post } from '../billing/ledger.ts';
 import type { DiskQuota } from '../disk/quota.ts';
 import { int32, int64, line, message, pageLimit, reply, text } from '../http/fields.ts';
-import { type Operation, operation } from '../http/operation.ts';
+import { operation } from '../http/operation.ts';
+import { type Served, serve } from '../http/serve.ts';
 import { randomBase62 } from '../kernel/ids.ts';
 import type { WithKeyLock } from '../kernel/mutex.ts';
 import { StatusError } from '../kernel/status.ts';
@@ -60,27 +61,22 @@ const Micros = int64({ min: -MOST_MICROS, max: MOST_MICROS, pattern: '^-?(?:[1-9
   'must not be 0',
 );
 
-const COMMON = { scope: 'operator', tag: 'operator' } as const;
+const COMMON = { auth: 'key', scope: 'operator' } as const;
 
-const listAccountsOperation = (needs: Needs) =>
-  operation({
-    ...COMMON,
-    id: 'ListAccounts',
-    method: 'get',
-    path: '/v1/operator/accounts',
-    summary: 'List accounts',
-    description: 'Accounts by id, in pages: repeat with the last id as `after` until the list is empty.',
-    query: message({
-      limit: pageLimit({ fallback: DEFAULT_LIMIT, most: MOST }),
-      search: text(100).default('').describe('Part of an id, a name, or an e-mail address of its users. Empty: all.'),
-      after: text(64).default('').describe('The last id of the previous page.'),
-    }),
-    reply: z.object({ accounts: z.array(Account).default([]) }).meta({ id: 'ListAccountsResponse' }),
-    async run({ query }) {
-      const rows = await listAccounts(needs.store, query);
-      return { accounts: rows.map((row) => accountView(row, needs)) };
-    },
-  });
+export const ListAccounts = operation({
+  ...COMMON,
+  id: 'ListAccounts',
+  method: 'get',
+  path: '/v1/operator/accounts',
+  summary: 'List accounts',
+  description: 'Accounts by id, in pages: repeat with the last id as `after` until the list is empty.',
+  query: message({
+    limit: pageLimit({ fallback: DEFAULT_LIMIT, most: MOST }),
+    search: text(100).default('').describe('Part of an id, a name, or an e-mail address of its users. Empty: all.'),
+    after: text(64).default('').describe('The last id of the previous page.'),
+  }),
+  reply: z.object({ accounts: z.array(Account).default([]) }).meta({ id: 'ListAccountsResponse' }),
+});
 
 /** A server of an account. */
 const AccountServer = z.object({
@@ -98,117 +94,114 @@ const AccountServer = z.object({
   diskQuotaEffectiveMb: reply.int64.describe('The effective quota; 0: no quota.'),
 });
 
-const getAccount = (needs: Needs) =>
-  operation({
-    ...COMMON,
-    id: 'GetAccount',
-    method: 'get',
-    path: '/v1/operator/accounts/{accountId}',
-    summary: 'Read an account',
-    description: 'Returns the account with its servers and its own limits.',
-    params: Params,
-    reply: z
-      .object({
-        account: Account.prefault({}),
-        ownMaxRamMb: reply.int32.describe("-1: the installation's limit."),
-        ownMaxServers: reply.int32.describe("-1: the installation's limit."),
-        secondFactor: reply.flag.describe('Whether sign-in requires a code, too.'),
-        servers: z.array(AccountServer).default([]),
-      })
-      .meta({ id: 'OperatorAccountDetail' }),
-    async run({ params: { accountId } }) {
-      const account = await shown(needs, accountId);
-      const own = needs.accountLimits.ownOf(accountId);
-      const servers = await needs.servers.listByAccount(accountId);
-      return {
-        account,
-        ownMaxRamMb: own.maxRamMb ?? INHERITED,
-        ownMaxServers: own.maxServers ?? INHERITED,
-        secondFactor: (await listSecondFactorUsers(needs.store, accountId)).length > 0,
-        servers: servers.map((server) => serverOf(server, needs)),
-      };
-    },
-  });
+export const GetAccount = operation({
+  ...COMMON,
+  id: 'GetAccount',
+  method: 'get',
+  path: '/v1/operator/accounts/{accountId}',
+  summary: 'Read an account',
+  description: 'Returns the account with its servers and its own limits.',
+  params: Params,
+  reply: z
+    .object({
+      account: Account.prefault({}),
+      ownMaxRamMb: reply.int32.describe("-1: the installation's limit."),
+      ownMaxServers: reply.int32.describe("-1: the installation's limit."),
+      secondFactor: reply.flag.describe('Whether sign-in requires a code, too.'),
+      servers: z.array(AccountServer).default([]),
+    })
+    .meta({ id: 'OperatorAccountDetail' }),
+});
 
-const creditAccount = (needs: Needs) =>
-  operation({
-    ...COMMON,
-    id: 'CreditAccount',
-    method: 'post',
-    path: '/v1/operator/accounts/{accountId}:credit',
-    summary: "Change an account's balance",
-    description:
-      'Adds a credit, refund or adjustment to the ledger, positive or negative, with a note that the owner can ' +
-      'read. With a `ref`, a repeated call changes nothing.',
-    params: Params,
-    body: message({
-      amountMicros: Micros,
-      kind: z.enum(['credit', 'refund', 'adjustment']).default('credit'),
-      note: line(256).trim().min(1, 'is required'),
-      ref: line(128).trim().default('').describe('Your own reference, unique within its kind. Empty: none.'),
-    }).meta({ id: 'CreditAccountRequest' }),
-    example: { amountMicros: '5000000', kind: 'credit', note: 'Sorry for the outage' },
-    reply: Account,
-    async run({ principal, params, body }) {
-      const { accountId } = params;
-      const { amountMicros, kind, note } = body;
-      const at = needs.clock.now();
-      // One namespace per account, so that a reference cannot match another account's.
-      const ref = body.ref === '' ? `operator:${randomBase62(22)}` : `operator:${accountId}:${body.ref}`;
-      await needs.store.write(async (tx) => {
-        await knownAccount(tx, accountId);
-        if (!(await posted(tx, { accountId, kind, ref, amountMicros, note, at }))) return;
-        const detail = `${kind} ${amountMicros} micros: ${note}`;
-        await recordAudit(tx, auditActorOf(principal), { action: 'wallet.credit', accountId, detail, at });
-      });
-      return shown(needs, accountId);
-    },
-  });
+export const CreditAccount = operation({
+  ...COMMON,
+  id: 'CreditAccount',
+  method: 'post',
+  path: '/v1/operator/accounts/{accountId}:credit',
+  summary: "Change an account's balance",
+  description:
+    'Adds a credit, refund or adjustment to the ledger, positive or negative, with a note that the owner can ' +
+    'read. With a `ref`, a repeated call changes nothing.',
+  params: Params,
+  body: message({
+    amountMicros: Micros,
+    kind: z.enum(['credit', 'refund', 'adjustment']).default('credit'),
+    note: line(256).trim().min(1, 'is required'),
+    ref: line(128).trim().default('').describe('Your own reference, unique within its kind. Empty: none.'),
+  }).meta({ id: 'CreditAccountRequest' }),
+  example: { amountMicros: '5000000', kind: 'credit', note: 'Sorry for the outage' },
+  reply: Account,
+});
 
-const setAccountLimits = (needs: Needs) =>
-  operation({
-    ...COMMON,
-    id: 'SetAccountLimits',
-    method: 'post',
-    path: '/v1/operator/accounts/{accountId}:setLimits',
-    summary: "Set an account's limits",
-    description: 'An absent limit stays unchanged; -1: the installation’s default. Running servers keep running.',
-    params: Params,
-    body: message({
-      maxRamMb: int32({ min: INHERITED }).optional().describe('RAM of its servers together, asleep or awake.'),
-      maxServers: int32({ min: INHERITED }).optional().describe('0: no limit.'),
-      reason: Reason.optional().describe('For the audit log. The owner can read it.'),
-    }).meta({ id: 'SetAccountLimitsRequest' }),
-    example: { maxRamMb: 32_768, maxServers: 20, reason: 'Hosts the tournament' },
-    reply: Account,
-    async run({ principal, params, body }) {
-      const { accountLimits } = needs;
-      const { accountId } = params;
-      await knownAccount(needs.store, accountId);
-      await needs.withLock(`limits ${accountId}`, async () => {
-        const now = accountLimits.ownOf(accountId);
-        const own = {
-          maxRamMb: inherited(body.maxRamMb, now.maxRamMb),
-          maxServers: inherited(body.maxServers, now.maxServers),
-        };
-        await accountLimits.set(accountId, own, async (tx) => {
-          const text = (limit: number | null, unit = '') => (limit === null ? 'default' : `${limit}${unit}`);
-          const set = `RAM ${text(own.maxRamMb, ' MB')}, servers ${text(own.maxServers)}`;
-          const detail = withReason(set, body.reason);
-          const entry = { action: 'account.setLimits', accountId, detail, at: needs.clock.now() };
-          await recordAudit(tx, auditActorOf(principal), entry);
-        });
-      });
-      return shown(needs, accountId);
-    },
-  });
+export const SetAccountLimits = operation({
+  ...COMMON,
+  id: 'SetAccountLimits',
+  method: 'post',
+  path: '/v1/operator/accounts/{accountId}:setLimits',
+  summary: "Set an account's limits",
+  description: 'An absent limit stays unchanged; -1: the installation’s default. Running servers keep running.',
+  params: Params,
+  body: message({
+    maxRamMb: int32({ min: INHERITED }).optional().describe('RAM of its servers together, asleep or awake.'),
+    maxServers: int32({ min: INHERITED }).optional().describe('0: no limit.'),
+    reason: Reason.optional().describe('For the audit log. The owner can read it.'),
+  }).meta({ id: 'SetAccountLimitsRequest' }),
+  example: { maxRamMb: 32_768, maxServers: 20, reason: 'Hosts the tournament' },
+  reply: Account,
+});
 
 /** Operations on accounts and their money. */
-export const accountOperations = (needs: Needs): readonly Operation[] => [
-  listAccountsOperation(needs),
-  getAccount(needs),
-  creditAccount(needs),
-  setAccountLimits(needs),
+export const accountOperations = (needs: Needs): readonly Served[] => [
+  serve(ListAccounts, async ({ query }) => {
+    const rows = await listAccounts(needs.store, query);
+    return { accounts: rows.map((row) => accountView(row, needs)) };
+  }),
+  serve(GetAccount, async ({ params: { accountId } }) => {
+    const account = await shown(needs, accountId);
+    const own = needs.accountLimits.ownOf(accountId);
+    const servers = await needs.servers.listByAccount(accountId);
+    return {
+      account,
+      ownMaxRamMb: own.maxRamMb ?? INHERITED,
+      ownMaxServers: own.maxServers ?? INHERITED,
+      secondFactor: (await listSecondFactorUsers(needs.store, accountId)).length > 0,
+      servers: servers.map((server) => serverOf(server, needs)),
+    };
+  }),
+  serve(CreditAccount, async ({ principal, params, body }) => {
+    const { accountId } = params;
+    const { amountMicros, kind, note } = body;
+    const at = needs.clock.now();
+    // One namespace per account, so that a reference cannot match another account's.
+    const ref = body.ref === '' ? `operator:${randomBase62(22)}` : `operator:${accountId}:${body.ref}`;
+    await needs.store.write(async (tx) => {
+      await knownAccount(tx, accountId);
+      if (!(await posted(tx, { accountId, kind, ref, amountMicros, note, at }))) return;
+      const detail = `${kind} ${amountMicros} micros: ${note}`;
+      await recordAudit(tx, auditActorOf(principal), { action: 'wallet.credit', accountId, detail, at });
+    });
+    return shown(needs, accountId);
+  }),
+  serve(SetAccountLimits, async ({ principal, params, body }) => {
+    const { accountLimits } = needs;
+    const { accountId } = params;
+    await knownAccount(needs.store, accountId);
+    await needs.withLock(`limits ${accountId}`, async () => {
+      const now = accountLimits.ownOf(accountId);
+      const own = {
+        maxRamMb: inherited(body.maxRamMb, now.maxRamMb),
+        maxServers: inherited(body.maxServers, now.maxServers),
+      };
+      await accountLimits.set(accountId, own, async (tx) => {
+        const text = (limit: number | null, unit = '') => (limit === null ? 'default' : `${limit}${unit}`);
+        const set = `RAM ${text(own.maxRamMb, ' MB')}, servers ${text(own.maxServers)}`;
+        const detail = withReason(set, body.reason);
+        const entry = { action: 'account.setLimits', accountId, detail, at: needs.clock.now() };
+        await recordAudit(tx, auditActorOf(principal), entry);
+      });
+    });
+    return shown(needs, accountId);
+  }),
 ];
 
 function inherited(requested: number | undefined, now: number | null): number | null {

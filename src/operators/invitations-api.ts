@@ -1,7 +1,8 @@
 import * as z from 'zod';
 import { message, reply } from '../http/fields.ts';
 import { Nothing } from '../http/nothing.ts';
-import { type Operation, operation } from '../http/operation.ts';
+import { operation } from '../http/operation.ts';
+import { type Served, serve } from '../http/serve.ts';
 import { listAccountInvitations } from '../people/accounts/invitation-rows.ts';
 import { cancelInvitation, inviteToSignUp } from '../people/accounts/invitations.ts';
 import { Email, Reason } from '../people/people-fields.ts';
@@ -18,82 +19,75 @@ const AccountInvitation = z
   })
   .meta({ id: 'AccountInvitation' });
 
-const COMMON = { scope: 'operator', tag: 'operator' } as const;
+const COMMON = { auth: 'key', scope: 'operator' } as const;
 
-const inviteAccount = (people: People) =>
-  operation({
-    ...COMMON,
-    id: 'InviteAccount',
-    method: 'post',
-    path: '/v1/operator/accounts:invite',
-    summary: 'Invite someone to create an account',
-    description:
-      'Creates a one-time link with which this e-mail address can create an account within seven days, even if ' +
-      'sign-up is closed, and e-mails it there. If e-mail is not set up, pass the link on. An earlier invitation to ' +
-      'the address ends. The address counts as verified once the link is used.',
-    body: message({ email: Email }).meta({ id: 'InviteAccountRequest' }),
-    example: { email: 'steve@example.org' },
-    reply: z
-      .object({
-        link: reply.text.describe('Works only for this address. Returned only once.'),
-        expiresAt: reply.timestamp,
-        invitationId: reply.text,
-        sent: reply.flag.describe('Whether it was e-mailed; false: e-mail is not set up, pass it on.'),
-      })
-      .meta({ id: 'InviteAccountResponse' }),
-    async run({ principal, body: { email } }) {
-      return inviteToSignUp(people, principal, email);
-    },
-  });
+export const InviteAccount = operation({
+  ...COMMON,
+  id: 'InviteAccount',
+  method: 'post',
+  path: '/v1/operator/accounts:invite',
+  summary: 'Invite someone to create an account',
+  description:
+    'Creates a one-time link with which this e-mail address can create an account within seven days, even if ' +
+    'sign-up is closed, and e-mails it there. If e-mail is not set up, pass the link on. An earlier invitation to ' +
+    'the address ends. The address counts as verified once the link is used.',
+  body: message({ email: Email }).meta({ id: 'InviteAccountRequest' }),
+  example: { email: 'steve@example.org' },
+  reply: z
+    .object({
+      link: reply.text.describe('Works only for this address. Returned only once.'),
+      expiresAt: reply.timestamp,
+      invitationId: reply.text,
+      sent: reply.flag.describe('Whether it was e-mailed; false: e-mail is not set up, pass it on.'),
+    })
+    .meta({ id: 'InviteAccountResponse' }),
+});
 
-const listInvitations = ({ store, clock }: People) =>
-  operation({
-    ...COMMON,
-    id: 'ListAccountInvitations',
-    method: 'get',
-    path: '/v1/operator/invitations',
-    summary: 'List open invitations',
-    description: 'Invited addresses without an account yet, newest first.',
-    reply: z
-      .object({ invitations: z.array(AccountInvitation).default([]) })
-      .meta({ id: 'ListAccountInvitationsResponse' }),
-    async run() {
-      const rows = await listAccountInvitations(store, clock.now());
-      return {
-        invitations: rows.map(({ id, inviter, email, createdAt, expiresAt }) => {
-          return { invitationId: id, invitedBy: inviter, email, createdAt, expiresAt };
-        }),
-      };
-    },
-  });
+export const ListAccountInvitations = operation({
+  ...COMMON,
+  id: 'ListAccountInvitations',
+  method: 'get',
+  path: '/v1/operator/invitations',
+  summary: 'List open invitations',
+  description: 'Invited addresses without an account yet, newest first.',
+  reply: z
+    .object({ invitations: z.array(AccountInvitation).default([]) })
+    .meta({ id: 'ListAccountInvitationsResponse' }),
+});
 
-const cancelAccountInvitation = (people: People) =>
-  operation({
-    ...COMMON,
-    id: 'CancelAccountInvitation',
-    method: 'post',
-    path: '/v1/operator/invitations/{invitationId}:cancel',
-    summary: 'Cancel an invitation',
-    description: 'Its link stops working.',
-    params: message({
-      invitationId: z
-        .string()
-        .regex(/^[\w-]{1,64}$/)
-        .describe('The id from ListAccountInvitations.'),
-    }),
-    body: message({ reason: Reason.optional().describe('For the audit log.') }).meta({
-      id: 'CancelAccountInvitationRequest',
-    }),
-    reply: Nothing,
-    async run({ principal, params: { invitationId }, body: { reason } }) {
-      await cancelInvitation(people, principal, invitationId, reason);
-      return {};
-    },
-  });
+export const CancelAccountInvitation = operation({
+  ...COMMON,
+  id: 'CancelAccountInvitation',
+  method: 'post',
+  path: '/v1/operator/invitations/{invitationId}:cancel',
+  summary: 'Cancel an invitation',
+  description: 'Its link stops working.',
+  params: message({
+    invitationId: z
+      .string()
+      .regex(/^[\w-]{1,64}$/)
+      .describe('The id from ListAccountInvitations.'),
+  }),
+  body: message({ reason: Reason.optional().describe('For the audit log.') }).meta({
+    id: 'CancelAccountInvitationRequest',
+  }),
+  reply: Nothing,
+});
 
 /** Operations on invitations to create an account. */
-export const accountInvitationOperations = (people: People): readonly Operation[] => [
-  inviteAccount(people),
-  listInvitations(people),
-  cancelAccountInvitation(people),
+export const accountInvitationOperations = (people: People): readonly Served[] => [
+  serve(InviteAccount, async ({ principal, body: { email } }) => {
+    return inviteToSignUp(people, principal, email);
+  }),
+  serve(ListAccountInvitations, async () => {
+    const rows = await listAccountInvitations(people.store, people.clock.now());
+    return {
+      invitations: rows.map(({ id, inviter, email, createdAt, expiresAt }) => {
+        return { invitationId: id, invitedBy: inviter, email, createdAt, expiresAt };
+      }),
+    };
+  }),
+  serve(CancelAccountInvitation, async ({ principal, params: { invitationId }, body: { reason } }) =>
+    cancelInvitation(people, principal, invitationId, reason),
+  ),
 ];

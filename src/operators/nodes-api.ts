@@ -1,7 +1,8 @@
 import * as z from 'zod';
 import { CapacityResponse } from '../billing/capacity-api.ts';
 import { message, reply, text } from '../http/fields.ts';
-import { type Operation, operation } from '../http/operation.ts';
+import { operation } from '../http/operation.ts';
+import { type Served, serve } from '../http/serve.ts';
 import type { Principal } from '../http/principal.ts';
 import { auditActorOf, recordAudit } from '../people/audit/audit.ts';
 import { Reason } from '../people/people-fields.ts';
@@ -39,7 +40,7 @@ const Node = z
   })
   .meta({ id: 'Node' });
 
-const COMMON = { scope: 'operator', tag: 'operator' } as const;
+const COMMON = { auth: 'key', scope: 'operator' } as const;
 const NodeRequest = message({
   node: text(128).describe('The name or id of the node.'),
   reason: Reason.describe('Shown to owners who start a server.'),
@@ -57,98 +58,91 @@ const NodeRegionRequest = message({
   reason: Reason,
 }).meta({ id: 'NodeRegionRequest' });
 
-const listNodes = ({ fleet }: Needs) =>
-  operation({
-    ...COMMON,
-    id: 'ListNodes',
-    method: 'get',
-    path: '/v1/operator/nodes',
-    summary: 'List nodes',
-    description: 'Lists the machines that servers run on, their free capacity, and whether they accept starts.',
-    reply: z.object({ nodes: z.array(Node).default([]) }).meta({ id: 'ListNodesResponse' }),
-    run: async () => ({ nodes: await fleet.list() }),
-  });
+export const ListNodes = operation({
+  ...COMMON,
+  id: 'ListNodes',
+  method: 'get',
+  path: '/v1/operator/nodes',
+  summary: 'List nodes',
+  description: 'Lists the machines that servers run on, their free capacity, and whether they accept starts.',
+  reply: z.object({ nodes: z.array(Node).default([]) }).meta({ id: 'ListNodesResponse' }),
+});
 
-const drainNode = (needs: Needs) =>
-  operation({
-    ...COMMON,
-    id: 'DrainNode',
-    method: 'post',
-    path: '/v1/operator/nodes:drain',
-    summary: 'Drain a node',
-    description:
-      'Prevents new starts on the node, even after the service restarts. Running servers keep running until they ' +
-      'stop. Their owners can still restart them. If there are several nodes, a restart moves a server to another ' +
-      'one.',
-    body: NodeRequest,
-    example: { node: 'node-1', reason: 'Maintenance until 18:00 UTC' },
-    reply: Node,
-    async run({ principal, body: { node, reason } }) {
-      const { fleet, clock } = needs;
-      return fleet.setDrained(node, { reason, at: clock.now() }, audit(needs, principal, 'node.drain', reason));
-    },
-  });
+export const DrainNode = operation({
+  ...COMMON,
+  id: 'DrainNode',
+  method: 'post',
+  path: '/v1/operator/nodes:drain',
+  summary: 'Drain a node',
+  description:
+    'Prevents new starts on the node, even after the service restarts. Running servers keep running until they ' +
+    'stop. Their owners can still restart them. If there are several nodes, a restart moves a server to another ' +
+    'one.',
+  body: NodeRequest,
+  example: { node: 'node-1', reason: 'Maintenance until 18:00 UTC' },
+  reply: Node,
+});
 
-const resumeNode = (needs: Needs) =>
-  operation({
-    ...COMMON,
-    id: 'ResumeNode',
-    method: 'post',
-    path: '/v1/operator/nodes:resume',
-    summary: 'Resume a node',
-    description: 'The node accepts starts again.',
-    body: NodeRequest,
-    example: { node: 'node-1', reason: 'Maintenance done' },
-    reply: Node,
-    run: async ({ principal, body: { node, reason } }) =>
-      needs.fleet.setDrained(node, undefined, audit(needs, principal, 'node.resume', reason)),
-  });
+export const ResumeNode = operation({
+  ...COMMON,
+  id: 'ResumeNode',
+  method: 'post',
+  path: '/v1/operator/nodes:resume',
+  summary: 'Resume a node',
+  description: 'The node accepts starts again.',
+  body: NodeRequest,
+  example: { node: 'node-1', reason: 'Maintenance done' },
+  reply: Node,
+});
 
-const fenceNode = (needs: Needs) =>
-  operation({
-    ...COMMON,
-    id: 'FenceNode',
-    method: 'post',
-    path: '/v1/operator/nodes:fence',
-    summary: 'Mark a node as off',
-    description:
-      'Confirms that a node that does not respond is off: it has no power, or has been restarted since. Its games ' +
-      'then start on other nodes. **Confirm this only if it is true**: a game that still runs there would share its ' +
-      'world with the new one and corrupt it. A node that is only unplugged from its network or disk is not off: ' +
-      'its games keep running, and save when it is plugged in again. Refused for a node that responds ' +
-      '(NODE_ANSWERS). A repeated call changes nothing.',
-    body: FenceNodeRequest,
-    example: { node: 'node-2', reason: 'Power supply pulled, seen by me' },
-    reply: Node,
-    run: async ({ principal, body: { node, reason } }) =>
-      needs.fleet.fence(node, audit(needs, principal, 'node.fence', reason)),
-  });
+export const FenceNode = operation({
+  ...COMMON,
+  id: 'FenceNode',
+  method: 'post',
+  path: '/v1/operator/nodes:fence',
+  summary: 'Mark a node as off',
+  description:
+    'Confirms that a node that does not respond is off: it has no power, or has been restarted since. Its games ' +
+    'then start on other nodes. **Confirm this only if it is true**: a game that still runs there would share its ' +
+    'world with the new one and corrupt it. A node that is only unplugged from its network or disk is not off: ' +
+    'its games keep running, and save when it is plugged in again. Refused for a node that responds ' +
+    '(NODE_ANSWERS). A repeated call changes nothing.',
+  body: FenceNodeRequest,
+  example: { node: 'node-2', reason: 'Power supply pulled, seen by me' },
+  reply: Node,
+});
 
-const setNodeRegion = (needs: Needs) =>
-  operation({
-    ...COMMON,
-    id: 'SetNodeRegion',
-    method: 'post',
-    path: '/v1/operator/nodes:setRegion',
-    summary: 'Set the region of a node',
-    description:
-      'From now on, only servers of that region start on the node. Running servers keep running until they stop. ' +
-      'With `none`, no games start on the node, as recommended for managers of a swarm. Refused if games run on ' +
-      'only one machine (ONE_MACHINE): REGION sets its region.',
-    body: NodeRegionRequest,
-    example: { node: 'node-2', region: 'eu', reason: 'Moved to Falkenstein' },
-    reply: Node,
-    run: async ({ principal, body: { node, region, reason } }) =>
-      needs.fleet.setRegion(node, region, audit(needs, principal, 'node.region', `${region}: ${reason}`)),
-  });
+export const SetNodeRegion = operation({
+  ...COMMON,
+  id: 'SetNodeRegion',
+  method: 'post',
+  path: '/v1/operator/nodes:setRegion',
+  summary: 'Set the region of a node',
+  description:
+    'From now on, only servers of that region start on the node. Running servers keep running until they stop. ' +
+    'With `none`, no games start on the node, as recommended for managers of a swarm. Refused if games run on ' +
+    'only one machine (ONE_MACHINE): REGION sets its region.',
+  body: NodeRegionRequest,
+  example: { node: 'node-2', region: 'eu', reason: 'Moved to Falkenstein' },
+  reply: Node,
+});
 
 /** Operations on the machines that servers run on. */
-export const nodeOperations = (needs: Needs): readonly Operation[] => [
-  listNodes(needs),
-  drainNode(needs),
-  resumeNode(needs),
-  fenceNode(needs),
-  setNodeRegion(needs),
+export const nodeOperations = (needs: Needs): readonly Served[] => [
+  serve(ListNodes, async () => ({ nodes: await needs.fleet.list() })),
+  serve(DrainNode, async ({ principal, body: { node, reason } }) => {
+    const { fleet, clock } = needs;
+    return fleet.setDrained(node, { reason, at: clock.now() }, audit(needs, principal, 'node.drain', reason));
+  }),
+  serve(ResumeNode, async ({ principal, body: { node, reason } }) =>
+    needs.fleet.setDrained(node, undefined, audit(needs, principal, 'node.resume', reason)),
+  ),
+  serve(FenceNode, async ({ principal, body: { node, reason } }) =>
+    needs.fleet.fence(node, audit(needs, principal, 'node.fence', reason)),
+  ),
+  serve(SetNodeRegion, async ({ principal, body: { node, region, reason } }) =>
+    needs.fleet.setRegion(node, region, audit(needs, principal, 'node.region', `${region}: ${reason}`)),
+  ),
 ];
 
 function audit({ clock }: Needs, principal: Principal, action: string, reason: string): Parameters<Fleet['fence']>[1] {

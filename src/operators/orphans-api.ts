@@ -1,6 +1,7 @@
 import * as z from 'zod';
 import { message, reply, text } from '../http/fields.ts';
-import { type Operation, operation } from '../http/operation.ts';
+import { operation } from '../http/operation.ts';
+import { type Served, serve } from '../http/serve.ts';
 import type { Clock } from '../kernel/clock.ts';
 import { auditActorOf, recordAudit } from '../people/audit/audit.ts';
 import { Reason } from '../people/people-fields.ts';
@@ -28,52 +29,51 @@ const Orphan = z
   })
   .meta({ id: 'Orphan' });
 
-const COMMON = { scope: 'operator', tag: 'operator' } as const;
+const COMMON = { auth: 'key', scope: 'operator' } as const;
 
-const listOrphans = ({ orphans }: Needs) =>
-  operation({
-    ...COMMON,
-    id: 'ListOrphans',
-    method: 'get',
-    path: '/v1/operator/orphans',
-    summary: 'List orphans',
-    description:
-      'Lists games, databases, data and backups on this node without a server, and off-site backups that are ' +
-      'unknown here, for example after a lost database. The service ends games without a server automatically, and ' +
-      'removes databases once their database server responds. Files stay until an operator removes them.',
-    reply: z
-      .object({
-        orphans: z.array(Orphan).default([]),
-        unread: z.array(z.string()).default([]).describe('Kinds that could not be listed now.'),
-      })
-      .meta({ id: 'ListOrphansResponse' }),
-    run: async () => orphans.list(),
-  });
+export const ListOrphans = operation({
+  ...COMMON,
+  id: 'ListOrphans',
+  method: 'get',
+  path: '/v1/operator/orphans',
+  summary: 'List orphans',
+  description:
+    'Lists games, databases, data and backups on this node without a server, and off-site backups that are ' +
+    'unknown here, for example after a lost database. The service ends games without a server automatically, and ' +
+    'removes databases once their database server responds. Files stay until an operator removes them.',
+  reply: z
+    .object({
+      orphans: z.array(Orphan).default([]),
+      unread: z.array(z.string()).default([]).describe('Kinds that could not be listed now.'),
+    })
+    .meta({ id: 'ListOrphansResponse' }),
+});
 
-const removeOrphan = ({ orphans, clock }: Needs) =>
-  operation({
-    ...COMMON,
-    id: 'RemoveOrphan',
-    method: 'post',
-    path: '/v1/operator/orphans:remove',
-    summary: 'Remove an orphan',
-    description:
-      'Permanently removes an orphan of the list. Remove a running game before its files. Databases are removed ' +
-      'automatically.',
-    body: message({ kind: text(32), id: text(128), reason: Reason }).meta({ id: 'RemoveOrphanRequest' }),
-    example: { kind: 'data', id: 'old-lobby', reason: 'Its owner left in 2024' },
-    reply: z.object({}).meta({ id: 'RemoveOrphanResponse' }),
-    async run({ principal, body: { kind, id, reason } }) {
-      const entry = {
-        action: 'orphan.remove',
-        accountId: principal.accountId,
-        detail: `${kind} ${id}: ${reason}`,
-        at: clock.now(),
-      };
-      await orphans.remove(kind, id, (tx) => recordAudit(tx, auditActorOf(principal), entry));
-      return {};
-    },
-  });
+export const RemoveOrphan = operation({
+  ...COMMON,
+  id: 'RemoveOrphan',
+  method: 'post',
+  path: '/v1/operator/orphans:remove',
+  summary: 'Remove an orphan',
+  description:
+    'Permanently removes an orphan of the list. Remove a running game before its files. Databases are removed ' +
+    'automatically.',
+  body: message({ kind: text(32), id: text(128), reason: Reason }).meta({ id: 'RemoveOrphanRequest' }),
+  example: { kind: 'data', id: 'old-lobby', reason: 'Its owner left in 2024' },
+  reply: z.object({}).meta({ id: 'RemoveOrphanResponse' }),
+});
 
 /** Operations on orphans. */
-export const orphanOperations = (needs: Needs): readonly Operation[] => [listOrphans(needs), removeOrphan(needs)];
+export const orphanOperations = ({ orphans, clock }: Needs): readonly Served[] => [
+  serve(ListOrphans, async () => orphans.list()),
+  serve(RemoveOrphan, async ({ principal, body: { kind, id, reason } }) => {
+    const entry = {
+      action: 'orphan.remove',
+      accountId: principal.accountId,
+      detail: `${kind} ${id}: ${reason}`,
+      at: clock.now(),
+    };
+    await orphans.remove(kind, id, (tx) => recordAudit(tx, auditActorOf(principal), entry));
+    return {};
+  }),
+];

@@ -1,6 +1,7 @@
 import * as z from 'zod';
 import { reply } from '../http/fields.ts';
-import { type Operation, operation } from '../http/operation.ts';
+import { operation } from '../http/operation.ts';
+import { type Served, serve } from '../http/serve.ts';
 import type { Proxies, ProxyView } from '../joining/link/proxies.ts';
 
 /** Dependencies of these operations. */
@@ -25,18 +26,16 @@ const Proxy = z
   })
   .meta({ id: 'Proxy' });
 
-const listProxies = (needs: Needs) =>
-  operation({
-    scope: 'operator',
-    tag: 'operator',
-    id: 'ListProxies',
-    method: 'get',
-    path: '/v1/operator/proxies',
-    summary: 'List proxies',
-    description: 'Lists the processes that players connect to, including those that are draining.',
-    reply: z.object({ proxies: z.array(Proxy).default([]) }).meta({ id: 'ListProxiesResponse' }),
-    run: async () => ({ proxies: needs.proxies.views().map(proxyView) }),
-  });
+export const ListProxies = operation({
+  scope: 'operator',
+  id: 'ListProxies',
+  method: 'get',
+  path: '/v1/operator/proxies',
+  auth: 'key',
+  summary: 'List proxies',
+  description: 'Lists the processes that players connect to, including those that are draining.',
+  reply: z.object({ proxies: z.array(Proxy).default([]) }).meta({ id: 'ListProxiesResponse' }),
+});
 
 function proxyView({ listening, held, lagMs, ...view }: ProxyView): z.input<typeof Proxy> {
   return {
@@ -50,4 +49,6 @@ function proxyView({ listening, held, lagMs, ...view }: ProxyView): z.input<type
 }
 
 /** Operations on proxies. */
-export const proxyOperations = (needs: Needs): readonly Operation[] => [listProxies(needs)];
+export const proxyOperations = (needs: Needs): readonly Served[] => [
+  serve(ListProxies, async () => ({ proxies: needs.proxies.views().map(proxyView) })),
+];

@@ -3,7 +3,8 @@ import { reserves } from '../billing/reservations.ts';
 import type { DiskQuota } from '../disk/quota.ts';
 import type { GameConsoles } from '../engines/console/console.ts';
 import { int32, message } from '../http/fields.ts';
-import { type Operation, operation } from '../http/operation.ts';
+import { operation } from '../http/operation.ts';
+import { type Served, serve } from '../http/serve.ts';
 import { type Principal, credentialId } from '../http/principal.ts';
 import type { Clock } from '../kernel/clock.ts';
 import type { Log } from '../kernel/log.ts';
@@ -31,75 +32,69 @@ interface Needs {
   suspensions: Suspensions;
 }
 
-const COMMON = { scope: 'operator', tag: 'operator', method: 'post', params: ServerParams, reply: Server } as const;
+const COMMON = { auth: 'key', scope: 'operator', method: 'post', params: ServerParams, reply: Server } as const;
 
-const setDiskQuota = (needs: Needs) =>
-  operation({
-    ...COMMON,
-    id: 'SetDiskQuota',
-    path: '/v1/operator/servers/{id}:setDiskQuota',
-    summary: "Set a server's disk quota",
-    description:
-      "Sets a quota in MB that replaces the installation's; 0 restores the default. Applies immediately: a running " +
-      'server over its quota is stopped, and a server that was stopped for its old quota can wake again.',
-    body: message({ quotaMb: int32({ min: 0 }), reason: Reason }).meta({ id: 'SetDiskQuotaRequest' }),
-    example: { quotaMb: 20_480, reason: 'A large modpack' },
-    async run({ principal, params, body: { quotaMb, reason } }) {
-      const now = await known(needs, params.id);
-      const detail = `${quotaMb} MB: ${reason}`;
-      await needs.disk.setOverride(params.id, quotaMb, record(needs, principal, now, 'server.setDiskQuota', detail));
-      return shown(needs, params.id);
-    },
-  });
+export const SetDiskQuota = operation({
+  ...COMMON,
+  id: 'SetDiskQuota',
+  path: '/v1/operator/servers/{id}:setDiskQuota',
+  summary: "Set a server's disk quota",
+  description:
+    "Sets a quota in MB that replaces the installation's; 0 restores the default. Applies immediately: a running " +
+    'server over its quota is stopped, and a server that was stopped for its old quota can wake again.',
+  body: message({ quotaMb: int32({ min: 0 }), reason: Reason }).meta({ id: 'SetDiskQuotaRequest' }),
+  example: { quotaMb: 20_480, reason: 'A large modpack' },
+});
 
-const suspendServer = (needs: Needs) =>
-  operation({
-    ...COMMON,
-    id: 'SuspendServer',
-    path: '/v1/operator/servers/{id}:suspend',
-    summary: 'Suspend a server',
-    description:
-      'Saves and stops the server. It cannot wake until the suspension ends. Its data stays. The owner sees the ' +
-      'reason in `startErrorSummary`, with the code `suspended`. Players see that the server is suspended.',
-    body: message({ reason: Reason.describe('Shown to the owner.') }).meta({ id: 'SuspendServerRequest' }),
-    example: { reason: 'Abuse report 4711' },
-    async run({ principal, params: { id }, body: { reason } }) {
-      const now = await known(needs, id);
-      const at = needs.clock.now();
-      const row = { serverId: id, reason, userId: principal.userId, at };
-      await needs.suspensions.set(row, record(needs, principal, now, 'server.suspend', reason));
-      await needs.sftp.cut(id);
-      const awake = await known(needs, id);
-      if (!reserves(awake) && !waitsForRoom(awake)) return shown(needs, id);
-      // Sent before the game saves and stops; not awaited.
-      if (awake.state === 'running')
-        void warnPlayers([awake], 'This server is suspended. It saves and stops now.', needs);
-      const cause = { kind: 'operator', id: operatorOf(principal), note: `suspended: ${reason}` } as const;
-      return needs.serverView(await needs.servers.send(id, { type: 'STOP', at, cause }));
-    },
-  });
+export const SuspendServer = operation({
+  ...COMMON,
+  id: 'SuspendServer',
+  path: '/v1/operator/servers/{id}:suspend',
+  summary: 'Suspend a server',
+  description:
+    'Saves and stops the server. It cannot wake until the suspension ends. Its data stays. The owner sees the ' +
+    'reason in `startErrorSummary`, with the code `suspended`. Players see that the server is suspended.',
+  body: message({ reason: Reason.describe('Shown to the owner.') }).meta({ id: 'SuspendServerRequest' }),
+  example: { reason: 'Abuse report 4711' },
+});
 
-const unsuspendServer = (needs: Needs) =>
-  operation({
-    ...COMMON,
-    id: 'UnsuspendServer',
-    path: '/v1/operator/servers/{id}:unsuspend',
-    summary: 'End the suspension of a server',
-    description: 'The server can wake again, but does not start. Does nothing for a server that is not suspended.',
-    body: message({ reason: Reason }).meta({ id: 'UnsuspendServerRequest' }),
-    example: { reason: 'Settled' },
-    async run({ principal, params, body: { reason } }) {
-      const now = await known(needs, params.id);
-      await needs.suspensions.lift(params.id, record(needs, principal, now, 'server.unsuspend', reason));
-      return shown(needs, params.id);
-    },
-  });
+export const UnsuspendServer = operation({
+  ...COMMON,
+  id: 'UnsuspendServer',
+  path: '/v1/operator/servers/{id}:unsuspend',
+  summary: 'End the suspension of a server',
+  description: 'The server can wake again, but does not start. Does nothing for a server that is not suspended.',
+  body: message({ reason: Reason }).meta({ id: 'UnsuspendServerRequest' }),
+  example: { reason: 'Settled' },
+});
 
 /** Operators' actions on any server. */
-export const operatorServerOperations = (needs: Needs): readonly Operation[] => [
-  setDiskQuota(needs),
-  suspendServer(needs),
-  unsuspendServer(needs),
+export const operatorServerOperations = (needs: Needs): readonly Served[] => [
+  serve(SetDiskQuota, async ({ principal, params, body: { quotaMb, reason } }) => {
+    const now = await known(needs, params.id);
+    const detail = `${quotaMb} MB: ${reason}`;
+    await needs.disk.setOverride(params.id, quotaMb, record(needs, principal, now, 'server.setDiskQuota', detail));
+    return shown(needs, params.id);
+  }),
+  serve(SuspendServer, async ({ principal, params: { id }, body: { reason } }) => {
+    const now = await known(needs, id);
+    const at = needs.clock.now();
+    const row = { serverId: id, reason, userId: principal.userId, at };
+    await needs.suspensions.set(row, record(needs, principal, now, 'server.suspend', reason));
+    await needs.sftp.cut(id);
+    const awake = await known(needs, id);
+    if (!reserves(awake) && !waitsForRoom(awake)) return shown(needs, id);
+    // Sent before the game saves and stops; not awaited.
+    if (awake.state === 'running')
+      void warnPlayers([awake], 'This server is suspended. It saves and stops now.', needs);
+    const cause = { kind: 'operator', id: operatorOf(principal), note: `suspended: ${reason}` } as const;
+    return needs.serverView(await needs.servers.send(id, { type: 'STOP', at, cause }));
+  }),
+  serve(UnsuspendServer, async ({ principal, params, body: { reason } }) => {
+    const now = await known(needs, params.id);
+    await needs.suspensions.lift(params.id, record(needs, principal, now, 'server.unsuspend', reason));
+    return shown(needs, params.id);
+  }),
 ];
 
 async function known({ servers }: Needs, id: string): Promise<ServerNow> {

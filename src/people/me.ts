@@ -1,6 +1,7 @@
 import * as z from 'zod';
 import { reply } from '../http/fields.ts';
-import { type Operation, operation } from '../http/operation.ts';
+import { operation } from '../http/operation.ts';
+import { type Served, serve } from '../http/serve.ts';
 import { StatusError } from '../kernel/status.ts';
 import type { UserRow } from './rows.ts';
 
@@ -17,23 +18,24 @@ const WhoAmIResponse = z
   })
   .meta({ id: 'WhoAmIResponse' });
 
-const whoAmI = ({ findUser }: Needs) =>
-  operation({
-    id: 'WhoAmI',
-    method: 'get',
-    path: '/v1/whoami',
-    scope: 'any',
-    appScope: 'any',
-    tag: 'control',
-    summary: 'Who am I?',
-    description: 'The account and the user behind the credential of this call.',
-    reply: WhoAmIResponse,
-    async run({ principal }) {
-      const user = await findUser(principal.userId);
-      if (!user) throw new StatusError('UNAUTHENTICATED', 'CREDENTIAL_INVALID', 'The user no longer exists.');
-      const accountId = principal.kind === 'app' ? '' : principal.accountId;
-      return { accountId, email: user.email, emailVerified: user.emailVerified };
-    },
-  });
+export const WhoAmI = operation({
+  id: 'WhoAmI',
+  method: 'get',
+  path: '/v1/whoami',
+  auth: 'key',
+  scope: 'any',
+  appScope: 'any',
+  section: 'Account and wallet',
+  summary: 'Who am I?',
+  description: 'The account and the user behind the credential of this call.',
+  reply: WhoAmIResponse,
+});
 
-export const whoAmIOperations = (needs: Needs): readonly Operation[] => [whoAmI(needs)];
+export const whoAmIOperations = ({ findUser }: Needs): readonly Served[] => [
+  serve(WhoAmI, async ({ principal }) => {
+    const user = await findUser(principal.userId);
+    if (!user) throw new StatusError('UNAUTHENTICATED', 'CREDENTIAL_INVALID', 'The user no longer exists.');
+    const accountId = principal.kind === 'app' ? '' : principal.accountId;
+    return { accountId, email: user.email, emailVerified: user.emailVerified };
+  }),
+];

@@ -4,7 +4,7 @@
  */
 import type { AccessChanges } from '../http/access-changes.ts';
 import type { FindApp, FindPrincipal } from '../http/auth.ts';
-import type { Browsers } from '../http/session/session-mount.ts';
+import type { Browsers } from '../http/session/browsers.ts';
 import type { Clock } from '../kernel/clock.ts';
 import type { OnClose } from '../kernel/closers.ts';
 import type { Log } from '../kernel/log.ts';
@@ -122,8 +122,6 @@ function peopleFeature({ people, grants, eula }: Pick<PeopleRoom, 'people' | 'gr
       ...whoAmIOperations({ findUser: (id) => getUser(store, id) }),
       ...eulaOperations({ eula }),
       ...clientOperations(people),
-    ],
-    sessionOperations: [
       ...signInOperations(people),
       ...recoveryOperations(people),
       ...secondFactorOperations(people),
@@ -132,8 +130,9 @@ function peopleFeature({ people, grants, eula }: Pick<PeopleRoom, 'people' | 'gr
       ...connectedAppOperations(people),
       ...invitationOperations(people),
       ...deviceOperations(granting),
+      ...deviceGrantOperations(devices),
+      ...oauthOperations(devices),
     ],
-    publicOperations: [...deviceGrantOperations(devices), ...oauthOperations(devices)],
     pages(serve) {
       mountHome(serve, people);
       mountSignIn(serve, people);

@@ -2,7 +2,8 @@ import * as z from 'zod';
 import type { AccessChanges } from '../http/access-changes.ts';
 import { message, reply, text } from '../http/fields.ts';
 import { Nothing } from '../http/nothing.ts';
-import { type SessionOperation, sessionOperation } from '../http/session/session-operation.ts';
+import { operation } from '../http/operation.ts';
+import { type Served, serve } from '../http/serve.ts';
 import type { Clock } from '../kernel/clock.ts';
 import { StatusError } from '../kernel/status.ts';
 import type { Store } from '../store/store.ts';
@@ -28,52 +29,49 @@ const Session = z
   })
   .meta({ id: 'Session' });
 
-const listSessions = ({ store, clock }: Needs) =>
-  sessionOperation({
-    id: 'ListSessions',
-    method: 'get',
-    path: '/v1/session/sessions',
-    summary: 'List sessions',
-    description: 'Returns your sessions, last used first.',
-    reply: z.object({ sessions: z.array(Session).default([]) }).meta({ id: 'ListSessionsResponse' }),
-    async run({ principal }) {
-      const sessions = await browserSessionsOf(store, clock, principal);
-      return { sessions: sessions.map((row) => sessionView(row, principal.sessionId)) };
-    },
-  });
+export const ListSessions = operation({
+  id: 'ListSessions',
+  method: 'get',
+  path: '/v1/session/sessions',
+  auth: 'session',
+  summary: 'List sessions',
+  description: 'Returns your sessions, last used first.',
+  reply: z.object({ sessions: z.array(Session).default([]) }).meta({ id: 'ListSessionsResponse' }),
+});
 
-const endSessionOperation = (needs: Needs) =>
-  sessionOperation({
-    id: 'EndSession',
-    method: 'post',
-    path: '/v1/session/sessions:end',
-    summary: 'End a session',
-    description: 'Signs its browser out at the next call.',
-    body: message({ sessionId: text(64).min(1, 'is required') }).meta({ id: 'EndSessionRequest' }),
-    reply: Nothing,
-    async run({ principal, body }) {
-      if (await endBrowserSession(needs, principal, body.sessionId)) return {};
-      throw new StatusError('NOT_FOUND', 'SESSION_NOT_FOUND', 'There is no such session.');
-    },
-  });
+export const EndSession = operation({
+  id: 'EndSession',
+  method: 'post',
+  path: '/v1/session/sessions:end',
+  auth: 'session',
+  summary: 'End a session',
+  description: 'Signs its browser out at the next call.',
+  body: message({ sessionId: text(64).min(1, 'is required') }).meta({ id: 'EndSessionRequest' }),
+  reply: Nothing,
+});
 
-const endOtherSessionsOperation = (needs: Needs) =>
-  sessionOperation({
-    id: 'EndOtherSessions',
-    method: 'post',
-    path: '/v1/session/sessions:endOthers',
-    summary: 'End all other sessions',
-    description: 'Ends all sessions except that of this call.',
-    reply: z.object({ ended: reply.int32 }).meta({ id: 'EndOtherSessionsResponse' }),
-    run: async ({ principal }) => ({ ended: await endOtherBrowserSessions(needs, principal) }),
-  });
+export const EndOtherSessions = operation({
+  id: 'EndOtherSessions',
+  method: 'post',
+  path: '/v1/session/sessions:endOthers',
+  auth: 'session',
+  summary: 'End all other sessions',
+  description: 'Ends all sessions except that of this call.',
+  reply: z.object({ ended: reply.int32 }).meta({ id: 'EndOtherSessionsResponse' }),
+});
 
 function sessionView({ id, ip, ...times }: BrowserSessionRow, currentId: string): z.input<typeof Session> {
   return { ...times, sessionId: id, address: ip, current: id === currentId };
 }
 
-export const sessionListOperations = (needs: Needs): readonly SessionOperation[] => [
-  listSessions(needs),
-  endSessionOperation(needs),
-  endOtherSessionsOperation(needs),
+export const sessionListOperations = (needs: Needs): readonly Served[] => [
+  serve(ListSessions, async ({ principal }) => {
+    const sessions = await browserSessionsOf(needs.store, needs.clock, principal);
+    return { sessions: sessions.map((row) => sessionView(row, principal.sessionId)) };
+  }),
+  serve(EndSession, async ({ principal, body }) => {
+    if (await endBrowserSession(needs, principal, body.sessionId)) return {};
+    throw new StatusError('NOT_FOUND', 'SESSION_NOT_FOUND', 'There is no such session.');
+  }),
+  serve(EndOtherSessions, async ({ principal }) => ({ ended: await endOtherBrowserSessions(needs, principal) })),
 ];

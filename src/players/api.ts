@@ -4,12 +4,13 @@ import { PLAYER_NAME } from '../game/players/profiles.ts';
 import { invalidFields } from '../http/errors.ts';
 import { message, text } from '../http/fields.ts';
 import { Nothing } from '../http/nothing.ts';
-import type { Operation } from '../http/operation.ts';
+import { operation } from '../http/operation.ts';
+import type { Served } from '../http/serve.ts';
 import type { Principal } from '../http/principal.ts';
 import type { Clock } from '../kernel/clock.ts';
 import { canonical } from '../kernel/ip.ts';
 import { ServerParams } from '../servers/api/messages.ts';
-import type { Reached, ServerOperation } from '../servers/api/operation.ts';
+import type { Reached, ServeServer } from '../servers/api/operation.ts';
 import { recordOnServer } from '../servers/api/reach.ts';
 import { PlayerLists, listsView } from './lists-view.ts';
 import type { Players, WantedChange } from './players.ts';
@@ -19,7 +20,7 @@ import { SECOND_MS } from '../kernel/units.ts';
 interface Needs {
   clock: Clock;
   players: Players;
-  serverOperation: ServerOperation;
+  serveServer: ServeServer;
 }
 
 const PlayerName = text(17)
@@ -49,7 +50,7 @@ const Ip = text(64)
   .transform(canonical)
   .meta({ pattern: `${z.regexes.ipv4.source}|${z.regexes.ipv6.source}` });
 
-const COMMON = { role: 'member', tag: 'control', params: ServerParams } as const;
+const COMMON = { auth: 'key', role: 'member', section: 'Players', params: ServerParams } as const;
 const CHANGE = { ...COMMON, method: 'post', scope: 'servers:write', reply: PlayerLists } as const;
 const ENDS =
   'With `expires`, the ban ends automatically at that time, in every state of the server. A ban in force keeps its ' +
@@ -59,149 +60,97 @@ const BOTH_WAYS =
   'Applied through the console while the game runs, and in its files while the server is asleep. Fails while the ' +
   'server starts or stops. Does nothing if nothing would change.';
 
-const getPlayerLists = (needs: Needs) =>
-  needs.serverOperation({
-    ...COMMON,
-    role: 'limited',
-    id: 'GetPlayerLists',
-    expensive: true,
-    method: 'get',
-    path: '/v1/servers/{id}/players',
-    scope: 'servers:read',
-    summary: 'Get whitelist, operators, bans and who is online',
-    description: "Returns the game's own lists, whatever changed them. Works in every state.",
-    reply: PlayerLists,
-    run: async ({ params }) => listsOf(params.id, needs),
-  });
+export const GetPlayerLists = operation({
+  ...COMMON,
+  role: 'limited',
+  id: 'GetPlayerLists',
+  expensive: true,
+  method: 'get',
+  path: '/v1/servers/{id}/players',
+  scope: 'servers:read',
+  summary: 'Get whitelist, operators, bans and who is online',
+  description: "Returns the game's own lists, whatever changed them. Works in every state.",
+  reply: PlayerLists,
+});
 
-const setWhitelistEnforced = (needs: Needs) =>
-  needs.serverOperation({
-    ...CHANGE,
-    id: 'SetWhitelistEnforced',
-    path: '/v1/servers/{id}/players:setWhitelistEnforced',
-    summary: 'Turn the whitelist on or off',
-    description: `Sets the property \`white-list\`. While it is on, only listed players and operators can join or wake the server. ${BOTH_WAYS}`,
-    precondition: 'the server must not be starting, stopping or installing.',
-    body: message({ enforced: z.boolean().default(false) }).meta({ id: 'SetWhitelistEnforcedRequest' }),
-    example: { enforced: true },
-    async run(call) {
-      const { enforced } = call.body;
-      const record = recordOf(call, needs, 'players.whitelistEnforced', enforced ? 'on' : 'off');
-      await needs.players.enforceWhitelist(call.params.id, enforced, record);
-      return listsOf(call.params.id, needs);
-    },
-  });
+export const SetWhitelistEnforced = operation({
+  ...CHANGE,
+  id: 'SetWhitelistEnforced',
+  path: '/v1/servers/{id}/players:setWhitelistEnforced',
+  summary: 'Turn the whitelist on or off',
+  description: `Sets the property \`white-list\`. While it is on, only listed players and operators can join or wake the server. ${BOTH_WAYS}`,
+  precondition: 'the server must not be starting, stopping or installing.',
+  body: message({ enforced: z.boolean().default(false) }).meta({ id: 'SetWhitelistEnforcedRequest' }),
+  example: { enforced: true },
+});
 
-const setWhitelistEntry = (needs: Needs) =>
-  needs.serverOperation({
-    ...CHANGE,
-    id: 'SetWhitelistEntry',
-    path: '/v1/servers/{id}/players:setWhitelist',
-    summary: 'Add a player to the whitelist, or remove them',
-    description: BOTH_WAYS,
-    precondition: 'the server must not be starting, stopping or installing.',
-    body: message({ name: PlayerName, allowed: z.boolean().default(false) }).meta({ id: 'SetWhitelistEntryRequest' }),
-    example: { name: 'Steve', allowed: true },
-    async run(call) {
-      const { name, allowed: listed } = call.body;
-      return changed(
-        call,
-        needs,
-        { list: 'whitelist', name, listed },
-        listed ? 'players.whitelist.add' : 'players.whitelist.remove',
-      );
-    },
-  });
+export const SetWhitelistEntry = operation({
+  ...CHANGE,
+  id: 'SetWhitelistEntry',
+  path: '/v1/servers/{id}/players:setWhitelist',
+  summary: 'Add a player to the whitelist, or remove them',
+  description: BOTH_WAYS,
+  precondition: 'the server must not be starting, stopping or installing.',
+  body: message({ name: PlayerName, allowed: z.boolean().default(false) }).meta({ id: 'SetWhitelistEntryRequest' }),
+  example: { name: 'Steve', allowed: true },
+});
 
-const setBanEntry = (needs: Needs) =>
-  needs.serverOperation({
-    ...CHANGE,
-    id: 'SetBanEntry',
-    path: '/v1/servers/{id}/players:setBan',
-    summary: 'Ban a player, or lift their ban',
-    description: `Banned players can’t join or wake the server. They see the reason. ${ENDS} ${BOTH_WAYS}`,
-    precondition: 'the server must not be starting, stopping or installing.',
-    body: message({
-      name: PlayerName,
-      banned: z.boolean().default(false),
-      reason: Reason,
-      expires: Expires,
-    }).meta({ id: 'SetBanEntryRequest' }),
-    example: { name: 'Herobrine', banned: true, reason: 'Took the torches', expires: '2030-01-31T12:00:00Z' },
-    async run(call) {
-      const { name, banned: listed, reason } = call.body;
-      const until = endOf(call.body, needs.clock);
-      return changed(
-        call,
-        needs,
-        { list: 'banned', name, listed, reason, until },
-        listed ? 'players.ban' : 'players.unban',
-      );
-    },
-  });
+export const SetBanEntry = operation({
+  ...CHANGE,
+  id: 'SetBanEntry',
+  path: '/v1/servers/{id}/players:setBan',
+  summary: 'Ban a player, or lift their ban',
+  description: `Banned players can’t join or wake the server. They see the reason. ${ENDS} ${BOTH_WAYS}`,
+  precondition: 'the server must not be starting, stopping or installing.',
+  body: message({
+    name: PlayerName,
+    banned: z.boolean().default(false),
+    reason: Reason,
+    expires: Expires,
+  }).meta({ id: 'SetBanEntryRequest' }),
+  example: { name: 'Herobrine', banned: true, reason: 'Took the torches', expires: '2030-01-31T12:00:00Z' },
+});
 
-const setIpBanEntry = (needs: Needs) =>
-  needs.serverOperation({
-    ...CHANGE,
-    id: 'SetIpBanEntry',
-    path: '/v1/servers/{id}/players:setIpBan',
-    summary: 'Ban an address, or lift its ban',
-    description: `The proxy refuses the address in every state, because the game sees all players under one address. Players online from it are kicked. ${ENDS} ${BOTH_WAYS}`,
-    precondition: 'the server must not be starting, stopping or installing.',
-    body: message({
-      ip: Ip,
-      banned: z.boolean().default(false),
-      reason: Reason,
-      expires: Expires,
-    }).meta({ id: 'SetIpBanEntryRequest' }),
-    example: { ip: '203.0.113.7', banned: true, reason: 'Spam' },
-    async run(call) {
-      const { ip, banned: listed, reason } = call.body;
-      const until = endOf(call.body, needs.clock);
-      return changed(
-        call,
-        needs,
-        { list: 'bannedIps', ip, listed, reason, until },
-        listed ? 'players.banIp' : 'players.unbanIp',
-      );
-    },
-  });
+export const SetIpBanEntry = operation({
+  ...CHANGE,
+  id: 'SetIpBanEntry',
+  path: '/v1/servers/{id}/players:setIpBan',
+  summary: 'Ban an address, or lift its ban',
+  description: `The proxy refuses the address in every state, because the game sees all players under one address. Players online from it are kicked. ${ENDS} ${BOTH_WAYS}`,
+  precondition: 'the server must not be starting, stopping or installing.',
+  body: message({
+    ip: Ip,
+    banned: z.boolean().default(false),
+    reason: Reason,
+    expires: Expires,
+  }).meta({ id: 'SetIpBanEntryRequest' }),
+  example: { ip: '203.0.113.7', banned: true, reason: 'Spam' },
+});
 
-const setOpEntry = (needs: Needs) =>
-  needs.serverOperation({
-    ...CHANGE,
-    id: 'SetOpEntry',
-    path: '/v1/servers/{id}/players:setOp',
-    summary: 'Add or remove an operator of the game',
-    description: `New operators get the level in \`op-permission-level\`. ${BOTH_WAYS}`,
-    precondition: 'the server must not be starting, stopping or installing.',
-    body: message({ name: PlayerName, op: z.boolean().default(false) }).meta({ id: 'SetOpEntryRequest' }),
-    example: { name: 'Steve', op: true },
-    async run(call) {
-      const { name, op: listed } = call.body;
-      return changed(call, needs, { list: 'ops', name, listed }, listed ? 'players.op' : 'players.deop');
-    },
-  });
+export const SetOpEntry = operation({
+  ...CHANGE,
+  id: 'SetOpEntry',
+  path: '/v1/servers/{id}/players:setOp',
+  summary: 'Add or remove an operator of the game',
+  description: `New operators get the level in \`op-permission-level\`. ${BOTH_WAYS}`,
+  precondition: 'the server must not be starting, stopping or installing.',
+  body: message({ name: PlayerName, op: z.boolean().default(false) }).meta({ id: 'SetOpEntryRequest' }),
+  example: { name: 'Steve', op: true },
+});
 
-const kickPlayer = (needs: Needs) =>
-  needs.serverOperation({
-    ...COMMON,
-    id: 'KickPlayer',
-    method: 'post',
-    path: '/v1/servers/{id}/players:kick',
-    scope: 'console',
-    summary: 'Kick a player',
-    description: 'Disconnects a player from a running server. They can rejoin. To keep them out, use SetBanEntry.',
-    precondition: 'the server must be running.',
-    body: message({ name: PlayerName, reason: Reason }).meta({ id: 'KickPlayerRequest' }),
-    example: { name: 'Steve', reason: 'Dinner is ready' },
-    reply: Nothing,
-    async run(call) {
-      const { name, reason } = call.body;
-      await needs.players.kick(call.params.id, name, reason, recordOf(call, needs, 'players.kick', name));
-      return {};
-    },
-  });
+export const KickPlayer = operation({
+  ...COMMON,
+  id: 'KickPlayer',
+  method: 'post',
+  path: '/v1/servers/{id}/players:kick',
+  scope: 'console',
+  summary: 'Kick a player',
+  description: 'Disconnects a player from a running server. They can rejoin. To keep them out, use SetBanEntry.',
+  precondition: 'the server must be running.',
+  body: message({ name: PlayerName, reason: Reason }).meta({ id: 'KickPlayerRequest' }),
+  example: { name: 'Steve', reason: 'Dinner is ready' },
+  reply: Nothing,
+});
 
 type AnyCall = Pick<Reached, 'server'> & { params: { id: string }; principal: Principal };
 
@@ -228,12 +177,49 @@ async function listsOf(serverId: string, { players, clock }: Needs): Promise<z.i
   return { ...now, ...listsView(lists, clock.now()) };
 }
 
-export const playerOperations = (needs: Needs): readonly Operation[] => [
-  getPlayerLists(needs),
-  setWhitelistEnforced(needs),
-  setWhitelistEntry(needs),
-  setBanEntry(needs),
-  setIpBanEntry(needs),
-  setOpEntry(needs),
-  kickPlayer(needs),
+export const playerOperations = (needs: Needs): readonly Served[] => [
+  needs.serveServer(GetPlayerLists, async ({ params }) => listsOf(params.id, needs)),
+  needs.serveServer(SetWhitelistEnforced, async (call) => {
+    const { enforced } = call.body;
+    const record = recordOf(call, needs, 'players.whitelistEnforced', enforced ? 'on' : 'off');
+    await needs.players.enforceWhitelist(call.params.id, enforced, record);
+    return listsOf(call.params.id, needs);
+  }),
+  needs.serveServer(SetWhitelistEntry, async (call) => {
+    const { name, allowed: listed } = call.body;
+    return changed(
+      call,
+      needs,
+      { list: 'whitelist', name, listed },
+      listed ? 'players.whitelist.add' : 'players.whitelist.remove',
+    );
+  }),
+  needs.serveServer(SetBanEntry, async (call) => {
+    const { name, banned: listed, reason } = call.body;
+    const until = endOf(call.body, needs.clock);
+    return changed(
+      call,
+      needs,
+      { list: 'banned', name, listed, reason, until },
+      listed ? 'players.ban' : 'players.unban',
+    );
+  }),
+  needs.serveServer(SetIpBanEntry, async (call) => {
+    const { ip, banned: listed, reason } = call.body;
+    const until = endOf(call.body, needs.clock);
+    return changed(
+      call,
+      needs,
+      { list: 'bannedIps', ip, listed, reason, until },
+      listed ? 'players.banIp' : 'players.unbanIp',
+    );
+  }),
+  needs.serveServer(SetOpEntry, async (call) => {
+    const { name, op: listed } = call.body;
+    return changed(call, needs, { list: 'ops', name, listed }, listed ? 'players.op' : 'players.deop');
+  }),
+  needs.serveServer(KickPlayer, async (call) => {
+    const { name, reason } = call.body;
+    await needs.players.kick(call.params.id, name, reason, recordOf(call, needs, 'players.kick', name));
+  }),
 ];

@@ -16,7 +16,7 @@ import type { Feature } from '../web/feature.ts';
 import { html } from '../web/html.ts';
 import type { Page } from '../web/page-request.ts';
 import type { Panel, ServerRequest } from '../web/panel/panel.ts';
-import { playerOperations } from './api.ts';
+import { playerOperations, GetPlayerLists } from './api.ts';
 import { liftEndedBans } from './ended-bans.ts';
 import { playerForms } from './pages/forms.ts';
 import { addressBansCard, bansCard, operatorsCard, whitelistCard, kickCard, playingCard } from './pages/lists.ts';
@@ -37,11 +37,11 @@ export function openPlayers(
     owner: FileOwner | undefined;
   },
 ): Feature {
-  const { serverOperation, clock, onClose } = shared;
+  const { serveServer, clock, onClose } = shared;
   const { profiles, pinger, playerFiles } = parts;
   const players = new Players(shared, access, { files: createPlayerListFiles(parts), profiles, pinger });
   onClose(liftEndedBans(shared, access, playerFiles));
-  return { operations: playerOperations({ players, serverOperation, clock }), panel: mountPlayerPages };
+  return { operations: playerOperations({ players, serveServer, clock }), panel: mountPlayerPages };
 }
 
 /** Online players and player lists, in every state of the server. */
@@ -64,7 +64,7 @@ const UNCHECKED = html`<p class="note">
 async function playersPage(request: ServerRequest): Promise<Page> {
   const { call, server, role } = request;
   const mayChange = isAtLeast(role, 'member');
-  const lists = await call('GetPlayerLists', { id: server.id }).catch((error: unknown) => {
+  const lists = await call(GetPlayerLists, { id: server.id }).catch((error: unknown) => {
     // The message names the broken file, so that it can be fixed under Files.
     if (error instanceof StatusError && error.code !== 'INTERNAL') return error.message;
     throw error;

@@ -8,6 +8,7 @@ import { buttonForm, panelForm } from '../web/panel/form.ts';
 import { copyButton } from '../web/panel/parts.ts';
 import type { Panel, ServerRequest } from '../web/panel/panel.ts';
 import { plainName } from '../web/text.ts';
+import { AddServerPort, RemoveServerPort } from './api.ts';
 
 export function mountPorts(panel: Panel): void {
   panel.serverPage({
@@ -17,11 +18,11 @@ export function mountPorts(panel: Panel): void {
       async open({ call, server: { id } }, form) {
         const proto = form.get('proto') === 'udp' ? 'udp' : 'tcp';
         const [containerPort, label] = [Number(form.get('containerPort')), form.get('label') ?? ''];
-        await call('AddServerPort', { id }, { containerPort, proto, label });
+        await call(AddServerPort, { id }, { containerPort, proto, label });
         return 'opened';
       },
       async close({ call, server: { id } }, form) {
-        await call('RemoveServerPort', { id }, { slot: Number(form.get('slot')) });
+        await call(RemoveServerPort, { id }, { slot: Number(form.get('slot')) });
         return 'closed';
       },
     },

@@ -3,14 +3,15 @@ import { requireScope } from '../http/auth.ts';
 import { invalidFields } from '../http/errors.ts';
 import { line, message, reply, rfc3339 } from '../http/fields.ts';
 import { Nothing } from '../http/nothing.ts';
-import type { Operation } from '../http/operation.ts';
+import { operation } from '../http/operation.ts';
+import type { Served } from '../http/serve.ts';
 import type { Principal } from '../http/principal.ts';
 import type { Scope } from '../http/scopes.ts';
 import type { Clock } from '../kernel/clock.ts';
 import { newId } from '../kernel/ids.ts';
 import { quotaExceeded } from '../kernel/status.ts';
 import { ServerParams } from '../servers/api/messages.ts';
-import type { ServerOperation } from '../servers/api/operation.ts';
+import type { ServeServer } from '../servers/api/operation.ts';
 import { recordOnServer } from '../servers/api/reach.ts';
 import { withoutSlash } from '../servers/game-console.ts';
 import type { Store } from '../store/store.ts';
@@ -31,7 +32,7 @@ import {
 interface Needs {
   clock: Clock;
   schedules: Schedules;
-  serverOperation: ServerOperation;
+  serveServer: ServeServer;
   store: Store;
 }
 
@@ -55,166 +56,93 @@ const Schedule = z
   .meta({ id: 'Schedule' });
 
 const ScheduleId = message({ scheduleId: line(64).min(1, 'is required') });
-const COMMON = { tag: 'control', role: 'member', params: ServerParams } as const;
+const COMMON = { auth: 'key', section: 'Schedules', role: 'member', params: ServerParams } as const;
 
 /** The scope that the action of a schedule requires in addition, by kind. */
 const SCOPES: Partial<Record<ScheduleKind, Scope>> = { command: 'console', backup: 'backups' };
 const ALSO = Object.fromEntries(Object.entries(SCOPES).map(([kind, scope]) => [scope, `kind \`${kind}\``]));
 
-const listSchedules = ({ serverOperation, store }: Needs) =>
-  serverOperation({
-    ...COMMON,
-    scope: 'servers:read',
-    id: 'ListSchedules',
-    method: 'get',
-    path: '/v1/servers/{id}/schedules',
-    summary: 'List schedules',
-    description:
-      'Returns the schedules of a server, oldest first, with the result of each last run. Users with the role ' +
-      '`limited` cannot list them, because commands may contain secrets.',
-    reply: z.object({ schedules: z.array(Schedule).default([]) }).meta({ id: 'ScheduleList' }),
-    run: async ({ params }) => ({ schedules: (await listRows(store, params.id)).map(view) }),
-  });
+export const ListSchedules = operation({
+  ...COMMON,
+  scope: 'servers:read',
+  id: 'ListSchedules',
+  method: 'get',
+  path: '/v1/servers/{id}/schedules',
+  summary: 'List schedules',
+  description:
+    'Returns the schedules of a server, oldest first, with the result of each last run. Users with the role ' +
+    '`limited` cannot list them, because commands may contain secrets.',
+  reply: z.object({ schedules: z.array(Schedule).default([]) }).meta({ id: 'ScheduleList' }),
+});
 
-const createSchedule = (needs: Needs) =>
-  needs.serverOperation({
-    ...COMMON,
-    scope: 'servers:write',
-    alsoScopes: ALSO,
-    id: 'CreateSchedule',
-    method: 'post',
-    path: '/v1/servers/{id}/schedules',
-    summary: 'Create or change a schedule',
-    description:
-      'Runs an action at the times that match a cron expression, in UTC. Only kind `start` wakes a server: ' +
-      '`command` and `restart` are skipped while it sleeps. A run that was due more than a minute ago is skipped ' +
-      'too, for example after an outage. The schedule acts on your behalf. It is disabled when you are no longer a ' +
-      'member of the server, or when your key is revoked. Pass `scheduleId` to change a schedule, which stays ' +
-      'enabled or disabled. Omit it to create one.',
-    body: message({
-      kind: z.enum(KINDS, `must be one of ${KINDS.join(', ')}`),
-      command: line(4096).default(''),
-      cronExpr: line(120).min(1, 'is required'),
-      scheduleId: line(64).default('').describe('The schedule to change. Empty creates a new one.'),
-    }).meta({ id: 'CreateScheduleRequest' }),
-    example: { kind: 'command', command: 'say Good night', cronExpr: '0 22 * * *' },
-    reply: Schedule,
-    async run({ server: { row: server }, body, principal }) {
-      const { store, clock, schedules } = needs;
-      requireKind(principal, body.kind);
-      const at = clock.now();
-      const nextRunAt = dueAfter(body.cronExpr, at);
-      if (body.kind !== 'command' && body.command !== '') {
-        throw invalidFields([{ field: 'command', description: 'is allowed only for kind `command`' }]);
-      }
-      const given = {
-        kind: body.kind,
-        command: body.kind === 'command' ? withoutSlash(body.command) : '',
-        cronExpr: body.cronExpr.trim(),
-        ...authorOf(principal),
-      };
-      const action = body.scheduleId === '' ? 'schedule.create' : 'schedule.change';
-      const detail = `${given.kind} at ${given.cronExpr}`;
-      const record = recordOnServer(principal, server, { action, detail, at });
-      const row = await store.write(async (tx) => {
-        await record(tx);
-        if (body.scheduleId !== '') {
-          const before = (await getSchedule(tx, server.id, body.scheduleId)) ?? scheduleNotFound(body.scheduleId);
-          const changed = { ...before, ...given, nextRunAt: before.enabled ? nextRunAt : null };
-          await changeSchedule(tx, changed);
-          return changed;
-        }
-        if ((await countSchedules(tx, server.id)) >= MAX_SCHEDULES) {
-          const sentence = `A server can have at most ${MAX_SCHEDULES} schedules. Delete one first.`;
-          throw quotaExceeded('MAX_SCHEDULES', `server:${server.id}`, sentence, { limit: String(MAX_SCHEDULES) });
-        }
-        const made = { ...newSchedule(server.id, at), ...given, nextRunAt };
-        await insertSchedule(tx, made);
-        return made;
-      });
-      schedules.changed();
-      return view(row);
-    },
-  });
+export const CreateSchedule = operation({
+  ...COMMON,
+  scope: 'servers:write',
+  alsoScopes: ALSO,
+  id: 'CreateSchedule',
+  method: 'post',
+  path: '/v1/servers/{id}/schedules',
+  summary: 'Create or change a schedule',
+  description:
+    'Runs an action at the times that match a cron expression, in UTC. Only kind `start` wakes a server: ' +
+    '`command` and `restart` are skipped while it sleeps. A run that was due more than a minute ago is skipped ' +
+    'too, for example after an outage. The schedule acts on your behalf. It is disabled when you are no longer a ' +
+    'member of the server, or when your key is revoked. Pass `scheduleId` to change a schedule, which stays ' +
+    'enabled or disabled. Omit it to create one.',
+  body: message({
+    kind: z.enum(KINDS, `must be one of ${KINDS.join(', ')}`),
+    command: line(4096).default(''),
+    cronExpr: line(120).min(1, 'is required'),
+    scheduleId: line(64).default('').describe('The schedule to change. Empty creates a new one.'),
+  }).meta({ id: 'CreateScheduleRequest' }),
+  example: { kind: 'command', command: 'say Good night', cronExpr: '0 22 * * *' },
+  reply: Schedule,
+});
 
-const deleteSchedule = ({ serverOperation, store, clock }: Needs) =>
-  serverOperation({
-    ...COMMON,
-    scope: 'servers:write',
-    id: 'DeleteSchedule',
-    method: 'post',
-    path: '/v1/servers/{id}/schedules:delete',
-    summary: 'Delete a schedule',
-    description: 'A run in progress continues.',
-    body: ScheduleId,
-    reply: Nothing,
-    async run({ server: { row: server }, body: { scheduleId }, principal }) {
-      const entry = { action: 'schedule.delete', detail: scheduleId, at: clock.now() };
-      await store.write(async (tx) => {
-        if (!(await deleteRow(tx, server.id, scheduleId))) scheduleNotFound(scheduleId);
-        await recordOnServer(principal, server, entry)(tx);
-      });
-      return {};
-    },
-  });
+export const DeleteSchedule = operation({
+  ...COMMON,
+  scope: 'servers:write',
+  id: 'DeleteSchedule',
+  method: 'post',
+  path: '/v1/servers/{id}/schedules:delete',
+  summary: 'Delete a schedule',
+  description: 'A run in progress continues.',
+  body: ScheduleId,
+  reply: Nothing,
+});
 
-const runScheduleNow = ({ serverOperation, store, clock, schedules }: Needs) =>
-  serverOperation({
-    ...COMMON,
-    scope: 'servers:write',
-    alsoScopes: ALSO,
-    id: 'RunScheduleNow',
-    method: 'post',
-    path: '/v1/servers/{id}/schedules:run',
-    summary: 'Run a schedule now',
-    description:
-      'Runs a schedule, even a disabled one. The time of its next run does not change. Returns when the run has ' +
-      'ended, or after ten seconds if it is still in progress. Fails with ABORTED if the schedule is already running.',
-    body: ScheduleId,
-    reply: Schedule,
-    async run({ server: { row: server }, body: { scheduleId }, principal }) {
-      const row = (await getSchedule(store, server.id, scheduleId)) ?? scheduleNotFound(scheduleId);
-      requireKind(principal, row.kind);
-      const entry = { action: 'schedule.run', detail: scheduleId, at: clock.now() };
-      return view(await schedules.runNow(row, recordOnServer(principal, server, entry)));
-    },
-  });
+export const RunScheduleNow = operation({
+  ...COMMON,
+  scope: 'servers:write',
+  alsoScopes: ALSO,
+  id: 'RunScheduleNow',
+  method: 'post',
+  path: '/v1/servers/{id}/schedules:run',
+  summary: 'Run a schedule now',
+  description:
+    'Runs a schedule, even a disabled one. The time of its next run does not change. Returns when the run has ' +
+    'ended, or after ten seconds if it is still in progress. Fails with ABORTED if the schedule is already running.',
+  body: ScheduleId,
+  reply: Schedule,
+});
 
-const setScheduleEnabled = (needs: Needs) =>
-  needs.serverOperation({
-    ...COMMON,
-    scope: 'servers:write',
-    alsoScopes: ALSO,
-    id: 'SetScheduleEnabled',
-    method: 'post',
-    path: '/v1/servers/{id}/schedules:setEnabled',
-    summary: 'Enable or disable a schedule',
-    description:
-      'Runs missed while a schedule was disabled are not repeated. A schedule acts on behalf of the caller who ' +
-      'enabled it, so enabling it also requires the scope for its action.',
-    body: message({
-      scheduleId: line(64).min(1, 'is required'),
-      enabled: z.boolean('must be true or false').default(false),
-    }),
-    reply: Schedule,
-    async run({ server: { row: server }, body: { scheduleId, enabled }, principal }) {
-      const { store, clock, schedules } = needs;
-      const at = clock.now();
-      const action = enabled ? 'schedule.enable' : 'schedule.disable';
-      const record = recordOnServer(principal, server, { action, detail: scheduleId, at });
-      const changed = await store.write(async (tx) => {
-        const row = (await getSchedule(tx, server.id, scheduleId)) ?? scheduleNotFound(scheduleId);
-        if (enabled) requireKind(principal, row.kind);
-        const nextRunAt = enabled ? dueAfter(row.cronExpr, at) : null;
-        const author = enabled ? authorOf(principal) : { userId: row.userId, keyId: row.keyId };
-        await enableSchedule(tx, row.id, { nextRunAt, ...author });
-        await record(tx);
-        return { ...row, enabled, nextRunAt, ...author };
-      });
-      schedules.changed();
-      return view(changed);
-    },
-  });
+export const SetScheduleEnabled = operation({
+  ...COMMON,
+  scope: 'servers:write',
+  alsoScopes: ALSO,
+  id: 'SetScheduleEnabled',
+  method: 'post',
+  path: '/v1/servers/{id}/schedules:setEnabled',
+  summary: 'Enable or disable a schedule',
+  description:
+    'Runs missed while a schedule was disabled are not repeated. A schedule acts on behalf of the caller who ' +
+    'enabled it, so enabling it also requires the scope for its action.',
+  body: message({
+    scheduleId: line(64).min(1, 'is required'),
+    enabled: z.boolean('must be true or false').default(false),
+  }),
+  reply: Schedule,
+});
 
 /** Returns the fields of a schedule that has never run. */
 function newSchedule(serverId: string, createdAt: number) {
@@ -241,10 +169,77 @@ function view(row: ScheduleRow): z.input<typeof Schedule> {
   return { ...row, createdAt: when(createdAt), lastRunAt: when(lastRunAt), nextRunAt: when(nextRunAt) };
 }
 
-export const scheduleOperations = (needs: Needs): readonly Operation[] => [
-  listSchedules(needs),
-  createSchedule(needs),
-  deleteSchedule(needs),
-  runScheduleNow(needs),
-  setScheduleEnabled(needs),
+export const scheduleOperations = (needs: Needs): readonly Served[] => [
+  needs.serveServer(ListSchedules, async ({ params }) => ({
+    schedules: (await listRows(needs.store, params.id)).map(view),
+  })),
+  needs.serveServer(CreateSchedule, async ({ server: { row: server }, body, principal }) => {
+    const { store, clock, schedules } = needs;
+    requireKind(principal, body.kind);
+    const at = clock.now();
+    const nextRunAt = dueAfter(body.cronExpr, at);
+    if (body.kind !== 'command' && body.command !== '') {
+      throw invalidFields([{ field: 'command', description: 'is allowed only for kind `command`' }]);
+    }
+    const given = {
+      kind: body.kind,
+      command: body.kind === 'command' ? withoutSlash(body.command) : '',
+      cronExpr: body.cronExpr.trim(),
+      ...authorOf(principal),
+    };
+    const action = body.scheduleId === '' ? 'schedule.create' : 'schedule.change';
+    const detail = `${given.kind} at ${given.cronExpr}`;
+    const record = recordOnServer(principal, server, { action, detail, at });
+    const row = await store.write(async (tx) => {
+      await record(tx);
+      if (body.scheduleId !== '') {
+        const before = (await getSchedule(tx, server.id, body.scheduleId)) ?? scheduleNotFound(body.scheduleId);
+        const changed = { ...before, ...given, nextRunAt: before.enabled ? nextRunAt : null };
+        await changeSchedule(tx, changed);
+        return changed;
+      }
+      if ((await countSchedules(tx, server.id)) >= MAX_SCHEDULES) {
+        const sentence = `A server can have at most ${MAX_SCHEDULES} schedules. Delete one first.`;
+        throw quotaExceeded('MAX_SCHEDULES', `server:${server.id}`, sentence, { limit: String(MAX_SCHEDULES) });
+      }
+      const made = { ...newSchedule(server.id, at), ...given, nextRunAt };
+      await insertSchedule(tx, made);
+      return made;
+    });
+    schedules.changed();
+    return view(row);
+  }),
+  needs.serveServer(DeleteSchedule, async ({ server: { row: server }, body: { scheduleId }, principal }) => {
+    const entry = { action: 'schedule.delete', detail: scheduleId, at: needs.clock.now() };
+    await needs.store.write(async (tx) => {
+      if (!(await deleteRow(tx, server.id, scheduleId))) scheduleNotFound(scheduleId);
+      await recordOnServer(principal, server, entry)(tx);
+    });
+  }),
+  needs.serveServer(RunScheduleNow, async ({ server: { row: server }, body: { scheduleId }, principal }) => {
+    const row = (await getSchedule(needs.store, server.id, scheduleId)) ?? scheduleNotFound(scheduleId);
+    requireKind(principal, row.kind);
+    const entry = { action: 'schedule.run', detail: scheduleId, at: needs.clock.now() };
+    return view(await needs.schedules.runNow(row, recordOnServer(principal, server, entry)));
+  }),
+  needs.serveServer(
+    SetScheduleEnabled,
+    async ({ server: { row: server }, body: { scheduleId, enabled }, principal }) => {
+      const { store, clock, schedules } = needs;
+      const at = clock.now();
+      const action = enabled ? 'schedule.enable' : 'schedule.disable';
+      const record = recordOnServer(principal, server, { action, detail: scheduleId, at });
+      const changed = await store.write(async (tx) => {
+        const row = (await getSchedule(tx, server.id, scheduleId)) ?? scheduleNotFound(scheduleId);
+        if (enabled) requireKind(principal, row.kind);
+        const nextRunAt = enabled ? dueAfter(row.cronExpr, at) : null;
+        const author = enabled ? authorOf(principal) : { userId: row.userId, keyId: row.keyId };
+        await enableSchedule(tx, row.id, { nextRunAt, ...author });
+        await record(tx);
+        return { ...row, enabled, nextRunAt, ...author };
+      });
+      schedules.changed();
+      return view(changed);
+    },
+  ),
 ];

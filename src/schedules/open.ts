@@ -18,14 +18,14 @@ import type { Feature } from '../web/feature.ts';
 
 /** Runs due schedules from now on. Call it once all checks that can refuse a start are in place. */
 export async function openSchedules(
-  { store, servers, serverOperation, clock, log, onClose }: Shared,
+  { store, servers, serveServer, clock, log, onClose }: Shared,
   rooms: { backups: Backups; accessChanges: AccessChanges; access: TypedCommandAccess },
 ): Promise<Feature> {
   const actions = scheduleActions(servers, rooms.backups, rooms.access, clock);
   const schedules = await Schedules.open({ store, clock, log, actions });
   onClose(() => schedules.close());
   rooms.accessChanges.onWrite(stopSchedulesOf);
-  return { operations: scheduleOperations({ schedules, serverOperation, store, clock }), panel: mountSchedulePages };
+  return { operations: scheduleOperations({ schedules, serveServer, store, clock }), panel: mountSchedulePages };
 }
 
 /** A signal that never fires. Closing the backups ends the wait. */

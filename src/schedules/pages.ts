@@ -1,4 +1,4 @@
-import type { ReplyOf } from '../http/calls.ts';
+import type { ReplyOf } from '../http/operation.ts';
 import { StatusError } from '../kernel/status.ts';
 import { WHENS, cronOf, timingOf, timingText } from './timing.ts';
 import type { ScheduleKind } from './rows.ts';
@@ -13,6 +13,7 @@ import { partOf } from '../web/panel/parts.ts';
 import { agoTag, timeTag } from '../web/panel/time.ts';
 import type { Form } from '../web/serve.ts';
 import { untilText } from '../web/text.ts';
+import { CreateSchedule, DeleteSchedule, ListSchedules, RunScheduleNow, SetScheduleEnabled } from './api.ts';
 
 const ON_A_PAGE = 20;
 
@@ -36,12 +37,12 @@ const FORMS: NonNullable<PanelPage<ServerRequest>['forms']> = {
     const kind = text(form, 'kind') as 'start';
     const command = kind === ('command' as string) ? text(form, 'command') : '';
     const cronExpr = cronOf({ when: text(form, 'when'), time: text(form, 'time'), cronExpr: text(form, 'cronExpr') });
-    await call('CreateSchedule', { id }, { scheduleId, kind, command, cronExpr });
+    await call(CreateSchedule, { id }, { scheduleId, kind, command, cronExpr });
     // Drops `?edit=…`, so that the form is empty again.
     return { to: `${here}?done=${scheduleId === '' ? 'made' : 'changed'}` };
   },
   async run({ call, server: { id } }, form) {
-    const { lastStatus, lastError } = await call('RunScheduleNow', { id }, { scheduleId: text(form, 'scheduleId') });
+    const { lastStatus, lastError } = await call(RunScheduleNow, { id }, { scheduleId: text(form, 'scheduleId') });
     if (lastStatus === '') return 'running';
     if (lastStatus === 'ok') return 'ran';
     const began = lastStatus === 'skipped' ? 'The run was skipped' : 'The run failed';
@@ -49,18 +50,18 @@ const FORMS: NonNullable<PanelPage<ServerRequest>['forms']> = {
   },
   async switch({ call, server: { id } }, form) {
     const enabled = text(form, 'enabled') === 'true';
-    await call('SetScheduleEnabled', { id }, { scheduleId: text(form, 'scheduleId'), enabled });
+    await call(SetScheduleEnabled, { id }, { scheduleId: text(form, 'scheduleId'), enabled });
     return enabled ? 'on' : 'off';
   },
   async delete({ call, server: { id }, here }, form) {
-    await call('DeleteSchedule', { id }, { scheduleId: text(form, 'scheduleId') });
+    await call(DeleteSchedule, { id }, { scheduleId: text(form, 'scheduleId') });
     return { to: `${here}?done=deleted` };
   },
 };
 
 async function schedulesPage(request: ServerRequest): Promise<Page> {
   const { call, server, query } = request;
-  const { schedules } = await call('ListSchedules', { id: server.id });
+  const { schedules } = await call(ListSchedules, { id: server.id });
   const edited = schedules.find(({ id }) => id === (request.sent?.get('scheduleId') ?? query.get('edit')));
   const { shown, pager } = partOf(request, schedules, { key: 'from', most: ON_A_PAGE, of: 'schedules' });
   const main = html`<section class="card" data-live="schedules">
@@ -142,7 +143,7 @@ function scheduleForm(request: ServerRequest, edited: Schedule | undefined): Htm
   </section>`;
 }
 
-type Schedule = ReplyOf<'ListSchedules'>['schedules'][number];
+type Schedule = ReplyOf<typeof ListSchedules>['schedules'][number];
 
 /** The name of each kind, in the form's order. */
 const KINDS: Readonly<Record<ScheduleKind, string>> = {

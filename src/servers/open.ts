@@ -13,9 +13,9 @@ import type { SteadyClock } from '../kernel/steady-clock.ts';
 import { MINUTE_MS } from '../kernel/units.ts';
 import type { People } from '../people/people.ts';
 import type { Addresses } from './api/addresses.ts';
-import { accountAuditOperations, serverAuditOperations } from './api/audit.ts';
+import { auditOperations } from './api/audit.ts';
 import { createOperations } from './api/create-server.ts';
-import { forcedOperations, lifecycleOperations } from './api/lifecycle.ts';
+import { lifecycleOperations } from './api/lifecycle.ts';
 import { serverListOperations } from './api/list-servers.ts';
 import { machineOperations } from './api/machine.ts';
 import { memberOperations } from './api/members.ts';
@@ -118,7 +118,7 @@ interface ServerFeatureOptions extends Shared {
 
 /** Opens the API of servers. Returns `creation` for others that create servers. */
 export function serverFeature(options: ServerFeatureOptions): { creation: Creation; feature: Feature } {
-  const { servers, people, cores, blocks, serverOperation, serverView, addresses, owner, settings } = options;
+  const { servers, people, cores, blocks, serveServer, serverView, addresses, owner, settings } = options;
   const { capacity, accountLimits, drain, wakePolicies, testAlert } = options;
   const { store, clock } = people;
   const { dataDir, region, nodeLabel } = settings;
@@ -129,16 +129,14 @@ export function serverFeature(options: ServerFeatureOptions): { creation: Creati
   const config = { region, nodeLabel };
   const rules = { cores, capacity, accountLimits, drain, sandboxVersions: sandboxVersions(), config };
   const creation = new Creation(servers, clock, rules);
-  const needs = { ...rules, servers, clock, creation, store, serverOperation, serverView };
+  const needs = { ...rules, servers, clock, creation, store, serveServer, serverView };
   const operations = [
-    ...accountAuditOperations(needs),
-    ...serverAuditOperations(needs),
+    ...auditOperations(needs),
     ...myServerOperations({ servers, store, addresses }),
     ...serverListOperations(needs),
     ...createOperations(needs),
     ...serverOperations(needs),
     ...lifecycleOperations(needs),
-    ...forcedOperations(needs),
     ...versionOperations({
       ...needs,
       worlds: options.worlds,
@@ -147,7 +145,7 @@ export function serverFeature(options: ServerFeatureOptions): { creation: Creati
     ...settingOperations({ ...needs, testAlert }),
     ...updateOperations(needs),
     ...machineOperations({ ...needs, settings }),
-    ...memberOperations({ ...people, serverOperation }),
+    ...memberOperations({ ...people, serveServer }),
   ];
   return {
     creation,

@@ -1,11 +1,12 @@
 import * as z from 'zod';
 import { reply } from '../http/fields.ts';
 import { Nothing } from '../http/nothing.ts';
-import type { Operation } from '../http/operation.ts';
+import { operation } from '../http/operation.ts';
+import type { Served } from '../http/serve.ts';
 import type { Principal } from '../http/principal.ts';
 import type { Clock } from '../kernel/clock.ts';
 import { ServerParams } from '../servers/api/messages.ts';
-import type { Reached, ServerOperation } from '../servers/api/operation.ts';
+import type { Reached, ServeServer } from '../servers/api/operation.ts';
 import { recordOnServer } from '../servers/api/reach.ts';
 import type { Servers } from '../servers/servers.ts';
 import type { Store, Tx } from '../store/store.ts';
@@ -16,7 +17,7 @@ import { type SftpLogin, getSftpUser, issueSftpLogin, revokeSftpLogin, rotateSft
 interface Needs {
   clock: Clock;
   config: { publicHost: string };
-  serverOperation: ServerOperation;
+  serveServer: ServeServer;
   servers: Servers;
   sftp: Sftp;
   store: Store;
@@ -44,72 +45,55 @@ const SftpCredential = z
   .meta({ id: 'SftpCredential' });
 
 /** The password gives read and write access to all files, so only owners can create it. */
-const COMMON = { role: 'owner', tag: 'control', params: ServerParams } as const;
+const COMMON = { auth: 'key', role: 'owner', section: 'SFTP', params: ServerParams } as const;
 const CUTS = 'Ends all open SFTP sessions of the server.';
 
-const getSftp = (needs: Needs) =>
-  needs.serverOperation({
-    ...COMMON,
-    id: 'GetSftp',
-    method: 'get',
-    path: '/v1/servers/{id}/sftp',
-    scope: 'servers:read',
-    summary: 'Get SFTP access',
-    description:
-      'Returns the address and the user name. The password is returned only when it is created. The user name is ' +
-      'empty until SFTP is enabled for the first time.',
-    reply: SftpAccess,
-    run: async ({ server: { row } }) => ({
-      enabled: row.sftpEnabled,
-      ...address(needs),
-      username: (await getSftpUser(needs.store, row.id))?.username,
-      sessions: needs.sftp.sessions(row.id),
-      hostKeyFingerprint: needs.sftp.fingerprint,
-    }),
-  });
+export const GetSftp = operation({
+  ...COMMON,
+  id: 'GetSftp',
+  method: 'get',
+  path: '/v1/servers/{id}/sftp',
+  scope: 'servers:read',
+  summary: 'Get SFTP access',
+  description:
+    'Returns the address and the user name. The password is returned only when it is created. The user name is ' +
+    'empty until SFTP is enabled for the first time.',
+  reply: SftpAccess,
+});
 
-const enableSftp = (needs: Needs) =>
-  needs.serverOperation({
-    ...COMMON,
-    id: 'EnableSftp',
-    method: 'post',
-    path: '/v1/servers/{id}/sftp:enable',
-    scope: 'files:write',
-    summary: 'Enable SFTP',
-    description: `Creates a password for the server's only SFTP user. The server may be asleep. ${CUTS}`,
-    reply: SftpCredential,
-    run: (call) => credential(call, needs, 'sftp.enable', issueSftpLogin),
-  });
+export const EnableSftp = operation({
+  ...COMMON,
+  id: 'EnableSftp',
+  method: 'post',
+  path: '/v1/servers/{id}/sftp:enable',
+  scope: 'files:write',
+  summary: 'Enable SFTP',
+  description: `Creates a password for the server's only SFTP user. The server may be asleep. ${CUTS}`,
+  reply: SftpCredential,
+});
 
-const disableSftp = (needs: Needs) =>
-  needs.serverOperation({
-    ...COMMON,
-    id: 'DisableSftp',
-    method: 'post',
-    path: '/v1/servers/{id}/sftp:disable',
-    scope: 'files:write',
-    summary: 'Disable SFTP',
-    description: `The password stops working permanently. ${CUTS}`,
-    reply: Nothing,
-    async run(call) {
-      await change(call, needs, 'sftp.disable', false, revokeSftpLogin);
-      return {};
-    },
-  });
+export const DisableSftp = operation({
+  ...COMMON,
+  id: 'DisableSftp',
+  method: 'post',
+  path: '/v1/servers/{id}/sftp:disable',
+  scope: 'files:write',
+  summary: 'Disable SFTP',
+  description: `The password stops working permanently. ${CUTS}`,
+  reply: Nothing,
+});
 
-const rotateSftpPassword = (needs: Needs) =>
-  needs.serverOperation({
-    ...COMMON,
-    id: 'RotateSftpPassword',
-    method: 'post',
-    path: '/v1/servers/{id}/sftp:rotatePassword',
-    scope: 'files:write',
-    summary: 'Create a new SFTP password',
-    description: `The old password stops working. Rotate it when someone who knows it leaves. ${CUTS}`,
-    precondition: 'SFTP must be enabled.',
-    reply: SftpCredential,
-    run: (call) => credential(call, needs, 'sftp.rotatePassword', rotateSftpLogin),
-  });
+export const RotateSftpPassword = operation({
+  ...COMMON,
+  id: 'RotateSftpPassword',
+  method: 'post',
+  path: '/v1/servers/{id}/sftp:rotatePassword',
+  scope: 'files:write',
+  summary: 'Create a new SFTP password',
+  description: `The old password stops working. Rotate it when someone who knows it leaves. ${CUTS}`,
+  precondition: 'SFTP must be enabled.',
+  reply: SftpCredential,
+});
 
 type Call = Pick<Reached, 'server'> & { principal: Principal };
 type Change<T> = (tx: Tx, serverId: string, at: number) => Promise<T>;
@@ -147,9 +131,15 @@ function address({ config, sftp }: Needs): { host: string; port: number } {
   return { host: config.publicHost, port: sftp.port };
 }
 
-export const sftpOperations = (needs: Needs): readonly Operation[] => [
-  getSftp(needs),
-  enableSftp(needs),
-  disableSftp(needs),
-  rotateSftpPassword(needs),
+export const sftpOperations = (needs: Needs): readonly Served[] => [
+  needs.serveServer(GetSftp, async ({ server: { row } }) => ({
+    enabled: row.sftpEnabled,
+    ...address(needs),
+    username: (await getSftpUser(needs.store, row.id))?.username,
+    sessions: needs.sftp.sessions(row.id),
+    hostKeyFingerprint: needs.sftp.fingerprint,
+  })),
+  needs.serveServer(EnableSftp, (call) => credential(call, needs, 'sftp.enable', issueSftpLogin)),
+  needs.serveServer(DisableSftp, async (call) => change(call, needs, 'sftp.disable', false, revokeSftpLogin)),
+  needs.serveServer(RotateSftpPassword, (call) => credential(call, needs, 'sftp.rotatePassword', rotateSftpLogin)),
 ];

@@ -20,7 +20,7 @@ import { mountSshKeys } from './ssh-keys-pages.ts';
  * connections.
  */
 export async function openSftp(
-  { store, servers, serverOperation, clock, log, onClose }: Shared,
+  { store, servers, serveServer, clock, log, onClose }: Shared,
   people: People,
   files: Files,
   disk: DiskQuota,
@@ -36,8 +36,10 @@ export async function openSftp(
   return {
     sftp,
     feature: {
-      operations: sftpOperations({ sftp, servers, serverOperation, store, clock, config: { publicHost } }),
-      sessionOperations: sshKeyOperations(keys),
+      operations: [
+        ...sftpOperations({ sftp, servers, serveServer, store, clock, config: { publicHost } }),
+        ...sshKeyOperations(keys),
+      ],
       pages: (serve) => mountSshKeys(serve, keys),
     },
   };

@@ -1,7 +1,8 @@
 import * as z from 'zod';
 import { line, message, reply, text } from '../http/fields.ts';
 import { Nothing } from '../http/nothing.ts';
-import { type SessionOperation, sessionOperation } from '../http/session/session-operation.ts';
+import { operation } from '../http/operation.ts';
+import { type Served, serve } from '../http/serve.ts';
 import type { People } from '../people/people.ts';
 import { SSH_KEY_CHARS, type SshKeyRow, type SshSessions, addSshKey, removeSshKey, sshKeysOf } from './ssh-keys.ts';
 
@@ -21,51 +22,49 @@ const SshKey = z
   })
   .meta({ id: 'SshKey' });
 
-const list = ({ store }: Needs) =>
-  sessionOperation({
-    id: 'ListSshKeys',
-    method: 'get',
-    path: '/v1/session/sshKeys',
-    summary: 'List SSH keys',
-    description: 'Returns your public keys for SFTP, in the order they were added.',
-    reply: z.object({ keys: z.array(SshKey).default([]) }).meta({ id: 'ListSshKeysResponse' }),
-    run: async ({ principal }) => ({ keys: (await sshKeysOf(store, principal)).map(keyView) }),
-  });
+export const ListSshKeys = operation({
+  id: 'ListSshKeys',
+  method: 'get',
+  path: '/v1/session/sshKeys',
+  auth: 'session',
+  summary: 'List SSH keys',
+  description: 'Returns your public keys for SFTP, in the order they were added.',
+  reply: z.object({ keys: z.array(SshKey).default([]) }).meta({ id: 'ListSshKeysResponse' }),
+});
 
-const add = (needs: Needs) =>
-  sessionOperation({
-    id: 'AddSshKey',
-    method: 'post',
-    path: '/v1/session/sshKeys',
-    summary: 'Add an SSH key',
-    description:
-      'The key replaces the password for SFTP on every server of your account that has SFTP enabled. The user name ' +
-      'is the server’s SFTP name. Returns PASSWORD_REQUIRED like `MintKey`.',
-    body: message({
-      name: line(64).trim().min(1, 'is required'),
-      publicKey: text(SSH_KEY_CHARS).describe('A line of a `.pub` file: Ed25519, ECDSA, or RSA of 2048 to 8192 bits.'),
-    }).meta({ id: 'AddSshKeyRequest' }),
-    reply: SshKey,
-    run: async ({ principal, body }) => keyView(await addSshKey(needs, principal, body)),
-  });
+export const AddSshKey = operation({
+  id: 'AddSshKey',
+  method: 'post',
+  path: '/v1/session/sshKeys',
+  auth: 'session',
+  summary: 'Add an SSH key',
+  description:
+    'The key replaces the password for SFTP on every server of your account that has SFTP enabled. The user name ' +
+    'is the server’s SFTP name. Returns PASSWORD_REQUIRED like `MintKey`.',
+  body: message({
+    name: line(64).trim().min(1, 'is required'),
+    publicKey: text(SSH_KEY_CHARS).describe('A line of a `.pub` file: Ed25519, ECDSA, or RSA of 2048 to 8192 bits.'),
+  }).meta({ id: 'AddSshKeyRequest' }),
+  reply: SshKey,
+});
 
-const remove = (needs: Needs) =>
-  sessionOperation({
-    id: 'RemoveSshKey',
-    method: 'post',
-    path: '/v1/session/sshKeys:remove',
-    summary: 'Remove an SSH key',
-    description: 'Open sessions with this key end immediately.',
-    body: message({ keyId: text(64).min(1, 'is required') }).meta({ id: 'RemoveSshKeyRequest' }),
-    reply: Nothing,
-    async run({ principal, body }) {
-      await removeSshKey(needs, principal, body.keyId);
-      return {};
-    },
-  });
+export const RemoveSshKey = operation({
+  id: 'RemoveSshKey',
+  method: 'post',
+  path: '/v1/session/sshKeys:remove',
+  auth: 'session',
+  summary: 'Remove an SSH key',
+  description: 'Open sessions with this key end immediately.',
+  body: message({ keyId: text(64).min(1, 'is required') }).meta({ id: 'RemoveSshKeyRequest' }),
+  reply: Nothing,
+});
 
 /** Operations on the caller's public keys. */
-export const sshKeyOperations = (needs: Needs): readonly SessionOperation[] => [list(needs), add(needs), remove(needs)];
+export const sshKeyOperations = (needs: Needs): readonly Served[] => [
+  serve(ListSshKeys, async ({ principal }) => ({ keys: (await sshKeysOf(needs.store, principal)).map(keyView) })),
+  serve(AddSshKey, async ({ principal, body }) => keyView(await addSshKey(needs, principal, body))),
+  serve(RemoveSshKey, async ({ principal, body }) => removeSshKey(needs, principal, body.keyId)),
+];
 
 function keyView({ id, ...row }: SshKeyRow): z.input<typeof SshKey> {
   return { ...row, keyId: id };

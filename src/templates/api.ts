@@ -2,7 +2,8 @@ import * as z from 'zod';
 import type { Catalogue } from '../game/catalogue/catalogue.ts';
 import { ServerId, int32, line, message, reply, text } from '../http/fields.ts';
 import { Nothing } from '../http/nothing.ts';
-import { type Operation, operation } from '../http/operation.ts';
+import { operation } from '../http/operation.ts';
+import { type Served, serve } from '../http/serve.ts';
 import type { Principal } from '../http/principal.ts';
 import type { Clock } from '../kernel/clock.ts';
 import { newId } from '../kernel/ids.ts';
@@ -73,137 +74,59 @@ const TemplateParams = message({
     .describe('A built-in template, or one of your own.'),
 });
 
-const COMMON = { scope: 'servers:write', tag: 'control' } as const;
+const COMMON = { auth: 'key', scope: 'servers:write', section: 'Templates' } as const;
 
-const listTemplates = (needs: Needs) =>
-  operation({
-    ...COMMON,
-    scope: 'servers:read',
-    id: 'ListTemplates',
-    method: 'get',
-    path: '/v1/templates',
-    summary: 'List templates',
-    description: 'Returns the built-in templates, then your own, oldest first.',
-    reply: z.object({ templates: z.array(Template).default([]) }).meta({ id: 'ListTemplatesResponse' }),
-    async run({ principal }) {
-      const own = await listRows(needs.store, principal.accountId);
-      return { templates: [...(await builtIn(needs)), ...own].map(view) };
-    },
-  });
+export const ListTemplates = operation({
+  ...COMMON,
+  scope: 'servers:read',
+  id: 'ListTemplates',
+  method: 'get',
+  path: '/v1/templates',
+  summary: 'List templates',
+  description: 'Returns the built-in templates, then your own, oldest first.',
+  reply: z.object({ templates: z.array(Template).default([]) }).meta({ id: 'ListTemplatesResponse' }),
+});
 
-const createServerFromTemplate = (needs: Needs) =>
-  operation({
-    ...COMMON,
-    id: 'CreateServerFromTemplate',
-    method: 'post',
-    path: '/v1/templates/{templateId}:createServer',
-    summary: 'Create a server from a template',
-    description: 'Works like CreateServer, with the values of the template and your overrides.',
-    params: TemplateParams,
-    body: message({
-      name: ServerName,
-      overrides: TemplateOverrides.default({ plan: '', region: '', version: '', ramMb: 0 }),
-    }).meta({ id: 'CreateServerFromTemplateRequest' }),
-    example: { name: 'My Server', overrides: { ramMb: 2048 } },
-    reply: Server,
-    async run({ params, body: { name, overrides }, principal }) {
-      const template = await find(params.templateId, principal, needs);
-      const { motd, properties, modpackPlatform, modpackRef, modpackVersion } = template;
-      const now = await needs.creation.create(principal, {
-        name,
-        id: '',
-        hostname: '',
-        container: '',
-        addr: '',
-        accountId: '',
-        region: overrides.region,
-        type: template.serverType,
-        motd,
-        properties,
-        modpackPlatform,
-        modpackRef,
-        modpackVersion,
-        plan: overrides.plan || template.plan,
-        version: overrides.version || template.version,
-        ramMb: overrides.ramMb || template.ramMb,
-      });
-      return needs.serverView(now);
-    },
-  });
+export const CreateServerFromTemplate = operation({
+  ...COMMON,
+  id: 'CreateServerFromTemplate',
+  method: 'post',
+  path: '/v1/templates/{templateId}:createServer',
+  summary: 'Create a server from a template',
+  description: 'Works like CreateServer, with the values of the template and your overrides.',
+  params: TemplateParams,
+  body: message({
+    name: ServerName,
+    overrides: TemplateOverrides.default({ plan: '', region: '', version: '', ramMb: 0 }),
+  }).meta({ id: 'CreateServerFromTemplateRequest' }),
+  example: { name: 'My Server', overrides: { ramMb: 2048 } },
+  reply: Server,
+});
 
-const createTemplate = (needs: Needs) =>
-  operation({
-    ...COMMON,
-    id: 'CreateTemplate',
-    method: 'post',
-    path: '/v1/templates',
-    summary: 'Save a server as a template',
-    description: "Saves the server's settings, without its world and files.",
-    body: message({ serverId: ServerId, name: ServerName, description: line(512).default('') }).meta({
-      id: 'CreateTemplateRequest',
-    }),
-    example: { serverId: 'my-server', name: 'Our usual', description: 'Hard, ten players' },
-    reply: Template,
-    async run({ body, principal }) {
-      const { store, clock } = needs;
-      requireWholeAccount(principal);
-      const { server } = await reachServer(needs, principal, body.serverId, 'member');
-      const { motd, plan, type, version, ramMb, properties, modpackPlatform, modpackRef, modpackVersion } = server.row;
-      const { accountId } = principal;
-      const at = clock.now();
-      const row: TemplateRow = {
-        id: newId('tpl'),
-        accountId,
-        name: body.name,
-        description: body.description,
-        motd,
-        plan,
-        serverType: type,
-        version,
-        ramMb,
-        properties,
-        modpackPlatform,
-        modpackRef,
-        modpackVersion,
-        createdAt: at,
-      };
-      await store.write(async (tx) => {
-        if ((await listRows(tx, accountId)).length >= MAX_TEMPLATES) {
-          const sentence = `An account can have at most ${MAX_TEMPLATES} templates. Delete one first.`;
-          throw quotaExceeded('MAX_TEMPLATES', `account:${accountId}`, sentence, { limit: String(MAX_TEMPLATES) });
-        }
-        await insertTemplate(tx, row);
-        await recordAudit(tx, auditActorOf(principal), { action: 'template.create', accountId, detail: row.id, at });
-      });
-      return view(row);
-    },
-  });
+export const CreateTemplate = operation({
+  ...COMMON,
+  id: 'CreateTemplate',
+  method: 'post',
+  path: '/v1/templates',
+  summary: 'Save a server as a template',
+  description: "Saves the server's settings, without its world and files.",
+  body: message({ serverId: ServerId, name: ServerName, description: line(512).default('') }).meta({
+    id: 'CreateTemplateRequest',
+  }),
+  example: { serverId: 'my-server', name: 'Our usual', description: 'Hard, ten players' },
+  reply: Template,
+});
 
-const deleteTemplate = (needs: Needs) =>
-  operation({
-    ...COMMON,
-    id: 'DeleteTemplate',
-    method: 'post',
-    path: '/v1/templates/{templateId}:delete',
-    summary: 'Delete a template',
-    description: 'Deletes one of your own templates. Servers created from it stay as they are.',
-    params: TemplateParams,
-    reply: Nothing,
-    async run({ params: { templateId }, principal }) {
-      const { store, clock } = needs;
-      requireWholeAccount(principal);
-      if ((await builtIn(needs)).some(({ id }) => id === templateId)) {
-        throw new StatusError('PERMISSION_DENIED', 'TEMPLATE_BUILT_IN', 'Built-in templates cannot be deleted.');
-      }
-      const { accountId } = principal;
-      await store.write(async (tx) => {
-        if (!(await deleteRow(tx, accountId, templateId))) throw templateNotFound(templateId);
-        const entry = { action: 'template.delete', accountId, detail: templateId, at: clock.now() };
-        await recordAudit(tx, auditActorOf(principal), entry);
-      });
-      return {};
-    },
-  });
+export const DeleteTemplate = operation({
+  ...COMMON,
+  id: 'DeleteTemplate',
+  method: 'post',
+  path: '/v1/templates/{templateId}:delete',
+  summary: 'Delete a template',
+  description: 'Deletes one of your own templates. Servers created from it stay as they are.',
+  params: TemplateParams,
+  reply: Nothing,
+});
 
 async function builtIn({ catalogue, sandboxVersions }: Needs): Promise<TemplateView[]> {
   const { latest } = await catalogue.versions();
@@ -227,9 +150,78 @@ function view(template: TemplateView): z.input<typeof Template> {
   return { ...template, builtIn: !('accountId' in template), modpack: { platform, ref, version } };
 }
 
-export const templateOperations = (needs: Needs): readonly Operation[] => [
-  listTemplates(needs),
-  createServerFromTemplate(needs),
-  createTemplate(needs),
-  deleteTemplate(needs),
+export const templateOperations = (needs: Needs): readonly Served[] => [
+  serve(ListTemplates, async ({ principal }) => {
+    const own = await listRows(needs.store, principal.accountId);
+    return { templates: [...(await builtIn(needs)), ...own].map(view) };
+  }),
+  serve(CreateServerFromTemplate, async ({ params, body: { name, overrides }, principal }) => {
+    const template = await find(params.templateId, principal, needs);
+    const { motd, properties, modpackPlatform, modpackRef, modpackVersion } = template;
+    const now = await needs.creation.create(principal, {
+      name,
+      id: '',
+      hostname: '',
+      container: '',
+      addr: '',
+      accountId: '',
+      region: overrides.region,
+      type: template.serverType,
+      motd,
+      properties,
+      modpackPlatform,
+      modpackRef,
+      modpackVersion,
+      plan: overrides.plan || template.plan,
+      version: overrides.version || template.version,
+      ramMb: overrides.ramMb || template.ramMb,
+    });
+    return needs.serverView(now);
+  }),
+  serve(CreateTemplate, async ({ body, principal }) => {
+    const { store, clock } = needs;
+    requireWholeAccount(principal);
+    const { server } = await reachServer(needs, principal, body.serverId, 'member');
+    const { motd, plan, type, version, ramMb, properties, modpackPlatform, modpackRef, modpackVersion } = server.row;
+    const { accountId } = principal;
+    const at = clock.now();
+    const row: TemplateRow = {
+      id: newId('tpl'),
+      accountId,
+      name: body.name,
+      description: body.description,
+      motd,
+      plan,
+      serverType: type,
+      version,
+      ramMb,
+      properties,
+      modpackPlatform,
+      modpackRef,
+      modpackVersion,
+      createdAt: at,
+    };
+    await store.write(async (tx) => {
+      if ((await listRows(tx, accountId)).length >= MAX_TEMPLATES) {
+        const sentence = `An account can have at most ${MAX_TEMPLATES} templates. Delete one first.`;
+        throw quotaExceeded('MAX_TEMPLATES', `account:${accountId}`, sentence, { limit: String(MAX_TEMPLATES) });
+      }
+      await insertTemplate(tx, row);
+      await recordAudit(tx, auditActorOf(principal), { action: 'template.create', accountId, detail: row.id, at });
+    });
+    return view(row);
+  }),
+  serve(DeleteTemplate, async ({ params: { templateId }, principal }) => {
+    const { store, clock } = needs;
+    requireWholeAccount(principal);
+    if ((await builtIn(needs)).some(({ id }) => id === templateId)) {
+      throw new StatusError('PERMISSION_DENIED', 'TEMPLATE_BUILT_IN', 'Built-in templates cannot be deleted.');
+    }
+    const { accountId } = principal;
+    await store.write(async (tx) => {
+      if (!(await deleteRow(tx, accountId, templateId))) throw templateNotFound(templateId);
+      const entry = { action: 'template.delete', accountId, detail: templateId, at: clock.now() };
+      await recordAudit(tx, auditActorOf(principal), entry);
+    });
+  }),
 ];

@@ -1,16 +1,17 @@
 import * as z from 'zod';
 import { line, message, reply } from '../http/fields.ts';
-import type { Operation } from '../http/operation.ts';
+import { operation } from '../http/operation.ts';
+import type { Served } from '../http/serve.ts';
 import type { Principal } from '../http/principal.ts';
 import { auditActorOf } from '../people/audit/audit.ts';
 import { causeOf } from '../people/caller.ts';
 import { ServerParams } from '../servers/api/messages.ts';
-import type { ServerOperation } from '../servers/api/operation.ts';
+import type { ServeServer } from '../servers/api/operation.ts';
 import type { Worlds } from './worlds.ts';
 
 /** Dependencies of these operations. */
 interface Needs {
-  serverOperation: ServerOperation;
+  serveServer: ServeServer;
   worlds: Worlds;
 }
 
@@ -26,85 +27,82 @@ const ServerWorld = z
 const ServerWorldList = z.object({ worlds: z.array(ServerWorld).default([]) }).meta({ id: 'ServerWorldList' });
 
 const named = message({ name: line(255).min(1, 'is required') });
-const COMMON = { role: 'member', tag: 'control', params: ServerParams, reply: ServerWorldList } as const;
+const COMMON = {
+  auth: 'key',
+  role: 'member',
+  section: 'Worlds',
+  params: ServerParams,
+  reply: ServerWorldList,
+} as const;
 
-const listServerWorlds = (needs: Needs) =>
-  needs.serverOperation({
-    ...COMMON,
-    id: 'ListServerWorlds',
-    expensive: true,
-    method: 'get',
-    path: '/v1/servers/{id}/worlds',
-    scope: 'servers:read',
-    role: 'limited',
-    summary: 'List worlds',
-    description: "The folders with a `level.dat` in the server's root folder, sorted by name.",
-    run: async ({ params }) => listOf(params.id, needs),
-  });
+export const ListServerWorlds = operation({
+  ...COMMON,
+  id: 'ListServerWorlds',
+  expensive: true,
+  method: 'get',
+  path: '/v1/servers/{id}/worlds',
+  scope: 'servers:read',
+  role: 'limited',
+  summary: 'List worlds',
+  description: "The folders with a `level.dat` in the server's root folder, sorted by name.",
+});
 
-const setActiveWorld = (needs: Needs) =>
-  needs.serverOperation({
-    ...COMMON,
-    id: 'SetActiveWorld',
-    method: 'post',
-    path: '/v1/servers/{id}/worlds:setActive',
-    scope: 'servers:write',
-    summary: 'Choose the world',
-    description: 'Sets the property `level-name`. A running game keeps its current world until its next start.',
-    precondition: 'the world must exist, and no other operation may be running on the server.',
-    body: named,
-    example: { name: 'world' },
-    async run({ params, body, principal }) {
-      await needs.worlds.setActive(params.id, body.name, by(principal));
-      return await listOf(params.id, needs);
-    },
-  });
+export const SetActiveWorld = operation({
+  ...COMMON,
+  id: 'SetActiveWorld',
+  method: 'post',
+  path: '/v1/servers/{id}/worlds:setActive',
+  scope: 'servers:write',
+  summary: 'Choose the world',
+  description: 'Sets the property `level-name`. A running game keeps its current world until its next start.',
+  precondition: 'the world must exist, and no other operation may be running on the server.',
+  body: named,
+  example: { name: 'world' },
+});
 
-const deleteServerWorld = (needs: Needs) =>
-  needs.serverOperation({
-    ...COMMON,
-    id: 'DeleteServerWorld',
-    method: 'post',
-    path: '/v1/servers/{id}/worlds:delete',
-    scope: 'servers:write',
-    summary: 'Delete a world',
-    description: 'Deletes it permanently with its Nether and End. Not the active world while the server is awake.',
-    precondition: 'the world must not be the active one of an awake server.',
-    body: named,
-    example: { name: 'world' },
-    async run({ params, body, principal, signal }) {
-      await needs.worlds.remove(params.id, body.name, by(principal), signal);
-      return await listOf(params.id, needs);
-    },
-  });
+export const DeleteServerWorld = operation({
+  ...COMMON,
+  id: 'DeleteServerWorld',
+  method: 'post',
+  path: '/v1/servers/{id}/worlds:delete',
+  scope: 'servers:write',
+  summary: 'Delete a world',
+  description: 'Deletes it permanently with its Nether and End. Not the active world while the server is awake.',
+  precondition: 'the world must not be the active one of an awake server.',
+  body: named,
+  example: { name: 'world' },
+});
 
-const resetServerWorld = (needs: Needs) =>
-  needs.serverOperation({
-    ...COMMON,
-    id: 'ResetServerWorld',
-    method: 'post',
-    path: '/v1/servers/{id}/worlds:reset',
-    scope: 'servers:write',
-    summary: 'Reset the world',
-    description:
-      'Backs up the server, then deletes the active world with its Nether and End. The next start creates a new ' +
-      'one. A running server is stopped first and started again. Returns when it is done. If it fails, nothing ' +
-      'changes.',
-    precondition:
-      '`level-name` must be a plain folder name, and the server must not be `installing` or `install_failed`.',
-    example: {},
-    async run({ params, principal, signal }) {
-      await needs.worlds.reset(params.id, by(principal), signal);
-      return await listOf(params.id, needs);
-    },
-  });
+export const ResetServerWorld = operation({
+  ...COMMON,
+  id: 'ResetServerWorld',
+  method: 'post',
+  path: '/v1/servers/{id}/worlds:reset',
+  scope: 'servers:write',
+  summary: 'Reset the world',
+  description:
+    'Backs up the server, then deletes the active world with its Nether and End. The next start creates a new ' +
+    'one. A running server is stopped first and started again. Returns when it is done. If it fails, nothing ' +
+    'changes.',
+  precondition:
+    '`level-name` must be a plain folder name, and the server must not be `installing` or `install_failed`.',
+  example: {},
+});
 
-/** Operations on worlds, in the reference's order. */
-export const worldOperations = (needs: Needs): readonly Operation[] => [
-  listServerWorlds(needs),
-  setActiveWorld(needs),
-  deleteServerWorld(needs),
-  resetServerWorld(needs),
+export const worldOperations = (needs: Needs): readonly Served[] => [
+  needs.serveServer(ListServerWorlds, async ({ params }) => listOf(params.id, needs)),
+  needs.serveServer(SetActiveWorld, async ({ params, body, principal }) => {
+    await needs.worlds.setActive(params.id, body.name, by(principal));
+    return await listOf(params.id, needs);
+  }),
+  needs.serveServer(DeleteServerWorld, async ({ params, body, principal, signal }) => {
+    await needs.worlds.remove(params.id, body.name, by(principal), signal);
+    return await listOf(params.id, needs);
+  }),
+  needs.serveServer(ResetServerWorld, async ({ params, principal, signal }) => {
+    await needs.worlds.reset(params.id, by(principal), signal);
+    return await listOf(params.id, needs);
+  }),
 ];
 
 function by(principal: Principal) {

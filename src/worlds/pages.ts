@@ -1,6 +1,6 @@
 import { isTagged } from '../../machines/server.ts';
 import { jobNote } from '../backups/pages/job-note.ts';
-import type { ReplyOf } from '../http/calls.ts';
+import type { ReplyOf } from '../http/operation.ts';
 import { isAtLeast } from '../http/roles.ts';
 import { stopsText } from '../servers/pages/parts.ts';
 import { confirmed } from '../web/form.ts';
@@ -10,8 +10,11 @@ import { buttonForm } from '../web/panel/form.ts';
 import { inShort } from '../web/panel/in-short.ts';
 import type { Panel, PanelPage, ServerRequest } from '../web/panel/panel.ts';
 import { sizeText } from '../web/text.ts';
+import { ListBackups } from '../backups/api.ts';
+import { InspectMachine } from '../servers/api/machine.ts';
+import { DeleteServerWorld, ListServerWorlds, ResetServerWorld, SetActiveWorld } from './api.ts';
 
-type World = ReplyOf<'ListServerWorlds'>['worlds'][number];
+type World = ReplyOf<typeof ListServerWorlds>['worlds'][number];
 
 /** The page that lists, selects, resets and deletes a server's worlds. */
 export function mountWorldPages(panel: Panel): void {
@@ -28,14 +31,14 @@ const DONE = {
 
 const FORMS: NonNullable<PanelPage<ServerRequest>['forms']> = {
   async choose({ call, server: { id } }, form) {
-    await call('SetActiveWorld', { id }, { name: form.get('name') ?? '' });
+    await call(SetActiveWorld, { id }, { name: form.get('name') ?? '' });
     return 'chosen';
   },
   async reset({ call, server: { id } }) {
-    return await inShort(call('ResetServerWorld', { id }, {}), 'reset', 'resetting');
+    return await inShort(call(ResetServerWorld, { id }, {}), 'reset', 'resetting');
   },
   async delete({ call, server: { id } }, form) {
-    const work = call('DeleteServerWorld', { id }, { name: form.get('name') ?? '' });
+    const work = call(DeleteServerWorld, { id }, { name: form.get('name') ?? '' });
     return await inShort(work, 'deleted', 'deleting');
   },
 };
@@ -44,9 +47,9 @@ async function worldsPage(request: ServerRequest): Promise<Page> {
   const { call, server, role } = request;
   const { id } = server;
   const mayChange = isAtLeast(role, 'member');
-  const [{ worlds }, machine] = await Promise.all([call('ListServerWorlds', { id }), call('InspectMachine', { id })]);
+  const [{ worlds }, machine] = await Promise.all([call(ListServerWorlds, { id }), call(InspectMachine, { id })]);
   // A reset makes a backup first, which takes most of its time.
-  const backups = machine.job !== null && mayChange ? (await call('ListBackups', { id })).backups : [];
+  const backups = machine.job !== null && mayChange ? (await call(ListBackups, { id })).backups : [];
   const main = html`<div data-live="work">${jobNote(machine, backups)}</div>
     <section class="card" data-live="worlds">
       <h2>Worlds</h2>

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import test, { type ExecutionContext } from 'ava';
-import { describeApi } from '../../src/reference.ts';
+import { OPERATIONS } from '../../src/reference.ts';
 import { openapiDocument } from '../../src/http/openapi.ts';
 import { fakeRegistry } from '../fakes/registry.ts';
 import { api } from '../support/api-harness.ts';
@@ -86,7 +86,7 @@ test.serial.runIf(isHere('client-tools'))(
 /** All patterns of the document, as JSON. */
 function patterns(): string {
   const found = new Set<string>();
-  JSON.stringify(openapiDocument({ baseUrl: 'http://panel.example' }, describeApi()), (key, value: unknown) => {
+  JSON.stringify(openapiDocument({ baseUrl: 'http://panel.example' }, OPERATIONS), (key, value: unknown) => {
     if (key === 'pattern' && typeof value === 'string') found.add(value);
     return value;
   });
@@ -97,7 +97,7 @@ async function documentFile(t: ExecutionContext, baseUrl: string): Promise<{ fol
   const folder = await mkdtemp(join(tmpdir(), 'dormouse-client-'));
   t.teardown(() => rm(folder, { recursive: true }));
   const file = join(folder, 'openapi.json');
-  await writeFile(file, JSON.stringify(openapiDocument({ baseUrl }, describeApi())));
+  await writeFile(file, JSON.stringify(openapiDocument({ baseUrl }, OPERATIONS)));
   return { folder, file };
 }
 

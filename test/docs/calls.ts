@@ -1,5 +1,5 @@
 import { openapiDocument } from '../../src/http/openapi.ts';
-import { describeApi } from '../../src/reference.ts';
+import { OPERATIONS as ALL } from '../../src/reference.ts';
 
 interface Schema {
   $ref?: string;
@@ -8,7 +8,7 @@ interface Schema {
 
 type Method = { requestBody?: { content: Record<string, { schema?: Schema }> } };
 
-const { paths, components } = openapiDocument({ baseUrl: 'http://localhost:8080' }, describeApi()) as unknown as {
+const { paths, components } = openapiDocument({ baseUrl: 'http://localhost:8080' }, ALL) as unknown as {
   paths: Record<string, Record<string, Method>>;
   components: { schemas: Record<string, Schema> };
 };

@@ -1,7 +1,7 @@
 import test, { type ExecutionContext } from 'ava';
-import { describeApi } from '../../src/reference.ts';
+import { OPERATIONS } from '../../src/reference.ts';
 import { createAuthorize } from '../../src/http/auth.ts';
-import type { Operation } from '../../src/http/operation.ts';
+import type { KeyOperation } from '../../src/http/operation.ts';
 import { type Role, isAtLeast } from '../../src/http/roles.ts';
 import { FULL_SCOPES, KEY_SCOPES, type Scope } from '../../src/http/scopes.ts';
 import { mintToken } from '../../src/kernel/ids.ts';
@@ -11,7 +11,7 @@ import { authenticate } from '../../src/people/keys/keys.ts';
 import { insertMember } from '../../src/people/members/rows.ts';
 import { type ApiUnderTest, api } from '../support/api-harness.ts';
 
-const { operations } = describeApi();
+const operations = OPERATIONS.filter((operation) => operation.auth === 'key');
 
 /** An error code with its reason, or `done`. */
 type Outcome = 'done' | readonly [Code, reason: string];
@@ -20,13 +20,13 @@ type Headers = Record<string, string>;
 /** A credential, and the expected outcome of an operation. Undefined means the outcome of an authorized call. */
 interface Credential {
   headers: Headers;
-  expect: (operation: Operation) => Outcome | undefined;
+  expect: (operation: KeyOperation) => Outcome | undefined;
 }
 
-const ofServer = ({ path }: Operation) => path.startsWith('/v1/servers/{id}');
+const ofServer = ({ path }: KeyOperation) => path.startsWith('/v1/servers/{id}');
 /** Whether an operation names a server in its body. */
-const ofBody = ({ id }: Operation) => id === 'CreateTemplate';
-const ofAccount = ({ path }: Operation) => path.startsWith('/v1/accounts/');
+const ofBody = ({ id }: KeyOperation) => id === 'CreateTemplate';
+const ofAccount = ({ path }: KeyOperation) => path.startsWith('/v1/accounts/');
 
 /** Outcomes of authorized calls on a sleeping server. All others succeed. */
 const ON_A_SLEEPING_SERVER: Record<string, Outcome> = {
@@ -78,8 +78,8 @@ const QUERIES: Record<string, string> = { UploadFile: '?path=a.txt' };
 const ALSO: Record<string, Scope> = { CreateSchedule: 'console' };
 
 /** Returns the refusal of a key with these scopes, or undefined if it is authorized. Its user is not an operator. */
-function byScope({ id, scope }: Operation, held: readonly Scope[]): Outcome | undefined {
-  const lacks = (needed: Operation['scope']) => needed !== 'any' && !held.includes(needed);
+function byScope({ id, scope }: KeyOperation, held: readonly Scope[]): Outcome | undefined {
+  const lacks = (needed: KeyOperation['scope']) => needed !== 'any' && !held.includes(needed);
   if (lacks(scope) || lacks(ALSO[id] ?? 'any')) return ['PERMISSION_DENIED', 'SCOPE_MISSING'];
   return scope === 'operator' ? ['PERMISSION_DENIED', 'NOT_OPERATOR'] : undefined;
 }
@@ -87,7 +87,7 @@ function byScope({ id, scope }: Operation, held: readonly Scope[]): Outcome | un
 const UNKNOWN: Outcome = ['UNAUTHENTICATED', 'CREDENTIAL_INVALID'];
 
 /** Returns the outcome of a credential in `Authorization`. Operations that accept only keys refuse every one. */
-function byToken({ keyOnly }: Operation, otherwise: Outcome | undefined): Outcome | undefined {
+function byToken({ keyOnly }: KeyOperation, otherwise: Outcome | undefined): Outcome | undefined {
   return keyOnly ? ['UNAUTHENTICATED', 'API_KEY_REQUIRED'] : otherwise;
 }
 
@@ -100,7 +100,7 @@ async function addServer(it: ApiUnderTest, serverId: string): Promise<void> {
   await store.write((tx) => insertMember(tx, { ...guest, ...rest }));
 }
 
-async function ask(it: ApiUnderTest, operation: Operation, serverId: string, headers: Headers) {
+async function ask(it: ApiUnderTest, operation: KeyOperation, serverId: string, headers: Headers) {
   const { id, method, path, example } = operation;
   const body = method === 'post' ? (BODIES[id]?.(serverId) ?? example ?? {}) : undefined;
   const address = path
@@ -165,7 +165,7 @@ test('every operation rejects missing, malformed, unknown, revoked and expired c
   await clock.advance(60_000);
   const { cookie, csrf } = await browser('usr_test');
   const nobody = () => UNKNOWN;
-  const noToken = (operation: Operation) => byToken(operation, UNKNOWN);
+  const noToken = (operation: KeyOperation) => byToken(operation, UNKNOWN);
   const missing = () => ['UNAUTHENTICATED', 'CREDENTIAL_MISSING'] as const;
   const credentials: Record<string, Credential> = {
     none: { headers: {}, expect: missing },
@@ -264,7 +264,7 @@ test('every operation hides servers from other accounts and enforces the roles o
   const headers = { 'x-api-key': await it.stranger() };
   const hidden: Outcome = ['NOT_FOUND', 'SERVER_NOT_FOUND'];
   const foreign: Outcome = ['PERMISSION_DENIED', 'ACCOUNT_MISMATCH'];
-  const other = (operation: Operation): Outcome | undefined =>
+  const other = (operation: KeyOperation): Outcome | undefined =>
     byScope(operation, FULL_SCOPES) ?? (ofAccount(operation) ? foreign : undefined);
   await walk(t, it, 'another account’s key', {
     headers,

@@ -11,13 +11,13 @@ import { createCallerRate, keyRate } from '../../src/http/rate-limit.ts';
 import { replyOf } from '../../src/http/reply.ts';
 import { KEY_SCOPES } from '../../src/http/scopes.ts';
 import { StatusError } from '../../src/kernel/status.ts';
-import { describeApi } from '../../src/reference.ts';
+import { OPERATIONS } from '../../src/reference.ts';
 import type { Store } from '../../src/store/store.ts';
 import { fakeClock } from '../fakes/clock.ts';
 import { type Answer, api } from '../support/api-harness.ts';
 import * as fc from '../support/property.ts';
 
-const { operations, sessionOperations, publicOperations } = describeApi();
+const operations = OPERATIONS.filter((operation) => operation.auth === 'key');
 
 const SMALL = { name: 'abc', ramMb: 256 };
 
@@ -121,8 +121,7 @@ test('`Allow` names exactly the methods that a URL serves', async (t) => {
 
 test('each documented URL allows exactly its documented methods', async (t) => {
   const { call } = await api(t);
-  const all = [...operations, ...sessionOperations, ...publicOperations];
-  const at = Map.groupBy(all, ({ path }) => path.replaceAll(/\{\w+\}/g, 'x1'));
+  const at = Map.groupBy(OPERATIONS, ({ path }) => path.replaceAll(/\{\w+\}/g, 'x1'));
   for (const [path, those] of at) {
     const methods = (await call('OPTIONS', path)).headers.get('allow')?.split(', ') ?? [];
     const named = those.flatMap(({ method }) => (method === 'get' ? ['HEAD', 'GET'] : [method.toUpperCase()]));
@@ -446,24 +445,24 @@ test('health needs no credential, and readiness names the unavailable part', asy
 });
 
 test('every operation is described and appears in the OpenAPI document', async (t) => {
-  const document = openapiDocument({ baseUrl: 'http://panel.example' }, describeApi()) as unknown as {
+  const document = openapiDocument({ baseUrl: 'http://panel.example' }, OPERATIONS) as unknown as {
     openapi: string;
     paths: Record<string, Record<string, Record<string, unknown>>>;
     components: { schemas: Record<string, { properties?: object }> };
   };
   t.true(document.openapi.startsWith('3.1'));
-  const all = [...operations, ...sessionOperations, ...publicOperations];
-  t.is(new Set(all.map(({ id }) => id)).size, all.length);
-  t.is(new Set(all.map(({ method, path }) => method + path)).size, all.length);
-  for (const { id, summary, description } of [...sessionOperations, ...publicOperations])
+  t.is(new Set(OPERATIONS.map(({ id }) => id)).size, OPERATIONS.length);
+  t.is(new Set(OPERATIONS.map(({ method, path }) => method + path)).size, OPERATIONS.length);
+  for (const { id, summary, description } of OPERATIONS.filter(({ auth }) => auth !== 'key'))
     t.true(summary.length > 3 && description.length > 10, id);
   t.like(document.paths['/v1/servers/{id}/schedules:run']?.['post'], {
     'x-also-required-scopes': { console: 'kind `command`', backups: 'kind `backup`' },
   });
-  for (const { id, method, path, scope, summary, description, tag } of operations) {
+  for (const { id, method, path, scope, summary, description, section } of operations) {
     t.true(summary.length > 3 && description.length > 10, id);
     t.true(scope === 'any' || (KEY_SCOPES as readonly string[]).includes(scope), id);
     const entry = document.paths[path]?.[method];
+    const tag = scope === 'operator' ? 'operator' : section === undefined ? 'account' : 'control';
     t.like(entry, { operationId: id, 'x-required-scope': scope, tags: [tag] });
     t.true(JSON.stringify(entry?.['responses']).includes('#/components/'), id);
     const parameters = entry?.['parameters'] as { in: string; name: string }[];

@@ -22,8 +22,8 @@ function bench(log: (query: LogQuery) => AsyncIterable<LogLine>) {
       }
     },
   };
-  const serverOperation = ((spec: unknown) => spec) as never;
-  const [getServerLogs] = logOperations({ engine, logStreams: undefined as never, serverOperation }) as unknown as [
+  const serveServer = ((_: unknown, run: unknown) => ({ run })) as never;
+  const [getServerLogs] = logOperations({ engine, logStreams: undefined as never, serveServer }) as unknown as [
     { run: (call: object) => Promise<Answer> },
   ];
   const read = (accountId: string, signal = new AbortController().signal) =>

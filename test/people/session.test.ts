@@ -1,12 +1,12 @@
 import test from 'ava';
-import { describeApi } from '../../src/reference.ts';
+import { OPERATIONS } from '../../src/reference.ts';
 import { FULL_SCOPES } from '../../src/http/scopes.ts';
 import { PASSWORD_FRESH_MS } from '../../src/people/fresh-password.ts';
 import { createGrants } from '../../src/people/grants/grants.ts';
 import { LOGIN_RULES } from '../../src/people/login-limits.ts';
 import { type ApiUnderTest, api } from '../support/api-harness.ts';
 
-const { sessionOperations } = describeApi();
+const sessionOperations = OPERATIONS.filter((operation) => operation.auth === 'session');
 
 const STEVE = { email: 'Steve@Example.com', password: 'correct horse' };
 

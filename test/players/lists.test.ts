@@ -1,5 +1,5 @@
 import test from 'ava';
-import { describeApi } from '../../src/reference.ts';
+import { OPERATIONS } from '../../src/reference.ts';
 import { type OtherNames, listedCount, onlinePlayers, sampledPlayers } from '../../src/game/online-players.ts';
 import {
   type PlayerChange,
@@ -248,7 +248,7 @@ test('names from the proxy or the status override nicknames and titles in the li
 
 /** Returns the body schema of an operation. */
 function bodyOf(id: string) {
-  const found = describeApi().operations.find((operation) => operation.id === id);
+  const found = OPERATIONS.find((operation) => operation.id === id);
   if (!found) throw new Error(`no ${id}`);
   return found.body;
 }

@@ -1,9 +1,9 @@
 import { type IncomingMessage, get } from 'node:http';
 import { setImmediate as turn } from 'node:timers/promises';
 import test from 'ava';
-import type { AnsweringWith } from '../../src/http/operation.ts';
 import type { KeyPrincipal } from '../../src/http/principal.ts';
 import type { WrittenReply } from '../../src/http/reply.ts';
+import type { Served } from '../../src/http/serve.ts';
 import { serverListOperations } from '../../src/servers/api/list-servers.ts';
 import type { ServerNow } from '../../src/servers/server-now.ts';
 import type { ServerPage, Servers } from '../../src/servers/servers.ts';
@@ -90,7 +90,7 @@ test('parallel lists of 10,000 servers yield after every 50 servers and are stre
     return { id };
   };
   const servers = { pagesByAccount, count: async () => 10_000 } as Partial<Servers> as Servers;
-  const operation = serverListOperations({ servers, serverView })[0] as AnsweringWith<'message'>;
+  const operation = serverListOperations({ servers, serverView })[0] as Served;
   const over = new AbortController();
   const others = (async () => {
     for (; !over.signal.aborted; await turn()) since = 0;
@@ -98,8 +98,8 @@ test('parallel lists of 10,000 servers yield after every 50 servers and are stre
   const list = async (n: number) => {
     const principal = { kind: 'key', keyId: `k${n}`, accountId: `a${n}`, serverIds: null } as KeyPrincipal;
     const { signal } = new AbortController();
-    const none = { params: {}, query: {}, body: async () => ({}), upload: () => t.fail(), lastEventId: '' };
-    const reply = (await operation.run({ ...none, principal, signal })) as WrittenReply;
+    const none = { params: {}, query: {}, body: async () => ({}), upload: () => t.fail() };
+    const reply = (await operation.run(none, { principal, signal, lastEventId: '' })) as WrittenReply;
     let text = '';
     for await (const piece of reply.json as AsyncIterable<string>) {
       t.true(piece.length < 100_000);

@@ -1,6 +1,6 @@
 import { writeFile } from 'node:fs/promises';
 import test from 'ava';
-import { describeApi } from '../../src/reference.ts';
+import { OPERATIONS } from '../../src/reference.ts';
 import { openapiDocument } from '../../src/http/openapi.ts';
 import { openOperatorSite } from '../operators/operator-site.ts';
 import { closeBrowser, openTab } from '../support/browser.ts';
@@ -12,7 +12,7 @@ interface Paths {
   [path: string]: Record<string, { operationId: string }>;
 }
 
-const { paths } = openapiDocument({ baseUrl: 'http://panel.example' }, describeApi()) as unknown as { paths: Paths };
+const { paths } = openapiDocument({ baseUrl: 'http://panel.example' }, OPERATIONS) as unknown as { paths: Paths };
 const names = Object.values(paths).flatMap((methods) => Object.values(methods).map(({ operationId }) => operationId));
 
 test.after.always(closeBrowser);

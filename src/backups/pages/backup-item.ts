@@ -1,6 +1,6 @@
 import { softwareText } from '../../game/cores.ts';
 import { BROWSER_PREFIX } from '../../http/session/browser-mount.ts';
-import type { ReplyOf } from '../../http/calls.ts';
+import type { ReplyOf } from '../../http/operation.ts';
 import { confirmed } from '../../web/form.ts';
 import { isStoppedForIt, stopsText } from '../../servers/pages/parts.ts';
 import { type Html, html } from '../../web/html.ts';
@@ -9,8 +9,9 @@ import type { ServerRequest } from '../../web/panel/panel.ts';
 import { agoTag, timeTag } from '../../web/panel/time.ts';
 import { sizeText } from '../../web/text.ts';
 import type { BackupKind } from '../rows.ts';
+import type { ListBackups } from '../api.ts';
 
-export type Backup = ReplyOf<'ListBackups'>['backups'][number];
+export type Backup = ReplyOf<typeof ListBackups>['backups'][number];
 
 /** Texts for the reasons of backups. */
 const KINDS: Partial<Record<string, string>> = {

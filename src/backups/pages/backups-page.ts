@@ -8,6 +8,8 @@ import { PREVIOUS } from '../rows.ts';
 import { type Backup, backupItem, undoCard } from './backup-item.ts';
 import { jobNote } from './job-note.ts';
 import { goingBy, retentionCard, retentionIn } from './retention-card.ts';
+import { CreateBackup, DeleteBackup, ListBackups, RestoreBackup, SetBackupLocked, SetBackupRetention } from '../api.ts';
+import { InspectMachine } from '../../servers/api/machine.ts';
 
 const ON_A_PAGE = 20;
 
@@ -29,21 +31,21 @@ const DONE = {
 
 const FORMS: NonNullable<PanelPage<ServerRequest>['forms']> = {
   async make({ call, server: { id } }) {
-    await call('CreateBackup', { id });
+    await call(CreateBackup, { id });
     return 'asked';
   },
   async restore({ call, server: { id } }, form) {
     const backupId = form.get('backup') ?? '';
-    const work = call('RestoreBackup', { id, backupId });
+    const work = call(RestoreBackup, { id, backupId });
     return await inShort(work, backupId === PREVIOUS ? 'undone' : 'restored', 'restoring');
   },
   async lock({ call, server: { id } }, form) {
     const locked = form.get('locked') === 'true';
-    await call('SetBackupLocked', { id, backupId: form.get('backup') ?? '' }, { locked });
+    await call(SetBackupLocked, { id, backupId: form.get('backup') ?? '' }, { locked });
     return locked ? 'locked' : 'unlocked';
   },
   async delete({ call, server: { id } }, form) {
-    await call('DeleteBackup', { id, backupId: form.get('backup') ?? '' });
+    await call(DeleteBackup, { id, backupId: form.get('backup') ?? '' });
     return 'deleted';
   },
   async retention(request, form) {
@@ -53,7 +55,7 @@ const FORMS: NonNullable<PanelPage<ServerRequest>['forms']> = {
     if (goes > Number(form.get('goes') ?? 0))
       return await backupsPage({ ...request, sent: form, failed: 'retention' }, goes);
     // The operation refuses invalid numbers and says which are valid.
-    await call('SetBackupRetention', { id: server.id }, Object.fromEntries(retentionIn(form)) as object);
+    await call(SetBackupRetention, { id: server.id }, Object.fromEntries(retentionIn(form)) as object);
     return 'retention';
   },
 };
@@ -62,8 +64,8 @@ const FORMS: NonNullable<PanelPage<ServerRequest>['forms']> = {
 async function backupsPage(request: ServerRequest, goes = 0): Promise<Page> {
   const { call, server } = request;
   const [{ backups, retention }, machine] = await Promise.all([
-    call('ListBackups', { id: server.id }),
-    call('InspectMachine', { id: server.id }),
+    call(ListBackups, { id: server.id }),
+    call(InspectMachine, { id: server.id }),
   ]);
   const previous = backups.find(({ id }) => id === PREVIOUS);
   const kept = backups.filter((backup) => backup !== previous);

@@ -1,11 +1,15 @@
-import type { ReplyOf } from '../../http/calls.ts';
+import type { ReplyOf } from '../../http/operation.ts';
 import { type Html, html } from '../../web/html.ts';
 import { timeTag } from '../../web/panel/time.ts';
 import { PREVIOUS } from '../rows.ts';
 import { type Backup, progressBar } from './backup-item.ts';
+import type { InspectMachine } from '../../servers/api/machine.ts';
 
 /** Shows the running job on a server's files with its progress, or why the last one failed. */
-export function jobNote({ job, jobError, state }: ReplyOf<'InspectMachine'>, backups: readonly Backup[]): Html | false {
+export function jobNote(
+  { job, jobError, state }: ReplyOf<typeof InspectMachine>,
+  backups: readonly Backup[],
+): Html | false {
   if (job === null) {
     return (
       jobError !== '' && html`<p class="note warn">The last file operation failed and changed nothing: ${jobError}</p>`

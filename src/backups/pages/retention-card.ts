@@ -1,4 +1,4 @@
-import type { ReplyOf } from '../../http/calls.ts';
+import type { ReplyOf } from '../../http/operation.ts';
 import { type Html, html } from '../../web/html.ts';
 import { filling, lineField } from '../../web/panel/fields.ts';
 import { panelForm } from '../../web/panel/form.ts';
@@ -6,8 +6,9 @@ import type { ServerRequest } from '../../web/panel/panel.ts';
 import type { Form } from '../../web/serve.ts';
 import { countText, listText } from '../../web/text.ts';
 import { type Kept, expired } from '../removal.ts';
+import { ListBackups } from '../api.ts';
 
-type Retention = ReplyOf<'ListBackups'>['retention'];
+type Retention = ReplyOf<typeof ListBackups>['retention'];
 
 /** The numbers of the form, with their labels. */
 const FIELDS = [
@@ -62,7 +63,7 @@ export function retentionIn(form: Form): (readonly [name: keyof Retention, typed
 export async function goingBy({ call, server: { id }, now }: ServerRequest, form: Form): Promise<number> {
   const typed = retentionIn(form);
   if (typed.some(([, text]) => !/^\d{1,4}$/.test(text))) return 0;
-  const { backups, retention } = await call('ListBackups', { id });
+  const { backups, retention } = await call(ListBackups, { id });
   const rows = backups.map(({ kind, state, locked, note, createdAt, treeBytes }) => {
     return { kind, state, createdAt: Date.parse(createdAt ?? ''), locked, note, treeBytes: Number(treeBytes) } as Kept;
   });

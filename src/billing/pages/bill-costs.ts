@@ -1,4 +1,4 @@
-import type { ReplyOf } from '../../http/calls.ts';
+import type { ReplyOf } from '../../http/operation.ts';
 import { usdText } from '../../kernel/money.ts';
 import { type Html, html } from '../../web/html.ts';
 import { addressOf } from '../../web/panel/form.ts';
@@ -8,6 +8,11 @@ import { stateTag } from '../../web/panel/state.ts';
 import { ramText } from '../../web/panel/words.ts';
 import { plainName } from '../../web/text.ts';
 import { flatMicros, hourlyMicros } from '../prices.ts';
+import type { GetSpendCap, GetWallet } from '../api.ts';
+import type { GetCapacity } from '../capacity-api.ts';
+import type { GetAccountLimits } from '../limits-api.ts';
+import type { ListRegions } from '../regions.ts';
+import type { ListServers } from '../../servers/api/list-servers.ts';
 
 const HOURS_A_PERIOD = 720;
 const MB_PER_GB = 1_024;
@@ -139,10 +144,10 @@ function gbText(mb: string): string {
 
 /** The data of the bill page, from the API. */
 export interface Bill {
-  wallet: ReplyOf<'GetWallet'>;
-  spending: ReplyOf<'GetSpendCap'>;
-  servers: ReplyOf<'ListServers'>['servers'];
-  limits: ReplyOf<'GetAccountLimits'>;
-  capacity: ReplyOf<'GetCapacity'>;
-  regions: ReplyOf<'ListRegions'>['regions'];
+  wallet: ReplyOf<typeof GetWallet>;
+  spending: ReplyOf<typeof GetSpendCap>;
+  servers: ReplyOf<typeof ListServers>['servers'];
+  limits: ReplyOf<typeof GetAccountLimits>;
+  capacity: ReplyOf<typeof GetCapacity>;
+  regions: ReplyOf<typeof ListRegions>['regions'];
 }

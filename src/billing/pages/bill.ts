@@ -15,6 +15,12 @@ import { plainName } from '../../web/text.ts';
 import { type Bill, costsCard, limitsCard, plansCard } from './bill-costs.ts';
 import { ENTRIES, ledgerCard } from './ledger.ts';
 import { badAmount, lastsText } from './words.ts';
+import { GetSpendCap, GetWallet, ListLedger, SetSpendCap } from '../api.ts';
+import { GetCapacity } from '../capacity-api.ts';
+import { CreateCheckoutLink } from '../checkout-api.ts';
+import { GetAccountLimits } from '../limits-api.ts';
+import { ListRegions } from '../regions.ts';
+import { ListServers } from '../../servers/api/list-servers.ts';
 
 /** Servers on a page. */
 const SERVERS = 24;
@@ -39,13 +45,13 @@ async function billPage(request: PanelRequest, all: Servers): Promise<Page> {
   const before = /^\d{1,15}$/.exec(query.get('before') ?? '')?.[0] ?? '0';
   const after = query.get('servers') ?? '';
   const [wallet, spending, list, limits, capacity, { regions }, { entries }] = await Promise.all([
-    call('GetWallet', account),
-    call('GetSpendCap', account),
+    call(GetWallet, account),
+    call(GetSpendCap, account),
     serversAfter(call, after),
-    call('GetAccountLimits', account),
-    call('GetCapacity', {}),
-    call('ListRegions', {}),
-    call('ListLedger', account, { limit: ENTRIES + 1, before }),
+    call(GetAccountLimits, account),
+    call(GetCapacity, {}),
+    call(ListRegions, {}),
+    call(ListLedger, account, { limit: ENTRIES + 1, before }),
   ]);
   const { servers, next = '' } = list;
   const bill: Bill = { wallet, spending, servers, limits, capacity, regions };
@@ -60,7 +66,7 @@ async function billPage(request: PanelRequest, all: Servers): Promise<Page> {
 
 /** Returns a page of servers, or the first page if none begins there, as in a link from another user. */
 async function serversAfter(call: PanelRequest['call'], after: string) {
-  const page = (from: string) => call('ListServers', {}, { limit: SERVERS, after: from });
+  const page = (from: string) => call(ListServers, {}, { limit: SERVERS, after: from });
   if (after === '') return { ...(await page('')), isFirst: true };
   try {
     return { ...(await page(after)), isFirst: false };
@@ -89,7 +95,7 @@ async function topUp({ call, principal }: PanelRequest, form: Form): Promise<Out
   const typed = (form.get('amountUsd') ?? '').trim();
   if (!/^\d{1,4}$/.test(typed)) throw badAmount('amountUsd', 'Enter whole US dollars, from 1 to 1000.');
   const amountUsd = Number(typed);
-  const { checkoutUrl } = await call('CreateCheckoutLink', { accountId: principal.accountId }, { amountUsd });
+  const { checkoutUrl } = await call(CreateCheckoutLink, { accountId: principal.accountId }, { amountUsd });
   const main = html`<section class="card narrow">
     <h1>Top up</h1>
     <p>Continue to payment: <strong>${usdText(amountUsd * 1e6)}</strong>.</p>
@@ -104,12 +110,12 @@ async function setCap({ call, principal }: PanelRequest, form: Form): Promise<Ou
   const micros = microsOf(form.get('monthlyUsd') ?? '');
   if (micros === undefined || micros === 0) throw badAmount('monthlyUsd', 'Enter US dollars, such as 5 or 2.50.');
   const action = form.get('action') === 'stop' ? 'stop' : 'notify';
-  await call('SetSpendCap', { accountId: principal.accountId }, { monthlyMicros: String(micros), action });
+  await call(SetSpendCap, { accountId: principal.accountId }, { monthlyMicros: String(micros), action });
   return 'capped';
 }
 
 async function clearCap({ call, principal }: PanelRequest): Promise<Outcome> {
-  await call('SetSpendCap', { accountId: principal.accountId }, { monthlyMicros: '0' });
+  await call(SetSpendCap, { accountId: principal.accountId }, { monthlyMicros: '0' });
   return 'uncapped';
 }
 

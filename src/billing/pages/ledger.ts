@@ -1,12 +1,13 @@
-import type { ReplyOf } from '../../http/calls.ts';
+import type { ReplyOf } from '../../http/operation.ts';
 import { usdText } from '../../kernel/money.ts';
 import { type Html, html } from '../../web/html.ts';
 import type { PanelRequest } from '../../web/panel/panel.ts';
 import { timeTag } from '../../web/panel/time.ts';
 import { plainName } from '../../web/text.ts';
 import { kindText } from './words.ts';
+import type { ListLedger } from '../api.ts';
 
-type Entry = ReplyOf<'ListLedger'>['entries'][number];
+type Entry = ReplyOf<typeof ListLedger>['entries'][number];
 
 /** Entries per page. One more is requested, to see whether there are older ones. */
 export const ENTRIES = 20;

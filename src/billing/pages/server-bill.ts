@@ -1,4 +1,4 @@
-import type { ReplyOf } from '../../http/calls.ts';
+import type { ReplyOf } from '../../http/operation.ts';
 import { usdText } from '../../kernel/money.ts';
 import { type AwakeSession, awakeMsIn, endOf } from '../../servers/pages/awake.ts';
 import { ASSETS } from '../../web/assets.ts';
@@ -11,8 +11,9 @@ import { causeWords, ramText, spanText } from '../../web/panel/words.ts';
 import { countText } from '../../web/text.ts';
 import { type Span, spanChoice, spanOf, isFree, timeline } from './timeline.ts';
 import { endingText } from './words.ts';
+import { GetServerUsage } from '../usage-api.ts';
 
-type Usage = ReplyOf<'GetServerUsage'>;
+type Usage = ReplyOf<typeof GetServerUsage>;
 
 /** Sessions per part of the table. */
 const ROWS = 25;
@@ -26,7 +27,7 @@ async function serverBillPage(request: ServerRequest): Promise<Page> {
   const { call, server, query, now, here } = request;
   const span = spanOf(query, now);
   const range = { from: new Date(span.from).toISOString(), to: new Date(span.to).toISOString() };
-  const usage = await call('GetServerUsage', { id: server.id }, range);
+  const usage = await call(GetServerUsage, { id: server.id }, range);
   const main = html`${planCard(request, usage)}
     <section class="card">
       <h2>Awake time</h2>

@@ -4,6 +4,8 @@ import { inShort } from '../../web/panel/in-short.ts';
 import type { PanelPage, ServerRequest } from '../../web/panel/panel.ts';
 import type { Form } from '../../web/serve.ts';
 import { apart, below, pageOf, pathOf } from './paths.ts';
+import { DeletePath, MakeDirectory, RenamePath } from '../api.ts';
+import { ArchivePaths, UploadFile } from '../transfers-api.ts';
 
 /** Most entries on a page with checkboxes. */
 const MOST_TICKED = 1_000;
@@ -14,7 +16,7 @@ const MOST_LISTED = 20;
 export const BROWSE_FORMS: NonNullable<PanelPage<ServerRequest>['forms']> = {
   async folder(request, form) {
     await request.call(
-      'MakeDirectory',
+      MakeDirectory,
       { id: request.server.id },
       { path: below(pathOf(request), nameIn(form, 'name')) },
     );
@@ -28,7 +30,7 @@ export const BROWSE_FORMS: NonNullable<PanelPage<ServerRequest>['forms']> = {
     const to = joinNames(parsePath(form.get('to') ?? ''));
     for (const name of names) {
       const path = { from: below(pathOf(request), name), to: below(to, name) };
-      await request.call('RenamePath', { id: request.server.id }, path).catch(inFolder(path.to));
+      await request.call(RenamePath, { id: request.server.id }, path).catch(inFolder(path.to));
     }
     return 'moved';
   },
@@ -36,12 +38,12 @@ export const BROWSE_FORMS: NonNullable<PanelPage<ServerRequest>['forms']> = {
     const directory = pathOf(request);
     const paths = ticked(form).map((name) => below(directory, name));
     const to = below(directory, nameIn(form, 'archive'));
-    return await inShort(request.call('ArchivePaths', { id: request.server.id }, { paths, to }), 'packed', 'packing');
+    return await inShort(request.call(ArchivePaths, { id: request.server.id }, { paths, to }), 'packed', 'packing');
   },
   upload: uploadFiles,
   async delete(request, form) {
     for (const name of ticked(form)) {
-      await request.call('DeletePath', { id: request.server.id }, { path: below(pathOf(request), name) });
+      await request.call(DeletePath, { id: request.server.id }, { path: below(pathOf(request), name) });
     }
     return 'deleted';
   },
@@ -89,7 +91,7 @@ async function uploadFiles(request: ServerRequest, form: Form): Promise<string> 
     count += 1;
     const path = below(pathOf(request), name);
     const sent = { chunks, sizeBytes: undefined };
-    await request.call('UploadFile', { id: request.server.id }, { path, overwrite }, sent).catch((error: unknown) => {
+    await request.call(UploadFile, { id: request.server.id }, { path, overwrite }, sent).catch((error: unknown) => {
       if (!(error instanceof StatusError) || error.code === 'CANCELLED') throw error;
       refused.push(`${name}: ${error.message}`);
     });

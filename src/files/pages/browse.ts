@@ -1,4 +1,4 @@
-import type { ReplyOf } from '../../http/calls.ts';
+import type { ReplyOf } from '../../http/operation.ts';
 import { BROWSER_PREFIX } from '../../http/session/browser-mount.ts';
 import { StatusError } from '../../kernel/status.ts';
 import { ASSETS } from '../../web/assets.ts';
@@ -13,6 +13,8 @@ import { BROWSE_DONE, BROWSE_FORMS } from './browse-forms.ts';
 import { newFields, tickedForm } from './listing-view.ts';
 import { apart, downloadOf, pageOf, pathOf } from './paths.ts';
 import { type SftpLogin, sftpCard } from './sftp-card.ts';
+import { ListFiles } from '../api.ts';
+import { DisableSftp, EnableSftp, RotateSftpPassword } from '../../sftp/api.ts';
 
 /** Entries per page, which stays below 100 KB with its scripts and styles. */
 const MOST = 60;
@@ -21,17 +23,17 @@ const NO_FOLDER = new Set(['PATH_NOT_FOUND', 'NOT_A_DIRECTORY']);
 
 /** Browses a server's files, one directory at a time. */
 export function mountBrowse(panel: Panel): void {
-  const secret = (name: 'EnableSftp' | 'RotateSftpPassword') => async (request: ServerRequest) =>
-    browsePage(request, await request.call(name, { id: request.server.id }));
+  const secret = (operation: typeof EnableSftp) => async (request: ServerRequest) =>
+    browsePage(request, await request.call(operation, { id: request.server.id }));
   panel.serverPage({
     path: '/files',
     show: (request) => browsePage(request),
     forms: {
       ...BROWSE_FORMS,
-      'sftp-on': secret('EnableSftp'),
-      'sftp-password': secret('RotateSftpPassword'),
+      'sftp-on': secret(EnableSftp),
+      'sftp-password': secret(RotateSftpPassword),
       async 'sftp-off'({ call, server }) {
-        await call('DisableSftp', { id: server.id });
+        await call(DisableSftp, { id: server.id });
         return 'sftpOff';
       },
     },
@@ -46,7 +48,7 @@ async function browsePage(request: ServerRequest, login?: SftpLogin): Promise<Pa
   const find = (query.get('find') ?? '').slice(0, FIND_CHARS);
   const offset = Math.max(0, Math.floor(Number(query.get('from')) || 0));
   const part = { limit: MOST, offset, contains: find, directoriesFirst: true };
-  const listing = await call('ListFiles', { id: server.id }, { path, ...part }).catch((error: unknown) => {
+  const listing = await call(ListFiles, { id: server.id }, { path, ...part }).catch((error: unknown) => {
     if (path !== '' && error instanceof StatusError && NO_FOLDER.has(error.reason)) return undefined;
     throw error;
   });
@@ -120,7 +122,7 @@ function pager(
   request: ServerRequest,
   path: string,
   { find, offset }: { find: string; offset: number },
-  { entries, total }: ReplyOf<'ListFiles'>,
+  { entries, total }: ReplyOf<typeof ListFiles>,
 ): Html | false {
   if (total <= MOST && offset === 0) return false;
   const to = (from: number) => pageOf(request, path, '', { ...(find !== '' && { find }), from: String(from) });

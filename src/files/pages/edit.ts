@@ -1,4 +1,4 @@
-import type { ReplyOf } from '../../http/calls.ts';
+import type { ReplyOf } from '../../http/operation.ts';
 import { type Encoding, encodingOf, isUtf16 } from '../../kernel/decode-text.ts';
 import { StatusError } from '../../kernel/status.ts';
 import { KIB } from '../../kernel/units.ts';
@@ -11,6 +11,7 @@ import type { Panel, ServerRequest } from '../../web/panel/panel.ts';
 import { sizeText } from '../../web/text.ts';
 import { crumbs } from './browse.ts';
 import { MOST_EDITED_BYTES, apart, downloadOf, pageOf, pathOf } from './paths.ts';
+import { ReadFile, WriteFile } from '../api.ts';
 
 /** Form encoding takes up to three letters a byte. */
 const FORM_BYTES = 3 * MOST_EDITED_BYTES + 32 * KIB;
@@ -35,7 +36,7 @@ export function mountEdit(panel: Panel): void {
           encoding: form.get('encoding'),
         }).toString('base64');
         const ifVersion = form.get('version') ?? 'none';
-        await request.call('WriteFile', { id: request.server.id }, { path: pathOf(request), content, ifVersion });
+        await request.call(WriteFile, { id: request.server.id }, { path: pathOf(request), content, ifVersion });
         return 'saved';
       },
     },
@@ -62,7 +63,7 @@ async function editPage(request: ServerRequest): Promise<Page> {
 
 async function read({ call, server }: ServerRequest, path: string): Promise<Found> {
   try {
-    return textOf(await call('ReadFile', { id: server.id }, { path }), MOST_EDITED_BYTES);
+    return textOf(await call(ReadFile, { id: server.id }, { path }), MOST_EDITED_BYTES);
   } catch (error) {
     if (!(error instanceof StatusError)) throw error;
     if (error.reason === 'PATH_NOT_FOUND') return { text: '', version: 'none', ends: 'lf', encoding: 'utf-8' };
@@ -143,7 +144,7 @@ const BINARY = /[^\P{Cc}\s\u0080-\u009F]/u;
 const ESCAPE = '\u001B';
 
 /** Returns a file's content as text, if every byte of it can be saved unchanged. */
-function textOf({ content, truncated, version }: ReplyOf<'ReadFile'>, mostBytes: number): Found {
+function textOf({ content, truncated, version }: ReplyOf<typeof ReadFile>, mostBytes: number): Found {
   const bytes = Buffer.from(content, 'base64');
   if (truncated || bytes.length > mostBytes) return { why: bytes.includes(0) && !isUtf16(bytes) ? 'binary' : 'large' };
   const encoding = encodingOf(bytes);

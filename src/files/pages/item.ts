@@ -1,4 +1,4 @@
-import type { ReplyOf } from '../../http/calls.ts';
+import type { ReplyOf } from '../../http/operation.ts';
 import { StatusError } from '../../kernel/status.ts';
 import { ASSETS } from '../../web/assets.ts';
 import { confirmed } from '../../web/form.ts';
@@ -13,8 +13,10 @@ import { sizeText } from '../../web/text.ts';
 import { inFolder, nameIn } from './browse-forms.ts';
 import { crumbs } from './browse.ts';
 import { apart, downloadOf, isArchive, isEditable, pageOf, pathOf } from './paths.ts';
+import { CopyPath, DeletePath, ListFiles, RenamePath } from '../api.ts';
+import { ExtractArchive } from '../transfers-api.ts';
 
-type Entry = ReplyOf<'ListFiles'>['entries'][number];
+type Entry = ReplyOf<typeof ListFiles>['entries'][number];
 
 const PATH_CHARS = 1_024;
 /** Most names containing the wanted one that are fetched to find it. */
@@ -28,26 +30,26 @@ export function mountItem(panel: Panel): void {
     forms: {
       async rename(request, form) {
         const to = nameIn(form, 'to');
-        await request.call('RenamePath', { id: request.server.id }, { from: pathOf(request), to }).catch(inFolder(to));
+        await request.call(RenamePath, { id: request.server.id }, { from: pathOf(request), to }).catch(inFolder(to));
         return { to: pageOf(request, apart(to).directory, '', { done: 'renamed' }) };
       },
       async copy(request, form) {
         const to = nameIn(form, 'to');
         const copying = request
-          .call('CopyPath', { id: request.server.id }, { from: pathOf(request), to })
+          .call(CopyPath, { id: request.server.id }, { from: pathOf(request), to })
           .catch(inFolder(to));
         return { to: pageOf(request, apart(to).directory, '', { done: await inShort(copying, 'copied', 'copying') }) };
       },
       async extract(request, form) {
         const [path, to] = [pathOf(request), form.get('to') ?? ''];
         const what = { path, to, overwrite: form.get('overwrite') === 'true' };
-        const extracting = request.call('ExtractArchive', { id: request.server.id }, what).catch(inTheWay);
+        const extracting = request.call(ExtractArchive, { id: request.server.id }, what).catch(inTheWay);
         const done = await inShort(extracting, 'extracted', 'extracting');
         return { to: pageOf(request, done === 'extracted' ? to : apart(path).directory, '', { done }) };
       },
       async delete(request) {
         const path = pathOf(request);
-        await request.call('DeletePath', { id: request.server.id }, { path });
+        await request.call(DeletePath, { id: request.server.id }, { path });
         return { to: pageOf(request, apart(path).directory, '', { done: 'deleted' }) };
       },
     },
@@ -107,7 +109,7 @@ function itemCards(request: ServerRequest, path: string, entry: Entry, head: Htm
 async function entryAt({ call, server }: ServerRequest, path: string): Promise<Entry | undefined> {
   const { directory, name } = apart(path);
   const alike = { path: directory, contains: name, limit: MOST_ALIKE };
-  const { entries } = await call('ListFiles', { id: server.id }, alike);
+  const { entries } = await call(ListFiles, { id: server.id }, alike);
   return entries.find((entry) => entry.name === name);
 }
 

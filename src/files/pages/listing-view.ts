@@ -1,4 +1,4 @@
-import type { ReplyOf } from '../../http/calls.ts';
+import type { ReplyOf } from '../../http/operation.ts';
 import { confirmed } from '../../web/form.ts';
 import { type Html, html } from '../../web/html.ts';
 import { type Filling, lineField } from '../../web/panel/fields.ts';
@@ -7,8 +7,9 @@ import type { ServerRequest } from '../../web/panel/panel.ts';
 import { timeTag } from '../../web/panel/time.ts';
 import { sizeText } from '../../web/text.ts';
 import { below, downloadOf, isEditable, pageOf } from './paths.ts';
+import type { ListFiles } from '../api.ts';
 
-type Entry = ReplyOf<'ListFiles'>['entries'][number];
+type Entry = ReplyOf<typeof ListFiles>['entries'][number];
 
 const NAME_CHARS = 255;
 const PATH_CHARS = 1_024;

@@ -1,13 +1,14 @@
-import type { ReplyOf } from '../../http/calls.ts';
+import type { ReplyOf } from '../../http/operation.ts';
 import { confirmed } from '../../web/form.ts';
 import { type Html, html } from '../../web/html.ts';
 import { buttonForm } from '../../web/panel/form.ts';
 import type { ServerRequest } from '../../web/panel/panel.ts';
 import { copyButton, fact } from '../../web/panel/parts.ts';
 import { countText } from '../../web/text.ts';
+import { type EnableSftp, GetSftp } from '../../sftp/api.ts';
 
 /** The user name and password, shown only once. */
-export type SftpLogin = ReplyOf<'EnableSftp'>;
+export type SftpLogin = ReplyOf<typeof EnableSftp>;
 
 /** Shows how to access the files over SFTP. Only the owner can create a password. */
 export async function sftpCard(request: ServerRequest, login: SftpLogin | undefined): Promise<Html> {
@@ -17,7 +18,7 @@ export async function sftpCard(request: ServerRequest, login: SftpLogin | undefi
       <p>The server’s owner can turn SFTP on and give you the user name and password.</p>
     </section>`;
   }
-  const access = await request.call('GetSftp', { id: request.server.id });
+  const access = await request.call(GetSftp, { id: request.server.id });
   return html`<section class="card" id="sftp">
     <h2>SFTP ${access.enabled && html`<span class="tag good">on</span>`}</h2>
     ${login && passwordOnce(login)} ${access.enabled ? switchedOn(request, access) : switchedOff(request)}
@@ -42,7 +43,7 @@ function switchedOff(request: ServerRequest): Html {
     ${buttonForm(request, 'sftp-on', 'Turn SFTP on')}`;
 }
 
-function switchedOn(request: ServerRequest, access: ReplyOf<'GetSftp'>): Html {
+function switchedOn(request: ServerRequest, access: ReplyOf<typeof GetSftp>): Html {
   const { host, port, username, sessions, hostKeyFingerprint } = access;
   return html`<p>
       Open <code>sftp://${username}@${host}:${port}</code> in FileZilla, WinSCP or Cyberduck, or run

@@ -2,7 +2,8 @@ import { CORES, SANDBOX, missingCore } from '../cores.ts';
 import * as z from 'zod';
 import { sandboxVersions } from '../../engines/sandbox.ts';
 import { reply } from '../../http/fields.ts';
-import { type Operation, operation } from '../../http/operation.ts';
+import { operation } from '../../http/operation.ts';
+import { type Served, serve } from '../../http/serve.ts';
 import { StatusError } from '../../kernel/status.ts';
 import type { CoreRules } from '../core-rules.ts';
 import type { Catalogue } from './catalogue.ts';
@@ -24,24 +25,18 @@ const ListMinecraftVersionsResponse = z
   })
   .meta({ id: 'ListMinecraftVersionsResponse' });
 
-const listMinecraftVersions = ({ catalogue, cores }: Needs) =>
-  operation({
-    id: 'ListMinecraftVersions',
-    method: 'get',
-    path: '/v1/minecraft/versions',
-    scope: 'servers:read',
-    tag: 'control',
-    summary: 'List Minecraft versions',
-    description:
-      'Returns the releases of Minecraft (Java), newest first. `cores` lists the releases that each core supports.',
-    reply: ListMinecraftVersionsResponse,
-    async run({ principal: { accountId } }) {
-      const known = await catalogue.versions();
-      const allowed = await Promise.all(CORES.map((type) => mayRun(cores, { accountId, type })));
-      const may = new Set(CORES.filter((_, nth) => allowed[nth]));
-      return { ...known, cores: coresFor(known.versions).filter(({ type }) => may.has(type)) };
-    },
-  });
+export const ListMinecraftVersions = operation({
+  id: 'ListMinecraftVersions',
+  method: 'get',
+  path: '/v1/minecraft/versions',
+  auth: 'key',
+  scope: 'servers:read',
+  section: 'Platform',
+  summary: 'List Minecraft versions',
+  description:
+    'Returns the releases of Minecraft (Java), newest first. `cores` lists the releases that each core supports.',
+  reply: ListMinecraftVersionsResponse,
+});
 
 async function mayRun(cores: CoreRules, wanted: { accountId: string; type: string }): Promise<boolean> {
   try {
@@ -65,4 +60,11 @@ function versionsOf(type: string, releases: readonly string[]): string[] {
   return releases.filter((version) => missingCore({ type, version }) === undefined);
 }
 
-export const catalogueOperations = (needs: Needs): readonly Operation[] => [listMinecraftVersions(needs)];
+export const catalogueOperations = ({ catalogue, cores }: Needs): readonly Served[] => [
+  serve(ListMinecraftVersions, async ({ principal: { accountId } }) => {
+    const known = await catalogue.versions();
+    const allowed = await Promise.all(CORES.map((type) => mayRun(cores, { accountId, type })));
+    const may = new Set(CORES.filter((_, nth) => allowed[nth]));
+    return { ...known, cores: coresFor(known.versions).filter(({ type }) => may.has(type)) };
+  }),
+];

@@ -1,18 +1,20 @@
 import type { Router } from '@koa/router';
 import { StatusError } from '../../kernel/status.ts';
 import { type Authorize, type FindBrowser, requireNeeds } from '../auth.ts';
+import { keyCallers } from '../callers.ts';
 import { type Streams, mount } from '../mount.ts';
-import type { Operation } from '../operation.ts';
 import type { TakeToken } from '../rate-limit.ts';
+import type { Served } from '../serve.ts';
 
 /** Prefix of API paths for browsers: `/panel/v1/servers/{id}/files:upload`. */
 export const BROWSER_PREFIX = '/panel';
 
-/** Returns the operations that need an address for browsers: streams of servers and of operators, and file contents. */
-export function carriedForBrowsers(all: readonly Operation[]): readonly Operation[] {
+/** Returns the operations that need an address for browsers: event streams and file contents. */
+export function carriedForBrowsers(all: readonly Served[]): readonly Served[] {
   return all.filter(
-    ({ path, answers, takes }) =>
-      /^\/v1\/(?:servers|operator)\//.test(path) && (answers !== 'message' || takes === 'bytes'),
+    ({ operation }) =>
+      operation.auth === 'key' &&
+      (operation.answers === 'events' || operation.answers === 'bytes' || operation.takes === 'bytes'),
   );
 }
 
@@ -22,12 +24,15 @@ export function carriedForBrowsers(all: readonly Operation[]): readonly Operatio
  */
 export function mountForBrowsers(
   router: Router,
-  operations: readonly Operation[],
+  all: readonly Served[],
   findBrowser: FindBrowser,
   take: TakeToken,
-  streams: Streams,
-): readonly Operation[] {
-  const carried = operations.map((operation) => ({ ...operation, path: `${BROWSER_PREFIX}${operation.path}` }));
+  streams: Omit<Streams, 'authorizeAgain'>,
+): readonly Served[] {
+  const carried = all.map(({ operation, run }) => ({
+    operation: { ...operation, path: `${BROWSER_PREFIX}${operation.path}` },
+    run,
+  }));
   const authorizing =
     (count: TakeToken): Authorize =>
     async (headers, operation) => {
@@ -37,6 +42,6 @@ export function mountForBrowsers(
       count(principal, operation);
       return principal;
     };
-  mount(router, carried, { authorize: authorizing(take), authorizeAgain: authorizing(() => {}) }, streams);
+  mount(router, carried, keyCallers(authorizing(take)), { ...streams, authorizeAgain: authorizing(() => {}) });
   return carried;
 }

@@ -3,6 +3,9 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { StatusError } from '../../kernel/status.ts';
 import type { Secret } from '../../store/secret.ts';
 
+/** The header with the session's CSRF token, required for every change. */
+export const CSRF_HEADER = 'x-csrf-token';
+
 /** Returns the token that our pages must send with each change. It is derived from the session and not stored. */
 export function csrfToken(secret: Secret, sessionId: string): string {
   return secret.derive('csrf', sessionId);

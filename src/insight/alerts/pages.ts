@@ -5,6 +5,8 @@ import { filling, lineField } from '../../web/panel/fields.ts';
 import { buttonForm, panelForm } from '../../web/panel/form.ts';
 import type { Panel, ServerRequest } from '../../web/panel/panel.ts';
 import { SAVED, settingsPage } from '../../servers/pages/settings/frame.ts';
+import { GetServerMetrics } from '../metrics-api.ts';
+import { SetServerAlertWebhook } from '../../servers/api/settings.ts';
 
 /** The alert settings of a server. */
 export function mountAlertPages(panel: Panel): void {
@@ -13,11 +15,11 @@ export function mountAlertPages(panel: Panel): void {
     show: alertsPage,
     forms: {
       async save({ call, server: { id } }, form) {
-        await call('SetServerAlertWebhook', { id }, { url: (form.get('url') ?? '').trim() });
+        await call(SetServerAlertWebhook, { id }, { url: (form.get('url') ?? '').trim() });
         return 'saved';
       },
       async test({ call, server: { id, alertWebhookUrl } }) {
-        await call('SetServerAlertWebhook', { id }, { url: alertWebhookUrl, test: true });
+        await call(SetServerAlertWebhook, { id }, { url: alertWebhookUrl, test: true });
         return 'test';
       },
     },
@@ -30,7 +32,7 @@ export function mountAlertPages(panel: Panel): void {
 
 async function alertsPage(request: ServerRequest): Promise<Page> {
   const { id, alertWebhookUrl, type, version } = request.server;
-  const { ticksAvailable } = await request.call('GetServerMetrics', { id });
+  const { ticksAvailable } = await request.call(GetServerMetrics, { id });
   const field = {
     name: 'url',
     label: 'Webhook',

@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream';
 import { isTagged } from '../../../machines/server.ts';
 import type { Engine, LogLine } from '../../engines/engine.ts';
-import type { ReplyOf } from '../../http/calls.ts';
+import type { ReplyOf } from '../../http/operation.ts';
 import type { Download } from '../../http/download.ts';
 import { isAtLeast } from '../../http/roles.ts';
 import { BROWSER_PREFIX } from '../../http/session/browser-mount.ts';
@@ -17,6 +17,9 @@ import type { Page } from '../../web/page-request.ts';
 import { actionOf } from '../../web/panel/form.ts';
 import type { Panel, ServerRequest } from '../../web/panel/panel.ts';
 import { sizeText } from '../../web/text.ts';
+import { ListFiles } from '../../files/api.ts';
+import { RunCommand } from '../console-api.ts';
+import { GetServerLogs } from '../logs-api.ts';
 
 /** Number of newest lines in the page as sent. A script loads more. */
 const SHOWN_LINES = 200;
@@ -40,7 +43,7 @@ export function mountConsole(panel: Panel, engine: Engine, transferSlots: Stream
     forms: {
       async command(request, form) {
         const command = form.get('command') ?? '';
-        const { output } = await request.call('RunCommand', { id: request.server.id }, { command });
+        const { output } = await request.call(RunCommand, { id: request.server.id }, { command });
         return consolePage(request, { command, output });
       },
     },
@@ -81,9 +84,9 @@ async function consolePage(request: ServerRequest, said?: Said): Promise<Page> {
 async function readLog(
   { call, server }: ServerRequest,
   tail: number,
-): Promise<Pick<ReplyOf<'GetServerLogs'>, 'lines'> & { why?: string }> {
+): Promise<Pick<ReplyOf<typeof GetServerLogs>, 'lines'> & { why?: string }> {
   try {
-    return await call('GetServerLogs', { id: server.id }, { tail });
+    return await call(GetServerLogs, { id: server.id }, { tail });
   } catch (error) {
     if (!(error instanceof StatusError) || error.code === 'INTERNAL') throw error;
     return { lines: [], why: error.message };
@@ -185,7 +188,7 @@ const PIECE_CHARS = 64 * KIB;
  */
 async function logFile(request: ServerRequest, engine: Engine, transferSlots: StreamSlots): Promise<Download> {
   const { call, principal, server, signal } = request;
-  await call('GetServerLogs', { id: server.id }, { tail: 0 });
+  await call(GetServerLogs, { id: server.id }, { tail: 0 });
   const release = transferSlots.take(principal, 'transfer');
   const text = Readable.from(textOf(engine.logs(server.id, { signal })), { objectMode: false });
   return { filename: `${server.id}.log`, open: () => text, close: () => (text.destroy(), release()) };
@@ -234,7 +237,7 @@ const MOST = 10;
 /** Lists the logs that the game stored of its earlier runs, newest first; undefined if it stored none. */
 async function earlierLogs({ call, server }: ServerRequest): Promise<Html | undefined> {
   // Not every game keeps logs, and the path may not be a folder.
-  const called = call('ListFiles', { id: server.id }, { path: FOLDER });
+  const called = call(ListFiles, { id: server.id }, { path: FOLDER });
   const { entries } = await unlessRefused(called, { entries: [] });
   const packed = entries.filter(({ name, isDir }) => !isDir && PACKED.test(name)).sort(newestFirst);
   if (packed.length === 0) return undefined;

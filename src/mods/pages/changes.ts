@@ -1,12 +1,13 @@
-import type { ReplyOf } from '../../http/calls.ts';
+import type { ReplyOf } from '../../http/operation.ts';
 import { hidden } from '../../web/form.ts';
 import { type Html, html } from '../../web/html.ts';
 import { filling, lineField } from '../../web/panel/fields.ts';
 import { buttonForm, panelForm } from '../../web/panel/form.ts';
 import type { ServerRequest } from '../../web/panel/panel.ts';
 import type { ServerMod } from './installed.ts';
+import type { UpdateServerMods } from '../api.ts';
 
-type Change = ReplyOf<'UpdateServerMods'>['changes'][number];
+type Change = ReplyOf<typeof UpdateServerMods>['changes'][number];
 
 interface Wish {
   projectId: string;

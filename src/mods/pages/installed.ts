@@ -1,14 +1,15 @@
 import { softwareName, softwareText } from '../../game/cores.ts';
 import { platformName } from '../../game/modpack-env.ts';
-import type { ReplyOf } from '../../http/calls.ts';
+import type { ReplyOf } from '../../http/operation.ts';
 import { confirmed } from '../../web/form.ts';
 import { type Html, html } from '../../web/html.ts';
 import { buttonForm } from '../../web/panel/form.ts';
 import type { ServerRequest } from '../../web/panel/panel.ts';
 import { plainName } from '../../web/text.ts';
 import { takesOf, titleOf } from './search.ts';
+import type { ListServerMods, SearchMods } from '../api.ts';
 
-export type ServerMod = ReplyOf<'ListServerMods'>['mods'][number];
+export type ServerMod = ReplyOf<typeof ListServerMods>['mods'][number];
 
 /** The mods added here, with their dependencies. */
 export function installedCard(request: ServerRequest, mods: readonly ServerMod[], mayChange: boolean): Html {
@@ -102,7 +103,7 @@ function specText(versionSpec: string): string {
   return ' · stays at this version';
 }
 
-type Project = ReplyOf<'SearchMods'>['projects'][number];
+type Project = ReplyOf<typeof SearchMods>['projects'][number];
 
 const COUNT = new Intl.NumberFormat('en', { notation: 'compact' });
 

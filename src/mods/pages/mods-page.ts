@@ -8,6 +8,8 @@ import { planCard, updatesCard } from './changes.ts';
 import { foundCard, installedCard, packCard } from './installed.ts';
 import type { ModKind } from '../registries/registry.ts';
 import { searchCard, takesOf } from './search.ts';
+import { AddServerMod, ListServerMods, RemoveServerMod, SearchMods, UpdateServerMods } from '../api.ts';
+import { SetModpack } from '../set-modpack.ts';
 
 /**
  * A server's mods, plugins and pack. The page itself queries no registry, so that its automatic refresh causes no
@@ -32,34 +34,34 @@ const FORMS: NonNullable<PanelPage<ServerRequest>['forms']> = {
     const { version } = request.server;
     // A pack brings its own loader and version.
     const fit = kind === 'modpack' ? {} : { loader: takesOf(request.server)?.loader ?? '', version };
-    const { projects } = await request.call('SearchMods', {}, { query: text(form, 'query'), source, kind, ...fit });
-    const { mods } = await request.call('ListServerMods', { id: request.server.id });
+    const { projects } = await request.call(SearchMods, {}, { query: text(form, 'query'), source, kind, ...fit });
+    const { mods } = await request.call(ListServerMods, { id: request.server.id });
     return await modsPage(request, { found: foundCard(request, projects, mods), asked: form });
   },
   async plan(request, form) {
     const wish = wishOf(form);
-    const { changes = [] } = await request.call('AddServerMod', { id: request.server.id }, { ...wish, dryRun: true });
+    const { changes = [] } = await request.call(AddServerMod, { id: request.server.id }, { ...wish, dryRun: true });
     return await modsPage(request, { found: planCard(request, wish, changes), asked: form });
   },
   async add({ call, server: { id } }, form) {
-    await call('AddServerMod', { id }, wishOf(form));
+    await call(AddServerMod, { id }, wishOf(form));
     return 'added';
   },
   async remove({ call, server: { id } }, form) {
-    await call('RemoveServerMod', { id }, { projectId: text(form, 'projectId'), source: sourceOf(form) });
+    await call(RemoveServerMod, { id }, { projectId: text(form, 'projectId'), source: sourceOf(form) });
     return 'removed';
   },
   async updates(request) {
-    const { changes } = await request.call('UpdateServerMods', { id: request.server.id }, { dryRun: true });
-    const { mods } = await request.call('ListServerMods', { id: request.server.id });
+    const { changes } = await request.call(UpdateServerMods, { id: request.server.id }, { dryRun: true });
+    const { mods } = await request.call(ListServerMods, { id: request.server.id });
     return await modsPage(request, { updates: updatesCard(request, mods, changes) });
   },
   async update({ call, server: { id } }, form) {
-    await call('UpdateServerMods', { id }, { projectIds: form.getAll('projectId') });
+    await call(UpdateServerMods, { id }, { projectIds: form.getAll('projectId') });
     return 'updated';
   },
   async pack({ call, server: { id } }, form) {
-    return await inShort(call('SetModpack', { id }, packOf(form)), 'pack', 'packing');
+    return await inShort(call(SetModpack, { id }, packOf(form)), 'pack', 'packing');
   },
 };
 
@@ -73,7 +75,7 @@ interface Answers {
 
 async function modsPage(request: ServerRequest, { updates, found, asked }: Answers = {}): Promise<Page> {
   const { call, server, role } = request;
-  const { mods } = await call('ListServerMods', { id: server.id });
+  const { mods } = await call(ListServerMods, { id: server.id });
   const mayChange = isAtLeast(role, 'member');
   const main = html`${updates} ${installedCard(request, mods, mayChange)} ${packCard(request, mayChange)}
   ${mayChange && searchCard(request, asked)} ${found}`;

@@ -1,5 +1,5 @@
 import { badAmount } from '../../billing/pages/words.ts';
-import type { ReplyOf } from '../../http/calls.ts';
+import type { ReplyOf } from '../../http/operation.ts';
 import { invalidFields } from '../../http/errors.ts';
 import { randomBase62 } from '../../kernel/ids.ts';
 import { microsOf, usdText } from '../../kernel/money.ts';
@@ -19,8 +19,11 @@ import { plainName } from '../../web/text.ts';
 import { linkCard } from './accounts.ts';
 import { mountOperatorPage, operatorPage, reasonField } from './frame.ts';
 import { stateTag } from './machine-text.ts';
+import { MakeResetLink, RemoveAccountSecondFactor, SetAccountOperator } from '../access-api.ts';
+import { CreditAccount, GetAccount, SetAccountLimits } from '../accounts-api.ts';
+import { SetDiskQuota, SuspendServer, UnsuspendServer } from '../servers-api.ts';
 
-type Detail = ReplyOf<'GetAccount'>;
+type Detail = ReplyOf<typeof GetAccount>;
 type Server = Detail['servers'][number];
 
 /** The API's value for the installation's default. */
@@ -40,8 +43,8 @@ export function mountAccount(panel: Panel, people: People): void {
       credit,
       limits,
       quota: setQuota,
-      suspend: setSuspended('SuspendServer', 'suspended'),
-      unsuspend: setSuspended('UnsuspendServer', 'unsuspended'),
+      suspend: setSuspended(SuspendServer, 'suspended'),
+      unsuspend: setSuspended(UnsuspendServer, 'unsuspended'),
       access: changeAccess(people),
     },
     done: {
@@ -59,7 +62,7 @@ export function mountAccount(panel: Panel, people: People): void {
 
 async function accountPage(request: PanelRequest): Promise<Page> {
   const { accountId = '' } = request.params;
-  const detail = await request.call('GetAccount', { accountId });
+  const detail = await request.call(GetAccount, { accountId });
   const { account } = detail;
   const title = plainName(account.name) || account.accountId;
   const head = html`<h1><bdi>${title}</bdi></h1>
@@ -185,7 +188,7 @@ async function credit({ call, params: { accountId = '' } }: PanelRequest, form: 
   const kind = KINDS.find(([each]) => each === form.get('kind'))?.[0] ?? 'credit';
   const amountMicros = String(sign === '' ? micros : -micros);
   await call(
-    'CreditAccount',
+    CreditAccount,
     { accountId },
     { amountMicros, kind, note: form.get('note') ?? '', ref: form.get('ref') ?? '' },
   );
@@ -198,11 +201,11 @@ async function limits({ call, params: { accountId = '' } }: PanelRequest, form: 
     return typed === '' ? INHERITED : Number(typed);
   };
   const changes = { maxRamMb: limit('maxRamMb'), maxServers: limit('maxServers'), reason: form.get('reason') ?? '' };
-  await call('SetAccountLimits', { accountId }, changes);
+  await call(SetAccountLimits, { accountId }, changes);
   return 'limited';
 }
 
-function setSuspended(operation: 'SuspendServer' | 'UnsuspendServer', done: string) {
+function setSuspended(operation: typeof SuspendServer | typeof UnsuspendServer, done: string) {
   return async ({ call }: PanelRequest, form: Form): Promise<Outcome> => {
     await call(operation, { id: form.get('server') ?? '' }, { reason: form.get('reason') ?? '' });
     return done;
@@ -242,7 +245,7 @@ async function setQuota({ call }: PanelRequest, form: Form): Promise<Outcome> {
   if (typed !== '' && !/^[1-9]\d{0,9}$/.test(typed))
     throw invalidFields([{ field: 'quotaMb', description: 'Enter whole MB, such as 20480.' }]);
   await call(
-    'SetDiskQuota',
+    SetDiskQuota,
     { id: form.get('server') ?? '' },
     { quotaMb: Number(typed), reason: form.get('reason') ?? '' },
   );
@@ -288,16 +291,16 @@ function changeAccess(people: People) {
     const reason = form.get('reason') ?? '';
     await proved(people, request, form);
     if (form.get('do') === 'second-factor') {
-      await request.call('RemoveAccountSecondFactor', { accountId }, { reason });
+      await request.call(RemoveAccountSecondFactor, { accountId }, { reason });
       return 'second-factor';
     }
     if (form.get('do') === 'make-operator' || form.get('do') === 'end-operator') {
       const operator = form.get('do') === 'make-operator';
-      await request.call('SetAccountOperator', { accountId }, { operator, reason });
+      await request.call(SetAccountOperator, { accountId }, { operator, reason });
       return operator ? 'made-operator' : 'ended-operator';
     }
-    const made = await request.call('MakeResetLink', { accountId }, { reason });
-    const { account } = await request.call('GetAccount', { accountId });
+    const made = await request.call(MakeResetLink, { accountId }, { reason });
+    const { account } = await request.call(GetAccount, { accountId });
     const main = linkCard(html`A link for <bdi>${plainName(account.email, 254)}</bdi> to choose a new password`, made);
     return operatorPage('Accounts', '/operator/accounts', { main });
   };

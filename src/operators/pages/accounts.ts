@@ -1,4 +1,4 @@
-import type { ReplyOf } from '../../http/calls.ts';
+import type { ReplyOf } from '../../http/operation.ts';
 import { usdText } from '../../kernel/money.ts';
 import { confirmed, hidden } from '../../web/form.ts';
 import { type Html, html } from '../../web/html.ts';
@@ -12,8 +12,11 @@ import { ramText } from '../../web/panel/words.ts';
 import type { Form } from '../../web/serve.ts';
 import { countText, plainName } from '../../web/text.ts';
 import { ROWS, addressOf, mountOperatorPage, operatorPage, pager, reasonField } from './frame.ts';
+import { ReconcileLedger } from '../../billing/api.ts';
+import { ListAccounts } from '../accounts-api.ts';
+import { CancelAccountInvitation, InviteAccount, ListAccountInvitations } from '../invitations-api.ts';
 
-export type Account = ReplyOf<'ListAccounts'>['accounts'][number];
+export type Account = ReplyOf<typeof ListAccounts>['accounts'][number];
 
 const PATH = '/operator/accounts';
 
@@ -34,7 +37,7 @@ async function accountsPage(request: PanelRequest): Promise<Page> {
   const { query, call } = request;
   const search = plainName(query.get('q') ?? '', 100);
   const after = /^[\w-]{1,64}$/.exec(query.get('after') ?? '')?.[0] ?? '';
-  const { accounts } = await call('ListAccounts', {}, { search, after, limit: ROWS + 1 });
+  const { accounts } = await call(ListAccounts, {}, { search, after, limit: ROWS + 1 });
   const shown = accounts.slice(0, ROWS);
   const next = accounts.length > ROWS ? (shown.at(-1)?.accountId ?? '') : '';
   const head = html`<h1>Accounts</h1>
@@ -84,7 +87,7 @@ function accountTable(accounts: readonly Account[]): Html {
 }
 
 async function reconcile({ call }: PanelRequest): Promise<Outcome> {
-  const { mismatches } = await call('ReconcileLedger', {});
+  const { mismatches } = await call(ReconcileLedger, {});
   if (mismatches.length === 0) return 'balanced';
   const main = html`<section class="card">
     <p class="note bad" role="alert">
@@ -103,11 +106,11 @@ async function reconcile({ call }: PanelRequest): Promise<Outcome> {
   return operatorPage('Accounts', PATH, { main });
 }
 
-type Invitation = ReplyOf<'ListAccountInvitations'>['invitations'][number];
+type Invitation = ReplyOf<typeof ListAccountInvitations>['invitations'][number];
 
 /** The form for inviting people, and the open invitations. */
 async function invitationsCard(request: PanelRequest): Promise<Html> {
-  const { invitations } = await request.call('ListAccountInvitations', {});
+  const { invitations } = await request.call(ListAccountInvitations, {});
   const email = lineField(filling(request, 'invite'), {
     name: 'email',
     label: 'E-mail address',
@@ -155,14 +158,14 @@ function invitationItem(request: PanelRequest, { invitationId, email, invitedBy,
  */
 export async function invite({ call }: PanelRequest, form: Form): Promise<Outcome> {
   const email = (form.get('email') ?? '').trim();
-  const { link, expiresAt, sent } = await call('InviteAccount', {}, { email });
+  const { link, expiresAt, sent } = await call(InviteAccount, {}, { email });
   const main = linkCard(html`The link for <bdi>${email}</bdi>`, { link, expiresAt, sent });
   return operatorPage('Accounts', PATH, { main });
 }
 
 async function cancelInvitation({ call }: PanelRequest, form: Form): Promise<Outcome> {
   const reason = form.get('reason') ?? '';
-  await call('CancelAccountInvitation', { invitationId: form.get('invitation') ?? '' }, { reason });
+  await call(CancelAccountInvitation, { invitationId: form.get('invitation') ?? '' }, { reason });
   return 'cancelled';
 }
 

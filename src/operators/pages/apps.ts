@@ -1,4 +1,4 @@
-import type { ReplyOf } from '../../http/calls.ts';
+import type { ReplyOf } from '../../http/operation.ts';
 import { confirmed, hidden } from '../../web/form.ts';
 import { type Html, html } from '../../web/html.ts';
 import type { Page } from '../../web/page-request.ts';
@@ -9,8 +9,9 @@ import { copyButton } from '../../web/panel/parts.ts';
 import { timeTag } from '../../web/panel/time.ts';
 import { homepageLink, plainName } from '../../web/text.ts';
 import { mountOperatorPage, operatorPage, reasonField } from './frame.ts';
+import { DisableClient, EnableClient, ListClients, RegisterClient } from '../../people/apps/clients-api.ts';
 
-type Client = ReplyOf<'ListClients'>['clients'][number];
+type Client = ReplyOf<typeof ListClients>['clients'][number];
 
 const PATH = '/operator/apps';
 /** Third-party apps that can request access: registering, disabling and enabling them. */
@@ -21,15 +22,15 @@ export function mountApps(panel: Panel): void {
     forms: {
       async register({ call }, form) {
         const [name = '', homepage = ''] = ['name', 'homepage'].map((field) => (form.get(field) ?? '').trim());
-        await call('RegisterClient', {}, { name, homepage });
+        await call(RegisterClient, {}, { name, homepage });
         return 'registered';
       },
       async disable({ call }, form) {
-        await call('DisableClient', { clientId: form.get('app') ?? '' }, { reason: form.get('reason') ?? '' });
+        await call(DisableClient, { clientId: form.get('app') ?? '' }, { reason: form.get('reason') ?? '' });
         return 'disabled';
       },
       async enable({ call }, form) {
-        await call('EnableClient', { clientId: form.get('app') ?? '' }, { reason: form.get('reason') ?? '' });
+        await call(EnableClient, { clientId: form.get('app') ?? '' }, { reason: form.get('reason') ?? '' });
         return 'enabled';
       },
     },
@@ -42,7 +43,7 @@ export function mountApps(panel: Panel): void {
 }
 
 async function appsPage(request: PanelRequest): Promise<Page> {
-  const { clients } = await request.call('ListClients', {});
+  const { clients } = await request.call(ListClients, {});
   const main = html`<section class="card">
       <h2>Registered apps</h2>
       ${

@@ -1,12 +1,13 @@
-import type { ReplyOf } from '../../http/calls.ts';
+import type { ReplyOf } from '../../http/operation.ts';
 import { type Html, html } from '../../web/html.ts';
 import { stateText, toneOf } from '../../web/panel/state.ts';
 import { exactTime } from '../../web/panel/time.ts';
 import { plainName } from '../../web/text.ts';
 import { REASON_CHARS } from './frame.ts';
+import type { GetMachine, ListMachines } from '../machines-api.ts';
 
-export type MachineSummary = ReplyOf<'ListMachines'>['machines'][number];
-export type MachineDetail = ReplyOf<'GetMachine'>;
+export type MachineSummary = ReplyOf<typeof ListMachines>['machines'][number];
+export type MachineDetail = ReplyOf<typeof GetMachine>;
 
 /** Returns the epoch ms of an instant that is never missing. */
 export function instantOf(instant: string | null): number {

@@ -1,4 +1,4 @@
-import type { operations } from '../../http/api-types.ts';
+import type * as z from 'zod';
 import { ASSETS } from '../../web/assets.ts';
 import { confirmed } from '../../web/form.ts';
 import { type Html, html } from '../../web/html.ts';
@@ -24,9 +24,10 @@ import {
   untilText,
   waitsText,
 } from './machine-text.ts';
+import { GetMachine, SendToMachine } from '../machines-api.ts';
 
 /** The events that `SendToMachine` accepts. */
-type Sendable = operations['SendToMachine']['requestBody']['content']['application/json']['event'];
+type Sendable = z.input<typeof SendToMachine.body>['event'];
 
 /** Irreversible events need a confirmation: the question, the loss, and the answer. */
 const FOR_GOOD: Readonly<Record<string, readonly [ask: string, lost: string, yes: string]>> = {
@@ -51,7 +52,7 @@ export function mountMachine(panel: Panel): void {
 
 async function send({ call, params: { id = '' } }: PanelRequest, form: Form): Promise<Outcome> {
   const event = (form.get('event') ?? '') as Sendable;
-  await call('SendToMachine', { id }, { event, reason: form.get('reason') ?? '' });
+  await call(SendToMachine, { id }, { event, reason: form.get('reason') ?? '' });
   return event === 'DELETE' ? { to: '/operator' } : event;
 }
 
@@ -60,7 +61,7 @@ const FIRST_STEPS = 15;
 
 async function machinePage(request: PanelRequest): Promise<Page> {
   const { call, params, query, now, here } = request;
-  const machine = await call('GetMachine', { id: params['id'] ?? '' });
+  const machine = await call(GetMachine, { id: params['id'] ?? '' });
   const { id, path, kind, transitions, snapshot, definition } = machine;
   const name = machineName(machine);
   const steps = query.has('all') ? transitions : transitions.slice(0, FIRST_STEPS);

@@ -1,4 +1,4 @@
-import type { ReplyOf } from '../../http/calls.ts';
+import type { ReplyOf } from '../../http/operation.ts';
 import { ASSETS } from '../../web/assets.ts';
 import { type Html, html } from '../../web/html.ts';
 import type { Page } from '../../web/page-request.ts';
@@ -8,6 +8,7 @@ import { stateText } from '../../web/panel/state.ts';
 import { sinceTime, spanText } from '../../web/panel/words.ts';
 import { ROWS, addressOf, liveNote, mountOperatorPage, operatorPage, pager } from './frame.ts';
 import { type MachineSummary, causeText, instantOf, machineName, stateTag, waitsText } from './machine-text.ts';
+import { ListMachines } from '../machines-api.ts';
 
 /** Options for the least time in a transitional state. */
 const STUCK_SECONDS = [30, 60, 300, 900, 3_600];
@@ -36,7 +37,7 @@ export function mountMachines(panel: Panel, notes: Notes): void {
 
 async function machinesPage({ call, query, now }: PanelRequest, notes: readonly Html[]): Promise<Page> {
   const asked = askedOf(query);
-  const { machines: shown, next, counts } = await call('ListMachines', {}, queryOf(asked));
+  const { machines: shown, next, counts } = await call(ListMachines, {}, queryOf(asked));
   const head = html`<div class="heading">
       <h1>Machines</h1>
       ${liveNote(pathOf(asked))}
@@ -114,7 +115,7 @@ function option(value: string, name: string, chosen: string): Html {
   return html`<option value="${value}" ${value === chosen && html`selected`}>${name}</option>`;
 }
 
-function chips(asked: Asked, counts: ReplyOf<'ListMachines'>['counts']): Html {
+function chips(asked: Asked, counts: ReplyOf<typeof ListMachines>['counts']): Html {
   const all = counts.reduce((sum, { count }) => sum + count, 0);
   const chip = (state: string, name: string, count: number) =>
     html`<li>

@@ -1,4 +1,4 @@
-import type { ReplyOf } from '../../http/calls.ts';
+import type { ReplyOf } from '../../http/operation.ts';
 import { confirmed, hidden } from '../../web/form.ts';
 import { type Html, html } from '../../web/html.ts';
 import type { Page } from '../../web/page-request.ts';
@@ -10,15 +10,16 @@ import { timeTag } from '../../web/panel/time.ts';
 import { ramText } from '../../web/panel/words.ts';
 import type { Form } from '../../web/serve.ts';
 import { mountOperatorPage, operatorPage, reasonField } from './frame.ts';
+import { DrainNode, FenceNode, ListNodes, ResumeNode, SetNodeRegion } from '../nodes-api.ts';
 
-type Node = ReplyOf<'ListNodes'>['nodes'][number];
+type Node = ReplyOf<typeof ListNodes>['nodes'][number];
 
 const PATH = '/operator/nodes';
 
 /** The machines that servers run on: free capacity, drains, and nodes that are off. */
 export function mountNodes(panel: Panel): void {
   const act =
-    (operation: 'DrainNode' | 'ResumeNode' | 'FenceNode', done: string) =>
+    (operation: typeof DrainNode, done: string) =>
     async ({ call }: PanelRequest, form: Form): Promise<Outcome> => {
       await call(operation, {}, fieldsOf(form));
       return done;
@@ -27,11 +28,11 @@ export function mountNodes(panel: Panel): void {
     path: PATH,
     show: nodesPage,
     forms: {
-      drain: act('DrainNode', 'drained'),
-      resume: act('ResumeNode', 'resumed'),
-      fence: act('FenceNode', 'fenced'),
+      drain: act(DrainNode, 'drained'),
+      resume: act(ResumeNode, 'resumed'),
+      fence: act(FenceNode, 'fenced'),
       async region({ call }, form) {
-        await call('SetNodeRegion', {}, { ...fieldsOf(form), region: form.get('region') ?? '' });
+        await call(SetNodeRegion, {}, { ...fieldsOf(form), region: form.get('region') ?? '' });
         return 'moved';
       },
     },
@@ -49,7 +50,7 @@ function fieldsOf(form: Form): { node: string; reason: string } {
 }
 
 async function nodesPage(request: PanelRequest): Promise<Page> {
-  const { nodes } = await request.call('ListNodes', {});
+  const { nodes } = await request.call(ListNodes, {});
   return operatorPage('Nodes', PATH, { main: html`${nodes.map((node) => nodeCard(request, node))}` });
 }
 

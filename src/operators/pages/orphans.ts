@@ -1,4 +1,4 @@
-import type { ReplyOf } from '../../http/calls.ts';
+import type { ReplyOf } from '../../http/operation.ts';
 import { confirmed, hidden } from '../../web/form.ts';
 import { type Html, html } from '../../web/html.ts';
 import type { Page } from '../../web/page-request.ts';
@@ -8,8 +8,9 @@ import type { Panel, PanelRequest } from '../../web/panel/panel.ts';
 import { timeTag } from '../../web/panel/time.ts';
 import { listText } from '../../web/text.ts';
 import { mountOperatorPage, operatorPage, reasonField } from './frame.ts';
+import { ListOrphans, RemoveOrphan } from '../orphans-api.ts';
 
-type Orphan = ReplyOf<'ListOrphans'>['orphans'][number];
+type Orphan = ReplyOf<typeof ListOrphans>['orphans'][number];
 
 const PATH = '/operator/orphans';
 const KINDS: Record<string, string> = {
@@ -31,7 +32,7 @@ export function mountOrphans(panel: Panel): void {
     forms: {
       async remove({ call }, form) {
         const [kind = '', id = '', reason = ''] = ['kind', 'id', 'reason'].map((name) => form.get(name) ?? '');
-        await call('RemoveOrphan', {}, { kind, id, reason });
+        await call(RemoveOrphan, {}, { kind, id, reason });
         return 'removed';
       },
     },
@@ -40,7 +41,7 @@ export function mountOrphans(panel: Panel): void {
 }
 
 async function orphansPage(request: PanelRequest): Promise<Page> {
-  const { orphans, unread } = await request.call('ListOrphans', {});
+  const { orphans, unread } = await request.call(ListOrphans, {});
   const main = html`<section class="card">
     <p>
       Games, databases, files and backups without a server. Games end automatically, databases once their database

@@ -1,12 +1,13 @@
-import type { ReplyOf } from '../../http/calls.ts';
+import type { ReplyOf } from '../../http/operation.ts';
 import { type Html, html } from '../../web/html.ts';
 import type { Page } from '../../web/page-request.ts';
 import type { Panel, PanelRequest } from '../../web/panel/panel.ts';
 import { rowTable } from '../../web/panel/parts.ts';
 import { sinceTime } from '../../web/panel/words.ts';
 import { mountOperatorPage, operatorPage } from './frame.ts';
+import { ListProxies } from '../proxies-api.ts';
 
-type Proxy = ReplyOf<'ListProxies'>['proxies'][number];
+type Proxy = ReplyOf<typeof ListProxies>['proxies'][number];
 
 const PATH = '/operator/proxies';
 
@@ -16,7 +17,7 @@ export function mountProxies(panel: Panel): void {
 }
 
 async function proxiesPage({ call, now }: PanelRequest): Promise<Page> {
-  const { proxies } = await call('ListProxies', {});
+  const { proxies } = await call(ListProxies, {});
   const main = html`<section class="card flush" data-live="proxies">
     ${
       proxies.length === 0

@@ -3,7 +3,8 @@ import type { AccessChanges } from '../../http/access-changes.ts';
 import { message, reply, text } from '../../http/fields.ts';
 import { Nothing } from '../../http/nothing.ts';
 import type { SessionPrincipal } from '../../http/principal.ts';
-import { type SessionOperation, sessionOperation } from '../../http/session/session-operation.ts';
+import { operation } from '../../http/operation.ts';
+import { type Served, serve } from '../../http/serve.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import { StatusError } from '../../kernel/status.ts';
 import type { Store } from '../../store/store.ts';
@@ -30,35 +31,30 @@ const ConnectedApp = z
   })
   .meta({ id: 'ConnectedApp' });
 
-const listConnectedAppsOperation = (needs: Needs) =>
-  sessionOperation({
-    id: 'ListConnectedApps',
-    method: 'get',
-    path: '/v1/session/apps',
-    summary: 'List connected apps',
-    description: 'Returns the apps you have approved, in order of approval.',
-    reply: z.object({ apps: z.array(ConnectedApp).default([]) }).meta({ id: 'ListConnectedAppsResponse' }),
-    run: async ({ principal }) => ({ apps: await connectedAppsOf(needs, principal) }),
-  });
+export const ListConnectedApps = operation({
+  id: 'ListConnectedApps',
+  method: 'get',
+  path: '/v1/session/apps',
+  auth: 'session',
+  summary: 'List connected apps',
+  description: 'Returns the apps you have approved, in order of approval.',
+  reply: z.object({ apps: z.array(ConnectedApp).default([]) }).meta({ id: 'ListConnectedAppsResponse' }),
+});
 
-const disconnectAppOperation = (needs: Needs) =>
-  sessionOperation({
-    id: 'DisconnectApp',
-    method: 'post',
-    path: '/v1/session/apps:revoke',
-    summary: 'Disconnect an app',
-    description: 'The next call of the app is refused.',
-    body: message({ clientId: text(64).min(1, 'is required') }).meta({ id: 'DisconnectAppRequest' }),
-    reply: Nothing,
-    async run({ principal, body }) {
-      await disconnectApp(needs, principal, body.clientId);
-      return {};
-    },
-  });
+export const DisconnectApp = operation({
+  id: 'DisconnectApp',
+  method: 'post',
+  path: '/v1/session/apps:revoke',
+  auth: 'session',
+  summary: 'Disconnect an app',
+  description: 'The next call of the app is refused.',
+  body: message({ clientId: text(64).min(1, 'is required') }).meta({ id: 'DisconnectAppRequest' }),
+  reply: Nothing,
+});
 
-export const connectedAppOperations = (needs: Needs): readonly SessionOperation[] => [
-  listConnectedAppsOperation(needs),
-  disconnectAppOperation(needs),
+export const connectedAppOperations = (needs: Needs): readonly Served[] => [
+  serve(ListConnectedApps, async ({ principal }) => ({ apps: await connectedAppsOf(needs, principal) })),
+  serve(DisconnectApp, async ({ principal, body }) => disconnectApp(needs, principal, body.clientId)),
 ];
 
 /** Returns the apps that the caller has approved, in order of approval. */

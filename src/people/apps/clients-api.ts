@@ -1,7 +1,8 @@
 import * as z from 'zod';
 import type { AccessChanges } from '../../http/access-changes.ts';
 import { HTTPS_URL, line, message, reply, text } from '../../http/fields.ts';
-import { type Operation, operation } from '../../http/operation.ts';
+import { operation } from '../../http/operation.ts';
+import { type Served, serve } from '../../http/serve.ts';
 import { APP_SCOPES } from '../../http/scopes.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import type { Store } from '../../store/store.ts';
@@ -50,89 +51,81 @@ const ClientReason = message({
   reason: Reason.optional().describe('Recorded in the audit log.'),
 }).meta({ id: 'ClientReason' });
 
-const listClientsOperation = ({ store }: Needs) =>
-  operation({
-    id: 'ListClients',
-    method: 'get',
-    path: '/v1/operator/clients',
-    scope: 'operator',
-    tag: 'operator',
-    summary: 'List apps',
-    description: 'Returns the registered third-party apps, oldest first, including disabled ones.',
-    reply: z.object({ clients: z.array(Client).default([]) }).meta({ id: 'ListClientsResponse' }),
-    async run() {
-      return { clients: (await listClients(store)).map(clientView) };
-    },
-  });
+export const ListClients = operation({
+  id: 'ListClients',
+  method: 'get',
+  path: '/v1/operator/clients',
+  auth: 'key',
+  scope: 'operator',
+  summary: 'List apps',
+  description: 'Returns the registered third-party apps, oldest first, including disabled ones.',
+  reply: z.object({ clients: z.array(Client).default([]) }).meta({ id: 'ListClientsResponse' }),
+});
 
-const registerClientOperation = (needs: Needs) =>
-  operation({
-    id: 'RegisterClient',
-    method: 'post',
-    path: '/v1/operator/clients',
-    scope: 'operator',
-    tag: 'operator',
-    summary: 'Register an app',
-    description: 'Registers a third-party app. With its `client_id`, the app can start device grants.',
-    body: message({
-      name: AppName,
-      homepage: Homepage,
-      scopes: z
-        .array(z.enum(APP_SCOPES))
-        .min(1, 'must name at least one scope')
-        .default([...APP_SCOPES]),
-    }).meta({ id: 'RegisterClientRequest' }),
-    reply: Client,
-    example: { name: 'Launcher', homepage: 'https://launcher.example', scopes: ['servers:list'] },
-    async run({ principal, body }) {
-      const { name, homepage, scopes } = body;
-      const wanted = { name, homepage: new URL(homepage).href, scopes: [...new Set(scopes)] };
-      return clientView(await registerClient(needs, principal, wanted));
-    },
-  });
+export const RegisterClient = operation({
+  id: 'RegisterClient',
+  method: 'post',
+  path: '/v1/operator/clients',
+  auth: 'key',
+  scope: 'operator',
+  summary: 'Register an app',
+  description: 'Registers a third-party app. With its `client_id`, the app can start device grants.',
+  body: message({
+    name: AppName,
+    homepage: Homepage,
+    scopes: z
+      .array(z.enum(APP_SCOPES))
+      .min(1, 'must name at least one scope')
+      .default([...APP_SCOPES]),
+  }).meta({ id: 'RegisterClientRequest' }),
+  reply: Client,
+  example: { name: 'Launcher', homepage: 'https://launcher.example', scopes: ['servers:list'] },
+});
 
-const disableClientOperation = (needs: Needs) =>
-  operation({
-    id: 'DisableClient',
-    method: 'post',
-    path: '/v1/operator/clients/{clientId}:disable',
-    scope: 'operator',
-    tag: 'operator',
-    summary: 'Disable an app',
-    description: 'The app can no longer start grants, its grants in progress end, and its tokens are refused.',
-    params: ClientParams,
-    body: ClientReason,
-    reply: Client,
-    async run({ principal, params, body }) {
-      const client = await disableClient(needs, principal, params.clientId, body.reason);
-      needs.accessChanges.announce({ clientId: params.clientId });
-      return clientView(client);
-    },
-  });
+export const DisableClient = operation({
+  id: 'DisableClient',
+  method: 'post',
+  path: '/v1/operator/clients/{clientId}:disable',
+  auth: 'key',
+  scope: 'operator',
+  summary: 'Disable an app',
+  description: 'The app can no longer start grants, its grants in progress end, and its tokens are refused.',
+  params: ClientParams,
+  body: ClientReason,
+  reply: Client,
+});
 
-const enableClientOperation = (needs: Needs) =>
-  operation({
-    id: 'EnableClient',
-    method: 'post',
-    path: '/v1/operator/clients/{clientId}:enable',
-    scope: 'operator',
-    tag: 'operator',
-    summary: 'Enable an app',
-    description: 'The app can start grants again, and its existing tokens work again.',
-    params: ClientParams,
-    body: ClientReason,
-    reply: Client,
-    async run({ principal, params, body }) {
-      return clientView(await enableClient(needs, principal, params.clientId, body.reason));
-    },
-  });
+export const EnableClient = operation({
+  id: 'EnableClient',
+  method: 'post',
+  path: '/v1/operator/clients/{clientId}:enable',
+  auth: 'key',
+  scope: 'operator',
+  summary: 'Enable an app',
+  description: 'The app can start grants again, and its existing tokens work again.',
+  params: ClientParams,
+  body: ClientReason,
+  reply: Client,
+});
 
 /** Operations on registered apps. */
-export const clientOperations = (needs: Needs): readonly Operation[] => [
-  listClientsOperation(needs),
-  registerClientOperation(needs),
-  disableClientOperation(needs),
-  enableClientOperation(needs),
+export const clientOperations = (needs: Needs): readonly Served[] => [
+  serve(ListClients, async () => {
+    return { clients: (await listClients(needs.store)).map(clientView) };
+  }),
+  serve(RegisterClient, async ({ principal, body }) => {
+    const { name, homepage, scopes } = body;
+    const wanted = { name, homepage: new URL(homepage).href, scopes: [...new Set(scopes)] };
+    return clientView(await registerClient(needs, principal, wanted));
+  }),
+  serve(DisableClient, async ({ principal, params, body }) => {
+    const client = await disableClient(needs, principal, params.clientId, body.reason);
+    needs.accessChanges.announce({ clientId: params.clientId });
+    return clientView(client);
+  }),
+  serve(EnableClient, async ({ principal, params, body }) => {
+    return clientView(await enableClient(needs, principal, params.clientId, body.reason));
+  }),
 ];
 
 function clientView({ id, ...client }: ClientRow): z.input<typeof Client> {

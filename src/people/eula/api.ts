@@ -1,7 +1,8 @@
 import * as z from 'zod';
 import { EULA_URL } from '../../game/eula.ts';
 import { message, reply } from '../../http/fields.ts';
-import { type Operation, operation } from '../../http/operation.ts';
+import { operation } from '../../http/operation.ts';
+import { type Served, serve } from '../../http/serve.ts';
 import { AccountParams } from '../account-params.ts';
 import { ownAccount, wholeAccount } from '../caller.ts';
 import type { Eula } from './eula.ts';
@@ -24,44 +25,33 @@ const EulaConsent = z
   })
   .meta({ id: 'EulaConsent' });
 
-const SHARED = { path: '/v1/accounts/{accountId}/eula', tag: 'account', params: AccountParams } as const;
+const SHARED = { path: '/v1/accounts/{accountId}/eula', auth: 'key', params: AccountParams } as const;
 
-const getEula = ({ eula }: Needs) =>
-  operation({
-    id: 'GetEula',
-    method: 'get',
-    ...SHARED,
-    scope: 'servers:read',
-    summary: "Get the account's consent to Minecraft's EULA",
-    description:
-      'Servers of every type except the sandbox run Mojang’s software, which requires accepting its licence.',
-    reply: EulaConsent,
-    async run({ params, principal }) {
-      const accountId = ownAccount(principal, params.accountId);
-      return consentView(eula, await eula.of(accountId));
-    },
-  });
+export const GetEula = operation({
+  id: 'GetEula',
+  method: 'get',
+  ...SHARED,
+  scope: 'servers:read',
+  summary: "Get the account's consent to Minecraft's EULA",
+  description: 'Servers of every type except the sandbox run Mojang’s software, which requires accepting its licence.',
+  reply: EulaConsent,
+});
 
-const acceptEula = ({ eula }: Needs) =>
-  operation({
-    id: 'AcceptEula',
-    method: 'post',
-    ...SHARED,
-    scope: 'servers:write',
-    summary: "Accept Minecraft's EULA",
-    description:
-      `Accepts the EULA once for all servers of the account. Read it first (${EULA_URL}). Until it is accepted, ` +
-      'starts, joins and installations of servers that need it are refused with FAILED_PRECONDITION EULA_NOT_ACCEPTED.',
-    body: message({
-      accepted: z.literal(true, `must be true, once a person has read ${EULA_URL} and agrees to it`),
-    }).meta({ id: 'AcceptEulaRequest' }),
-    example: { accepted: true },
-    reply: EulaConsent,
-    async run({ params, principal }) {
-      wholeAccount(principal, params.accountId);
-      return consentView(eula, await eula.accept(principal));
-    },
-  });
+export const AcceptEula = operation({
+  id: 'AcceptEula',
+  method: 'post',
+  ...SHARED,
+  scope: 'servers:write',
+  summary: "Accept Minecraft's EULA",
+  description:
+    `Accepts the EULA once for all servers of the account. Read it first (${EULA_URL}). Until it is accepted, ` +
+    'starts, joins and installations of servers that need it are refused with FAILED_PRECONDITION EULA_NOT_ACCEPTED.',
+  body: message({
+    accepted: z.literal(true, `must be true, once a person has read ${EULA_URL} and agrees to it`),
+  }).meta({ id: 'AcceptEulaRequest' }),
+  example: { accepted: true },
+  reply: EulaConsent,
+});
 
 function consentView({ byOperator }: Eula, row: EulaAcceptanceRow | undefined): z.input<typeof EulaConsent> {
   const { acceptedAt = null, userId = '', url = EULA_URL } = row ?? {};
@@ -69,4 +59,13 @@ function consentView({ byOperator }: Eula, row: EulaAcceptanceRow | undefined): 
 }
 
 /** Operations on the acceptance of Mojang's EULA. */
-export const eulaOperations = (needs: Needs): readonly Operation[] => [getEula(needs), acceptEula(needs)];
+export const eulaOperations = ({ eula }: Needs): readonly Served[] => [
+  serve(GetEula, async ({ params, principal }) => {
+    const accountId = ownAccount(principal, params.accountId);
+    return consentView(eula, await eula.of(accountId));
+  }),
+  serve(AcceptEula, async ({ params, principal }) => {
+    wholeAccount(principal, params.accountId);
+    return consentView(eula, await eula.accept(principal));
+  }),
+];

@@ -2,7 +2,8 @@ import * as z from 'zod';
 import { message, reply, text } from '../../http/fields.ts';
 import { Nothing } from '../../http/nothing.ts';
 import type { SessionPrincipal } from '../../http/principal.ts';
-import { type SessionOperation, sessionOperation } from '../../http/session/session-operation.ts';
+import { operation } from '../../http/operation.ts';
+import { type Served, serve } from '../../http/serve.ts';
 import { requireFreshPassword } from '../fresh-password.ts';
 import { noticeNewKey } from '../mail/notices.ts';
 import type { People } from '../people.ts';
@@ -47,62 +48,57 @@ export async function approveGrant(
   if (client === null) noticeNewKey(services, principal, 'A command line was given full access to your account');
 }
 
-const lookUp = (needs: Needs) =>
-  sessionOperation({
-    id: 'LookUpDevice',
-    method: 'post',
-    path: '/v1/session/device:lookUp',
-    summary: 'Look up a device code',
-    description: 'Returns the access request of the device that shows the code. Changes nothing.',
-    body: UserCode.meta({ id: 'LookUpDeviceRequest' }),
-    reply: DeviceRequest,
-    async run({ body, principal, browser }) {
-      const { client, ...request } = await waitingGrant(needs, body.userCode, principal, browser.address);
-      return { ...request, client: client && { clientId: client.id, name: client.name, homepage: client.homepage } };
-    },
-  });
+export const LookUpDevice = operation({
+  id: 'LookUpDevice',
+  method: 'post',
+  path: '/v1/session/device:lookUp',
+  auth: 'session',
+  summary: 'Look up a device code',
+  description: 'Returns the access request of the device that shows the code. Changes nothing.',
+  body: UserCode.meta({ id: 'LookUpDeviceRequest' }),
+  reply: DeviceRequest,
+});
 
-const approve = (needs: Needs) =>
-  sessionOperation({
-    id: 'ApproveDevice',
-    method: 'post',
-    path: '/v1/session/device:approve',
-    summary: 'Approve a device',
-    description:
-      'The device gets its token with its next poll. The command line gets full access, so approving it requires a ' +
-      'password entered in the last 15 minutes (`ProvePassword`).',
-    body: UserCode.meta({ id: 'ApproveDeviceRequest' }),
-    reply: Nothing,
-    async run({ body, principal, browser }) {
-      await approveGrant(needs, principal, await waitingGrant(needs, body.userCode, principal, browser.address));
-      return {};
-    },
-  });
+export const ApproveDevice = operation({
+  id: 'ApproveDevice',
+  method: 'post',
+  path: '/v1/session/device:approve',
+  auth: 'session',
+  summary: 'Approve a device',
+  description:
+    'The device gets its token with its next poll. The command line gets full access, so approving it requires a ' +
+    'password entered in the last 15 minutes (`ProvePassword`).',
+  body: UserCode.meta({ id: 'ApproveDeviceRequest' }),
+  reply: Nothing,
+});
 
-const deny = (needs: Needs) =>
-  sessionOperation({
-    id: 'DenyDevice',
-    method: 'post',
-    path: '/v1/session/device:deny',
-    summary: 'Decline a device',
-    description: 'The next poll of the device returns `access_denied`.',
-    body: UserCode.meta({ id: 'DenyDeviceRequest' }),
-    reply: Nothing,
-    async run({ body, principal, browser }) {
-      const { id } = await waitingGrant(needs, body.userCode, principal, browser.address);
-      await needs.grants.deny(id, principal);
-      return {};
-    },
-  });
+export const DenyDevice = operation({
+  id: 'DenyDevice',
+  method: 'post',
+  path: '/v1/session/device:deny',
+  auth: 'session',
+  summary: 'Decline a device',
+  description: 'The next poll of the device returns `access_denied`.',
+  body: UserCode.meta({ id: 'DenyDeviceRequest' }),
+  reply: Nothing,
+});
 
 /**
  * Operations that decide on a device by its code. All count wrong codes: NOT_FOUND GRANT_NOT_FOUND for unknown, expired
  * and used ones alike, and RESOURCE_EXHAUSTED TOO_MANY_ATTEMPTS.
  */
-export const deviceOperations = (needs: Needs): readonly SessionOperation[] => [
-  lookUp(needs),
-  approve(needs),
-  deny(needs),
+export const deviceOperations = (needs: Needs): readonly Served[] => [
+  serve(LookUpDevice, async ({ body, principal, browser }) => {
+    const { client, ...request } = await waitingGrant(needs, body.userCode, principal, browser.address);
+    return { ...request, client: client && { clientId: client.id, name: client.name, homepage: client.homepage } };
+  }),
+  serve(ApproveDevice, async ({ body, principal, browser }) =>
+    approveGrant(needs, principal, await waitingGrant(needs, body.userCode, principal, browser.address)),
+  ),
+  serve(DenyDevice, async ({ body, principal, browser }) => {
+    const { id } = await waitingGrant(needs, body.userCode, principal, browser.address);
+    await needs.grants.deny(id, principal);
+  }),
 ];
 
 /** Dependencies of looking up a user code. */

@@ -1,7 +1,8 @@
 import * as z from 'zod';
 import { message, reply, text } from '../../http/fields.ts';
 import { Nothing } from '../../http/nothing.ts';
-import { type SessionOperation, sessionOperation } from '../../http/session/session-operation.ts';
+import { operation } from '../../http/operation.ts';
+import { type Served, serve } from '../../http/serve.ts';
 import { Password } from '../people-fields.ts';
 import type { People } from '../people.ts';
 import {
@@ -25,95 +26,91 @@ const RecoveryCodes = z
   .object({ recoveryCodes: z.array(z.string()).default([]).describe(`${RECOVERY_CODES} codes, returned only once.`) })
   .meta({ id: 'RecoveryCodes' });
 
-const getSecondFactor = ({ store }: People) =>
-  sessionOperation({
-    id: 'GetSecondFactor',
-    method: 'get',
-    path: '/v1/session/secondFactor',
-    summary: 'Get the second factor',
-    description: 'Returns whether sign-in also requires a code from an app (TOTP, RFC 6238).',
-    reply: z
-      .object({
-        enabledAt: reply.timestamp.describe('Null if two-factor sign-in is off.'),
-        recoveryCodes: reply.int32.describe('Number of codes left.'),
-        needed: reply.flag.describe('Whether you must set one up to use your operator rights.'),
-      })
-      .meta({ id: 'SecondFactor' }),
-    async run({ principal }) {
-      return { ...(await secondFactorOf(store, principal.userId)), needed: principal.needsSecondFactor };
-    },
-  });
+export const GetSecondFactor = operation({
+  id: 'GetSecondFactor',
+  method: 'get',
+  path: '/v1/session/secondFactor',
+  auth: 'session',
+  summary: 'Get the second factor',
+  description: 'Returns whether sign-in also requires a code from an app (TOTP, RFC 6238).',
+  reply: z
+    .object({
+      enabledAt: reply.timestamp.describe('Null if two-factor sign-in is off.'),
+      recoveryCodes: reply.int32.describe('Number of codes left.'),
+      needed: reply.flag.describe('Whether you must set one up to use your operator rights.'),
+    })
+    .meta({ id: 'SecondFactor' }),
+});
 
-const begin = (people: People) =>
-  sessionOperation({
-    id: 'BeginSecondFactor',
-    method: 'post',
-    path: '/v1/session/secondFactor:begin',
-    summary: 'Begin to set up two-factor sign-in',
-    description:
-      'Returns a key for an authenticator app. Sign-in does not change until `ConfirmSecondFactor`. Returns ' +
-      'PASSWORD_REQUIRED if the password was entered more than 15 minutes ago (see `ProvePassword`).',
-    precondition: 'two-factor sign-in must be off.',
-    reply: z
-      .object({
-        key: reply.text.describe('Base32, for typing into the app.'),
-        uri: reply.text.describe('The key as an `otpauth:` URI, for a QR code.'),
-      })
-      .meta({ id: 'BeginSecondFactorResponse' }),
-    run: async ({ principal }) => beginSecondFactor(people, principal),
-  });
+export const BeginSecondFactor = operation({
+  id: 'BeginSecondFactor',
+  method: 'post',
+  path: '/v1/session/secondFactor:begin',
+  auth: 'session',
+  summary: 'Begin to set up two-factor sign-in',
+  description:
+    'Returns a key for an authenticator app. Sign-in does not change until `ConfirmSecondFactor`. Returns ' +
+    'PASSWORD_REQUIRED if the password was entered more than 15 minutes ago (see `ProvePassword`).',
+  precondition: 'two-factor sign-in must be off.',
+  reply: z
+    .object({
+      key: reply.text.describe('Base32, for typing into the app.'),
+      uri: reply.text.describe('The key as an `otpauth:` URI, for a QR code.'),
+    })
+    .meta({ id: 'BeginSecondFactorResponse' }),
+});
 
-const confirm = (people: People) =>
-  sessionOperation({
-    id: 'ConfirmSecondFactor',
-    method: 'post',
-    path: '/v1/session/secondFactor:confirm',
-    summary: 'Turn on two-factor sign-in',
-    description:
-      'Requires a code, which proves that the app has the key. From then on, sign-in requires a code. Ends all ' +
-      'other sessions. API keys and connected apps stay. Returns PASSWORD_REQUIRED like `BeginSecondFactor`.',
-    precondition: '`BeginSecondFactor` must have returned a key, and two-factor sign-in must be off.',
-    body: message({ code: text(CODE_CHARS).min(1, 'is required') }).meta({ id: 'ConfirmSecondFactorRequest' }),
-    reply: RecoveryCodes,
-    run: async ({ principal, body }) => ({ recoveryCodes: await confirmSecondFactor(people, principal, body.code) }),
-  });
+export const ConfirmSecondFactor = operation({
+  id: 'ConfirmSecondFactor',
+  method: 'post',
+  path: '/v1/session/secondFactor:confirm',
+  auth: 'session',
+  summary: 'Turn on two-factor sign-in',
+  description:
+    'Requires a code, which proves that the app has the key. From then on, sign-in requires a code. Ends all ' +
+    'other sessions. API keys and connected apps stay. Returns PASSWORD_REQUIRED like `BeginSecondFactor`.',
+  precondition: '`BeginSecondFactor` must have returned a key, and two-factor sign-in must be off.',
+  body: message({ code: text(CODE_CHARS).min(1, 'is required') }).meta({ id: 'ConfirmSecondFactorRequest' }),
+  reply: RecoveryCodes,
+});
 
-const remove = (people: People) =>
-  sessionOperation({
-    id: 'RemoveSecondFactor',
-    method: 'post',
-    path: '/v1/session/secondFactor:remove',
-    summary: 'Turn off two-factor sign-in',
-    description: 'Requires the password and a code.',
-    precondition: 'two-factor sign-in must be on.',
-    body: Proof.meta({ id: 'RemoveSecondFactorRequest' }),
-    reply: Nothing,
-    async run({ principal, body, browser }) {
-      await removeOwnSecondFactor(people, principal, body, browser);
-      return {};
-    },
-  });
+export const RemoveSecondFactor = operation({
+  id: 'RemoveSecondFactor',
+  method: 'post',
+  path: '/v1/session/secondFactor:remove',
+  auth: 'session',
+  summary: 'Turn off two-factor sign-in',
+  description: 'Requires the password and a code.',
+  precondition: 'two-factor sign-in must be on.',
+  body: Proof.meta({ id: 'RemoveSecondFactorRequest' }),
+  reply: Nothing,
+});
 
-const renew = (people: People) =>
-  sessionOperation({
-    id: 'RenewRecoveryCodes',
-    method: 'post',
-    path: '/v1/session/secondFactor:renewRecoveryCodes',
-    summary: 'Create new recovery codes',
-    description: 'The old codes stop working. Requires the password and a code.',
-    precondition: 'two-factor sign-in must be on.',
-    body: Proof.meta({ id: 'RenewRecoveryCodesRequest' }),
-    reply: RecoveryCodes,
-    run: async ({ principal, body, browser }) => ({
-      recoveryCodes: await renewRecoveryCodes(people, principal, body, browser),
-    }),
-  });
+export const RenewRecoveryCodes = operation({
+  id: 'RenewRecoveryCodes',
+  method: 'post',
+  path: '/v1/session/secondFactor:renewRecoveryCodes',
+  auth: 'session',
+  summary: 'Create new recovery codes',
+  description: 'The old codes stop working. Requires the password and a code.',
+  precondition: 'two-factor sign-in must be on.',
+  body: Proof.meta({ id: 'RenewRecoveryCodesRequest' }),
+  reply: RecoveryCodes,
+});
 
 /** Operations on the caller's own second factor. */
-export const secondFactorOperations = (people: People): readonly SessionOperation[] => [
-  getSecondFactor(people),
-  begin(people),
-  confirm(people),
-  remove(people),
-  renew(people),
+export const secondFactorOperations = (people: People): readonly Served[] => [
+  serve(GetSecondFactor, async ({ principal }) => {
+    return { ...(await secondFactorOf(people.store, principal.userId)), needed: principal.needsSecondFactor };
+  }),
+  serve(BeginSecondFactor, async ({ principal }) => beginSecondFactor(people, principal)),
+  serve(ConfirmSecondFactor, async ({ principal, body }) => ({
+    recoveryCodes: await confirmSecondFactor(people, principal, body.code),
+  })),
+  serve(RemoveSecondFactor, async ({ principal, body, browser }) =>
+    removeOwnSecondFactor(people, principal, body, browser),
+  ),
+  serve(RenewRecoveryCodes, async ({ principal, body, browser }) => ({
+    recoveryCodes: await renewRecoveryCodes(people, principal, body, browser),
+  })),
 ];

@@ -1,5 +1,5 @@
 import { instantOf } from '../../game/players/ban-ends.ts';
-import type { ReplyOf } from '../../http/calls.ts';
+import type { ReplyOf } from '../../http/operation.ts';
 import { face } from '../../servers/pages/parts.ts';
 import { hidden } from '../../web/form.ts';
 import { type Html, html } from '../../web/html.ts';
@@ -10,8 +10,9 @@ import { partOf } from '../../web/panel/parts.ts';
 import { timeTag } from '../../web/panel/time.ts';
 import { plainName } from '../../web/text.ts';
 import { lengthFields } from './forms.ts';
+import type { GetPlayerLists } from '../api.ts';
 
-type Lists = ReplyOf<'GetPlayerLists'>;
+type Lists = ReplyOf<typeof GetPlayerLists>;
 
 /** Permission levels of the game (minecraft.wiki Permission level). */
 const LEVELS: Record<number, string> = {

@@ -1,16 +1,17 @@
 import * as z from 'zod';
 import { message, pageLimit, reply, rfc3339 } from '../../http/fields.ts';
-import { type Operation, operation } from '../../http/operation.ts';
+import { operation } from '../../http/operation.ts';
+import { type Served, serve } from '../../http/serve.ts';
 import { AccountParams } from '../../people/account-params.ts';
 import { type AuditRow, listAccountAudit, listServerAudit } from '../../people/audit/rows.ts';
 import { wholeAccount } from '../../people/caller.ts';
 import type { Store } from '../../store/store.ts';
 import { ServerParams } from './messages.ts';
-import type { ServerOperation } from './operation.ts';
+import type { ServeServer } from './operation.ts';
 
 /** Dependencies of these operations. */
 interface Needs {
-  serverOperation: ServerOperation;
+  serveServer: ServeServer;
   store: Store;
 }
 
@@ -33,47 +34,38 @@ const AuditQuery = message({
   limit: pageLimit({ fallback: DEFAULT_LIMIT, most: MOST }),
 });
 
-const listAccountAuditOperation = ({ store }: Needs) =>
-  operation({
-    id: 'ListAccountAudit',
-    method: 'get',
-    path: '/v1/accounts/{accountId}/audit',
-    expensive: true,
-    scope: 'account:read',
-    tag: 'control',
-    summary: "Read the account's audit log",
-    description:
-      'Entries about keys, apps, members, sign-ins and billing, newest first. For servers, only their creation, ' +
-      "deletion and members are included. `detail` of an entry about a server ends with the server's id.",
-    params: AccountParams,
-    query: AuditQuery,
-    reply: z.object({ entries: z.array(AuditEntry).default([]) }).meta({ id: 'AccountAuditList' }),
-    async run({ params, query, principal }) {
-      const accountId = wholeAccount(principal, params.accountId);
-      const entries = await listAccountAudit(store, accountId, query.limit);
-      return { entries: entries.map((row) => entryView(row.serverId === '' ? row : withServer(row))) };
-    },
-  });
+export const ListAccountAudit = operation({
+  id: 'ListAccountAudit',
+  method: 'get',
+  path: '/v1/accounts/{accountId}/audit',
+  auth: 'key',
+  expensive: true,
+  scope: 'account:read',
+  section: 'Account and wallet',
+  summary: "Read the account's audit log",
+  description:
+    'Entries about keys, apps, members, sign-ins and billing, newest first. For servers, only their creation, ' +
+    "deletion and members are included. `detail` of an entry about a server ends with the server's id.",
+  params: AccountParams,
+  query: AuditQuery,
+  reply: z.object({ entries: z.array(AuditEntry).default([]) }).meta({ id: 'AccountAuditList' }),
+});
 
-const listServerAuditOperation = ({ serverOperation, store }: Needs) =>
-  serverOperation({
-    id: 'ListServerAudit',
-    method: 'get',
-    path: '/v1/servers/{id}/audit',
-    expensive: true,
-    scope: 'servers:read',
-    role: 'limited',
-    tag: 'control',
-    summary: "Read a server's audit log",
-    description: 'The server’s audit log, newest first. Only the owner sees entries about members.',
-    params: ServerParams,
-    query: AuditQuery,
-    reply: z.object({ entries: z.array(AuditEntry).default([]) }).meta({ id: 'ServerAuditList' }),
-    async run({ server, role, query }) {
-      const entries = await listServerAudit(store, server.row, { limit: query.limit, members: role === 'owner' });
-      return { entries: entries.map(entryView) };
-    },
-  });
+export const ListServerAudit = operation({
+  id: 'ListServerAudit',
+  method: 'get',
+  path: '/v1/servers/{id}/audit',
+  auth: 'key',
+  expensive: true,
+  scope: 'servers:read',
+  role: 'limited',
+  section: 'Console, logs and insight',
+  summary: "Read a server's audit log",
+  description: 'The server’s audit log, newest first. Only the owner sees entries about members.',
+  params: ServerParams,
+  query: AuditQuery,
+  reply: z.object({ entries: z.array(AuditEntry).default([]) }).meta({ id: 'ServerAuditList' }),
+});
 
 /** Names the server in a row of an account's log. A server's own log omits it. */
 function withServer(row: AuditRow): AuditRow {
@@ -84,8 +76,15 @@ function entryView({ accountId, userId, action, detail, createdAt }: AuditRow): 
   return { accountId, userId, action, detail, createdAt: rfc3339(createdAt) ?? '' };
 }
 
-/** The audit log of an account. */
-export const accountAuditOperations = (needs: Needs): readonly Operation[] => [listAccountAuditOperation(needs)];
-
-/** The audit log of a server. */
-export const serverAuditOperations = (needs: Needs): readonly Operation[] => [listServerAuditOperation(needs)];
+/** The audit logs of accounts and servers. */
+export const auditOperations = ({ serveServer, store }: Needs): readonly Served[] => [
+  serve(ListAccountAudit, async ({ params, query, principal }) => {
+    const accountId = wholeAccount(principal, params.accountId);
+    const entries = await listAccountAudit(store, accountId, query.limit);
+    return { entries: entries.map((row) => entryView(row.serverId === '' ? row : withServer(row))) };
+  }),
+  serveServer(ListServerAudit, async ({ server, role, query }) => {
+    const entries = await listServerAudit(store, server.row, { limit: query.limit, members: role === 'owner' });
+    return { entries: entries.map(entryView) };
+  }),
+];

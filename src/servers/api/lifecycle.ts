@@ -1,20 +1,21 @@
 import type { ServerCommand } from '../../../machines/server-types.ts';
 import { int32, message } from '../../http/fields.ts';
-import type { Operation } from '../../http/operation.ts';
+import { operation } from '../../http/operation.ts';
+import type { Served } from '../../http/serve.ts';
 import type { Role } from '../../http/roles.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import { MINUTE_MS } from '../../kernel/units.ts';
 import { causeOf } from '../../people/caller.ts';
 import type { Servers } from '../servers.ts';
 import { Server, ServerParams } from './messages.ts';
-import type { ServerOperation } from './operation.ts';
+import type { ServeServer } from './operation.ts';
 import { type ServerView, shownTo } from './view.ts';
 
 /** Dependencies of these operations. */
 interface Needs {
   serverView: ServerView;
   clock: Clock;
-  serverOperation: ServerOperation;
+  serveServer: ServeServer;
   servers: Servers;
 }
 
@@ -25,9 +26,18 @@ interface Words {
   precondition?: string;
 }
 
+const COMMON = {
+  auth: 'key',
+  method: 'post',
+  scope: 'servers:write',
+  section: 'Servers',
+  params: ServerParams,
+  reply: Server,
+} as const;
+
 type Plain = Exclude<ServerCommand['type'], 'JOIN' | 'KEEP_AWAKE' | 'MAINTAIN' | 'DELETE' | 'REINSTALL'>;
 
-const startServer = command('StartServer', 'start', 'START', {
+export const StartServer = command('StartServer', 'start', {
   role: 'limited',
   summary: 'Start a server',
   description:
@@ -37,81 +47,65 @@ const startServer = command('StartServer', 'start', 'START', {
     'must have agreed to the EULA if the server runs Mojang’s software (`AcceptEula`).',
 });
 
-const stopServer = command('StopServer', 'stop', 'STOP', {
+export const StopServer = command('StopServer', 'stop', {
   role: 'limited',
   summary: 'Stop a server',
   description: 'Saves and stops the server. Metered billing ends, data stays. Does nothing if it is asleep.',
 });
 
-const restartServer = command('RestartServer', 'restart', 'RESTART', {
+export const RestartServer = command('RestartServer', 'restart', {
   role: 'member',
   summary: 'Restart a server',
   description: 'Stops the server and starts it again. Fails if the server is asleep.',
   precondition: 'the server must be awake.',
 });
 
-const killServer = command('KillServer', 'kill', 'KILL', {
+export const KillServer = command('KillServer', 'kill', {
   role: 'member',
   summary: 'Kill a server',
   description: 'Ends the game without saving, also if a start or stop hangs. Does nothing if the server is asleep.',
 });
 
-const retryInstall = command('RetryInstall', 'retryInstall', 'RETRY_INSTALL', {
+export const RetryInstall = command('RetryInstall', 'retryInstall', {
   role: 'member',
   summary: 'Retry an install',
   description: 'Runs the install again. Only in `install_failed`.',
   precondition: '`state` must be `install_failed`.',
 });
 
-const keepAwake = (needs: Needs) =>
-  needs.serverOperation({
-    id: 'KeepAwake',
-    method: 'post',
-    path: '/v1/servers/{id}:keepAwake',
-    scope: 'servers:write',
-    role: 'member',
-    tag: 'control',
-    summary: 'Keep a server awake',
-    description: 'Prevents the idle stop for 0 to 1440 minutes. 0 cancels it. Only while `running`.',
-    precondition: '`state` must be `running`.',
-    params: ServerParams,
-    body: message({ minutes: int32({ min: 0, max: 1440 }).default(0) }),
-    reply: Server,
-    async run({ params, body, principal }) {
-      const at = needs.clock.now();
-      const until = at + body.minutes * MINUTE_MS;
-      const now = await needs.servers.send(params.id, { type: 'KEEP_AWAKE', at, until, cause: causeOf(principal) });
-      return needs.serverView(now);
-    },
-  });
+export const KeepAwake = operation({
+  ...COMMON,
+  id: 'KeepAwake',
+  path: '/v1/servers/{id}:keepAwake',
+  role: 'member',
+  summary: 'Keep a server awake',
+  description: 'Prevents the idle stop for 0 to 1440 minutes. 0 cancels it. Only while `running`.',
+  precondition: '`state` must be `running`.',
+  body: message({ minutes: int32({ min: 0, max: 1440 }).default(0) }),
+});
 
-/** Declares an operation that sends one command and returns the server afterwards. */
-function command(id: string, verb: string, type: Plain, words: Words) {
-  return (needs: Needs) =>
-    needs.serverOperation({
-      id,
-      method: 'post',
-      path: `/v1/servers/{id}:${verb}`,
-      scope: 'servers:write',
-      tag: 'control',
-      ...words,
-      params: ServerParams,
-      example: {},
-      reply: Server,
-      async run({ params, principal, role }) {
-        const now = await needs.servers.send(params.id, { type, at: needs.clock.now(), cause: causeOf(principal) });
-        return shownTo(role, needs.serverView(now));
-      },
-    });
+/** Describes an operation that sends one command and returns the server afterwards. */
+function command(id: string, verb: string, words: Words) {
+  return operation({ ...COMMON, id, path: `/v1/servers/{id}:${verb}`, ...words, example: {} });
 }
 
 /** Operations that start and stop servers. */
-export const lifecycleOperations = (needs: Needs): readonly Operation[] => [
-  startServer(needs),
-  stopServer(needs),
-  restartServer(needs),
-  retryInstall(needs),
-];
-
-/** Operations that override the machine's own decisions. */
-export const forcedOperations = (needs: Needs): readonly Operation[] => [killServer(needs), keepAwake(needs)];
+export function lifecycleOperations({ serveServer, serverView, servers, clock }: Needs): readonly Served[] {
+  const serveCommand = (operation: ReturnType<typeof command>, type: Plain) =>
+    serveServer(operation, async ({ params, principal, role }) => {
+      const now = await servers.send(params.id, { type, at: clock.now(), cause: causeOf(principal) });
+      return shownTo(role, serverView(now));
+    });
+  return [
+    serveCommand(StartServer, 'START'),
+    serveCommand(StopServer, 'STOP'),
+    serveCommand(RestartServer, 'RESTART'),
+    serveCommand(RetryInstall, 'RETRY_INSTALL'),
+    serveCommand(KillServer, 'KILL'),
+    serveServer(KeepAwake, async ({ params, body, principal }) => {
+      const at = clock.now();
+      const until = at + body.minutes * MINUTE_MS;
+      return serverView(await servers.send(params.id, { type: 'KEEP_AWAKE', at, until, cause: causeOf(principal) }));
+    }),
+  ];
+}

@@ -2,7 +2,8 @@ import { setImmediate as turn } from 'node:timers/promises';
 import * as z from 'zod';
 import { invalidFields } from '../../http/errors.ts';
 import { message, pageLimit, text } from '../../http/fields.ts';
-import { type Operation, operation } from '../../http/operation.ts';
+import { operation } from '../../http/operation.ts';
+import { type Served, serve } from '../../http/serve.ts';
 import { reachesServer } from '../../http/principal.ts';
 import { WrittenReply } from '../../http/reply.ts';
 import { callerGone, unlessGone } from '../../kernel/caller-gone.ts';
@@ -31,37 +32,62 @@ const LONG = { atOnce: 4, atOncePerKey: 2, mostWaiting: 256, mostWaitingPerKey: 
 const PLACE = /^(\d{1,15})-([a-z0-9-]{1,40})$/;
 const List = z.array(Server);
 
-function listServers({ servers, serverView }: Needs): Operation {
+export const ListServers = operation({
+  id: 'ListServers',
+  method: 'get',
+  path: '/v1/servers',
+  auth: 'key',
+  scope: 'servers:read',
+  section: 'Servers',
+  summary: 'List servers',
+  description:
+    "Returns the account's servers that the key can access, oldest first. An `accountId` other than the caller's " +
+    'own is refused. For accounts with hundreds of servers, read pages: set `limit`, and pass `next` of each page ' +
+    'as `after` to get the following one.',
+  query: message({
+    accountId: text(64).default('').describe("Empty, or the caller's own account."),
+    limit: pageLimit({ fallback: 0, most: PAGE }).describe(`0 = all. At most ${PAGE}.`),
+    after: text(64).default('').describe('`next` of the previous page. Empty = the first page.'),
+  }),
+  reply: z
+    .object({
+      servers: List.default([]),
+      next: z
+        .string()
+        .optional()
+        .describe(
+          'With `limit`, the value of `after` for the next page. Empty on the last page. A key limited to some ' +
+            'servers can get fewer than `limit` servers on a page.',
+        ),
+    })
+    .meta({ id: 'ListServersResponse' }),
+});
+
+async function* inPieces(pages: AsyncIterable<ServerPage>): AsyncGenerator<readonly ServerNow[]> {
+  for await (const { servers } of pages)
+    for (let at = 0; at < servers.length; at += PIECE) yield servers.slice(at, at + PIECE);
+}
+
+/** Returns the servers as JSON without the enclosing brackets. */
+function pieceOf(servers: z.input<typeof List>): string {
+  return JSON.stringify(List.parse(servers)).slice(1, -1);
+}
+
+function textOf(place: ServerPlace | undefined): string {
+  return place ? `${place.createdAt}-${place.id}` : '';
+}
+
+function placeIn(after: string): ServerPlace | undefined {
+  if (after === '') return undefined;
+  const [, createdAt, id] = PLACE.exec(after) ?? [];
+  if (id !== undefined) return { createdAt: Number(createdAt), id };
+  throw invalidFields([{ field: 'after', description: 'must be `next` of the previous page' }]);
+}
+
+export function serverListOperations({ servers, serverView }: Needs): readonly Served[] {
   const slots = createSemaphore(LONG);
-  return operation({
-    id: 'ListServers',
-    method: 'get',
-    path: '/v1/servers',
-    scope: 'servers:read',
-    tag: 'control',
-    summary: 'List servers',
-    description:
-      "Returns the account's servers that the key can access, oldest first. An `accountId` other than the caller's " +
-      'own is refused. For accounts with hundreds of servers, read pages: set `limit`, and pass `next` of each page ' +
-      'as `after` to get the following one.',
-    query: message({
-      accountId: text(64).default('').describe("Empty, or the caller's own account."),
-      limit: pageLimit({ fallback: 0, most: PAGE }).describe(`0 = all. At most ${PAGE}.`),
-      after: text(64).default('').describe('`next` of the previous page. Empty = the first page.'),
-    }),
-    reply: z
-      .object({
-        servers: List.default([]),
-        next: z
-          .string()
-          .optional()
-          .describe(
-            'With `limit`, the value of `after` for the next page. Empty on the last page. A key limited to some ' +
-              'servers can get fewer than `limit` servers on a page.',
-          ),
-      })
-      .meta({ id: 'ListServersResponse' }),
-    async run({ query: { accountId, limit, after }, principal, signal }) {
+  return [
+    serve(ListServers, async ({ query: { accountId, limit, after }, principal, signal }) => {
       const account = ownAccount(principal, accountId);
       const pages = servers.pagesByAccount(account, limit || READ, placeIn(after));
       const shown = (all: readonly ServerNow[]) =>
@@ -92,30 +118,6 @@ function listServers({ servers, serverView }: Needs): Operation {
         }
         yield before === ',' ? ']}' : `${before}]}`;
       }
-    },
-  });
+    }),
+  ];
 }
-
-async function* inPieces(pages: AsyncIterable<ServerPage>): AsyncGenerator<readonly ServerNow[]> {
-  for await (const { servers } of pages)
-    for (let at = 0; at < servers.length; at += PIECE) yield servers.slice(at, at + PIECE);
-}
-
-/** Returns the servers as JSON without the enclosing brackets. */
-function pieceOf(servers: z.input<typeof List>): string {
-  return JSON.stringify(List.parse(servers)).slice(1, -1);
-}
-
-function textOf(place: ServerPlace | undefined): string {
-  return place ? `${place.createdAt}-${place.id}` : '';
-}
-
-function placeIn(after: string): ServerPlace | undefined {
-  if (after === '') return undefined;
-  const [, createdAt, id] = PLACE.exec(after) ?? [];
-  if (id !== undefined) return { createdAt: Number(createdAt), id };
-  throw invalidFields([{ field: 'after', description: 'must be `next` of the previous page' }]);
-}
-
-/** Separate from the other operations because of its place in the API reference. */
-export const serverListOperations = (needs: Needs): readonly Operation[] => [listServers(needs)];

@@ -2,17 +2,18 @@ import * as z from 'zod';
 import { eventName } from '../../../machines/event-names.ts';
 import { restDeadline } from '../../../machines/server-context.ts';
 import { reply } from '../../http/fields.ts';
-import type { Operation } from '../../http/operation.ts';
+import { operation } from '../../http/operation.ts';
+import type { Served } from '../../http/serve.ts';
 import { MINUTE_MS } from '../../kernel/units.ts';
 import { serverNotFound } from '../../people/members/owned-servers.ts';
 import type { Servers } from '../servers.ts';
 import type { TransitionRow } from '../machine-rows.ts';
 import { ServerParams } from './messages.ts';
-import type { ServerOperation } from './operation.ts';
+import type { ServeServer } from './operation.ts';
 
 /** Dependencies of these operations. */
 interface Needs {
-  serverOperation: ServerOperation;
+  serveServer: ServeServer;
   servers: Servers;
   /** Default for servers without an idle time of their own. */
   settings: { idleTimeoutMinutes: number };
@@ -70,31 +71,32 @@ const Machine = z
   })
   .meta({ id: 'Machine' });
 
-const inspectMachine = ({ serverOperation, servers, settings }: Needs) =>
-  serverOperation({
-    id: 'InspectMachine',
-    method: 'get',
-    path: '/v1/servers/{id}/machine',
-    scope: 'servers:read',
-    role: 'limited',
-    tag: 'control',
-    summary: "Inspect a server's state machine",
-    description:
-      'Returns the state, the commands it accepts, its deadlines, the last transitions with their causes, and the ' +
-      'statechart.',
-    params: ServerParams,
-    reply: Machine,
-    async run({ params, server: { row, context } }) {
-      const view = await servers.inspect(params.id);
-      if (!view) throw serverNotFound(params.id);
-      const rest = restDeadline(context, (row.idleTimeoutMinutes || settings.idleTimeoutMinutes) * MINUTE_MS);
-      const deadlines = [...view.deadlines, ...(rest === undefined ? [] : [rest])];
-      return { ...view, deadlines, transitions: view.transitions.map(transitionView) };
-    },
-  });
+export const InspectMachine = operation({
+  id: 'InspectMachine',
+  method: 'get',
+  path: '/v1/servers/{id}/machine',
+  auth: 'key',
+  scope: 'servers:read',
+  role: 'limited',
+  section: 'Console, logs and insight',
+  summary: "Inspect a server's state machine",
+  description:
+    'Returns the state, the commands it accepts, its deadlines, the last transitions with their causes, and the ' +
+    'statechart.',
+  params: ServerParams,
+  reply: Machine,
+});
 
 function transitionView({ at, event, from, to, cause }: TransitionRow): z.input<typeof Transition> {
   return { at, event: eventName(event), from, to, cause: Cause.parse(JSON.parse(cause)) };
 }
 
-export const machineOperations = (needs: Needs): readonly Operation[] => [inspectMachine(needs)];
+export const machineOperations = ({ serveServer, servers, settings }: Needs): readonly Served[] => [
+  serveServer(InspectMachine, async ({ params, server: { row, context } }) => {
+    const view = await servers.inspect(params.id);
+    if (!view) throw serverNotFound(params.id);
+    const rest = restDeadline(context, (row.idleTimeoutMinutes || settings.idleTimeoutMinutes) * MINUTE_MS);
+    const deadlines = [...view.deadlines, ...(rest === undefined ? [] : [rest])];
+    return { ...view, deadlines, transitions: view.transitions.map(transitionView) };
+  }),
+];

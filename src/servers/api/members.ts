@@ -1,17 +1,18 @@
 import * as z from 'zod';
 import { message, reply } from '../../http/fields.ts';
 import { Nothing } from '../../http/nothing.ts';
-import type { Operation } from '../../http/operation.ts';
+import { operation } from '../../http/operation.ts';
+import type { Served } from '../../http/serve.ts';
 import { inviteMember as invite, membersOf, removeMember as remove, setRole } from '../../people/members/members.ts';
 import type { MemberRow } from '../../people/members/rows.ts';
 import { Email, MemberId, MemberRole } from '../../people/people-fields.ts';
 import type { People } from '../../people/people.ts';
 import { ServerParams } from './messages.ts';
-import type { ServerOperation } from './operation.ts';
+import type { ServeServer } from './operation.ts';
 
 /** Dependencies of these operations. */
 interface Needs extends People {
-  serverOperation: ServerOperation;
+  serveServer: ServeServer;
 }
 
 const Member = z
@@ -24,76 +25,73 @@ const Member = z
   })
   .meta({ id: 'Member' });
 
-const COMMON = { scope: 'members', role: 'owner', tag: 'control', params: ServerParams } as const;
+const COMMON = { auth: 'key', scope: 'members', role: 'owner', section: 'Members', params: ServerParams } as const;
 
-const listMembers = ({ serverOperation, store }: Needs) =>
-  serverOperation({
-    ...COMMON,
-    id: 'ListMembers',
-    method: 'get',
-    path: '/v1/servers/{id}/members',
-    summary: 'List members',
-    description: 'Members of the server, then open invitations.',
-    reply: z.object({ members: z.array(Member).default([]) }).meta({ id: 'ListMembersResponse' }),
-    run: async ({ params }) => ({ members: (await membersOf(store, params.id)).map(memberView) }),
-  });
+export const ListMembers = operation({
+  ...COMMON,
+  id: 'ListMembers',
+  method: 'get',
+  path: '/v1/servers/{id}/members',
+  summary: 'List members',
+  description: 'Members of the server, then open invitations.',
+  reply: z.object({ members: z.array(Member).default([]) }).meta({ id: 'ListMembersResponse' }),
+});
 
-const inviteMember = (needs: Needs) =>
-  needs.serverOperation({
-    ...COMMON,
-    id: 'InviteMember',
-    method: 'post',
-    path: '/v1/servers/{id}/members',
-    summary: 'Invite a member',
-    description:
-      'Sends an e-mail to the address. A user who has verified the address can accept. A `member` can do everything ' +
-      'except delete the server, change its plan, manage its members, and access its bill, database password and ' +
-      'SFTP. A `limited` member can view, start and stop it.',
-    body: message({ email: Email, role: MemberRole }).meta({ id: 'InviteMemberRequest' }),
-    example: { email: 'friend@example.com', role: 'limited' },
-    reply: Member,
-    run: async ({ server, body, principal }) => memberView(await invite(needs, principal, server.row, body)),
-  });
+export const InviteMember = operation({
+  ...COMMON,
+  id: 'InviteMember',
+  method: 'post',
+  path: '/v1/servers/{id}/members',
+  summary: 'Invite a member',
+  description:
+    'Sends an e-mail to the address. A user who has verified the address can accept. A `member` can do everything ' +
+    'except delete the server, change its plan, manage its members, and access its bill, database password and ' +
+    'SFTP. A `limited` member can view, start and stop it.',
+  body: message({ email: Email, role: MemberRole }).meta({ id: 'InviteMemberRequest' }),
+  example: { email: 'friend@example.com', role: 'limited' },
+  reply: Member,
+});
 
-const setMemberRole = (needs: Needs) =>
-  needs.serverOperation({
-    ...COMMON,
-    id: 'SetMemberRole',
-    method: 'post',
-    path: '/v1/servers/{id}/members:setRole',
-    summary: "Change a member's role",
-    description: 'Takes effect immediately. Open streams and sessions that the member may no longer use end.',
-    body: message({ memberId: MemberId, role: MemberRole }).meta({ id: 'SetMemberRoleRequest' }),
-    reply: Member,
-    run: async ({ server, body, principal }) => memberView(await setRole(needs, principal, server.row, body)),
-  });
+export const SetMemberRole = operation({
+  ...COMMON,
+  id: 'SetMemberRole',
+  method: 'post',
+  path: '/v1/servers/{id}/members:setRole',
+  summary: "Change a member's role",
+  description: 'Takes effect immediately. Open streams and sessions that the member may no longer use end.',
+  body: message({ memberId: MemberId, role: MemberRole }).meta({ id: 'SetMemberRoleRequest' }),
+  reply: Member,
+});
 
-const removeMember = (needs: Needs) =>
-  needs.serverOperation({
-    ...COMMON,
-    id: 'RemoveMember',
-    method: 'post',
-    path: '/v1/servers/{id}/members:remove',
-    summary: 'Remove a member',
-    description:
-      "Removes a member or cancels an invitation. Takes effect immediately: the member's open streams and sessions " +
-      'on the server end.',
-    body: message({ memberId: MemberId }).meta({ id: 'RemoveMemberRequest' }),
-    reply: Nothing,
-    async run({ server, body, principal }) {
-      await remove(needs, principal, server.row, body.memberId);
-      return {};
-    },
-  });
+export const RemoveMember = operation({
+  ...COMMON,
+  id: 'RemoveMember',
+  method: 'post',
+  path: '/v1/servers/{id}/members:remove',
+  summary: 'Remove a member',
+  description:
+    "Removes a member or cancels an invitation. Takes effect immediately: the member's open streams and sessions " +
+    'on the server end.',
+  body: message({ memberId: MemberId }).meta({ id: 'RemoveMemberRequest' }),
+  reply: Nothing,
+});
 
 function memberView({ id, email, role, acceptedAt, userId }: MemberRow): z.input<typeof Member> {
   const pending = acceptedAt === null;
   return { memberId: id, email, role, pending, userId: pending ? '' : (userId ?? '') };
 }
 
-export const memberOperations = (needs: Needs): readonly Operation[] => [
-  listMembers(needs),
-  inviteMember(needs),
-  setMemberRole(needs),
-  removeMember(needs),
+export const memberOperations = (needs: Needs): readonly Served[] => [
+  needs.serveServer(ListMembers, async ({ params }) => ({
+    members: (await membersOf(needs.store, params.id)).map(memberView),
+  })),
+  needs.serveServer(InviteMember, async ({ server, body, principal }) =>
+    memberView(await invite(needs, principal, server.row, body)),
+  ),
+  needs.serveServer(SetMemberRole, async ({ server, body, principal }) =>
+    memberView(await setRole(needs, principal, server.row, body)),
+  ),
+  needs.serveServer(RemoveMember, async ({ server, body, principal }) =>
+    remove(needs, principal, server.row, body.memberId),
+  ),
 ];

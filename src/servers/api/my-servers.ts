@@ -1,7 +1,8 @@
 import * as z from 'zod';
 import type { Cause as StoredCause } from '../../../machines/server-types.ts';
 import { reply } from '../../http/fields.ts';
-import { type Operation, operation } from '../../http/operation.ts';
+import { operation } from '../../http/operation.ts';
+import { type Served, serve } from '../../http/serve.ts';
 import { type Principal, credentialId, reachesServer } from '../../http/principal.ts';
 import type { Role } from '../../http/roles.ts';
 import { listMemberships } from '../../people/members/rows.ts';
@@ -42,39 +43,20 @@ const ServerSummary = z
   })
   .meta({ id: 'ServerSummary' });
 
-const listMyServers = (needs: Needs) =>
-  operation({
-    id: 'ListMyServers',
-    method: 'get',
-    path: '/v1/me/servers',
-    scope: 'servers:read',
-    appScope: 'servers:list',
-    tag: 'control',
-    summary: 'List the servers you can access',
-    description: 'Returns your own servers (`my`), and the servers shared with you (`shared`) without their owners.',
-    reply: z
-      .object({ my: z.array(ServerSummary).default([]), shared: z.array(ServerSummary).default([]) })
-      .meta({ id: 'ListMyServersResponse' }),
-    async run({ principal }) {
-      const { servers, store } = needs;
-      const view = (server: ServerNow, role: Role) => ({
-        ...summary(server, role, needs),
-        ...(principal.kind !== 'app' && detailsOf(server, role, principal)),
-      });
-      const reaches = ({ row }: ServerNow) => reachesServer(principal, row.id);
-      const [own, memberships] = await Promise.all([
-        servers.listByAccount(principal.accountId),
-        listMemberships(store, principal.userId),
-      ]);
-      const shared = await Promise.all(
-        memberships.map(async ({ serverId, role }) => ({ server: await servers.get(serverId), role })),
-      );
-      return {
-        my: own.filter(reaches).map((server) => view(server, 'owner')),
-        shared: shared.flatMap(({ server, role }) => (server && reaches(server) ? [view(server, role)] : [])),
-      };
-    },
-  });
+export const ListMyServers = operation({
+  id: 'ListMyServers',
+  method: 'get',
+  path: '/v1/me/servers',
+  auth: 'key',
+  scope: 'servers:read',
+  appScope: 'servers:list',
+  section: 'Account and wallet',
+  summary: 'List the servers you can access',
+  description: 'Returns your own servers (`my`), and the servers shared with you (`shared`) without their owners.',
+  reply: z
+    .object({ my: z.array(ServerSummary).default([]), shared: z.array(ServerSummary).default([]) })
+    .meta({ id: 'ListMyServersResponse' }),
+});
 
 function summary(
   { row, state, context }: ServerNow,
@@ -111,4 +93,24 @@ function withoutOthers(cause: StoredCause, principal: Principal): StoredCause {
   return isPerson && !isCaller ? { ...cause, id: '' } : cause;
 }
 
-export const myServerOperations = (needs: Needs): readonly Operation[] => [listMyServers(needs)];
+export const myServerOperations = (needs: Needs): readonly Served[] => [
+  serve(ListMyServers, async ({ principal }) => {
+    const { servers, store } = needs;
+    const view = (server: ServerNow, role: Role) => ({
+      ...summary(server, role, needs),
+      ...(principal.kind !== 'app' && detailsOf(server, role, principal)),
+    });
+    const reaches = ({ row }: ServerNow) => reachesServer(principal, row.id);
+    const [own, memberships] = await Promise.all([
+      servers.listByAccount(principal.accountId),
+      listMemberships(store, principal.userId),
+    ]);
+    const shared = await Promise.all(
+      memberships.map(async ({ serverId, role }) => ({ server: await servers.get(serverId), role })),
+    );
+    return {
+      my: own.filter(reaches).map((server) => view(server, 'owner')),
+      shared: shared.flatMap(({ server, role }) => (server && reaches(server) ? [view(server, role)] : [])),
+    };
+  }),
+];

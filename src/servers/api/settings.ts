@@ -1,7 +1,8 @@
 import * as z from 'zod';
 import { invalidFields } from '../../http/errors.ts';
 import { HTTPS_URL, int32, message, text } from '../../http/fields.ts';
-import type { Operation } from '../../http/operation.ts';
+import { operation } from '../../http/operation.ts';
+import type { Served } from '../../http/serve.ts';
 import type { Principal } from '../../http/principal.ts';
 import { inProgress } from '../../jail/change-lock.ts';
 import type { Clock } from '../../kernel/clock.ts';
@@ -10,7 +11,7 @@ import type { ServerNow } from '../server-now.ts';
 import type { Servers } from '../servers.ts';
 import { Motd, PROPERTIES_BYTES, PropertyMap, checkProperties, checkWebhookUrl } from './fields.ts';
 import { Server, ServerParams } from './messages.ts';
-import type { ServerOperation } from './operation.ts';
+import type { ServeServer } from './operation.ts';
 import { recordOnServer } from './reach.ts';
 import type { ServerView } from './view.ts';
 
@@ -18,7 +19,7 @@ import type { ServerView } from './view.ts';
 interface Needs {
   serverView: ServerView;
   clock: Clock;
-  serverOperation: ServerOperation;
+  serveServer: ServeServer;
   servers: Servers;
   store: Store;
   /** Queues a test alert for the server's webhook. */
@@ -28,58 +29,44 @@ interface Needs {
 const MOST_IDLE_MINUTES = 7 * 24 * 60;
 
 const COMMON = {
+  auth: 'key',
   method: 'post',
   scope: 'servers:write',
   role: 'member',
-  tag: 'control',
+  section: 'Servers',
   params: ServerParams,
   reply: Server,
 } as const;
 
-const setServerProperties = (needs: Needs) =>
-  needs.serverOperation({
-    ...COMMON,
-    id: 'SetServerProperties',
-    path: '/v1/servers/{id}:setProperties',
-    summary: 'Set idle timeout and server.properties',
-    description:
-      'Absent fields stay unchanged. `properties` replaces all earlier values: a property you leave out returns to ' +
-      "the game's default, and an empty map resets all. Properties apply at the next start. Ports, RCON and similar " +
-      "properties are set by the service and refused, as are properties that the server's version does not support.",
-    bodyLimitBytes: PROPERTIES_BYTES,
-    body: message({
-      idleTimeoutMinutes: int32({ min: 0, max: MOST_IDLE_MINUTES }).optional().describe("0: the node's default."),
-      properties: PropertyMap.optional().describe('Subset of server.properties; empty: all defaults.'),
-    }).meta({ id: 'SetServerPropertiesRequest' }),
-    example: { idleTimeoutMinutes: 20, properties: { difficulty: 'hard', 'view-distance': '12' } },
-    async run({ server: now, body, principal }) {
-      const { properties = {} } = body;
-      const violations = [...checkProperties({ ...now.row, properties })];
-      if (violations.length > 0) throw invalidFields(violations);
-      // A restore determines the world name. Other properties set during the restore stay.
-      const job = needs.servers.jobOf(now.row.id);
-      const movesWorld = properties['level-name'] !== now.row.properties['level-name'];
-      if (body.properties && movesWorld && job !== undefined) throw inProgress(now.row.id, job);
-      const names = Object.keys({ ...body, ...properties }).filter((name) => name !== 'properties');
-      return change({ now, principal, needs }, body, 'server.properties', names.join(', '));
-    },
-  });
+export const SetServerProperties = operation({
+  ...COMMON,
+  id: 'SetServerProperties',
+  path: '/v1/servers/{id}:setProperties',
+  summary: 'Set idle timeout and server.properties',
+  description:
+    'Absent fields stay unchanged. `properties` replaces all earlier values: a property you leave out returns to ' +
+    "the game's default, and an empty map resets all. Properties apply at the next start. Ports, RCON and similar " +
+    "properties are set by the service and refused, as are properties that the server's version does not support.",
+  bodyLimitBytes: PROPERTIES_BYTES,
+  body: message({
+    idleTimeoutMinutes: int32({ min: 0, max: MOST_IDLE_MINUTES }).optional().describe("0: the node's default."),
+    properties: PropertyMap.optional().describe('Subset of server.properties; empty: all defaults.'),
+  }).meta({ id: 'SetServerPropertiesRequest' }),
+  example: { idleTimeoutMinutes: 20, properties: { difficulty: 'hard', 'view-distance': '12' } },
+});
 
-const setServerMotd = (needs: Needs) =>
-  needs.serverOperation({
-    ...COMMON,
-    id: 'SetServerMotd',
-    path: '/v1/servers/{id}:setMotd',
-    summary: 'Set the description in the server list',
-    description:
-      'Plain text, `§` codes or MiniMessage (`<gold>`, `<#ff8800>`, `<gradient:…>`), at most two lines of 128 ' +
-      'characters. Shown immediately while the server is asleep. A running game shows it after its next start. ' +
-      'Empty = the default.',
-    body: message({ motd: Motd.default('') }).meta({ id: 'SetServerMotdRequest' }),
-    example: { motd: '<gradient:#f3b183:#5b4487>Castle</gradient>\n<gray>Build with us' },
-    run: async ({ server: now, body: { motd }, principal }) =>
-      change({ now, principal, needs }, { motd }, 'server.motd'),
-  });
+export const SetServerMotd = operation({
+  ...COMMON,
+  id: 'SetServerMotd',
+  path: '/v1/servers/{id}:setMotd',
+  summary: 'Set the description in the server list',
+  description:
+    'Plain text, `§` codes or MiniMessage (`<gold>`, `<#ff8800>`, `<gradient:…>`), at most two lines of 128 ' +
+    'characters. Shown immediately while the server is asleep. A running game shows it after its next start. ' +
+    'Empty = the default.',
+  body: message({ motd: Motd.default('') }).meta({ id: 'SetServerMotdRequest' }),
+  example: { motd: '<gradient:#f3b183:#5b4487>Castle</gradient>\n<gray>Build with us' },
+});
 
 const WebhookUrl = text(2_048)
   .superRefine((url, ctx) => {
@@ -88,34 +75,24 @@ const WebhookUrl = text(2_048)
   })
   .meta({ pattern: `^$|${HTTPS_URL}` });
 
-const setServerAlertWebhook = (needs: Needs) =>
-  needs.serverOperation({
-    ...COMMON,
-    id: 'SetServerAlertWebhook',
-    path: '/v1/servers/{id}:setAlertWebhook',
-    summary: 'Set the alert webhook',
-    description:
-      'A webhook of a chat platform, at a public https address. Empty turns alerts off. Its host name is resolved ' +
-      'and checked only when an alert is sent. The audit log records alerts that were given up. Alerts about low TPS need a game ' +
-      'that reports its TPS: see `ticksAvailable` of GetServerMetrics.',
-    body: message({
-      url: WebhookUrl.default(''),
-      test: z
-        .boolean('must be true or false')
-        .default(false)
-        .describe('Sends a test alert to the webhook within seconds.'),
-    }).meta({ id: 'SetServerAlertWebhookRequest' }),
-    example: { url: 'https://discord.com/api/webhooks/1/example' },
-    async run({ server: now, body: { url, test }, principal }) {
-      if (test && url === '') throw invalidFields([{ field: 'test', description: 'needs a webhook to send it to' }]);
-      // The host name is not resolved here, because the answer would reveal names inside this network. Anyone who knows
-      // the URL may post to it, so the audit log, which has more readers, only records whether one is set.
-      const detail = url === '' ? 'off' : `set${test ? ', test alert' : ''}`;
-      const view = await change({ now, principal, needs }, { alertWebhookUrl: url }, 'server.webhook', detail);
-      if (test) await needs.store.write((tx) => needs.testAlert(tx, now.row.id, needs.clock.now()));
-      return view;
-    },
-  });
+export const SetServerAlertWebhook = operation({
+  ...COMMON,
+  id: 'SetServerAlertWebhook',
+  path: '/v1/servers/{id}:setAlertWebhook',
+  summary: 'Set the alert webhook',
+  description:
+    'A webhook of a chat platform, at a public https address. Empty turns alerts off. Its host name is resolved ' +
+    'and checked only when an alert is sent. The audit log records alerts that were given up. Alerts about low TPS need a game ' +
+    'that reports its TPS: see `ticksAvailable` of GetServerMetrics.',
+  body: message({
+    url: WebhookUrl.default(''),
+    test: z
+      .boolean('must be true or false')
+      .default(false)
+      .describe('Sends a test alert to the webhook within seconds.'),
+  }).meta({ id: 'SetServerAlertWebhookRequest' }),
+  example: { url: 'https://discord.com/api/webhooks/1/example' },
+});
 
 interface Asked {
   now: ServerNow;
@@ -135,8 +112,28 @@ async function change(
 }
 
 /** Operations on an owner's settings, except name and size. */
-export const settingOperations = (needs: Needs): readonly Operation[] => [
-  setServerProperties(needs),
-  setServerMotd(needs),
-  setServerAlertWebhook(needs),
+export const settingOperations = (needs: Needs): readonly Served[] => [
+  needs.serveServer(SetServerProperties, async ({ server: now, body, principal }) => {
+    const { properties = {} } = body;
+    const violations = [...checkProperties({ ...now.row, properties })];
+    if (violations.length > 0) throw invalidFields(violations);
+    // A restore determines the world name. Other properties set during the restore stay.
+    const job = needs.servers.jobOf(now.row.id);
+    const movesWorld = properties['level-name'] !== now.row.properties['level-name'];
+    if (body.properties && movesWorld && job !== undefined) throw inProgress(now.row.id, job);
+    const names = Object.keys({ ...body, ...properties }).filter((name) => name !== 'properties');
+    return change({ now, principal, needs }, body, 'server.properties', names.join(', '));
+  }),
+  needs.serveServer(SetServerMotd, async ({ server: now, body: { motd }, principal }) =>
+    change({ now, principal, needs }, { motd }, 'server.motd'),
+  ),
+  needs.serveServer(SetServerAlertWebhook, async ({ server: now, body: { url, test }, principal }) => {
+    if (test && url === '') throw invalidFields([{ field: 'test', description: 'needs a webhook to send it to' }]);
+    // The host name is not resolved here, because the answer would reveal names inside this network. Anyone who knows
+    // the URL may post to it, so the audit log, which has more readers, only records whether one is set.
+    const detail = url === '' ? 'off' : `set${test ? ', test alert' : ''}`;
+    const view = await change({ now, principal, needs }, { alertWebhookUrl: url }, 'server.webhook', detail);
+    if (test) await needs.store.write((tx) => needs.testAlert(tx, now.row.id, needs.clock.now()));
+    return view;
+  }),
 ];

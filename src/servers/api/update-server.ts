@@ -1,14 +1,15 @@
 import * as z from 'zod';
 import { invalidFields } from '../../http/errors.ts';
 import { int32, message } from '../../http/fields.ts';
-import type { Operation } from '../../http/operation.ts';
+import { operation } from '../../http/operation.ts';
+import type { Served } from '../../http/serve.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import type { Tx } from '../../store/store.ts';
 import { ramOfAccount } from '../rows.ts';
 import type { Servers } from '../servers.ts';
 import { LEAST_RAM_MB, PlanName, type RamLimits, checkPlan, checkRam, requireRam } from './fields.ts';
 import { Server, ServerName, ServerParams } from './messages.ts';
-import type { ServerOperation } from './operation.ts';
+import type { ServeServer } from './operation.ts';
 import { recordOnServer, requireRole } from './reach.ts';
 import type { ServerView } from './view.ts';
 
@@ -16,62 +17,62 @@ import type { ServerView } from './view.ts';
 interface Needs extends RamLimits {
   serverView: ServerView;
   clock: Clock;
-  serverOperation: ServerOperation;
+  serveServer: ServeServer;
   servers: Servers;
 }
 
-const updateServer = (needs: Needs) =>
-  needs.serverOperation({
-    id: 'UpdateServer',
-    method: 'post',
-    path: '/v1/servers/{id}:update',
-    scope: 'servers:write',
-    role: 'member',
-    tag: 'control',
-    summary: 'Change name, RAM, plan, waiting room or client versions',
-    description:
-      'Absent fields stay unchanged. RAM and plan change only while the server is stopped, and only the owner can ' +
-      'change the plan. With `waitingRoom` (experimental), players on Minecraft 1.21.6 or newer who wake the server ' +
-      'see its progress in a window, with the other waiting players and a button to leave. They join automatically ' +
-      'when it is ready. If the machine has no capacity, they wait in a queue for up to ten minutes and see their ' +
-      'place. Older clients, and Forge and NeoForge clients, wait on the loading screen and are refused if there is ' +
-      'no capacity. `clientVersions` sets which clients can play. `own`: only clients of the server’s version. ' +
-      '`any`: all clients, for example with a plugin that translates versions (ViaVersion). `auto` (default): `own` ' +
-      'for `sandbox`, `vanilla`, and sleeping servers without such a plugin or mod (by the file names in `plugins` ' +
-      'and `mods`), otherwise `any`. Players who can’t play don’t wake the server. They see which version to use.',
-    precondition: 'for RAM and plan, the server must be stopped.',
-    params: ServerParams,
-    body: message({
-      name: ServerName.optional(),
-      ramMb: int32({ min: 1 }).meta({ minimum: LEAST_RAM_MB.sandbox }).optional(),
-      plan: PlanName.optional().describe('`metered` or `flat`.'),
-      waitingRoom: z.boolean('must be true or false').optional().describe('Experimental.'),
-      clientVersions: z.enum(['auto', 'own', 'any'], 'must be auto, own or any').optional(),
-    }).meta({ id: 'UpdateServerRequest' }),
-    reply: Server,
-    async run({ server: now, role, body, principal }) {
-      const { ramMb = now.row.ramMb, plan = now.row.plan } = body;
-      // Limits may have been lowered since; that must not block other changes.
-      const ramViolations = ramMb === now.row.ramMb ? [] : checkRam({ ...now.row, ramMb }, needs);
-      const violations = [...ramViolations, ...checkPlan(plan)];
-      if (violations.length > 0) throw invalidFields(violations);
-      // Only the owner may change price and billing period.
-      if (plan !== now.row.plan) requireRole(role, 'owner');
-      const entry = { action: 'server.update', detail: Object.keys(body).join(', '), at: needs.clock.now() };
-      const { id, accountId } = now.row;
-      const record = recordOnServer(principal, now.row, entry);
-      const change = async (tx: Tx) => {
-        // Reducing RAM is always allowed, even if the account's servers still exceed a lowered limit.
-        if (ramMb > now.row.ramMb)
-          requireRam({ accountId, ramMb, usedMb: await ramOfAccount(tx, accountId, id) }, needs);
-        await record(tx);
-      };
-      const { ramMb: _, plan: __, ...anytime } = body;
-      const sameRun = ramMb === now.row.ramMb && plan === now.row.plan;
-      // Write only the requested fields, because another caller may be changing the rest.
-      const updated = sameRun ? needs.servers.patch(id, anytime, record) : needs.servers.patchAtRest(id, body, change);
-      return needs.serverView(await updated);
-    },
-  });
+export const UpdateServer = operation({
+  id: 'UpdateServer',
+  method: 'post',
+  path: '/v1/servers/{id}:update',
+  auth: 'key',
+  scope: 'servers:write',
+  role: 'member',
+  section: 'Servers',
+  summary: 'Change name, RAM, plan, waiting room or client versions',
+  description:
+    'Absent fields stay unchanged. RAM and plan change only while the server is stopped, and only the owner can ' +
+    'change the plan. With `waitingRoom` (experimental), players on Minecraft 1.21.6 or newer who wake the server ' +
+    'see its progress in a window, with the other waiting players and a button to leave. They join automatically ' +
+    'when it is ready. If the machine has no capacity, they wait in a queue for up to ten minutes and see their ' +
+    'place. Older clients, and Forge and NeoForge clients, wait on the loading screen and are refused if there is ' +
+    'no capacity. `clientVersions` sets which clients can play. `own`: only clients of the server’s version. ' +
+    '`any`: all clients, for example with a plugin that translates versions (ViaVersion). `auto` (default): `own` ' +
+    'for `sandbox`, `vanilla`, and sleeping servers without such a plugin or mod (by the file names in `plugins` ' +
+    'and `mods`), otherwise `any`. Players who can’t play don’t wake the server. They see which version to use.',
+  precondition: 'for RAM and plan, the server must be stopped.',
+  params: ServerParams,
+  body: message({
+    name: ServerName.optional(),
+    ramMb: int32({ min: 1 }).meta({ minimum: LEAST_RAM_MB.sandbox }).optional(),
+    plan: PlanName.optional().describe('`metered` or `flat`.'),
+    waitingRoom: z.boolean('must be true or false').optional().describe('Experimental.'),
+    clientVersions: z.enum(['auto', 'own', 'any'], 'must be auto, own or any').optional(),
+  }).meta({ id: 'UpdateServerRequest' }),
+  reply: Server,
+});
 
-export const updateOperations = (needs: Needs): readonly Operation[] => [updateServer(needs)];
+export const updateOperations = (needs: Needs): readonly Served[] => [
+  needs.serveServer(UpdateServer, async ({ server: now, role, body, principal }) => {
+    const { ramMb = now.row.ramMb, plan = now.row.plan } = body;
+    // Limits may have been lowered since; that must not block other changes.
+    const ramViolations = ramMb === now.row.ramMb ? [] : checkRam({ ...now.row, ramMb }, needs);
+    const violations = [...ramViolations, ...checkPlan(plan)];
+    if (violations.length > 0) throw invalidFields(violations);
+    // Only the owner may change price and billing period.
+    if (plan !== now.row.plan) requireRole(role, 'owner');
+    const entry = { action: 'server.update', detail: Object.keys(body).join(', '), at: needs.clock.now() };
+    const { id, accountId } = now.row;
+    const record = recordOnServer(principal, now.row, entry);
+    const change = async (tx: Tx) => {
+      // Reducing RAM is always allowed, even if the account's servers still exceed a lowered limit.
+      if (ramMb > now.row.ramMb) requireRam({ accountId, ramMb, usedMb: await ramOfAccount(tx, accountId, id) }, needs);
+      await record(tx);
+    };
+    const { ramMb: _, plan: __, ...anytime } = body;
+    const sameRun = ramMb === now.row.ramMb && plan === now.row.plan;
+    // Write only the requested fields, because another caller may be changing the rest.
+    const updated = sameRun ? needs.servers.patch(id, anytime, record) : needs.servers.patchAtRest(id, body, change);
+    return needs.serverView(await updated);
+  }),
+];

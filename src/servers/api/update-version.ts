@@ -2,7 +2,8 @@ import type { CoreRules } from '../../game/core-rules.ts';
 import { compareVersions } from '../../game/minecraft-version.ts';
 import { invalidFields } from '../../http/errors.ts';
 import { message } from '../../http/fields.ts';
-import type { Operation } from '../../http/operation.ts';
+import { operation } from '../../http/operation.ts';
+import type { Served } from '../../http/serve.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import { StatusError } from '../../kernel/status.ts';
 import { type AuditActor, auditActorOf } from '../../people/audit/audit.ts';
@@ -12,7 +13,7 @@ import type { ServerRow } from '../rows.ts';
 import type { Servers } from '../servers.ts';
 import { CoreType, GameVersion, checkGame, leastRamMb } from './fields.ts';
 import { Server, ServerParams } from './messages.ts';
-import type { ServerOperation } from './operation.ts';
+import type { ServeServer } from './operation.ts';
 import { recordOnServer } from './reach.ts';
 import type { ServerView } from './view.ts';
 
@@ -23,58 +24,36 @@ export interface VersionNeeds {
   cores: CoreRules;
   forgetBuild: (serverId: string) => Promise<void>;
   sandboxVersions: readonly string[];
-  serverOperation: ServerOperation;
+  serveServer: ServeServer;
   servers: Servers;
   /** Creates a backup before the world is upgraded. */
   worlds: { backUp(server: ServerRow, actor: AuditActor, signal: AbortSignal): Promise<void> };
 }
 
-const updateServerVersion = (needs: VersionNeeds) =>
-  needs.serverOperation({
-    id: 'UpdateServerVersion',
-    method: 'post',
-    path: '/v1/servers/{id}:updateVersion',
-    scope: 'servers:write',
-    role: 'member',
-    tag: 'control',
-    summary: 'Change core type or Minecraft version',
-    description:
-      'Only while the server is stopped. Applies at the next start. Absent fields stay unchanged. A server keeps ' +
-      'the build of its core that it ran first. To get the newest build, send the current type or version. A newer ' +
-      'version upgrades the world permanently, and an older one may fail to read it. If the type or version changes ' +
-      'and there is a world, it is backed up first, and this call returns when the backup is ready. The audit log ' +
-      'marks a downgrade.',
-    precondition: 'the server must be stopped and must not have a mod pack.',
-    params: ServerParams,
-    body: message({
-      type: CoreType.optional().describe('Core type.'),
-      version: GameVersion.optional().describe('Minecraft version.'),
-    }).meta({ id: 'UpdateServerVersionRequest' }),
-    example: { version: '1.21.8' },
-    reply: Server,
-    async run({ server: now, body, principal, signal }) {
-      const { row } = now;
-      const wanted = { ...row, type: body.type || row.type, version: body.version || row.version };
-      const violations = [...checkGame(wanted, needs.sandboxVersions)];
-      const least = leastRamMb(wanted.type);
-      if (row.ramMb < least) violations.push({ field: 'type', description: `needs at least ${least} MB of RAM` });
-      if (violations.length > 0) throw invalidFields(violations);
-      if (row.modpackPlatform !== '') throw packDecides(row);
-      await needs.cores.require(wanted);
-      const isOther = wanted.type !== row.type || wanted.version !== row.version;
-      if (isOther && isStopped(now)) await needs.worlds.backUp(row, auditActorOf(principal), signal);
-      const entry = { action: 'server.version', detail: changeText(row, wanted), at: needs.clock.now() };
-      const record = recordOnServer(principal, row, entry);
-      const { type, version } = wanted;
-      const isNamed = Boolean(body.type || body.version);
-      // Runs while the server accepts no other command, so it cannot start with the old build after this call returns.
-      const write = async (tx: Tx) => {
-        await record(tx);
-        if (isNamed) await needs.forgetBuild(row.id);
-      };
-      return needs.serverView(await needs.servers.patchAtRest(row.id, { type, version }, write));
-    },
-  });
+export const UpdateServerVersion = operation({
+  id: 'UpdateServerVersion',
+  method: 'post',
+  path: '/v1/servers/{id}:updateVersion',
+  auth: 'key',
+  scope: 'servers:write',
+  role: 'member',
+  section: 'Servers',
+  summary: 'Change core type or Minecraft version',
+  description:
+    'Only while the server is stopped. Applies at the next start. Absent fields stay unchanged. A server keeps ' +
+    'the build of its core that it ran first. To get the newest build, send the current type or version. A newer ' +
+    'version upgrades the world permanently, and an older one may fail to read it. If the type or version changes ' +
+    'and there is a world, it is backed up first, and this call returns when the backup is ready. The audit log ' +
+    'marks a downgrade.',
+  precondition: 'the server must be stopped and must not have a mod pack.',
+  params: ServerParams,
+  body: message({
+    type: CoreType.optional().describe('Core type.'),
+    version: GameVersion.optional().describe('Minecraft version.'),
+  }).meta({ id: 'UpdateServerVersionRequest' }),
+  example: { version: '1.21.8' },
+  reply: Server,
+});
 
 type Game = Pick<ServerRow, 'type' | 'version'>;
 
@@ -91,4 +70,27 @@ function packDecides({ id, modpackPlatform, modpackRef }: ServerRow): StatusErro
   return new StatusError('FAILED_PRECONDITION', 'MODPACK_DECIDES', message, { metadata });
 }
 
-export const versionOperations = (needs: VersionNeeds): readonly Operation[] => [updateServerVersion(needs)];
+export const versionOperations = (needs: VersionNeeds): readonly Served[] => [
+  needs.serveServer(UpdateServerVersion, async ({ server: now, body, principal, signal }) => {
+    const { row } = now;
+    const wanted = { ...row, type: body.type || row.type, version: body.version || row.version };
+    const violations = [...checkGame(wanted, needs.sandboxVersions)];
+    const least = leastRamMb(wanted.type);
+    if (row.ramMb < least) violations.push({ field: 'type', description: `needs at least ${least} MB of RAM` });
+    if (violations.length > 0) throw invalidFields(violations);
+    if (row.modpackPlatform !== '') throw packDecides(row);
+    await needs.cores.require(wanted);
+    const isOther = wanted.type !== row.type || wanted.version !== row.version;
+    if (isOther && isStopped(now)) await needs.worlds.backUp(row, auditActorOf(principal), signal);
+    const entry = { action: 'server.version', detail: changeText(row, wanted), at: needs.clock.now() };
+    const record = recordOnServer(principal, row, entry);
+    const { type, version } = wanted;
+    const isNamed = Boolean(body.type || body.version);
+    // Runs while the server accepts no other command, so it cannot start with the old build after this call returns.
+    const write = async (tx: Tx) => {
+      await record(tx);
+      if (isNamed) await needs.forgetBuild(row.id);
+    };
+    return needs.serverView(await needs.servers.patchAtRest(row.id, { type, version }, write));
+  }),
+];

@@ -1,4 +1,4 @@
-import type { ReplyOf } from '../../http/calls.ts';
+import type { ReplyOf } from '../../http/operation.ts';
 import { isAtLeast } from '../../http/roles.ts';
 import { usdText } from '../../kernel/money.ts';
 import { DAY_MS, MINUTE_MS } from '../../kernel/units.ts';
@@ -6,6 +6,8 @@ import { type Html, html } from '../../web/html.ts';
 import type { ServerRequest } from '../../web/panel/panel.ts';
 import { timeTag } from '../../web/panel/time.ts';
 import { sinceTime, spanText } from '../../web/panel/words.ts';
+import { GetSpendCap, GetWallet } from '../../billing/api.ts';
+import type { ListDiagnostics } from '../../insight/diagnostics-api.ts';
 
 /** Age limit of the failures shown. */
 const RECENT_MS = 7 * DAY_MS;
@@ -64,7 +66,7 @@ function stateAlerts({ server, now }: ServerRequest, slowSince: string | null): 
 /** Returns alerts for the paying account: a lack of money that keeps servers from waking, now or soon. */
 async function moneyAlerts({ call, server }: ServerRequest): Promise<Html[]> {
   const { accountId } = server;
-  const [wallet, spending] = await Promise.all([call('GetWallet', { accountId }), call('GetSpendCap', { accountId })]);
+  const [wallet, spending] = await Promise.all([call(GetWallet, { accountId }), call(GetSpendCap, { accountId })]);
   const { action, perGbHourMicros } = spending;
   const capMicros = Number(spending.monthlyMicros);
   const runwayMs = spending.runwayMinutes * MINUTE_MS;
@@ -108,7 +110,7 @@ const KINDS: Readonly<Record<string, string>> = {
   stop: 'A stop was forced',
 };
 
-export type Incident = ReplyOf<'ListDiagnostics'>['entries'][number];
+export type Incident = ReplyOf<typeof ListDiagnostics>['entries'][number];
 
 /** A server's page that fixes a failure, and the text of its link. */
 type Remedy = readonly [tab: string, label: string];

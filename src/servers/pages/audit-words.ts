@@ -1,7 +1,8 @@
-import type { ReplyOf } from '../../http/calls.ts';
+import type { ReplyOf } from '../../http/operation.ts';
 import { plainName } from '../../web/text.ts';
+import type { ListServerAudit } from '../api/audit.ts';
 
-type Entry = ReplyOf<'ListServerAudit'>['entries'][number];
+type Entry = ReplyOf<typeof ListServerAudit>['entries'][number];
 
 /** An audit entry in words. */
 interface AuditWords {

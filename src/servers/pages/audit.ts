@@ -1,4 +1,4 @@
-import type { ReplyOf } from '../../http/calls.ts';
+import type { ReplyOf } from '../../http/operation.ts';
 import { isAtLeast } from '../../http/roles.ts';
 import { profilePage } from '../../people/profile-frame.ts';
 import { type Html, html } from '../../web/html.ts';
@@ -6,8 +6,10 @@ import type { Page } from '../../web/page-request.ts';
 import type { Panel, PanelRequest, ServerRequest } from '../../web/panel/panel.ts';
 import { timeTag } from '../../web/panel/time.ts';
 import { type AuditReader, auditWords } from './audit-words.ts';
+import { ListAccountAudit, ListServerAudit } from '../api/audit.ts';
+import { ListMembers } from '../api/members.ts';
 
-type Entry = ReplyOf<'ListServerAudit'>['entries'][number];
+type Entry = ReplyOf<typeof ListServerAudit>['entries'][number];
 
 const ON_A_PAGE = 50;
 /** The operations' limit. */
@@ -23,7 +25,7 @@ async function serverAuditPage(request: ServerRequest): Promise<Page> {
   const { call, principal, role } = request;
   const { id } = request.server;
   const [{ entries }, emails] = await Promise.all([
-    call('ListServerAudit', { id }, { limit: limitOf(request) }),
+    call(ListServerAudit, { id }, { limit: limitOf(request) }),
     isAtLeast(role, 'owner') ? emailsOf(request) : NO_EMAILS,
   ]);
   const reader = { userId: principal.userId, emails };
@@ -33,7 +35,7 @@ async function serverAuditPage(request: ServerRequest): Promise<Page> {
 
 async function accountAuditPage(request: PanelRequest): Promise<Page> {
   const { accountId } = request.principal;
-  const { entries } = await request.call('ListAccountAudit', { accountId }, { limit: limitOf(request) });
+  const { entries } = await request.call(ListAccountAudit, { accountId }, { limit: limitOf(request) });
   const about = 'Sign-ins, keys, apps, members and billing, newest first. Each server has its own audit log.';
   const reader = { userId: request.principal.userId, emails: NO_EMAILS };
   return profilePage(request, 'Audit log', auditCards(request, entries, reader, about));
@@ -43,7 +45,7 @@ const NO_EMAILS: ReadonlyMap<string, string> = new Map();
 
 /** Returns the addresses with which the owner invited the members. */
 async function emailsOf({ call, server: { id } }: ServerRequest): Promise<ReadonlyMap<string, string>> {
-  const { members } = await call('ListMembers', { id });
+  const { members } = await call(ListMembers, { id });
   return new Map(members.filter(({ pending }) => !pending).map(({ userId, email }) => [userId, email]));
 }
 

@@ -1,7 +1,8 @@
-import type { ReplyOf } from '../../http/calls.ts';
+import type { ReplyOf } from '../../http/operation.ts';
+import type { GetServerUsage } from '../../billing/usage-api.ts';
 
 /** One awake session, from the usage operation. */
-export type AwakeSession = ReplyOf<'GetServerUsage'>['sessions'][number];
+export type AwakeSession = ReplyOf<typeof GetServerUsage>['sessions'][number];
 
 /** Returns the end of a session (epoch ms); the present if it is still open. */
 export function endOf({ endedAt }: AwakeSession, now: number): number {

@@ -1,8 +1,12 @@
-import type { ReplyOf } from '../../http/calls.ts';
+import type { ReplyOf } from '../../http/operation.ts';
 import { usdText } from '../../kernel/money.ts';
 import { type Html, html } from '../../web/html.ts';
 import type { PanelRequest } from '../../web/panel/panel.ts';
 import { ramText } from '../../web/panel/words.ts';
+import { GetCapacity } from '../../billing/capacity-api.ts';
+import { GetAccountLimits } from '../../billing/limits-api.ts';
+import { ListMinecraftVersions } from '../../game/catalogue/api.ts';
+import { ListTemplates } from '../../templates/api.ts';
 
 const MB_PER_GB = 1_024;
 /** Sizes offered for servers, in MB of RAM. */
@@ -41,8 +45,8 @@ export function sizeOptions(
 
 /** The servers a caller can create here, and their largest size. */
 export interface Offers {
-  templates: ReplyOf<'ListTemplates'>['templates'];
-  cores: ReplyOf<'ListMinecraftVersions'>['cores'];
+  templates: ReplyOf<typeof ListTemplates>['templates'];
+  cores: ReplyOf<typeof ListMinecraftVersions>['cores'];
   /** The most RAM of one server. */
   mostMb: number;
 }
@@ -50,10 +54,10 @@ export interface Offers {
 /** Returns the templates and sizes available here. Only software that can run here is included. */
 export async function offersTo({ call, principal: { accountId } }: PanelRequest): Promise<Offers> {
   const [{ templates }, { cores }, { maxRamMb }, { ramPerServerMb }] = await Promise.all([
-    call('ListTemplates', {}),
-    call('ListMinecraftVersions', {}),
-    call('GetAccountLimits', { accountId }),
-    call('GetCapacity', {}),
+    call(ListTemplates, {}),
+    call(ListMinecraftVersions, {}),
+    call(GetAccountLimits, { accountId }),
+    call(GetCapacity, {}),
   ]);
   return {
     templates: templates.filter(({ serverType }) => cores.some(({ type }) => type === serverType)),

@@ -10,6 +10,9 @@ import type { Outcome, Panel, PanelRequest } from '../../web/panel/panel.ts';
 import type { Form } from '../../web/serve.ts';
 import { PLATFORMS } from '../api/fields.ts';
 import { agreeToEula, eulaTick, lacksEula } from './parts.ts';
+import { GetSpendCap } from '../../billing/api.ts';
+import { CreateServer } from '../api/create-server.ts';
+import { CreateServerFromTemplate, DeleteTemplate } from '../../templates/api.ts';
 
 type Template = Offers['templates'][number];
 
@@ -28,7 +31,7 @@ export function mountCreate(panel: Panel): void {
     forms: {
       create,
       async forget({ call }, form) {
-        await call('DeleteTemplate', { templateId: form.get('template') ?? '' });
+        await call(DeleteTemplate, { templateId: form.get('template') ?? '' });
         return { to: '/servers/new?done=forgotten' };
       },
     },
@@ -47,7 +50,7 @@ async function createPage(request: PanelRequest): Promise<Page> {
   const { accountId } = request.principal;
   const [{ templates, cores, mostMb }, prices] = await Promise.all([
     offersTo(request),
-    request.call('GetSpendCap', { accountId }),
+    request.call(GetSpendCap, { accountId }),
   ]);
   // Defaults to the first template.
   const template = request.query.has('software')
@@ -181,12 +184,12 @@ async function create({ call, query, principal }: PanelRequest, form: Form): Pro
   const ramMb = Number(form.get('ramMb') ?? '');
   const templateId = query.get('template');
   if (templateId !== null) {
-    const { id } = await call('CreateServerFromTemplate', { templateId }, { name, overrides: { version, ramMb } });
+    const { id } = await call(CreateServerFromTemplate, { templateId }, { name, overrides: { version, ramMb } });
     return { to: `/servers/${id}` };
   }
   const modpackRef = (form.get('modpackRef') ?? '').trim();
   const pack = { modpackRef, modpackPlatform: form.get('modpackPlatform') ?? '', version: '' };
   const type = query.get('software') ?? 'sandbox';
-  const { id } = await call('CreateServer', {}, { name, type, version, ramMb, ...(modpackRef !== '' && pack) });
+  const { id } = await call(CreateServer, {}, { name, type, version, ramMb, ...(modpackRef !== '' && pack) });
   return { to: `/servers/${id}` };
 }

@@ -1,5 +1,5 @@
 import { offersTo, sizeWithin } from './choices.ts';
-import type { ReplyOf } from '../../http/calls.ts';
+import type { ReplyOf } from '../../http/operation.ts';
 import { type Html, html } from '../../web/html.ts';
 import { filling, lineField, radioField } from '../../web/panel/fields.ts';
 import { buttonForm, panelForm } from '../../web/panel/form.ts';
@@ -10,9 +10,15 @@ import type { Form } from '../../web/serve.ts';
 import type { Addresses } from '../api/addresses.ts';
 import { addressNotes } from './parts.ts';
 import { UNREADY, type WakeFacts, wakeText, whyText } from './obstacles.ts';
+import { GetServerUsage } from '../../billing/usage-api.ts';
+import { GetServerMetrics } from '../../insight/metrics-api.ts';
+import { InspectMachine } from '../api/machine.ts';
+import type { ListMyServers } from '../api/my-servers.ts';
+import { GetServer } from '../api/servers.ts';
+import { CreateServerFromTemplate } from '../../templates/api.ts';
 
-type Summary = ReplyOf<'ListMyServers'>['my'][number];
-type Transitions = ReplyOf<'InspectMachine'>['transitions'];
+type Summary = ReplyOf<typeof ListMyServers>['my'][number];
+type Transitions = ReplyOf<typeof InspectMachine>['transitions'];
 
 /** Creates a server from a template, with two fields. */
 export async function createFirst(request: PanelRequest, form: Form): Promise<Outcome> {
@@ -22,7 +28,7 @@ export async function createFirst(request: PanelRequest, form: Form): Promise<Ou
   const usualMb = templates.find(({ id }) => id === templateId)?.ramMb ?? 0;
   const overrides = { ramMb: sizeWithin(mostMb, usualMb) };
   const name = form.get('name') ?? '';
-  const { id } = await request.call('CreateServerFromTemplate', { templateId }, { name, overrides });
+  const { id } = await request.call(CreateServerFromTemplate, { templateId }, { name, overrides });
   return { to: `/servers/${id}` };
 }
 
@@ -54,7 +60,7 @@ export async function firstSteps(request: PanelRequest, my: readonly Summary[], 
     return { shown: isWelcome ? await toFirstServer(request, shared > 0) : NOTHING, isOver: false };
   }
   if (my.length > 1 || request.tourOver) return { shown: NOTHING, isOver: true };
-  const { transitions } = await request.call('InspectMachine', { id: server.id });
+  const { transitions } = await request.call(InspectMachine, { id: server.id });
   const isOver = await hasBeenJoined(request, server, transitions);
   return {
     shown: html`<div data-live="tour">
@@ -155,9 +161,9 @@ async function hasBeenJoined(
 ): Promise<boolean> {
   if (playersOnline > 0 || transitions.length >= MOST_STEPS) return true;
   const [{ lastActiveAt }, { series }, { sessions }] = await Promise.all([
-    call('GetServer', { id }),
-    call('GetServerMetrics', { id }),
-    call('GetServerUsage', { id }, { from: EVER }),
+    call(GetServer, { id }),
+    call(GetServerMetrics, { id }),
+    call(GetServerUsage, { id }, { from: EVER }),
   ]);
   if (series.some(({ players }) => players > 0)) return true;
   if (sessions.some(({ cause, minutes, ending }) => cause.kind === 'player' && (minutes > 0 || ending === 'idle')))

@@ -1,6 +1,6 @@
 import { softwareText } from '../../game/cores.ts';
 import { BROWSER_PREFIX } from '../../http/session/browser-mount.ts';
-import type { ReplyOf } from '../../http/calls.ts';
+import type { ReplyOf } from '../../http/operation.ts';
 import type { Role } from '../../http/roles.ts';
 import { usdText } from '../../kernel/money.ts';
 import { type Html, html } from '../../web/html.ts';
@@ -18,10 +18,12 @@ import type { ServerBlocks } from '../server-now.ts';
 import { commandForms } from './parts.ts';
 import { createFirst, firstSteps } from './first-server.ts';
 import { UNREADY, type WakeFacts, obstaclesTo, wakeText, whyText } from './obstacles.ts';
+import { GetSpendCap } from '../../billing/api.ts';
+import { ListMyServers } from '../api/my-servers.ts';
 
 const CARDS = 24;
 
-type Summary = ReplyOf<'ListMyServers'>['my'][number];
+type Summary = ReplyOf<typeof ListMyServers>['my'][number];
 
 /** Dependencies of the page. The API's list does not include obstacles to servers. */
 interface ListOptions {
@@ -57,8 +59,8 @@ export function mountServerList(panel: Panel, options: ListOptions): void {
 async function listPage(request: PanelRequest, options: ListOptions): Promise<Page> {
   const { accountId } = request.principal;
   const [{ my, shared }, spent] = await Promise.all([
-    request.call('ListMyServers', {}),
-    request.call('GetSpendCap', { accountId }),
+    request.call(ListMyServers, {}),
+    request.call(GetSpendCap, { accountId }),
   ]);
   const costs = new Map(spent.servers.map(({ serverId, spentMicros }) => [serverId, Number(spentMicros)]));
   const servers = [...my, ...shared];

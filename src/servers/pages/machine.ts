@@ -1,4 +1,4 @@
-import type { ReplyOf } from '../../http/calls.ts';
+import type { ReplyOf } from '../../http/operation.ts';
 import { ASSETS } from '../../web/assets.ts';
 import { type Html, html } from '../../web/html.ts';
 import type { Page } from '../../web/page-request.ts';
@@ -7,8 +7,9 @@ import { stateTag } from '../../web/panel/state.ts';
 import { timeTag } from '../../web/panel/time.ts';
 import { causeWords, sinceTime } from '../../web/panel/words.ts';
 import { chart } from '../../web/statechart/chart.ts';
+import { InspectMachine } from '../api/machine.ts';
 
-type Machine = ReplyOf<'InspectMachine'>;
+type Machine = ReplyOf<typeof InspectMachine>;
 type Step = Machine['transitions'][number];
 
 /** Number of steps shown at first. */
@@ -21,7 +22,7 @@ export function mountMachine(panel: Panel): void {
 
 async function machinePage(request: ServerRequest): Promise<Page> {
   const { server, call, now, here, query } = request;
-  const machine = await call('InspectMachine', { id: server.id });
+  const machine = await call(InspectMachine, { id: server.id });
   const known = machine.transitions;
   const steps = query.has('all') ? known : known.slice(0, FIRST_STEPS);
   const main = html`<section class="card" data-live="machine">

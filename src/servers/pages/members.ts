@@ -1,4 +1,4 @@
-import type { ReplyOf } from '../../http/calls.ts';
+import type { ReplyOf } from '../../http/operation.ts';
 import type { SignUp } from '../../people/people.ts';
 import { confirmed, hidden } from '../../web/form.ts';
 import { type Html, html } from '../../web/html.ts';
@@ -7,8 +7,9 @@ import { choiceField, filling, lineField, radioField } from '../../web/panel/fie
 import { buttonForm, panelForm } from '../../web/panel/form.ts';
 import type { Panel, ServerRequest } from '../../web/panel/panel.ts';
 import type { Form } from '../../web/serve.ts';
+import { InviteMember, ListMembers, RemoveMember, SetMemberRole } from '../api/members.ts';
 
-type Member = ReplyOf<'ListMembers'>['members'][number];
+type Member = ReplyOf<typeof ListMembers>['members'][number];
 type MemberRole = 'member' | 'limited';
 
 interface MemberRules {
@@ -24,15 +25,15 @@ export function mountMembers(panel: Panel, rules: MemberRules): void {
     show: (request) => membersPage(request, rules),
     forms: {
       async invite({ call, server: { id } }, form) {
-        await call('InviteMember', { id }, { email: (form.get('email') ?? '').trim(), role: roleIn(form) });
+        await call(InviteMember, { id }, { email: (form.get('email') ?? '').trim(), role: roleIn(form) });
         return 'invited';
       },
       async role({ call, server: { id } }, form) {
-        await call('SetMemberRole', { id }, { memberId: form.get('member') ?? '', role: roleIn(form) });
+        await call(SetMemberRole, { id }, { memberId: form.get('member') ?? '', role: roleIn(form) });
         return 'role';
       },
       async remove({ call, server: { id } }, form) {
-        await call('RemoveMember', { id }, { memberId: form.get('member') ?? '' });
+        await call(RemoveMember, { id }, { memberId: form.get('member') ?? '' });
         return 'removed';
       },
     },
@@ -56,7 +57,7 @@ const ROLE_NAMES: readonly [MemberRole, string][] = [
 ];
 
 async function membersPage(request: ServerRequest, rules: MemberRules): Promise<Page> {
-  const { members } = await request.call('ListMembers', { id: request.server.id });
+  const { members } = await request.call(ListMembers, { id: request.server.id });
   const [pending, accepted] = [members.filter((each) => each.pending), members.filter((each) => !each.pending)];
   const main = html`<section class="card">
       <h2>Members</h2>

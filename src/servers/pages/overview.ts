@@ -1,5 +1,5 @@
 import { softwareText } from '../../game/cores.ts';
-import type { ReplyOf } from '../../http/calls.ts';
+import type { ReplyOf } from '../../http/operation.ts';
 import { isAtLeast } from '../../http/roles.ts';
 import { BROWSER_PREFIX } from '../../http/session/browser-mount.ts';
 import { dayStart, monthStart } from '../../kernel/calendar.ts';
@@ -21,8 +21,14 @@ import { timeTag } from '../../web/panel/time.ts';
 import { causeWords, ramText, spanText } from '../../web/panel/words.ts';
 import type { Form } from '../../web/serve.ts';
 import { plainName } from '../../web/text.ts';
+import { GetServerUsage } from '../../billing/usage-api.ts';
+import { ListDiagnostics } from '../../insight/diagnostics-api.ts';
+import { GetServerMetrics } from '../../insight/metrics-api.ts';
+import { GetPlayerLists } from '../../players/api.ts';
+import { KeepAwake } from '../api/lifecycle.ts';
+import { InspectMachine } from '../api/machine.ts';
 
-type Usage = ReplyOf<'GetServerUsage'>;
+type Usage = ReplyOf<typeof GetServerUsage>;
 
 interface OverviewSettings {
   servers: Servers;
@@ -47,7 +53,7 @@ export function mountOverview(panel: Panel, settings: OverviewSettings): void {
       },
       async 'keep-awake'({ call, server }, form) {
         const minutes = Number(form.get('minutes') ?? '');
-        await call('KeepAwake', { id: server.id }, { minutes });
+        await call(KeepAwake, { id: server.id }, { minutes });
         return minutes > 0 ? 'kept' : 'let';
       },
     },
@@ -75,12 +81,12 @@ async function overviewPage(request: ServerRequest, settings: OverviewSettings):
   const { id } = server;
   const isOwner = isAtLeast(role, 'owner');
   const [metrics, { entries: incidents }] = await Promise.all([
-    call('GetServerMetrics', { id }),
-    call('ListDiagnostics', { id }),
+    call(GetServerMetrics, { id }),
+    call(ListDiagnostics, { id }),
   ]);
   const asleep = server.state === 'hibernated' ? [{ id, role }] : [];
   const [machine, obstacles, eula, alerts, month, today, playing] = await Promise.all([
-    call('InspectMachine', { id }),
+    call(InspectMachine, { id }),
     obstaclesTo(asleep, settings.servers, settings.playersWake),
     eulaCard(request),
     alertsCard(request, { slowSince: metrics.slowSince, incidents }),
@@ -160,7 +166,7 @@ const CHARTS = [
   ['processor', 'Processor'],
 ] as const;
 
-function figures(metrics: ReplyOf<'GetServerMetrics'>): Html | undefined {
+function figures(metrics: ReplyOf<typeof GetServerMetrics>): Html | undefined {
   const { tps, mspt, memUsedMb, memLimitMb, cpuPercent, ticksAvailable } = metrics;
   if (memLimitMb === 0 && tps === 0) return undefined;
   return html`<dl class="facts">
@@ -176,7 +182,7 @@ async function players({ call, server }: ServerRequest): Promise<Html> {
     return html`<p class="soft">
       No players: the server is ${server.state === 'hibernated' ? 'asleep' : 'not running'}.
     </p>`;
-  const { online } = await call('GetPlayerLists', { id: server.id });
+  const { online } = await call(GetPlayerLists, { id: server.id });
   if (online.length === 0) return html`<p class="soft">No one is online.</p>`;
   return html`<ul class="heads">
     ${online.map((name) => html`<li>${face(name)}<bdi>${plainName(name)}</bdi></li>`)}
@@ -184,7 +190,7 @@ async function players({ call, server }: ServerRequest): Promise<Html> {
 }
 
 function usageSince({ call, server }: ServerRequest, from: number): Promise<Usage> {
-  return call('GetServerUsage', { id: server.id }, { from: new Date(from).toISOString() });
+  return call(GetServerUsage, { id: server.id }, { from: new Date(from).toISOString() });
 }
 
 function usageCard(given: { month: Usage; today: Usage; now: number; request: ServerRequest }): Html {
@@ -213,7 +219,7 @@ function usageCard(given: { month: Usage; today: Usage; now: number; request: Se
 }
 
 /** Lists wakes without their cost, for readers who do not pay. Uses only the machine's data. */
-function wakesCard(request: ServerRequest, { transitions }: ReplyOf<'InspectMachine'>): Html | undefined {
+function wakesCard(request: ServerRequest, { transitions }: ReplyOf<typeof InspectMachine>): Html | undefined {
   const from = dayStart(request.now);
   const wakes = transitions.filter(
     ({ from: before, to, at }) => to === 'starting' && before !== 'starting' && Date.parse(at ?? '') >= from,
@@ -244,7 +250,7 @@ function usedText({ sessions, amountMicros }: Usage, from: number, now: number):
   return html`${spanText(awakeMsIn(sessions, { from, to: now }, now))} <small>${usdText(Number(amountMicros))}</small>`;
 }
 
-type Cause = ReplyOf<'GetServerUsage'>['sessions'][number]['cause'];
+type Cause = ReplyOf<typeof GetServerUsage>['sessions'][number]['cause'];
 
 /** Most names listed. */
 const MOST_NAMED = 6;
@@ -283,7 +289,7 @@ function timesText(count: number): string {
   return count === 1 ? 'once' : `${count} times`;
 }
 
-type Sample = ReplyOf<'GetServerMetrics'>['series'][number];
+type Sample = ReplyOf<typeof GetServerMetrics>['series'][number];
 
 /** The charts' data by the hour, for readers who cannot see them or run no script. */
 function figuresByHour(series: readonly Sample[]): Html {

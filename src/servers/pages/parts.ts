@@ -11,6 +11,8 @@ import { buttonForm } from '../../web/panel/form.ts';
 import type { PanelRequest, ServerRequest } from '../../web/panel/panel.ts';
 import { copyButton } from '../../web/panel/parts.ts';
 import type { Form } from '../../web/serve.ts';
+import { AcceptEula, GetEula } from '../../people/eula/api.ts';
+import { KillServer, RestartServer, RetryInstall, StartServer, StopServer } from '../api/lifecycle.ts';
 
 /** Settles like `call`, but with `otherwise` if the call is refused, for example because a file is missing. */
 export async function unlessRefused<Reply, Otherwise>(
@@ -27,11 +29,11 @@ export async function unlessRefused<Reply, Otherwise>(
 
 /** Commands behind the server buttons on all pages. */
 const COMMANDS = {
-  start: (call: Call, id: string) => call('StartServer', { id }),
-  stop: (call: Call, id: string) => call('StopServer', { id }),
-  restart: (call: Call, id: string) => call('RestartServer', { id }),
-  kill: (call: Call, id: string) => call('KillServer', { id }),
-  'retry-install': (call: Call, id: string) => call('RetryInstall', { id }),
+  start: (call: Call, id: string) => call(StartServer, { id }),
+  stop: (call: Call, id: string) => call(StopServer, { id }),
+  restart: (call: Call, id: string) => call(RestartServer, { id }),
+  kill: (call: Call, id: string) => call(KillServer, { id }),
+  'retry-install': (call: Call, id: string) => call(RetryInstall, { id }),
 };
 
 /** Returns forms that give each command to the server `idOf` names, then lead to the page that `backTo` returns. */
@@ -65,12 +67,12 @@ const LINK = html`<a href="${EULA_URL}" rel="noreferrer">Minecraft End User Lice
 
 /** Whether a server of this software cannot wake until someone accepts Mojang's EULA. */
 export async function lacksEula(call: Call, accountId: string, type: string): Promise<boolean> {
-  return needsEula(type) && !(await call('GetEula', { accountId })).accepted;
+  return needsEula(type) && !(await call(GetEula, { accountId })).accepted;
 }
 
 /** Accepts the EULA for the account. Only for a form in which a person agrees. */
 export async function agreeToEula(call: Call, accountId: string): Promise<void> {
-  await call('AcceptEula', { accountId }, { accepted: true });
+  await call(AcceptEula, { accountId }, { accepted: true });
 }
 
 /** The checkbox in forms that create a server. */

@@ -3,7 +3,8 @@ import { Readable } from 'node:stream';
 import * as z from 'zod';
 import { iconOf } from '../../game/status-icon.ts';
 import type { AccessChanges } from '../../http/access-changes.ts';
-import { Bytes, type Operation, operation } from '../../http/operation.ts';
+import { Bytes, operation } from '../../http/operation.ts';
+import { type Served, serve } from '../../http/serve.ts';
 import { type EventSource, eventFrame } from '../../http/sse.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import { listMemberships } from '../../people/members/rows.ts';
@@ -11,7 +12,7 @@ import type { Store } from '../../store/store.ts';
 import { escapeHtml } from '../../web/html.ts';
 import { plainName } from '../../web/text.ts';
 import { ServerParams } from '../api/messages.ts';
-import type { ServerOperation } from '../api/operation.ts';
+import type { ServeServer } from '../api/operation.ts';
 import type { ServerBlocks, ServerNow } from '../server-now.ts';
 import type { Servers } from '../servers.ts';
 
@@ -19,7 +20,7 @@ import type { Servers } from '../servers.ts';
 interface Needs {
   accessChanges: AccessChanges;
   clock: Clock;
-  serverOperation: ServerOperation;
+  serveServer: ServeServer;
   servers: Servers;
   blocks: ServerBlocks;
   store: Store;
@@ -28,101 +29,106 @@ interface Needs {
 /** Icons change at most once per run of a game. */
 const ICON_SECONDS = 300;
 
-const streamMyServers = ({ servers, blocks, store, clock, accessChanges }: Needs) =>
-  operation({
-    answers: 'events',
-    id: 'StreamMyServers',
-    method: 'get',
-    path: '/v1/me/servers/events/stream',
-    scope: 'servers:read',
-    tag: 'control',
-    summary: 'Follow the list of servers',
-    description:
-      'Sends `changed` when anything in the list of servers you can access changes. The event does not say what.',
-    reply: z.string(),
-    events: { changed: z.object({ at: z.string() }) },
-    async run({ principal }): Promise<EventSource> {
-      const { userId } = principal;
-      const sharedNow = async () => new Set((await listMemberships(store, userId)).map(({ serverId }) => serverId));
-      let shared = await sharedNow();
-      return {
-        play(sink) {
-          const seen = new Map<string, string>();
-          const changed = () =>
-            sink.send(eventFrame({ id: '', type: 'changed', data: { at: new Date(clock.now()).toISOString() } }));
-          // The caller gained or lost access to a server.
-          const ignoreAccess = accessChanges.onAccessChange((change) => {
-            if (change.userId !== userId || change.serverId === undefined) return;
-            sharedNow().then(
-              (known) => {
-                shared = known;
-                changed();
-              },
-              () => {},
-            );
-          });
-          const ignoreServers = servers.observe((id, now) => {
-            const isReached = now?.row.accountId === principal.accountId || shared.has(id);
-            const shown = now === null ? '' : shownOf(now);
-            if (!isReached || seen.get(id) === shown) return;
-            seen.set(id, shown);
-            changed();
-          });
-          const ignoreBlocks = blocks.follow((id) => {
-            servers.get(id).then(
-              (now) => {
-                if (now?.row.accountId === principal.accountId || shared.has(id)) changed();
-              },
-              () => {},
-            );
-          });
-          return () => {
-            ignoreAccess();
-            ignoreServers();
-            ignoreBlocks();
-          };
-        },
-        overflow: 'end',
-      };
-    },
-  });
+export const StreamMyServers = operation({
+  answers: 'events',
+  id: 'StreamMyServers',
+  method: 'get',
+  path: '/v1/me/servers/events/stream',
+  scope: 'servers:read',
+  auth: 'key',
+  section: 'Servers',
+  summary: 'Follow the list of servers',
+  description:
+    'Sends `changed` when anything in the list of servers you can access changes. The event does not say what.',
+  reply: z.string(),
+  events: { changed: z.object({ at: z.string() }) },
+});
 
-const getServerIcon = ({ serverOperation }: Needs) =>
-  serverOperation({
-    answers: 'bytes',
-    id: 'GetServerIcon',
-    method: 'get',
-    path: '/v1/servers/{id}/icon',
-    scope: 'servers:read',
-    role: 'limited',
-    tag: 'control',
-    summary: 'Read the icon of a server',
-    description: 'The icon that the game showed last, or a generated one.',
-    params: ServerParams,
-    reply: Bytes,
-    async run({ server: { row } }) {
-      const own = iconOf(row.lastStatus);
-      const icon = own ?? Buffer.from(drawnIcon(row.id, plainName(row.name) || row.id));
-      return {
-        filename: own ? 'icon.png' : 'icon.svg',
-        sizeBytes: icon.length,
-        headers: {
-          'Content-Type': own ? 'image/png' : 'image/svg+xml',
-          'Content-Disposition': 'inline',
-          'Cache-Control': `private, max-age=${ICON_SECONDS}`,
-          // An SVG is a document; this keeps it harmless even when opened directly.
-          'Content-Security-Policy': "default-src 'none'; sandbox",
-        },
-        open: () => Readable.from([icon]),
-        close: () => {},
-      };
-    },
-  });
+export const GetServerIcon = operation({
+  answers: 'bytes',
+  id: 'GetServerIcon',
+  method: 'get',
+  path: '/v1/servers/{id}/icon',
+  scope: 'servers:read',
+  role: 'limited',
+  auth: 'key',
+  section: 'Servers',
+  summary: 'Read the icon of a server',
+  description: 'The icon that the game showed last, or a generated one.',
+  params: ServerParams,
+  reply: Bytes,
+});
 
 /** Streams and icons for servers' pages, in addition to the API. */
-export const serverPageOperations = (needs: Needs): readonly Operation[] => [
-  streamMyServers(needs),
-  getServerIcon(needs),
+export const serverPageOperations = ({
+  servers,
+  blocks,
+  store,
+  clock,
+  accessChanges,
+  serveServer,
+}: Needs): readonly Served[] => [
+  serve(StreamMyServers, async ({ principal }): Promise<EventSource> => {
+    const { userId } = principal;
+    const sharedNow = async () => new Set((await listMemberships(store, userId)).map(({ serverId }) => serverId));
+    let shared = await sharedNow();
+    return {
+      play(sink) {
+        const seen = new Map<string, string>();
+        const changed = () =>
+          sink.send(eventFrame({ id: '', type: 'changed', data: { at: new Date(clock.now()).toISOString() } }));
+        // The caller gained or lost access to a server.
+        const ignoreAccess = accessChanges.onAccessChange((change) => {
+          if (change.userId !== userId || change.serverId === undefined) return;
+          sharedNow().then(
+            (known) => {
+              shared = known;
+              changed();
+            },
+            () => {},
+          );
+        });
+        const ignoreServers = servers.observe((id, now) => {
+          const isReached = now?.row.accountId === principal.accountId || shared.has(id);
+          const shown = now === null ? '' : shownOf(now);
+          if (!isReached || seen.get(id) === shown) return;
+          seen.set(id, shown);
+          changed();
+        });
+        const ignoreBlocks = blocks.follow((id) => {
+          servers.get(id).then(
+            (now) => {
+              if (now?.row.accountId === principal.accountId || shared.has(id)) changed();
+            },
+            () => {},
+          );
+        });
+        return () => {
+          ignoreAccess();
+          ignoreServers();
+          ignoreBlocks();
+        };
+      },
+      overflow: 'end',
+    };
+  }),
+  serveServer(GetServerIcon, async ({ server: { row } }) => {
+    const own = iconOf(row.lastStatus);
+    const icon = own ?? Buffer.from(drawnIcon(row.id, plainName(row.name) || row.id));
+    return {
+      filename: own ? 'icon.png' : 'icon.svg',
+      sizeBytes: icon.length,
+      headers: {
+        'Content-Type': own ? 'image/png' : 'image/svg+xml',
+        'Content-Disposition': 'inline',
+        'Cache-Control': `private, max-age=${ICON_SECONDS}`,
+        // An SVG is a document; this keeps it harmless even when opened directly.
+        'Content-Security-Policy': "default-src 'none'; sandbox",
+      },
+      open: () => Readable.from([icon]),
+      close: () => {},
+    };
+  }),
 ];
 
 /** Returns everything the list shows of a server, as text for comparison. */

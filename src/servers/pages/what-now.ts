@@ -1,5 +1,5 @@
 import { isTagged } from '../../../machines/server.ts';
-import type { ReplyOf } from '../../http/calls.ts';
+import type { ReplyOf } from '../../http/operation.ts';
 import { isAtLeast } from '../../http/roles.ts';
 import { confirmed } from '../../web/form.ts';
 import { type Html, html } from '../../web/html.ts';
@@ -10,8 +10,9 @@ import { timeTag } from '../../web/panel/time.ts';
 import { countText } from '../../web/text.ts';
 import { type Obstacle, summaryText } from './obstacles.ts';
 import { type Incident, remedyLink, remedyOf } from './alerts.ts';
+import type { InspectMachine } from '../api/machine.ts';
 
-type Machine = ReplyOf<'InspectMachine'>;
+type Machine = ReplyOf<typeof InspectMachine>;
 type Server = ServerRequest['server'];
 
 /** The choices, in hours, for keeping a server awake. */

@@ -1,4 +1,5 @@
-import type { Call, Calls, ReplyOf } from '../../http/calls.ts';
+import type { Call, Calls } from '../../http/calls.ts';
+import type { ReplyOf } from '../../http/operation.ts';
 import type { Download } from '../../http/download.ts';
 import { BROWSER_PREFIX } from '../../http/session/browser-mount.ts';
 import type { Role } from '../../http/roles.ts';
@@ -9,6 +10,8 @@ import { type Problem, problemOf, withProblem } from '../problem.ts';
 import type { Awaitable, Form, Serve } from '../serve.ts';
 import { addressOf } from './form.ts';
 import { live, liveNote, serverFrame } from './server-frame.ts';
+import { ListMyServers } from '../../servers/api/my-servers.ts';
+import { GetServer } from '../../servers/api/servers.ts';
 
 /** A request for a page of the panel. */
 export interface PanelRequest extends SignedInRequest {
@@ -28,7 +31,7 @@ export interface PanelRequest extends SignedInRequest {
 
 /** A request for a page of a server that the caller can access. */
 export interface ServerRequest extends PanelRequest {
-  server: ReplyOf<'GetServer'>;
+  server: ReplyOf<typeof GetServer>;
   /** The caller's role on it. Only for display: each operation checks it itself. */
   role: Role;
 }
@@ -153,9 +156,9 @@ export function createPanel(serve: Serve, calls: Calls): Panel {
 
   async function reach(request: PanelRequest): Promise<ServerRequest> {
     const { id = '' } = request.params;
-    const server = await request.call('GetServer', { id });
+    const server = await request.call(GetServer, { id });
     if (server.accountId === request.principal.accountId) return { ...request, server, role: 'owner' };
-    const { shared } = await request.call('ListMyServers', {});
+    const { shared } = await request.call(ListMyServers, {});
     const role = shared.find((each) => each.id === id)?.role ?? 'limited';
     return { ...request, server, role: role as Role };
   }

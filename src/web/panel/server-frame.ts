@@ -1,5 +1,5 @@
 import { BROWSER_PREFIX } from '../../http/session/browser-mount.ts';
-import type { ReplyOf } from '../../http/calls.ts';
+import type { ReplyOf } from '../../http/operation.ts';
 import { type Role, isAtLeast } from '../../http/roles.ts';
 import { ASSETS } from '../assets.ts';
 import { csrfField, hidden } from '../form.ts';
@@ -9,6 +9,7 @@ import { plainName } from '../text.ts';
 import { type FormPlace, addressOf } from './form.ts';
 import { copyButton } from './parts.ts';
 import { buttonsOf, stateTag } from './state.ts';
+import type { GetServer } from '../../servers/api/servers.ts';
 
 /** Adds the common assets of panel pages. The page is live if scripts run. */
 export function live(page: Page): Page {
@@ -52,7 +53,7 @@ export function isServerTab(path: string): boolean {
 
 /** The data of the frame: the server and the current page. */
 interface Framed extends FormPlace {
-  server: ReplyOf<'GetServer'>;
+  server: ReplyOf<typeof GetServer>;
   role: Role;
   /** Epoch ms. */
   now: number;

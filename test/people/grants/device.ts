@@ -3,13 +3,13 @@ import { type AddressInfo, BlockList } from 'node:net';
 import { Router } from '@koa/router';
 import type { ExecutionContext } from 'ava';
 import Koa from 'koa';
-import { mountPublic } from '../../../src/http/app.ts';
+import { keyCallers, openCallers } from '../../../src/http/callers.ts';
 import { createAuthorize } from '../../../src/http/auth.ts';
 import { createClientAddress } from '../../../src/http/client-address.ts';
 import { renderErrors } from '../../../src/http/errors.ts';
 import { createHttpServer } from '../../../src/http/http-server.ts';
 import { mount, plainColons } from '../../../src/http/mount.ts';
-import { mountSession } from '../../../src/http/session/session-mount.ts';
+import { browserCallers } from '../../../src/http/session/browsers.ts';
 import { createLog } from '../../../src/kernel/log.ts';
 import { authenticateApp } from '../../../src/people/apps/app-tokens.ts';
 import { insertClient } from '../../../src/people/apps/client-rows.ts';
@@ -64,7 +64,6 @@ export async function device(t: ExecutionContext, options: DeviceTestOptions = {
   const startLimit = createStartLimit({ store, clock, limit: options.starts ?? 1_000 });
   const needs = { grants, startLimit, store, clock, config: { baseUrl: ORIGIN } };
   const clientAddress = createClientAddress(options.trusted ?? new BlockList());
-  mountPublic(router, [...deviceGrantOperations(needs), ...oauthOperations(needs)], { clientAddress });
   const findKey = (key: string) => authenticate(store, clock, key);
   const findApp = (token: string) => authenticateApp(store, clock, token);
   const here = {
@@ -73,9 +72,16 @@ export async function device(t: ExecutionContext, options: DeviceTestOptions = {
     guessLimit: createGuessLimit(clock),
     config: { ...services.config, baseUrl: ORIGIN },
   };
-  mountSession(router, deviceOperations(here), () => {}, here);
   const authorize = createAuthorize(findKey, findApp, () => {});
-  mount(router, clientOperations(services), { authorize, authorizeAgain: authorize }, services);
+  const streams = { ...services, authorizeAgain: authorize };
+  mount(router, [...deviceGrantOperations(needs), ...oauthOperations(needs)], openCallers(clientAddress), streams);
+  mount(
+    router,
+    deviceOperations(here),
+    browserCallers(() => {}, here),
+    streams,
+  );
+  mount(router, clientOperations(services), keyCallers(authorize), streams);
   const app = new Koa();
   app.use(renderErrors(log)).use(plainColons).use(router.routes()).use(router.allowedMethods());
   app.silent = true;

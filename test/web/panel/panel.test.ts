@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import test from 'ava';
-import { describeApi } from '../../../src/reference.ts';
+import { OPERATIONS } from '../../../src/reference.ts';
 import { backUp } from '../../backups/parts.ts';
 import { closeBrowser } from '../../support/browser.ts';
 import { isHere } from '../../support/needs.ts';
@@ -54,8 +54,8 @@ test('the streams and files of a page have their own addresses, only for session
   await it.stranger();
   const other = await it.browser('usr_other');
   const refused = { 'x-csrf-token': '' };
-  for (const { method, path } of describeApi().operations.filter(
-    ({ answers, takes }) => answers !== 'message' || takes === 'bytes',
+  for (const { method, path } of OPERATIONS.filter(
+    (operation) => operation.auth === 'key' && (operation.answers !== 'message' || operation.takes === 'bytes'),
   )) {
     if (!path.startsWith('/v1/servers/')) continue;
     const at = `/panel${path.replace('{id}', 'castle').replace(/\{\w+\}/, 'bak_none')}?path=a.txt`;

@@ -15,6 +15,8 @@ import { actionOf, buttonForm, panelForm } from '../../../web/panel/form.ts';
 import type { Panel, ServerRequest } from '../../../web/panel/panel.ts';
 import type { Form } from '../../../web/serve.ts';
 import { plainName, sizeText } from '../../../web/text.ts';
+import { DeletePath, ReadFile, WriteFile } from '../../../files/api.ts';
+import { SetServerMotd } from '../../api/settings.ts';
 
 /** Settings of the server's entry in the server list. */
 export function mountDescriptionSettings(panel: Panel): void {
@@ -24,7 +26,7 @@ export function mountDescriptionSettings(panel: Panel): void {
     show: (request) => descriptionPage(request, request.server.motd),
     forms: {
       async save({ call, server: { id } }, form) {
-        await call('SetServerMotd', { id }, { motd: motdIn(form) });
+        await call(SetServerMotd, { id }, { motd: motdIn(form) });
         return 'saved';
       },
       /** Stores nothing. With scripts, the page requests it while the user types. */
@@ -160,18 +162,18 @@ async function saveIcon({ call, server: { id } }: ServerRequest, form: Form): Pr
   const picture = form.files?.get('icon') ?? Buffer.alloc(0);
   const wrong = wrongIcon(picture);
   if (wrong !== undefined) throw invalidFields([{ field: 'icon', description: wrong }]);
-  await call('WriteFile', { id }, { path: FILE, content: picture.toString('base64') });
+  await call(WriteFile, { id }, { path: FILE, content: picture.toString('base64') });
   return 'icon';
 }
 
 async function removeIcon({ call, server: { id } }: ServerRequest): Promise<string> {
-  await call('DeletePath', { id }, { path: FILE });
+  await call(DeletePath, { id }, { path: FILE });
   return 'gone';
 }
 
 /** Returns the address of the current icon; undefined without one. */
 async function iconOf({ call, server: { id } }: ServerRequest): Promise<string | undefined> {
-  const file = await unlessRefused(call('ReadFile', { id }, { path: FILE }), undefined);
+  const file = await unlessRefused(call(ReadFile, { id }, { path: FILE }), undefined);
   if (file === undefined) return undefined;
   const version = createHash('sha256').update(file.content).digest('hex').slice(0, 12);
   return `${BROWSER_PREFIX}/v1/servers/${id}/file:download?path=${FILE}&version=${version}`;

@@ -11,6 +11,8 @@ import type { Panel, ServerRequest } from '../../../web/panel/panel.ts';
 import type { Form } from '../../../web/serve.ts';
 import { unlessRefused } from '../parts.ts';
 import { SAVED, settingsPage } from './frame.ts';
+import { ReadFile } from '../../../files/api.ts';
+import { SetServerProperties } from '../../api/settings.ts';
 
 /** The game's own settings and the idle time. */
 export function mountGameSettings(panel: Panel, settings: { idleTimeoutMinutes: number }): void {
@@ -19,12 +21,12 @@ export function mountGameSettings(panel: Panel, settings: { idleTimeoutMinutes: 
     show: (request) => gamePage(request, settings.idleTimeoutMinutes),
     forms: {
       async idle({ call, server: { id } }, form) {
-        await call('SetServerProperties', { id }, { idleTimeoutMinutes: Number(form.get('idleTimeoutMinutes')) });
+        await call(SetServerProperties, { id }, { idleTimeoutMinutes: Number(form.get('idleTimeoutMinutes')) });
         return 'saved';
       },
       async properties(request, form) {
         const { call, server } = request;
-        await call('SetServerProperties', { id: server.id }, { properties: propertiesIn(server, form) });
+        await call(SetServerProperties, { id: server.id }, { properties: propertiesIn(server, form) });
         return 'saved';
       },
     },
@@ -145,6 +147,6 @@ function propertiesIn(server: Server, form: Form): Record<string, string> {
 
 /** Returns the file's values; none if the file is missing or unreadable. */
 async function fileNow({ call, server: { id } }: ServerRequest): Promise<ReadonlyMap<string, string>> {
-  const file = await unlessRefused(call('ReadFile', { id }, { path: 'server.properties' }), undefined);
+  const file = await unlessRefused(call(ReadFile, { id }, { path: 'server.properties' }), undefined);
   return file ? parseProperties(decodeText(Buffer.from(file.content, 'base64'))) : new Map();
 }

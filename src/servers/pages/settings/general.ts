@@ -11,6 +11,11 @@ import type { Form } from '../../../web/serve.ts';
 import { plainName } from '../../../web/text.ts';
 import { leastRamMb } from '../../api/fields.ts';
 import { SAVED, restNote, settingsPage } from './frame.ts';
+import { GetSpendCap } from '../../../billing/api.ts';
+import { GetAccountLimits } from '../../../billing/limits-api.ts';
+import { DeleteServer } from '../../api/servers.ts';
+import { UpdateServer } from '../../api/update-server.ts';
+import { CreateTemplate } from '../../../templates/api.ts';
 
 /** Settings of name, size and plan, and the form that deletes the server. */
 export function mountGeneralSettings(panel: Panel): void {
@@ -19,12 +24,12 @@ export function mountGeneralSettings(panel: Panel): void {
     show: generalPage,
     forms: {
       async name({ call, server: { id } }, form) {
-        await call('UpdateServer', { id }, { name: form.get('name') ?? '' });
+        await call(UpdateServer, { id }, { name: form.get('name') ?? '' });
         return 'saved';
       },
       async size({ call, server: { id } }, form) {
         const plan = form.get('plan');
-        await call('UpdateServer', { id }, { ramMb: Number(form.get('ramMb')), ...(plan !== null && { plan }) });
+        await call(UpdateServer, { id }, { ramMb: Number(form.get('ramMb')), ...(plan !== null && { plan }) });
         return 'saved';
       },
       template: makeTemplate,
@@ -32,7 +37,7 @@ export function mountGeneralSettings(panel: Panel): void {
         if (form.get('typed')?.trim() !== id) {
           throw invalidFields([{ field: 'typed', description: `is not ${id}. Nothing was deleted.` }]);
         }
-        await call('DeleteServer', { id });
+        await call(DeleteServer, { id });
         return { to: '/servers' };
       },
     },
@@ -43,10 +48,7 @@ export function mountGeneralSettings(panel: Panel): void {
 async function generalPage(request: ServerRequest): Promise<Page> {
   const { call, principal, role } = request;
   const { accountId } = principal;
-  const [prices, limits] = await Promise.all([
-    call('GetSpendCap', { accountId }),
-    call('GetAccountLimits', { accountId }),
-  ]);
+  const [prices, limits] = await Promise.all([call(GetSpendCap, { accountId }), call(GetAccountLimits, { accountId })]);
   const cards = html`${nameCard(request)} ${sizeCard(request, prices, limits)} ${templateCard(request)}
   ${isAtLeast(role, 'owner') && deleteCard(request)}`;
   return settingsPage(request, 'Settings', cards);
@@ -139,7 +141,7 @@ function deleteCard(request: ServerRequest): Html {
 /** Saves the server's settings under a name as a template of the caller. */
 async function makeTemplate({ call, server: { id } }: ServerRequest, form: Form): Promise<Outcome> {
   await call(
-    'CreateTemplate',
+    CreateTemplate,
     {},
     { serverId: id, name: form.get('name') ?? '', description: form.get('description') ?? '' },
   );

@@ -1,7 +1,7 @@
 import { tiles } from '../choices.ts';
 import { SANDBOX, aboutSoftware, missingCore, softwareName, softwareText } from '../../../game/cores.ts';
 import { sandboxVersions } from '../../../engines/sandbox.ts';
-import { coresFor } from '../../../game/catalogue/api.ts';
+import { coresFor, ListMinecraftVersions } from '../../../game/catalogue/api.ts';
 import { compareVersions } from '../../../game/minecraft-version.ts';
 import { confirmed, hidden } from '../../../web/form.ts';
 import { type Html, html } from '../../../web/html.ts';
@@ -11,6 +11,7 @@ import { inShort } from '../../../web/panel/in-short.ts';
 import { panelForm } from '../../../web/panel/form.ts';
 import type { Panel, ServerRequest } from '../../../web/panel/panel.ts';
 import { restNote, settingsPage } from './frame.ts';
+import { UpdateServerVersion } from '../../api/update-version.ts';
 
 /** Settings of the server software and its version. A choice is shown with its effects before it is confirmed. */
 export function mountVersionSettings(panel: Panel): void {
@@ -20,7 +21,7 @@ export function mountVersionSettings(panel: Panel): void {
     forms: {
       async change({ call, server: { id }, here }, form) {
         const wanted = { type: form.get('type') ?? '', version: form.get('version') ?? '' };
-        const done = await inShort(call('UpdateServerVersion', { id }, wanted), 'changed', 'changing');
+        const done = await inShort(call(UpdateServerVersion, { id }, wanted), 'changed', 'changing');
         return { to: `${here}?done=${done}` };
       },
     },
@@ -46,7 +47,7 @@ function packCard(server: ServerRequest['server']): Html {
 
 async function choiceCards(request: ServerRequest): Promise<Html> {
   const { call, server, query, here, role } = request;
-  const { cores, versions: releases } = await call('ListMinecraftVersions', {});
+  const { cores, versions: releases } = await call(ListMinecraftVersions, {});
   const wanted = { type: query.get('type') ?? server.type, version: query.get('version') ?? server.version };
   // Availability depends on the owner's account, which members cannot see.
   const offered = offersFor(server, role === 'owner' ? cores : coresFor(releases));
