@@ -3,7 +3,7 @@ import type { Cause, Job } from '../../machines/server-types.ts';
 import { inProgress } from '../jail/change-lock.ts';
 import { randomBase62 } from '../kernel/ids.ts';
 import { abortable } from '../kernel/timeout.ts';
-import { type AuditActor, recordAudit } from '../people/audit/audit.ts';
+import { type AuditActor, recordAudit } from '../audit/audit.ts';
 import { getMaintenance } from '../servers/maintenance-rows.ts';
 import type { ServerRow } from '../servers/rows.ts';
 import type { ArchiveFiles } from './archive-files.ts';

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { isTagged } from '../../machines/server.ts';
 import type { Log } from '../kernel/log.ts';
 import { MIB } from '../kernel/units.ts';
-import { recordAudit } from '../people/audit/audit.ts';
+import { recordAudit } from '../audit/audit.ts';
 import type { LastCallOptions } from '../servers/last-call.ts';
 import type { ServerNow } from '../servers/server-now.ts';
 import type { ServerRow } from '../servers/rows.ts';

@@ -2,7 +2,7 @@ import type { Disk } from '../jail/space.ts';
 import type { Clock } from '../kernel/clock.ts';
 import { type RefusalWords, StatusError, quotaExceeded } from '../kernel/status.ts';
 import { MIB } from '../kernel/units.ts';
-import { serverNotFound } from '../people/members/owned-servers.ts';
+import { serverNotFound } from '../access/owned-servers.ts';
 import type { ServerRow } from '../servers/rows.ts';
 import type { DiskUsage } from './usage.ts';
 

@@ -1,9 +1,9 @@
 import type { AccessChange } from '../http/access-changes.ts';
 import type { Principal } from '../http/principal.ts';
-import { recordAudit } from '../people/audit/audit.ts';
-import { isKeyRevoked } from '../people/keys/rows.ts';
-import { getMembership } from '../people/members/rows.ts';
-import { getUser } from '../people/rows.ts';
+import { recordAudit } from '../audit/audit.ts';
+import { isKeyRevoked } from '../access/key-rows.ts';
+import { getMembership } from '../access/member-rows.ts';
+import { getUser } from '../accounts/rows.ts';
 import { getServer } from '../servers/rows.ts';
 import type { Sql, Tx } from '../store/store.ts';
 import { type ScheduleRow, disableSchedule, listSchedulesBy } from './rows.ts';

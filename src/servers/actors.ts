@@ -5,7 +5,7 @@ import { type ServerSnapshot, serverMachine, serverState } from '../../machines/
 import type { ActorKind, StoredStep, TakenStep } from '../actors/actor-kind.ts';
 import { DurableActors } from '../actors/durable-actors.ts';
 import { pathOf } from '../actors/machine-step.ts';
-import { serverNotFound } from '../people/members/owned-servers.ts';
+import { serverNotFound } from '../access/owned-servers.ts';
 import type { Tx } from '../store/store.ts';
 import { insertDiagnostic } from './failures/diagnostic-rows.ts';
 import { UNKNOWN_CAUSE, dormant, restorable, sameValue, worthStoring } from './dormant.ts';

@@ -1,6 +1,6 @@
 import type { Cause } from '../../machines/server-types.ts';
 import type { MachineStep } from '../actors/machine-step.ts';
-import { recordStep } from '../people/audit/audit.ts';
+import { recordStep } from '../audit/audit.ts';
 import type { Tx } from '../store/store.ts';
 import { type ServerActors, changeRow, createServerActors } from './actors.ts';
 import { createServerCommands } from './commands.ts';

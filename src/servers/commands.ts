@@ -2,7 +2,7 @@ import type { ServerCommand } from '../../machines/server-types.ts';
 import { type ServerSnapshot, serverState } from '../../machines/server.ts';
 import { requireSame } from '../actors/actor-kind.ts';
 import { StatusError } from '../kernel/status.ts';
-import { serverNotFound } from '../people/members/owned-servers.ts';
+import { serverNotFound } from '../access/owned-servers.ts';
 import { type ServerActors, changeRow } from './actors.ts';
 import { isStopped } from './dormant.ts';
 import { inMachineTime } from './machine-time.ts';

@@ -3,7 +3,7 @@ import type { Clock } from '../kernel/clock.ts';
 import { SLUG_LENGTH, slugify } from '../kernel/ids.ts';
 import { createKeyedMutex } from '../kernel/mutex.ts';
 import { StatusError, quotaExceeded } from '../kernel/status.ts';
-import { causeOf, wholeAccount } from '../people/caller.ts';
+import { causeOf, wholeAccount } from '../access/caller.ts';
 import { type CompleteRequest, type RequestDefaults, complete } from './api/create-request.ts';
 import { requireRam } from './api/fields.ts';
 import { type ServerRow, serverExists } from './rows.ts';

@@ -3,7 +3,7 @@ import type { CoreRules } from '../game/core-rules.ts';
 import { forgetBuild } from '../game/installed-build.ts';
 import { dataRoot } from '../jail/data-root.ts';
 import type { FileOwner } from '../kernel/atomic-file.ts';
-import type { People } from '../people/people.ts';
+import type { Accounts } from '../accounts/accounts.ts';
 import type { Tx } from '../store/store.ts';
 import type { Feature } from '../web/feature.ts';
 import type { Panel } from '../web/panel/panel.ts';
@@ -36,7 +36,7 @@ import type { Shared } from './shared.ts';
 import { type ServerBlocksOptions, createServerBlocks } from './server-blocks.ts';
 
 export interface ServerFeatureOptions extends Shared, ServerBlocksOptions {
-  people: People;
+  accounts: Accounts;
   cores: CoreRules;
   serverView: ServerView;
   addresses: Addresses;
@@ -55,9 +55,9 @@ export interface ServerFeatureOptions extends Shared, ServerBlocksOptions {
 
 /** Opens the API of servers. Returns `creation` for others that create servers. */
 export function serverFeature(options: ServerFeatureOptions): { creation: Creation; feature: Feature } {
-  const { servers, people, cores, serverOperation, serverView, addresses, owner, settings } = options;
+  const { servers, accounts, cores, serverOperation, serverView, addresses, owner, settings } = options;
   const { capacity, accountLimits, drain, wakePolicies, testAlert } = options;
-  const { store, clock } = people;
+  const { store, clock } = accounts;
   const { dataDir, region, nodeLabel } = settings;
   const config = { region, nodeLabel };
   const blocks = createServerBlocks(options);
@@ -94,21 +94,21 @@ export function serverFeature(options: ServerFeatureOptions): { creation: Creati
     ...settingOperations({ ...needs, testAlert }),
     ...updateOperations(needs),
     ...machineOperations({ ...needs, settings }),
-    ...memberOperations({ ...people, serverOperation }),
+    ...memberOperations({ ...accounts, serverOperation }),
   ];
   return {
     creation,
     feature: {
       operations,
-      pageOperations: serverPageOperations({ ...needs, blocks, accessChanges: people.accessChanges }),
+      pageOperations: serverPageOperations({ ...needs, blocks, accessChanges: accounts.accessChanges }),
       panel(panel) {
-        mountServerList(panel, { servers, blocks, playersWake, addresses, firstRunFile: people.firstRunFile });
+        mountServerList(panel, { servers, blocks, playersWake, addresses, firstRunFile: accounts.firstRunFile });
         // Mounted before the servers' pages, because `new` is not a server.
         mountCreate(panel);
         mountOverview(panel, { ...settings, servers, playersWake, addresses });
         mountServerSettings(panel, settings);
         mountMachine(panel);
-        mountMembers(panel, { signup: people.config.signup, operatorsWriteAlone: cores.operatorsWriteAlone });
+        mountMembers(panel, { signup: accounts.signup, operatorsWriteAlone: cores.operatorsWriteAlone });
         mountAudit(panel);
       },
     },

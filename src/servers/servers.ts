@@ -4,7 +4,7 @@ import type { Clock } from '../kernel/clock.ts';
 import type { Log } from '../kernel/log.ts';
 import type { StatusError } from '../kernel/status.ts';
 import type { SteadyClock } from '../kernel/steady-clock.ts';
-import type { ServerStep } from '../people/audit/audit.ts';
+import type { ServerStep } from '../audit/audit.ts';
 import type { Store, Tx } from '../store/store.ts';
 import type { EffectHost } from './effect-host.ts';
 import type { Effects } from './effects.ts';

@@ -6,7 +6,7 @@ import { createRequire } from 'node:module';
 import type { AddressInfo, BlockList } from 'node:net';
 import type { DiskQuota } from '../disk/quota.ts';
 import type { Files } from '../files/files.ts';
-import type { People } from '../people/people.ts';
+import type { Accounts } from '../accounts/accounts.ts';
 import type { Shared } from '../servers/shared.ts';
 import type { Feature } from '../web/feature.ts';
 import { sftpOperations } from './api.ts';
@@ -16,7 +16,7 @@ import { sshKeyOperations } from './ssh-keys-api.ts';
 import { mountSshKeys } from './ssh-keys-pages.ts';
 
 export interface OpenSftpOptions extends Shared {
-  people: People;
+  accounts: Accounts;
   files: Pick<Files, 'jail'>;
   disk: DiskQuota;
   settings: { dataDir: string; publicHost: string; sftpPublicHost?: string | null; trustedProxies?: BlockList };
@@ -27,7 +27,7 @@ export interface OpenSftpOptions extends Shared {
  * connections.
  */
 export async function openSftp(options: OpenSftpOptions): Promise<{ sftp: Sftp; feature: Feature }> {
-  const { store, servers, people, serverOperation, files, disk, settings, clock, log, onClose } = options;
+  const { store, servers, accounts, serverOperation, files, disk, settings, clock, log, onClose } = options;
   const { dataDir, trustedProxies: trusted } = settings;
   const publicHost = settings.sftpPublicHost || settings.publicHost;
   const sftp = createSftp({
@@ -42,7 +42,7 @@ export async function openSftp(options: OpenSftpOptions): Promise<{ sftp: Sftp; 
   });
   // Ends them at once, because erasing a deleted server may wait for its engine.
   onClose(servers.observe((id, now) => void (now?.state === 'deleting' && sftp.cut(id))));
-  const keys = { ...people, sftp };
+  const keys = { ...accounts, sftp };
   return {
     sftp,
     feature: {

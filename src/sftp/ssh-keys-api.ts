@@ -2,7 +2,7 @@ import * as z from 'zod';
 import { line, message, reply, text } from '../http/fields.ts';
 import { Nothing } from '../http/nothing.ts';
 import { type SessionOperation, sessionOperation } from '../http/session/session-operation.ts';
-import type { People } from '../people/people.ts';
+import type { Accounts as People } from '../accounts/accounts.ts';
 import type { SshKeyRow } from './ssh-key-rows.ts';
 import { SSH_KEY_CHARS, type SshSessions, addSshKey, removeSshKey, sshKeysOf } from './ssh-keys.ts';
 

@@ -11,7 +11,7 @@ import { createChangeLock } from '../../src/jail/change-lock.ts';
 import { unlimitedDisk } from '../../src/jail/space.ts';
 import { createLog } from '../../src/kernel/log.ts';
 import { sinceBoot, systemClock } from '../../src/kernel/system-clock.ts';
-import { insertAccount } from '../../src/people/rows.ts';
+import { insertAccount } from '../../src/accounts/rows.ts';
 import { createEffects } from '../../src/servers/effects.ts';
 import { createPresence } from '../../src/servers/presence.ts';
 import { createServers } from '../../src/servers/all-servers.ts';

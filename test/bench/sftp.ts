@@ -9,7 +9,7 @@ import { createFiles } from '../../src/files/files.ts';
 import { unlimitedDisk } from '../../src/jail/space.ts';
 import { createLog } from '../../src/kernel/log.ts';
 import { systemClock } from '../../src/kernel/system-clock.ts';
-import { insertAccount } from '../../src/people/rows.ts';
+import { insertAccount } from '../../src/accounts/rows.ts';
 import { insertServer } from '../../src/servers/rows.ts';
 import { openHostKey } from '../../src/sftp/host-key.ts';
 import { createSftp } from '../../src/sftp/sftp.ts';

@@ -10,7 +10,7 @@ import { dataRoot } from '../../src/jail/data-root.ts';
 import { unlimitedDisk } from '../../src/jail/space.ts';
 import type { FileOwner } from '../../src/kernel/atomic-file.ts';
 import { createLog } from '../../src/kernel/log.ts';
-import { insertAccount } from '../../src/people/rows.ts';
+import { insertAccount } from '../../src/accounts/rows.ts';
 import { insertServer } from '../../src/servers/rows.ts';
 import { openHostKey } from '../../src/sftp/host-key.ts';
 import { type Sftp, type SftpOptions, createSftp } from '../../src/sftp/sftp.ts';

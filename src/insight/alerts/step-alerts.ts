@@ -1,7 +1,7 @@
 import { STOP_FORCED } from '../../../machines/server-reasons.ts';
 import type { WebhookOutbox } from './outbox.ts';
 import type { ServerEvents } from '../events.ts';
-import type { ServerStep } from '../../people/audit/audit.ts';
+import type { ServerStep } from '../../audit/audit.ts';
 import type { Tx } from '../../store/store.ts';
 import type { ServerNow } from '../../servers/server-now.ts';
 import type { Servers } from '../../servers/servers.ts';
