@@ -9,8 +9,8 @@ import type { OnClose } from './kernel/closers.ts';
 import type { Log } from './kernel/log.ts';
 import { type ProcessIdentity, thisProcess } from './kernel/process-identity.ts';
 import { StatusError } from './kernel/status.ts';
-import { deviceGrantOperations } from './people/grants/api.ts';
-import { oauthOperations } from './people/grants/oauth.ts';
+import { deviceGrantOperations } from './grants/device-api.ts';
+import { oauthOperations } from './grants/oauth-api.ts';
 import type { Waiting } from './store/lease.ts';
 
 export interface ListeningOptions {

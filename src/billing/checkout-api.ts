@@ -4,9 +4,9 @@ import { Nothing } from '../http/nothing.ts';
 import { type Operation, operation } from '../http/operation.ts';
 import { type PublicOperation, publicOperation } from '../http/public-operation.ts';
 import { KIB } from '../kernel/units.ts';
-import { AccountParams } from '../people/account-params.ts';
-import { auditActorOf, recordAudit } from '../people/audit/audit.ts';
-import { wholeAccount } from '../people/caller.ts';
+import { AccountParams } from '../accounts/fields.ts';
+import { auditActorOf, recordAudit } from '../audit/audit.ts';
+import { wholeAccount } from '../access/caller.ts';
 import type { Checkouts } from './checkout.ts';
 
 /** Dependencies of these operations. */

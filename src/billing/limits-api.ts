@@ -1,8 +1,8 @@
 import * as z from 'zod';
 import { reply } from '../http/fields.ts';
 import { type Operation, operation } from '../http/operation.ts';
-import { AccountParams } from '../people/account-params.ts';
-import { ownAccount } from '../people/caller.ts';
+import { AccountParams } from '../accounts/fields.ts';
+import { ownAccount } from '../access/caller.ts';
 import type { AccountLimits } from './account-limits.ts';
 
 /** Dependencies of these operations. */

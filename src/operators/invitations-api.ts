@@ -2,10 +2,10 @@ import * as z from 'zod';
 import { message, reply } from '../http/fields.ts';
 import { Nothing } from '../http/nothing.ts';
 import { type Operation, operation } from '../http/operation.ts';
-import { listAccountInvitations } from '../people/accounts/invitation-rows.ts';
-import { cancelInvitation, inviteToSignUp } from '../people/accounts/invitations.ts';
-import { Email, Reason } from '../people/people-fields.ts';
-import type { People } from '../people/people.ts';
+import { listAccountInvitations } from '../accounts/link-rows.ts';
+import { cancelInvitation, inviteToSignUp } from '../accounts/sign-up-links.ts';
+import { Email, Reason } from '../accounts/fields.ts';
+import type { Accounts as People } from '../accounts/accounts.ts';
 
 /** An open invitation. Its link is returned only once, to the operator who created it. */
 const AccountInvitation = z

@@ -2,8 +2,8 @@ import * as z from 'zod';
 import { message, reply, text } from '../http/fields.ts';
 import { type Operation, operation } from '../http/operation.ts';
 import type { Clock } from '../kernel/clock.ts';
-import { auditActorOf, recordAudit } from '../people/audit/audit.ts';
-import { Reason } from '../people/people-fields.ts';
+import { auditActorOf, recordAudit } from '../audit/audit.ts';
+import { Reason } from '../accounts/fields.ts';
 import type { Orphans } from './orphans.ts';
 
 /** Dependencies of these operations. */

@@ -2,11 +2,11 @@ import * as z from 'zod';
 import { line, message, reply, text } from '../http/fields.ts';
 import { Nothing } from '../http/nothing.ts';
 import { type SessionOperation, sessionOperation } from '../http/session/session-operation.ts';
-import type { People } from '../people/people.ts';
+import type { Accounts } from '../accounts/accounts.ts';
 import { SSH_KEY_CHARS, type SshKeyRow, type SshSessions, addSshKey, removeSshKey, sshKeysOf } from './ssh-keys.ts';
 
 /** Dependencies of these operations. */
-interface Needs extends People {
+interface Needs extends Accounts {
   sftp: SshSessions;
 }
 

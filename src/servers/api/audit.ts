@@ -1,9 +1,9 @@
 import * as z from 'zod';
 import { message, pageLimit, reply, rfc3339 } from '../../http/fields.ts';
 import { type Operation, operation } from '../../http/operation.ts';
-import { AccountParams } from '../../people/account-params.ts';
-import { type AuditRow, listAccountAudit, listServerAudit } from '../../people/audit/rows.ts';
-import { wholeAccount } from '../../people/caller.ts';
+import { AccountParams } from '../../accounts/fields.ts';
+import { type AuditRow, listAccountAudit, listServerAudit } from '../../audit/audit.ts';
+import { wholeAccount } from '../../access/caller.ts';
 import type { Store } from '../../store/store.ts';
 import { ServerParams } from './messages.ts';
 import type { ServerOperation } from './operation.ts';

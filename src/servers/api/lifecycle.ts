@@ -4,7 +4,7 @@ import type { Operation } from '../../http/operation.ts';
 import type { Role } from '../../http/roles.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import { MINUTE_MS } from '../../kernel/units.ts';
-import { causeOf } from '../../people/caller.ts';
+import { causeOf } from '../../access/caller.ts';
 import type { Servers } from '../servers.ts';
 import { Server, ServerParams } from './messages.ts';
 import type { ServerOperation } from './operation.ts';

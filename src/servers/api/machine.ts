@@ -4,7 +4,7 @@ import { restDeadline } from '../../../machines/server-context.ts';
 import { reply } from '../../http/fields.ts';
 import type { Operation } from '../../http/operation.ts';
 import { MINUTE_MS } from '../../kernel/units.ts';
-import { serverNotFound } from '../../people/members/owned-servers.ts';
+import { serverNotFound } from '../../access/owned-servers.ts';
 import type { Servers } from '../servers.ts';
 import type { TransitionRow } from '../machine-rows.ts';
 import { ServerParams } from './messages.ts';

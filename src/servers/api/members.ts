@@ -2,10 +2,10 @@ import * as z from 'zod';
 import { message, reply } from '../../http/fields.ts';
 import { Nothing } from '../../http/nothing.ts';
 import type { Operation } from '../../http/operation.ts';
-import { inviteMember as invite, membersOf, removeMember as remove, setRole } from '../../people/members/members.ts';
-import type { MemberRow } from '../../people/members/rows.ts';
-import { Email, MemberId, MemberRole } from '../../people/people-fields.ts';
-import type { People } from '../../people/people.ts';
+import { inviteMember as invite, membersOf, removeMember as remove, setRole } from '../../access/members.ts';
+import type { MemberRow } from '../../access/member-rows.ts';
+import { Email, MemberId, MemberRole } from '../../accounts/fields.ts';
+import type { Accounts as People } from '../../accounts/accounts.ts';
 import { ServerParams } from './messages.ts';
 import type { ServerOperation } from './operation.ts';
 

@@ -1,7 +1,7 @@
 import { Nothing } from '../../http/nothing.ts';
 import type { Operation } from '../../http/operation.ts';
 import type { Clock } from '../../kernel/clock.ts';
-import { causeOf } from '../../people/caller.ts';
+import { causeOf } from '../../access/caller.ts';
 import type { Servers } from '../servers.ts';
 import { Server, ServerParams } from './messages.ts';
 import type { ServerOperation } from './operation.ts';

@@ -5,7 +5,7 @@ import { message } from '../../http/fields.ts';
 import type { Operation } from '../../http/operation.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import { StatusError } from '../../kernel/status.ts';
-import { type AuditActor, auditActorOf } from '../../people/audit/audit.ts';
+import { type AuditActor, auditActorOf } from '../../audit/audit.ts';
 import type { Tx } from '../../store/store.ts';
 import { isStopped } from '../snapshots.ts';
 import type { ServerRow } from '../rows.ts';

@@ -6,7 +6,7 @@ import type { AccessChanges } from '../../http/access-changes.ts';
 import { Bytes, type Operation, operation } from '../../http/operation.ts';
 import { type EventSource, eventFrame } from '../../http/sse.ts';
 import type { Clock } from '../../kernel/clock.ts';
-import { listMemberships } from '../../people/members/rows.ts';
+import { listMemberships } from '../../access/member-rows.ts';
 import type { Store } from '../../store/store.ts';
 import { escapeHtml } from '../../web/html.ts';
 import { plainName } from '../../web/text.ts';
