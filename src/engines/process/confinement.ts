@@ -21,7 +21,8 @@ export interface Needs {
   searchPath: string;
   /** Code of the sandbox core. */
   sandboxPaths: readonly string[];
-  coresDir: string;
+  /** Directory or file of the cores. */
+  coreFiles: string;
   /** Directory for compiled code of the sandbox core; undefined: no cache. */
   cacheDir: string | undefined;
 }
@@ -38,7 +39,7 @@ export async function confine(plain: Command, spec: GameSpec, by: Confinement, n
   const file = (await findProgram(command.file, needs.searchPath)) ?? command.file;
   const view = {
     home: spec.dataDir,
-    readable: [...(await pathsOf(file)), ...(isSandbox ? needs.sandboxPaths : [needs.coresDir])],
+    readable: [...(await pathsOf(file)), ...(isSandbox ? needs.sandboxPaths : [needs.coreFiles])],
     writable: isSandbox && needs.cacheDir !== undefined ? [needs.cacheDir] : [],
   };
   return await bubblewrap.wrap({ ...command, file }, view);

@@ -13,9 +13,13 @@ import {
   type GameSpec,
   type LogLine,
   type LogQuery,
+  type Preparation,
 } from '../engine.ts';
 import { type GamePorts, type Programs, commandFor, writePorts } from './command.ts';
 import { type Confinement, compileCache, confine } from './confinement.ts';
+import type { CoreStore } from './cores/core-store.ts';
+import { installerHost } from './cores/installer.ts';
+import type { FetchJava } from './cores/java-downloads.ts';
 import { gameProcessOf } from './family.ts';
 import { ProcessGames } from './games.ts';
 import { ProcessInput } from './input.ts';
@@ -42,16 +46,17 @@ export interface ProcessEngineOptions {
   portRange?: PortRange;
   /** Default: the `java` of this process's PATH. */
   javas?: Javas;
-  /** See Programs. */
+  /** See JavaPrograms. */
+  downloadedJavas?: Javas;
+  fetchJava?: FetchJava | undefined;
   javaOf?: JavaOfVersion;
+  cores?: CoreStore;
   /** Main file of the sandbox core. */
   sandboxEntry: string;
   /** Paths of this program that the sandbox core reads. Default: the directory of `sandboxEntry`. */
   sandboxPaths?: readonly string[];
   /** Default: games run as the service's own user and can read everything that it can. */
   confinement?: Confinement;
-  /** See Programs; also gets the directory to download to. Absent: only jars from the operator are run. */
-  fetchCore?: (coresDir: string, core: string, version: string, signal: AbortSignal, loader?: string) => Promise<void>;
 }
 
 /**
@@ -93,13 +98,18 @@ class ProcessEngine implements Engine {
     this.#confinement = confinement;
     this.#sandboxPaths = options.sandboxPaths ?? [dirname(sandboxEntry)];
     this.#runDir = runDir;
-    const coresDir = join(dirname(runDir), 'cores');
     this.#programs = {
       sandboxEntry,
       javas: options.javas ?? createJavas({ command: 'java', searchPath: searchPath() }),
       javaOf: options.javaOf,
-      coresDir,
-      fetchCore: options.fetchCore?.bind(undefined, coresDir),
+      downloadedJavas: options.downloadedJavas,
+      fetchJava: options.fetchJava,
+      coresDir: join(dirname(runDir), 'cores'),
+      cores: options.cores,
+      installersOf: (spec, java) => {
+        const openLog = () => this.#files.openForGame(spec.serverId);
+        return installerHost(spec, java, { confinement, env: basicEnvironment(), openLog });
+      },
     };
     this.#runs = runFiles(runDir, (server) => {
       log.error(
@@ -113,12 +123,15 @@ class ProcessEngine implements Engine {
     this.#games = new ProcessGames(this.#runs, this.#files, clock, log, installation);
   }
 
-  readonly boot: Engine['boot'] = (spec, signal) =>
-    translated(() => this.#changing(spec.serverId, async () => gameOf(await this.#run(spec, false, signal))), signal);
+  readonly boot: Engine['boot'] = (spec, signal, progress) =>
+    translated(
+      () => this.#changing(spec.serverId, async () => gameOf(await this.#run(spec, false, signal, progress))),
+      signal,
+    );
 
   readonly install: Engine['install'] = (spec, signal) =>
     translated(async () => {
-      // Java cores have no installer here: `commandFor` only checks that everything is present.
+      // Java cores have no installer of their own: `commandFor` prepares what is missing.
       if (spec.core !== 'sandbox') return void (await commandFor(spec, this.#programs, signal));
       const installing = await this.#changing(spec.serverId, async () => {
         const found = await this.#games.find(spec.serverId);
@@ -248,14 +261,23 @@ class ProcessEngine implements Engine {
   }
 
   /** Starts a run of this kind in place of any other. Returns a running one of this kind unchanged. */
-  async #run(spec: GameSpec, installer: boolean, signal: AbortSignal): Promise<Run> {
+  async #run(
+    spec: GameSpec,
+    installer: boolean,
+    signal: AbortSignal,
+    progress?: (progress: Preparation) => void,
+  ): Promise<Run> {
     const { serverId } = spec;
-    const plain = await commandFor(spec, this.#programs, signal);
+    // Preparing could change the files of a running game.
+    const running = await this.#games.find(serverId);
+    if (running?.exit === null && running.installer === installer) return running;
+    const plain = await commandFor(spec, this.#programs, signal, progress);
     // Directory for compiled code of the sandbox core, which then starts in two thirds of the time.
     const cacheDir = await compileCache(spec.core, this.#runDir, this.#confinement);
     const { coresDir } = this.#programs;
-    const needs = { searchPath: searchPath(), sandboxPaths: this.#sandboxPaths, coresDir, cacheDir };
+    const needs = { searchPath: searchPath(), sandboxPaths: this.#sandboxPaths, coreFiles: coresDir, cacheDir };
     const command = await confine(plain, spec, this.#confinement, needs);
+    const chosen = { ...spec, build: plain.build };
     for (;;) {
       signal.throwIfAborted();
       const found = await this.#games.find(serverId);
@@ -263,7 +285,7 @@ class ProcessEngine implements Engine {
       if (found) await this.#discard(found);
       // Ports are recorded with the claim, so that they cannot be chosen twice.
       const claimed = await this.#withLock(' ports', async () =>
-        this.#games.claim(spec, installer, await this.#choosePorts(serverId)),
+        this.#games.claim(chosen, installer, await this.#choosePorts(serverId)),
       );
       if (!claimed) {
         await sleep(50);
@@ -347,14 +369,18 @@ export function searchPath(): string {
   return process.env.PATH ?? '/usr/bin:/bin';
 }
 
+/** Returns the variables that every program needs. */
+function basicEnvironment(): Record<string, string> {
+  return { PATH: searchPath(), LANG: process.env.LANG ?? 'C.UTF-8' };
+}
+
 /**
  * Returns the specification's variables, those that every program needs, and the ports. Never includes the service's
  * own environment.
  */
 function environment(spec: GameSpec, ports: GamePorts, cacheDir: string | undefined): Record<string, string> {
   return {
-    PATH: searchPath(),
-    LANG: process.env.LANG ?? 'C.UTF-8',
+    ...basicEnvironment(),
     HOME: spec.dataDir,
     ...(cacheDir !== undefined ? { NODE_COMPILE_CACHE: cacheDir } : {}),
     ...spec.env,

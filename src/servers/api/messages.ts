@@ -67,10 +67,14 @@ export const Server = z
     startErrorSummary: reply.text.describe('Title, then detail.'),
     startErrorSuggestion: reply.text,
     startupPhase: reply.text.describe(
-      'While `starting`: `starting`, `loading_mods`, `generating_world` or `ready`; else empty.',
+      'While `starting`: `downloading`, `installing`, `starting`, `loading_mods`, `generating_world` or `ready`; else ' +
+        'empty.',
     ),
     startupPercent: reply.int32.describe(
       'Progress of the start in percent while `starting`, 100 while running, otherwise 0.',
+    ),
+    startupItem: reply.text.describe(
+      'The item of the phase `downloading` or `installing`, such as `Java 25` or `Paper 1.21.8`; else empty.',
     ),
     diskUsageMb: reply.int64.describe('The larger of allocated space and total file length, as last measured.'),
     diskUsageKnown: reply.flag.describe('False: never measured.'),

@@ -106,12 +106,17 @@ function view(now: ServerNow, parts: ServerViewParts & { blocks: ServerBlocks })
   };
 }
 
-function startup(state: ServerState, { live }: ServerContext): { startupPhase: string; startupPercent: number } {
-  if (state !== 'starting') return { startupPhase: '', startupPercent: state === 'running' ? 100 : 0 };
-  return { startupPhase: live.phase, startupPercent: percentOf(live) };
+function startup(
+  state: ServerState,
+  { live }: ServerContext,
+): { startupPhase: string; startupPercent: number; startupItem: string } {
+  if (state !== 'starting') return { startupPhase: '', startupPercent: state === 'running' ? 100 : 0, startupItem: '' };
+  const prepares = live.phase === 'downloading' || live.phase === 'installing';
+  return { startupPhase: live.phase, startupPercent: percentOf(live), startupItem: (prepares && live.item) || '' };
 }
 
 function percentOf({ phase, percent }: ServerContext['live']): number {
   if (phase === 'ready') return 100;
-  return phase === 'generating_world' ? Math.min(100, Math.max(0, Math.trunc(percent))) : 0;
+  const isMeasured = phase === 'generating_world' || phase === 'downloading';
+  return isMeasured ? Math.min(100, Math.max(0, Math.trunc(percent))) : 0;
 }
