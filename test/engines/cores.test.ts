@@ -10,20 +10,12 @@ import { openCoreStore } from '../../src/engines/process/cores/core-store.ts';
 import { installerHost } from '../../src/engines/process/cores/installer.ts';
 import { openCoreSources } from '../../src/engines/process/cores/sources.ts';
 import { createJavas } from '../../src/engines/process/java-homes.ts';
-import type { Clock } from '../../src/kernel/clock.ts';
-import { systemClock } from '../../src/kernel/system-clock.ts';
-import { type StandIn, answerWith, cutInHalf, standIn } from '../support/core-sources.ts';
+import { type StandIn, answerWith, cutInHalf, hurriedClock, standIn } from '../support/core-sources.ts';
 import { until } from '../support/until.ts';
 import { writeProgram } from '../support/write-program.ts';
 
 const never = new AbortController().signal;
 const log = pino({ level: 'silent' });
-
-/** A clock on which the pauses between two tries are short. */
-const hurried: Clock = {
-  ...systemClock,
-  at: (at, fire) => systemClock.at(systemClock.now() + (at - systemClock.now()) / 50, fire),
-};
 
 /** A Java whose installers create what the real ones do. It leaves its arguments in `installed`. */
 const JAVA = `#!/bin/sh
@@ -57,7 +49,7 @@ async function machine(t: ExecutionContext, { java = JAVA, sources }: { java?: s
   await mkdir(join(dir, 'data'));
   const coresDir = join(dir, 'cores');
   const from = sources ?? (await standIn(t));
-  const options = { clock: hurried, contact: 'http://play.example.org' };
+  const options = { clock: hurriedClock, contact: 'http://play.example.org' };
   const cores = openCoreStore(coresDir, openCoreSources(from.urls, options), log);
   const programs: Programs = {
     sandboxEntry: '',
@@ -126,7 +118,11 @@ test('each core with a public source is downloaded in its newest build, and shar
   const before = files();
   for (const core of ['paper', 'purpur', 'vanilla', 'fabric']) await it.prepare(core, '1.21.8');
   t.is(files(), before, 'a second server downloads no file');
-  t.true(it.from.asked.filter(({ path }) => path.startsWith('/v3/')).every(({ agent }) => agent?.includes('play.example.org')));
+  t.true(
+    it.from.asked
+      .filter(({ path }) => path.startsWith('/v3/'))
+      .every(({ agent }) => agent?.includes('play.example.org')),
+  );
   t.deepEqual(it.shown.slice(0, 2), [
     { phase: 'downloading', percent: 0 },
     { phase: 'downloading', percent: 100 },
@@ -167,7 +163,7 @@ test('a cut download continues where it ended, in the same start', async (t) => 
   const it = await machine(t);
   const jar = Buffer.concat([Buffer.from('PK\u0003\u0004'), Buffer.alloc(200_000, 7)]);
   it.from.paper('paper', '1.21.8', [{ build: '60', jar }]);
-  it.from.disturb('/v1/objects/', cutInHalf(jar));
+  it.from.disturb('/v1/objects/', cutInHalf(jar, join(it.cores, 'paper/1.21.8-60/server.jar.part')));
   const { path } = await it.prepare('paper', '1.21.8');
   t.deepEqual(await readFile(path), jar);
   const ranges = it.from.asked.filter(({ path: asked }) => asked.includes('/v1/objects/')).map(({ range }) => range);

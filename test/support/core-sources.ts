@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
+import { stat } from 'node:fs/promises';
 import { type IncomingMessage, type ServerResponse, createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { promisify } from 'node:util';
@@ -7,6 +8,9 @@ import { gzip } from 'node:zlib';
 import type { ExecutionContext } from 'ava';
 import { pack } from 'tar-stream';
 import type { SourceUrls } from '../../src/engines/process/cores/sources.ts';
+import type { Clock } from '../../src/kernel/clock.ts';
+import { systemClock } from '../../src/kernel/system-clock.ts';
+import { until } from './until.ts';
 
 /** A build of a core in a stand-in. Default: a small jar of its own. */
 export interface BuildShape {
@@ -46,12 +50,21 @@ export interface StandIn {
   disturb(part: string, ...answers: Answer[]): void;
 }
 
-/** Sends the first half of a file, then cuts the connection. */
+/** A clock on which the pauses between two tries are short. */
+export const hurriedClock: Clock = {
+  ...systemClock,
+  at: (at, fire) => systemClock.at(systemClock.now() + (at - systemClock.now()) / 50, fire),
+};
+
+/** Sends the first half of a file, and cuts the connection once the half is in `part`. */
 export const cutInHalf =
-  (file: Buffer): Answer =>
+  (file: Buffer, part: string): Answer =>
   (reply) => {
+    const half = file.subarray(0, file.length / 2);
     reply.writeHead(200, { 'content-length': file.length });
-    reply.write(file.subarray(0, file.length / 2), () => setTimeout(() => reply.destroy(), 50));
+    reply.write(half);
+    const isThere = async () => (await stat(part).catch(() => undefined))?.size === half.length;
+    void until(isThere).finally(() => reply.destroy());
   };
 
 export const answerWith =

@@ -73,9 +73,6 @@ export const Server = z
     startupPercent: reply.int32.describe(
       'Progress of the start in percent while `starting`, 100 while running, otherwise 0.',
     ),
-    startupItem: reply.text.describe(
-      'The item of the phase `downloading` or `installing`, such as `Java 25` or `Paper 1.21.8`; else empty.',
-    ),
     diskUsageMb: reply.int64.describe('The larger of allocated space and total file length, as last measured.'),
     diskUsageKnown: reply.flag.describe('False: never measured.'),
     diskQuotaOverrideMb: reply.int64.describe('Set by an operator; 0 = none.'),
@@ -91,5 +88,8 @@ export const Server = z
     waitingRoom: reply.flag.describe('Experimental. Players see the progress of the start while they wait.'),
     clientVersions: reply.text.describe('Which clients can play: `auto`, `own` or `any` version. See UpdateServer.'),
     startupEtaSeconds: reply.int32.describe('Estimated seconds until it is ready, while `starting`. 0 = unknown.'),
+    startupItem: reply.text.describe(
+      'The item of the phase `downloading` or `installing`, such as `Java 25` or `Paper 1.21.8`; else empty.',
+    ),
   })
   .meta({ id: 'Server' });

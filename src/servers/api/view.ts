@@ -103,16 +103,18 @@ function view(now: ServerNow, parts: ServerViewParts & { blocks: ServerBlocks })
     waitingRoom: row.waitingRoom,
     clientVersions: row.clientVersions,
     startupEtaSeconds: state === 'starting' ? (etaSeconds(now, parts.clock.now()) ?? 0) : 0,
+    startupItem: startupItem(state, context),
   };
 }
 
-function startup(
-  state: ServerState,
-  { live }: ServerContext,
-): { startupPhase: string; startupPercent: number; startupItem: string } {
-  if (state !== 'starting') return { startupPhase: '', startupPercent: state === 'running' ? 100 : 0, startupItem: '' };
-  const prepares = live.phase === 'downloading' || live.phase === 'installing';
-  return { startupPhase: live.phase, startupPercent: percentOf(live), startupItem: (prepares && live.item) || '' };
+function startup(state: ServerState, { live }: ServerContext): { startupPhase: string; startupPercent: number } {
+  if (state !== 'starting') return { startupPhase: '', startupPercent: state === 'running' ? 100 : 0 };
+  return { startupPhase: live.phase, startupPercent: percentOf(live) };
+}
+
+/** Returns what is being downloaded or installed for a start; '' if nothing is. */
+function startupItem(state: ServerState, { live: { phase, item = '' } }: ServerContext): string {
+  return state === 'starting' && (phase === 'downloading' || phase === 'installing') ? item : '';
 }
 
 function percentOf({ phase, percent }: ServerContext['live']): number {

@@ -86,11 +86,11 @@ export function createJavaDownloads({ apiUrl, dir, ...options }: JavaDownloadOpt
     }
     const shown = (percent: number) => progress({ phase: 'downloading', javaMajor, percent });
     const work = async () => {
-      shown(0);
       try {
         const { release_name: release, binary } = await newest(javaMajor, signal);
         const home = join(dir, `${release}-${binary.image_type}`);
         if (await hasCore(join(home, 'bin/java'))) return;
+        shown(0);
         const archive = `${home}.tar.gz`;
         const { checksum: hex, link: url, size: sizeBytes } = binary.package;
         const file = { name: `Java ${javaMajor}`, url, sizeBytes, checksum: { algorithm: 'sha256', hex } as const };
