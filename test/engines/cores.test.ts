@@ -1,16 +1,20 @@
-import { mkdir, mkdtemp, readFile, readdir, rm, symlink, writeFile } from 'node:fs/promises';
+import { chown, mkdir, mkdtemp, open, readFile, readdir, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import test, { type ExecutionContext } from 'ava';
 import { pino } from 'pino';
 import { EngineError, type GameSpec, type Preparation } from '../../src/engines/engine.ts';
+import { openBubblewrap } from '../../src/engines/process/bubblewrap.ts';
 import { type Programs, commandFor } from '../../src/engines/process/command.ts';
 import { openCoreStore } from '../../src/engines/process/cores/core-store.ts';
 import { installerHost } from '../../src/engines/process/cores/installer.ts';
 import { openCoreSources } from '../../src/engines/process/cores/sources.ts';
+import type { Confinement } from '../../src/engines/process/confinement.ts';
+import { gameUser } from '../../src/engines/process/game-user.ts';
 import { createJavas } from '../../src/engines/process/java-homes.ts';
 import { type StandIn, answerWith, cutInHalf, hurriedClock, standIn } from '../support/core-sources.ts';
+import { isHere } from '../support/needs.ts';
 import { until } from '../support/until.ts';
 import { writeProgram } from '../support/write-program.ts';
 
@@ -36,7 +40,10 @@ esac
 `;
 
 /** A machine with one Java, a server's folder, and the sources of a stand-in. */
-async function machine(t: ExecutionContext, { java = JAVA, sources }: { java?: string; sources?: StandIn } = {}) {
+async function machine(
+  t: ExecutionContext,
+  { java = JAVA, sources, confinement = {} }: { java?: string; sources?: StandIn; confinement?: Confinement } = {},
+) {
   const dir = await mkdtemp(join(tmpdir(), 'dormouse-cores-'));
   t.teardown(() => rm(dir, { recursive: true, force: true }));
   const put = async (path: string, text: string) => {
@@ -58,9 +65,9 @@ async function machine(t: ExecutionContext, { java = JAVA, sources }: { java?: s
     cores,
     installersOf: (spec, chosen) =>
       installerHost(spec, chosen, {
-        confinement: {},
+        confinement,
         env: { PATH: process.env['PATH'] ?? '' },
-        openLog: async () => (await import('node:fs/promises')).open(join(dir, 'log'), 'a'),
+        openLog: () => open(join(dir, 'log'), 'a'),
       }),
   };
   const shown: Preparation[] = [];
@@ -352,3 +359,24 @@ test('an installer that fails, creates nothing or is stopped leaves no core', as
   await t.throwsAsync(preparing, { message: 'stopped' });
   t.deepEqual(await readdir(join(it.cores, 'forge')), ['1.20.1-47.4.0-installer.jar']);
 });
+
+test.runIf(isHere('bubblewrap'))(
+  'an installer sees neither other files nor other processes, and cannot change its result later',
+  async (t) => {
+    const user = process.getuid?.() === 0 ? await gameUser(4712) : undefined;
+    const look = `cat ${import.meta.filename} > seen 2>&1; echo $? >> seen; ls /proc | grep -c '^[0-9]' >> seen\n`;
+    const it = await machine(t, {
+      java: JAVA.replace('  ln -s', `  ${look}  ln -s`).replace(/^echo.*$/m, ''),
+      confinement: { user, bubblewrap: await openBubblewrap(user) },
+    });
+    if (user) await chown(it.data, user.uid, user.gid);
+    it.from.forge('1.20.1', [{ build: '47.4.0' }]);
+    const { build } = await it.prepare('forge', '1.20.1');
+    t.is(build, '47.4.0', await readFile(join(it.dir, 'log'), 'utf8'));
+    const installed = join(it.cores, 'forge/1.20.1-47.4.0');
+    t.regex(await readFile(join(installed, 'seen'), 'utf8'), /No such file[^]*\n1\n\d\n$/);
+    const { uid, mode } = await stat(join(installed, 'run.sh'));
+    t.deepEqual([uid, mode & 0o777], [process.getuid?.() ?? 0, 0o644]);
+    t.is((await stat(join(it.data, 'run.sh'))).uid, user?.uid ?? process.getuid?.() ?? 0);
+  },
+);
