@@ -115,7 +115,7 @@ export interface ServerContext {
 export interface Live {
   phase: StartupPhase;
   percent: number;
-  /** What was last downloaded or installed, such as `Java 25`. */
+  /** The last thing downloaded or installed, such as `Java 25`. */
   item?: string | undefined;
   /** Players online; null if unknown. */
   players: number | null;

@@ -73,7 +73,7 @@ export interface Game {
   build?: string | undefined;
 }
 
-/** What an engine prepares before a game can start. */
+/** Progress of an engine's preparations for a start. */
 export interface Preparation {
   phase: 'downloading' | 'installing';
   /** The Java version that is downloaded. Absent: the server's core. */

@@ -32,7 +32,7 @@ export interface JavaPrograms {
   installersOf?: (spec: GameSpec, java: Java) => InstallerHost;
 }
 
-/** What runs a server: a Java, and the arguments that select its core. */
+/** The Java that runs a server, and the arguments that select its core. */
 export interface Prepared {
   java: Java;
   launch: Launch;

@@ -17,17 +17,15 @@ import {
 } from '../engine.ts';
 import { type GamePorts, type Programs, commandFor, writePorts } from './command.ts';
 import { type Confinement, compileCache, confine } from './confinement.ts';
-import type { CoreStore } from './cores/core-store.ts';
 import { installerHost } from './cores/installer.ts';
-import type { FetchJava } from './cores/java-downloads.ts';
 import { gameProcessOf } from './family.ts';
 import { ProcessGames } from './games.ts';
 import { ProcessInput } from './input.ts';
-import { type Javas, createJavas } from './java-homes.ts';
-import type { JavaOfVersion } from './java-versions.ts';
+import { createJavas } from './java-homes.ts';
 import { ProcessLogFiles } from './log-files.ts';
 import { lastPosition, printedAfter, readLog } from './log-reader.ts';
 import { DEFAULT_PORT_RANGE, type PortRange, holdPorts } from './ports.ts';
+import type { JavaPrograms } from './prepare-launch.ts';
 import { type Run, type Runs, gameOf, runFiles } from './runs.ts';
 import { listenersOf } from './sockets.ts';
 import { type ProcessUsage, processTable } from './table.ts';
@@ -35,7 +33,8 @@ import { type ProcessUsage, processTable } from './table.ts';
 /** Time for a game with a damaged run file to save and end, before its server starts again. */
 const FORGOTTEN_GRACE_MS = 30_000;
 
-export interface ProcessEngineOptions {
+/** `javas` is the `java` of this process's PATH by default. */
+export interface ProcessEngineOptions extends Partial<Omit<JavaPrograms, 'coresDir' | 'installersOf'>> {
   /** Distinguishes its games from those of other installations on this machine. Default: no distinction. */
   installation?: string;
   /** Directory of run files and logs. The directory `cores` beside it contains the jars of Java cores. */
@@ -44,13 +43,6 @@ export interface ProcessEngineOptions {
   /** Clock for the starts and ends of games. Default: the machine's own. */
   clock?: Clock;
   portRange?: PortRange;
-  /** Default: the `java` of this process's PATH. */
-  javas?: Javas;
-  /** See JavaPrograms. */
-  downloadedJavas?: Javas;
-  fetchJava?: FetchJava | undefined;
-  javaOf?: JavaOfVersion;
-  cores?: CoreStore;
   /** Main file of the sandbox core. */
   sandboxEntry: string;
   /** Paths of this program that the sandbox core reads. Default: the directory of `sandboxEntry`. */
@@ -98,14 +90,15 @@ class ProcessEngine implements Engine {
     this.#confinement = confinement;
     this.#sandboxPaths = options.sandboxPaths ?? [dirname(sandboxEntry)];
     this.#runDir = runDir;
+    const { javaOf, downloadedJavas, fetchJava, cores } = options;
     this.#programs = {
       sandboxEntry,
+      javaOf,
+      downloadedJavas,
+      fetchJava,
+      cores,
       javas: options.javas ?? createJavas({ command: 'java', searchPath: searchPath() }),
-      javaOf: options.javaOf,
-      downloadedJavas: options.downloadedJavas,
-      fetchJava: options.fetchJava,
       coresDir: join(dirname(runDir), 'cores'),
-      cores: options.cores,
       installersOf: (spec, java) => {
         const openLog = () => this.#files.openForGame(spec.serverId);
         return installerHost(spec, java, { confinement, env: basicEnvironment(), openLog });

@@ -24,7 +24,7 @@ export interface CoreSource {
   installer?: (version: string, build: string, folder: string) => readonly string[];
 }
 
-/** What all sources share. */
+/** Options of all sources. */
 export interface SourceOptions {
   clock: Clock;
   /** Address of this installation. PaperMC refuses programs that name no contact. */
