@@ -93,7 +93,7 @@ async function machine(
 
 /** Returns the distinguishing part of a stand-in's jar. */
 async function textOf(jar: string): Promise<string> {
-  return /^PK\u0003\u0004(.*)PK\u0005\u0006/s.exec((await readFile(jar)).toString('latin1'))?.[1] ?? '';
+  return (await readFile(jar)).toString('latin1').slice(4).split('PK')[0] ?? '';
 }
 
 test('each core with a public source is downloaded in its newest build, and shared by all servers', async (t) => {
@@ -367,7 +367,7 @@ test.runIf(isHere('bubblewrap'))(
     const look = `cat ${import.meta.filename} > seen 2>&1; echo $? >> seen; ls /proc | grep -c '^[0-9]' >> seen\n`;
     const it = await machine(t, {
       java: JAVA.replace('  ln -s', `  ${look}  ln -s`).replace(/^echo.*$/m, ''),
-      confinement: { user, bubblewrap: await openBubblewrap(user) },
+      confinement: { user, bubblewrap: await openBubblewrap(user, log) },
     });
     if (user) await chown(it.data, user.uid, user.gid);
     it.from.forge('1.20.1', [{ build: '47.4.0' }]);

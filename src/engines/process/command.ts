@@ -6,16 +6,7 @@ import { MIB } from '../../kernel/units.ts';
 import { EngineError, type GameSpec, type Preparation } from '../engine.ts';
 import { heapMb } from '../java-heap.ts';
 import { type JavaPrograms, prepareLaunch } from './prepare-launch.ts';
-
-/** A command that runs a specification. */
-export interface Command {
-  file: string;
-  args: string[];
-  /** The user it runs as; undefined: this process's own. */
-  user?: FileOwner | undefined;
-  /** The build of the core; absent if it is not known. */
-  build?: string | undefined;
-}
+import type { Command } from './spawn-game.ts';
 
 /** The programs of cores. */
 export interface Programs extends JavaPrograms {

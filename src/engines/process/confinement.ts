@@ -4,7 +4,7 @@ import { findProgram } from './find-program.ts';
 import type { FileOwner } from '../../kernel/atomic-file.ts';
 import type { GameSpec } from '../engine.ts';
 import { type Bubblewrap, pathsOf } from './bubblewrap.ts';
-import type { Command } from './command.ts';
+import type { Command } from './spawn-game.ts';
 
 /**
  * How games are confined. Without both parts, games run as the service's own user and can read everything that it can.

@@ -52,7 +52,11 @@ const listMinecraftVersions = ({ catalogue, cores, canGet }: Needs) =>
       const offered = coresFor(known.versions).filter(({ type }) => may.has(type));
       return {
         ...known,
-        cores: offered.map((core) => ({ ...core, unavailable: canGet(core.type) ? '' : toUpload(core.type) })),
+        cores: offered.map(({ type, versions }) => ({
+          type,
+          versions,
+          unavailable: canGet(type) ? '' : toUpload(type),
+        })),
       };
     },
   });

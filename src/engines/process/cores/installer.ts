@@ -6,11 +6,10 @@ import { handOver } from '../../../jail/hand-over.ts';
 import { type FileOwner, syncDirectory } from '../../../kernel/atomic-file.ts';
 import { GIB, MINUTE_MS } from '../../../kernel/units.ts';
 import { EngineError, type GameSpec } from '../../engine.ts';
-import type { Command } from '../command.ts';
 import { type Confinement, confine } from '../confinement.ts';
 import type { Java } from '../java-homes.ts';
 import { send } from '../signals.ts';
-import { spawnGame } from '../spawn-game.ts';
+import { type Command, spawnGame } from '../spawn-game.ts';
 import { makeReadable } from './fetch-file.ts';
 
 /** Runs the installers of cores. They are foreign code and run confined, as games do. */

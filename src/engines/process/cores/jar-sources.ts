@@ -11,7 +11,7 @@ const PaperBuild = z.object({
   }),
 });
 const PaperBuilds = z.array(PaperBuild);
-const STABLE: readonly string[] = ['STABLE', 'RECOMMENDED'];
+const STABLE = new Set(['STABLE', 'RECOMMENDED']);
 
 /** PaperMC's downloads service, version 3. `project`: `paper`, `folia`. */
 export function paperSource(baseUrl: string, project: string, options: SourceOptions): CoreSource {
@@ -24,7 +24,7 @@ export function paperSource(baseUrl: string, project: string, options: SourceOpt
         (await http.json(path, PaperBuilds, signal))?.toSorted((a, b) => b.id - a.id) ?? [];
       const builds =
         build === undefined ? await newestFirst() : [await http.json(`${path}/${build}`, PaperBuild, signal)];
-      const found = builds.find((each) => each && STABLE.includes(each.channel)) ?? builds[0];
+      const found = builds.find((each) => each && STABLE.has(each.channel)) ?? builds[0];
       if (found === undefined) return undefined;
       const { size: sizeBytes, url, checksums } = found.downloads['server:default'];
       const checksum = { algorithm: 'sha256', hex: checksums.sha256 } as const;

@@ -69,7 +69,7 @@ export function createJavaDownloads({ apiUrl, dir, ...options }: JavaDownloadOpt
     const query = new URLSearchParams({ architecture: ARCHITECTURES[arch] ?? '', os: systemName(), vendor: 'eclipse' });
     for (const image of ['jre', 'jdk']) {
       query.set('image_type', image);
-      const [found] = (await http.json(`/v3/assets/latest/${major}/hotspot?${query}`, Assets, signal)) ?? [];
+      const [found] = (await http.json(`/v3/assets/latest/${major}/hotspot?${query.toString()}`, Assets, signal)) ?? [];
       if (found) return found;
     }
     throw new EngineError('wrong_java_version', `Adoptium has no Java ${major} for this machine.`, {
@@ -128,7 +128,7 @@ async function unpack(archive: string, home: string, signal: AbortSignal): Promi
     done.catch(() => {});
     let [bytes, entries] = [0, 0];
     for await (const entry of reading) {
-      const { name, type = 'file', size = 0, mode = 0 } = entry.header;
+      const { name, type, size, mode } = entry.header;
       bytes += size;
       entries += 1;
       if (bytes > MOST_BYTES || entries > MOST_ENTRIES) throw malformed();
