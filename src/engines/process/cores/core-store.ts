@@ -119,7 +119,7 @@ export function openCoreStore(dir: string, sources: Readonly<Record<string, Core
     const found = entries.map(async (entry) => {
       const [, core, version] = (entry.isFile() && /^([a-z]+)-(\S+)\.jar$/.exec(entry.name)) || [];
       if (core !== undefined) return [`${core} ${version}`];
-      if (!entry.isDirectory()) return [];
+      if (!entry.isDirectory() || sourceOf(entry.name) === undefined) return [];
       const builds = await readdir(join(dir, entry.name));
       const whole = await Promise.all(
         builds.map(async (name) => (await hasAny(join(dir, entry.name, name))) && /^\d[^-]*/.exec(name)?.[0]),
