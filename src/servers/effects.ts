@@ -250,9 +250,11 @@ class ServerEffects {
   /** Pins the build for later starts, even if newer ones exist. A failure does not affect this start. */
   async #keepBuild(row: ServerRow, build: string | undefined): Promise<void> {
     const { dataDir, owner, log } = this.#options;
-    await noteBuild(dataRoot(dataDir, row.id), row, { ...this.#readingFor(row), owner, build }).catch((error: unknown) => {
-      log.warn({ server: row.id, err: error }, 'could not record the running build; the next start uses the newest');
-    });
+    await noteBuild(dataRoot(dataDir, row.id), row, { ...this.#readingFor(row), owner, build }).catch(
+      (error: unknown) => {
+        log.warn({ server: row.id, err: error }, 'could not record the running build; the next start uses the newest');
+      },
+    );
   }
 
   #readingFor({ accountId }: ServerRow) {
