@@ -107,7 +107,8 @@ export async function openRooms(options: RoomsOptions, doubles: Partial<typeof O
   const passwordOf = (serverId: string) => passwords.of(serverId);
   const typed = gameConsoles(outside.typed, passwordOf);
   const isOperator = (accountId: string) => isOperatorAccount(store, accountId);
-  const game = openGame({ catalogue, trusted: outside.trusted, isOperatorAccount: isOperator });
+  const { trusted, canGet } = outside;
+  const game = openGame({ catalogue, trusted, isOperatorAccount: isOperator, canGet });
   const { cores } = game;
   const accessChanges = createAccessChanges();
   const { onAccount, firstRunFile } = options;

@@ -36,7 +36,7 @@ const streamServerEvents = ({ serverOperation, serverEvents, disk, store }: Need
       'elsewhere. `suspended` has `reason` and `since` while an operator keeps the server from waking. Otherwise,',
       'these two are null.',
       '',
-      '`progress` of a start: `phase` is `starting`, `loading_mods`, `generating_world` or `ready`; `percent` from 0',
+      '`progress` of a start: `phase` as `startupPhase` of a server (`downloading` … `ready`); `percent` from 0',
       'to 100. `players`: `online`. `tick`, each minute of a running server: the figures of GetServerMetrics, with',
       '`live`.',
       '',

@@ -58,6 +58,8 @@ const PROXY: ProxyView = {
 export interface RoomsOptions {
   /** Default: every name has an account. */
   profiles?: Profiles;
+  /** Whether this machine can get a core without an upload. Default: all. */
+  canGet?: (core: string) => boolean;
   /** The accounts whose servers may run uploaded code. Default: all. */
   trusted?: TrustedWithCode;
   /** Replaces the bytes in use on the whole file system, which other programs change too. */
@@ -146,6 +148,7 @@ export async function openRooms(base: World, around: Around, options: RoomsOptio
         owner: undefined,
         trusted: options.trusted ?? 'everybody',
         containerOf: undefined,
+        canGet: options.canGet ?? (() => true),
         pinger: games,
         catalogue: { versions: async () => VERSIONS },
         mailer,

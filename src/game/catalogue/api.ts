@@ -1,4 +1,4 @@
-import { CORES, SANDBOX, missingCore } from '../cores.ts';
+import { CORES, CUSTOM, SANDBOX, missingCore, softwareName } from '../cores.ts';
 import * as z from 'zod';
 import { sandboxVersions } from '../../engines/sandbox.ts';
 import { reply } from '../../http/fields.ts';
@@ -11,6 +11,8 @@ import type { Catalogue } from './catalogue.ts';
 interface Needs {
   catalogue: Catalogue;
   cores: CoreRules;
+  /** Whether this machine can get a core without an upload. */
+  canGet: (core: string) => boolean;
 }
 
 const ListMinecraftVersionsResponse = z
@@ -18,13 +20,21 @@ const ListMinecraftVersionsResponse = z
     versions: z.array(z.string()).default([]).describe('Newest first.'),
     latest: reply.text.describe('Latest release.'),
     cores: z
-      .array(z.object({ type: reply.text, versions: z.array(z.string()).default([]) }))
+      .array(
+        z.object({
+          type: reply.text,
+          versions: z.array(z.string()).default([]),
+          unavailable: reply.text.describe(
+            'Why the core cannot be downloaded here, and what to do instead. Empty if it can.',
+          ),
+        }),
+      )
       .default([])
       .describe('The cores available for your servers, with the releases each supports.'),
   })
   .meta({ id: 'ListMinecraftVersionsResponse' });
 
-const listMinecraftVersions = ({ catalogue, cores }: Needs) =>
+const listMinecraftVersions = ({ catalogue, cores, canGet }: Needs) =>
   operation({
     id: 'ListMinecraftVersions',
     method: 'get',
@@ -39,9 +49,23 @@ const listMinecraftVersions = ({ catalogue, cores }: Needs) =>
       const known = await catalogue.versions();
       const allowed = await Promise.all(CORES.map((type) => mayRun(cores, { accountId, type })));
       const may = new Set(CORES.filter((_, nth) => allowed[nth]));
-      return { ...known, cores: coresFor(known.versions).filter(({ type }) => may.has(type)) };
+      const offered = coresFor(known.versions).filter(({ type }) => may.has(type));
+      return {
+        ...known,
+        cores: offered.map(({ type, versions }) => ({
+          type,
+          versions,
+          unavailable: canGet(type) ? '' : toUpload(type),
+        })),
+      };
     },
   });
+
+/** Returns why a core cannot be downloaded; '' for one that is uploaded anyway. */
+function toUpload(type: string): string {
+  if (type === CUSTOM) return '';
+  return `${softwareName(type)} can’t be downloaded here. Create the server, then upload server.jar under Files.`;
+}
 
 async function mayRun(cores: CoreRules, wanted: { accountId: string; type: string }): Promise<boolean> {
   try {
