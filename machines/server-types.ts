@@ -52,7 +52,7 @@ export interface Job {
   target: string;
 }
 
-export type StartupPhase = 'starting' | 'loading_mods' | 'generating_world' | 'ready';
+export type StartupPhase = 'downloading' | 'installing' | 'starting' | 'loading_mods' | 'generating_world' | 'ready';
 
 /**
  * Limits on how long a server may stay in a transitional state, in ms. They come from the current settings, not from
@@ -115,6 +115,8 @@ export interface ServerContext {
 export interface Live {
   phase: StartupPhase;
   percent: number;
+  /** The last thing downloaded or installed, such as `Java 25`. */
+  item?: string | undefined;
   /** Players online; null if unknown. */
   players: number | null;
   /** When a player was last in the game or joined it. */
@@ -184,7 +186,7 @@ export interface JoinedPlayers {
 
 /** Observations of the outside world. */
 export type ServerFact =
-  | { type: 'PROGRESS'; phase: StartupPhase; percent: number }
+  | { type: 'PROGRESS'; phase: StartupPhase; percent: number; item?: string | undefined }
   | ({ type: 'SAMPLE' } & Reading)
   /** The engine reports a running game. */
   | { type: 'UP'; at: number; address: Address; rcon: Address | null }

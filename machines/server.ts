@@ -166,9 +166,16 @@ export const serverMachine = setup({
     noteActive: assign(({ context }, params: { at: number }) => ({
       live: { ...context.live, lastActiveAt: params.at },
     })),
-    noteProgress: assign(({ context }, params: { phase: StartupPhase; percent: number }) => ({
-      live: { ...context.live, phase: params.phase, percent: params.percent },
-    })),
+    noteProgress: assign(
+      ({ context }, params: { phase: StartupPhase; percent: number; item?: string | undefined }) => ({
+        live: {
+          ...context.live,
+          phase: params.phase,
+          percent: params.percent,
+          ...(params.item !== undefined && { item: params.item }),
+        },
+      }),
+    ),
     noteSample: assign(({ context }, params: Reading) => sampled(context, params)),
     noteReady: assign(({ context }, params: Booted) => ({
       address: params.address,

@@ -27,6 +27,8 @@ export const TEXTS = {
 
 /** Texts of the start-up phases, by the service's names for them. */
 export const PHASES: ReadonlyMap<string, string> = new Map([
+  ['downloading', 'Downloading'],
+  ['installing', 'Installing'],
   ['starting', 'Starting'],
   ['loading_mods', 'Loading mods'],
   ['generating_world', 'Preparing the world'],

@@ -16,8 +16,9 @@ import { bootId, isContainer } from './kernel/process-identity.ts';
 import { sinceBoot, systemClock } from './kernel/system-clock.ts';
 import { logFallback, openListening } from './listening.ts';
 import { openOutside } from './outside.ts';
-import { type FirstRun, firstRun, openFirstRunFile } from './people/first-run.ts';
-import { signUpMode } from './people/people.ts';
+import { firstRun } from './access/operators.ts';
+import { type FirstRun, openFirstRunFile } from './accounts/first-run.ts';
+import { signUpMode } from './accounts/accounts.ts';
 import { openRooms } from './rooms.ts';
 import { countServersByState } from './servers/rows.ts';
 import { hasGame, stopAll } from './servers/stopping.ts';
@@ -86,7 +87,7 @@ export async function startApp(
     const settings = { ...config, signup: signUpMode(config), mail: config.smtpUrl !== null };
     const base = { store, clock, log, onClose };
     const rooms = await openRooms({ ...base, outside, telemetry, steady, settings, onAccount, firstRunFile });
-    const { servers, proxies, knownBy } = rooms;
+    const { servers, proxies } = rooms;
     const meter = await rooms.billing.startMeter(engine);
 
     // After a takeover, players are waiting: skip the off-site check.
@@ -112,11 +113,12 @@ export async function startApp(
       streams: { clock, accessChanges: rooms.accessChanges, streamSlots: createStreamSlots() },
       browsers: {
         config: { baseUrl },
-        findSession: knownBy.findSession,
+        findSession: rooms.findSession,
         secret: outside.secret,
         clientAddress: rooms.clientAddress,
       },
-      knownBy,
+      findPrincipal: rooms.findPrincipal,
+      findApp: rooms.findApp,
       signInPath: rooms.signInPath,
       readiness: {
         // Uses the writer's connection, because that is the one that may be blocked or fall behind.

@@ -127,6 +127,12 @@ export const settings = {
     '',
     'ENGINE=process: the Java installation, if JAVA_HOMES is empty.',
   ),
+  javaDownload: setting(
+    'JAVA_DOWNLOAD',
+    kind.flag,
+    'true',
+    'ENGINE=process: download Java to DATA_DIR/java if no installed one can run a server.',
+  ),
   dockerHost: setting('DOCKER_HOST', kind.dockerUrl, 'unix:///var/run/docker.sock', 'Address of the Docker engine.'),
   swarmNetwork: setting(
     'SWARM_NETWORK',
@@ -327,13 +333,37 @@ export const settings = {
     'https://api.mojang.com',
     'Service that looks up accounts by name.',
   ),
+  versionManifestUrl: setting('VERSION_MANIFEST_URL', kind.webUrl, MANIFEST_URL, 'The list of Minecraft versions.'),
+  paperUrl: setting('PAPER_URL', kind.webUrl, 'https://fill.papermc.io', 'Download service of Paper and Folia.'),
+  purpurUrl: setting('PURPUR_URL', kind.webUrl, 'https://api.purpurmc.org', 'Download service of Purpur.'),
+  leafUrl: setting('LEAF_URL', kind.webUrl, 'https://api.leafmc.one', 'Download service of Leaf.'),
+  pufferfishUrl: setting('PUFFERFISH_URL', kind.webUrl, 'https://ci.pufferfish.host', 'Jenkins of Pufferfish.'),
   fabricMetaUrl: setting(
     'FABRIC_META_URL',
     kind.webUrl,
     'https://meta.fabricmc.net',
     'Download service of Fabric’s launchers.',
   ),
-  versionManifestUrl: setting('VERSION_MANIFEST_URL', kind.webUrl, MANIFEST_URL, 'The list of Minecraft versions.'),
+  quiltMetaUrl: setting('QUILT_META_URL', kind.webUrl, 'https://meta.quiltmc.org', 'The list of Quilt’s versions.'),
+  forgeUrl: setting(
+    'FORGE_URL',
+    kind.webUrl,
+    'https://maven.minecraftforge.net',
+    'Maven repository of Forge’s installers.',
+  ),
+  forgePromotionsUrl: setting(
+    'FORGE_PROMOTIONS_URL',
+    kind.webUrl,
+    'https://files.minecraftforge.net/net/minecraftforge/forge/promotions_slim.json',
+    'The list of Forge’s builds.',
+  ),
+  neoforgeUrl: setting(
+    'NEOFORGE_URL',
+    kind.webUrl,
+    'https://maven.neoforged.net',
+    'Maven repository of NeoForge’s installers.',
+  ),
+  adoptiumUrl: setting('ADOPTIUM_URL', kind.webUrl, 'https://api.adoptium.net', 'Download service of Java.'),
   logLevel: setting('LOG_LEVEL', kind.logLevel, 'info', 'The lowest level that is logged.'),
 };
 

@@ -5,7 +5,6 @@ import { openapiDocument } from './http/openapi.ts';
 import { type RateLimit, createCallerRate } from './http/rate-limit.ts';
 import { createCalls } from './http/calls.ts';
 import { createFindBrowser } from './http/session/browsers.ts';
-import type { KnownBy } from './people/open.ts';
 import { OPERATIONS } from './reference.ts';
 import type { Feature } from './web/feature.ts';
 import { createSite } from './web/site.ts';
@@ -13,9 +12,8 @@ import { createSite } from './web/site.ts';
 /** The rate of panel pages, each counted with its API calls. More than a person reads or clicks. */
 const PANEL_RATE: RateLimit = { perSecond: 50, burst: 500 };
 
-export interface FrontOptions extends Omit<ApiOptions, 'openapi' | 'findBrowser' | keyof KnownBy> {
+export interface FrontOptions extends Omit<ApiOptions, 'openapi' | 'findBrowser'> {
   features: readonly Feature[];
-  knownBy: KnownBy;
   /** Returns the sign-in page that continues to `wanted`. */
   signInPath: (wanted: string) => string;
   /** The checks of the parts that the service requires. Each rejects if its part is unavailable. */
@@ -23,15 +21,13 @@ export interface FrontOptions extends Omit<ApiOptions, 'openapi' | 'findBrowser'
 }
 
 /** Creates one Koa application with the API of all rooms and, after it, their pages. It is not listening yet. */
-export function createFront({ features, knownBy, signInPath, readiness, ...options }: FrontOptions): Koa {
+export function createFront({ features, signInPath, readiness, ...options }: FrontOptions): Koa {
   const { browsers, clock, log } = options;
   const openapi = () => openapiDocument(browsers.config, OPERATIONS);
   const api = createApi({
     ...options,
     features: [...features, { operations: healthOperations({ readiness, clock }) }],
     openapi,
-    findPrincipal: knownBy.findPrincipal,
-    findApp: knownBy.findApp,
     findBrowser: createFindBrowser(browsers),
   });
   const operations = features.flatMap((feature) => feature.operations ?? []);

@@ -12,7 +12,7 @@ import type { OnClose } from './kernel/closers.ts';
 import type { Log } from './kernel/log.ts';
 import { portsToTake } from './listening.ts';
 import { openModRegistries } from './mods/open.ts';
-import { openMailer } from './people/mail/mailer.ts';
+import { openMailer } from './mail/mail.ts';
 import { createMojangProfiles } from './players/mojang.ts';
 import { pingStatus } from '../proxy/ping.ts';
 import { countAwake } from './servers/rows.ts';

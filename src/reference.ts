@@ -1,3 +1,28 @@
+import { AcceptEula, GetEula } from './access/eula-api.ts';
+import { AcceptInvitation, DeclineInvitation, ListInvitations } from './access/invitations-api.ts';
+import { ListKeys, MintKey, RevokeKey } from './access/keys-api.ts';
+import { EndOtherSessions, EndSession, ListSessions } from './accounts/browser-sessions-api.ts';
+import { WhoAmI } from './accounts/me-api.ts';
+import { ChangeEmail, RequestPasswordReset, ResetPassword } from './accounts/recovery-api.ts';
+import {
+  BeginSecondFactor,
+  ConfirmSecondFactor,
+  GetSecondFactor,
+  RemoveSecondFactor,
+  RenewRecoveryCodes,
+} from './accounts/second-factor-api.ts';
+import {
+  ChangePassword,
+  GetMe,
+  ProvePassword,
+  RequestSignUp,
+  SendVerification,
+  SignIn,
+  SignInWithCode,
+  SignOut,
+  SignUp,
+  VerifyEmail,
+} from './accounts/sign-in-api.ts';
 import {
   CreateBackup,
   DeleteBackup,
@@ -22,6 +47,11 @@ import {
 import { CopyPath, DeletePath, ListFiles, MakeDirectory, ReadFile, RenamePath, WriteFile } from './files/api.ts';
 import { ArchivePaths, DownloadPath, ExtractArchive, UploadFile } from './files/transfers-api.ts';
 import { ListMinecraftVersions } from './game/catalogue/api.ts';
+import { DisableClient, EnableClient, ListClients, RegisterClient } from './grants/clients-api.ts';
+import { DisconnectApp, ListConnectedApps } from './grants/connected-apps-api.ts';
+import { ApproveDevice, DenyDevice, LookUpDevice } from './grants/consent-api.ts';
+import { PollDevice, StartDevice } from './grants/device-api.ts';
+import { DeviceAuthorization, DeviceToken, OAuthMetadata, RevokeToken } from './grants/oauth-api.ts';
 import { GetReadiness, Health } from './http/health.ts';
 import { RunCommand } from './insight/console-api.ts';
 import { ListDiagnostics } from './insight/diagnostics-api.ts';
@@ -42,36 +72,6 @@ import { DrainNode, FenceNode, ListNodes, ResumeNode, SetNodeRegion } from './op
 import { ListOrphans, RemoveOrphan } from './operators/orphans-api.ts';
 import { ListProxies } from './operators/proxies-api.ts';
 import { SetDiskQuota, SuspendServer, UnsuspendServer } from './operators/servers-api.ts';
-import { ChangeEmail, RequestPasswordReset, ResetPassword } from './people/accounts/session-api.ts';
-import { DisconnectApp, ListConnectedApps } from './people/apps/api.ts';
-import { DisableClient, EnableClient, ListClients, RegisterClient } from './people/apps/clients-api.ts';
-import { AcceptEula, GetEula } from './people/eula/api.ts';
-import { PollDevice, StartDevice } from './people/grants/api.ts';
-import { DeviceAuthorization, DeviceToken, OAuthMetadata, RevokeToken } from './people/grants/oauth.ts';
-import { ApproveDevice, DenyDevice, LookUpDevice } from './people/grants/session-api.ts';
-import { ListKeys, MintKey, RevokeKey } from './people/keys/api.ts';
-import { WhoAmI } from './people/me.ts';
-import { AcceptInvitation, DeclineInvitation, ListInvitations } from './people/members/invitations-api.ts';
-import {
-  BeginSecondFactor,
-  ConfirmSecondFactor,
-  GetSecondFactor,
-  RemoveSecondFactor,
-  RenewRecoveryCodes,
-} from './people/second-factor/api.ts';
-import {
-  ChangePassword,
-  GetMe,
-  ProvePassword,
-  RequestSignUp,
-  SendVerification,
-  SignIn,
-  SignInWithCode,
-  SignOut,
-  SignUp,
-  VerifyEmail,
-} from './people/session-api.ts';
-import { EndOtherSessions, EndSession, ListSessions } from './people/sessions-api.ts';
 import {
   GetPlayerLists,
   KickPlayer,

@@ -36,9 +36,11 @@ import { openOperators } from './operators/open.ts';
 import { Orphans } from './operators/orphans.ts';
 import { Suspensions } from './operators/suspensions.ts';
 import type { Outside } from './outside.ts';
-import { type OpenPeopleOptions, openPeople } from './people/open.ts';
-import type { SignUp } from './people/people.ts';
-import { isOperatorAccount } from './people/rows.ts';
+import { openAccess } from './access/open.ts';
+import { openGrants } from './grants/open.ts';
+import { openAccounts } from './accounts/open.ts';
+import type { Accounts, SignUp } from './accounts/accounts.ts';
+import { isOperatorAccount } from './accounts/rows.ts';
 import { openPlayers } from './players/open.ts';
 import { portOperations } from './ports/api.ts';
 import { ServerPorts } from './ports/ports.ts';
@@ -62,7 +64,7 @@ import { createWorldJobs } from './worlds/worlds.ts';
 /** The settings, with the sign-up mode that they result in, and whether e-mail can be sent. */
 export type Settings = Omit<Config, 'signup'> & { signup: SignUp; mail: boolean };
 
-export interface RoomsOptions extends Pick<OpenPeopleOptions, 'onAccount' | 'firstRunFile'> {
+export interface RoomsOptions extends Pick<Accounts, 'onAccount' | 'firstRunFile'> {
   outside: Omit<Outside, 'mayAct'>;
   telemetry: Pick<Telemetry, 'stepped' | 'refusedWake' | 'expose' | 'contentType'>;
   steady: SteadyClock;
@@ -105,12 +107,18 @@ export async function openRooms(options: RoomsOptions, doubles: Partial<typeof O
   const passwordOf = (serverId: string) => passwords.of(serverId);
   const typed = gameConsoles(outside.typed, passwordOf);
   const isOperator = (accountId: string) => isOperatorAccount(store, accountId);
-  const game = openGame({ catalogue, trusted: outside.trusted, isOperatorAccount: isOperator });
+  const { trusted, canGet } = outside;
+  const game = openGame({ catalogue, trusted, isOperatorAccount: isOperator, canGet });
   const { cores } = game;
   const accessChanges = createAccessChanges();
   const { onAccount, firstRunFile } = options;
-  const peopleRoom = openPeople({ ...base, secret, mailer, accessChanges, onAccount, firstRunFile });
-  const { people, grants, eula } = peopleRoom;
+  const surroundings = { accessChanges, onAccount, firstRunFile };
+  const accountsRoom = openAccounts({ ...base, secret, mailer }, settings, surroundings);
+  const { accounts } = accountsRoom;
+  const accessRoom = openAccess(accounts, settings);
+  const { eula } = accessRoom;
+  const grantsRoom = openGrants(accounts, log);
+  const { grants } = grantsRoom;
   const mayRun = async (row: ServerRow) => {
     await cores.require(row);
     await eula.require(row);
@@ -140,7 +148,7 @@ export async function openRooms(options: RoomsOptions, doubles: Partial<typeof O
   const transferSlots = createStreamSlots(TRANSFER_LIMITS);
   const filesRoom = open.openFiles(shared, folders, workers, openedFiles, transferSlots);
   const { files } = filesRoom;
-  const sftpRoom = await openSftp(shared, people, files, disks.quota, settings);
+  const sftpRoom = await openSftp(shared, accounts, files, disks.quota, settings);
   const { sftp } = sftpRoom;
   const { mysqlAddress } = settings;
   const databaseRoom = openDatabases(shared, secret, outside.databaseServer, mysqlAddress);
@@ -259,7 +267,7 @@ export async function openRooms(options: RoomsOptions, doubles: Partial<typeof O
   const shown = { ...shared, blocks, suspensions, lostGames, serverView };
   const room = { capacity, accountLimits, drain };
   const { testAlert } = webhooks;
-  const created = { people, cores, addresses, wakePolicies, worlds, testAlert, owner };
+  const created = { accounts, cores, addresses, wakePolicies, worlds, testAlert, owner };
   const { creation, feature: serversFeature } = serverFeature({ ...shown, ...room, ...created });
   const { trouble } = entrance;
   const { maxServersPerAccount } = settings;
@@ -267,11 +275,24 @@ export async function openRooms(options: RoomsOptions, doubles: Partial<typeof O
     ? fleetOfNodes(shared, nodes, capacity, reachability, drain, maxServersPerAccount)
     : fleetOfOne(settings, capacity, reachability, drain);
   const machines = new Machines(shared, grants, lostGames);
-  const operated = { people, machines, fleet, suspensions, orphans, proxies, serverView, consoles: typed, disk, sftp };
+  const operated = {
+    accounts,
+    machines,
+    fleet,
+    suspensions,
+    orphans,
+    proxies,
+    serverView,
+    consoles: typed,
+    disk,
+    sftp,
+  };
   const operators = openOperators(shared, { ...operated, accountLimits }, trouble);
   const features: Feature[] = [
     game.feature,
-    peopleRoom.feature,
+    accountsRoom.feature,
+    accessRoom.feature,
+    grantsRoom.feature,
     serversFeature,
     joiningFeature(shared, joining, { ...shown, addresses }, clientAddress, settings.baseUrl),
     filesRoom.feature,
@@ -291,10 +312,12 @@ export async function openRooms(options: RoomsOptions, doubles: Partial<typeof O
   ];
   return {
     features,
-    people,
+    accounts,
     grants,
-    knownBy: peopleRoom.knownBy,
-    signInPath: peopleRoom.signInPath,
+    findPrincipal: accessRoom.findPrincipal,
+    findApp: grantsRoom.findApp,
+    findSession: accountsRoom.findSession,
+    signInPath: accountsRoom.signInPath,
     accessChanges,
     clientAddress,
     servers,

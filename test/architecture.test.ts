@@ -34,12 +34,12 @@ const HOMES: Readonly<Record<string, readonly string[]>> = {
   pg: ['store'],
   mysql2: ['databases'],
   stripe: ['billing'],
-  nodemailer: ['people'],
+  nodemailer: ['mail'],
   'prom-client': ['insight'],
   'tar-stream': ['store', 'files', 'backups', 'engines'],
   yauzl: ['files', 'mods'],
   yazl: ['files'],
-  '@node-rs/argon2': ['people'],
+  '@node-rs/argon2': ['accounts'],
   croner: ['schedules'],
 };
 

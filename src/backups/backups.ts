@@ -3,7 +3,7 @@ import type { Cause, Job } from '../../machines/server-types.ts';
 import { inProgress } from '../jail/change-lock.ts';
 import { randomBase62 } from '../kernel/ids.ts';
 import { abortable } from '../kernel/timeout.ts';
-import { type AuditActor, recordAudit } from '../people/audit/audit.ts';
+import { type AuditActor, recordAudit } from '../audit/audit.ts';
 import { getMaintenance } from '../servers/machine-rows.ts';
 import type { Servers } from '../servers/servers.ts';
 import { filesMissing, jobStatus, locked, noArchive, notFound, notReady, superseded } from './errors.ts';

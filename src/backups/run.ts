@@ -3,7 +3,7 @@ import { isTagged } from '../../machines/server.ts';
 import { sleep } from '../kernel/sleep.ts';
 import { StatusError } from '../kernel/status.ts';
 import { MINUTE_MS } from '../kernel/units.ts';
-import { serverNotFound } from '../people/members/owned-servers.ts';
+import { serverNotFound } from '../access/owned-servers.ts';
 import type { ServerNow } from '../servers/server-now.ts';
 import type { Servers } from '../servers/servers.ts';
 import { untilStored } from '../store/errors.ts';

@@ -5,9 +5,9 @@ import { operation } from '../http/operation.ts';
 import { type Served, serve } from '../http/serve.ts';
 
 import { KIB } from '../kernel/units.ts';
-import { AccountParams } from '../people/account-params.ts';
-import { auditActorOf, recordAudit } from '../people/audit/audit.ts';
-import { wholeAccount } from '../people/caller.ts';
+import { AccountParams } from '../accounts/fields.ts';
+import { auditActorOf, recordAudit } from '../audit/audit.ts';
+import { wholeAccount } from '../access/caller.ts';
 import type { Checkouts } from './checkout.ts';
 
 /** Dependencies of these operations. */

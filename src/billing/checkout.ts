@@ -4,8 +4,7 @@ import type { Log } from '../kernel/log.ts';
 import { usdText } from '../kernel/money.ts';
 import { StatusError, quotaFailure } from '../kernel/status.ts';
 import { HOUR_MS, MICROS_PER_USD } from '../kernel/units.ts';
-import type { AuditEntry } from '../people/audit/audit.ts';
-import { recordThrough } from '../people/audit/system.ts';
+import { type AuditEntry, recordThrough } from '../audit/audit.ts';
 import type { Store, Tx } from '../store/store.ts';
 import {
   type CheckoutRow,

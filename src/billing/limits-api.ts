@@ -2,8 +2,8 @@ import * as z from 'zod';
 import { reply } from '../http/fields.ts';
 import { operation } from '../http/operation.ts';
 import { type Served, serve } from '../http/serve.ts';
-import { AccountParams } from '../people/account-params.ts';
-import { ownAccount } from '../people/caller.ts';
+import { AccountParams } from '../accounts/fields.ts';
+import { ownAccount } from '../access/caller.ts';
 import type { AccountLimits } from './account-limits.ts';
 
 /** Dependencies of these operations. */
@@ -15,8 +15,8 @@ export const GetAccountLimits = operation({
   id: 'GetAccountLimits',
   method: 'get',
   path: '/v1/accounts/{accountId}/limits',
-  auth: 'key',
   scope: 'servers:read',
+  auth: 'key',
   section: 'Account and wallet',
   summary: "Get an account's limits",
   description: 'Returns the RAM limit for all servers of the account together, asleep or awake.',

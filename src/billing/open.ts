@@ -4,7 +4,7 @@ import type { Engine, EngineNodes } from '../engines/engine.ts';
 import type { Reachability } from '../engines/reachability.ts';
 import type { Log } from '../kernel/log.ts';
 import type { SteadyClock } from '../kernel/steady-clock.ts';
-import type { Mailer } from '../people/mail/mail.ts';
+import type { Mailer } from '../mail/mail.ts';
 import type { Shared } from '../servers/shared.ts';
 import { WAKES_AND_INSTALLS, type WakeRule } from '../servers/wake-checks.ts';
 import type { Feature } from '../web/feature.ts';

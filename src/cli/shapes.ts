@@ -51,6 +51,7 @@ export const SERVER = {
   startErrorSummary: '',
   startErrorSuggestion: '',
   startupPhase: '',
+  startupItem: '',
   startupPercent: 0,
 } satisfies Partial<Messages['Server']>;
 export type Server = typeof SERVER;
@@ -77,9 +78,11 @@ export const EULA = {
   url: '',
 } satisfies Partial<Messages['EulaConsent']>;
 
-export const VERSIONS = { versions: [''], latest: '', cores: [{ type: '', versions: [''] }] } satisfies Partial<
-  Messages['ListMinecraftVersionsResponse']
->;
+export const VERSIONS = {
+  versions: [''],
+  latest: '',
+  cores: [{ type: '', versions: [''], unavailable: '' }],
+} satisfies Partial<Messages['ListMinecraftVersionsResponse']>;
 
 export const CAPACITY = { activeServers: 0, ramUsableMb: '0', ramUsedMb: '0', diskFreeMb: '0' } satisfies Partial<
   Messages['CapacityResponse']

@@ -3,7 +3,7 @@ import type { Clock } from '../kernel/clock.ts';
 import { StatusError, preconditionFailure, quotaFailure } from '../kernel/status.ts';
 import { withTimeout } from '../kernel/timeout.ts';
 import { MIB } from '../kernel/units.ts';
-import { isOperatorAccount } from '../people/rows.ts';
+import { isOperatorAccount } from '../accounts/rows.ts';
 import type { Store } from '../store/store.ts';
 import { HeldBytes, diskFull } from './quota.ts';
 import { listAccountDisk, listFullAccounts } from './rows.ts';

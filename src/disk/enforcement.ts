@@ -3,7 +3,7 @@ import type { Cause } from '../../machines/server-types.ts';
 import { isTagged } from '../../machines/server.ts';
 import type { GameConsoles } from '../engines/console/console.ts';
 import { MIB } from '../kernel/units.ts';
-import { recordAudit } from '../people/audit/audit.ts';
+import { recordAudit } from '../audit/audit.ts';
 import { LastCalls } from '../servers/stopping.ts';
 import type { ServerRow } from '../servers/rows.ts';
 import type { ServerNow } from '../servers/server-now.ts';

@@ -3,7 +3,7 @@ import type { Clock } from '../kernel/clock.ts';
 import { type RefusalWords, StatusError, preconditionFailure, quotaExceeded } from '../kernel/status.ts';
 import { withTimeout } from '../kernel/timeout.ts';
 import { MIB } from '../kernel/units.ts';
-import { serverNotFound } from '../people/members/owned-servers.ts';
+import { serverNotFound } from '../access/owned-servers.ts';
 import { STOP_TEXTS } from '../servers/stopping.ts';
 import { openRowCache } from '../store/row-cache.ts';
 import type { Sql, Store, Tx } from '../store/store.ts';

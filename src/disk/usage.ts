@@ -6,7 +6,7 @@ import { createSemaphore } from '../kernel/limits/semaphore.ts';
 import type { Log } from '../kernel/log.ts';
 import { StatusError } from '../kernel/status.ts';
 import { MIB } from '../kernel/units.ts';
-import { serverNotFound } from '../people/members/owned-servers.ts';
+import { serverNotFound } from '../access/owned-servers.ts';
 import type { Store } from '../store/store.ts';
 import { listServerDisks, saveDiskUsage } from './rows.ts';
 import { measureTree } from './walk.ts';

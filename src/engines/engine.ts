@@ -30,6 +30,8 @@ export interface GameSpec {
   cpus: number;
   /** Ports that are open to the outside while the game runs. */
   ports: readonly PublishedPort[];
+  /** The build of the core that the server ran first. Absent: the newest (ignored by engines with images). */
+  build?: string | undefined;
   /** The Java versions that the core supports (ignored by engines whose image contains Java). Absent: any. */
   java?: JavaRange | undefined;
   /** Container image (ignored by engines without images). */
@@ -67,6 +69,17 @@ export interface Game {
   startedAt: number | null;
   /** Null while up. */
   exit: Exit | null;
+  /** The build of the core, if the engine chose it. */
+  build?: string | undefined;
+}
+
+/** Progress of an engine's preparations for a start. */
+export interface Preparation {
+  phase: 'downloading' | 'installing';
+  /** The Java version that is downloaded. Absent: the server's core. */
+  javaMajor?: number;
+  /** 0 if unknown. */
+  percent: number;
 }
 
 /**
@@ -140,8 +153,11 @@ export interface Engine {
    * installer.
    */
   install(spec: GameSpec, signal: AbortSignal): Promise<void>;
-  /** Starts the game and resolves once its process runs, before the game is ready. Returns a running game unchanged. */
-  boot(spec: GameSpec, signal: AbortSignal): Promise<Game>;
+  /**
+   * Starts the game and resolves once its process runs, before the game is ready. Returns a running game unchanged.
+   * `progress` is called while the engine downloads or installs what the game needs.
+   */
+  boot(spec: GameSpec, signal: AbortSignal, progress?: (progress: Preparation) => void): Promise<Game>;
   /**
    * Asks the game to stop, waits up to `graceMs`, then kills it. Resolves once the game is gone, or immediately if
    * none exists. When `signal` fires, rejects and does not kill the game itself. Docker may still complete the stop.

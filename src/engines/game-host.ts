@@ -13,11 +13,12 @@ import { engineAfter, noteEngine } from './engine-change.ts';
 import type { Engine } from './engine.ts';
 import { fencedConsole, fencedEngine } from './fenced.ts';
 import { type TrustedWithCode, openConfinement } from './process/confined.ts';
-import { createFabricDownloads } from './process/fabric-downloads.ts';
+import { openCoreStore } from './process/cores/core-store.ts';
+import { createJavaDownloads } from './process/cores/java-downloads.ts';
+import { type SourceUrls, openCoreSources } from './process/cores/sources.ts';
 import { type JavaPlaces, createJavas } from './process/java-homes.ts';
 import { createJavaVersions } from './process/java-versions.ts';
 import { createProcessEngine, searchPath } from './process/process.ts';
-import { createVanillaDownloads } from './process/vanilla-downloads.ts';
 import { SANDBOX_ENTRY, SANDBOX_PATHS, isOutdated } from './sandbox.ts';
 import type { Address } from '../kernel/address.ts';
 import type { FileOwner } from '../kernel/atomic-file.ts';
@@ -43,10 +44,12 @@ export interface GameHost {
   trusted: TrustedWithCode;
   /** Returns the name of a server's container. Undefined if games do not run in containers. */
   containerOf: ((serverId: string) => string) | undefined;
+  /** Returns whether this machine can get a core without an upload. */
+  canGet: (core: string) => boolean;
 }
 
 /** The settings that select and configure the engine. */
-export interface GameHostSettings {
+export interface GameHostSettings extends SourceUrls {
   dataDir: string;
   engine: EngineSetting;
   /** Whether the engine may change while servers are awake. */
@@ -78,8 +81,11 @@ export interface GameHostSettings {
    */
   javaHomes: readonly string[];
   javaHome: readonly string[];
-  versionManifestUrl: string;
-  fabricMetaUrl: string;
+  /** For processes: whether to download Java if none is suitable, and from which address. */
+  javaDownload: boolean;
+  adoptiumUrl: string;
+  /** Address of this installation, which the sources of cores see. */
+  baseUrl: string;
 }
 
 export interface GameHostOptions {
@@ -111,7 +117,9 @@ export async function openGameHost(options: GameHostOptions): Promise<GameHost> 
   const passwords = await openConsolePasswords(store, secret);
   const { engine: open, ...opened } = await openEngine(options, installationOf(secret));
   const engine = fencedEngine(open, mayAct);
-  return { console, typed: withStandardInput(console, engine), management, passwords, engine, ...opened };
+  // The game image gets every core.
+  const canGet = () => true;
+  return { console, typed: withStandardInput(console, engine), management, passwords, engine, canGet, ...opened };
 }
 
 /**
@@ -123,7 +131,7 @@ export async function preloadEngine(engine: EngineSetting): Promise<void> {
   if (engine === 'docker') await import('./docker/docker.ts');
 }
 
-type Opened = Pick<GameHost, 'engine' | 'owner' | 'trusted' | 'containerOf'>;
+type Opened = Pick<GameHost, 'engine' | 'owner' | 'trusted' | 'containerOf'> & Partial<Pick<GameHost, 'canGet'>>;
 
 async function openEngine(options: GameHostOptions, installation: string): Promise<Opened> {
   const { settings, store, secret, mayAct, log } = options;
@@ -179,9 +187,10 @@ function rootsGames(): FileOwner | undefined {
 }
 
 async function openProcesses({ settings, log, clock }: GameHostOptions, installation: string): Promise<Opened> {
-  const { dataDir, versionManifestUrl: manifestUrl, javaHomes: homes } = settings;
-  const fetchVanilla = createVanillaDownloads({ manifestUrl, clock });
-  const fetchFabric = createFabricDownloads({ metaUrl: settings.fabricMetaUrl, fetchVanilla, clock });
+  const { dataDir, versionManifestUrl: manifestUrl, javaHomes: homes, baseUrl: contact } = settings;
+  const cores = openCoreStore(join(dataDir, 'cores'), openCoreSources(settings, { clock, contact }), log);
+  const javaDir = join(dataDir, 'java');
+  const javaDownloads = { apiUrl: settings.adoptiumUrl, dir: javaDir, clock, contact };
   const { confinement, trusted } = await openConfinement({
     dataDir,
     trustTenants: settings.trustTenants,
@@ -199,12 +208,12 @@ async function openProcesses({ settings, log, clock }: GameHostOptions, installa
     confinement,
     javas: createJavas(homes.length > 0 ? { homes } : javaPlaces(settings.javaHome)),
     javaOf: createJavaVersions({ manifestUrl, clock }),
-    fetchCore: async (coresDir, core, version, signal, loader) => {
-      await fetchVanilla(coresDir, core, version, signal);
-      await fetchFabric(coresDir, core, version, signal, loader);
-    },
+    downloadedJavas: createJavas({ roots: [javaDir] }),
+    fetchJava: settings.javaDownload ? createJavaDownloads(javaDownloads) : undefined,
+    cores,
   });
-  return { engine, owner: confinement.user, trusted, containerOf: undefined };
+  const canGet = (core: string) => core === 'sandbox' || cores.offers(core);
+  return { engine, owner: confinement.user, trusted, containerOf: undefined, canGet };
 }
 
 /**

@@ -54,6 +54,7 @@ export function gameSpec(row: GameRow, settings: GameSettings): GameSpec {
     serverId: row.id,
     core: row.type,
     version: row.version,
+    ...(settings.build !== undefined && { build: settings.build }),
     ramMb: row.ramMb,
     ...(!sandbox && { java: javaRange(row.version, row.type) }),
     ports: settings.ports.map(({ hostPort, containerPort, proto }) => ({ hostPort, containerPort, proto })),

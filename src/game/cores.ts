@@ -86,6 +86,7 @@ const TABLE = {
     about: 'Paper, tuned for many players.',
     first: '1.17',
     folders: () => [plugins(...PAPER)],
+    pin: jar('pufferfish', 'PUFFERFISH_BUILD'),
     tickCommands: ['tps', 'mspt'],
   },
   leaf: {

@@ -35,16 +35,24 @@ export async function notedBuild(root: string, row: BuildOf): Promise<string | u
   });
 }
 
-/** Records the build that the image's installer has installed, for later starts. An unknown build is not recorded. */
+/**
+ * Records the build of a server's core for later starts: the one that the engine has chosen, or that the image's
+ * installer has installed. An unknown build is not recorded.
+ */
 export async function noteBuild(
   root: string,
   row: BuildOf,
-  { owner, ...reading }: InstallerReading & { owner?: FileOwner | undefined },
+  {
+    owner,
+    build: chosen,
+    ...reading
+  }: InstallerReading & { owner?: FileOwner | undefined; build?: string | undefined },
 ): Promise<void> {
   const pin = buildPin(row);
   if (pin === undefined) return;
   await inJail(root, owner, async (jail) => {
-    const build = (await manifestBuild(jail, pin, row, reading)) ?? (await namedBuild(jail, pin, row));
+    const known = chosen !== undefined && pin.pattern.test(chosen) ? chosen : undefined;
+    const build = known ?? (await manifestBuild(jail, pin, row, reading)) ?? (await namedBuild(jail, pin, row));
     if (build === undefined) return;
     await using file = await jail.replace(NOTE);
     await file.write(Buffer.from(JSON.stringify({ type: row.type, version: row.version, build })));

@@ -13,10 +13,12 @@ export interface OpenGameOptions {
   trusted: TrustedWithCode;
   /** Whether an account is an operator's. Called each time, because the answer can change. */
   isOperatorAccount: (accountId: string) => Promise<boolean>;
+  /** Whether this machine can get a core without an upload. */
+  canGet: (core: string) => boolean;
 }
 
 /** Opens the catalogue of games and the rules on which of them a server can run. */
-export function openGame({ catalogue, ...rules }: OpenGameOptions): { cores: CoreRules; feature: Feature } {
+export function openGame({ catalogue, canGet, ...rules }: OpenGameOptions): { cores: CoreRules; feature: Feature } {
   const cores = createCoreRules(rules);
-  return { cores, feature: { operations: catalogueOperations({ catalogue, cores }) } };
+  return { cores, feature: { operations: catalogueOperations({ catalogue, cores, canGet }) } };
 }

@@ -6,7 +6,7 @@ import type { LostGames } from '../engines/lost-games.ts';
 import { dataFrame } from '../http/sse.ts';
 import type { StreamSlots } from '../http/stream-slots.ts';
 import { isPublicAddress } from '../kernel/ip.ts';
-import { recordThrough } from '../people/audit/system.ts';
+import { recordThrough } from '../audit/audit.ts';
 import type { TypedCommandAccess } from '../players/typed-commands.ts';
 import type { OnStep } from '../servers/actors.ts';
 import type { Shared } from '../servers/shared.ts';

@@ -34,9 +34,12 @@ export function guardOfName(name: string): Guard {
 /** `{ core, version, loader }`: the loader that a server's mod pack was made for. */
 export const LOADER_FILE = '.dormouse-loader.json';
 
+/** `{ core, version, build }`: the build whose files this service has copied to the data root. */
+export const CORE_FILE = '.dormouse-core.json';
+
 /**
  * Files that this service writes: its lists of mods, of a mod pack's files and of the properties it has set, the running
- * build, and the loader of a mod pack. Hidden, but part of backups, because they belong to the server's files.
+ * build, the loader of a mod pack, and the copied core. Hidden, but part of backups, because they belong to the server's files.
  */
 export const LISTS = [
   '.dormouse-mods.json',
@@ -44,6 +47,7 @@ export const LISTS = [
   '.dormouse-properties',
   '.dormouse-build.json',
   LOADER_FILE,
+  CORE_FILE,
 ] as const;
 
 /** Reports whether a name directly in a data root is one of `LISTS`. */

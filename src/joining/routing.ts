@@ -14,7 +14,7 @@ import type { LostGames } from '../engines/lost-games.ts';
 import type { Clock } from '../kernel/clock.ts';
 import type { Log } from '../kernel/log.ts';
 import { StatusError, quotaExceeded } from '../kernel/status.ts';
-import { serverNotFound } from '../people/members/owned-servers.ts';
+import { serverNotFound } from '../access/owned-servers.ts';
 import type { FallbackServer } from '../servers/api/addresses.ts';
 import type { RouteRow } from '../servers/rows.ts';
 import { type ServerNow, waitsForRoom } from '../servers/server-now.ts';

@@ -3,15 +3,15 @@ import { message, reply } from '../http/fields.ts';
 import { Nothing } from '../http/nothing.ts';
 import { operation } from '../http/operation.ts';
 import { type Served, serve } from '../http/serve.ts';
-import { setOperator } from '../people/accounts/operators.ts';
-import { makeResetLink } from '../people/accounts/password-reset.ts';
-import { Reason } from '../people/people-fields.ts';
-import type { People } from '../people/people.ts';
-import { removeSecondFactorOf } from '../people/second-factor/removal.ts';
+import { setOperator } from '../access/operators.ts';
+import { makeResetLink } from '../accounts/password-reset.ts';
+import { Reason } from '../accounts/fields.ts';
+import type { Accounts as People } from '../accounts/accounts.ts';
+import { removeSecondFactorOf } from '../accounts/second-factor.ts';
 
 const COMMON = {
-  auth: 'key',
   scope: 'operator',
+  auth: 'key',
   params: message({
     accountId: z
       .string()

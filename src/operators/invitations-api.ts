@@ -3,10 +3,10 @@ import { message, reply } from '../http/fields.ts';
 import { Nothing } from '../http/nothing.ts';
 import { operation } from '../http/operation.ts';
 import { type Served, serve } from '../http/serve.ts';
-import { listAccountInvitations } from '../people/accounts/invitation-rows.ts';
-import { cancelInvitation, inviteToSignUp } from '../people/accounts/invitations.ts';
-import { Email, Reason } from '../people/people-fields.ts';
-import type { People } from '../people/people.ts';
+import { listAccountInvitations } from '../accounts/link-rows.ts';
+import { cancelInvitation, inviteToSignUp } from '../accounts/sign-up-links.ts';
+import { Email, Reason } from '../accounts/fields.ts';
+import type { Accounts as People } from '../accounts/accounts.ts';
 
 /** An open invitation. Its link is returned only once, to the operator who created it. */
 const AccountInvitation = z
@@ -19,7 +19,7 @@ const AccountInvitation = z
   })
   .meta({ id: 'AccountInvitation' });
 
-const COMMON = { auth: 'key', scope: 'operator' } as const;
+const COMMON = { scope: 'operator', auth: 'key' } as const;
 
 export const InviteAccount = operation({
   ...COMMON,

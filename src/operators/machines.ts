@@ -6,9 +6,9 @@ import { type MachineStep, type StepListener, pathOf } from '../actors/machine-s
 import type { LostGame, LostGames } from '../engines/lost-games.ts';
 import type { Clock } from '../kernel/clock.ts';
 import { StatusError } from '../kernel/status.ts';
-import type { AuditActor } from '../people/audit/audit.ts';
-import type { Grants } from '../people/grants/grants.ts';
-import { DEVICE, changesIn } from '../people/grants/history.ts';
+import type { AuditActor } from '../audit/audit.ts';
+import type { Grants } from '../grants/grants.ts';
+import { DEVICE, changesIn } from '../grants/actors.ts';
 import { type Intervention, eventNotLegal, operatorEvents } from '../servers/machine-events.ts';
 import type { Servers } from '../servers/servers.ts';
 import { listTransitions } from '../servers/machine-rows.ts';

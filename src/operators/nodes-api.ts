@@ -4,8 +4,8 @@ import { message, reply, text } from '../http/fields.ts';
 import { operation } from '../http/operation.ts';
 import { type Served, serve } from '../http/serve.ts';
 import type { Principal } from '../http/principal.ts';
-import { auditActorOf, recordAudit } from '../people/audit/audit.ts';
-import { Reason } from '../people/people-fields.ts';
+import { auditActorOf, recordAudit } from '../audit/audit.ts';
+import { Reason } from '../accounts/fields.ts';
 import type { Fleet } from './fleet.ts';
 
 /** Dependencies of these operations. */

@@ -7,7 +7,7 @@ import type { DiskQuota } from '../disk/quota.ts';
 import type { GameConsoles } from '../engines/console/console.ts';
 import type { Proxies } from '../joining/link/proxies.ts';
 import { createKeyedMutex } from '../kernel/mutex.ts';
-import type { People } from '../people/people.ts';
+import type { Accounts } from '../accounts/accounts.ts';
 import type { ServerView } from '../servers/api/view.ts';
 import type { Shared } from '../servers/shared.ts';
 import type { Sftp } from '../sftp/sftp.ts';
@@ -45,7 +45,7 @@ const UNREACHABLE = html`We can’t e-mail you warnings and password reset links
 export function openOperators(
   { servers, clock, log }: Shared,
   rooms: {
-    people: People;
+    accounts: Accounts;
     machines: Machines;
     fleet: Fleet;
     suspensions: Suspensions;
@@ -59,13 +59,13 @@ export function openOperators(
   },
   trouble: () => string | undefined,
 ): Feature {
-  const { people, machines, fleet, suspensions, orphans, proxies, serverView, consoles, disk, sftp } = rooms;
+  const { accounts, machines, fleet, suspensions, orphans, proxies, serverView, consoles, disk, sftp } = rooms;
   const { accountLimits } = rooms;
   const notes = ({ email }: { email: string }) => {
     const sentence = trouble();
     return [
       ...(sentence === undefined ? [] : [html`${sentence}`]),
-      ...(people.config.mail && email.endsWith('@localhost') ? [UNREACHABLE] : []),
+      ...(accounts.post.isSetUp && email.endsWith('@localhost') ? [UNREACHABLE] : []),
     ];
   };
   return {
@@ -75,15 +75,15 @@ export function openOperators(
       ...operatorServerOperations({ serverView, clock, consoles, disk, log, servers, sftp, suspensions }),
       ...operatorMachineOperations({ machines }),
       ...accountOperations({
-        ...people,
+        ...accounts,
         accountLimits,
         disk,
         suspensions,
         servers,
         withLock: createKeyedMutex(),
       }),
-      ...accountInvitationOperations(people),
-      ...accountAccessOperations(people),
+      ...accountInvitationOperations(accounts),
+      ...accountAccessOperations(accounts),
       ...orphanOperations({ orphans, clock }),
     ],
     panel(panel) {
@@ -91,7 +91,7 @@ export function openOperators(
       mountMachine(panel);
       mountNodes(panel);
       mountAccounts(panel);
-      mountAccount(panel, people);
+      mountAccount(panel, accounts);
       mountOrphans(panel);
       mountProxies(panel);
       mountApps(panel);

@@ -3,8 +3,8 @@ import { message, reply, text } from '../http/fields.ts';
 import { operation } from '../http/operation.ts';
 import { type Served, serve } from '../http/serve.ts';
 import type { Clock } from '../kernel/clock.ts';
-import { auditActorOf, recordAudit } from '../people/audit/audit.ts';
-import { Reason } from '../people/people-fields.ts';
+import { auditActorOf, recordAudit } from '../audit/audit.ts';
+import { Reason } from '../accounts/fields.ts';
 import type { Orphans } from './orphans.ts';
 
 /** Dependencies of these operations. */

@@ -20,7 +20,7 @@ import { inProgress } from '../jail/change-lock.ts';
 import type { Clock } from '../kernel/clock.ts';
 import { sleep } from '../kernel/sleep.ts';
 import { StatusError } from '../kernel/status.ts';
-import { serverNotFound } from '../people/members/owned-servers.ts';
+import { serverNotFound } from '../access/owned-servers.ts';
 import { hasNoConsole, rconOf, runOnGame } from '../servers/game-console.ts';
 import { playerNotOnline, wrongState } from '../servers/refusals.ts';
 import { isStopped } from '../servers/snapshots.ts';

@@ -5,7 +5,7 @@ import type { Backups } from '../backups/backups.ts';
 import type { AccessChanges } from '../http/access-changes.ts';
 import type { Clock } from '../kernel/clock.ts';
 import { StatusError } from '../kernel/status.ts';
-import { serverNotFound } from '../people/members/owned-servers.ts';
+import { serverNotFound } from '../access/owned-servers.ts';
 import { type TypedCommandAccess, runTyped } from '../players/typed-commands.ts';
 import { scheduleOperations } from './api.ts';
 import { type ScheduleAction, Schedules, stopSchedulesOf } from './schedules.ts';

@@ -9,10 +9,10 @@ import { sleep } from '../kernel/sleep.ts';
 import { StatusError } from '../kernel/status.ts';
 import { withTimeout } from '../kernel/timeout.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../kernel/units.ts';
-import { recordAudit } from '../people/audit/audit.ts';
-import { isKeyRevoked } from '../people/keys/rows.ts';
-import { getMembership } from '../people/members/rows.ts';
-import { getUser } from '../people/rows.ts';
+import { recordAudit } from '../audit/audit.ts';
+import { isKeyRevoked } from '../access/key-rows.ts';
+import { getMembership } from '../access/member-rows.ts';
+import { getUser } from '../accounts/rows.ts';
 import {
   type ScheduleKind,
   type ScheduleOutcome,

@@ -9,7 +9,7 @@ import type { Clock } from '../kernel/clock.ts';
 import { SLUG_LENGTH, isSlug, slugify } from '../kernel/ids.ts';
 import { createKeyedMutex } from '../kernel/mutex.ts';
 import { type FieldViolation, StatusError, quotaExceeded } from '../kernel/status.ts';
-import { causeOf, wholeAccount } from '../people/caller.ts';
+import { causeOf, wholeAccount } from '../access/caller.ts';
 import {
   CoreType,
   GameVersion,

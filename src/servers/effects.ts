@@ -1,4 +1,4 @@
-import { SANDBOX } from '../game/cores.ts';
+import { SANDBOX, softwareText } from '../game/cores.ts';
 import { fromCallback, fromPromise } from 'xstate';
 import { HUNG } from '../../machines/server-reasons.ts';
 import type {
@@ -187,7 +187,12 @@ export class ServerEffects {
     const build = await notedBuild(this.#rootOf(row), row);
     const spec = await this.#specOf(row, gameSpec, build);
     signal.throwIfAborted();
-    const game = await engine.boot(spec, signal);
+    const game = await engine.boot(spec, signal, ({ phase, percent, javaMajor }) => {
+      // A long download does not use up the time for the start.
+      this.#patience.logMoved(id);
+      const item = javaMajor === undefined ? softwareText(row) : `Java ${javaMajor}`;
+      this.#host.notify(id, { type: 'PROGRESS', phase, percent, item });
+    });
     signal.throwIfAborted();
     const start = {
       row,
@@ -203,7 +208,7 @@ export class ServerEffects {
     signal.throwIfAborted();
     if (game.game === null) throw new EngineError('unknown', 'the engine assigned no address to the game');
     const at = clock.now();
-    if (build === undefined) await this.#keepBuild(row);
+    if (build === undefined) await this.#keepBuild(row, game.build);
     // Skip games that already ran: they say nothing about cold starts.
     if (!before?.up) this.#noteColdStart(row, at - since);
     return { at, address: game.game, rcon: game.rcon, logAfter: this.#artefacts.logAfter(id) };
@@ -251,9 +256,9 @@ export class ServerEffects {
   }
 
   /** Pins the build for later starts, even if newer ones exist. A failure does not affect this start. */
-  async #keepBuild(row: ServerRow): Promise<void> {
+  async #keepBuild(row: ServerRow, build: string | undefined): Promise<void> {
     const { owner, log } = this.#games;
-    await noteBuild(this.#rootOf(row), row, { ...this.#readingFor(row), owner }).catch((error: unknown) => {
+    await noteBuild(this.#rootOf(row), row, { ...this.#readingFor(row), owner, build }).catch((error: unknown) => {
       log.warn({ server: row.id, err: error }, 'could not record the running build; the next start uses the newest');
     });
   }

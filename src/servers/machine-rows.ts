@@ -1,5 +1,5 @@
 import { EntitySchema } from 'typeorm';
-import { serverNotFound } from '../people/members/owned-servers.ts';
+import { serverNotFound } from '../access/owned-servers.ts';
 import { bigint, id, ofServer, text } from '../store/columns.ts';
 import type { Sql, Tx } from '../store/writer.ts';
 

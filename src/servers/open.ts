@@ -11,9 +11,9 @@ import type { OnClose } from '../kernel/closers.ts';
 import type { Log } from '../kernel/log.ts';
 import type { SteadyClock } from '../kernel/steady-clock.ts';
 import { MINUTE_MS } from '../kernel/units.ts';
-import type { People } from '../people/people.ts';
+import type { Accounts } from '../accounts/accounts.ts';
 import type { Addresses } from './api/addresses.ts';
-import { auditOperations } from './api/audit.ts';
+import { accountAuditOperations, serverAuditOperations } from './api/audit.ts';
 import { createOperations } from './api/create-server.ts';
 import { lifecycleOperations } from './api/lifecycle.ts';
 import { serverListOperations } from './api/list-servers.ts';
@@ -99,7 +99,7 @@ export function openEffects({
 }
 
 interface ServerFeatureOptions extends Shared {
-  people: People;
+  accounts: Accounts;
   cores: CoreRules;
   blocks: ServerBlocks;
   serverView: ServerView;
@@ -118,9 +118,9 @@ interface ServerFeatureOptions extends Shared {
 
 /** Opens the API of servers. Returns `creation` for others that create servers. */
 export function serverFeature(options: ServerFeatureOptions): { creation: Creation; feature: Feature } {
-  const { servers, people, cores, blocks, serveServer, serverView, addresses, owner, settings } = options;
+  const { servers, accounts, cores, blocks, serveServer, serverView, addresses, owner, settings } = options;
   const { capacity, accountLimits, drain, wakePolicies, testAlert } = options;
-  const { store, clock } = people;
+  const { store, clock } = accounts;
   const { dataDir, region, nodeLabel } = settings;
   const playersWake = (id: string) => {
     const { mode, maintenanceText } = wakePolicies.of(id);
@@ -131,7 +131,8 @@ export function serverFeature(options: ServerFeatureOptions): { creation: Creati
   const creation = new Creation(servers, clock, rules);
   const needs = { ...rules, servers, clock, creation, store, serveServer, serverView };
   const operations = [
-    ...auditOperations(needs),
+    ...accountAuditOperations(needs),
+    ...serverAuditOperations(needs),
     ...myServerOperations({ servers, store, addresses }),
     ...serverListOperations(needs),
     ...createOperations(needs),
@@ -145,15 +146,15 @@ export function serverFeature(options: ServerFeatureOptions): { creation: Creati
     ...settingOperations({ ...needs, testAlert }),
     ...updateOperations(needs),
     ...machineOperations({ ...needs, settings }),
-    ...memberOperations({ ...people, serveServer }),
+    ...memberOperations({ ...accounts, serveServer }),
   ];
   return {
     creation,
     feature: {
       operations,
-      pageOperations: serverPageOperations({ ...needs, blocks, accessChanges: people.accessChanges }),
+      pageOperations: serverPageOperations({ ...needs, blocks, accessChanges: accounts.accessChanges }),
       panel(panel) {
-        mountServerList(panel, { servers, blocks, playersWake, addresses, firstRunFile: people.firstRunFile });
+        mountServerList(panel, { servers, blocks, playersWake, addresses, firstRunFile: accounts.firstRunFile });
         // Mounted before the servers' pages, because `new` is not a server.
         mountCreate(panel);
         mountOverview(panel, { ...settings, servers, playersWake, addresses });
@@ -163,7 +164,7 @@ export function serverFeature(options: ServerFeatureOptions): { creation: Creati
         mountGameSettings(panel, settings);
         mountVersionSettings(panel);
         mountMachine(panel);
-        mountMembers(panel, { signup: people.config.signup, operatorsWriteAlone: cores.operatorsWriteAlone });
+        mountMembers(panel, { signup: accounts.signup, operatorsWriteAlone: cores.operatorsWriteAlone });
         mountAudit(panel);
       },
     },

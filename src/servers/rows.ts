@@ -2,7 +2,7 @@ import { EntitySchema } from 'typeorm';
 import { isTagged } from '../../machines/server.ts';
 import type { OwnerSettings } from '../game/settings.ts';
 import { StatusError } from '../kernel/status.ts';
-import { serverNotFound } from '../people/members/owned-servers.ts';
+import { serverNotFound } from '../access/owned-servers.ts';
 import { bigint, boolean, id, integer, json, ofAccount, text } from '../store/columns.ts';
 import { countOf } from '../store/count.ts';
 import { isDuplicate } from '../store/errors.ts';

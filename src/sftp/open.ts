@@ -2,7 +2,7 @@ import { createRequire } from 'node:module';
 import type { AddressInfo, BlockList } from 'node:net';
 import type { DiskQuota } from '../disk/quota.ts';
 import type { Files } from '../files/files.ts';
-import type { People } from '../people/people.ts';
+import type { Accounts } from '../accounts/accounts.ts';
 import type { Shared } from '../servers/shared.ts';
 import type { Feature } from '../web/feature.ts';
 import { sftpOperations } from './api.ts';
@@ -21,7 +21,7 @@ import { mountSshKeys } from './ssh-keys-pages.ts';
  */
 export async function openSftp(
   { store, servers, serveServer, clock, log, onClose }: Shared,
-  people: People,
+  accounts: Accounts,
   files: Files,
   disk: DiskQuota,
   settings: { dataDir: string; publicHost: string; sftpPublicHost?: string | null; trustedProxies?: BlockList },
@@ -32,7 +32,7 @@ export async function openSftp(
   const sftp = new Sftp(base, await openHostKey(dataDir), files, disk, trustedProxies);
   // Ends them at once, because erasing a deleted server may wait for its engine.
   onClose(servers.observe((id, now) => void (now?.state === 'deleting' && sftp.cut(id))));
-  const keys = { ...people, sftp };
+  const keys = { ...accounts, sftp };
   return {
     sftp,
     feature: {

@@ -3,11 +3,11 @@ import { line, message, reply, text } from '../http/fields.ts';
 import { Nothing } from '../http/nothing.ts';
 import { operation } from '../http/operation.ts';
 import { type Served, serve } from '../http/serve.ts';
-import type { People } from '../people/people.ts';
+import type { Accounts } from '../accounts/accounts.ts';
 import { SSH_KEY_CHARS, type SshKeyRow, type SshSessions, addSshKey, removeSshKey, sshKeysOf } from './ssh-keys.ts';
 
 /** Dependencies of these operations. */
-interface Needs extends People {
+interface Needs extends Accounts {
   sftp: SshSessions;
 }
 

@@ -1,6 +1,5 @@
-import type { People } from '../people/people.ts';
-import { profilePage } from '../people/profile-frame.ts';
-import { passwordAgain, proved } from '../people/proved.ts';
+import type { Accounts } from '../accounts/accounts.ts';
+import { passwordAgain, profilePage, proved } from '../accounts/page-parts.ts';
 import { confirmed, csrfField, doneNote, hidden, problemNote, textField } from '../web/form.ts';
 import { type Html, html } from '../web/html.ts';
 import { type Problem, invalid, problemOf } from '../web/problem.ts';
@@ -21,12 +20,12 @@ interface Draft {
   problem?: Problem;
 }
 
-interface SshKeyPages extends People {
+interface SshKeyPages extends Accounts {
   sftp: SshSessions;
 }
 
 /** Mounts the page of the public keys for SFTP: listing, adding, removing. */
-export function mountSshKeys(serve: Serve, people: SshKeyPages): void {
+export function mountSshKeys(serve: Serve, accounts: SshKeyPages): void {
   serve.signedIn('/profile/ssh', (request) => listPage(request, { name: '', publicKey: '' }));
 
   serve.submitSignedIn('/profile/ssh', async (request, form) => {
@@ -39,7 +38,7 @@ export function mountSshKeys(serve: Serve, people: SshKeyPages): void {
       });
     }
     try {
-      await addSshKey(people, await proved(people, request, form), draft);
+      await addSshKey(accounts, await proved(accounts, request, form), draft);
       return { to: '/profile/ssh?done=added' };
     } catch (error) {
       return listPage(request, { ...draft, problem: problemOf(error) });
@@ -47,12 +46,12 @@ export function mountSshKeys(serve: Serve, people: SshKeyPages): void {
   });
 
   serve.submitSignedIn('/profile/ssh/remove', async (request, form) => {
-    await removeSshKey(people, request.principal, form.get('key') ?? '');
+    await removeSshKey(accounts, request.principal, form.get('key') ?? '');
     return { to: '/profile/ssh?done=removed' };
   });
 
   async function listPage(request: SignedInRequest, draft: Draft): Promise<Page> {
-    const keys = await sshKeysOf(people.store, request.principal);
+    const keys = await sshKeysOf(accounts.store, request.principal);
     const main = html`${doneNote(DONE[request.query.get('done') ?? ''])}
       <section class="card">
         <h2>Your SSH keys</h2>

@@ -4,10 +4,10 @@ import { EntitySchema } from 'typeorm';
 import type { SessionPrincipal } from '../http/principal.ts';
 import { randomBase62 } from '../kernel/ids.ts';
 import { StatusError } from '../kernel/status.ts';
-import { auditActorOf, recordAudit } from '../people/audit/audit.ts';
-import { requireFreshPassword } from '../people/fresh-password.ts';
-import { noticeNewKey } from '../people/mail/notices.ts';
-import type { People } from '../people/people.ts';
+import { auditActorOf, recordAudit } from '../audit/audit.ts';
+import { requireFreshPassword } from '../accounts/passwords.ts';
+import { noticeNewKey } from '../accounts/notices.ts';
+import type { Accounts } from '../accounts/accounts.ts';
 import { bigint, text } from '../store/columns.ts';
 import { isDuplicate } from '../store/errors.ts';
 import type { Store } from '../store/store.ts';
@@ -56,11 +56,11 @@ export async function sshKeysOf(store: Store, { userId }: SessionPrincipal): Pro
  * SSH_KEY_INVALID; PERMISSION_DENIED PASSWORD_REQUIRED; ALREADY_EXISTS SSH_KEY_EXISTS; RESOURCE_EXHAUSTED MAX_SSH_KEYS.
  */
 export async function addSshKey(
-  people: People,
+  accounts: Accounts,
   principal: SessionPrincipal,
   { name, publicKey }: { name: string; publicKey: string },
 ): Promise<SshKeyRow> {
-  const { store, clock } = people;
+  const { store, clock } = accounts;
   const createdAt = clock.now();
   requireFreshPassword(principal, createdAt);
   const key = readSshKey(publicKey.trim());
@@ -78,13 +78,13 @@ export async function addSshKey(
     const entry = { action: 'sshKey.add', accountId, detail: `${row.id} ${fingerprint}`, at: createdAt };
     await recordAudit(tx, auditActorOf(principal), entry);
   });
-  noticeNewKey(people, principal, `The SSH key ${fingerprint} was added to your account`, '/profile/ssh');
+  noticeNewKey(accounts, principal, `The SSH key ${fingerprint} was added to your account`, '/profile/ssh');
   return row;
 }
 
 /** Removes a key and ends its connections. NOT_FOUND SSH_KEY_NOT_FOUND. */
 export async function removeSshKey(
-  { store, clock, sftp }: People & { sftp: SshSessions },
+  { store, clock, sftp }: Accounts & { sftp: SshSessions },
   principal: SessionPrincipal,
   keyId: string,
 ): Promise<void> {

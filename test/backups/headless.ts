@@ -10,7 +10,7 @@ import { createChangeLock } from '../../src/jail/change-lock.ts';
 import { unlimitedDisk } from '../../src/jail/space.ts';
 import { createLog } from '../../src/kernel/log.ts';
 import { sinceBoot, systemClock } from '../../src/kernel/system-clock.ts';
-import { insertAccount } from '../../src/people/rows.ts';
+import { insertAccount } from '../../src/accounts/rows.ts';
 import { openEffects, openServers } from '../../src/servers/open.ts';
 import { createPresence } from '../../src/servers/presence.ts';
 import { openStore } from '../../src/store/store.ts';

@@ -5,7 +5,7 @@ import { type AddressInfo, connect } from 'node:net';
 import { join } from 'node:path';
 import process from 'node:process';
 import { systemClock } from '../../src/kernel/system-clock.ts';
-import { authenticate } from '../../src/people/keys/keys.ts';
+import { authenticate } from '../../src/access/keys.ts';
 import { openStore } from '../../src/store/store.ts';
 import { TABLES } from '../../src/tables.ts';
 import { cpuMs, message, pinningNote, startRole } from './children.ts';

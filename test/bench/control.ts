@@ -12,7 +12,7 @@ import { Routing } from '../../src/joining/routing.ts';
 import type { Address } from '../../src/kernel/address.ts';
 import { type Log, createLog } from '../../src/kernel/log.ts';
 import { sinceBoot, systemClock } from '../../src/kernel/system-clock.ts';
-import { insertAccount } from '../../src/people/rows.ts';
+import { insertAccount } from '../../src/accounts/rows.ts';
 import { openEffects, openServers } from '../../src/servers/open.ts';
 import { createPresence } from '../../src/servers/presence.ts';
 import { startReconcile } from '../../src/servers/reconcile.ts';

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { openBrowserSession } from '../../src/people/browser-sessions.ts';
+import { openBrowserSession } from '../../src/accounts/browser-sessions.ts';
 import { openStore } from '../../src/store/store.ts';
 import { TABLES } from '../../src/tables.ts';
 import { cpuMs, pinningNote } from './children.ts';

@@ -6,10 +6,11 @@ import process from 'node:process';
 import { createInterface } from 'node:readline';
 import { setTimeout as delay } from 'node:timers/promises';
 import { KEY_SCOPES } from '../../src/http/scopes.ts';
-import { mintKey } from '../../src/people/keys/keys.ts';
-import { insertKey } from '../../src/people/keys/rows.ts';
-import { insertUser } from '../../src/people/rows.ts';
+import { mintKey } from '../../src/access/keys.ts';
+import { insertKey } from '../../src/access/key-rows.ts';
+import { insertUser } from '../../src/accounts/rows.ts';
 import type { ServerRow } from '../../src/servers/rows.ts';
+import { NO_SOURCES } from '../support/no-sources.ts';
 import { startChild } from './children.ts';
 import { ACCOUNT, addServers, openControl, readyGames } from './control.ts';
 
@@ -48,8 +49,7 @@ export async function startService(
     ENGINE: 'process',
     MAX_SERVERS_PER_ACCOUNT: '0',
     // No request may leave this machine.
-    FABRIC_META_URL: 'http://127.0.0.1:9/',
-    VERSION_MANIFEST_URL: 'http://127.0.0.1:9/',
+    ...NO_SOURCES,
     ...settings,
   };
   const child = startChild(core, process.execPath, ['src/start.js'], {

@@ -10,7 +10,7 @@ import { Files } from '../../src/files/files.ts';
 import { unlimitedDisk } from '../../src/jail/space.ts';
 import { createLog } from '../../src/kernel/log.ts';
 import { systemClock } from '../../src/kernel/system-clock.ts';
-import { insertAccount } from '../../src/people/rows.ts';
+import { insertAccount } from '../../src/accounts/rows.ts';
 import { insertServer } from '../../src/servers/rows.ts';
 import { Sftp, openHostKey } from '../../src/sftp/sftp.ts';
 import { issueSftpLogin } from '../../src/sftp/users.ts';

@@ -6,7 +6,7 @@ import { loadOf } from '../../src/billing/reservations.ts';
 import { Routing } from '../../src/joining/routing.ts';
 import { createLog } from '../../src/kernel/log.ts';
 import { StatusError } from '../../src/kernel/status.ts';
-import { insertAccount } from '../../src/people/rows.ts';
+import { insertAccount } from '../../src/accounts/rows.ts';
 import { listRoutes } from '../../src/servers/rows.ts';
 import { WAKES_AND_INSTALLS } from '../../src/servers/wake-checks.ts';
 import { OPEN_POLICY } from '../support/join-policy.ts';

@@ -9,7 +9,7 @@ import { createStripeCheckout } from '../../src/billing/stripe-checkout.ts';
 import { openCheckout } from '../../src/billing/open.ts';
 import { createLog } from '../../src/kernel/log.ts';
 import { StatusError } from '../../src/kernel/status.ts';
-import { type AuditEntry, recordAudit } from '../../src/people/audit/audit.ts';
+import { type AuditEntry, recordAudit } from '../../src/audit/audit.ts';
 import type { Store, Tx } from '../../src/store/store.ts';
 import { type FakeClock, fakeClock } from '../fakes/clock.ts';
 import { addPerson, freshStore } from '../support/store.ts';

@@ -6,7 +6,7 @@ import { listAwakeSessions } from '../../src/billing/awake-session-rows.ts';
 import { spendingOf } from '../../src/billing/spend-cap.ts';
 import { listUnbalanced, type SpendCapAction, setSpendCap } from '../../src/billing/wallet-rows.ts';
 import type { StatusError } from '../../src/kernel/status.ts';
-import { listAccountAudit } from '../../src/people/audit/rows.ts';
+import { listAccountAudit } from '../../src/audit/audit.ts';
 import { KEY, STEVE } from '../support/world.ts';
 import { ACCOUNT, type Metered, PRICES, metered } from './metered.ts';
 

@@ -1,7 +1,7 @@
 import test from 'ava';
 import { requireTimely } from '../../src/billing/meter.ts';
 import { listUnbalanced } from '../../src/billing/wallet-rows.ts';
-import { type AuditRow } from '../../src/people/audit/rows.ts';
+import { type AuditRow } from '../../src/audit/audit.ts';
 import { type Metered, metered } from './metered.ts';
 import { CREDIT, RAM, awake, cost } from './meter-parts.ts';
 

@@ -2,7 +2,7 @@ import test from 'ava';
 import { post } from '../../src/billing/ledger.ts';
 import { chargeOf } from '../../src/billing/prices.ts';
 import { listUnbalanced } from '../../src/billing/wallet-rows.ts';
-import { type AuditRow } from '../../src/people/audit/rows.ts';
+import { type AuditRow } from '../../src/audit/audit.ts';
 import { isThorough } from '../support/needs.ts';
 import { random } from '../support/random.ts';
 import { ACCOUNT, type Metered, metered } from './metered.ts';

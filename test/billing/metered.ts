@@ -10,7 +10,7 @@ import type { AwakeSessionRow } from '../../src/billing/awake-session-rows.ts';
 import { AwakeSessions } from '../../src/billing/awake-sessions.ts';
 import { openSteadyClock } from '../../src/billing/steady-clock.ts';
 import { createLog } from '../../src/kernel/log.ts';
-import type { Mail } from '../../src/people/mail/mail.ts';
+import type { Mail } from '../../src/mail/mail.ts';
 import type { Sql } from '../../src/store/store.ts';
 import { KEY, type World, world } from '../support/world.ts';
 

@@ -140,7 +140,9 @@ async function modsOfPage(t: ExecutionContext): Promise<Record<string, string>> 
 /** A stand-in for Java. It runs the echo core in place of one jar. The last value of a repeated property counts. */
 const JAVA = `#!/bin/sh
 [ "$1" = -version ] && exit
-grep -qx 'a jar' server.jar || exit
+previous=
+for jar; do [ "$previous" = -jar ] && break; previous=$jar; done
+grep -qx 'a jar' "$jar" || exit
 SERVER_PORT=$(sed -n 's/^server-port=//p' server.properties | tail -n 1)
 export SERVER_PORT
 exec "$(dirname "$0")/node" "$(dirname "$0")/game.mts"

@@ -6,6 +6,7 @@ import { delimiter, join } from 'node:path';
 import type { ExecutionContext } from 'ava';
 import { COMPILE_CACHE } from '../support/compile-cache.ts';
 import { fastDir } from '../support/fast-dir.ts';
+import { NO_SOURCES } from '../support/no-sources.ts';
 import { freePort, trust } from '../support/service.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
@@ -191,8 +192,7 @@ async function settingsOfOne(): Promise<Record<string, string>> {
     EXTRA_PORTS: `${extra}-${extra + 19}`,
     ENGINE: 'process',
     ...(await trust()),
-    FABRIC_META_URL: 'http://127.0.0.1:9/',
-    VERSION_MANIFEST_URL: 'http://127.0.0.1:9/',
+    ...NO_SOURCES,
     MOJANG_API_URL: 'http://127.0.0.1:9/',
     DORMOUSE_URL: `http://localhost:${http}`,
   };

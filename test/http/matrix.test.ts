@@ -6,9 +6,9 @@ import { type Role, isAtLeast } from '../../src/http/roles.ts';
 import { FULL_SCOPES, KEY_SCOPES, type Scope } from '../../src/http/scopes.ts';
 import { mintToken } from '../../src/kernel/ids.ts';
 import { CODES, type Code } from '../../src/kernel/status.ts';
-import { revokeApp } from '../../src/people/apps/app-tokens.ts';
-import { authenticate } from '../../src/people/keys/keys.ts';
-import { insertMember } from '../../src/people/members/rows.ts';
+import { revokeApp } from '../../src/grants/app-tokens.ts';
+import { authenticate } from '../../src/access/keys.ts';
+import { insertMember } from '../../src/access/member-rows.ts';
 import { type ApiUnderTest, api } from '../support/api-harness.ts';
 
 const operations = OPERATIONS.filter((operation) => operation.auth === 'key');

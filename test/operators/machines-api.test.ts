@@ -4,7 +4,7 @@ import test, { type ExecutionContext } from 'ava';
 import { redacted } from '../../src/operators/machines.ts';
 import { KEY_SCOPES } from '../../src/http/scopes.ts';
 import { hashToken } from '../../src/kernel/ids.ts';
-import { endBrowserSession } from '../../src/people/browser-sessions.ts';
+import { endBrowserSession } from '../../src/accounts/browser-sessions.ts';
 import { aborted } from '../fakes/engine.ts';
 import { type ApiUnderTest, api } from '../support/api-harness.ts';
 

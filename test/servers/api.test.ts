@@ -13,7 +13,7 @@ const SERVER_FIELDS = `id name hostname accountId addr container state type vers
   modpackVersion installError installErrorCode installErrorSummary installErrorSuggestion startError startErrorCode
   startErrorSummary startErrorSuggestion startupPhase startupPercent diskUsageMb diskUsageKnown diskQuotaOverrideMb
   diskQuotaEffectiveMb quotaExceeded sftpEnabled publicStatusEnabled publicShowAddress publicSlug
-  waitingRoom clientVersions startupEtaSeconds`.split(/\s+/);
+  waitingRoom clientVersions startupEtaSeconds startupItem`.split(/\s+/);
 
 const SMALL = { name: 'My World', ramMb: 256 };
 
@@ -537,8 +537,13 @@ test('the startup phase is shown only while a server starts', async (t) => {
     const { state, startupPhase, startupPercent } = await ok('GET', '/v1/servers/my-world');
     return [state as ServerState, startupPhase, startupPercent];
   };
+  const item = async () => (await ok('GET', '/v1/servers/my-world'))['startupItem'];
+  await servers.notify('my-world', { type: 'PROGRESS', phase: 'downloading', percent: 40.2, item: 'Java 25' });
+  t.deepEqual([...(await shown()), await item()], ['starting', 'downloading', 40, 'Java 25']);
+  await servers.notify('my-world', { type: 'PROGRESS', phase: 'installing', percent: 0, item: 'Forge 1.20.1' });
+  t.deepEqual([...(await shown()), await item()], ['starting', 'installing', 0, 'Forge 1.20.1']);
   await servers.notify('my-world', { type: 'PROGRESS', phase: 'loading_mods', percent: 12 });
-  t.deepEqual(await shown(), ['starting', 'loading_mods', 0]);
+  t.deepEqual([...(await shown()), await item()], ['starting', 'loading_mods', 0, '']);
   await servers.notify('my-world', { type: 'PROGRESS', phase: 'generating_world', percent: 43.7 });
   t.deepEqual(await shown(), ['starting', 'generating_world', 43]);
   await servers.notify('my-world', { type: 'PROGRESS', phase: 'ready', percent: 0 });

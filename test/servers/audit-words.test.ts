@@ -23,7 +23,7 @@ const NO_ACTION =
  * no audit log contains, and `restored`, which belongs to no step.
  */
 function systemCauses(): string[] {
-  const found = SOURCES.filter(({ path }) => !path.startsWith('src/people/grants/')).flatMap(({ text }) =>
+  const found = SOURCES.filter(({ path }) => !path.startsWith('src/grants/')).flatMap(({ text }) =>
     Array.from(text.matchAll(/kind: 'system', id: '(\w+)'/g), ([, id = '']) => id),
   );
   const endings: Record<Ending, true> = { crashed: true, lost: true, ended: true, stopped: true };

@@ -78,6 +78,34 @@ test('the create page offers only software that can run here, and points an oper
   t.notRegex(first, /value="(?:survival|vanilla|creative)"/);
 });
 
+test('the create page says which software cannot be downloaded here, and that its jar is uploaded', async (t) => {
+  const it = await openPanel(t, { canGet: (core) => core !== 'spigot' });
+  const reason = /Spigot can’t be downloaded here\. Create the server, then upload server\.jar under Files\./;
+  t.regex((await it.get('/servers/new?software=spigot')).text, reason);
+  const { text } = await it.get('/servers/new?software=paper');
+  t.notRegex(text, reason);
+  t.regex(text, /Spigot<\/a\s*>\s*<small>[^<]*You upload its server\.jar\.</);
+  const { cores } = await it.ok('GET', '/v1/minecraft/versions');
+  const reasons = (cores as { type: string; unavailable: string }[]).filter(({ unavailable }) => unavailable !== '');
+  t.deepEqual(
+    reasons.map(({ type }) => type),
+    ['spigot'],
+  );
+});
+
+test('the page of a starting server shows what is being downloaded', async (t) => {
+  const it = await openPanel(t);
+  it.engine.hold('castle');
+  await it.ok('POST', '/v1/servers', { name: 'Castle', ramMb: 256 });
+  await it.ok('POST', '/v1/servers/castle:start');
+  await it.servers.notify('castle', { type: 'PROGRESS', phase: 'downloading', percent: 40, item: 'Java 25' });
+  const text = async () =>
+    (await it.get('/servers/castle')).text.replaceAll(/<[^>]*>|\s+/g, ' ').replaceAll(/ +/g, ' ');
+  t.regex(await text(), /Downloading Java 25, 40 %/);
+  await it.servers.notify('castle', { type: 'PROGRESS', phase: 'installing', percent: 0, item: 'Forge 1.20.1' });
+  t.regex(await text(), /Installing Forge 1\.20\.1\./);
+});
+
 test('a first server gets less RAM than its template if the limit requires it', async (t) => {
   const it = await openPanel(t, { config: { maxRamMb: 2_500 } });
   t.regex((await it.get('/servers')).text, /Survival with friends[\s\S]*?2 GB of RAM/);

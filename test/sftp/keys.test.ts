@@ -7,10 +7,11 @@ import type { SessionPrincipal } from '../../src/http/principal.ts';
 import { createLog } from '../../src/kernel/log.ts';
 import { StatusError } from '../../src/kernel/status.ts';
 import { systemClock } from '../../src/kernel/system-clock.ts';
-import { PASSWORD_FRESH_MS } from '../../src/people/fresh-password.ts';
-import { createLoginLimits } from '../../src/people/login-limits.ts';
-import type { People } from '../../src/people/people.ts';
-import { insertUser } from '../../src/people/rows.ts';
+import { PASSWORD_FRESH_MS } from '../../src/accounts/passwords.ts';
+import { createLoginLimits } from '../../src/accounts/login-limits.ts';
+import { type Mailer, Post } from '../../src/mail/mail.ts';
+import type { Accounts } from '../../src/accounts/accounts.ts';
+import { insertUser } from '../../src/accounts/rows.ts';
 import { MOST_SSH_KEYS, addSshKey, removeSshKey, sshKeysOf } from '../../src/sftp/ssh-keys.ts';
 import { isHere } from '../support/needs.ts';
 import { revokeSftpLogin } from '../../src/sftp/users.ts';
@@ -27,16 +28,15 @@ async function start(t: ExecutionContext) {
   const user = { id: 'usr_test', accountId: 'acc_test', email: 'owner@example.org', emailVerified: true };
   await store.write((tx) => insertUser(tx, { ...user, passwordHash: '', operator: false, createdAt: 1 }));
   const letters: string[] = [];
-  const people: People = {
+  const mailer: Mailer = { send: async ({ text }) => void letters.push(text) };
+  const accounts: Accounts = {
     store,
     clock: systemClock,
-    log: createLog({ level: 'silent' }),
-    mailer: { send: async ({ text }) => void letters.push(text) },
+    post: new Post(mailer, createLog({ level: 'silent' }), { baseUrl: 'https://panel.example', isSetUp: true }),
     loginLimits: createLoginLimits(systemClock),
     secret: { derive: () => '' },
     accessChanges: createAccessChanges(),
-    runBehind: () => {},
-    config: { baseUrl: 'https://panel.example', signup: 'closed', mail: true },
+    signup: 'closed',
   };
   const who = (userId: string, accountId: string) =>
     ({
@@ -48,8 +48,8 @@ async function start(t: ExecutionContext) {
       provedAt: Date.now(),
     }) as SessionPrincipal;
   const owner = who('usr_test', 'acc_test');
-  const add = (publicKey: string, principal = owner) => addSshKey(people, principal, { name: 'laptop', publicKey });
-  return { ...it, people, letters, owner, who, add };
+  const add = (publicKey: string, principal = owner) => addSshKey(accounts, principal, { name: 'laptop', publicKey });
+  return { ...it, accounts, letters, owner, who, add };
 }
 
 const reasonOf = (work: Promise<unknown>) =>
@@ -124,10 +124,10 @@ test('removing an SSH key ends its open session and blocks its sign-in; other ke
   const ended = await open(removed.private);
   const closed = new Promise<void>((resolve) => void ended.once('close', () => resolve()));
   t.is(
-    await reasonOf(removeSshKey({ ...it.people, sftp: it.sftp }, it.who('usr_x', 'acc_x'), id)),
+    await reasonOf(removeSshKey({ ...it.accounts, sftp: it.sftp }, it.who('usr_x', 'acc_x'), id)),
     'SSH_KEY_NOT_FOUND',
   );
-  t.is(await reasonOf(removeSshKey({ ...it.people, sftp: it.sftp }, it.owner, id)), 'done');
+  t.is(await reasonOf(removeSshKey({ ...it.accounts, sftp: it.sftp }, it.owner, id)), 'done');
   await closed;
   t.is(await signsIn(t, it, removed.private), REFUSED);
   t.is(it.sftp.sessions('lobby'), 1);

@@ -13,7 +13,7 @@ import type { FileOwner } from '../../src/kernel/atomic-file.ts';
 import type { Clock } from '../../src/kernel/clock.ts';
 import { createLog } from '../../src/kernel/log.ts';
 import { createWorkerPool } from '../../src/kernel/workers/pool.ts';
-import { insertAccount } from '../../src/people/rows.ts';
+import { insertAccount } from '../../src/accounts/rows.ts';
 import { insertServer } from '../../src/servers/rows.ts';
 import { SFTP_LIMITS, type SftpLimits } from '../../src/sftp/limits.ts';
 import { Sftp, openHostKey } from '../../src/sftp/sftp.ts';

@@ -1,7 +1,7 @@
 import { listServerDisks, saveDiskUsage, saveQuotaOverride } from '../../src/disk/rows.ts';
 import { countMachines, findMachine, listMachines } from '../../src/operators/machine-list.ts';
 import { deleteSuspension, listSuspensions, saveSuspension } from '../../src/operators/suspension-rows.ts';
-import { insertGrant } from '../../src/people/grants/rows.ts';
+import { insertGrant } from '../../src/grants/rows.ts';
 import {
   type ApiKeyRow,
   getKeyByHash,
@@ -9,8 +9,8 @@ import {
   listKeys,
   markKeyRevoked,
   touchKey,
-} from '../../src/people/keys/rows.ts';
-import { getUser, getUserByEmail, insertUser } from '../../src/people/rows.ts';
+} from '../../src/access/key-rows.ts';
+import { getUser, getUserByEmail, insertUser } from '../../src/accounts/rows.ts';
 import * as rows from '../../src/servers/rows.ts';
 import {
   type NewTransition,

@@ -14,15 +14,14 @@ import type { ServerEvents } from '../../src/insight/events.ts';
 import { createClosers } from '../../src/kernel/closers.ts';
 import { hashToken } from '../../src/kernel/ids.ts';
 import { createLog } from '../../src/kernel/log.ts';
-import { mintAppToken } from '../../src/people/apps/app-tokens.ts';
-import { insertClient } from '../../src/people/apps/client-rows.ts';
-import { insertAppToken } from '../../src/people/apps/token-rows.ts';
-import { mintKey } from '../../src/people/keys/keys.ts';
-import { type ApiKeyRow, insertKey } from '../../src/people/keys/rows.ts';
-import type { Mail } from '../../src/people/mail/mail.ts';
-import { type MemberRole, insertMember } from '../../src/people/members/rows.ts';
-import { insertAccount, insertUser } from '../../src/people/rows.ts';
-import { openBrowserSession } from '../../src/people/browser-sessions.ts';
+import { mintAppToken } from '../../src/grants/app-tokens.ts';
+import { insertClient, insertAppToken } from '../../src/grants/app-rows.ts';
+import { mintKey } from '../../src/access/keys.ts';
+import { type ApiKeyRow, insertKey } from '../../src/access/key-rows.ts';
+import type { Mail } from '../../src/mail/mail.ts';
+import { type MemberRole, insertMember } from '../../src/access/member-rows.ts';
+import { insertAccount, insertUser } from '../../src/accounts/rows.ts';
+import { openBrowserSession } from '../../src/accounts/browser-sessions.ts';
 import type { Joined } from '../../src/players/typed-commands.ts';
 import type { Sftp } from '../../src/sftp/sftp.ts';
 import { type Around, type Rooms, type RoomsOptions, openRooms } from './rooms.ts';
@@ -143,7 +142,8 @@ export async function api(t: ExecutionContext, options: ApiTestOptions = {}): Pr
     features: services.features,
     streams: services,
     browsers: services,
-    knownBy: services,
+    findPrincipal: services.findPrincipal,
+    findApp: services.findApp,
     signInPath: services.signInPath,
     ...(options.telemetry && { answered: options.telemetry.answered }),
     readiness: options.readiness ?? READY,

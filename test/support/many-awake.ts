@@ -1,7 +1,7 @@
 import { openWallet } from '../../src/billing/ledger.ts';
 import { type AwakeSessionRow, awakeSessions, proveAwakeSessions } from '../../src/billing/awake-session-rows.ts';
 import { chargeNext } from '../../src/billing/tick-rows.ts';
-import { insertAccount } from '../../src/people/rows.ts';
+import { insertAccount } from '../../src/accounts/rows.ts';
 import type { Store } from '../../src/store/store.ts';
 import { awakeSessionRow } from './store.ts';
 

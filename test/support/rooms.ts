@@ -28,7 +28,7 @@ import { modOperations } from '../../src/mods/api.ts';
 import type { Mods } from '../../src/mods/mods.ts';
 import { openMods } from '../../src/mods/open.ts';
 import type { ModRegistry } from '../../src/mods/registries/registry.ts';
-import type { Mailer } from '../../src/people/mail/mail.ts';
+import type { Mailer } from '../../src/mail/mail.ts';
 import type { Joined } from '../../src/players/typed-commands.ts';
 import { ServerPorts } from '../../src/ports/ports.ts';
 import { type Settings, openRooms as openRealRooms } from '../../src/rooms.ts';
@@ -58,6 +58,8 @@ const PROXY: ProxyView = {
 export interface RoomsOptions {
   /** Default: every name has an account. */
   profiles?: Profiles;
+  /** Whether this machine can get a core without an upload. Default: all. */
+  canGet?: (core: string) => boolean;
   /** The accounts whose servers may run uploaded code. Default: all. */
   trusted?: TrustedWithCode;
   /** Replaces the bytes in use on the whole file system, which other programs change too. */
@@ -146,6 +148,7 @@ export async function openRooms(base: World, around: Around, options: RoomsOptio
         owner: undefined,
         trusted: options.trusted ?? 'everybody',
         containerOf: undefined,
+        canGet: options.canGet ?? (() => true),
         pinger: games,
         catalogue: { versions: async () => VERSIONS },
         mailer,
@@ -167,7 +170,7 @@ export async function openRooms(base: World, around: Around, options: RoomsOptio
     doublesOf(base, around, options),
   );
   onClose(() => rooms.sftp.close());
-  return { ...rooms.people, ...rooms.knownBy, ...rooms, config: settings, streamSlots: createStreamSlots() };
+  return { ...rooms.accounts, ...rooms, log, config: settings, streamSlots: createStreamSlots() };
 }
 
 /** Doubles of the rooms that the world has opened already, and of rooms with parts from the test. */

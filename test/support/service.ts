@@ -12,6 +12,7 @@ import { SANDBOX_ENTRY } from '../../src/engines/sandbox.ts';
 import { COMPILE_CACHE } from './compile-cache.ts';
 import { fastDir } from './fast-dir.ts';
 import { type FewTest, fewAtATime } from './few.ts';
+import { NO_SOURCES } from './no-sources.ts';
 import { endProxies } from './running-proxies.ts';
 
 /** A server record of the API, with the fields that flows read. */
@@ -114,8 +115,7 @@ export async function startService(
     ENGINE: 'process',
     ...trusted,
     // No request may leave this machine.
-    FABRIC_META_URL: 'http://127.0.0.1:9/',
-    VERSION_MANIFEST_URL: 'http://127.0.0.1:9/',
+    ...NO_SOURCES,
     MOJANG_API_URL: 'http://127.0.0.1:9/',
     LOG_LEVEL: 'debug',
   };

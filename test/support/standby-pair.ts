@@ -7,6 +7,7 @@ import type { ExecutionContext } from 'ava';
 import { COMPILE_CACHE } from './compile-cache.ts';
 import { endProcess } from './end-process.ts';
 import { fastDir } from './fast-dir.ts';
+import { NO_SOURCES } from './no-sources.ts';
 import { runningGames } from './running-games.ts';
 import { endProxies } from './running-proxies.ts';
 import { EXTRA_PORTS, type ServerRecord, freePort } from './service.ts';
@@ -99,8 +100,7 @@ export async function standbyPair(t: ExecutionContext, env: Record<string, strin
         EXTRA_PORTS: `${extra}-${extra + EXTRA_PORTS - 1}`,
         ENGINE: 'process',
         // No request may leave this machine.
-        FABRIC_META_URL: 'http://127.0.0.1:9/',
-        VERSION_MANIFEST_URL: 'http://127.0.0.1:9/',
+        ...NO_SOURCES,
         MOJANG_API_URL: 'http://127.0.0.1:9/',
         ...env,
         ...settings,

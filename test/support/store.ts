@@ -1,6 +1,6 @@
 import type { ExecutionContext } from 'ava';
 import type { AwakeSessionRow } from '../../src/billing/awake-session-rows.ts';
-import { insertAccount, insertUser } from '../../src/people/rows.ts';
+import { insertAccount, insertUser } from '../../src/accounts/rows.ts';
 import type { ServerRow } from '../../src/servers/rows.ts';
 import { type Store, openStore } from '../../src/store/store.ts';
 import { TABLES } from '../../src/tables.ts';

@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
 import { FULL_SCOPES } from '../../src/http/scopes.ts';
-import { inviteMember } from '../../src/people/members/members.ts';
+import { inviteMember } from '../../src/access/members.ts';
 import { type Page, type Tab, closeBrowser, openTab } from '../support/browser.ts';
 import { isHere } from '../support/needs.ts';
 import { until } from '../support/until.ts';

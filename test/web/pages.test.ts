@@ -2,13 +2,13 @@ import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import test from 'ava';
-import { REVEAL_MS, createReveals } from '../../src/people/keys/pages.ts';
+import { REVEAL_MS, Reveals } from '../../src/accounts/page-parts.ts';
 import { MOST_SENT_BYTES } from '../../src/servers/pages/settings/description.ts';
 import { siteRouter } from '../../src/web/site.ts';
 import { sessionCookie } from '../../src/http/session/session-cookie.ts';
-import { PASSWORD_FRESH_MS } from '../../src/people/fresh-password.ts';
-import { LOGIN_RULES } from '../../src/people/login-limits.ts';
-import { nextPage } from '../../src/people/next.ts';
+import { PASSWORD_FRESH_MS } from '../../src/accounts/passwords.ts';
+import { LOGIN_RULES } from '../../src/accounts/login-limits.ts';
+import { nextPage } from '../../src/accounts/next.ts';
 import { pageHeaders } from '../../src/web/layout.ts';
 import { escapeHtml, html } from '../../src/web/html.ts';
 import { browserText, homepageLink, plainName } from '../../src/web/text.ts';
@@ -118,7 +118,7 @@ test('sign-in continues only to pages of this site', (t) => {
 
 test('a secret is shown only to its session, and only for a while', async (t) => {
   const clock = fakeClock(0);
-  const reveals = createReveals<string>(clock);
+  const reveals = new Reveals<string>(clock);
   reveals.put('a', 'first');
   reveals.put('a', 'second');
   t.is(reveals.see('a'), 'second');

@@ -1,6 +1,6 @@
 import type { ExecutionContext } from 'ava';
-import { insertClient } from '../../src/people/apps/client-rows.ts';
-import type { SignUp } from '../../src/people/people.ts';
+import { insertClient } from '../../src/grants/app-rows.ts';
+import type { SignUp } from '../../src/accounts/accounts.ts';
 import { api } from '../support/api-harness.ts';
 import type { WorldOptions } from '../support/world.ts';
 

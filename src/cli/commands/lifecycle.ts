@@ -138,15 +138,16 @@ const PLAIN_STEP = 10;
 /** Shows the progress of a start: one redrawn line on a terminal, otherwise a line per phase and per ten percent. */
 function startProgress(terminal: Terminal): (server: Server) => void {
   const begun = Date.now();
-  return ({ id, state, startupPhase, startupPercent, startErrorCode }) => {
+  return ({ id, state, startupPhase, startupItem, startupPercent, startErrorCode }) => {
     const isLost = startErrorCode === 'node_lost';
-    const phase = isLost ? 'its machine does not respond' : words((state === 'starting' && startupPhase) || state);
+    const step = words((state === 'starting' && startupPhase) || state);
+    const phase = isLost ? 'its machine does not respond' : `${step} ${startupItem}`.trim();
     const seconds = Math.floor((Date.now() - begun) / 1000);
     const percent = startupPercent > 0 ? `${String(startupPercent).padStart(3)} %` : '';
-    const step = startupPercent - (startupPercent % PLAIN_STEP);
+    const tens = startupPercent - (startupPercent % PLAIN_STEP);
     terminal.progress(
       [id, bar(startupPercent, terminal), percent, phase, duration(seconds)].filter((part) => part !== '').join('  '),
-      `${id}: ${phase}${step > 0 ? ` ${step} %` : ''}`,
+      `${id}: ${phase}${tens > 0 ? ` ${tens} %` : ''}`,
     );
   };
 }

@@ -5,7 +5,7 @@ import { promisify } from 'node:util';
 import type { FileOwner } from '../../kernel/atomic-file.ts';
 import type { Log } from '../../kernel/log.ts';
 import { MIB } from '../../kernel/units.ts';
-import type { Command } from './command.ts';
+import type { Command } from './spawn-game.ts';
 
 /** The files a program may see besides the system's programs and libraries. */
 export interface View {

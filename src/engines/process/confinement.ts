@@ -4,7 +4,7 @@ import { findProgram } from './find-program.ts';
 import type { FileOwner } from '../../kernel/atomic-file.ts';
 import type { GameSpec } from '../engine.ts';
 import { type Bubblewrap, pathsOf } from './bubblewrap.ts';
-import type { Command } from './command.ts';
+import type { Command } from './spawn-game.ts';
 
 /**
  * How games are confined. Without both parts, games run as the service's own user and can read everything that it can.
@@ -21,7 +21,8 @@ export interface Needs {
   searchPath: string;
   /** Code of the sandbox core. */
   sandboxPaths: readonly string[];
-  coresDir: string;
+  /** Directory or file of the cores. */
+  coreFiles: string;
   /** Directory for compiled code of the sandbox core; undefined: no cache. */
   cacheDir: string | undefined;
 }
@@ -38,7 +39,7 @@ export async function confine(plain: Command, spec: GameSpec, by: Confinement, n
   const file = (await findProgram(command.file, needs.searchPath)) ?? command.file;
   const view = {
     home: spec.dataDir,
-    readable: [...(await pathsOf(file)), ...(isSandbox ? needs.sandboxPaths : [needs.coresDir])],
+    readable: [...(await pathsOf(file)), ...(isSandbox ? needs.sandboxPaths : [needs.coreFiles])],
     writable: isSandbox && needs.cacheDir !== undefined ? [needs.cacheDir] : [],
   };
   return await bubblewrap.wrap({ ...command, file }, view);

@@ -6,7 +6,7 @@ import type { Logger } from 'pino';
 import type { Clock } from '../../kernel/clock.ts';
 import { abortable, withTimeout } from '../../kernel/timeout.ts';
 import { EngineError, type EngineEvent, type Exit, type GameSpec } from '../engine.ts';
-import type { Command, GamePorts } from './command.ts';
+import type { GamePorts } from './command.ts';
 import { gameProcessOf } from './family.ts';
 import type { ProcessLogFiles } from './log-files.ts';
 import { LogRotation } from './log-rotation.ts';
@@ -14,7 +14,7 @@ import { type Forwarder, type IsMeant, forwardPorts } from './port-forwarder.ts'
 import { type Run, type Runs, gameOf, newRun } from './runs.ts';
 import { leadsGroup, send } from './signals.ts';
 import { socketsOf } from './sockets.ts';
-import { spawnGame } from './spawn-game.ts';
+import { type Command, spawnGame } from './spawn-game.ts';
 import { processTable as table } from './table.ts';
 
 const POLL_MS = 1_000;

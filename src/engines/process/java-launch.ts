@@ -89,7 +89,7 @@ const numerals = lazily(() => new Intl.Collator('en', { numeric: true }));
  * game's version without its 1: `21.1.77` is for 1.21.1, `21.0.5` for 1.21, `26.1.0.3` for 26.1
  * (https://docs.neoforged.net/docs/gettingstarted/versioning).
  */
-function isFor(build: string, version: string): boolean {
+export function isFor(build: string, version: string): boolean {
   if (build.startsWith(`${version}-`)) return true;
   const [major = '', minor = '0', patch = '0'] = version.split('-')[0]?.split('.') ?? [];
   const prefix = major === '1' ? `${minor}.${patch}.` : `${major}.${minor}.${patch}.`;

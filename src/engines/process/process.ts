@@ -13,17 +13,19 @@ import {
   type GameSpec,
   type LogLine,
   type LogQuery,
+  type Preparation,
 } from '../engine.ts';
 import { type GamePorts, type Programs, commandFor, writePorts } from './command.ts';
 import { type Confinement, compileCache, confine } from './confinement.ts';
+import { installerHost } from './cores/installer.ts';
 import { gameProcessOf } from './family.ts';
 import { ProcessGames } from './games.ts';
 import { ProcessInput } from './input.ts';
-import { type Javas, createJavas } from './java-homes.ts';
-import type { JavaOfVersion } from './java-versions.ts';
+import { createJavas } from './java-homes.ts';
 import { ProcessLogFiles } from './log-files.ts';
 import { lastPosition, printedAfter, readLog } from './log-reader.ts';
 import { DEFAULT_PORT_RANGE, type PortRange, holdPorts } from './ports.ts';
+import type { JavaPrograms } from './prepare-launch.ts';
 import { type Run, type Runs, gameOf, runFiles } from './runs.ts';
 import { listenersOf } from './sockets.ts';
 import { type ProcessUsage, processTable } from './table.ts';
@@ -31,7 +33,8 @@ import { type ProcessUsage, processTable } from './table.ts';
 /** Time for a game with a damaged run file to save and end, before its server starts again. */
 const FORGOTTEN_GRACE_MS = 30_000;
 
-export interface ProcessEngineOptions {
+/** `javas` is the `java` of this process's PATH by default. */
+export interface ProcessEngineOptions extends Partial<Omit<JavaPrograms, 'coresDir' | 'installersOf'>> {
   /** Distinguishes its games from those of other installations on this machine. Default: no distinction. */
   installation?: string;
   /** Directory of run files and logs. The directory `cores` beside it contains the jars of Java cores. */
@@ -40,18 +43,12 @@ export interface ProcessEngineOptions {
   /** Clock for the starts and ends of games. Default: the machine's own. */
   clock?: Clock;
   portRange?: PortRange;
-  /** Default: the `java` of this process's PATH. */
-  javas?: Javas;
-  /** See Programs. */
-  javaOf?: JavaOfVersion;
   /** Main file of the sandbox core. */
   sandboxEntry: string;
   /** Paths of this program that the sandbox core reads. Default: the directory of `sandboxEntry`. */
   sandboxPaths?: readonly string[];
   /** Default: games run as the service's own user and can read everything that it can. */
   confinement?: Confinement;
-  /** See Programs; also gets the directory to download to. Absent: only jars from the operator are run. */
-  fetchCore?: (coresDir: string, core: string, version: string, signal: AbortSignal, loader?: string) => Promise<void>;
 }
 
 /**
@@ -93,13 +90,19 @@ class ProcessEngine implements Engine {
     this.#confinement = confinement;
     this.#sandboxPaths = options.sandboxPaths ?? [dirname(sandboxEntry)];
     this.#runDir = runDir;
-    const coresDir = join(dirname(runDir), 'cores');
+    const { javaOf, downloadedJavas, fetchJava, cores } = options;
     this.#programs = {
       sandboxEntry,
+      javaOf,
+      downloadedJavas,
+      fetchJava,
+      cores,
       javas: options.javas ?? createJavas({ command: 'java', searchPath: searchPath() }),
-      javaOf: options.javaOf,
-      coresDir,
-      fetchCore: options.fetchCore?.bind(undefined, coresDir),
+      coresDir: join(dirname(runDir), 'cores'),
+      installersOf: (spec, java) => {
+        const openLog = () => this.#files.openForGame(spec.serverId);
+        return installerHost(spec, java, { confinement, env: basicEnvironment(), openLog });
+      },
     };
     this.#runs = runFiles(runDir, (server) => {
       log.error(
@@ -113,12 +116,15 @@ class ProcessEngine implements Engine {
     this.#games = new ProcessGames(this.#runs, this.#files, clock, log, installation);
   }
 
-  readonly boot: Engine['boot'] = (spec, signal) =>
-    translated(() => this.#changing(spec.serverId, async () => gameOf(await this.#run(spec, false, signal))), signal);
+  readonly boot: Engine['boot'] = (spec, signal, progress) =>
+    translated(
+      () => this.#changing(spec.serverId, async () => gameOf(await this.#run(spec, false, signal, progress))),
+      signal,
+    );
 
   readonly install: Engine['install'] = (spec, signal) =>
     translated(async () => {
-      // Java cores have no installer here: `commandFor` only checks that everything is present.
+      // Java cores have no installer of their own: `commandFor` prepares what is missing.
       if (spec.core !== 'sandbox') return void (await commandFor(spec, this.#programs, signal));
       const installing = await this.#changing(spec.serverId, async () => {
         const found = await this.#games.find(spec.serverId);
@@ -248,14 +254,23 @@ class ProcessEngine implements Engine {
   }
 
   /** Starts a run of this kind in place of any other. Returns a running one of this kind unchanged. */
-  async #run(spec: GameSpec, installer: boolean, signal: AbortSignal): Promise<Run> {
+  async #run(
+    spec: GameSpec,
+    installer: boolean,
+    signal: AbortSignal,
+    progress?: (progress: Preparation) => void,
+  ): Promise<Run> {
     const { serverId } = spec;
-    const plain = await commandFor(spec, this.#programs, signal);
+    // Preparing could change the files of a running game.
+    const running = await this.#games.find(serverId);
+    if (running?.exit === null && running.installer === installer) return running;
+    const plain = await commandFor(spec, this.#programs, signal, progress);
     // Directory for compiled code of the sandbox core, which then starts in two thirds of the time.
     const cacheDir = await compileCache(spec.core, this.#runDir, this.#confinement);
     const { coresDir } = this.#programs;
-    const needs = { searchPath: searchPath(), sandboxPaths: this.#sandboxPaths, coresDir, cacheDir };
+    const needs = { searchPath: searchPath(), sandboxPaths: this.#sandboxPaths, coreFiles: coresDir, cacheDir };
     const command = await confine(plain, spec, this.#confinement, needs);
+    const chosen = { ...spec, build: plain.build };
     for (;;) {
       signal.throwIfAborted();
       const found = await this.#games.find(serverId);
@@ -263,7 +278,7 @@ class ProcessEngine implements Engine {
       if (found) await this.#discard(found);
       // Ports are recorded with the claim, so that they cannot be chosen twice.
       const claimed = await this.#withLock(' ports', async () =>
-        this.#games.claim(spec, installer, await this.#choosePorts(serverId)),
+        this.#games.claim(chosen, installer, await this.#choosePorts(serverId)),
       );
       if (!claimed) {
         await sleep(50);
@@ -347,14 +362,18 @@ export function searchPath(): string {
   return process.env.PATH ?? '/usr/bin:/bin';
 }
 
+/** Returns the variables that every program needs. */
+function basicEnvironment(): Record<string, string> {
+  return { PATH: searchPath(), LANG: process.env.LANG ?? 'C.UTF-8' };
+}
+
 /**
  * Returns the specification's variables, those that every program needs, and the ports. Never includes the service's
  * own environment.
  */
 function environment(spec: GameSpec, ports: GamePorts, cacheDir: string | undefined): Record<string, string> {
   return {
-    PATH: searchPath(),
-    LANG: process.env.LANG ?? 'C.UTF-8',
+    ...basicEnvironment(),
     HOME: spec.dataDir,
     ...(cacheDir !== undefined ? { NODE_COMPILE_CACHE: cacheDir } : {}),
     ...spec.env,

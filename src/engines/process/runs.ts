@@ -23,6 +23,8 @@ export interface Run {
   rconPort: number;
   managementPort: number;
   ramMb: number;
+  /** The build of the core; absent if it is not known. */
+  build?: string | undefined;
   ports: readonly PublishedPort[];
   /** When the intent was written; epoch ms. */
   intendedAt: number;
@@ -32,10 +34,19 @@ export interface Run {
 
 /** Returns a run that is about to be started. */
 export function newRun(spec: GameSpec, installer: boolean, gamePorts: GamePorts, intendedAt: number): Run {
-  const { serverId, ramMb } = spec;
+  const { serverId, ramMb, build } = spec;
   const ports = installer ? [] : spec.ports;
   const intent = { pid: null, start: null, intendedAt, startedAt: null, exit: null };
-  return { serverId, token: randomUUID(), installer, ...gamePorts, ramMb, ports, ...intent };
+  return {
+    serverId,
+    token: randomUUID(),
+    installer,
+    ...gamePorts,
+    ramMb,
+    ...(build !== undefined && { build }),
+    ports,
+    ...intent,
+  };
 }
 
 /** Returns the view of a server by its run. */
@@ -51,6 +62,7 @@ export function gameOf(run: Run): Game {
     management: listens ? { host: '127.0.0.1', port: run.managementPort } : null,
     startedAt: run.startedAt,
     exit: run.exit,
+    ...(run.build !== undefined && { build: run.build }),
   };
 }
 
@@ -88,6 +100,7 @@ const RunFile = z.looseObject({
   rconPort: Port,
   managementPort: Port,
   ramMb: z.number(),
+  build: z.string().max(64).optional(),
   ports: PublishedPorts,
   intendedAt: z.number(),
   startedAt: z.number().nullable(),

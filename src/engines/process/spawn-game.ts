@@ -1,8 +1,18 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import type { FileHandle } from 'node:fs/promises';
+import type { FileOwner } from '../../kernel/atomic-file.ts';
 import { EngineError } from '../engine.ts';
-import type { Command } from './command.ts';
+
+/** A command that runs a specification. */
+export interface Command {
+  file: string;
+  args: string[];
+  /** The user it runs as; undefined: this process's own. */
+  user?: FileOwner | undefined;
+  /** The build of the core; absent if it is not known. */
+  build?: string | undefined;
+}
 
 export interface SpawnOptions {
   cwd: string;

@@ -1,4 +1,4 @@
-import { CORES, SANDBOX, missingCore } from '../cores.ts';
+import { CORES, CUSTOM, SANDBOX, missingCore, softwareName } from '../cores.ts';
 import * as z from 'zod';
 import { sandboxVersions } from '../../engines/sandbox.ts';
 import { reply } from '../../http/fields.ts';
@@ -12,6 +12,8 @@ import type { Catalogue } from './catalogue.ts';
 interface Needs {
   catalogue: Catalogue;
   cores: CoreRules;
+  /** Whether this machine can get a core without an upload. */
+  canGet: (core: string) => boolean;
 }
 
 const ListMinecraftVersionsResponse = z
@@ -19,7 +21,15 @@ const ListMinecraftVersionsResponse = z
     versions: z.array(z.string()).default([]).describe('Newest first.'),
     latest: reply.text.describe('Latest release.'),
     cores: z
-      .array(z.object({ type: reply.text, versions: z.array(z.string()).default([]) }))
+      .array(
+        z.object({
+          type: reply.text,
+          versions: z.array(z.string()).default([]),
+          unavailable: reply.text.describe(
+            'Why the core cannot be downloaded here, and what to do instead. Empty if it can.',
+          ),
+        }),
+      )
       .default([])
       .describe('The cores available for your servers, with the releases each supports.'),
   })
@@ -29,14 +39,20 @@ export const ListMinecraftVersions = operation({
   id: 'ListMinecraftVersions',
   method: 'get',
   path: '/v1/minecraft/versions',
-  auth: 'key',
   scope: 'servers:read',
+  auth: 'key',
   section: 'Platform',
   summary: 'List Minecraft versions',
   description:
     'Returns the releases of Minecraft (Java), newest first. `cores` lists the releases that each core supports.',
   reply: ListMinecraftVersionsResponse,
 });
+
+/** Returns why a core cannot be downloaded; '' for one that is uploaded anyway. */
+function toUpload(type: string): string {
+  if (type === CUSTOM) return '';
+  return `${softwareName(type)} can’t be downloaded here. Create the server, then upload server.jar under Files.`;
+}
 
 async function mayRun(cores: CoreRules, wanted: { accountId: string; type: string }): Promise<boolean> {
   try {
@@ -60,11 +76,19 @@ function versionsOf(type: string, releases: readonly string[]): string[] {
   return releases.filter((version) => missingCore({ type, version }) === undefined);
 }
 
-export const catalogueOperations = ({ catalogue, cores }: Needs): readonly Served[] => [
+export const catalogueOperations = ({ catalogue, cores, canGet }: Needs): readonly Served[] => [
   serve(ListMinecraftVersions, async ({ principal: { accountId } }) => {
     const known = await catalogue.versions();
     const allowed = await Promise.all(CORES.map((type) => mayRun(cores, { accountId, type })));
     const may = new Set(CORES.filter((_, nth) => allowed[nth]));
-    return { ...known, cores: coresFor(known.versions).filter(({ type }) => may.has(type)) };
+    const offered = coresFor(known.versions).filter(({ type }) => may.has(type));
+    return {
+      ...known,
+      cores: offered.map(({ type, versions }) => ({
+        type,
+        versions,
+        unavailable: canGet(type) ? '' : toUpload(type),
+      })),
+    };
   }),
 ];

@@ -5,7 +5,7 @@ import type { ServerEvents } from '../events.ts';
 import { listSamples } from '../metric-rows.ts';
 import { type MetricSample, type Minute, SAMPLE_MS } from '../metrics.ts';
 import type { Log } from '../../kernel/log.ts';
-import type { ServerStep } from '../../people/audit/audit.ts';
+import type { ServerStep } from '../../audit/audit.ts';
 import type { ServerNow } from '../../servers/server-now.ts';
 import type { Servers } from '../../servers/servers.ts';
 import type { Tx } from '../../store/store.ts';

@@ -17,6 +17,9 @@ export interface RegistryHttpOptions {
   fetch?: typeof globalThis.fetch;
 }
 
+/** Headers of one request, besides those of the registry. */
+type Headers = Readonly<Record<string, string>>;
+
 const ANSWER_MS = 15_000;
 /** Time limit of all tries of one request. */
 const PATIENCE_MS = 30_000;
@@ -55,11 +58,11 @@ export class RegistryAsk {
    * 429, all requests wait until the pause is over. Rejects with UNAVAILABLE REGISTRY_UNAVAILABLE if the tries fail,
    * and with FAILED_PRECONDITION DOWNLOAD_REFUSED for other statuses.
    */
-  async ask(url: URL, signal: AbortSignal | undefined, accept: string): Promise<Response> {
+  async ask(url: URL, signal: AbortSignal | undefined, headers: Headers): Promise<Response> {
     const end = this.#clock.now() + PATIENCE_MS;
     for (let tries = 1; ; tries++) {
       await this.#rest(url, end, signal);
-      const answer = await this.#attempt(url, signal, accept);
+      const answer = await this.#attempt(url, signal, headers);
       if (answer instanceof Response) return answer;
       const pauseMs = Math.max(answer.pauseMs, FIRST_PAUSE_MS * 2 ** (tries - 1) * (0.75 + Math.random() / 2));
       const again = this.#clock.now() + pauseMs;
@@ -102,14 +105,14 @@ export class RegistryAsk {
   async #attempt(
     url: URL,
     signal: AbortSignal | undefined,
-    accept: string,
+    headers: Headers,
   ): Promise<Response | { why: string; pauseMs: number; busy?: boolean; cause?: unknown }> {
     let response: Response;
     const leave = await this.#questions.enter({ key: '' }, signal);
     try {
       // A request ahead in the queue was answered with 429.
       if (this.#busyMs(url) > 0) return { why: BUSY, pauseMs: this.#busyMs(url) };
-      response = await this.#follow(url, signal, accept);
+      response = await this.#follow(url, signal, headers);
     } catch (cause) {
       signal?.throwIfAborted();
       if (cause instanceof StatusError) throw cause;
@@ -135,7 +138,7 @@ export class RegistryAsk {
   }
 
   /** Follows redirects, but only to allowed hosts. */
-  async #follow(from: URL, signal: AbortSignal | undefined, accept: string): Promise<Response> {
+  async #follow(from: URL, signal: AbortSignal | undefined, headers: Headers): Promise<Response> {
     const { name, fetch = globalThis.fetch } = this.#options;
     let url = from;
     for (let hops = 0; hops <= MAX_REDIRECTS; hops++) {
@@ -146,7 +149,7 @@ export class RegistryAsk {
         response = await fetch(url, {
           signal: waiting.signal,
           redirect: 'manual',
-          headers: { ...this.#headersFor(url), accept },
+          headers: { ...this.#headersFor(url), ...headers },
         });
       } finally {
         waiting.end();

@@ -34,6 +34,17 @@ export interface RegistryHttp {
    * the bytes received so far.
    */
   download(file: RegistryFile, signal: AbortSignal): AsyncGenerator<Uint8Array>;
+  /** Opens a file from this byte on, or from the beginning if the host cannot skip. Undefined for 404. */
+  open(url: string, from: number, signal: AbortSignal): Promise<OpenedFile | undefined>;
+}
+
+/** A file that is being received. Size and content are not verified. */
+export interface OpenedFile {
+  /** The first byte that is sent. */
+  from: number;
+  /** The size of the whole file; undefined if the host does not state it. */
+  sizeBytes: number | undefined;
+  chunks: AsyncGenerator<Uint8Array>;
 }
 
 const MAX_JSON_BYTES = 16 * MIB;
@@ -50,7 +61,7 @@ export function createRegistryHttp(options: RegistryHttpOptions): RegistryHttp {
     { maxBytes, accept, parse }: { maxBytes: number; accept: string; parse: (bytes: Buffer) => T },
     signal?: AbortSignal,
   ): Promise<T | undefined> {
-    const response = await registry.ask(new URL(path.startsWith('/') ? prefix + path : path), signal, accept);
+    const response = await registry.ask(new URL(path.startsWith('/') ? prefix + path : path), signal, { accept });
     if (response.status === 404) {
       await response.body?.cancel();
       return undefined;
@@ -77,6 +88,21 @@ export function createRegistryHttp(options: RegistryHttpOptions): RegistryHttp {
       const ms = registry.sparesMs();
       if (ms > 0) throw registry.unavailable('has received too many searches', ms);
       return json(path, schema);
+    },
+
+    async open(url, from, signal) {
+      // A compressed answer would have other bytes, and no size.
+      const headers = { accept: '*/*', 'accept-encoding': 'identity', ...(from > 0 && { range: `bytes=${from}-` }) };
+      const response = await registry.ask(new URL(url), signal, headers);
+      if (response.status === 404) {
+        await response.body?.cancel();
+        return undefined;
+      }
+      const [, first = '0'] = /^bytes (\d{1,15})-/.exec(response.headers.get('content-range') ?? '') ?? [];
+      const begins = response.status === 206 ? Number(first) : 0;
+      const restBytes = Number(response.headers.get('content-length') ?? Number.NaN);
+      const sizeBytes = Number.isSafeInteger(restBytes) ? begins + restBytes : undefined;
+      return { from: begins, sizeBytes, chunks: pieces(response) };
     },
 
     async *download(file, signal) {
@@ -110,7 +136,7 @@ export function createRegistryHttp(options: RegistryHttpOptions): RegistryHttp {
     for (const address of file.urls.slice(0, 4)) {
       try {
         if (!URL.canParse(address)) throw refused(`The download address of ${file.name} is invalid.`);
-        const response = await registry.ask(new URL(address), signal, '*/*');
+        const response = await registry.ask(new URL(address), signal, { accept: '*/*' });
         if (response.status !== 404) return response;
         await response.body?.cancel();
         problem = new StatusError('NOT_FOUND', options.goneReason, `The file ${file.name} no longer exists.`);

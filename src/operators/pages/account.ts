@@ -3,8 +3,8 @@ import type { ReplyOf } from '../../http/operation.ts';
 import { invalidFields } from '../../http/errors.ts';
 import { randomBase62 } from '../../kernel/ids.ts';
 import { microsOf, usdText } from '../../kernel/money.ts';
-import type { People } from '../../people/people.ts';
-import { passwordAgain, proved } from '../../people/proved.ts';
+import type { Accounts } from '../../accounts/accounts.ts';
+import { passwordAgain, proved } from '../../accounts/page-parts.ts';
 import { confirmed, hidden } from '../../web/form.ts';
 import { type Html, html } from '../../web/html.ts';
 import type { Page } from '../../web/page-request.ts';
@@ -35,7 +35,7 @@ const KINDS = [
 ] as const;
 
 /** One account: money, limits and servers, with an operator's actions on each. */
-export function mountAccount(panel: Panel, people: People): void {
+export function mountAccount(panel: Panel, accounts: Accounts): void {
   mountOperatorPage(panel, {
     path: '/operator/accounts/:accountId',
     show: accountPage,
@@ -45,7 +45,7 @@ export function mountAccount(panel: Panel, people: People): void {
       quota: setQuota,
       suspend: setSuspended(SuspendServer, 'suspended'),
       unsuspend: setSuspended(UnsuspendServer, 'unsuspended'),
-      access: changeAccess(people),
+      access: changeAccess(accounts),
     },
     done: {
       credited: 'Added. The owner sees the note in the ledger.',
@@ -285,11 +285,11 @@ function accessCard(request: PanelRequest, { account: { accountId, operator }, s
 }
 
 /** Carries out the button's action. The link is shown only this once. */
-function changeAccess(people: People) {
+function changeAccess(accounts: Accounts) {
   return async function access(request: PanelRequest, form: Form): Promise<Outcome> {
     const { accountId = '' } = request.params;
     const reason = form.get('reason') ?? '';
-    await proved(people, request, form);
+    await proved(accounts, request, form);
     if (form.get('do') === 'second-factor') {
       await request.call(RemoveAccountSecondFactor, { accountId }, { reason });
       return 'second-factor';

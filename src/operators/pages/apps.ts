@@ -9,7 +9,7 @@ import { copyButton } from '../../web/panel/parts.ts';
 import { timeTag } from '../../web/panel/time.ts';
 import { homepageLink, plainName } from '../../web/text.ts';
 import { mountOperatorPage, operatorPage, reasonField } from './frame.ts';
-import { DisableClient, EnableClient, ListClients, RegisterClient } from '../../people/apps/clients-api.ts';
+import { DisableClient, EnableClient, ListClients, RegisterClient } from '../../grants/clients-api.ts';
 
 type Client = ReplyOf<typeof ListClients>['clients'][number];
 

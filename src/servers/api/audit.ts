@@ -2,9 +2,9 @@ import * as z from 'zod';
 import { message, pageLimit, reply, rfc3339 } from '../../http/fields.ts';
 import { operation } from '../../http/operation.ts';
 import { type Served, serve } from '../../http/serve.ts';
-import { AccountParams } from '../../people/account-params.ts';
-import { type AuditRow, listAccountAudit, listServerAudit } from '../../people/audit/rows.ts';
-import { wholeAccount } from '../../people/caller.ts';
+import { AccountParams } from '../../accounts/fields.ts';
+import { type AuditRow, listAccountAudit, listServerAudit } from '../../audit/audit.ts';
+import { wholeAccount } from '../../access/caller.ts';
 import type { Store } from '../../store/store.ts';
 import { ServerParams } from './messages.ts';
 import type { ServeServer } from './operation.ts';
@@ -38,9 +38,9 @@ export const ListAccountAudit = operation({
   id: 'ListAccountAudit',
   method: 'get',
   path: '/v1/accounts/{accountId}/audit',
-  auth: 'key',
   expensive: true,
   scope: 'account:read',
+  auth: 'key',
   section: 'Account and wallet',
   summary: "Read the account's audit log",
   description:
@@ -55,10 +55,10 @@ export const ListServerAudit = operation({
   id: 'ListServerAudit',
   method: 'get',
   path: '/v1/servers/{id}/audit',
-  auth: 'key',
   expensive: true,
   scope: 'servers:read',
   role: 'limited',
+  auth: 'key',
   section: 'Console, logs and insight',
   summary: "Read a server's audit log",
   description: 'The server’s audit log, newest first. Only the owner sees entries about members.',
@@ -76,13 +76,17 @@ function entryView({ accountId, userId, action, detail, createdAt }: AuditRow): 
   return { accountId, userId, action, detail, createdAt: rfc3339(createdAt) ?? '' };
 }
 
-/** The audit logs of accounts and servers. */
-export const auditOperations = ({ serveServer, store }: Needs): readonly Served[] => [
+/** The audit log of an account. */
+export const accountAuditOperations = ({ store }: Needs): readonly Served[] => [
   serve(ListAccountAudit, async ({ params, query, principal }) => {
     const accountId = wholeAccount(principal, params.accountId);
     const entries = await listAccountAudit(store, accountId, query.limit);
     return { entries: entries.map((row) => entryView(row.serverId === '' ? row : withServer(row))) };
   }),
+];
+
+/** The audit log of a server. */
+export const serverAuditOperations = ({ serveServer, store }: Needs): readonly Served[] => [
   serveServer(ListServerAudit, async ({ server, role, query }) => {
     const entries = await listServerAudit(store, server.row, { limit: query.limit, members: role === 'owner' });
     return { entries: entries.map(entryView) };

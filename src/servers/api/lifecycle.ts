@@ -5,7 +5,7 @@ import type { Served } from '../../http/serve.ts';
 import type { Role } from '../../http/roles.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import { MINUTE_MS } from '../../kernel/units.ts';
-import { causeOf } from '../../people/caller.ts';
+import { causeOf } from '../../access/caller.ts';
 import type { Servers } from '../servers.ts';
 import { Server, ServerParams } from './messages.ts';
 import type { ServeServer } from './operation.ts';

@@ -8,7 +8,7 @@ import { reachesServer } from '../../http/principal.ts';
 import { WrittenReply } from '../../http/reply.ts';
 import { callerGone, unlessGone } from '../../kernel/caller-gone.ts';
 import { createSemaphore } from '../../kernel/limits/semaphore.ts';
-import { ownAccount } from '../../people/caller.ts';
+import { ownAccount } from '../../access/caller.ts';
 import type { ServerPlace } from '../rows.ts';
 import type { ServerNow } from '../server-now.ts';
 import type { ServerPage, Servers } from '../servers.ts';

@@ -5,7 +5,7 @@ import { reply } from '../../http/fields.ts';
 import { operation } from '../../http/operation.ts';
 import type { Served } from '../../http/serve.ts';
 import { MINUTE_MS } from '../../kernel/units.ts';
-import { serverNotFound } from '../../people/members/owned-servers.ts';
+import { serverNotFound } from '../../access/owned-servers.ts';
 import type { Servers } from '../servers.ts';
 import type { TransitionRow } from '../machine-rows.ts';
 import { ServerParams } from './messages.ts';

@@ -3,10 +3,10 @@ import { message, reply } from '../../http/fields.ts';
 import { Nothing } from '../../http/nothing.ts';
 import { operation } from '../../http/operation.ts';
 import type { Served } from '../../http/serve.ts';
-import { inviteMember as invite, membersOf, removeMember as remove, setRole } from '../../people/members/members.ts';
-import type { MemberRow } from '../../people/members/rows.ts';
-import { Email, MemberId, MemberRole } from '../../people/people-fields.ts';
-import type { People } from '../../people/people.ts';
+import { inviteMember as invite, membersOf, removeMember as remove, setRole } from '../../access/members.ts';
+import type { MemberRow } from '../../access/member-rows.ts';
+import { Email, MemberId, MemberRole } from '../../accounts/fields.ts';
+import type { Accounts as People } from '../../accounts/accounts.ts';
 import { ServerParams } from './messages.ts';
 import type { ServeServer } from './operation.ts';
 
@@ -25,7 +25,7 @@ const Member = z
   })
   .meta({ id: 'Member' });
 
-const COMMON = { auth: 'key', scope: 'members', role: 'owner', section: 'Members', params: ServerParams } as const;
+const COMMON = { scope: 'members', role: 'owner', auth: 'key', section: 'Members', params: ServerParams } as const;
 
 export const ListMembers = operation({
   ...COMMON,

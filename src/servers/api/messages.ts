@@ -67,7 +67,8 @@ export const Server = z
     startErrorSummary: reply.text.describe('Title, then detail.'),
     startErrorSuggestion: reply.text,
     startupPhase: reply.text.describe(
-      'While `starting`: `starting`, `loading_mods`, `generating_world` or `ready`; else empty.',
+      'While `starting`: `downloading`, `installing`, `starting`, `loading_mods`, `generating_world` or `ready`; else ' +
+        'empty.',
     ),
     startupPercent: reply.int32.describe(
       'Progress of the start in percent while `starting`, 100 while running, otherwise 0.',
@@ -87,5 +88,8 @@ export const Server = z
     waitingRoom: reply.flag.describe('Experimental. Players see the progress of the start while they wait.'),
     clientVersions: reply.text.describe('Which clients can play: `auto`, `own` or `any` version. See UpdateServer.'),
     startupEtaSeconds: reply.int32.describe('Estimated seconds until it is ready, while `starting`. 0 = unknown.'),
+    startupItem: reply.text.describe(
+      'The item of the phase `downloading` or `installing`, such as `Java 25` or `Paper 1.21.8`; else empty.',
+    ),
   })
   .meta({ id: 'Server' });

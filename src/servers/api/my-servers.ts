@@ -5,7 +5,7 @@ import { operation } from '../../http/operation.ts';
 import { type Served, serve } from '../../http/serve.ts';
 import { type Principal, credentialId, reachesServer } from '../../http/principal.ts';
 import type { Role } from '../../http/roles.ts';
-import { listMemberships } from '../../people/members/rows.ts';
+import { listMemberships } from '../../access/member-rows.ts';
 import type { Store } from '../../store/store.ts';
 import type { ServerNow } from '../server-now.ts';
 import type { Servers } from '../servers.ts';

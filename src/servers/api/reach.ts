@@ -1,9 +1,9 @@
 import type { Principal } from '../../http/principal.ts';
 import { type Role, isAtLeast } from '../../http/roles.ts';
 import { StatusError } from '../../kernel/status.ts';
-import { auditActorOf, recordAudit } from '../../people/audit/audit.ts';
-import { roleOn } from '../../people/members/members.ts';
-import { serverNotFound } from '../../people/members/owned-servers.ts';
+import { auditActorOf, recordAudit } from '../../audit/audit.ts';
+import { roleOn } from '../../access/members.ts';
+import { serverNotFound } from '../../access/owned-servers.ts';
 import type { Store, Tx } from '../../store/store.ts';
 import type { ServerNow } from '../server-now.ts';
 import type { Servers } from '../servers.ts';

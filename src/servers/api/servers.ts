@@ -2,7 +2,7 @@ import { Nothing } from '../../http/nothing.ts';
 import { operation } from '../../http/operation.ts';
 import type { Served } from '../../http/serve.ts';
 import type { Clock } from '../../kernel/clock.ts';
-import { causeOf } from '../../people/caller.ts';
+import { causeOf } from '../../access/caller.ts';
 import type { Servers } from '../servers.ts';
 import { Server, ServerParams } from './messages.ts';
 import type { ServeServer } from './operation.ts';

@@ -6,7 +6,7 @@ import { operation } from '../../http/operation.ts';
 import type { Served } from '../../http/serve.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import { StatusError } from '../../kernel/status.ts';
-import { type AuditActor, auditActorOf } from '../../people/audit/audit.ts';
+import { type AuditActor, auditActorOf } from '../../audit/audit.ts';
 import type { Tx } from '../../store/store.ts';
 import { isStopped } from '../snapshots.ts';
 import type { ServerRow } from '../rows.ts';

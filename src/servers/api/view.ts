@@ -101,6 +101,7 @@ function view(now: ServerNow, parts: ServerViewParts): z.input<typeof Server> {
     waitingRoom: row.waitingRoom,
     clientVersions: row.clientVersions,
     startupEtaSeconds: state === 'starting' ? (etaSeconds(now, parts.clock.now()) ?? 0) : 0,
+    startupItem: startupItem(state, context),
   };
 }
 
@@ -109,7 +110,13 @@ function startup(state: ServerState, { live }: ServerContext): { startupPhase: s
   return { startupPhase: live.phase, startupPercent: percentOf(live) };
 }
 
+/** Returns what is being downloaded or installed for a start; '' if nothing is. */
+function startupItem(state: ServerState, { live: { phase, item = '' } }: ServerContext): string {
+  return state === 'starting' && (phase === 'downloading' || phase === 'installing') ? item : '';
+}
+
 function percentOf({ phase, percent }: ServerContext['live']): number {
   if (phase === 'ready') return 100;
-  return phase === 'generating_world' ? Math.min(100, Math.max(0, Math.trunc(percent))) : 0;
+  const isMeasured = phase === 'generating_world' || phase === 'downloading';
+  return isMeasured ? Math.min(100, Math.max(0, Math.trunc(percent))) : 0;
 }

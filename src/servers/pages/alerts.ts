@@ -129,7 +129,7 @@ const REMEDIES: Readonly<Record<string, Remedy>> = {
   no_room_found: LESS_RAM,
   wrong_java_version: VERSION,
   wrong_minecraft_version: VERSION,
-  core_unavailable: ['settings/version', 'Change its software'],
+  core_unavailable: ['files', 'Upload server.jar'],
   missing_dependency: MODS,
   plugin_missing_dependency: MODS,
   incompatible_mods: MODS,

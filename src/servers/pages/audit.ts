@@ -1,6 +1,6 @@
 import type { ReplyOf } from '../../http/operation.ts';
 import { isAtLeast } from '../../http/roles.ts';
-import { profilePage } from '../../people/profile-frame.ts';
+import { profilePage } from '../../accounts/page-parts.ts';
 import { type Html, html } from '../../web/html.ts';
 import type { Page } from '../../web/page-request.ts';
 import type { Panel, PanelRequest, ServerRequest } from '../../web/panel/panel.ts';

@@ -58,7 +58,8 @@ async function createPage(request: PanelRequest): Promise<Page> {
     : (templates.find(({ id }) => id === request.query.get('template')) ?? templates[0]);
   const wanted = template?.serverType ?? request.query.get('software') ?? '';
   const core = cores.find(({ type }) => type === wanted) ?? cores[0];
-  const choices = { template, software: core?.type ?? '', versions: core?.versions ?? [] };
+  const { type: software = '', versions = [], unavailable = '' } = core ?? {};
+  const choices = { template, software, versions };
   const mustAgree = await lacksEula(request.call, accountId, choices.software);
   const filled = filling(request, 'create');
   const chosen = new URLSearchParams(template ? { template: template.id } : { software: choices.software });
@@ -80,9 +81,9 @@ async function createPage(request: PanelRequest): Promise<Page> {
       <details ${!template && html`open`}>
         <summary>Or choose the software</summary>
         ${tiles(
-          cores.map(({ type }) => ({
+          cores.map(({ type, unavailable: mustUpload }) => ({
             name: softwareName(type),
-            about: aboutSoftware(type),
+            about: mustUpload === '' ? aboutSoftware(type) : `${aboutSoftware(type)} You upload its server.jar.`,
             href: pathOf({ software: type }),
             here: !template && type === choices.software,
           })),
@@ -98,6 +99,7 @@ async function createPage(request: PanelRequest): Promise<Page> {
     <section class="card" id="make">
       <h2>${template?.name ?? softwareName(choices.software)}</h2>
       <p>${template?.description ?? aboutSoftware(choices.software)}</p>
+      ${unavailable !== '' && html`<p class="note warn">${unavailable}</p>`}
       ${panelForm(
         { ...request, query: chosen },
         'create',

@@ -11,7 +11,7 @@ import { partOf, copyButton } from '../../web/panel/parts.ts';
 import { buttonsOf, stateTag } from '../../web/panel/state.ts';
 import { ramText, sinceTime, wokenWords } from '../../web/panel/words.ts';
 import { plainName } from '../../web/text.ts';
-import type { FirstRunFile } from '../../people/first-run.ts';
+import type { FirstRunFile } from '../../accounts/first-run.ts';
 import type { Addresses } from '../api/addresses.ts';
 import type { Servers } from '../servers.ts';
 import type { ServerBlocks } from '../server-now.ts';

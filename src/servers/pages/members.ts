@@ -1,5 +1,5 @@
 import type { ReplyOf } from '../../http/operation.ts';
-import type { SignUp } from '../../people/people.ts';
+import type { SignUp } from '../../accounts/accounts.ts';
 import { confirmed, hidden } from '../../web/form.ts';
 import { type Html, html } from '../../web/html.ts';
 import type { Page } from '../../web/page-request.ts';

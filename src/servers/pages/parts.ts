@@ -11,7 +11,7 @@ import { buttonForm } from '../../web/panel/form.ts';
 import type { PanelRequest, ServerRequest } from '../../web/panel/panel.ts';
 import { copyButton } from '../../web/panel/parts.ts';
 import type { Form } from '../../web/serve.ts';
-import { AcceptEula, GetEula } from '../../people/eula/api.ts';
+import { AcceptEula, GetEula } from '../../access/eula-api.ts';
 import { KillServer, RestartServer, RetryInstall, StartServer, StopServer } from '../api/lifecycle.ts';
 
 /** Settles like `call`, but with `otherwise` if the call is refused, for example because a file is missing. */

@@ -7,7 +7,7 @@ import { Bytes, operation } from '../../http/operation.ts';
 import { type Served, serve } from '../../http/serve.ts';
 import { type EventSource, eventFrame } from '../../http/sse.ts';
 import type { Clock } from '../../kernel/clock.ts';
-import { listMemberships } from '../../people/members/rows.ts';
+import { listMemberships } from '../../access/member-rows.ts';
 import type { Store } from '../../store/store.ts';
 import { escapeHtml } from '../../web/html.ts';
 import { plainName } from '../../web/text.ts';

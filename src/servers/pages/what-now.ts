@@ -19,6 +19,8 @@ type Server = ServerRequest['server'];
 const KEEP_HOURS = [1, 4, 12];
 
 const PHASES: Readonly<Record<string, string>> = {
+  downloading: 'Downloading',
+  installing: 'Installing',
   starting: 'The game is starting.',
   loading_mods: 'Mods are being loaded.',
   generating_world: 'The world is being prepared.',
@@ -96,11 +98,13 @@ const JOBS: Readonly<Record<string, string>> = {
   'world.delete': 'Deleting a world.',
 };
 
-function startup({ startupPhase, startupPercent, startupEtaSeconds }: Server): Html {
-  const known = startupPhase === 'generating_world' && startupPercent > 0;
+function startup({ startupPhase, startupItem, startupPercent, startupEtaSeconds }: Server): Html {
+  const known = (startupPhase === 'generating_world' || startupPhase === 'downloading') && startupPercent > 0;
+  const phase = PHASES[startupPhase] ?? PHASES['starting'];
+  const isLoading = startupItem !== '';
   return html`<p id="phase">
-      ${PHASES[startupPhase] ?? PHASES['starting']}
-      ${startupEtaSeconds > 0 && html`Usually it takes <strong>${startupEtaSeconds} s</strong> more.`}
+      ${isLoading ? `${phase} ${startupItem}${known ? ',' : '.'}` : phase}
+      ${!isLoading && startupEtaSeconds > 0 && html`Usually it takes <strong>${startupEtaSeconds} s</strong> more.`}
       ${known && html`<strong>${startupPercent} %</strong>`}
     </p>
     <progress aria-labelledby="phase" max="100" ${known && html`value="${startupPercent}"`}></progress>`;

@@ -39,7 +39,8 @@ function registry(answers: readonly Answer[] = []) {
   return Object.assign(it, { clock, asked });
 }
 
-const ask = (it: RegistryAsk, url = API, signal?: AbortSignal) => it.ask(new URL(url), signal, 'application/json');
+const ask = (it: RegistryAsk, url = API, signal?: AbortSignal) =>
+  it.ask(new URL(url), signal, { accept: 'application/json' });
 
 /** Advances the clock until the work settles, and returns its result or StatusError. */
 async function inTime<T>(clock: FakeClock, work: Promise<T>, mostMs = 60_000): Promise<T | StatusError> {

@@ -1,0 +1,139 @@
+import { EntitySchema } from 'typeorm';
+import type { Role } from '../http/roles.ts';
+import { StatusError } from '../kernel/status.ts';
+import { bigint, id, maybeAt, maybeText, ofServer, text } from '../store/columns.ts';
+import { countOf } from '../store/count.ts';
+import { isDuplicate } from '../store/errors.ts';
+import type { Sql, Tx } from '../store/writer.ts';
+
+/**
+ * `limited` can view and start; `member` can do everything except delete, bill and invite. The owner is the server's
+ * account.
+ */
+export type MemberRole = Exclude<Role, 'owner'>;
+
+export interface MemberRow {
+  id: string;
+  serverId: string;
+  /** The invited address, in lower case. */
+  email: string;
+  /** Null until a user with this address has signed up. */
+  userId: string | null;
+  role: MemberRole;
+  invitedBy: string;
+  createdAt: number;
+  /** Null: the invitation is pending. */
+  acceptedAt: number | null;
+}
+
+export const members = new EntitySchema<MemberRow>({
+  name: 'members',
+  columns: {
+    id,
+    serverId: text,
+    email: text,
+    userId: maybeText,
+    role: text,
+    invitedBy: text,
+    createdAt: bigint,
+    acceptedAt: maybeAt,
+  },
+  uniques: [{ columns: ['serverId', 'email'] }],
+  indices: [{ columns: ['userId'] }, { columns: ['email'] }],
+  foreignKeys: [ofServer],
+});
+
+/** An open or accepted invitation, with its server. */
+export interface Invitation extends MemberRow {
+  serverName: string;
+  accountId: string;
+}
+
+/** A server shared with a user, and the user's role. */
+export interface Membership {
+  serverId: string;
+  role: MemberRole;
+}
+
+/** Throws ALREADY_EXISTS if the address was already invited to the server. */
+export async function insertMember(tx: Tx, row: MemberRow): Promise<void> {
+  try {
+    await tx.manager.insert(members, row);
+  } catch (error) {
+    if (!isDuplicate(error)) throw error;
+    throw new StatusError('ALREADY_EXISTS', 'MEMBER_EXISTS', 'This address is already invited to the server.', {
+      cause: error,
+    });
+  }
+}
+
+/** Returns a server's members and invitations, oldest first. */
+export async function listMembers(db: Sql, serverId: string): Promise<MemberRow[]> {
+  return db.query<MemberRow>('SELECT * FROM "members" WHERE "serverId" = $1 ORDER BY "createdAt", "id"', [serverId]);
+}
+
+export async function countMembers(db: Sql, serverId: string): Promise<number> {
+  const sql = 'SELECT COUNT(*) AS "count" FROM "members" WHERE "serverId" = $1';
+  return countOf(db, sql, [serverId]);
+}
+
+/** Returns a member of this server; undefined for those of others. */
+export async function getMember(db: Sql, serverId: string, id: string): Promise<MemberRow | undefined> {
+  const rows = await db.query<MemberRow>('SELECT * FROM "members" WHERE "serverId" = $1 AND "id" = $2', [serverId, id]);
+  return rows[0];
+}
+
+/** Returns a user's role on another account's server; undefined if they were not invited or have not accepted. */
+export async function getMembership(db: Sql, serverId: string, userId: string): Promise<MemberRole | undefined> {
+  const [row] = await db.query<{ role: MemberRole }>(
+    'SELECT "role" FROM "members" WHERE "userId" = $1 AND "serverId" = $2 AND "acceptedAt" IS NOT NULL',
+    [userId, serverId],
+  );
+  return row?.role;
+}
+
+/** Returns all servers shared with a user. */
+export async function listMemberships(db: Sql, userId: string): Promise<Membership[]> {
+  return db.query<Membership>(
+    'SELECT "serverId", "role" FROM "members" WHERE "userId" = $1 AND "acceptedAt" IS NOT NULL ORDER BY "acceptedAt", "id"',
+    [userId],
+  );
+}
+
+/** All invitations, open or accepted, apart from those to servers that are being deleted. */
+const INVITATIONS = `SELECT m.*, s."name" AS "serverName", s."accountId" FROM "members" m
+  JOIN "servers" s ON s."id" = m."serverId" WHERE s."state" <> 'deleting'`;
+
+/** Returns the open invitations of an address, newest first. */
+export async function listInvitations(db: Sql, email: string): Promise<Invitation[]> {
+  return db.query<Invitation>(
+    `${INVITATIONS} AND m."email" = $1 AND m."acceptedAt" IS NULL ORDER BY m."createdAt" DESC, m."id"`,
+    [email],
+  );
+}
+
+/** Returns the invitations a user has accepted, newest first. */
+export async function listAccepted(db: Sql, userId: string): Promise<Invitation[]> {
+  return db.query<Invitation>(
+    `${INVITATIONS} AND m."userId" = $1 AND m."acceptedAt" IS NOT NULL ORDER BY m."acceptedAt" DESC, m."id"`,
+    [userId],
+  );
+}
+
+/** Returns an invitation of any state by its id. */
+export async function getInvitation(db: Sql, id: string): Promise<Invitation | undefined> {
+  return (await db.query<Invitation>(`${INVITATIONS} AND m."id" = $1`, [id]))[0];
+}
+
+export async function setMemberRole(tx: Tx, id: string, role: MemberRole): Promise<void> {
+  await tx.run('UPDATE "members" SET "role" = $1 WHERE "id" = $2', [role, id]);
+}
+
+/** Makes the user a member. */
+export async function acceptMember(tx: Tx, id: string, userId: string, at: number): Promise<void> {
+  await tx.run('UPDATE "members" SET "userId" = $1, "acceptedAt" = $2 WHERE "id" = $3', [userId, at, id]);
+}
+
+export async function deleteMember(tx: Tx, id: string): Promise<void> {
+  await tx.run('DELETE FROM "members" WHERE "id" = $1', [id]);
+}

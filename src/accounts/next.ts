@@ -1,0 +1,37 @@
+import { isServerTab } from '../web/panel/server-frame.ts';
+import { readUserCode } from './user-code.ts';
+
+const PAGES: ReadonlySet<string> = new Set(
+  ['', '/second-factor', '/keys', '/ssh', '/apps', '/sessions', '/invitations']
+    .map((page) => `/profile${page}`)
+    .concat('/device', '/operator', '/bill', '/bill/ledger')
+    .concat(['/nodes', '/accounts', '/orphans', '/proxies', '/apps'].map((page) => `/operator${page}`)),
+);
+
+const MACHINE_PAGE = /^\/operator\/machines\/[\w-]{1,64}$/;
+
+/** A page of a server, or a path below it. A form that was submitted too late leads back to its page. */
+const SERVER_PAGE = /^(\/servers\/[a-z0-9][a-z0-9-]{0,39})(\/[a-z]+)?(?:\/|$)/;
+
+/** The page after a sign-in if none was requested. */
+const AFTER_SIGN_IN = '/servers';
+
+/**
+ * Returns `wanted` if it is an allowed page of ours, otherwise the default page. Drops the query, except the code of a
+ * device.
+ */
+export function nextPage(wanted: string | null): string {
+  const [path = '', query = ''] = (wanted ?? '').split('?', 2);
+  if (MACHINE_PAGE.test(path)) return path;
+  const [, server, tab = ''] = (!PAGES.has(path) && SERVER_PAGE.exec(path)) || [];
+  if (server !== undefined) return isServerTab(tab) ? `${server}${tab}` : server;
+  if (!PAGES.has(path)) return AFTER_SIGN_IN;
+  const code = path === '/device' ? readUserCode(new URLSearchParams(query).get('code') ?? '') : undefined;
+  return code === undefined ? path : `${path}?code=${code}`;
+}
+
+/** Returns the path of the sign-in or sign-up page that leads back to `wanted`. */
+export function signInPath(wanted: string, page: '/sign-in' | '/sign-up' = '/sign-in'): string {
+  const next = nextPage(wanted);
+  return next === AFTER_SIGN_IN ? page : `${page}?next=${encodeURIComponent(next)}`;
+}

@@ -1,0 +1,221 @@
+import { timingSafeEqual } from 'node:crypto';
+import { recordAudit } from '../audit/audit.ts';
+import type { Visitor } from '../http/session/visitor.ts';
+import { newId } from '../kernel/ids.ts';
+import { addressKey } from '../kernel/ip.ts';
+import { StatusError } from '../kernel/status.ts';
+import { MINUTE_MS } from '../kernel/units.ts';
+import type { Secret } from '../store/secret.ts';
+import type { Sql, Tx } from '../store/store.ts';
+import type { Accounts } from './accounts.ts';
+import { openBrowserSession } from './browser-sessions.ts';
+import { stranger, tryCode, tryPassword } from './login-limits.ts';
+import { noticeNewPlace, noticeSecondFactor } from './notices.ts';
+import { newVerification, postVerification } from './own-email.ts';
+import { hashPassword, isOutdated, verifyPassword } from './passwords.ts';
+import { type UserRow, getUser, getUserByEmail, insertAccount, insertUser, replacePassword } from './rows.ts';
+import { countRecoveryCodes, getSecondFactor } from './second-factor-rows.ts';
+import { takeCode } from './second-factor.ts';
+import { type Familiarity, deviceId, familiarityOf, newDevice, rememberPlaces } from './sign-in-places.ts';
+import { invitedEmail, isInvitation, linkNeeded, useInvitation } from './sign-up-links.ts';
+
+/** Time between password and code in one browser. */
+export const PENDING_MS = 10 * MINUTE_MS;
+
+const PENDING_TOKEN = /^(usr_\w{1,64})\.(\d{1,15})\.([\w-]{43})$/;
+
+/** The claimed identity. `email` is normalized by `normalizeEmail`. */
+export interface Credentials {
+  email: string;
+  password: string;
+}
+
+/** The fields of a new user. `invitation` is the token of a link (`invitedEmail`); '' without one. */
+export interface NewUser extends Credentials {
+  invitation?: string;
+}
+
+/** A user who has just signed in. The session's token is the cookie's value and is not stored. */
+export interface SignedIn {
+  user: UserRow;
+  token: string;
+  /** The value of the cookie that identifies this browser from now on (`newDevice`). */
+  device: string;
+}
+
+/** A user with a correct password who must give a code next (`signInWithCode`). */
+export interface CodeAsked {
+  /** The token the browser keeps until then. */
+  pending: string;
+}
+
+/**
+ * Creates a user with a personal account, signs them in, and e-mails the link that verifies their address. The address
+ * of an invited user counts as verified, because e-mail has arrived there or the operator has passed the link on.
+ * ALREADY_EXISTS USER_EXISTS; PERMISSION_DENIED SIGNUP_CLOSED without a link for this address, unless sign-up is open;
+ * RESOURCE_EXHAUSTED for too many from an address.
+ */
+export async function signUp(
+  accounts: Accounts,
+  { email, password, invitation = '' }: NewUser,
+  visitor: Visitor,
+): Promise<SignedIn> {
+  const { store, clock, secret, loginLimits, signup } = accounts;
+  const isLinkRead = (await invitedEmail(accounts, invitation)) === email;
+  if (signup !== 'open' && !isLinkRead) throw linkNeeded(signup);
+  loginLimits.signUp.take(addressKey(visitor.address));
+  const user: UserRow = {
+    id: newId('usr'),
+    email,
+    emailVerified: false,
+    passwordHash: await hashPassword(password, stranger(visitor.address)),
+    accountId: newId('acc'),
+    operator: false,
+    createdAt: clock.now(),
+  };
+  const device = deviceToKeep(secret, visitor);
+  const { token, verification, emailVerified } = await store.write(async (tx) => {
+    const isInvited = await useInvitation(tx, email, invitation, user.createdAt);
+    // The invitation was used or cancelled while the password was hashed.
+    if (signup === 'closed' && !isInvited) throw linkNeeded(signup);
+    // The link was e-mailed to this address.
+    const emailVerified = isInvited || (isLinkRead && !isInvitation(invitation));
+    await insertAccount(tx, { id: user.accountId, name: email, createdAt: user.createdAt });
+    await accounts.onAccount?.(tx, user.accountId, user.createdAt);
+    await insertUser(tx, { ...user, emailVerified });
+    const entry = { action: 'session.signUp', accountId: user.accountId, at: user.createdAt };
+    await recordAudit(tx, { userId: user.id, through: 'session' }, entry);
+    await rememberPlaces(tx, secret, user.id, { ...visitor, device }, user.createdAt);
+    return {
+      emailVerified,
+      verification: emailVerified ? undefined : await newVerification(tx, user, user.createdAt),
+      token: await openBrowserSession(tx, user.id, visitor, user.createdAt),
+    };
+  });
+  if (verification !== undefined) postVerification(accounts, email, verification);
+  return { user: { ...user, emailVerified }, token, device };
+}
+
+/**
+ * Opens a new session, or asks users with a second factor for a code first. UNAUTHENTICATED SIGN_IN_FAILED, the same
+ * after the same time for an unknown address and a wrong password; RESOURCE_EXHAUSTED TOO_MANY_ATTEMPTS; UNAVAILABLE
+ * BUSY. Rehashes the password if the cost has been raised since.
+ */
+export async function signIn(
+  accounts: Accounts,
+  { email, password }: Credentials,
+  visitor: Visitor,
+): Promise<SignedIn | CodeAsked> {
+  const { store, clock, secret } = accounts;
+  const user = await getUserByEmail(store, email);
+  const from = await familiarityOf(store, secret, user?.id, visitor);
+  const device = deviceToKeep(secret, visitor);
+  const signedIn: SignedIn | CodeAsked = await tryPassword(
+    accounts.loginLimits,
+    { email, visitor, from },
+    async (caller) => {
+      const known = user?.passwordHash === '' ? undefined : user;
+      if (!(await verifyPassword(known?.passwordHash, password, caller)) || !known) throw signInFailed();
+      const outdated = isOutdated(known.passwordHash);
+      const rehashed = outdated ? await hashPassword(password, caller) : known.passwordHash;
+      const now = { ...known, passwordHash: rehashed };
+      return store.write(async (tx) => {
+        // Do not restore a password that was changed during the comparison.
+        if (!(await replacePassword(tx, known.id, known.passwordHash, rehashed))) throw signInFailed();
+        const isCodeAsked = ((await getSecondFactor(tx, known.id))?.enabledAt ?? null) !== null;
+        if (isCodeAsked) return { pending: pendingSignIn(secret, now, clock.now() + PENDING_MS) };
+        return { user: now, token: await enter(tx, accounts, now, { ...visitor, device }), device };
+      });
+    },
+  );
+  if (!('pending' in signedIn)) await entered(accounts, signedIn.user, from, visitor);
+  return signedIn;
+}
+
+/**
+ * Signs in a user who has given their password in this browser (`signIn`), with a code of their app or a recovery code.
+ * UNAUTHENTICATED SIGN_IN_EXPIRED; PERMISSION_DENIED WRONG_CODE; RESOURCE_EXHAUSTED TOO_MANY_ATTEMPTS.
+ */
+export async function signInWithCode(accounts: Accounts, code: string, visitor: Visitor): Promise<SignedIn> {
+  const { store, clock, secret } = accounts;
+  const user = await pendingUser(accounts, visitor.pending, clock.now());
+  if (!user) throw expired();
+  const from = await familiarityOf(store, secret, user.id, visitor);
+  const device = deviceToKeep(secret, visitor);
+  const { token, taken, left } = await tryCode(accounts.loginLimits, { userId: user.id, visitor, from }, () =>
+    store.write(async (tx) => {
+      const taken = await takeCode(tx, secret, user.id, code, clock.now());
+      const how = taken === 'app' ? 'with a code' : 'with a recovery code';
+      const token = await enter(tx, accounts, user, { ...visitor, device }, how);
+      return { token, taken, left: await countRecoveryCodes(tx, user.id) };
+    }),
+  );
+  await entered(accounts, user, from, visitor);
+  if (taken === 'recovery code') {
+    noticeSecondFactor(accounts, user, `A recovery code (${left} left) was used to sign in to your account`);
+  }
+  return { user, token, device };
+}
+
+function expired(): StatusError {
+  return new StatusError(
+    'UNAUTHENTICATED',
+    'SIGN_IN_EXPIRED',
+    'Your password was entered too long ago, or with another browser. Start again.',
+  );
+}
+
+function signInFailed(): StatusError {
+  return new StatusError('UNAUTHENTICATED', 'SIGN_IN_FAILED', 'E-mail address or password is wrong.');
+}
+
+/**
+ * Creates the token a browser keeps between password and code. The token alone grants no access. It is derived from the
+ * secret and not stored; the code that must follow works once. A new password voids the token.
+ */
+function pendingSignIn(secret: Secret, user: UserRow, expiresAt: number): string {
+  return `${user.id}.${expiresAt}.${sealPending(secret, user, expiresAt)}`;
+}
+
+/** Returns the user who has given their password in this browser; undefined without one, or after too much time. */
+export async function pendingUser(
+  { store, secret }: { store: Sql; secret: Secret },
+  token: string | undefined,
+  now: number,
+): Promise<UserRow | undefined> {
+  const [, userId = '', expiry = '', given = ''] = PENDING_TOKEN.exec(token ?? '') ?? [];
+  const expiresAt = Number(expiry);
+  if (userId === '' || expiresAt <= now || expiresAt > now + PENDING_MS) return undefined;
+  const user = await getUser(store, userId);
+  if (user === undefined) return undefined;
+  return timingSafeEqual(Buffer.from(given), Buffer.from(sealPending(secret, user, expiresAt))) ? user : undefined;
+}
+
+function sealPending(secret: Secret, { id, passwordHash }: UserRow, expiresAt: number): string {
+  return secret.derive('pending-sign-in', `${id} ${expiresAt} ${passwordHash}`);
+}
+
+/** Opens a session in the write that consumes the sign-in's last proof. Returns its token. */
+async function enter(
+  tx: Tx,
+  { secret, clock }: Accounts,
+  { id, accountId }: UserRow,
+  visitor: Visitor,
+  how = '',
+): Promise<string> {
+  const at = clock.now();
+  await recordAudit(tx, { userId: id, through: 'session' }, { action: 'session.signIn', accountId, detail: how, at });
+  await rememberPlaces(tx, secret, id, visitor, at);
+  return openBrowserSession(tx, id, visitor, at);
+}
+
+/** Call it after the session is stored. Notifies the user of a sign-in from a new place. */
+async function entered(accounts: Accounts, user: UserRow, from: Familiarity, visitor: Visitor): Promise<void> {
+  await accounts.firstRunFile?.signedIn(user.accountId);
+  noticeNewPlace(accounts, user, from, visitor.address);
+}
+
+/** Returns the browser's device id: its known one, or a new one. */
+function deviceToKeep(secret: Secret, { device }: Visitor): string {
+  return device !== undefined && deviceId(secret, device) !== undefined ? device : newDevice(secret);
+}

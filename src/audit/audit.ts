@@ -1,0 +1,255 @@
+import { EntitySchema } from 'typeorm';
+import type { Cause, Job } from '../../machines/server-types.ts';
+import type { Principal } from '../http/principal.ts';
+import { timeOrderedId } from '../kernel/ids.ts';
+import { DAY_MS } from '../kernel/units.ts';
+import { bigint, id, text } from '../store/columns.ts';
+import type { Sql, Tx } from '../store/writer.ts';
+
+/** The actor of an entry. */
+export interface AuditActor {
+  /** '' if the actor is not a user. */
+  userId: string;
+  /**
+   * The credential or origin: `key key_…`, `app <client id>`, `session`, `player Steve`, `schedule …`, `system idle`.
+   */
+  through: string;
+}
+
+/** The content of an entry. Must not contain secrets. */
+export interface AuditEntry {
+  /** `server.start`, `key.mint`, … */
+  action: string;
+  /** The account whose audit log gets the entry: for a server, its owner's. */
+  accountId: string;
+  /** Absent unless the entry is about a server. */
+  serverId?: string;
+  /** Details in a few words. */
+  detail?: string;
+  at: number;
+}
+
+/** One stored step of a server's machine. */
+export interface ServerStep {
+  at: number;
+  /** The event's name; `CREATE` for the first step. */
+  event: string;
+  from: string;
+  to: string;
+  cause: Cause;
+  /** The event was sent by the actor named in `cause`. */
+  sent?: boolean;
+  /** The job that is queued or running on the sleeping server. */
+  job?: Job | null;
+  /** The code of the failure that caused the step. */
+  failure?: string | undefined;
+}
+
+const DETAIL_CHARS = 512;
+/** Chance per entry of deleting old entries. */
+const PRUNE_CHANCE = 1 / 500;
+
+/** Adds an audit entry. Call it in the write of the change. */
+export async function recordAudit(tx: Tx, actor: AuditActor, entry: AuditEntry): Promise<void> {
+  const { action, accountId, serverId = '', detail = '', at } = entry;
+  const text = detail === '' ? actor.through : `${actor.through}; ${detail}`;
+  const row = {
+    id: timeOrderedId('aud', at),
+    accountId,
+    serverId,
+    userId: actor.userId,
+    action,
+    // Player names, for example, come from outside.
+    detail: text
+      .replaceAll(/\p{Cc}/gu, ' ')
+      .toWellFormed()
+      .slice(0, DETAIL_CHARS),
+    createdAt: at,
+  };
+  await insertAudit(tx, row);
+  if (Math.random() < PRUNE_CHANCE) await pruneAudit(tx, row);
+}
+
+/** Adds the audit entry of a machine's step if it was requested or failed. */
+export async function recordStep(tx: Tx, server: { id: string; accountId: string }, step: ServerStep): Promise<void> {
+  const job = step.event === 'MAINTAIN' ? step.job : undefined;
+  const commanded = job?.kind ?? COMMANDS[step.event];
+  const sent = commanded !== undefined || step.sent === true;
+  const action = commanded ?? (sent ? SENT : consequence(step));
+  if (action === undefined) return;
+  const actor = sent ? await auditActorOfCause(tx, step.cause) : systemOf(step.cause);
+  const change = step.from === step.to || step.from === '' ? '' : `${step.from} → ${step.to}`;
+  const reason = sent && step.cause.kind === 'operator' ? step.cause.note : '';
+  const words = [change, reason].filter((part) => part !== '').join(': ');
+  const detail = [job?.target ?? '', words].filter((part) => part !== '').join(', ');
+  await recordAudit(tx, actor, { action, accountId: server.accountId, serverId: server.id, detail, at: step.at });
+}
+
+/** Returns the detail, with the reason if there is one: `app_1 Launcher: it asks for passwords`. */
+export function withReason(detail: string, reason: string | undefined): string {
+  return reason === undefined ? detail : `${detail}: ${reason}`;
+}
+
+/** Returns the caller as the actor of an audit entry. */
+export function auditActorOf(principal: Principal): AuditActor {
+  const { userId } = principal;
+  switch (principal.kind) {
+    case 'key':
+      return { userId, through: `key ${principal.keyId}` };
+    case 'app':
+      return { userId, through: `app ${principal.clientId}` };
+    case 'session':
+      return { userId, through: 'session' };
+    default:
+      return principal satisfies never;
+  }
+}
+
+const COMMANDS: Record<string, string> = {
+  CREATE: 'server.create',
+  START: 'server.start',
+  JOIN: 'server.wake',
+  STOP: 'server.stop',
+  RESTART: 'server.restart',
+  KILL: 'server.kill',
+  REINSTALL: 'server.install',
+  RETRY_INSTALL: 'server.retryInstall',
+  KEEP_AWAKE: 'server.keepAwake',
+  DELETE: 'server.delete',
+};
+
+/** The action of an event sent by an operator. */
+const SENT = 'server.alarm';
+
+/**
+ * Returns the action of a step without a command: the service's own decision, or a failure. Undefined for plain
+ * progress.
+ */
+function consequence({ from, to, cause }: ServerStep): string | undefined {
+  if (from === to) return undefined;
+  if (to === 'stopping') return cause.id === 'crash' ? 'server.crash' : 'server.stop';
+  if (to === 'install_failed') return 'server.installFailed';
+  if (to === 'start_failed') return from === 'running' ? 'server.crash' : 'server.startFailed';
+  if (from !== 'running') return undefined;
+  return cause.id === 'crash' ? 'server.crash' : 'server.restart';
+}
+
+/** Returns the actor of a step without a request. A cause of another kind names the person whose action led to it. */
+function systemOf({ kind, id }: Cause): AuditActor {
+  return { userId: '', through: kind === 'system' ? `system ${id}` : 'system' };
+}
+
+async function auditActorOfCause(db: Sql, { kind, id }: Cause): Promise<AuditActor> {
+  if (kind === 'user') return { userId: id, through: 'session' };
+  if (kind === 'key') return { userId: await userOfKey(db, id), through: `key ${id}` };
+  if (kind === 'operator' && id.startsWith('usr_')) return { userId: id, through: 'operator' };
+  return { userId: kind === 'operator' ? await userOfKey(db, id) : '', through: `${kind} ${id}` };
+}
+
+/** Returns a function that adds audit entries of the service itself. `through` names the responsible part. */
+export function recordThrough(through: string): (tx: Tx, entry: AuditEntry) => Promise<void> {
+  return (tx, entry) => recordAudit(tx, { userId: '', through }, entry);
+}
+
+/** One audit entry: actor, credential, action and time. Must not contain secrets. */
+export interface AuditRow {
+  /** Ids sort by time. */
+  id: string;
+  accountId: string;
+  /** '' unless the entry is about a server. */
+  serverId: string;
+  /** '' if the actor is not a user, but a player, a schedule or the system. */
+  userId: string;
+  /** `server.start`, `key.mint`, … */
+  action: string;
+  detail: string;
+  createdAt: number;
+}
+
+export const audit = new EntitySchema<AuditRow>({
+  name: 'audit',
+  columns: {
+    id,
+    accountId: text,
+    serverId: text,
+    userId: text,
+    action: text,
+    detail: text,
+    createdAt: bigint,
+  },
+  indices: [{ columns: ['accountId', 'id'] }, { columns: ['serverId', 'id'] }],
+});
+
+export async function insertAudit(tx: Tx, row: AuditRow): Promise<void> {
+  const { id, accountId, serverId, userId, action, detail, createdAt } = row;
+  await tx.run(
+    `INSERT INTO "audit" ("id", "accountId", "serverId", "userId", "action", "detail", "createdAt")
+     VALUES ($1, $2, $3, $4, $5, $6, $7)`,
+    [id, accountId, serverId, userId, action, detail, createdAt],
+  );
+}
+
+/**
+ * Limit of entries per action and account, so that a flood of one action does not displace others, and their lifetime.
+ */
+const MOST_OF_ACTION = 5_000;
+const KEPT_MS = 400 * DAY_MS;
+/** Limit of entries deleted in one write. */
+const STEP = 2_000;
+
+/**
+ * Deletes the oldest entries of this action beyond the limit, and the account's oldest expired entries of any action.
+ */
+export async function pruneAudit(
+  tx: Tx,
+  { accountId, action, createdAt }: AuditRow,
+  most = MOST_OF_ACTION,
+): Promise<void> {
+  await tx.run(
+    `DELETE FROM "audit" WHERE "id" IN (SELECT "id" FROM "audit" WHERE "accountId" = $1 AND "action" = $2
+       AND "id" <= (SELECT "id" FROM "audit" WHERE "accountId" = $1 AND "action" = $2 ORDER BY "id" DESC LIMIT 1 OFFSET $3)
+       ORDER BY "id" LIMIT ${STEP})`,
+    [accountId, action, most],
+  );
+  await tx.run(
+    `DELETE FROM "audit" WHERE "id" IN (SELECT "id" FROM "audit" WHERE "accountId" = $1 ORDER BY "id" LIMIT ${STEP})
+       AND "createdAt" < $2`,
+    [accountId, createdAt - KEPT_MS],
+  );
+}
+
+/**
+ * Returns the entries of an account: those of its keys, apps, members and sessions, newest first. Includes only the
+ * creation and deletion of its servers.
+ */
+export async function listAccountAudit(db: Sql, accountId: string, limit: number): Promise<AuditRow[]> {
+  return db.query<AuditRow>(
+    `SELECT * FROM "audit" WHERE "accountId" = $1
+       AND ("serverId" = '' OR "action" LIKE 'member.%' OR "action" IN ('server.create', 'server.delete'))
+     ORDER BY "id" DESC LIMIT $2`,
+    [accountId, limit],
+  );
+}
+
+/**
+ * Returns the entries of a server, newest first; with `members` also those of its invitations. Excludes those of an
+ * earlier server with the same id, which may have belonged to another account.
+ */
+export async function listServerAudit(
+  db: Sql,
+  server: { id: string; accountId: string; createdAt: number },
+  { limit, members }: { limit: number; members: boolean },
+): Promise<AuditRow[]> {
+  return db.query<AuditRow>(
+    `SELECT * FROM "audit" WHERE "serverId" = $1 AND "accountId" = $2 AND "createdAt" >= $3
+       ${members ? '' : `AND "action" NOT LIKE 'member.%'`}
+     ORDER BY "id" DESC LIMIT $4`,
+    [server.id, server.accountId, server.createdAt, limit],
+  );
+}
+
+/** Returns the user of a key; '' for an unknown one. */
+export async function userOfKey(db: Sql, keyId: string): Promise<string> {
+  const [row] = await db.query<{ userId: string }>('SELECT "userId" FROM "api_keys" WHERE "id" = $1', [keyId]);
+  return row?.userId ?? '';
+}
