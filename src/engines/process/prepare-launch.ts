@@ -13,6 +13,7 @@ import type { FetchJava } from './cores/java-downloads.ts';
 import type { Java, Javas } from './java-homes.ts';
 import { type Launch, installedLaunch, jarLaunch } from './java-launch.ts';
 import type { JavaOfVersion } from './java-versions.ts';
+import type { QuickStarts } from './quick-starts.ts';
 
 /** The programs of Java cores. */
 export interface JavaPrograms {
@@ -28,6 +29,8 @@ export interface JavaPrograms {
   coresDir: string;
   /** The cores from public sources. Absent: only jars from the owner or the operator are run. */
   cores?: CoreStore | undefined;
+  /** Makes starts quicker. Absent: each start is a plain one. */
+  quickStarts?: QuickStarts | undefined;
   /** Returns the host of a core's installer, which runs on this Java for this server. */
   installersOf?: (spec: GameSpec, java: Java) => InstallerHost;
 }
