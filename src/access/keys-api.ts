@@ -4,7 +4,7 @@ import { ServerId, line, message, reply, text } from '../http/fields.ts';
 import { Nothing } from '../http/nothing.ts';
 import { KEY_SCOPES } from '../http/scopes.ts';
 import { type SessionOperation, sessionOperation } from '../http/session/session-operation.ts';
-import type { Accounts as People } from '../accounts/accounts.ts';
+import type { Accounts } from '../accounts/accounts.ts';
 import { keysOf, mintOwnKey, revokeOwnKey } from './keys.ts';
 import type { ApiKeyRow } from './key-rows.ts';
 
@@ -24,7 +24,7 @@ const Key = z
   })
   .meta({ id: 'Key' });
 
-const listKeys = ({ store }: People) =>
+const listKeys = ({ store }: Accounts) =>
   sessionOperation({
     id: 'ListKeys',
     method: 'get',
@@ -35,7 +35,7 @@ const listKeys = ({ store }: People) =>
     run: async ({ principal }) => ({ keys: (await keysOf(store, principal)).map(keyView) }),
   });
 
-const mintKeyOperation = (people: People) =>
+const mintKeyOperation = (accounts: Accounts) =>
   sessionOperation({
     id: 'MintKey',
     method: 'post',
@@ -69,15 +69,15 @@ const mintKeyOperation = (people: People) =>
       .meta({ id: 'MintKeyResponse' }),
     async run({ principal, body }) {
       const { name, scopes, expiresAt = null, serverIds = null } = body;
-      if (expiresAt !== null && expiresAt <= people.clock.now()) {
+      if (expiresAt !== null && expiresAt <= accounts.clock.now()) {
         throw invalidFields([{ field: 'expiresAt', description: 'must be in the future' }]);
       }
-      const { key, row } = await mintOwnKey(people, principal, { name, scopes, expiresAt, serverIds });
+      const { key, row } = await mintOwnKey(accounts, principal, { name, scopes, expiresAt, serverIds });
       return { key: keyView(row), apiKey: key };
     },
   });
 
-const revokeKeyOperation = (people: People) =>
+const revokeKeyOperation = (accounts: Accounts) =>
   sessionOperation({
     id: 'RevokeKey',
     method: 'post',
@@ -87,7 +87,7 @@ const revokeKeyOperation = (people: People) =>
     body: message({ keyId: text(64).min(1, 'is required') }).meta({ id: 'RevokeKeyRequest' }),
     reply: Nothing,
     async run({ principal, body }) {
-      await revokeOwnKey(people, principal, body.keyId);
+      await revokeOwnKey(accounts, principal, body.keyId);
       return {};
     },
   });
@@ -96,8 +96,8 @@ function keyView({ id, serverIds, ...row }: ApiKeyRow): z.input<typeof Key> {
   return { ...row, keyId: id, prefix: 'dmk_', serverIds: serverIds ?? [] };
 }
 
-export const keyOperations = (people: People): readonly SessionOperation[] => [
-  listKeys(people),
-  mintKeyOperation(people),
-  revokeKeyOperation(people),
+export const keyOperations = (accounts: Accounts): readonly SessionOperation[] => [
+  listKeys(accounts),
+  mintKeyOperation(accounts),
+  revokeKeyOperation(accounts),
 ];

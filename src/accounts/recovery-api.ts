@@ -3,11 +3,11 @@ import { message, reply, text } from '../http/fields.ts';
 import { Nothing } from '../http/nothing.ts';
 import { type SessionOperation, sessionOperation } from '../http/session/session-operation.ts';
 import { Email, NewPassword, Password } from './fields.ts';
-import type { Accounts as People } from './accounts.ts';
+import type { Accounts } from './accounts.ts';
 import { changeEmail } from './own-email.ts';
 import { requestPasswordReset, resetPasswordByLink } from './password-reset.ts';
 
-const requestPasswordResetOperation = (people: People) =>
+const requestPasswordResetOperation = (accounts: Accounts) =>
   sessionOperation({
     signedIn: false,
     id: 'RequestPasswordReset',
@@ -21,12 +21,12 @@ const requestPasswordResetOperation = (people: People) =>
     body: message({ email: Email }).meta({ id: 'RequestPasswordResetRequest' }),
     reply: Nothing,
     async run({ body, browser }) {
-      requestPasswordReset(people, body.email, browser);
+      requestPasswordReset(accounts, body.email, browser);
       return {};
     },
   });
 
-const resetPasswordOperation = (people: People) =>
+const resetPasswordOperation = (accounts: Accounts) =>
   sessionOperation({
     signedIn: false,
     id: 'ResetPassword',
@@ -40,12 +40,12 @@ const resetPasswordOperation = (people: People) =>
     body: message({ token: text(128), password: NewPassword }).meta({ id: 'ResetPasswordRequest' }),
     reply: Nothing,
     async run({ body, browser }) {
-      await resetPasswordByLink(people, body, browser);
+      await resetPasswordByLink(accounts, body, browser);
       return {};
     },
   });
 
-const changeEmailOperation = (people: People) =>
+const changeEmailOperation = (accounts: Accounts) =>
   sessionOperation({
     id: 'ChangeEmail',
     method: 'post',
@@ -61,12 +61,12 @@ const changeEmailOperation = (people: People) =>
     reply: z
       .object({ sent: reply.flag.describe('Whether a confirmation was e-mailed. If false, the address has changed.') })
       .meta({ id: 'ChangeEmailResponse' }),
-    run: async ({ principal, body, browser }) => changeEmail(people, principal, body, browser),
+    run: async ({ principal, body, browser }) => changeEmail(accounts, principal, body, browser),
   });
 
 /** Operations for a lost password or a new address. */
-export const recoveryOperations = (people: People): readonly SessionOperation[] => [
-  requestPasswordResetOperation(people),
-  resetPasswordOperation(people),
-  changeEmailOperation(people),
+export const recoveryOperations = (accounts: Accounts): readonly SessionOperation[] => [
+  requestPasswordResetOperation(accounts),
+  resetPasswordOperation(accounts),
+  changeEmailOperation(accounts),
 ];

@@ -3,7 +3,7 @@ import { message, reply, text } from '../http/fields.ts';
 import { Nothing } from '../http/nothing.ts';
 import { type SessionOperation, sessionOperation } from '../http/session/session-operation.ts';
 import { Password } from './fields.ts';
-import type { Accounts as People } from './accounts.ts';
+import type { Accounts } from './accounts.ts';
 import {
   CODE_CHARS,
   RECOVERY_CODES,
@@ -25,7 +25,7 @@ const RecoveryCodes = z
   .object({ recoveryCodes: z.array(z.string()).default([]).describe(`${RECOVERY_CODES} codes, returned only once.`) })
   .meta({ id: 'RecoveryCodes' });
 
-const getSecondFactor = ({ store }: People) =>
+const getSecondFactor = ({ store }: Accounts) =>
   sessionOperation({
     id: 'GetSecondFactor',
     method: 'get',
@@ -44,7 +44,7 @@ const getSecondFactor = ({ store }: People) =>
     },
   });
 
-const begin = (people: People) =>
+const begin = (accounts: Accounts) =>
   sessionOperation({
     id: 'BeginSecondFactor',
     method: 'post',
@@ -60,10 +60,10 @@ const begin = (people: People) =>
         uri: reply.text.describe('The key as an `otpauth:` URI, for a QR code.'),
       })
       .meta({ id: 'BeginSecondFactorResponse' }),
-    run: async ({ principal }) => beginSecondFactor(people, principal),
+    run: async ({ principal }) => beginSecondFactor(accounts, principal),
   });
 
-const confirm = (people: People) =>
+const confirm = (accounts: Accounts) =>
   sessionOperation({
     id: 'ConfirmSecondFactor',
     method: 'post',
@@ -75,10 +75,10 @@ const confirm = (people: People) =>
     precondition: '`BeginSecondFactor` must have returned a key, and two-factor sign-in must be off.',
     body: message({ code: text(CODE_CHARS).min(1, 'is required') }).meta({ id: 'ConfirmSecondFactorRequest' }),
     reply: RecoveryCodes,
-    run: async ({ principal, body }) => ({ recoveryCodes: await confirmSecondFactor(people, principal, body.code) }),
+    run: async ({ principal, body }) => ({ recoveryCodes: await confirmSecondFactor(accounts, principal, body.code) }),
   });
 
-const remove = (people: People) =>
+const remove = (accounts: Accounts) =>
   sessionOperation({
     id: 'RemoveSecondFactor',
     method: 'post',
@@ -89,12 +89,12 @@ const remove = (people: People) =>
     body: Proof.meta({ id: 'RemoveSecondFactorRequest' }),
     reply: Nothing,
     async run({ principal, body, browser }) {
-      await removeOwnSecondFactor(people, principal, body, browser);
+      await removeOwnSecondFactor(accounts, principal, body, browser);
       return {};
     },
   });
 
-const renew = (people: People) =>
+const renew = (accounts: Accounts) =>
   sessionOperation({
     id: 'RenewRecoveryCodes',
     method: 'post',
@@ -105,15 +105,15 @@ const renew = (people: People) =>
     body: Proof.meta({ id: 'RenewRecoveryCodesRequest' }),
     reply: RecoveryCodes,
     run: async ({ principal, body, browser }) => ({
-      recoveryCodes: await renewRecoveryCodes(people, principal, body, browser),
+      recoveryCodes: await renewRecoveryCodes(accounts, principal, body, browser),
     }),
   });
 
 /** Operations on the caller's own second factor. */
-export const secondFactorOperations = (people: People): readonly SessionOperation[] => [
-  getSecondFactor(people),
-  begin(people),
-  confirm(people),
-  remove(people),
-  renew(people),
+export const secondFactorOperations = (accounts: Accounts): readonly SessionOperation[] => [
+  getSecondFactor(accounts),
+  begin(accounts),
+  confirm(accounts),
+  remove(accounts),
+  renew(accounts),
 ];

@@ -11,7 +11,7 @@ import { provePassword, changePassword } from './passwords.ts';
 import { requestSignUp } from './sign-up-links.ts';
 import { resendVerification, verifyEmail } from './own-email.ts';
 import { Email, NewPassword, Password } from './fields.ts';
-import type { Accounts as People } from './accounts.ts';
+import type { Accounts } from './accounts.ts';
 import { endBrowserSession } from './browser-sessions.ts';
 import { Code } from './second-factor-api.ts';
 
@@ -26,7 +26,7 @@ const Me = z
   })
   .meta({ id: 'Me' });
 
-const getMe = ({ secret }: People) =>
+const getMe = ({ secret }: Accounts) =>
   sessionOperation({
     id: 'GetMe',
     method: 'get',
@@ -37,7 +37,7 @@ const getMe = ({ secret }: People) =>
     run: async ({ principal }) => ({ ...principal, csrfToken: csrfToken(secret, principal.sessionId) }),
   });
 
-const signUpOperation = (people: People) =>
+const signUpOperation = (accounts: Accounts) =>
   sessionOperation({
     signedIn: false,
     id: 'SignUp',
@@ -54,10 +54,10 @@ const signUpOperation = (people: People) =>
       invitation: text(512).optional().describe('The token of the link, if one is needed.'),
     }).meta({ id: 'SignUpRequest' }),
     reply: Me,
-    run: async ({ body, browser }) => enter(await signUp(people, body, browser), browser, people),
+    run: async ({ body, browser }) => enter(await signUp(accounts, body, browser), browser, accounts),
   });
 
-const requestSignUpOperation = (people: People) =>
+const requestSignUpOperation = (accounts: Accounts) =>
   sessionOperation({
     signedIn: false,
     id: 'RequestSignUp',
@@ -71,12 +71,12 @@ const requestSignUpOperation = (people: People) =>
     body: message({ email: Email }).meta({ id: 'RequestSignUpRequest' }),
     reply: Nothing,
     async run({ body, browser }) {
-      await requestSignUp(people, body.email, browser);
+      await requestSignUp(accounts, body.email, browser);
       return {};
     },
   });
 
-const signInOperation = (people: People) =>
+const signInOperation = (accounts: Accounts) =>
   sessionOperation({
     signedIn: false,
     id: 'SignIn',
@@ -90,14 +90,14 @@ const signInOperation = (people: People) =>
     body: message({ email: Email, password: Password }).meta({ id: 'SignInRequest' }),
     reply: Me,
     async run({ body, browser }) {
-      const signedIn = await signIn(people, body, browser);
-      if ('user' in signedIn) return enter(signedIn, browser, people);
+      const signedIn = await signIn(accounts, body, browser);
+      if ('user' in signedIn) return enter(signedIn, browser, accounts);
       browser.keepPending(signedIn.pending);
       throw new StatusError('UNAUTHENTICATED', 'CODE_REQUIRED', 'Enter the code that your app shows.');
     },
   });
 
-const signInWithCodeOperation = (people: People) =>
+const signInWithCodeOperation = (accounts: Accounts) =>
   sessionOperation({
     signedIn: false,
     id: 'SignInWithCode',
@@ -110,14 +110,14 @@ const signInWithCodeOperation = (people: People) =>
     body: message({ code: Code }).meta({ id: 'SignInWithCodeRequest' }),
     reply: Me,
     async run({ body, browser }) {
-      const signedIn = await signInWithCode(people, body.code, browser);
-      const me = enter(signedIn, browser, people);
+      const signedIn = await signInWithCode(accounts, body.code, browser);
+      const me = enter(signedIn, browser, accounts);
       browser.keepPending(null);
       return me;
     },
   });
 
-const signOut = (people: People) =>
+const signOut = (accounts: Accounts) =>
   sessionOperation({
     id: 'SignOut',
     method: 'post',
@@ -126,13 +126,13 @@ const signOut = (people: People) =>
     description: 'Ends this session.',
     reply: Nothing,
     async run({ principal, browser }) {
-      await endBrowserSession(people, principal, principal.sessionId);
+      await endBrowserSession(accounts, principal, principal.sessionId);
       browser.keepSession(null);
       return {};
     },
   });
 
-const changePasswordOperation = (people: People) =>
+const changePasswordOperation = (accounts: Accounts) =>
   sessionOperation({
     id: 'ChangePassword',
     method: 'post',
@@ -142,12 +142,12 @@ const changePasswordOperation = (people: People) =>
     body: message({ current: Password, replacement: NewPassword }).meta({ id: 'ChangePasswordRequest' }),
     reply: Nothing,
     async run({ principal, body, browser }) {
-      await changePassword(people, principal, body, browser);
+      await changePassword(accounts, principal, body, browser);
       return {};
     },
   });
 
-const provePasswordOperation = (people: People) =>
+const provePasswordOperation = (accounts: Accounts) =>
   sessionOperation({
     id: 'ProvePassword',
     method: 'post',
@@ -159,12 +159,12 @@ const provePasswordOperation = (people: People) =>
     body: message({ password: Password }).meta({ id: 'ProvePasswordRequest' }),
     reply: Nothing,
     async run({ principal, body, browser }) {
-      await provePassword(people, principal, body.password, browser);
+      await provePassword(accounts, principal, body.password, browser);
       return {};
     },
   });
 
-const sendVerification = (people: People) =>
+const sendVerification = (accounts: Accounts) =>
   sessionOperation({
     id: 'SendVerification',
     method: 'post',
@@ -173,12 +173,12 @@ const sendVerification = (people: People) =>
     description: 'Sends the verification link again, unless the address is verified.',
     reply: Nothing,
     async run({ principal }) {
-      await resendVerification(people, principal);
+      await resendVerification(accounts, principal);
       return {};
     },
   });
 
-const verifyEmailOperation = (people: People) =>
+const verifyEmailOperation = (accounts: Accounts) =>
   sessionOperation({
     signedIn: false,
     id: 'VerifyEmail',
@@ -191,27 +191,27 @@ const verifyEmailOperation = (people: People) =>
     body: message({ token: text(128) }).meta({ id: 'VerifyEmailRequest' }),
     reply: Nothing,
     async run({ body, browser }) {
-      await verifyEmail(people, body.token, browser);
+      await verifyEmail(accounts, body.token, browser);
       return {};
     },
   });
 
-function enter({ user, token, device }: SignedIn, browser: Browser, { secret }: People): z.input<typeof Me> {
+function enter({ user, token, device }: SignedIn, browser: Browser, { secret }: Accounts): z.input<typeof Me> {
   browser.keepSession(token);
   browser.keepDevice(device);
   const { id: userId, accountId, email, emailVerified, operator } = user;
   return { userId, accountId, email, emailVerified, operator, csrfToken: csrfToken(secret, hashToken(token)) };
 }
 
-export const signInOperations = (people: People): readonly SessionOperation[] => [
-  getMe(people),
-  requestSignUpOperation(people),
-  signUpOperation(people),
-  signInOperation(people),
-  signInWithCodeOperation(people),
-  signOut(people),
-  changePasswordOperation(people),
-  provePasswordOperation(people),
-  sendVerification(people),
-  verifyEmailOperation(people),
+export const signInOperations = (accounts: Accounts): readonly SessionOperation[] => [
+  getMe(accounts),
+  requestSignUpOperation(accounts),
+  signUpOperation(accounts),
+  signInOperation(accounts),
+  signInWithCodeOperation(accounts),
+  signOut(accounts),
+  changePasswordOperation(accounts),
+  provePasswordOperation(accounts),
+  sendVerification(accounts),
+  verifyEmailOperation(accounts),
 ];

@@ -5,7 +5,7 @@ import { type Operation, operation } from '../http/operation.ts';
 import { setOperator } from '../access/operators.ts';
 import { makeResetLink } from '../accounts/password-reset.ts';
 import { Reason } from '../accounts/fields.ts';
-import type { Accounts as People } from '../accounts/accounts.ts';
+import type { Accounts } from '../accounts/accounts.ts';
 import { removeSecondFactorOf } from '../accounts/second-factor.ts';
 
 const COMMON = {
@@ -24,7 +24,7 @@ const BY_SESSION =
 
 const reason = Reason.describe('For the audit log.');
 
-const setAccountOperator = (people: People) =>
+const setAccountOperator = (accounts: Accounts) =>
   operation({
     ...COMMON,
     id: 'SetAccountOperator',
@@ -37,12 +37,12 @@ const setAccountOperator = (people: People) =>
     example: { operator: true, reason: 'Runs it while I am away' },
     reply: Nothing,
     async run({ principal, params: { accountId }, body }) {
-      await setOperator(people, principal, accountId, body);
+      await setOperator(accounts, principal, accountId, body);
       return {};
     },
   });
 
-const makeResetLinkOperation = (people: People) =>
+const makeResetLinkOperation = (accounts: Accounts) =>
   operation({
     ...COMMON,
     id: 'MakeResetLink',
@@ -62,11 +62,11 @@ const makeResetLinkOperation = (people: People) =>
       })
       .meta({ id: 'MakeResetLinkResponse' }),
     async run({ principal, params: { accountId }, body: { reason } }) {
-      return makeResetLink(people, principal, accountId, reason);
+      return makeResetLink(accounts, principal, accountId, reason);
     },
   });
 
-const removeSecondFactor = (people: People) =>
+const removeSecondFactor = (accounts: Accounts) =>
   operation({
     ...COMMON,
     id: 'RemoveAccountSecondFactor',
@@ -81,14 +81,14 @@ const removeSecondFactor = (people: People) =>
     example: { reason: 'Lost phone; known by voice' },
     reply: Nothing,
     async run({ principal, params: { accountId }, body }) {
-      await removeSecondFactorOf(people, principal, accountId, body.reason);
+      await removeSecondFactorOf(accounts, principal, accountId, body.reason);
       return {};
     },
   });
 
 /** Operations that change the access of an account: operator rights, password, second factor. */
-export const accountAccessOperations = (people: People): readonly Operation[] => [
-  setAccountOperator(people),
-  makeResetLinkOperation(people),
-  removeSecondFactor(people),
+export const accountAccessOperations = (accounts: Accounts): readonly Operation[] => [
+  setAccountOperator(accounts),
+  makeResetLinkOperation(accounts),
+  removeSecondFactor(accounts),
 ];

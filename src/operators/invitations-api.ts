@@ -5,7 +5,7 @@ import { type Operation, operation } from '../http/operation.ts';
 import { listAccountInvitations } from '../accounts/link-rows.ts';
 import { cancelInvitation, inviteToSignUp } from '../accounts/sign-up-links.ts';
 import { Email, Reason } from '../accounts/fields.ts';
-import type { Accounts as People } from '../accounts/accounts.ts';
+import type { Accounts } from '../accounts/accounts.ts';
 
 /** An open invitation. Its link is returned only once, to the operator who created it. */
 const AccountInvitation = z
@@ -20,7 +20,7 @@ const AccountInvitation = z
 
 const COMMON = { scope: 'operator', tag: 'operator' } as const;
 
-const inviteAccount = (people: People) =>
+const inviteAccount = (accounts: Accounts) =>
   operation({
     ...COMMON,
     id: 'InviteAccount',
@@ -42,11 +42,11 @@ const inviteAccount = (people: People) =>
       })
       .meta({ id: 'InviteAccountResponse' }),
     async run({ principal, body: { email } }) {
-      return inviteToSignUp(people, principal, email);
+      return inviteToSignUp(accounts, principal, email);
     },
   });
 
-const listInvitations = ({ store, clock }: People) =>
+const listInvitations = ({ store, clock }: Accounts) =>
   operation({
     ...COMMON,
     id: 'ListAccountInvitations',
@@ -67,7 +67,7 @@ const listInvitations = ({ store, clock }: People) =>
     },
   });
 
-const cancelAccountInvitation = (people: People) =>
+const cancelAccountInvitation = (accounts: Accounts) =>
   operation({
     ...COMMON,
     id: 'CancelAccountInvitation',
@@ -86,14 +86,14 @@ const cancelAccountInvitation = (people: People) =>
     }),
     reply: Nothing,
     async run({ principal, params: { invitationId }, body: { reason } }) {
-      await cancelInvitation(people, principal, invitationId, reason);
+      await cancelInvitation(accounts, principal, invitationId, reason);
       return {};
     },
   });
 
 /** Operations on invitations to create an account. */
-export const accountInvitationOperations = (people: People): readonly Operation[] => [
-  inviteAccount(people),
-  listInvitations(people),
-  cancelAccountInvitation(people),
+export const accountInvitationOperations = (accounts: Accounts): readonly Operation[] => [
+  inviteAccount(accounts),
+  listInvitations(accounts),
+  cancelAccountInvitation(accounts),
 ];

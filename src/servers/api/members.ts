@@ -5,12 +5,12 @@ import type { Operation } from '../../http/operation.ts';
 import { inviteMember as invite, membersOf, removeMember as remove, setRole } from '../../access/members.ts';
 import type { MemberRow } from '../../access/member-rows.ts';
 import { Email, MemberId, MemberRole } from '../../accounts/fields.ts';
-import type { Accounts as People } from '../../accounts/accounts.ts';
+import type { Accounts } from '../../accounts/accounts.ts';
 import { ServerParams } from './messages.ts';
 import type { ServerOperation } from './operation.ts';
 
 /** Dependencies of these operations. */
-interface Needs extends People {
+interface Needs extends Accounts {
   serverOperation: ServerOperation;
 }
 
