@@ -1,22 +1,12 @@
 import * as z from 'zod';
-import type { AccessChanges } from '../http/access-changes.ts';
 import { message, reply, text } from '../http/fields.ts';
 import { Nothing } from '../http/nothing.ts';
 import type { SessionPrincipal } from '../http/principal.ts';
 import { type SessionOperation, sessionOperation } from '../http/session/session-operation.ts';
-import type { Clock } from '../kernel/clock.ts';
 import { StatusError } from '../kernel/status.ts';
-import type { Store } from '../store/store.ts';
-import type { AccessStore as BrowserSessionServices } from '../accounts/accounts.ts';
+import type { AccessStore } from '../accounts/accounts.ts';
 import { revokeApp } from './app-tokens.ts';
 import { type ConnectedApp, listConnectedApps } from './app-rows.ts';
-
-/** Dependencies of these operations. */
-interface Needs {
-  accessChanges: AccessChanges;
-  clock: Clock;
-  store: Store;
-}
 
 const ConnectedApp = z
   .object({
@@ -30,7 +20,7 @@ const ConnectedApp = z
   })
   .meta({ id: 'ConnectedApp' });
 
-const listConnectedAppsOperation = (needs: Needs) =>
+const listConnectedAppsOperation = (access: AccessStore) =>
   sessionOperation({
     id: 'ListConnectedApps',
     method: 'get',
@@ -38,10 +28,10 @@ const listConnectedAppsOperation = (needs: Needs) =>
     summary: 'List connected apps',
     description: 'Returns the apps you have approved, in order of approval.',
     reply: z.object({ apps: z.array(ConnectedApp).default([]) }).meta({ id: 'ListConnectedAppsResponse' }),
-    run: async ({ principal }) => ({ apps: await connectedAppsOf(needs, principal) }),
+    run: async ({ principal }) => ({ apps: await connectedAppsOf(access, principal) }),
   });
 
-const disconnectAppOperation = (needs: Needs) =>
+const disconnectAppOperation = (access: AccessStore) =>
   sessionOperation({
     id: 'DisconnectApp',
     method: 'post',
@@ -51,19 +41,19 @@ const disconnectAppOperation = (needs: Needs) =>
     body: message({ clientId: text(64).min(1, 'is required') }).meta({ id: 'DisconnectAppRequest' }),
     reply: Nothing,
     async run({ principal, body }) {
-      await disconnectApp(needs, principal, body.clientId);
+      await disconnectApp(access, principal, body.clientId);
       return {};
     },
   });
 
-export const connectedAppOperations = (needs: Needs): readonly SessionOperation[] => [
-  listConnectedAppsOperation(needs),
-  disconnectAppOperation(needs),
+export const connectedAppOperations = (access: AccessStore): readonly SessionOperation[] => [
+  listConnectedAppsOperation(access),
+  disconnectAppOperation(access),
 ];
 
 /** Returns the apps that the caller has approved, in order of approval. */
 export async function connectedAppsOf(
-  { store, clock }: BrowserSessionServices,
+  { store, clock }: AccessStore,
   { userId }: SessionPrincipal,
 ): Promise<ConnectedApp[]> {
   return listConnectedApps(store, userId, clock.now());
@@ -71,7 +61,7 @@ export async function connectedAppsOf(
 
 /** Revokes an app's tokens for the caller. Once this resolves, they are refused. NOT_FOUND APP_NOT_FOUND. */
 export async function disconnectApp(
-  services: BrowserSessionServices,
+  services: AccessStore,
   principal: SessionPrincipal,
   clientId: string,
 ): Promise<void> {
