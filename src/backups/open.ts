@@ -34,7 +34,7 @@ import type { SealKey } from './seal.ts';
 export type BackupRoom = ReturnType<typeof createBackupRoom>;
 
 export function createBackupRoom(
-  given: Omit<Base, 'progress'>,
+  { at = () => {}, ...given }: Omit<Base, 'progress' | 'at'> & { at?: Base['at'] },
   { engine, consoles }: { engine: Engine; consoles: GameConsoles },
   disks: BackupDisks,
   {
@@ -64,7 +64,7 @@ export function createBackupRoom(
   },
 ) {
   const progress = new Progress();
-  const base = { ...given, progress };
+  const base = { ...given, at, progress };
   const { store, clock, log, dataDir } = base;
   const files = new ArchiveFiles(store, dataDir, offSite, keys);
   const archives = createArchives(base, files, disks, { ...archiving, key: keys[0] });
