@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { stat } from 'node:fs/promises';
 import { type IncomingMessage, type ServerResponse, createServer } from 'node:http';
@@ -10,6 +9,7 @@ import { pack } from 'tar-stream';
 import type { SourceUrls } from '../../src/engines/process/cores/sources.ts';
 import type { Clock } from '../../src/kernel/clock.ts';
 import { systemClock } from '../../src/kernel/system-clock.ts';
+import { sum } from './modrinth.ts';
 import { until } from './until.ts';
 
 /** A build of a core in a stand-in. Default: a small jar of its own. */
@@ -260,10 +260,6 @@ export async function standIn(t: ExecutionContext): Promise<StandIn> {
       ]);
     },
   };
-}
-
-export function sum(content: Buffer, algorithm: string): string {
-  return createHash(algorithm).update(content).digest('hex');
 }
 
 /** Returns a Java archive with this program as `bin/java`. `more`: further entries, as path and link target or text. */

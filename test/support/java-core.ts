@@ -1,11 +1,9 @@
 import { execFile } from 'node:child_process';
-import { createHash } from 'node:crypto';
-import { createWriteStream, existsSync } from 'node:fs';
-import { mkdir, readFile, readdir, rm } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
+import { mkdir, readFile, readdir, rm, writeFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
-import { pipeline } from 'node:stream/promises';
 import { promisify } from 'node:util';
-import { ZipFile } from 'yazl';
+import { sum, zipOf } from './modrinth.ts';
 import { JDK25 } from './needs.ts';
 
 const run = promisify(execFile);
@@ -36,8 +34,10 @@ export async function writeBundle(path: string, bundle: Bundle): Promise<void> {
     'META-INF/MANIFEST.MF': `Manifest-Version: 1.0\nMain-Class: Bundler\n${manifest}\n`,
     ...bundler,
     'META-INF/main-class': main,
-    'META-INF/versions.list': `${digest(game)}\t1.21.11\t1.21.11/server-1.21.11.jar\n`,
-    'META-INF/libraries.list': libraries.map(([name, bytes]) => `${digest(bytes)}\tlib\tlibs/${name}\n`).join(''),
+    'META-INF/versions.list': `${sum(game, 'sha256')}\t1.21.11\t1.21.11/server-1.21.11.jar\n`,
+    'META-INF/libraries.list': libraries
+      .map(([name, bytes]) => `${sum(bytes, 'sha256')}\tlib\tlibs/${name}\n`)
+      .join(''),
     ...(patched ? { [`${inside}.patch`]: Buffer.from(game.toReversed()) } : { [inside]: game }),
     ...Object.fromEntries(libraries.map(([name, bytes]) => [`META-INF/libraries/libs/${name}`, bytes])),
   });
@@ -99,12 +99,5 @@ async function compiled(main: string, folder: string, libraries: readonly string
 
 /** Writes a jar with these files. */
 export async function writeJar(path: string, files: Files): Promise<void> {
-  const zip = new ZipFile();
-  for (const [name, content] of Object.entries(files)) zip.addBuffer(Buffer.from(content), name);
-  zip.end();
-  await pipeline(zip.outputStream, createWriteStream(path));
-}
-
-function digest(bytes: Buffer): string {
-  return createHash('sha256').update(bytes).digest('hex');
+  await writeFile(path, await zipOf(files));
 }
