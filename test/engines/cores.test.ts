@@ -1,3 +1,5 @@
+import { spawn } from 'node:child_process';
+import { existsSync } from 'node:fs';
 import { chown, mkdir, mkdtemp, open, readFile, readdir, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -9,10 +11,14 @@ import { openBubblewrap } from '../../src/engines/process/bubblewrap.ts';
 import { type Programs, commandFor } from '../../src/engines/process/command.ts';
 import { openCoreStore } from '../../src/engines/process/cores/core-store.ts';
 import { installerHost } from '../../src/engines/process/cores/installer.ts';
+import { fetchFile } from '../../src/engines/process/cores/fetch-file.ts';
+import { sourceHttp } from '../../src/engines/process/cores/source.ts';
 import { openCoreSources } from '../../src/engines/process/cores/sources.ts';
 import type { Confinement } from '../../src/engines/process/confinement.ts';
 import { gameUser } from '../../src/engines/process/game-user.ts';
 import { createJavas } from '../../src/engines/process/java-homes.ts';
+import { StatusError } from '../../src/kernel/status.ts';
+import { GIB } from '../../src/kernel/units.ts';
 import { type StandIn, answerWith, cutInHalf, hurriedClock, standIn } from '../support/core-sources.ts';
 import { isHere } from '../support/needs.ts';
 import { until } from '../support/until.ts';
@@ -27,6 +33,7 @@ echo "$@" >> "$(dirname "$0")/installed"
 case "$*" in
 *forge*--installServer*)
   name=$(basename "$(echo "$*" | sed 's/.*-jar //; s/ .*//')" -installer.jar)
+  name=\${name#.}
   mkdir -p libraries/net/minecraftforge/forge/$name
   echo '-p libraries' > libraries/net/minecraftforge/forge/$name/unix_args.txt
   echo "java @user_jvm_args.txt @libraries/net/minecraftforge/forge/$name/unix_args.txt" > run.sh
@@ -344,7 +351,7 @@ test('an installer that fails, creates nothing or is stopped leaves no core', as
     it.from.forge('1.20.1', [{ build: '47.4.0' }]);
     const failure = await it.refusal('forge', '1.20.1');
     t.deepEqual([failure.code, failure.message], ['install_failed', message]);
-    t.deepEqual(await readdir(join(it.cores, 'forge')), ['1.20.1-47.4.0-installer.jar']);
+    t.deepEqual(await readdir(join(it.cores, 'forge')), ['.1.20.1-47.4.0-installer.jar']);
   }
   const it = await machine(t, { java: '#!/bin/sh\ntouch run.sh begun\nsleep 60\n' });
   it.from.forge('1.20.1', [{ build: '47.4.0' }]);
@@ -357,7 +364,80 @@ test('an installer that fails, creates nothing or is stopped leaves no core', as
   );
   stop.abort(new Error('stopped'));
   await t.throwsAsync(preparing, { message: 'stopped' });
-  t.deepEqual(await readdir(join(it.cores, 'forge')), ['1.20.1-47.4.0-installer.jar']);
+  t.deepEqual(await readdir(join(it.cores, 'forge')), ['.1.20.1-47.4.0-installer.jar']);
+});
+
+test('a partial download of an installer is not an installed build', async (t) => {
+  const it = await machine(t);
+  it.from.forge('1.20.1', [{ build: '47.4.0' }]);
+  for (const name of ['1.20.1-47.4.0-installer.jar', '1.20.1-47.4.0-installer.jar.part', '1.20.1-47.4.0'])
+    await it.put(`cores/forge/${name}`, 'PK');
+  it.from.disturb('/promotions', ...Array.from({ length: 5 }, () => answerWith(503)));
+  const { code, message } = await it.refusal('forge', '1.20.1');
+  t.deepEqual([code, /answers with status 503/.test(message)], ['download_failed', true]);
+  await rm(join(it.cores, 'forge/1.20.1-47.4.0'));
+  t.is((await it.prepare('forge', '1.20.1')).build, '47.4.0');
+});
+
+test('a copy to a server that was cut short is made again, and is not run in place of a complete one', async (t) => {
+  const it = await machine(t);
+  it.from.forge('1.20.1', [{ build: '47.4.0' }]);
+  const note = async () => JSON.parse(await readFile(join(it.data, '.dormouse-core.json'), 'utf8')) as unknown;
+  const build = { core: 'forge', version: '1.20.1', build: '47.4.0' };
+  // A folder in the place of a file stops the copy.
+  await mkdir(join(it.data, 'run.sh'));
+  await t.throwsAsync(it.prepare('forge', '1.20.1'));
+  t.deepEqual(await note(), { ...build, isComplete: false });
+  await rm(join(it.data, 'run.sh'), { recursive: true });
+  // As a killed service leaves it: the argument file is there, and others are missing.
+  const path = 'libraries/net/minecraftforge/forge/1.20.1-47.4.0/unix_args.txt';
+  await it.put(`data/${path}`, '-p libraries');
+  it.from.disturb('/promotions', answerWith(404));
+  t.is((await it.refusal('forge', '1.20.1')).code, 'core_unavailable');
+  const prepared = await it.prepare('forge', '1.20.1');
+  t.deepEqual([prepared.build, prepared.path], ['47.4.0', path]);
+  t.true(existsSync(join(it.data, 'run.sh')));
+  t.deepEqual(await note(), { ...build, isComplete: true });
+});
+
+test('a file that its source states to be larger than any core is refused before its download', async (t) => {
+  const it = await machine(t);
+  const http = sourceHttp('Things', it.from.url, { clock: hurriedClock, contact: 'http://localhost' });
+  const file = { name: 'thing 1', url: `${it.from.url}/thing.jar`, sizeBytes: 2 * GIB + 1 };
+  const fetching = fetchFile(file, join(it.cores, 'thing/server.jar'), { http, signal: never, progress: () => {} });
+  const { code, reason, message } = await t.throwsAsync<StatusError>(fetching, { instanceOf: StatusError });
+  t.deepEqual(
+    [code, reason, message],
+    ['FAILED_PRECONDITION', 'DOWNLOAD_REFUSED', 'The file of thing 1 is too large.'],
+  );
+  t.deepEqual([it.from.asked, existsSync(it.cores)], [[], false]);
+});
+
+test('an installer ends with its children when the service is killed', async (t) => {
+  const loop = (name: string) =>
+    `trap 'touch "$here/${name}-ended"; exit' TERM; touch "$here/${name}-begun"; while [ -e "$0" ]; do sleep 0.05; done`;
+  const java = `#!/bin/sh\nhere=$(dirname "$0")\n(${loop('child')}) &\n${loop('parent')}\n`;
+  const it = await machine(t, { java });
+  const file = join(it.dir, 'java/bin/java');
+  const module = new URL('../../src/engines/process/cores/installer.ts', import.meta.url).href;
+  const [spec, target] = [
+    { core: 'forge', version: '1.20.1', dataDir: it.data },
+    join(it.cores, 'forge/1.20.1-47.4.0'),
+  ];
+  const program = `
+    const { open } = await import('node:fs/promises');
+    const { installerHost, runInstaller } = await import(${JSON.stringify(module)});
+    const given = { confinement: {}, env: { PATH: process.env.PATH }, openLog: () => open('/dev/null', 'a') };
+    const host = installerHost(${JSON.stringify(spec)}, ${JSON.stringify({ file, major: 21 })}, given);
+    const installation = { jar: 'x.jar', args: () => [], target: ${JSON.stringify(target)}, isComplete: () => true };
+    await runInstaller(installation, host, new AbortController().signal);`;
+  const service = spawn(process.execPath, ['--input-type=module', '--eval', program], { stdio: 'inherit' });
+  const areAll = (what: string) =>
+    ['child', 'parent'].every((name) => existsSync(join(it.dir, `java/bin/${name}-${what}`)));
+  await until(() => areAll('begun'));
+  service.kill('SIGKILL');
+  await until(() => areAll('ended'));
+  t.pass();
 });
 
 test.runIf(isHere('bubblewrap'))(

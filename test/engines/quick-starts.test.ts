@@ -74,6 +74,11 @@ const bundle = (fields: Partial<Bundle> = {}): Bundle => ({
   libraries: [['a.jar', Buffer.from('a library')]],
   ...fields,
 });
+/** Returns the paths of the descriptions of unpacked builds. */
+const descriptions = async (coresDir: string) => {
+  const folder = join(coresDir, 'unpacked');
+  return (await readdir(folder)).filter((name) => name.endsWith('.json')).map((name) => join(folder, name));
+};
 const warnings = (logged: readonly Record<string, unknown>[]) => logged.filter(({ level }) => level === 40);
 
 test('the first start is plain; after a training run, starts use the main class, its class path and a cache', async (t) => {
@@ -322,6 +327,7 @@ test('caches of jars that have changed, and caches unused for a month, are remov
   const gone = await cacheOf();
   const month = Date.now() / 1_000 - 31 * 86_400;
   await utimes(unused, month, month);
+  for (const path of await descriptions(it.coresDir)) await utimes(path, month, month);
   await writeBundle(it.jar, bundle({ game: Buffer.from('the next build') }));
   await it.prepared();
   t.deepEqual(
@@ -329,6 +335,70 @@ test('caches of jars that have changed, and caches unused for a month, are remov
     [true, false, false],
   );
   t.is((await readdir(join(it.coresDir, 'unpacked'))).length, 4, 'two builds, each with its description');
+});
+
+test('the class path of a server stays while it may run, although its jar has changed', async (t) => {
+  const it = await bench(t);
+  await writeBundle(it.jar, bundle());
+  const classPath = (await it.prepared())?.at(-2)?.split(':') ?? [];
+  const areThere = () => classPath.length === 2 && classPath.every((path) => existsSync(path));
+  const month = Date.now() / 1_000 - 31 * 86_400;
+  for (const path of await descriptions(it.coresDir)) await utimes(path, month, month);
+  const used = it.start();
+  t.truthy(await it.quickStarts.quicken(used));
+  const [description = ''] = await descriptions(it.coresDir);
+  t.true((await stat(description)).mtimeMs > Date.now() - 3_600_000, 'a start marks the class path as used');
+
+  await writeBundle(it.jar, bundle({ game: Buffer.from('the next build') }));
+  await utimes(description, month, month);
+  await it.prepared({}, 'beta');
+  t.true(areThere(), 'a server of this process has started with it');
+
+  const now = Date.now() / 1_000;
+  await utimes(description, now, now);
+  const next = new QuickStarts(it.given);
+  t.teardown(() => next.close());
+  await next.quicken(it.start({ flags: ['-ea'] }));
+  await next.settled();
+  t.true(areThere(), 'a server of an earlier process may still run');
+
+  await utimes(description, month, month);
+  await next.quicken(it.start({ flags: ['-esa'] }));
+  await next.settled();
+  t.false(areThere() || existsSync(description));
+});
+
+test('the draft of a cache that a killed service has left is removed', async (t) => {
+  const it = await bench(t);
+  await writeBundle(it.jar, bundle());
+  const cache = (await it.prepared())?.[0]?.replace('-XX:AOTCache=', '') ?? '';
+  const draft = `${cache}.0123456789ab.tmp`;
+  await writeFile(draft, 'half of a cache');
+  const hour = Date.now() / 1_000 - 3_600;
+  await utimes(draft, hour, hour);
+  await it.prepared({ flags: ['-ea'] });
+  t.deepEqual([existsSync(cache), existsSync(draft)], [true, false]);
+});
+
+test('a core that could not be unpacked is unpacked by the next service, and gets a cache that fits', async (t) => {
+  const it = await bench(t);
+  await writeBundle(it.jar, bundle({ patched: true }));
+  // The patch run has no connection to the internet.
+  const [cache = '', ...main] = (await it.prepared()) ?? [];
+  t.regex(cache, /^-XX:AOTCache=/);
+  t.deepEqual(main, ['-jar', it.jar]);
+  await writeFile(join(it.dir, 'patch.jar'), GAME);
+  const next = new QuickStarts(it.given);
+  t.teardown(() => next.close());
+  t.is(await next.quicken(it.start()), undefined);
+  await next.settled();
+  const quick = (await next.quicken(it.start())) ?? [];
+  t.deepEqual([quick[0], quick.at(-1)], [cache, 'net.minecraft.server.Main']);
+  const recorded = (await it.runs()).filter((line) => line.includes('-XX:AOTCacheOutput='));
+  t.deepEqual(
+    recorded.map((line) => line.includes(' -cp ')),
+    [false, true],
+  );
 });
 
 test('a start is plain if its files are damaged or cannot be read', async (t) => {

@@ -4,7 +4,7 @@ import { chmod, lstat, mkdir, open, readdir, readFile, rm, stat, utimes } from '
 import { basename, join, relative } from 'node:path';
 import type { Logger } from 'pino';
 import * as z from 'zod';
-import { writeAtomic } from '../../kernel/atomic-file.ts';
+import { sweepDrafts, writeAtomic } from '../../kernel/atomic-file.ts';
 import { DAY_MS, MIB, MINUTE_MS } from '../../kernel/units.ts';
 import type { EngineEvent } from '../engine.ts';
 import { readBundle, unpackBundle } from './bundled-jar.ts';
@@ -45,6 +45,7 @@ const UNUSED_DAYS = 30;
 /** How a core's jar starts: by its bundle's main class, or with `-jar`. Stored once the jar was prepared. */
 const Prepared = z.object({ mainClass: z.string(), jars: z.array(z.string()), options: z.array(z.string()) });
 type Prepared = z.output<typeof Prepared>;
+const BUNDLED: Prepared = { mainClass: '', jars: [], options: [] };
 
 /**
  * Starts Java cores in about half the time. In the background, it unpacks bundled jars to start their main class
@@ -59,6 +60,8 @@ export class QuickStarts {
   #last: Promise<void> = Promise.resolve();
   /** Caches whose training is queued, or was tried since this process began. */
   readonly #tried = new Set<string>();
+  /** Builds that could not be unpacked since this process began. The next process tries again. */
+  readonly #failed = new Set<string>();
   /** The last start of each server, and how often quick ones of this form have failed in a row. */
   readonly #starts = new Map<string, { name: string; isQuick: boolean; failures: number }>();
 
@@ -90,7 +93,7 @@ export class QuickStarts {
     const name = `${build}-${await formOf(java, flags, main)}`;
     const prepared = await this.#prepared(build);
     const cache = this.#cachePath(name, java);
-    const hasCache = cache !== undefined && (await isUsable(cache));
+    const hasCache = cache !== undefined && (await markUsed(cache));
     const isComplete = prepared !== undefined && (hasCache || cache === undefined);
     if (!isComplete && spec.env['EULA'] === 'TRUE') this.#prepare(start, build, name);
     // Failures count anew once the core, Java or the preset has changed.
@@ -99,6 +102,7 @@ export class QuickStarts {
     const isQuick = prepared !== undefined && failures < MOST_FAILURES;
     this.#starts.set(spec.serverId, { name, isQuick, failures });
     if (!isQuick) return undefined;
+    await markUsed(this.#description(build));
     log.debug({ server: spec.serverId, hasCache, mainClass: prepared.mainClass }, 'a quick start');
     return [...(hasCache ? useOptions(cache) : []), ...this.#mainOf(build, prepared, main)];
   }
@@ -137,10 +141,15 @@ export class QuickStarts {
     return this.#folder(CACHES, `${name}.${major >= AOT_SINCE ? 'aot' : 'jsa'}`);
   }
 
+  #description(build: string): string {
+    return this.#folder(UNPACKED, `${build}.json`);
+  }
+
   /** Returns how a build starts; undefined if it was not prepared, or if the description is damaged. */
   async #prepared(build: string): Promise<Prepared | undefined> {
+    if (this.#failed.has(build)) return BUNDLED;
     try {
-      return Prepared.parse(JSON.parse(await readFile(this.#folder(UNPACKED, `${build}.json`), 'utf8')));
+      return Prepared.parse(JSON.parse(await readFile(this.#description(build), 'utf8')));
     } catch {
       return undefined;
     }
@@ -182,7 +191,7 @@ export class QuickStarts {
     const jar = start.main.at(-1) ?? '';
     const { log } = this.#options;
     const signal = this.#closing.signal;
-    let prepared: Prepared = { mainClass: '', jars: [], options: [] };
+    let prepared = BUNDLED;
     try {
       const bundle = await readBundle(jar);
       if (bundle) {
@@ -194,21 +203,31 @@ export class QuickStarts {
           await this.#train(start.java, ['-Dpaperclip.patchonly=true', '-jar', jar]);
           await unpackBundle(jar, bundle, { folder, patched: this.#folder(TRAINING), signal });
         });
+        // Caches from before were recorded with the bundler or with other files, and do not fit.
+        await this.#removeCaches(build);
         prepared = { ...bundle, options: [...bundle.options], jars: bundle.jars.map(({ path }) => path) };
       }
     } catch (err) {
       signal.throwIfAborted();
       log.info({ err, jar: basename(jar) }, 'a bundled core could not be unpacked; it starts with its bundler');
+      this.#failed.add(build);
+      return BUNDLED;
     }
     await mkdirOpen(this.#folder(UNPACKED));
-    await writeAtomic(this.#folder(UNPACKED, `${build}.json`), JSON.stringify(prepared));
+    await writeAtomic(this.#description(build), JSON.stringify(prepared));
     return prepared;
+  }
+
+  async #removeCaches(build: string): Promise<void> {
+    for (const name of await readdir(this.#folder(CACHES)).catch(() => [])) {
+      if (buildIn(name) === build) await rm(this.#folder(CACHES, name), { force: true });
+    }
   }
 
   /** Records a cache in a training run, and copies it to a file that games can only read. */
   async #record({ spec, java, flags }: PlainStart, name: string, main: readonly string[]): Promise<void> {
     const target = this.#cachePath(name, java);
-    if (target === undefined || (await isUsable(target))) return;
+    if (target === undefined || (await markUsed(target))) return;
     const output = this.#folder(TRAINING, basename(target));
     const record = target.endsWith('.aot') ? `-XX:AOTCacheOutput=${output}` : `-XX:ArchiveClassesAtExit=${output}`;
     const begun = performance.now();
@@ -227,21 +246,46 @@ export class QuickStarts {
     await train({ folder, java: java.file, args, coresDir, confinement, searchPath, signal });
   }
 
-  /** Removes what belongs to jars that have changed or are gone, and caches that no server has used for a month. */
+  /**
+   * Removes what belongs to jars that have changed or are gone, and caches that no server has used for a month. Class
+   * paths stay for a month after their last start, because Java opens their jars only when it needs them.
+   */
   async #removeUnused(): Promise<void> {
-    const { coresDir } = this.#options;
-    const names = await readdir(coresDir, { recursive: true });
-    const jars = names.filter((name) => name.endsWith('.jar') && !OURS.some((ours) => name.startsWith(`${ours}/`)));
-    const builds = new Set(await Promise.all(jars.map((name) => buildOf(join(coresDir, name)).catch(() => ''))));
-    const oldest = Date.now() - UNUSED_DAYS * DAY_MS;
-    for (const folder of [UNPACKED, CACHES]) {
-      for (const name of await readdir(this.#folder(folder)).catch(() => [])) {
-        const path = this.#folder(folder, name);
-        const isOld = folder === CACHES && ((await lstat(path).catch(() => undefined))?.mtimeMs ?? 0) < oldest;
-        if (isOld || !builds.has(/^[0-9a-f]+/.exec(name)?.[0] ?? '')) await rm(path, { recursive: true, force: true });
-      }
+    for (const folder of [UNPACKED, CACHES]) await sweepDrafts(this.#folder(folder), () => true);
+    const builds = await this.#builds();
+    for (const name of await readdir(this.#folder(CACHES)).catch(() => [])) {
+      const path = this.#folder(CACHES, name);
+      if (!builds.has(buildIn(name)) || !(await isRecent(path))) await rm(path, { force: true });
+    }
+    for (const name of await readdir(this.#folder(UNPACKED)).catch(() => [])) {
+      const build = buildIn(name);
+      if (builds.has(build) || this.#hasStarted(build) || (await isRecent(this.#description(build)))) continue;
+      await rm(this.#folder(UNPACKED, name), { recursive: true, force: true });
     }
   }
+
+  /** Returns whether the last start of a server since this process began was with this build. */
+  #hasStarted(build: string): boolean {
+    return [...this.#starts.values()].some(({ name }) => buildIn(name) === build);
+  }
+
+  /** Returns the builds of all jars in the directory of cores, except the libraries of installed loaders. */
+  async #builds(): Promise<Set<string>> {
+    const { coresDir } = this.#options;
+    const names = await readdir(coresDir, { recursive: true });
+    const jars = names.filter(
+      (name) =>
+        name.endsWith('.jar') &&
+        !name.split('/').includes('libraries') &&
+        !OURS.some((ours) => name.startsWith(`${ours}/`)),
+    );
+    return new Set(await Promise.all(jars.map((name) => buildOf(join(coresDir, name)).catch(() => ''))));
+  }
+}
+
+async function isRecent(path: string): Promise<boolean> {
+  const usedAt = (await lstat(path).catch(() => undefined))?.mtimeMs ?? 0;
+  return usedAt >= Date.now() - UNUSED_DAYS * DAY_MS;
 }
 
 function useOptions(cache: string): string[] {
@@ -259,6 +303,11 @@ async function buildOf(jar: string): Promise<string> {
   return digest([jar, size, mtimeMs]);
 }
 
+/** Returns the build that a name of ours begins with. */
+function buildIn(name: string): string {
+  return /^[0-9a-f]+/.exec(name)?.[0] ?? '';
+}
+
 /** Identifies a build of Java with its options. */
 async function formOf({ file }: Java, flags: readonly string[], main: readonly string[]): Promise<string> {
   const { size, mtimeMs } = await stat(file);
@@ -269,10 +318,10 @@ function digest(facts: readonly unknown[]): string {
   return createHash('sha256').update(JSON.stringify(facts)).digest('hex').slice(0, 16);
 }
 
-/** Returns whether a cache exists, and marks it as used now. */
-async function isUsable(cache: string): Promise<boolean> {
+/** Returns whether a file exists, and marks it as used now. */
+async function markUsed(path: string): Promise<boolean> {
   const now = new Date();
-  return await utimes(cache, now, now).then(
+  return await utimes(path, now, now).then(
     () => true,
     () => false,
   );

@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { chmod, chown, mkdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { MIB, MINUTE_MS } from '../../kernel/units.ts';
+import { boundRun, limitedRun } from './bound-run.ts';
 import { pathsOf } from './bubblewrap.ts';
 import type { Confinement } from './confinement.ts';
 import { familyOf, gameProcessOf } from './family.ts';
@@ -77,17 +78,17 @@ async function trainingCommand({ folder, java, args, coresDir, confinement, sear
   const { user, bubblewrap } = confinement;
   const ifThere = async (name: string, ...options: string[]) =>
     (await findProgram(name, searchPath)) === undefined ? [] : [name, ...options];
-  const limit = ['timeout', '-k', String(STOP_MS / 1_000), String(LIMIT_MS / 1_000)];
+  const limit = limitedRun({ limitMs: LIMIT_MS, stopMs: STOP_MS });
   const idle = ['nice', '-n', '19', ...(await ifThere('ionice', '-c', '3'))];
   // Java cannot find the home of a user without a name.
   const run = [...limit, ...idle, java, `-Duser.home=${folder}`, ...args];
   if (!bubblewrap) {
-    const [file = '', ...rest] = [...(await ifThere('setpriv', '--pdeathsig', 'TERM')), ...run];
-    return { file, args: rest, user };
+    const [file = '', ...rest] = run;
+    return await boundRun({ file, args: rest, user }, confinement, searchPath);
   }
   const view = { home: folder, readable: [...(await pathsOf(java)), coresDir], writable: [] };
   const wrapped = await bubblewrap.wrap({ file: '/usr/bin/env', args: run }, view);
-  return { ...wrapped, args: ['--die-with-parent', ...wrapped.args] };
+  return await boundRun(wrapped, confinement, searchPath);
 }
 
 /** Asks a run to stop once it is ready. Returns a function that returns the end of its output. */

@@ -56,12 +56,18 @@ export function createRegistryHttp(options: RegistryHttpOptions): RegistryHttp {
   const registry = new RegistryAsk(options);
   const prefix = new URL(options.baseUrl).href.replace(/\/$/, '');
 
+  /** Parses an address, which may come from a registry's answer. */
+  function addressOf(text: string): URL {
+    if (!URL.canParse(text)) throw refused(`${options.name} lists an invalid download address.`);
+    return new URL(text);
+  }
+
   async function read<T>(
     path: string,
     { maxBytes, accept, parse }: { maxBytes: number; accept: string; parse: (bytes: Buffer) => T },
     signal?: AbortSignal,
   ): Promise<T | undefined> {
-    const response = await registry.ask(new URL(path.startsWith('/') ? prefix + path : path), signal, { accept });
+    const response = await registry.ask(addressOf(path.startsWith('/') ? prefix + path : path), signal, { accept });
     if (response.status === 404) {
       await response.body?.cancel();
       return undefined;
@@ -93,7 +99,7 @@ export function createRegistryHttp(options: RegistryHttpOptions): RegistryHttp {
     async open(url, from, signal) {
       // A compressed answer would have other bytes, and no size.
       const headers = { accept: '*/*', 'accept-encoding': 'identity', ...(from > 0 && { range: `bytes=${from}-` }) };
-      const response = await registry.ask(new URL(url), signal, headers);
+      const response = await registry.ask(addressOf(url), signal, headers);
       if (response.status === 404) {
         await response.body?.cancel();
         return undefined;

@@ -47,6 +47,8 @@ const ZIP_END_BYTES = 64 * KIB + 22;
  * DOWNLOAD_REFUSED, NOT_FOUND CORE_NOT_FOUND.
  */
 export async function fetchFile(file: RemoteFile, path: string, options: FetchOptions): Promise<void> {
+  const { name, sizeBytes = 0 } = file;
+  if (sizeBytes > MAX_FILE_BYTES) throw refusal(`The file of ${name} is too large.`);
   const part = `${path}.part`;
   await makeReadable(dirname(path));
   for (let tries = 1; ; tries++) {
