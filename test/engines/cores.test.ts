@@ -18,7 +18,7 @@ import type { Confinement } from '../../src/engines/process/confinement.ts';
 import { gameUser } from '../../src/engines/process/game-user.ts';
 import { createJavas } from '../../src/engines/process/java-homes.ts';
 import { StatusError } from '../../src/kernel/status.ts';
-import { GIB } from '../../src/kernel/units.ts';
+import { GIB, MIB } from '../../src/kernel/units.ts';
 import { type StandIn, answerWith, cutInHalf, hurriedClock, standIn } from '../support/core-sources.ts';
 import { isHere } from '../support/needs.ts';
 import { until } from '../support/until.ts';
@@ -159,18 +159,67 @@ test('a server keeps its build, and servers that need a build at the same time s
 
 test('a wrong checksum or a page in place of a jar is never run', async (t) => {
   const it = await machine(t);
-  it.from.paper('paper', '1.21.8', [{ build: '60', checksum: '0'.repeat(64) }]);
-  it.from.purpur('1.21.8', [{ build: '1', checksum: '0'.repeat(32) }]);
-  it.from.vanilla('1.21.8');
-  it.from.fabric('1.21.8', [{ build: '0.17.2', jar: Buffer.from('<html>not found</html>') }]);
-  for (const core of ['paper', 'purpur']) {
+  const [md5, sha1, sha256] = ['0'.repeat(32), '0'.repeat(40), '0'.repeat(64)];
+  it.from.paper('paper', '1.21.8', [{ build: '60', checksum: sha256 }]);
+  it.from.purpur('1.21.8', [{ build: '1', checksum: md5 }]);
+  it.from.leaf('1.21.8', [{ build: '10', checksum: sha256 }]);
+  it.from.pufferfish('1.21.8', { build: '33', checksum: md5 });
+  it.from.vanilla('1.21.8', undefined, sha1);
+  it.from.quilt('1.21.8', [{ build: '0.26.4', checksum: sha256 }]);
+  it.from.forge('1.21.8', [{ build: '58.0.1', checksum: sha256 }]);
+  for (const core of ['paper', 'purpur', 'leaf', 'pufferfish', 'vanilla', 'quilt', 'forge']) {
     const { code, message } = await it.refusal(core, '1.21.8');
-    t.is(code, 'download_failed');
-    t.regex(message, /does not match the size or checksum of its source and was discarded/);
+    t.is(code, 'download_failed', core);
+    t.regex(message, /does not match the size or checksum of its source and was discarded/, core);
   }
-  t.regex((await it.refusal('fabric', '1.21.8')).message, /not a jar/);
-  for (const folder of ['paper/1.21.8-60', 'purpur/1.21.8-1', 'fabric/1.21.8-0.17.2'])
-    t.deepEqual(await readdir(join(it.cores, folder)), []);
+  t.false(existsSync(join(it.dir, 'java/bin/installed')), 'no installer was run');
+  it.from.fabric('1.21.8', [{ build: '0.17.2', jar: Buffer.from('<html>not found</html>') }]);
+  const large = Buffer.concat([Buffer.from('PK\u0003\u0004'), Buffer.alloc(17 * MIB), Buffer.from('PK\u0005\u0006')]);
+  it.from.fabric('1.21.4', [{ build: '0.17.2', jar: large }]);
+  for (const [version, why] of [
+    ['1.21.8', /not a jar/],
+    ['1.21.4', /is larger than expected/],
+  ] as const) {
+    const { code, message, suggestion } = await it.refusal('fabric', version);
+    t.is(code, 'core_unavailable', version);
+    t.regex(message, why);
+    t.regex(suggestion, /another version/);
+  }
+  for (const folder of [
+    'paper/1.21.8-60',
+    'purpur/1.21.8-1',
+    'leaf/1.21.8-10',
+    'pufferfish/1.21.8-33',
+    'vanilla/1.21.8',
+    'quilt',
+    'forge',
+    'fabric/1.21.8-0.17.2',
+    'fabric/1.21.4-0.17.2',
+  ])
+    t.deepEqual(await readdir(join(it.cores, folder)), [], folder);
+});
+
+test('an answer that names a foreign host, no server or an impossible build is refused', async (t) => {
+  const it = await machine(t);
+  it.from.put('/mc/game/version_manifest_v2.json', {
+    versions: [
+      { id: '0.1', url: 'http://169.254.169.254/x' },
+      { id: '1.0', url: `${it.from.url}/1.0.json` },
+    ],
+  });
+  it.from.put('/1.0.json', { downloads: {} });
+  it.from.fabric('1.8', [{ build: '../../x' }]);
+  for (const [core, version, expected, why] of [
+    ['vanilla', '0.1', 'core_unavailable', /does not belong to it/],
+    ['vanilla', '1.0', 'core_unavailable', /There is no vanilla for Minecraft 1\.0/],
+    // An unreadable answer may be a temporary fault of the source.
+    ['fabric', '1.8', 'download_failed', /invalid response/],
+  ] as const) {
+    const { code, message } = await it.refusal(core, version);
+    t.is(code, expected, version);
+    t.regex(message, why);
+  }
+  t.false(existsSync(it.cores));
 });
 
 test('a cut download continues where it ended, in the same start', async (t) => {
@@ -201,7 +250,7 @@ test('a download that was killed continues in the next start, and other bytes in
   await mkdir(join(it.cores, 'paper/1.21.8-62'));
   await writeFile(join(it.dir, 'other'), 'keep');
   await symlink(join(it.dir, 'other'), join(it.cores, 'paper/1.21.8-62/server.jar.part'));
-  await t.throwsAsync(it.prepare('paper', '1.21.8'), undefined, 'a link is not followed');
+  await t.throwsAsync(it.prepare('paper', '1.21.8'), { code: 'ELOOP' }, 'a link is not followed');
   t.is(await readFile(join(it.dir, 'other'), 'utf8'), 'keep');
 });
 
@@ -265,8 +314,18 @@ test('jars of the owner and of the operator come before downloads', async (t) =>
   it.from.paper('paper', '1.21.8', [{ build: '60' }]);
   await it.put('cores/paper-1.21.8.jar', 'of the operator');
   t.is((await it.prepare('paper', '1.21.8')).path, join(it.cores, 'paper-1.21.8.jar'));
+  for (const core of ['fabric', 'vanilla']) await it.put(`cores/${core}-1.21.8.jar`, 'of the operator');
+  t.deepEqual((await it.prepare('fabric', '1.21.8')).args.slice(-4), [
+    `-Dfabric.installer.server.gameJar=${join(it.cores, 'vanilla-1.21.8.jar')}`,
+    '-jar',
+    join(it.cores, 'fabric-1.21.8.jar'),
+    'nogui',
+  ]);
   await it.put('data/server.jar', 'of the owner');
   t.is((await it.prepare('paper', '1.21.8')).path, join(it.data, 'server.jar'));
+  const own = await it.prepare('fabric', '1.21.8');
+  t.is(own.path, join(it.data, 'server.jar'));
+  t.false(own.args.some((arg) => arg.startsWith('-Dfabric.installer.server.gameJar')));
   t.is(it.from.asked.length, 0);
 });
 

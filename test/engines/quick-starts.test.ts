@@ -13,9 +13,9 @@ import { until } from '../support/until.ts';
 import { writeProgram } from '../support/write-program.ts';
 
 /**
- * A Java that records its runs in a file, with the properties of the folder in which it runs. It writes the cache once it is asked to
- * stop. Files beside it: `patch.jar` is what Paperclip would create, with `fails` runs fail, with `never-ready` they go on. A broken
- * pipe does not end it before its signal is handled.
+ * A Java that records its runs in the file `runs` and copies its folder's properties beside it. It writes the cache
+ * once it is asked to stop. Files beside it change it: `patch.jar` is what Paperclip would create; with `fails`, runs
+ * fail; with `never-ready`, they never end by themselves. A broken pipe must not end it before its signal is handled.
  */
 const JAVA = `#!/bin/sh
 here=$(dirname "$0")
