@@ -173,10 +173,8 @@ class RestoreJobs {
       if (kept) await patchBackup(tx, kept, { replacedBy }, ['ready']);
       else if (previousBytes !== undefined) {
         const now = clock.now();
-        const [ref, size] = [
-          { serverId, id: PREVIOUS },
-          { sizeBytes: previousBytes, treeBytes: previousBytes },
-        ];
+        const ref = { serverId, id: PREVIOUS };
+        const size = { sizeBytes: previousBytes, treeBytes: previousBytes };
         const fields = { kind: 'previous', state: 'ready', finishedAt: now, replacedBy } as const;
         await insertBackup(tx, { ...emptyBackup(ref, now), ...before, ...size, ...fields });
         await keepMods(tx, ref);

@@ -45,6 +45,8 @@ export interface OpenedFile {
   /** The size of the whole file; undefined if the host does not state it. */
   sizeBytes: number | undefined;
   chunks: AsyncGenerator<Uint8Array>;
+  /** Ends the download, begun or not. */
+  close(): Promise<void>;
 }
 
 const MAX_JSON_BYTES = 16 * MIB;
@@ -108,7 +110,13 @@ export function createRegistryHttp(options: RegistryHttpOptions): RegistryHttp {
       const begins = response.status === 206 ? Number(first) : 0;
       const restBytes = Number(response.headers.get('content-length') ?? Number.NaN);
       const sizeBytes = Number.isSafeInteger(restBytes) ? begins + restBytes : undefined;
-      return { from: begins, sizeBytes, chunks: pieces(response) };
+      const chunks = pieces(response);
+      const close = async () => {
+        await chunks.return(undefined);
+        // Before the first chunk, the generator does not hold the body yet.
+        if (response.body?.locked === false) await response.body.cancel();
+      };
+      return { from: begins, sizeBytes, chunks, close };
     },
 
     async *download(file, signal) {

@@ -4,19 +4,40 @@ import { createRegistryHttp } from '../../../src/kernel/registry/http.ts';
 import { StatusError } from '../../../src/kernel/status.ts';
 import { fakeClock } from '../../fakes/clock.ts';
 
-test('an address in a registry’s answer that is no address is refused, and nothing is asked', async (t) => {
-  const asked: string[] = [];
-  const http = createRegistryHttp({
+function things(fetch: (url: URL) => Promise<Response>) {
+  return createRegistryHttp({
     name: 'Things',
     baseUrl: 'https://api.example.com/v1',
-    fileHosts: [],
+    fileHosts: ['api.example.com'],
     headers: {},
     goneReason: 'GONE',
     clock: fakeClock(1_000_000),
-    fetch: (async (url: URL) => {
-      asked.push(url.href);
-      return new Response('{}');
-    }) as unknown as typeof globalThis.fetch,
+    fetch: fetch as unknown as typeof globalThis.fetch,
+  });
+}
+
+test('a download that is closed ends its connection, whether its first piece was read or not', async (t) => {
+  for (const isRead of [false, true]) {
+    const cancelled = Promise.withResolvers<void>();
+    const endless = () =>
+      new ReadableStream({
+        pull: (controller) => controller.enqueue(new Uint8Array(8)),
+        cancel: () => cancelled.resolve(),
+      });
+    const http = things(async () => new Response(endless()));
+    const opened = await http.open('https://api.example.com/thing.jar', 0, new AbortController().signal);
+    if (isRead) t.is((await opened?.chunks.next())?.value?.length, 8);
+    await opened?.close();
+    await cancelled.promise;
+  }
+  t.pass('both bodies were cancelled');
+});
+
+test('an address in a registry’s answer that is no address is refused, and nothing is asked', async (t) => {
+  const asked: string[] = [];
+  const http = things(async (url) => {
+    asked.push(url.href);
+    return new Response('{}');
   });
   const { signal } = new AbortController();
   for (const address of ['https://[', 'thing.jar', '']) {

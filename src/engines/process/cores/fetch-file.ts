@@ -105,7 +105,7 @@ async function receive(file: RemoteFile, part: string, { http, signal, progress 
     if (cause instanceof StatusError || isOfDisk(cause)) throw cause;
     throw broken(file, cause);
   } finally {
-    await opened.chunks.return(undefined);
+    await opened.close();
   }
   if (totalBytes !== undefined && size < totalBytes) throw broken(file);
 }
@@ -121,7 +121,7 @@ async function openFrom(file: RemoteFile, begunBytes: number, http: RegistryHttp
           throw error;
         });
   if (rest && (rest.from === 0 || rest.from === begunBytes)) return rest;
-  await rest?.chunks.return(undefined);
+  await rest?.close();
   const whole = await http.open(file.url, 0, signal);
   if (whole) return whole;
   throw new StatusError('NOT_FOUND', 'CORE_NOT_FOUND', `The file of ${file.name} no longer exists.`);
