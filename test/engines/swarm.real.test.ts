@@ -378,6 +378,7 @@ holds('a game on a node that is cut off starts elsewhere only once the node is m
   // there.
   let other = '';
   for (const id of ['beta', 'gamma', 'delta']) {
+    await mkdir(spec(id).dataDir, { recursive: true });
     await engine.boot(spec(id), never);
     other = id;
     if ((await containerOf(bench, id)).nodeId !== before.nodeId) break;
