@@ -140,7 +140,7 @@ function tables(): Table[] {
       ...all(text, 'alertWebhookUrl', 'modpackPlatform', 'modpackRef', 'modpackVersion'),
       ...all(bigint, 'createdAt', 'updatedAt'),
       ...all(boolean, 'sftpEnabled', 'waitingRoom'),
-      ...all(text, 'clientVersions', 'lastStatus', 'coldStartsMs', 'snapshot'),
+      ...all(text, 'clientVersions', 'jvmPreset', 'jvmOptions', 'lastStatus', 'coldStartsMs', 'snapshot'),
     })
       .index('accountId', 'createdAt', 'id')
       .index('state', 'id'),

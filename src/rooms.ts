@@ -166,7 +166,7 @@ export async function openRooms(options: RoomsOptions, doubles: Partial<typeof O
   const billing = await open.openBilling(shared, paid);
   const { sessions, capacity, funds, accountLimits } = billing;
   const backupRoom = open.createBackupRoom(
-    { store, clock, log, dataDir, at: () => {} },
+    { store, clock, log, dataDir },
     { engine, consoles: typed },
     disks,
     {
@@ -264,7 +264,7 @@ export async function openRooms(options: RoomsOptions, doubles: Partial<typeof O
   const blocks = new ServerBlocks(suspensions, lostGames);
   const viewed = { blocks, addresses, disk, publicStatuses, serverPorts, nodes, containerOf };
   const serverView = createServerView({ ...viewed, config: settings, clock });
-  const shown = { ...shared, blocks, suspensions, lostGames, serverView };
+  const shown = { ...shared, blocks, serverView };
   const room = { capacity, accountLimits, drain };
   const { testAlert } = webhooks;
   const created = { accounts, cores, addresses, wakePolicies, worlds, testAlert, owner };

@@ -37,7 +37,7 @@ const HOMES: Readonly<Record<string, readonly string[]>> = {
   nodemailer: ['mail'],
   'prom-client': ['insight'],
   'tar-stream': ['store', 'files', 'backups', 'engines'],
-  yauzl: ['files', 'mods'],
+  yauzl: ['engines', 'files', 'mods'],
   yazl: ['files'],
   '@node-rs/argon2': ['accounts'],
   croner: ['schedules'],

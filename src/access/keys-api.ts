@@ -5,7 +5,7 @@ import { Nothing } from '../http/nothing.ts';
 import { KEY_SCOPES } from '../http/scopes.ts';
 import { operation } from '../http/operation.ts';
 import { type Served, serve } from '../http/serve.ts';
-import type { Accounts as People } from '../accounts/accounts.ts';
+import type { Accounts } from '../accounts/accounts.ts';
 import { keysOf, mintOwnKey, revokeOwnKey } from './keys.ts';
 import type { ApiKeyRow } from './key-rows.ts';
 
@@ -84,15 +84,15 @@ function keyView({ id, serverIds, ...row }: ApiKeyRow): z.input<typeof Key> {
   return { ...row, keyId: id, prefix: 'dmk_', serverIds: serverIds ?? [] };
 }
 
-export const keyOperations = (people: People): readonly Served[] => [
-  serve(ListKeys, async ({ principal }) => ({ keys: (await keysOf(people.store, principal)).map(keyView) })),
+export const keyOperations = (accounts: Accounts): readonly Served[] => [
+  serve(ListKeys, async ({ principal }) => ({ keys: (await keysOf(accounts.store, principal)).map(keyView) })),
   serve(MintKey, async ({ principal, body }) => {
     const { name, scopes, expiresAt = null, serverIds = null } = body;
-    if (expiresAt !== null && expiresAt <= people.clock.now()) {
+    if (expiresAt !== null && expiresAt <= accounts.clock.now()) {
       throw invalidFields([{ field: 'expiresAt', description: 'must be in the future' }]);
     }
-    const { key, row } = await mintOwnKey(people, principal, { name, scopes, expiresAt, serverIds });
+    const { key, row } = await mintOwnKey(accounts, principal, { name, scopes, expiresAt, serverIds });
     return { key: keyView(row), apiKey: key };
   }),
-  serve(RevokeKey, async ({ principal, body }) => revokeOwnKey(people, principal, body.keyId)),
+  serve(RevokeKey, async ({ principal, body }) => revokeOwnKey(accounts, principal, body.keyId)),
 ];

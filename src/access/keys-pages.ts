@@ -135,7 +135,7 @@ ${key}</textarea>
 }
 
 /** The submitted values. */
-export interface Draft {
+interface Draft {
   name: string;
   scopes: readonly string[];
   /** Days, or `never`. */
@@ -154,9 +154,9 @@ const EXPIRIES = [
   ['never', 'No expiration'],
 ] as const;
 
-export const EMPTY_DRAFT: Draft = { name: '', scopes: [], expiry: '90', reach: 'all', servers: [] };
+const EMPTY_DRAFT: Draft = { name: '', scopes: [], expiry: '90', reach: 'all', servers: [] };
 
-export function draftOf(form: Form): Draft {
+function draftOf(form: Form): Draft {
   return {
     name: form.get('name') ?? '',
     scopes: form.getAll('scope'),
@@ -167,7 +167,7 @@ export function draftOf(form: Form): Draft {
 }
 
 /** Returns the requested key, or the problem of the form. */
-export function wantedKey(draft: Draft, now: number): WantedKey | { problem: Problem } {
+function wantedKey(draft: Draft, now: number): WantedKey | { problem: Problem } {
   const name = plainName(draft.name, NAME_CHARS);
   const scopes = [...new Set(draft.scopes)].filter(isScope);
   const days = EXPIRIES.find(([value]) => value === draft.expiry)?.[0];
@@ -186,7 +186,7 @@ export function wantedKey(draft: Draft, now: number): WantedKey | { problem: Pro
 }
 
 /** The form of a new key. `scopes` are those the user can grant, `servers` those they can reach. */
-export function keyForm(
+function keyForm(
   request: SignedInRequest,
   {
     draft,

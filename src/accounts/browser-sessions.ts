@@ -4,7 +4,7 @@ import { FULL_SCOPES, KEY_SCOPES } from '../http/scopes.ts';
 import { SESSION_LIFE_MS } from '../http/session/session-cookie.ts';
 import type { Visitor } from '../http/session/visitor.ts';
 import type { Clock } from '../kernel/clock.ts';
-import { hashToken, randomToken } from '../kernel/ids.ts';
+import { hashToken, isRandomToken, randomToken } from '../kernel/ids.ts';
 import { DAY_MS, MINUTE_MS } from '../kernel/units.ts';
 import type { Store, Tx } from '../store/store.ts';
 import type { AccessStore } from './accounts.ts';
@@ -25,7 +25,6 @@ const SEEN_NOTED_EVERY_MS = MINUTE_MS;
 /** Limit of sessions per user. The least recently used one is deleted first. */
 const MOST_SESSIONS = 50;
 const USER_AGENT_CHARS = 256;
-const TOKEN = /^[\w-]{43}$/;
 
 /** Creates a session in the write of the sign-in. Returns its token, the cookie's value, which is not stored. */
 export async function openBrowserSession(tx: Tx, userId: string, visitor: Visitor, now: number): Promise<string> {
@@ -57,7 +56,7 @@ export async function findBrowserSession(
   token: string,
   { operatorsNeedSecondFactor = false } = {},
 ): Promise<SessionPrincipal | undefined> {
-  if (!TOKEN.test(token)) return undefined;
+  if (!isRandomToken(token)) return undefined;
   const row = await getBrowserSession(store, hashToken(token));
   const now = clock.now();
   if (!row || row.expiresAt <= now) return undefined;

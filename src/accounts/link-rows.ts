@@ -1,5 +1,5 @@
 import { EntitySchema } from 'typeorm';
-import { hashToken, randomToken } from '../kernel/ids.ts';
+import { hashToken, isRandomToken, randomToken } from '../kernel/ids.ts';
 import { bigint, id, ofUser, text } from '../store/columns.ts';
 import { countOf } from '../store/count.ts';
 import type { Sql, Tx } from '../store/writer.ts';
@@ -31,8 +31,6 @@ export const emailTokens = new EntitySchema<EmailTokenRow>({
   foreignKeys: [ofUser],
 });
 
-const EMAIL_TOKEN = /^[\w-]{43}$/;
-
 /**
  * Returns a new token; only its hash is stored. Also deletes expired tokens, and the user's oldest ones for
  * the same purpose beyond `kept`.
@@ -62,7 +60,7 @@ export async function deleteExpiredEmailTokens(tx: Tx, now: number): Promise<voi
 
 /** Returns the row of a link's token; undefined if the token is unknown, used or expired. */
 export async function findEmailToken(db: Sql, token: string, now: number): Promise<EmailTokenRow | undefined> {
-  if (!EMAIL_TOKEN.test(token)) return undefined;
+  if (!isRandomToken(token)) return undefined;
   const sql = 'SELECT * FROM "email_tokens" WHERE "hash" = $1 AND "expiresAt" > $2';
   return (await db.query<EmailTokenRow>(sql, [hashToken(token), now]))[0];
 }

@@ -17,14 +17,14 @@ import { provePassword } from './passwords.ts';
 import { type UserRow, getUser, getUserByEmail, markEmailVerified, setUserEmail } from './rows.ts';
 
 /** How long a link works. */
-const VERIFICATION_MS = DAY_MS;
+const LINK_MS = DAY_MS;
 /** Open tokens per user. Each of several e-mails must work, because any may be the one that arrives. */
 const MOST_TOKENS = 5;
 
 /** Creates a token in the write that requires it. Send it with `postVerification` once that is stored. */
 export async function newVerification(tx: Tx, user: { id: string; email: string }, now: number): Promise<string> {
   const { id: userId, email } = user;
-  return addEmailToken(tx, { userId, email, expiresAt: now + VERIFICATION_MS, purpose: 'verify' }, MOST_TOKENS, now);
+  return addEmailToken(tx, { userId, email, expiresAt: now + LINK_MS, purpose: 'verify' }, MOST_TOKENS, now);
 }
 
 /** E-mails the link `<base URL>/verify-email?token=…`. */
@@ -61,6 +61,8 @@ export async function resendVerification(accounts: Accounts, principal: SessionP
 export async function verifyEmail(accounts: Accounts, token: string, visitor: Visitor): Promise<void> {
   const { store, clock, loginLimits, post } = accounts;
   const attempt = loginLimits.address.take(addressKey(visitor.address));
+  // Strangers' texts must not fill the queue of writes.
+  if (!(await findEmailToken(store, token, clock.now()))) throw invalidLink();
   const oldEmail = await store.write(async (tx) => {
     const now = clock.now();
     const row = await findEmailToken(tx, token, now);
@@ -97,9 +99,6 @@ function invalidLink(): StatusError {
   );
 }
 
-/** How long the link works. */
-const CHANGE_MS = DAY_MS;
-
 /**
  * Changes the caller's e-mail address once they open the link sent to it. Without a mail server, changes it at once,
  * unverified. Sessions and keys stay. Returns whether an e-mail was sent. An address that has an account gets a notice
@@ -128,7 +127,7 @@ export async function changeEmail(
   }
   loginLimits.mail.take(userId);
   const now = clock.now();
-  const fields = { userId, email, expiresAt: now + CHANGE_MS, purpose: 'change' } as const;
+  const fields = { userId, email, expiresAt: now + LINK_MS, purpose: 'change' } as const;
   // Only the latest of several requests remains valid.
   const token = await store.write((tx) => addEmailToken(tx, fields, 1, now));
   const isTaken = (await getUserByEmail(store, email)) !== undefined;

@@ -33,7 +33,7 @@ const hashing = createSemaphore({
       retryAfterSeconds: 5,
     }),
 });
-const decoy = once(() => hash('a password nobody has', COST));
+const decoy = once(() => hash('the password of no account', COST));
 
 /** Whether a text is acceptable as a password: long enough, and within the limit of hashing. */
 export function isPassword(text: string): boolean {

@@ -19,6 +19,8 @@ const DONE: Record<string, string> = {
     'We sent an e-mail to the new address. Open its link within a day. Until then your address stays unchanged.',
   email: 'Your address is changed. Sign in with the new one from now on.',
   letter: 'We sent you an e-mail. Open its link within a day.',
+};
+const SESSIONS_DONE: Record<string, string> = {
   ended: 'That browser is signed out.',
   others: 'All other browsers are signed out.',
 };
@@ -156,7 +158,7 @@ function emailCard(request: SignedInRequest, newEmail: string, problem: Problem 
 export function mountSessions(serve: Serve, accounts: AccessStore): void {
   serve.signedIn('/profile/sessions', async (request) => {
     const sessions = await browserSessionsOf(accounts.store, accounts.clock, request.principal);
-    const main = html`${doneNote(DONE[request.query.get('done') ?? ''])}
+    const main = html`${doneNote(SESSIONS_DONE[request.query.get('done') ?? ''])}
       <section class="card">
         <h2>Where you are signed in</h2>
         <p>If you do not recognise a session, end it and <a href="/profile">change your password</a>.</p>

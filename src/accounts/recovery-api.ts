@@ -4,7 +4,7 @@ import { Nothing } from '../http/nothing.ts';
 import { operation } from '../http/operation.ts';
 import { type Served, serve } from '../http/serve.ts';
 import { Email, NewPassword, Password } from './fields.ts';
-import type { Accounts as People } from './accounts.ts';
+import type { Accounts } from './accounts.ts';
 import { changeEmail } from './own-email.ts';
 import { requestPasswordReset, resetPasswordByLink } from './password-reset.ts';
 
@@ -57,8 +57,8 @@ export const ChangeEmail = operation({
 });
 
 /** Operations for a lost password or a new address. */
-export const recoveryOperations = (people: People): readonly Served[] => [
-  serve(RequestPasswordReset, async ({ body, browser }) => requestPasswordReset(people, body.email, browser)),
-  serve(ResetPassword, async ({ body, browser }) => resetPasswordByLink(people, body, browser)),
-  serve(ChangeEmail, async ({ principal, body, browser }) => changeEmail(people, principal, body, browser)),
+export const recoveryOperations = (accounts: Accounts): readonly Served[] => [
+  serve(RequestPasswordReset, async ({ body, browser }) => requestPasswordReset(accounts, body.email, browser)),
+  serve(ResetPassword, async ({ body, browser }) => resetPasswordByLink(accounts, body, browser)),
+  serve(ChangeEmail, async ({ principal, body, browser }) => changeEmail(accounts, principal, body, browser)),
 ];

@@ -4,7 +4,7 @@ import { Nothing } from '../http/nothing.ts';
 import { operation } from '../http/operation.ts';
 import { type Served, serve } from '../http/serve.ts';
 import { Password } from './fields.ts';
-import type { Accounts as People } from './accounts.ts';
+import type { Accounts } from './accounts.ts';
 import {
   CODE_CHARS,
   RECOVERY_CODES,
@@ -99,18 +99,18 @@ export const RenewRecoveryCodes = operation({
 });
 
 /** Operations on the caller's own second factor. */
-export const secondFactorOperations = (people: People): readonly Served[] => [
+export const secondFactorOperations = (accounts: Accounts): readonly Served[] => [
   serve(GetSecondFactor, async ({ principal }) => {
-    return { ...(await secondFactorOf(people.store, principal.userId)), needed: principal.needsSecondFactor };
+    return { ...(await secondFactorOf(accounts.store, principal.userId)), needed: principal.needsSecondFactor };
   }),
-  serve(BeginSecondFactor, async ({ principal }) => beginSecondFactor(people, principal)),
+  serve(BeginSecondFactor, async ({ principal }) => beginSecondFactor(accounts, principal)),
   serve(ConfirmSecondFactor, async ({ principal, body }) => ({
-    recoveryCodes: await confirmSecondFactor(people, principal, body.code),
+    recoveryCodes: await confirmSecondFactor(accounts, principal, body.code),
   })),
   serve(RemoveSecondFactor, async ({ principal, body, browser }) =>
-    removeOwnSecondFactor(people, principal, body, browser),
+    removeOwnSecondFactor(accounts, principal, body, browser),
   ),
   serve(RenewRecoveryCodes, async ({ principal, body, browser }) => ({
-    recoveryCodes: await renewRecoveryCodes(people, principal, body, browser),
+    recoveryCodes: await renewRecoveryCodes(accounts, principal, body, browser),
   })),
 ];

@@ -249,7 +249,7 @@ export function qrCode(text: string, label: string): Html {
 }
 
 /** The field for an app's code. Phones show a numeric keyboard. */
-export function codeField(problem: Problem | undefined, required = true): Html {
+function codeField(problem: Problem | undefined, required = true): Html {
   return textField({
     name: 'code',
     label: 'Code',

@@ -1,7 +1,8 @@
 import * as z from 'zod';
-import { CSRF_HEADER, csrfToken } from '../http/session/csrf.ts';
+import { csrfToken } from '../http/session/csrf.ts';
 import { message, reply, text } from '../http/fields.ts';
 import { Nothing } from '../http/nothing.ts';
+import { CSRF_HEADER } from '../http/session/csrf.ts';
 import { operation } from '../http/operation.ts';
 import { type Browser, type Served, serve } from '../http/serve.ts';
 import { hashToken } from '../kernel/ids.ts';
@@ -11,7 +12,7 @@ import { provePassword, changePassword } from './passwords.ts';
 import { requestSignUp } from './sign-up-links.ts';
 import { resendVerification, verifyEmail } from './own-email.ts';
 import { Email, NewPassword, Password } from './fields.ts';
-import type { Accounts as People } from './accounts.ts';
+import type { Accounts } from './accounts.ts';
 import { endBrowserSession } from './browser-sessions.ts';
 import { Code } from './second-factor-api.ts';
 
@@ -37,11 +38,11 @@ export const GetMe = operation({
 });
 
 export const SignUp = operation({
+  signedIn: false,
   id: 'SignUp',
   method: 'post',
   path: '/v1/session/me:signUp',
   auth: 'session',
-  signedIn: false,
   summary: 'Create an account',
   description:
     'Creates a user with their own account, signs them in, and e-mails a link to verify the address. If sign-up is closed, it ' +
@@ -56,11 +57,11 @@ export const SignUp = operation({
 });
 
 export const RequestSignUp = operation({
+  signedIn: false,
   id: 'RequestSignUp',
   method: 'post',
   path: '/v1/session/me:requestSignUp',
   auth: 'session',
-  signedIn: false,
   summary: 'Request a sign-up link',
   description:
     'If sign-up is open and e-mail is set up, sends the link for SignUp to the address. If the address already ' +
@@ -71,11 +72,11 @@ export const RequestSignUp = operation({
 });
 
 export const SignIn = operation({
+  signedIn: false,
   id: 'SignIn',
   method: 'post',
   path: '/v1/session/me:signIn',
   auth: 'session',
-  signedIn: false,
   summary: 'Sign in',
   description:
     'Opens a session, stored in the browser as a cookie. Repeated attempts are slowed down but never locked out. ' +
@@ -86,11 +87,11 @@ export const SignIn = operation({
 });
 
 export const SignInWithCode = operation({
+  signedIn: false,
   id: 'SignInWithCode',
   method: 'post',
   path: '/v1/session/me:signInWithCode',
   auth: 'session',
-  signedIn: false,
   summary: 'Sign in with a code',
   description:
     'The second step of `SignIn`, in the same browser and within ten minutes. A cookie proves that the password ' +
@@ -144,11 +145,11 @@ export const SendVerification = operation({
 });
 
 export const VerifyEmail = operation({
+  signedIn: false,
   id: 'VerifyEmail',
   method: 'post',
   path: '/v1/session/me:verifyEmail',
   auth: 'session',
-  signedIn: false,
   summary: 'Verify an e-mail address',
   description:
     'Accepts the token of the link in the e-mail. It works once, for a day, in any browser. A token sent by ChangeEmail changes ' +
@@ -157,37 +158,37 @@ export const VerifyEmail = operation({
   reply: Nothing,
 });
 
-function enter({ user, token, device }: SignedIn, browser: Browser, { secret }: People): z.input<typeof Me> {
+function enter({ user, token, device }: SignedIn, browser: Browser, { secret }: Accounts): z.input<typeof Me> {
   browser.keepSession(token);
   browser.keepDevice(device);
   const { id: userId, accountId, email, emailVerified, operator } = user;
   return { userId, accountId, email, emailVerified, operator, csrfToken: csrfToken(secret, hashToken(token)) };
 }
 
-export const signInOperations = (people: People): readonly Served[] => [
-  serve(GetMe, async ({ principal }) => ({ ...principal, csrfToken: csrfToken(people.secret, principal.sessionId) })),
-  serve(RequestSignUp, async ({ body, browser }) => requestSignUp(people, body.email, browser)),
-  serve(SignUp, async ({ body, browser }) => enter(await signUp(people, body, browser), browser, people)),
+export const signInOperations = (accounts: Accounts): readonly Served[] => [
+  serve(GetMe, async ({ principal }) => ({ ...principal, csrfToken: csrfToken(accounts.secret, principal.sessionId) })),
+  serve(RequestSignUp, async ({ body, browser }) => requestSignUp(accounts, body.email, browser)),
+  serve(SignUp, async ({ body, browser }) => enter(await signUp(accounts, body, browser), browser, accounts)),
   serve(SignIn, async ({ body, browser }) => {
-    const signedIn = await signIn(people, body, browser);
-    if ('user' in signedIn) return enter(signedIn, browser, people);
+    const signedIn = await signIn(accounts, body, browser);
+    if ('user' in signedIn) return enter(signedIn, browser, accounts);
     browser.keepPending(signedIn.pending);
     throw new StatusError('UNAUTHENTICATED', 'CODE_REQUIRED', 'Enter the code that your app shows.');
   }),
   serve(SignInWithCode, async ({ body, browser }) => {
-    const signedIn = await signInWithCode(people, body.code, browser);
-    const me = enter(signedIn, browser, people);
+    const signedIn = await signInWithCode(accounts, body.code, browser);
+    const me = enter(signedIn, browser, accounts);
     browser.keepPending(null);
     return me;
   }),
   serve(SignOut, async ({ principal, browser }) => {
-    await endBrowserSession(people, principal, principal.sessionId);
+    await endBrowserSession(accounts, principal, principal.sessionId);
     browser.keepSession(null);
   }),
-  serve(ChangePassword, async ({ principal, body, browser }) => changePassword(people, principal, body, browser)),
+  serve(ChangePassword, async ({ principal, body, browser }) => changePassword(accounts, principal, body, browser)),
   serve(ProvePassword, async ({ principal, body, browser }) =>
-    provePassword(people, principal, body.password, browser),
+    provePassword(accounts, principal, body.password, browser),
   ),
-  serve(SendVerification, async ({ principal }) => resendVerification(people, principal)),
-  serve(VerifyEmail, async ({ body, browser }) => verifyEmail(people, body.token, browser)),
+  serve(SendVerification, async ({ principal }) => resendVerification(accounts, principal)),
+  serve(VerifyEmail, async ({ body, browser }) => verifyEmail(accounts, body.token, browser)),
 ];

@@ -232,7 +232,7 @@ const PASSWORD = { name: 'password', label: 'Password', type: 'password', maxlen
 const PATH = '/sign-in/code';
 
 /** Returns the path of the page that asks for the code. */
-export function codePath(next: string): string {
+function codePath(next: string): string {
   return `${PATH}?next=${encodeURIComponent(next)}`;
 }
 
@@ -284,7 +284,7 @@ export function mountHome(serve: Serve, { signup }: Accounts): void {
 }
 
 /** The hint for people without an account if only operators create accounts. */
-export const ASK_FOR_ACCOUNT = 'New here? Ask your administrator for an invitation link.';
+const ASK_FOR_ACCOUNT = 'New here? Ask your administrator for an invitation link.';
 
 function homePage(signup: SignUp): Page {
   const main = html`<section class="card hero">

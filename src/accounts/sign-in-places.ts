@@ -46,8 +46,8 @@ export async function rememberPlaces(
   seenAt: number,
 ): Promise<void> {
   const id = deviceId(secret, device);
-  if (id !== undefined) await putSignInPlace(tx, { userId, place: devicePlace(id), seenAt }, MOST_PLACES);
-  await putSignInPlace(tx, { userId, place: networkPlace(address), seenAt }, MOST_PLACES);
+  if (id !== undefined) await putSignInPlace(tx, { userId, place: devicePlace(id), seenAt });
+  await putSignInPlace(tx, { userId, place: networkPlace(address), seenAt });
 }
 
 function devicePlace(id: string): string {
@@ -97,13 +97,13 @@ export const signInPlaces = new EntitySchema<SignInPlaceRow>({
 });
 
 /** Returns the places a user has signed in from, latest first. */
-export async function listSignInPlaces(db: Sql, userId: string): Promise<SignInPlaceRow[]> {
+async function listSignInPlaces(db: Sql, userId: string): Promise<SignInPlaceRow[]> {
   const sql = 'SELECT * FROM "sign_in_places" WHERE "userId" = $1 ORDER BY "seenAt" DESC, "place"';
   return db.query<SignInPlaceRow>(sql, [userId]);
 }
 
 /** Records a sign-in and keeps only the user's latest places. */
-export async function putSignInPlace(tx: Tx, row: SignInPlaceRow, kept: number): Promise<void> {
+async function putSignInPlace(tx: Tx, row: SignInPlaceRow): Promise<void> {
   await tx.run(
     `INSERT INTO "sign_in_places" ("userId", "place", "seenAt") VALUES ($1, $2, $3)
      ON CONFLICT ("userId", "place") DO UPDATE SET "seenAt" = excluded."seenAt"`,
@@ -112,6 +112,6 @@ export async function putSignInPlace(tx: Tx, row: SignInPlaceRow, kept: number):
   await tx.run(
     `DELETE FROM "sign_in_places" WHERE "userId" = $1 AND "place" NOT IN
        (SELECT "place" FROM "sign_in_places" WHERE "userId" = $1 ORDER BY "seenAt" DESC, "place" LIMIT $2)`,
-    [row.userId, kept],
+    [row.userId, MOST_PLACES],
   );
 }

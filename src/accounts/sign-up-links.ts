@@ -2,7 +2,7 @@ import { timingSafeEqual } from 'node:crypto';
 import { auditActorOf, recordAudit, withReason } from '../audit/audit.ts';
 import type { Principal } from '../http/principal.ts';
 import type { Visitor } from '../http/session/visitor.ts';
-import { hashToken, randomBase62, randomToken } from '../kernel/ids.ts';
+import { hashToken, isRandomToken, randomBase62, randomToken } from '../kernel/ids.ts';
 import { addressKey } from '../kernel/ip.ts';
 import { StatusError } from '../kernel/status.ts';
 import { DAY_MS } from '../kernel/units.ts';
@@ -24,8 +24,6 @@ import { getUserByEmail } from './rows.ts';
 const LINK_MS = 7 * DAY_MS;
 /** Limit of open invitations. */
 const MOST_INVITATIONS = 1_000;
-/** The token of an operator's invitation. */
-const INVITATION = /^[\w-]{43}$/;
 /** The token of a link that anyone can request for their own address. */
 const REQUESTED_TOKEN = /^(\d{1,15})\.([\w-]{1,400})\.([\w-]{43})$/;
 
@@ -75,7 +73,7 @@ export function linkNeeded(signup: 'letter' | 'closed'): StatusError {
 }
 
 /** Returns the address of a token; undefined if the token is not ours or has expired. */
-export function signUpEmail(secret: Secret, token: string, now: number): string | undefined {
+function signUpEmail(secret: Secret, token: string, now: number): string | undefined {
   const [, expiry = '', encoded = '', given = ''] = REQUESTED_TOKEN.exec(token) ?? [];
   const email = normalizeEmail(Buffer.from(encoded, 'base64url').toString());
   const expiresAt = Number(expiry);
@@ -163,7 +161,7 @@ export async function cancelInvitation(
 
 /** Whether a text has the format of an operator's invitation token, as opposed to that of self-requested links. */
 export function isInvitation(token: string): boolean {
-  return INVITATION.test(token);
+  return isRandomToken(token);
 }
 
 /**

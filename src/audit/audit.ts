@@ -249,7 +249,7 @@ export async function listServerAudit(
 }
 
 /** Returns the user of a key; '' for an unknown one. */
-export async function userOfKey(db: Sql, keyId: string): Promise<string> {
+async function userOfKey(db: Sql, keyId: string): Promise<string> {
   const [row] = await db.query<{ userId: string }>('SELECT "userId" FROM "api_keys" WHERE "id" = $1', [keyId]);
   return row?.userId ?? '';
 }

@@ -14,7 +14,7 @@ export interface Base {
 }
 
 /** The progress of a backup as viewers see it. */
-export interface BackupEvent {
+interface BackupEvent {
   id: string;
   /** The backup's state, or `restoring`, `restored`, `deleted`. */
   state: string;

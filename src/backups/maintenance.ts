@@ -8,9 +8,8 @@ import { openJail } from '../jail/jail.ts';
 import { removeTree } from '../jail/remove-tree.ts';
 import { syncDirectory } from '../kernel/atomic-file.ts';
 import type { EffectHost, Maintain } from '../servers/effect-host.ts';
-import { getMaintenance, noteStep } from '../servers/machine-rows.ts';
+import { getMaintenance, hasRunSince, noteStep } from '../servers/machine-rows.ts';
 import type { ServerRow } from '../servers/rows.ts';
-import { hasRunSince } from '../servers/machine-rows.ts';
 import { treeBytesOf } from './archives.ts';
 import { filesMissing, jobFailure } from './errors.ts';
 import { discard, exists, siblingsOf, softwareOf } from './files.ts';
@@ -174,10 +173,8 @@ class RestoreJobs {
       if (kept) await patchBackup(tx, kept, { replacedBy }, ['ready']);
       else if (previousBytes !== undefined) {
         const now = clock.now();
-        const [ref, size] = [
-          { serverId, id: PREVIOUS },
-          { sizeBytes: previousBytes, treeBytes: previousBytes },
-        ];
+        const ref = { serverId, id: PREVIOUS };
+        const size = { sizeBytes: previousBytes, treeBytes: previousBytes };
         const fields = { kind: 'previous', state: 'ready', finishedAt: now, replacedBy } as const;
         await insertBackup(tx, { ...emptyBackup(ref, now), ...before, ...size, ...fields });
         await keepMods(tx, ref);

@@ -30,11 +30,13 @@ import { listBackupsIn, listPrevious, patchBackup } from './rows.ts';
 import { createSaving } from './saving.ts';
 import type { SealKey } from './seal.ts';
 
-/** The backups of a service. They are opened in two steps, because servers restore their files before they are live. */
+/**
+ * The backups of a service. They are opened in two steps, because interrupted jobs resume before the servers are live.
+ */
 export type BackupRoom = ReturnType<typeof createBackupRoom>;
 
 export function createBackupRoom(
-  given: Omit<Base, 'progress'>,
+  { at = () => {}, ...given }: Omit<Base, 'progress' | 'at'> & { at?: Base['at'] },
   { engine, consoles }: { engine: Engine; consoles: GameConsoles },
   disks: BackupDisks,
   {
@@ -64,7 +66,7 @@ export function createBackupRoom(
   },
 ) {
   const progress = new Progress();
-  const base = { ...given, progress };
+  const base = { ...given, at, progress };
   const { store, clock, log, dataDir } = base;
   const files = new ArchiveFiles(store, dataDir, offSite, keys);
   const archives = createArchives(base, files, disks, { ...archiving, key: keys[0] });
@@ -80,7 +82,7 @@ export function createBackupRoom(
     /** Used by the servers' effects. */
     maintain,
 
-    /** Removes everything of a server that is being deleted but its own folder. */
+    /** Removes everything of a deleted server, except its own folder. */
     erase: async (serverId: string): Promise<void> => {
       await backups?.end(serverId);
       progress.forget(serverId);

@@ -74,9 +74,9 @@ export function createSaving(store: Store, consoles: GameConsoles, engine: Engin
 
   return {
     /**
-     * Makes a game save everything and then pause saving. Resolves with '' when it has. A game that accepts no commands,
-     * or does not answer these, keeps writing: resolves with a note for the backup's owner, after half a minute at most.
-     * Rejects with FAILED_PRECONDITION WORLD_NOT_SAVED if the game could not save, and with RCON_UNAVAILABLE if its
+     * Makes a game save everything and then pause saving. Resolves with '' when it has. A game that accepts no
+     * commands, or does not answer these, keeps writing: resolves with a note for the backup's owner, after half a
+     * minute at most. Rejects with FAILED_PRECONDITION WORLD_NOT_SAVED if the game could not save, and with RCON_UNAVAILABLE if its
      * console is unreachable. `on` must follow in every case.
      */
     async off(id: string, rcon: Address | null, signal: AbortSignal): Promise<string> {

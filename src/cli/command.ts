@@ -91,7 +91,7 @@ export function command<const Options extends Record<string, Option>>(
   spec: Usage<Options> & { run(context: Context, args: string[], values: Values<Options>): Promise<void> | void },
 ): Command {
   const [name = ''] = spec.usage.split(/ [<[]/, 1);
-  return { ...spec, name, args: spec.usage.match(/<[^>]*>|\[[^\]]*\]/g) ?? [] };
+  return { ...spec, name, args: spec.usage.match(/<[^<>]*>|\[[^[\]]*\]/g) ?? [] };
 }
 
 /** Commands about one thing, each named by a second word. Without it, the first one is used: `backups castle`. */

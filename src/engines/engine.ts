@@ -1,4 +1,5 @@
 import type { Address } from '../kernel/address.ts';
+import type { JvmChoice } from './jvm-options.ts';
 
 /**
  * The ports of a game, its console and its management inside a container. They are fixed, because each container has
@@ -34,6 +35,8 @@ export interface GameSpec {
   build?: string | undefined;
   /** The Java versions that the core supports (ignored by engines whose image contains Java). Absent: any. */
   java?: JavaRange | undefined;
+  /** The owner's options for Java (engines with images get them in `env`). Absent: the defaults. */
+  jvm?: JvmChoice | undefined;
   /** Container image (ignored by engines without images). */
   image: string;
   /** The region to run in (ignored by engines of one machine). Absent: the installation's region. */

@@ -19,6 +19,7 @@ import { type SourceUrls, openCoreSources } from './process/cores/sources.ts';
 import { type JavaPlaces, createJavas } from './process/java-homes.ts';
 import { createJavaVersions } from './process/java-versions.ts';
 import { createProcessEngine, searchPath } from './process/process.ts';
+import { QuickStarts } from './process/quick-starts.ts';
 import { SANDBOX_ENTRY, SANDBOX_PATHS, isOutdated } from './sandbox.ts';
 import type { Address } from '../kernel/address.ts';
 import type { FileOwner } from '../kernel/atomic-file.ts';
@@ -186,9 +187,13 @@ function rootsGames(): FileOwner | undefined {
   return process.getuid?.() === 0 ? GAME_USER : undefined;
 }
 
-async function openProcesses({ settings, log, clock }: GameHostOptions, installation: string): Promise<Opened> {
+async function openProcesses(
+  { settings, log, clock, onClose }: GameHostOptions,
+  installation: string,
+): Promise<Opened> {
   const { dataDir, versionManifestUrl: manifestUrl, javaHomes: homes, baseUrl: contact } = settings;
-  const cores = openCoreStore(join(dataDir, 'cores'), openCoreSources(settings, { clock, contact }), log);
+  const coresDir = join(dataDir, 'cores');
+  const cores = openCoreStore(coresDir, openCoreSources(settings, { clock, contact }), log);
   const javaDir = join(dataDir, 'java');
   const javaDownloads = { apiUrl: settings.adoptiumUrl, dir: javaDir, clock, contact };
   const { confinement, trusted } = await openConfinement({
@@ -198,6 +203,8 @@ async function openProcesses({ settings, log, clock }: GameHostOptions, installa
     programs: [process.execPath, SANDBOX_ENTRY],
     log,
   });
+  const quickStarts = new QuickStarts({ coresDir, confinement, searchPath: searchPath(), log });
+  onClose(() => quickStarts.close());
   const engine = createProcessEngine({
     installation,
     runDir: join(dataDir, 'run'),
@@ -211,6 +218,7 @@ async function openProcesses({ settings, log, clock }: GameHostOptions, installa
     downloadedJavas: createJavas({ roots: [javaDir] }),
     fetchJava: settings.javaDownload ? createJavaDownloads(javaDownloads) : undefined,
     cores,
+    quickStarts,
   });
   const canGet = (core: string) => core === 'sandbox' || cores.offers(core);
   return { engine, owner: confinement.user, trusted, containerOf: undefined, canGet };

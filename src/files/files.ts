@@ -14,7 +14,7 @@ import type { FileOwner } from '../kernel/atomic-file.ts';
 import { unlessGone } from '../kernel/caller-gone.ts';
 import { createSemaphore } from '../kernel/limits/semaphore.ts';
 import type { Log } from '../kernel/log.ts';
-import { type WorkerPool } from '../kernel/workers/pool.ts';
+import type { WorkerPool } from '../kernel/workers/pool.ts';
 import { formatOfName } from './archives/format.ts';
 import { unpack } from './archives/read.ts';
 import { archiveStream, packedPaths } from './archives/write.ts';
@@ -77,18 +77,8 @@ export class Files {
     this.#listing = createListing(workers);
   }
 
-  /** Opens the jail for work in other modules. The caller closes it. */
-  jail(serverId: string): Promise<Jail> {
-    return this.#jail(serverId);
-  }
-
-  /** Opens the jail for one change and closes it. */
-  change<T>(serverId: string, work: (jail: Jail) => Promise<T>): Promise<T> {
-    return this.#change(serverId, work);
-  }
-
-  /** Opens the jail. New files use the space of `room`, or else reserve it as needed. */
-  async #jail(serverId: string, room?: Room): Promise<Jail> {
+  /** Opens the jail, which the caller closes. New files use the space of `room`, or else reserve it as needed. */
+  async jail(serverId: string, room?: Room): Promise<Jail> {
     const { dataDir, owner, disk, lock } = this.#folders;
     const root = dataRoot(dataDir, serverId);
     const change = lock.of(serverId);
@@ -98,16 +88,17 @@ export class Files {
     return await openJail(root, { owner, log: this.#log, change, enter, opened });
   }
 
-  async #change<T>(serverId: string, work: (jail: Jail) => Promise<T>, room?: Room): Promise<T> {
+  /** Opens the jail for one change and closes it. */
+  async change<T>(serverId: string, work: (jail: Jail) => Promise<T>, room?: Room): Promise<T> {
     this.#folders.lock.require(serverId);
-    await using files = await this.#jail(serverId, room);
+    await using files = await this.jail(serverId, room);
     return await work(files);
   }
 
   /** Lists all entries by name, or a part. Throws RESOURCE_EXHAUSTED DIRECTORY_TOO_LARGE beyond 250 000 entries. */
   async list(serverId: string, path: string, patience: Patience & { part?: Part } = {}): Promise<Listing> {
     const { signal, tenant = serverId, part } = patience;
-    await using files = await this.#jail(serverId);
+    await using files = await this.jail(serverId);
     return await this.#listing(files, path, { signal, tenant }, part);
   }
 
@@ -117,7 +108,7 @@ export class Files {
     path: string,
     maxBytes: number,
   ): Promise<{ content: Buffer; truncated: boolean; version: string }> {
-    await using files = await this.#jail(serverId);
+    await using files = await this.jail(serverId);
     await using file = await files.open(path);
     const { sizeBytes, version } = await file.stat();
     // Read one byte more, to detect a longer file.
@@ -162,7 +153,7 @@ export class Files {
     path: string,
     { signal, tenant = serverId }: Patience = {},
   ): Promise<{ entry: Entry; file: JailFile } | { entry: Entry; zip: Readable }> {
-    const files = await this.#jail(serverId);
+    const files = await this.jail(serverId);
     try {
       const entry = await files.stat(path);
       if (entry.kind === 'directory') {
@@ -228,7 +219,7 @@ export class Files {
     // Checked before the server is measured.
     this.#folders.lock.require(serverId);
     return await withReserved(this.#folders.disk, serverId, bytes, (room) =>
-      this.#change(serverId, (files) => work(files, room), room),
+      this.change(serverId, (files) => work(files, room), room),
     );
   }
 }

@@ -8,6 +8,7 @@ import {
   RCON_PORT,
 } from '../engines/engine.ts';
 import { heapMb } from '../engines/java-heap.ts';
+import { ownFlags, presetFlags } from '../engines/jvm-options.ts';
 import { CORES, CUSTOM, SANDBOX, arclightLoader, coreOf, isBukkit, isForge } from './cores.ts';
 import { buildEnv } from './installed-build.ts';
 import { compareVersions } from './minecraft-version.ts';
@@ -56,7 +57,7 @@ export function gameSpec(row: GameRow, settings: GameSettings): GameSpec {
     version: row.version,
     ...(settings.build !== undefined && { build: settings.build }),
     ramMb: row.ramMb,
-    ...(!sandbox && { java: javaRange(row.version, row.type) }),
+    ...(!sandbox && { java: javaRange(row.version, row.type), ...jvmOf(row) }),
     ports: settings.ports.map(({ hostPort, containerPort, proto }) => ({ hostPort, containerPort, proto })),
     cpus: settings.cpus,
     image: sandbox
@@ -97,8 +98,12 @@ function sandboxEnv(row: OwnerSettings, settings: GameSettings): Record<string, 
   };
 }
 
+function jvmOf({ jvmPreset: preset, jvmOptions: options }: OwnerSettings): Pick<GameSpec, 'jvm'> {
+  return preset === 'default' && options === '' ? {} : { jvm: { preset, options } };
+}
+
 // The variables must not contain user text: the image expands `%…%` in property values, downloads entries of lists and
-// sources env files.
+// sources env files. The options for Java are the exception: `checkJvmOptions` admits no character special to a shell.
 function imageEnv(row: OwnerSettings, settings: GameSettings): Record<string, string> {
   const heap = heapMb(row.ramMb);
   const pack = modpackEnv(row);
@@ -109,7 +114,11 @@ function imageEnv(row: OwnerSettings, settings: GameSettings): Record<string, st
     VERSION: pack.VERSION ?? concrete(row.version),
     INIT_MEMORY: `${Math.floor(heap / 4)}M`,
     MAX_MEMORY: `${heap}M`,
-    JVM_XX_OPTS: '-XX:+ExitOnOutOfMemoryError',
+    JVM_XX_OPTS: [
+      ...presetFlags(row.jvmPreset, javaFor(row.version, row.type)),
+      ...ownFlags(row.jvmOptions),
+      '-XX:+ExitOnOutOfMemoryError',
+    ].join(' '),
     SKIP_SERVER_PROPERTIES: 'true',
     SKIP_CHOWN_DATA: 'true',
     EXISTING_OPS_FILE: 'SKIP',

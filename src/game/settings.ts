@@ -1,3 +1,5 @@
+import type { JvmPreset } from '../engines/jvm-options.ts';
+
 /** An owner's settings of a server's game, part of its row. */
 export interface OwnerSettings {
   /** The server software: one of `CORES`. */
@@ -5,6 +7,9 @@ export interface OwnerSettings {
   /** The Minecraft version; '' only if a pack or the sandbox determines it. */
   version: string;
   ramMb: number;
+  jvmPreset: JvmPreset;
+  /** Further options for Java, separated by spaces; '' without any. */
+  jvmOptions: string;
   /** The description in the server list, in the formats of `parseMotd`; '' for the default. */
   motd: string;
   /** Entries of `server.properties`, by name; excludes those that Dormouse sets itself. */

@@ -1,23 +1,13 @@
 import * as z from 'zod';
-import type { AccessChanges } from '../http/access-changes.ts';
 import { message, reply, text } from '../http/fields.ts';
 import { Nothing } from '../http/nothing.ts';
 import type { SessionPrincipal } from '../http/principal.ts';
 import { operation } from '../http/operation.ts';
 import { type Served, serve } from '../http/serve.ts';
-import type { Clock } from '../kernel/clock.ts';
 import { StatusError } from '../kernel/status.ts';
-import type { Store } from '../store/store.ts';
-import type { AccessStore as BrowserSessionServices } from '../accounts/accounts.ts';
+import type { AccessStore } from '../accounts/accounts.ts';
 import { revokeApp } from './app-tokens.ts';
 import { type ConnectedApp, listConnectedApps } from './app-rows.ts';
-
-/** Dependencies of these operations. */
-interface Needs {
-  accessChanges: AccessChanges;
-  clock: Clock;
-  store: Store;
-}
 
 const ConnectedApp = z
   .object({
@@ -52,14 +42,14 @@ export const DisconnectApp = operation({
   reply: Nothing,
 });
 
-export const connectedAppOperations = (needs: Needs): readonly Served[] => [
-  serve(ListConnectedApps, async ({ principal }) => ({ apps: await connectedAppsOf(needs, principal) })),
-  serve(DisconnectApp, async ({ principal, body }) => disconnectApp(needs, principal, body.clientId)),
+export const connectedAppOperations = (access: AccessStore): readonly Served[] => [
+  serve(ListConnectedApps, async ({ principal }) => ({ apps: await connectedAppsOf(access, principal) })),
+  serve(DisconnectApp, async ({ principal, body }) => disconnectApp(access, principal, body.clientId)),
 ];
 
 /** Returns the apps that the caller has approved, in order of approval. */
 export async function connectedAppsOf(
-  { store, clock }: BrowserSessionServices,
+  { store, clock }: AccessStore,
   { userId }: SessionPrincipal,
 ): Promise<ConnectedApp[]> {
   return listConnectedApps(store, userId, clock.now());
@@ -67,7 +57,7 @@ export async function connectedAppsOf(
 
 /** Revokes an app's tokens for the caller. Once this resolves, they are refused. NOT_FOUND APP_NOT_FOUND. */
 export async function disconnectApp(
-  services: BrowserSessionServices,
+  services: AccessStore,
   principal: SessionPrincipal,
   clientId: string,
 ): Promise<void> {

@@ -6,12 +6,12 @@ import { operation } from '../http/operation.ts';
 import { type Served, serve } from '../http/serve.ts';
 import { requireFreshPassword } from '../accounts/passwords.ts';
 import { noticeNewKey } from '../accounts/notices.ts';
-import type { Accounts as People } from '../accounts/accounts.ts';
+import type { Accounts } from '../accounts/accounts.ts';
 import { type ConsentRequest, type Grants, grantNotFound } from './grants.ts';
 import type { GuessLimit } from './limits.ts';
 
 /** Dependencies of these operations. */
-interface Needs extends People, CodeLookup {
+interface Needs extends Accounts, CodeLookup {
   grants: Grants;
 }
 
@@ -38,7 +38,7 @@ const DeviceRequest = z
  * PASSWORD_REQUIRED, and the errors of `Grants.approve`.
  */
 export async function approveGrant(
-  services: People & Pick<Needs, 'grants'>,
+  services: Accounts & Pick<Needs, 'grants'>,
   principal: SessionPrincipal,
   { id, client }: ConsentRequest,
 ): Promise<void> {

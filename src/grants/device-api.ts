@@ -61,7 +61,7 @@ export const PollDevice = operation({
 });
 
 /**
- * Device authorization (RFC 8628) with JSON bodies; `oauth.ts` has the RFC's own format. Errors are `{ error }`. The
+ * Device authorization (RFC 8628) with JSON bodies; `oauth-api.ts` has the RFC's own format. Errors are `{ error }`. The
  * body's size is limited before any other work.
  */
 export const deviceGrantOperations = (needs: DeviceNeeds): readonly Served[] => [

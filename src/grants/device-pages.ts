@@ -111,7 +111,7 @@ function declinedPage(): Page {
  * The page on which a user approves or denies a device: the requester, the account, the scope, the origin, and the code
  * to compare (RFC 8628 §5.4). Denying is as easy as approving (RFC 10027), and neither is preselected.
  */
-export function consentPage(request: SignedInRequest, grant: ConsentRequest, problem?: Problem): Page {
+function consentPage(request: SignedInRequest, grant: ConsentRequest, problem?: Problem): Page {
   const { userCode, client } = grant;
   const main = html`<section class="card consent">
     ${client ? appHeading(client) : COMMAND_LINE_HEADING}

@@ -34,12 +34,13 @@ export function guardOfName(name: string): Guard {
 /** `{ core, version, loader }`: the loader that a server's mod pack was made for. */
 export const LOADER_FILE = '.dormouse-loader.json';
 
-/** `{ core, version, build }`: the build whose files this service has copied to the data root. */
+/** `{ core, version, build, isComplete }`: the build that this service has copied, or begun to copy, to the data root. */
 export const CORE_FILE = '.dormouse-core.json';
 
 /**
- * Files that this service writes: its lists of mods, of a mod pack's files and of the properties it has set, the running
- * build, the loader of a mod pack, and the copied core. Hidden, but part of backups, because they belong to the server's files.
+ * Files that this service writes: its lists of mods, of a mod pack's files and of the properties it has set, the
+ * running build, the loader of a mod pack, and the copied core. Hidden, but part of backups, because they belong to the
+ * files.
  */
 export const LISTS = [
   '.dormouse-mods.json',

@@ -5,7 +5,7 @@ import { isTagged } from '../../machines/server.ts';
 import { motdHtml } from '../game/motd/html.ts';
 import { StatusError } from '../kernel/status.ts';
 import { type Html, html } from '../web/html.ts';
-import { NOBODY, layout } from '../web/layout.ts';
+import { VISITOR, layout } from '../web/layout.ts';
 import { fact } from '../web/panel/parts.ts';
 import { plainName } from '../web/text.ts';
 import type { PublicStatusReader, PublicServer } from './public-status.ts';
@@ -90,7 +90,7 @@ function statusPage(server: PublicServer, baseUrl: string): Html {
     </details>
   </article>`;
   // Identical for all readers, signed in or not, so that shared caches can store it.
-  return layout({ title: name, main }, NOBODY);
+  return layout({ title: name, main }, VISITOR);
 }
 
 function initialOf(name: string): string {

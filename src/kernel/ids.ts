@@ -90,6 +90,11 @@ export function randomToken(): string {
   return randomBytes(32).toString('base64url');
 }
 
+/** Whether a text has the format of `randomToken`. */
+export function isRandomToken(text: string): boolean {
+  return /^[\w-]{43}$/.test(text);
+}
+
 /**
  * Returns the SHA-256 of a token in hex, under which it is stored and looked up. Strong enough for 190 or more random
  * bits; never for passwords.

@@ -3,7 +3,10 @@
  * this service has not placed.
  */
 import type { Folders } from '../files/files.ts';
+import { createCache } from '../kernel/cache.ts';
+import type { Clock } from '../kernel/clock.ts';
 import type { WithKeyLock } from '../kernel/mutex.ts';
+import { MINUTE_MS } from '../kernel/units.ts';
 import type { WorkerPool } from '../kernel/workers/pool.ts';
 import type { InstallPack } from '../servers/effect-host.ts';
 import type { Shared } from '../servers/shared.ts';
@@ -12,12 +15,9 @@ import { modOperations } from './api.ts';
 import { Mods } from './mods.ts';
 import { createPackInstaller } from './packs.ts';
 import { mountModPages } from './pages/mods-page.ts';
-import type { ModProject, ModRegistry } from './registries/registry.ts';
-import { createCache } from '../kernel/cache.ts';
-import type { Clock } from '../kernel/clock.ts';
-import { MINUTE_MS } from '../kernel/units.ts';
 import { createCurseForge } from './registries/curseforge.ts';
 import { createModrinth } from './registries/modrinth.ts';
+import type { ModProject, ModRegistry } from './registries/registry.ts';
 
 /** Opens servers' mods and packs, from the configured registries. */
 export function openMods(

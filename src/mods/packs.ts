@@ -15,7 +15,7 @@ import { createKeyedMutex } from '../kernel/mutex.ts';
 import { type RegistryFile, bytesWithin } from '../kernel/registry/http.ts';
 import { StatusError } from '../kernel/status.ts';
 import { GIB } from '../kernel/units.ts';
-import { type WorkerPool } from '../kernel/workers/pool.ts';
+import type { WorkerPool } from '../kernel/workers/pool.ts';
 import type { InstallPack, PackInstall } from '../servers/effect-host.ts';
 import type { ServerRow } from '../servers/rows.ts';
 import { worldsIn } from '../game/worlds.ts';

@@ -30,8 +30,8 @@ interface Chosen {
 
 /**
  * Returns all mods of a server for its wishes: each project once, including transitive dependencies. `kept` are earlier
- * choices that stay: they are not looked up again. Throws the errors of `chooseVersion`; FAILED_PRECONDITION MOD_DEPENDENCY_MISSING,
- * MOD_FILE_CONFLICT or DOWNLOAD_REFUSED; RESOURCE_EXHAUSTED TOO_MANY_MODS.
+ * choices that stay: they are not looked up again. Throws the errors of `chooseVersion`; FAILED_PRECONDITION
+ * MOD_DEPENDENCY_MISSING, MOD_FILE_CONFLICT or DOWNLOAD_REFUSED; RESOURCE_EXHAUSTED TOO_MANY_MODS.
  */
 export async function resolveMods(
   server: Host & { id: string },

@@ -6,7 +6,7 @@ import { type Served, serve } from '../http/serve.ts';
 import { setOperator } from '../access/operators.ts';
 import { makeResetLink } from '../accounts/password-reset.ts';
 import { Reason } from '../accounts/fields.ts';
-import type { Accounts as People } from '../accounts/accounts.ts';
+import type { Accounts } from '../accounts/accounts.ts';
 import { removeSecondFactorOf } from '../accounts/second-factor.ts';
 
 const COMMON = {
@@ -74,14 +74,14 @@ export const RemoveAccountSecondFactor = operation({
 });
 
 /** Operations that change the access of an account: operator rights, password, second factor. */
-export const accountAccessOperations = (people: People): readonly Served[] => [
+export const accountAccessOperations = (accounts: Accounts): readonly Served[] => [
   serve(SetAccountOperator, async ({ principal, params: { accountId }, body }) =>
-    setOperator(people, principal, accountId, body),
+    setOperator(accounts, principal, accountId, body),
   ),
   serve(MakeResetLink, async ({ principal, params: { accountId }, body: { reason } }) => {
-    return makeResetLink(people, principal, accountId, reason);
+    return makeResetLink(accounts, principal, accountId, reason);
   }),
   serve(RemoveAccountSecondFactor, async ({ principal, params: { accountId }, body }) =>
-    removeSecondFactorOf(people, principal, accountId, body.reason),
+    removeSecondFactorOf(accounts, principal, accountId, body.reason),
   ),
 ];

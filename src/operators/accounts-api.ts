@@ -11,7 +11,7 @@ import { StatusError } from '../kernel/status.ts';
 import { type ListedAccount, findListedAccount, listAccounts } from '../accounts/rows.ts';
 import { auditActorOf, recordAudit, withReason } from '../audit/audit.ts';
 import { Reason } from '../accounts/fields.ts';
-import type { Accounts as People } from '../accounts/accounts.ts';
+import type { Accounts } from '../accounts/accounts.ts';
 import { listSecondFactorUsers } from '../accounts/second-factor-rows.ts';
 import type { ServerNow } from '../servers/server-now.ts';
 import type { Servers } from '../servers/servers.ts';
@@ -19,7 +19,7 @@ import type { Tx } from '../store/store.ts';
 import type { Suspensions } from './suspensions.ts';
 
 /** Dependencies of these operations. */
-interface Needs extends People {
+interface Needs extends Accounts {
   accountLimits: AccountLimits;
   disk: DiskQuota;
   servers: Servers;

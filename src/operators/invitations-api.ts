@@ -6,7 +6,7 @@ import { type Served, serve } from '../http/serve.ts';
 import { listAccountInvitations } from '../accounts/link-rows.ts';
 import { cancelInvitation, inviteToSignUp } from '../accounts/sign-up-links.ts';
 import { Email, Reason } from '../accounts/fields.ts';
-import type { Accounts as People } from '../accounts/accounts.ts';
+import type { Accounts } from '../accounts/accounts.ts';
 
 /** An open invitation. Its link is returned only once, to the operator who created it. */
 const AccountInvitation = z
@@ -75,12 +75,12 @@ export const CancelAccountInvitation = operation({
 });
 
 /** Operations on invitations to create an account. */
-export const accountInvitationOperations = (people: People): readonly Served[] => [
+export const accountInvitationOperations = (accounts: Accounts): readonly Served[] => [
   serve(InviteAccount, async ({ principal, body: { email } }) => {
-    return inviteToSignUp(people, principal, email);
+    return inviteToSignUp(accounts, principal, email);
   }),
   serve(ListAccountInvitations, async () => {
-    const rows = await listAccountInvitations(people.store, people.clock.now());
+    const rows = await listAccountInvitations(accounts.store, accounts.clock.now());
     return {
       invitations: rows.map(({ id, inviter, email, createdAt, expiresAt }) => {
         return { invitationId: id, invitedBy: inviter, email, createdAt, expiresAt };
@@ -88,6 +88,6 @@ export const accountInvitationOperations = (people: People): readonly Served[] =
     };
   }),
   serve(CancelAccountInvitation, async ({ principal, params: { invitationId }, body: { reason } }) =>
-    cancelInvitation(people, principal, invitationId, reason),
+    cancelInvitation(accounts, principal, invitationId, reason),
   ),
 ];

@@ -132,6 +132,8 @@ function newRow(wanted: CompleteRequest, names: Names, at: number): ServerRow {
     sftpEnabled: false,
     waitingRoom: false,
     clientVersions: 'auto',
+    jvmPreset: 'default',
+    jvmOptions: '',
     createdAt: at,
     updatedAt: at,
     coldStartsMs: [],

@@ -33,7 +33,7 @@ export class Diagnoser {
   readonly #dataDir: string;
   readonly #workers: Pick<WorkerPool, 'run'> | undefined;
 
-  /** `workers`: read logs off the main thread. Without them, the caller's thread reads, bounded by the log's size alone. */
+  /** `workers` read logs off the main thread. Without them, the caller's thread reads the log, whose size is limited. */
   constructor(dataDir: string, workers?: Pick<WorkerPool, 'run'>) {
     this.#dataDir = dataDir;
     this.#workers = workers;

@@ -187,30 +187,37 @@ export class ServerEffects {
     const build = await notedBuild(this.#rootOf(row), row);
     const spec = await this.#specOf(row, gameSpec, build);
     signal.throwIfAborted();
-    const game = await engine.boot(spec, signal, ({ phase, percent, javaMajor }) => {
-      // A long download does not use up the time for the start.
-      this.#patience.logMoved(id);
-      const item = javaMajor === undefined ? softwareText(row) : `Java ${javaMajor}`;
-      this.#host.notify(id, { type: 'PROGRESS', phase, percent, item });
-    });
-    signal.throwIfAborted();
-    const start = {
-      row,
-      rconPassword,
-      after: last ?? undefined,
-      game,
-      published: this.#rooms.ports.of(id),
-      since,
-      progress: (phase: StartupPhase, percent: number) => this.#host.notify(id, { type: 'PROGRESS', phase, percent }),
-      logged: () => this.#patience.logMoved(id),
-    };
-    await untilReady(this.#games, start, signal).finally(() => this.#patience.forget(id));
+    let hasDownloaded = false;
+    let game: Game;
+    try {
+      game = await engine.boot(spec, signal, ({ phase, percent, javaMajor }) => {
+        hasDownloaded = true;
+        // A long download does not use up the time for the start.
+        this.#patience.moved(id);
+        const item = javaMajor === undefined ? softwareText(row) : `Java ${javaMajor}`;
+        this.#host.notify(id, { type: 'PROGRESS', phase, percent, item });
+      });
+      signal.throwIfAborted();
+      const start = {
+        row,
+        rconPassword,
+        after: last ?? undefined,
+        game,
+        published: this.#rooms.ports.of(id),
+        since: hasDownloaded ? clock.now() : since,
+        progress: (phase: StartupPhase, percent: number) => this.#host.notify(id, { type: 'PROGRESS', phase, percent }),
+        logged: () => this.#patience.moved(id),
+      };
+      await untilReady(this.#games, start, signal);
+    } finally {
+      this.#patience.forget(id);
+    }
     signal.throwIfAborted();
     if (game.game === null) throw new EngineError('unknown', 'the engine assigned no address to the game');
     const at = clock.now();
     if (build === undefined) await this.#keepBuild(row, game.build);
-    // Skip games that already ran: they say nothing about cold starts.
-    if (!before?.up) this.#noteColdStart(row, at - since);
+    // Games that already ran and starts with a download say nothing about the usual cold start.
+    if (!before?.up && !hasDownloaded) this.#noteColdStart(row, at - since);
     return { at, address: game.game, rcon: game.rcon, logAfter: this.#artefacts.logAfter(id) };
   }
 

@@ -56,7 +56,6 @@ const INSTALL_MS = 30 * MINUTE_MS;
  */
 export function openServers({
   startTimeoutSeconds,
-  onRefusal = () => {},
   ...given
 }: {
   store: Store;
@@ -64,10 +63,10 @@ export function openServers({
   steady: SteadyClock;
   log: Log;
   startTimeoutSeconds: number;
-  onRefusal?: ((reason: string) => void) | undefined;
+  onRefusal: (reason: string) => void;
 }): Servers {
   const limits = { startMs: startTimeoutSeconds * 1_000, stopMs: STOP_MS, installMs: INSTALL_MS };
-  return new Servers({ ...given, limits, onRefusal });
+  return new Servers({ ...given, limits });
 }
 
 /**

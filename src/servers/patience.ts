@@ -25,8 +25,8 @@ export class EffectPatience {
   readonly #log: Log;
   readonly #nodes: EngineNodes | undefined;
   readonly #host: EffectHost;
-  /** The time of the last log line, by starting server. */
-  readonly #loggedAt = new Map<string, number>();
+  /** The time of the last log line or progress of a download, by starting server. */
+  readonly #movedAt = new Map<string, number>();
 
   constructor({ clock, log, engine }: GameAccess, host: EffectHost) {
     this.#clock = clock;
@@ -47,12 +47,12 @@ export class EffectPatience {
     return Promise.race([work, soon]);
   }
 
-  logMoved(id: string): void {
-    this.#loggedAt.set(id, this.#clock.now());
+  moved(id: string): void {
+    this.#movedAt.set(id, this.#clock.now());
   }
 
   forget(id: string): void {
-    this.#loggedAt.delete(id);
+    this.#movedAt.delete(id);
   }
 
   /**
@@ -67,7 +67,7 @@ export class EffectPatience {
       const { wokenAt = null, limits } = this.#host.now(id)?.context ?? {};
       if (phase !== 'start' || limits === undefined || at - (wokenAt ?? setAt) >= LONGEST_START_MS) return undefined;
       // After a takeover, the service has not seen any log lines yet.
-      return Math.max(this.#loggedAt.get(id) ?? 0, setAt) + limits.startMs;
+      return Math.max(this.#movedAt.get(id) ?? 0, setAt) + limits.startMs;
     };
   }
 }
@@ -76,9 +76,9 @@ export class EffectPatience {
 const FINDING_MS = 5_000;
 
 /**
- * Sends ALARM at an instant, or at once if it has passed. For a phase, `findings` returns the reason why it failed, which
- * is sent if it is known in time, and `spareUntil` is called when the alarm is due: it returns a later deadline while the
- * phase is held up or still progressing. Returns a function that cancels the alarm.
+ * Sends ALARM at an instant, or at once if it has passed. Returns a function that cancels the alarm. For a phase,
+ * `findings` returns the reason why it failed, which is sent if it is known in time. `spareUntil` is called when the
+ * alarm is due: a later instant postpones it, undefined or a past instant lets it fire.
  */
 export function setAlarm(
   clock: Clock,

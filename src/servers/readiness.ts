@@ -46,7 +46,7 @@ interface Start {
   game: Game;
   /** The server's published ports. */
   published: readonly PublishedPort[];
-  /** When the start was requested; the base of the percentage. */
+  /** When the start was requested, or when its downloads ended; the base of the percentage. */
   since: number;
   progress: (phase: StartupPhase, percent: number) => void;
   /** Called for each line of the log. */

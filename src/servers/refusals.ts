@@ -40,7 +40,7 @@ export function playerNotOnline({ row }: ServerNow, name: string): StatusError {
 /** The kick message for a server that was never installed. */
 export const NOT_INSTALLED = 'This server is not set up yet. Ask its owner.';
 
-/** The words by the state that refuses a join. */
+/** Kick messages by the state that refuses a join. */
 const WORDS: Partial<Record<ServerState, RefusalWords>> = {
   installing: { player: 'This server is being set up. Come back in a few minutes.' },
   install_failed: { player: NOT_INSTALLED },

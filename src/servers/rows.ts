@@ -77,6 +77,8 @@ export const servers = new EntitySchema<ServerRow>({
     sftpEnabled: boolean,
     waitingRoom: boolean,
     clientVersions: text,
+    jvmPreset: text,
+    jvmOptions: text,
     modpackPlatform: text,
     modpackRef: text,
     modpackVersion: text,

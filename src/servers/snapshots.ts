@@ -79,11 +79,13 @@ export function worthStoring(before: ServerSnapshot, after: ServerSnapshot): boo
   );
 }
 
-/**
+/*
  * Servers' machines use the steady clock, so that a change of the system clock does not make them sleep, wake or fail.
- * Stored and shown instants are wall time, because they outlive a boot. This file converts between the two for
- * `actors.ts`, `commands.ts` and `servers.ts`.
+ * Stored and shown instants are wall time, because they outlive a boot. The functions below convert between the two for
+ * `actors.ts` and `servers.ts`.
  */
+
+/** The clock with which a snapshot was stored. */
 interface StoredTime {
   epoch: string;
   offsetMs: number;

@@ -1,3 +1,7 @@
+/**
+ * Serves servers' files over SFTP, under the same rules as elsewhere. Never: a shell, a forwarded port, or a file
+ * outside of the server's folder.
+ */
 import { createRequire } from 'node:module';
 import type { AddressInfo, BlockList } from 'node:net';
 import type { DiskQuota } from '../disk/quota.ts';
@@ -9,11 +13,6 @@ import { sftpOperations } from './api.ts';
 import { Sftp, openHostKey } from './sftp.ts';
 import { sshKeyOperations } from './ssh-keys-api.ts';
 import { mountSshKeys } from './ssh-keys-pages.ts';
-
-/**
- * Serves servers' files over SFTP, under the same rules as elsewhere. Never: a shell, a forwarded port, or a file
- * outside of the server's folder.
- */
 
 /**
  * Opens SFTP for servers' files. It accepts clients only after `listenSftp`. The deletion of a server ends its

@@ -19,7 +19,9 @@ export async function serveSftpSession(
   send: (reply: Reply) => Promise<void>,
   /** Answers one request. Rejects with StatusError. */
   perform: (request: Request) => Promise<Reply>,
-  /** `onRequest` is called for each request before it is answered. `signal` ends the session after the one in progress. */
+  /**
+   * `onRequest` is called for each request before it is answered. `signal` ends the session after the one in progress.
+   */
   { onRequest, signal }: { onRequest: () => void; signal: AbortSignal },
   log: Log,
 ): Promise<void> {
@@ -95,8 +97,8 @@ export class SftpSessionEnded extends Error {
 /**
  * Sends replies to a client, one at a time. Resolves once the client has read enough of the earlier replies. The SSH
  * library respects the flow control of a channel. It limits neither the bytes queued on the connection nor the duration
- * of a key exchange, during which it queues everything. `socket` carries the bytes of the channel; at most `waitingBytes`
- * may wait in this process for a client that does not read them. Rejects with SftpSessionEnded.
+ * of a key exchange, during which it queues everything. `socket` carries the bytes of the channel; at most
+ * `waitingBytes` may wait in this process for a client that does not read them. Rejects with SftpSessionEnded.
  */
 export function createOutbox(
   channel: Duplex,

@@ -3,7 +3,7 @@ import { sessionToken } from '../http/session/session-cookie.ts';
 import type { Log } from '../kernel/log.ts';
 import { StatusError } from '../kernel/status.ts';
 import { html } from './html.ts';
-import { NOBODY, layout, pageHeaders } from './layout.ts';
+import { VISITOR, layout, pageHeaders } from './layout.ts';
 import { type PageRequestOptions, knownRequest, pageRequestOf } from './page-request.ts';
 import { statusOf } from './problem.ts';
 
@@ -74,7 +74,7 @@ function show(ctx: Context, { status, heading, message, retryAfterSeconds }: Tro
   ctx.status = status;
   ctx.type = 'html';
   // Does not look up the session, because that lookup may be what failed.
-  ctx.body = layout({ title: heading, main }, knownRequest(ctx) ?? NOBODY).toString();
+  ctx.body = layout({ title: heading, main }, knownRequest(ctx) ?? VISITOR).toString();
   if (retryAfterSeconds !== undefined) ctx.set('Retry-After', String(Math.max(1, Math.ceil(retryAfterSeconds))));
   // The rest of such a body is not read, so the connection cannot be reused.
   if (status === 408 || status === 413) ctx.set('Connection', 'close');

@@ -7,7 +7,7 @@ import type { Page, PageRequest } from './page-request.ts';
 type Surroundings = Pick<PageRequest, 'principal' | 'csrf' | 'signIn'>;
 
 /** The surroundings of pages that do not look up the session. */
-export const NOBODY: Surroundings = { principal: undefined, csrf: '', signIn: '/sign-in' };
+export const VISITOR: Surroundings = { principal: undefined, csrf: '', signIn: '/sign-in' };
 
 /** Returns a complete page: the common frame with navigation around its content. */
 export function layout({ title, main, styles = [], libraries = [], scripts = [] }: Page, request: Surroundings): Html {

@@ -69,7 +69,7 @@ export async function headless(dataDir: string, what: string, dieAt = '', offSit
     process.kill(process.pid, 'SIGKILL');
     await new Promise(() => {});
   };
-  const servers = openServers({ store, clock, steady, log, startTimeoutSeconds: 60 });
+  const servers = openServers({ store, clock, steady, log, startTimeoutSeconds: 60, onRefusal: () => {} });
   const lock = createChangeLock((id) => servers.jobOf(id));
   const usage = await DiskUsage.open({ store, clock, log, dataDir });
   const passwords = fakePasswords();

@@ -48,7 +48,7 @@ export async function message<T>(child: ChildProcess): Promise<T> {
 }
 
 /** Returns the CPU time of a process so far, user and system, in ms. */
-export function cpuMs({ pid }: ChildProcess): number {
+export function cpuMs({ pid }: Pick<ChildProcess, 'pid'>): number {
   const [, , ...fields] = readFileSync(`/proc/${pid}/stat`, 'utf8')
     .replace(/\(.*\)/s, 'name')
     .split(' ');

@@ -56,7 +56,14 @@ export async function openControl(
   // Log lines are created and discarded, so that the figures include their cost.
   const log = createLog({ level: 'info', pretty: false, destination: { write: () => {} } });
   const store = await openStore(databaseUrl, TABLES);
-  const servers = openServers({ store, clock, steady, log, startTimeoutSeconds: LIMITS.startMs / 1_000 });
+  const servers = openServers({
+    store,
+    clock,
+    steady,
+    log,
+    startTimeoutSeconds: LIMITS.startMs / 1_000,
+    onRefusal: () => {},
+  });
   openEffects({
     servers,
     games: {

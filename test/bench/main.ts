@@ -17,6 +17,11 @@ const BENCHES: Record<string, { what: string; load: () => Promise<{ run: Bench }
   busy: { what: 'players while the service is busy', load: () => import('./busy.ts') },
   wake: { what: 'what is added to the start of a game', load: () => import('./wake.ts') },
   start: { what: 'a whole wake of the built-in game', load: () => import('./start.ts') },
+  'wake-java': {
+    what: 'a whole wake of a real Java game, against the same jar started by hand',
+    load: () => import('./wake-java.ts'),
+    limitMs: 1_800_000,
+  },
   transitions: { what: 'starts and stops on disk', load: () => import('./transitions.ts') },
   calls: { what: 'the API and its keys', load: () => import('./calls.ts') },
   pages: { what: 'reading the pages of the panel, and acting on them', load: () => import('./pages.ts') },

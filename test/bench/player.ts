@@ -11,10 +11,10 @@ const PLUGIN_REQUEST = 4;
  * Joins as a client does and answers the proxy's requests, then leaves. Resolves with the instant (`performance.now()`)
  * of the game's first byte. Rejects if the connection ends first.
  */
-export async function join(port: number, host: string): Promise<number> {
+export async function join(port: number, host: string, protocol = PROTOCOL): Promise<number> {
   const socket = connect({ host: '127.0.0.1', port, noDelay: true });
   const ended = once(socket, 'close').then(() => Promise.reject(new Error(`${host} hung up`)));
-  socket.write(Buffer.concat([handshake(PROTOCOL, 'login', host), loginStart('Notch')]));
+  socket.write(Buffer.concat([handshake(protocol, 'login', host), loginStart('Notch')]));
   try {
     for (;;) {
       const [bytes] = (await Promise.race([once(socket, 'data'), ended])) as [Buffer];

@@ -6,7 +6,8 @@ import schemathesis
 BEYOND_SCHEMAS = {
     "CreateServer": {"id", "hostname", "type", "version", "region", "properties", "modpackPlatform", "modpackRef", "motd", "ramMb"},
     "CreateServerFromTemplate": {"id", "region", "version", "ramMb"},
-    "UpdateServer": {"ramMb", "plan"},
+    # Which of Java's options owners may set.
+    "UpdateServer": {"ramMb", "plan", "jvmOptions"},
     "UpdateServerVersion": {"type", "version"},
     "SetModpack": {"ref"},
     "SetServerProperties": {"properties"},

@@ -56,6 +56,8 @@ const row: ServerRow = {
   sftpEnabled: false,
   waitingRoom: false,
   clientVersions: 'auto',
+  jvmPreset: 'default',
+  jvmOptions: '',
   modpackPlatform: '',
   modpackRef: '',
   modpackVersion: '',

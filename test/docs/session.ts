@@ -193,7 +193,6 @@ async function settingsOfOne(): Promise<Record<string, string>> {
     ENGINE: 'process',
     ...(await trust()),
     ...NO_SOURCES,
-    MOJANG_API_URL: 'http://127.0.0.1:9/',
     DORMOUSE_URL: `http://localhost:${http}`,
   };
 }

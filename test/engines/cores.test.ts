@@ -1,3 +1,5 @@
+import { spawn } from 'node:child_process';
+import { existsSync } from 'node:fs';
 import { chown, mkdir, mkdtemp, open, readFile, readdir, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -9,10 +11,14 @@ import { openBubblewrap } from '../../src/engines/process/bubblewrap.ts';
 import { type Programs, commandFor } from '../../src/engines/process/command.ts';
 import { openCoreStore } from '../../src/engines/process/cores/core-store.ts';
 import { installerHost } from '../../src/engines/process/cores/installer.ts';
+import { fetchFile } from '../../src/engines/process/cores/fetch-file.ts';
+import { sourceHttp } from '../../src/engines/process/cores/source.ts';
 import { openCoreSources } from '../../src/engines/process/cores/sources.ts';
 import type { Confinement } from '../../src/engines/process/confinement.ts';
 import { gameUser } from '../../src/engines/process/game-user.ts';
 import { createJavas } from '../../src/engines/process/java-homes.ts';
+import { StatusError } from '../../src/kernel/status.ts';
+import { GIB, MIB } from '../../src/kernel/units.ts';
 import { type StandIn, answerWith, cutInHalf, hurriedClock, standIn } from '../support/core-sources.ts';
 import { isHere } from '../support/needs.ts';
 import { until } from '../support/until.ts';
@@ -27,6 +33,7 @@ echo "$@" >> "$(dirname "$0")/installed"
 case "$*" in
 *forge*--installServer*)
   name=$(basename "$(echo "$*" | sed 's/.*-jar //; s/ .*//')" -installer.jar)
+  name=\${name#.}
   mkdir -p libraries/net/minecraftforge/forge/$name
   echo '-p libraries' > libraries/net/minecraftforge/forge/$name/unix_args.txt
   echo "java @user_jvm_args.txt @libraries/net/minecraftforge/forge/$name/unix_args.txt" > run.sh
@@ -152,18 +159,67 @@ test('a server keeps its build, and servers that need a build at the same time s
 
 test('a wrong checksum or a page in place of a jar is never run', async (t) => {
   const it = await machine(t);
-  it.from.paper('paper', '1.21.8', [{ build: '60', checksum: '0'.repeat(64) }]);
-  it.from.purpur('1.21.8', [{ build: '1', checksum: '0'.repeat(32) }]);
-  it.from.vanilla('1.21.8');
-  it.from.fabric('1.21.8', [{ build: '0.17.2', jar: Buffer.from('<html>not found</html>') }]);
-  for (const core of ['paper', 'purpur']) {
+  const [md5, sha1, sha256] = ['0'.repeat(32), '0'.repeat(40), '0'.repeat(64)];
+  it.from.paper('paper', '1.21.8', [{ build: '60', checksum: sha256 }]);
+  it.from.purpur('1.21.8', [{ build: '1', checksum: md5 }]);
+  it.from.leaf('1.21.8', [{ build: '10', checksum: sha256 }]);
+  it.from.pufferfish('1.21.8', { build: '33', checksum: md5 });
+  it.from.vanilla('1.21.8', undefined, sha1);
+  it.from.quilt('1.21.8', [{ build: '0.26.4', checksum: sha256 }]);
+  it.from.forge('1.21.8', [{ build: '58.0.1', checksum: sha256 }]);
+  for (const core of ['paper', 'purpur', 'leaf', 'pufferfish', 'vanilla', 'quilt', 'forge']) {
     const { code, message } = await it.refusal(core, '1.21.8');
-    t.is(code, 'download_failed');
-    t.regex(message, /does not match the size or checksum of its source and was discarded/);
+    t.is(code, 'download_failed', core);
+    t.regex(message, /does not match the size or checksum of its source and was discarded/, core);
   }
-  t.regex((await it.refusal('fabric', '1.21.8')).message, /not a jar/);
-  for (const folder of ['paper/1.21.8-60', 'purpur/1.21.8-1', 'fabric/1.21.8-0.17.2'])
-    t.deepEqual(await readdir(join(it.cores, folder)), []);
+  t.false(existsSync(join(it.dir, 'java/bin/installed')), 'no installer was run');
+  it.from.fabric('1.21.8', [{ build: '0.17.2', jar: Buffer.from('<html>not found</html>') }]);
+  const large = Buffer.concat([Buffer.from('PK\u0003\u0004'), Buffer.alloc(17 * MIB), Buffer.from('PK\u0005\u0006')]);
+  it.from.fabric('1.21.4', [{ build: '0.17.2', jar: large }]);
+  for (const [version, why] of [
+    ['1.21.8', /not a jar/],
+    ['1.21.4', /is larger than expected/],
+  ] as const) {
+    const { code, message, suggestion } = await it.refusal('fabric', version);
+    t.is(code, 'core_unavailable', version);
+    t.regex(message, why);
+    t.regex(suggestion, /another version/);
+  }
+  for (const folder of [
+    'paper/1.21.8-60',
+    'purpur/1.21.8-1',
+    'leaf/1.21.8-10',
+    'pufferfish/1.21.8-33',
+    'vanilla/1.21.8',
+    'quilt',
+    'forge',
+    'fabric/1.21.8-0.17.2',
+    'fabric/1.21.4-0.17.2',
+  ])
+    t.deepEqual(await readdir(join(it.cores, folder)), [], folder);
+});
+
+test('an answer that names a foreign host, no server or an impossible build is refused', async (t) => {
+  const it = await machine(t);
+  it.from.put('/mc/game/version_manifest_v2.json', {
+    versions: [
+      { id: '0.1', url: 'http://169.254.169.254/x' },
+      { id: '1.0', url: `${it.from.url}/1.0.json` },
+    ],
+  });
+  it.from.put('/1.0.json', { downloads: {} });
+  it.from.fabric('1.8', [{ build: '../../x' }]);
+  for (const [core, version, expected, why] of [
+    ['vanilla', '0.1', 'core_unavailable', /does not belong to it/],
+    ['vanilla', '1.0', 'core_unavailable', /There is no vanilla for Minecraft 1\.0/],
+    // An unreadable answer may be a temporary fault of the source.
+    ['fabric', '1.8', 'download_failed', /invalid response/],
+  ] as const) {
+    const { code, message } = await it.refusal(core, version);
+    t.is(code, expected, version);
+    t.regex(message, why);
+  }
+  t.false(existsSync(it.cores));
 });
 
 test('a cut download continues where it ended, in the same start', async (t) => {
@@ -194,7 +250,7 @@ test('a download that was killed continues in the next start, and other bytes in
   await mkdir(join(it.cores, 'paper/1.21.8-62'));
   await writeFile(join(it.dir, 'other'), 'keep');
   await symlink(join(it.dir, 'other'), join(it.cores, 'paper/1.21.8-62/server.jar.part'));
-  await t.throwsAsync(it.prepare('paper', '1.21.8'), undefined, 'a link is not followed');
+  await t.throwsAsync(it.prepare('paper', '1.21.8'), { code: 'ELOOP' }, 'a link is not followed');
   t.is(await readFile(join(it.dir, 'other'), 'utf8'), 'keep');
 });
 
@@ -258,8 +314,18 @@ test('jars of the owner and of the operator come before downloads', async (t) =>
   it.from.paper('paper', '1.21.8', [{ build: '60' }]);
   await it.put('cores/paper-1.21.8.jar', 'of the operator');
   t.is((await it.prepare('paper', '1.21.8')).path, join(it.cores, 'paper-1.21.8.jar'));
+  for (const core of ['fabric', 'vanilla']) await it.put(`cores/${core}-1.21.8.jar`, 'of the operator');
+  t.deepEqual((await it.prepare('fabric', '1.21.8')).args.slice(-4), [
+    `-Dfabric.installer.server.gameJar=${join(it.cores, 'vanilla-1.21.8.jar')}`,
+    '-jar',
+    join(it.cores, 'fabric-1.21.8.jar'),
+    'nogui',
+  ]);
   await it.put('data/server.jar', 'of the owner');
   t.is((await it.prepare('paper', '1.21.8')).path, join(it.data, 'server.jar'));
+  const own = await it.prepare('fabric', '1.21.8');
+  t.is(own.path, join(it.data, 'server.jar'));
+  t.false(own.args.some((arg) => arg.startsWith('-Dfabric.installer.server.gameJar')));
   t.is(it.from.asked.length, 0);
 });
 
@@ -344,7 +410,7 @@ test('an installer that fails, creates nothing or is stopped leaves no core', as
     it.from.forge('1.20.1', [{ build: '47.4.0' }]);
     const failure = await it.refusal('forge', '1.20.1');
     t.deepEqual([failure.code, failure.message], ['install_failed', message]);
-    t.deepEqual(await readdir(join(it.cores, 'forge')), ['1.20.1-47.4.0-installer.jar']);
+    t.deepEqual(await readdir(join(it.cores, 'forge')), ['.1.20.1-47.4.0-installer.jar']);
   }
   const it = await machine(t, { java: '#!/bin/sh\ntouch run.sh begun\nsleep 60\n' });
   it.from.forge('1.20.1', [{ build: '47.4.0' }]);
@@ -357,7 +423,80 @@ test('an installer that fails, creates nothing or is stopped leaves no core', as
   );
   stop.abort(new Error('stopped'));
   await t.throwsAsync(preparing, { message: 'stopped' });
-  t.deepEqual(await readdir(join(it.cores, 'forge')), ['1.20.1-47.4.0-installer.jar']);
+  t.deepEqual(await readdir(join(it.cores, 'forge')), ['.1.20.1-47.4.0-installer.jar']);
+});
+
+test('a partial download of an installer is not an installed build', async (t) => {
+  const it = await machine(t);
+  it.from.forge('1.20.1', [{ build: '47.4.0' }]);
+  for (const name of ['1.20.1-47.4.0-installer.jar', '1.20.1-47.4.0-installer.jar.part', '1.20.1-47.4.0'])
+    await it.put(`cores/forge/${name}`, 'PK');
+  it.from.disturb('/promotions', ...Array.from({ length: 5 }, () => answerWith(503)));
+  const { code, message } = await it.refusal('forge', '1.20.1');
+  t.deepEqual([code, /answers with status 503/.test(message)], ['download_failed', true]);
+  await rm(join(it.cores, 'forge/1.20.1-47.4.0'));
+  t.is((await it.prepare('forge', '1.20.1')).build, '47.4.0');
+});
+
+test('a copy to a server that was cut short is made again, and is not run in place of a complete one', async (t) => {
+  const it = await machine(t);
+  it.from.forge('1.20.1', [{ build: '47.4.0' }]);
+  const note = async () => JSON.parse(await readFile(join(it.data, '.dormouse-core.json'), 'utf8')) as unknown;
+  const build = { core: 'forge', version: '1.20.1', build: '47.4.0' };
+  // A folder in the place of a file stops the copy.
+  await mkdir(join(it.data, 'run.sh'));
+  await t.throwsAsync(it.prepare('forge', '1.20.1'));
+  t.deepEqual(await note(), { ...build, isComplete: false });
+  await rm(join(it.data, 'run.sh'), { recursive: true });
+  // As a killed service leaves it: the argument file is there, and others are missing.
+  const path = 'libraries/net/minecraftforge/forge/1.20.1-47.4.0/unix_args.txt';
+  await it.put(`data/${path}`, '-p libraries');
+  it.from.disturb('/promotions', answerWith(404));
+  t.is((await it.refusal('forge', '1.20.1')).code, 'core_unavailable');
+  const prepared = await it.prepare('forge', '1.20.1');
+  t.deepEqual([prepared.build, prepared.path], ['47.4.0', path]);
+  t.true(existsSync(join(it.data, 'run.sh')));
+  t.deepEqual(await note(), { ...build, isComplete: true });
+});
+
+test('a file that its source states to be larger than any core is refused before its download', async (t) => {
+  const it = await machine(t);
+  const http = sourceHttp('Things', it.from.url, { clock: hurriedClock, contact: 'http://localhost' });
+  const file = { name: 'thing 1', url: `${it.from.url}/thing.jar`, sizeBytes: 2 * GIB + 1 };
+  const fetching = fetchFile(file, join(it.cores, 'thing/server.jar'), { http, signal: never, progress: () => {} });
+  const { code, reason, message } = await t.throwsAsync<StatusError>(fetching, { instanceOf: StatusError });
+  t.deepEqual(
+    [code, reason, message],
+    ['FAILED_PRECONDITION', 'DOWNLOAD_REFUSED', 'The file of thing 1 is too large.'],
+  );
+  t.deepEqual([it.from.asked, existsSync(it.cores)], [[], false]);
+});
+
+test('an installer ends with its children when the service is killed', async (t) => {
+  const loop = (name: string) =>
+    `trap 'touch "$here/${name}-ended"; exit' TERM; touch "$here/${name}-begun"; while [ -e "$0" ]; do sleep 0.05; done`;
+  const java = `#!/bin/sh\nhere=$(dirname "$0")\n(${loop('child')}) &\n${loop('parent')}\n`;
+  const it = await machine(t, { java });
+  const file = join(it.dir, 'java/bin/java');
+  const module = new URL('../../src/engines/process/cores/installer.ts', import.meta.url).href;
+  const [spec, target] = [
+    { core: 'forge', version: '1.20.1', dataDir: it.data },
+    join(it.cores, 'forge/1.20.1-47.4.0'),
+  ];
+  const program = `
+    const { open } = await import('node:fs/promises');
+    const { installerHost, runInstaller } = await import(${JSON.stringify(module)});
+    const given = { confinement: {}, env: { PATH: process.env.PATH }, openLog: () => open('/dev/null', 'a') };
+    const host = installerHost(${JSON.stringify(spec)}, ${JSON.stringify({ file, major: 21 })}, given);
+    const installation = { jar: 'x.jar', args: () => [], target: ${JSON.stringify(target)}, isComplete: () => true };
+    await runInstaller(installation, host, new AbortController().signal);`;
+  const service = spawn(process.execPath, ['--input-type=module', '--eval', program], { stdio: 'inherit' });
+  const areAll = (what: string) =>
+    ['child', 'parent'].every((name) => existsSync(join(it.dir, `java/bin/${name}-${what}`)));
+  await until(() => areAll('begun'));
+  service.kill('SIGKILL');
+  await until(() => areAll('ended'));
+  t.pass();
 });
 
 test.runIf(isHere('bubblewrap'))(

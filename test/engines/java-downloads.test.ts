@@ -8,6 +8,7 @@ import { createJavaDownloads } from '../../src/engines/process/cores/java-downlo
 import { createJavas } from '../../src/engines/process/java-homes.ts';
 import { javaRange } from '../../src/game/container.ts';
 import { cutInHalf, hurriedClock, javaArchive, standIn } from '../support/core-sources.ts';
+import { sum } from '../support/modrinth.ts';
 
 const never = new AbortController().signal;
 
@@ -62,6 +63,7 @@ test('a missing Java is downloaded once for all servers, and an installed one co
   t.deepEqual(it.shown.at(-1)?.percent, 100);
   t.deepEqual(await readdir(it.javaDir), ['jdk-25.0.1+9-jre']);
   t.is((await stat(join(it.javaDir, 'jdk-25.0.1+9-jre/bin/java'))).mode & 0o777, 0o755);
+  t.like(process.report, { excludeNetwork: true }, 'the system’s description asks no name server');
   t.is(await it.javaFor('1.21.8'), 'java/jdk-25.0.1+9-jre/bin/java', 'a newer Java that is here');
   t.is(await it.javaFor('1.20.4'), 'java17/bin/java');
 });
@@ -103,6 +105,24 @@ test('an archive of Java writes only files and directories below its own home', 
     await t.throwsAsync(readFile(join(it.dir, 'escaped')), { code: 'ENOENT' });
     t.deepEqual(await readdir(it.javaDir), ['jdk-25.0.1+9-jre.tar.gz']);
   }
+});
+
+test('a kind of runtime that Adoptium does not offer is no part of a path', async (t) => {
+  const it = await machine(t);
+  const archive = await javaArchive(25, '');
+  it.from.java(25, archive);
+  it.from.disturb('/v3/assets/latest/25', (reply) => {
+    const file = { checksum: sum(archive, 'sha256'), link: `${it.from.url}/java/x.tar.gz`, size: archive.length };
+    const binary = { image_type: '/../../escaped', package: file };
+    reply.end(JSON.stringify([{ release_name: 'jdk-25.0.1+9', binary }]));
+  });
+  it.from.put('/java/x.tar.gz', archive);
+  const { code, message } = await it.refusal('26.1');
+  t.deepEqual(
+    [code, /Adoptium, the source of Java, returned an invalid response/.test(message)],
+    ['download_failed', true],
+  );
+  t.false((await readdir(it.dir)).includes('escaped'));
 });
 
 test('Java is not downloaded against the setting, and without the internet the error says so', async (t) => {

@@ -373,10 +373,18 @@ holds('a game on a node that is cut off starts elsewhere only once the node is m
   t.teardown(() => engine.nodes!.setStarts(manager!.ID, true));
   const alpha = spec('alpha', { print: ['one'], farewell: 'bye' });
   await engine.boot(alpha, never);
-  await engine.boot(spec('beta'), never);
   const before = await containerOf(bench, 'alpha');
-  t.not((await containerOf(bench, 'beta')).nodeId, before.nodeId);
-  const beta = await engine.inspect('beta');
+  // Swarm counts the tasks that earlier tests leave for a moment, so the next game may land on the same node. It stays
+  // there.
+  let other = '';
+  for (const id of ['beta', 'gamma', 'delta']) {
+    await mkdir(spec(id).dataDir, { recursive: true });
+    await engine.boot(spec(id), never);
+    other = id;
+    if ((await containerOf(bench, id)).nodeId !== before.nodeId) break;
+  }
+  t.not((await containerOf(bench, other)).nodeId, before.nodeId);
+  const otherGame = await engine.inspect(other);
   await until(async () => (await collect(engine.logs('alpha'))).length === 1);
 
   const cutAt = Date.now();
@@ -394,7 +402,7 @@ holds('a game on a node that is cut off starts elsewhere only once the node is m
   await until(async () => engine.nodes!.list().find(({ id }) => id === before.nodeId)?.state === 'gone');
   t.true((await engine.inspect('alpha'))?.up);
   await t.throwsAsync(engine.halt('alpha', 1_000), { message: /does not respond/ });
-  t.deepEqual(await engine.inspect('beta'), beta, 'the other game is not affected');
+  t.deepEqual(await engine.inspect(other), otherGame, 'the other game is not affected');
 
   heard.length = 0;
   t.true(await engine.nodes!.fence(before.nodeId));
@@ -403,6 +411,6 @@ holds('a game on a node that is cut off starts elsewhere only once the node is m
   const again = await engine.boot(alpha, never);
   await answers(again.game!);
   t.not((await containerOf(bench, 'alpha')).nodeId, before.nodeId);
-  await answers(beta!.game!);
+  await answers(otherGame!.game!);
   await before.container.kill();
 });

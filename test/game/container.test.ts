@@ -32,6 +32,8 @@ function row(fields: Partial<ServerRow> = {}): ServerRow {
     sftpEnabled: false,
     waitingRoom: false,
     clientVersions: 'auto',
+    jvmPreset: 'default',
+    jvmOptions: '',
     modpackPlatform: '',
     modpackRef: '',
     modpackVersion: '',
@@ -107,6 +109,16 @@ test('the container environment has the image’s variables, a fitting heap size
   t.is(installSpec(row(), settings).env.SETUP_ONLY, 'true');
   t.is(heapMb(8192), 6553);
   t.deepEqual([512, 768, 1024, 2048].map(heapMb), [256, 480, 736, 1536], 'small servers leave room for metaspace too');
+});
+
+test('options for Java reach both kinds of engine, before the one that ends a game without memory', (t) => {
+  t.is(gameSpec(row(), settings).env.JVM_XX_OPTS, '-XX:+ExitOnOutOfMemoryError');
+  const { env, jvm } = gameSpec(row({ jvmPreset: 'zgc', jvmOptions: '-ea  -Da=b' }), settings);
+  t.is(env.JVM_XX_OPTS, '-XX:+UseZGC -XX:+ZGenerational -ea -Da=b -XX:+ExitOnOutOfMemoryError');
+  t.deepEqual(jvm, { preset: 'zgc', options: '-ea  -Da=b' });
+  t.regex(gameSpec(row({ jvmPreset: 'aikar' }), settings).env.JVM_XX_OPTS ?? '', /^-XX:\+UnlockExperimentalVMOptions /);
+  const sandbox = gameSpec(row({ type: 'sandbox', jvmPreset: 'zgc' }), settings);
+  t.false('JVM_XX_OPTS' in sandbox.env || 'jvm' in sandbox);
 });
 
 test('the sandbox has its own image and needs no version', (t) => {

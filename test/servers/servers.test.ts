@@ -45,6 +45,29 @@ test('a server remembers the durations of its last ten cold starts', async (t) =
   t.is((await remembered()).length, 10);
 });
 
+test('a start that downloads software does not count as a cold start', async (t) => {
+  const w = await world(t);
+  await w.create('lobby', { coldStartsMs: [1_000] });
+  const { boot } = w.engine;
+  w.engine.boot = (spec, signal, progress) => {
+    progress?.({ phase: 'downloading', percent: 40, javaMajor: 25 });
+    return boot(spec, signal);
+  };
+  await w.command('lobby', 'START');
+  await w.reach('lobby', 'running');
+  w.engine.boot = boot;
+  for (const [command, state] of [
+    ['STOP', 'hibernated'],
+    ['START', 'running'],
+  ] as const) {
+    await w.command('lobby', command);
+    await w.reach('lobby', state);
+  }
+  const remembered = async () => (await w.servers.get('lobby'))?.row.coldStartsMs ?? [];
+  await w.until(async () => (await remembered()).length > 1);
+  t.is((await remembered()).length, 2, 'one before, and the second start');
+});
+
 test('fifty joins of a sleeping server trigger one start', async (t) => {
   const w = await world(t);
   await w.create('lobby');

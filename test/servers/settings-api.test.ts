@@ -290,3 +290,16 @@ test('SetWakePolicy keeps absent fields and refuses invalid values', async (t) =
   await refused('setWakePolicy', { maxWakesPerDay: -1 }, 'INVALID_FIELD', 'maxWakesPerDay');
   await refused('setWakePolicy', { maintenanceText: 'a\nb\nc' }, 'INVALID_FIELD', '2 lines');
 });
+
+test('options for Java can be set and reset, and dangerous ones are refused with the reason', async (t) => {
+  const { ok, set, refused } = await settings(t);
+  t.like(await ok('GET', '/v1/servers/abc'), { jvmPreset: 'default', jvmOptions: '' });
+  const given = { jvmPreset: 'aikar', jvmOptions: '-XX:MaxGCPauseMillis=100 -ea' };
+  t.like(await set('update', given), given);
+  t.like(await set('update', { jvmOptions: '' }), { jvmPreset: 'aikar', jvmOptions: '' });
+  t.is(await refused('update', { jvmOptions: '-javaagent:plugins/x.jar' }, 'INVALID_FIELD', 'owners may set'), 400);
+  t.is(await refused('update', { jvmOptions: '-Xmx64G' }, 'INVALID_FIELD', 'the RAM of the server'), 400);
+  for (const body of [{ jvmOptions: 7 }, { jvmPreset: 'some' }])
+    t.is(await refused('update', body, 'INVALID_FIELD'), 400);
+  t.like(await ok('GET', '/v1/servers/abc'), { jvmPreset: 'aikar', jvmOptions: '' });
+});

@@ -40,6 +40,21 @@ test('name, size and plan can be changed; RAM options show their prices and are 
   t.is((await save(it, '/name', { name: 'Awake' })).server['name'], 'Awake');
 });
 
+test('options for Java have a form, which keeps a refused entry and says why; the sandbox has none', async (t) => {
+  const it = await openPanel(t);
+  await it.create('castle', { type: 'paper', ramMb: 1_024 });
+  t.regex((await it.get(`${TOP}/game`)).text, /value="default" checked[\s\S]*Aikar/);
+  const chosen = { jvmPreset: 'zgc', jvmOptions: '-XX:MaxGCPauseMillis=100' };
+  t.like((await save(it, '/game/java', chosen)).server, chosen);
+  const wrong = await save(it, '/game/java', { jvmPreset: 'default', jvmOptions: '-Xmx64G' });
+  t.is(wrong.status, 400);
+  t.regex(wrong.text, /value="-Xmx64G"/);
+  t.regex(wrong.text, /sets memory, which the RAM of the server determines/);
+  t.like(wrong.server, chosen);
+  await it.create('flat', { type: 'sandbox' });
+  t.notRegex((await it.get('/servers/flat/settings/game')).text, /jvmOptions/);
+});
+
 test('only the owner can delete a server, and only after typing its name', async (t) => {
   const it = await openPanel(t);
   await it.create('castle');

@@ -33,7 +33,7 @@ export function backupRoom(
   const { quotaBytes = 0, keys = [], offSite = FOLDER_ONLY, release = async () => {}, ...rest } = doubles;
   const { quota = unlimitedDisk, free = createFreeDisk(base.clock), accounts, usage, ...changed } = rest;
   return createBackupRoom(
-    { at: () => {}, ...base, ...changed },
+    { ...base, ...changed },
     games,
     { quota, free, ...(accounts && { accounts }), ...(usage && { usage }) },
     { owner: undefined, quotaBytes, keys, offSite, withFilesLock: createKeyedMutex() },

@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { stat } from 'node:fs/promises';
 import { type IncomingMessage, type ServerResponse, createServer } from 'node:http';
@@ -10,6 +9,7 @@ import { pack } from 'tar-stream';
 import type { SourceUrls } from '../../src/engines/process/cores/sources.ts';
 import type { Clock } from '../../src/kernel/clock.ts';
 import { systemClock } from '../../src/kernel/system-clock.ts';
+import { sum } from './modrinth.ts';
 import { until } from './until.ts';
 
 /** A build of a core in a stand-in. Default: a small jar of its own. */
@@ -38,7 +38,7 @@ export interface StandIn {
   purpur(version: string, builds: readonly BuildShape[]): void;
   leaf(version: string, builds: readonly BuildShape[]): void;
   pufferfish(version: string, build: BuildShape): void;
-  vanilla(version: string, jar?: Buffer): void;
+  vanilla(version: string, jar?: Buffer, checksum?: string): void;
   /** `loaders` are newest first. Loaders with a hyphen are not stable. */
   fabric(version: string, loaders: readonly BuildShape[]): void;
   quilt(version: string, loaders: readonly BuildShape[]): void;
@@ -190,10 +190,10 @@ export async function standIn(t: ExecutionContext): Promise<StandIn> {
       put(`${job}/${build}/artifact/${relativePath}`, jar);
     },
 
-    vanilla(version, jar = jarOf(`vanilla ${version}`)) {
+    vanilla(version, jar = jarOf(`vanilla ${version}`), checksum = sum(jar, 'sha1')) {
       versions.push({ id: version, url: `${url}/v1/packages/${version}.json` });
       put('/mc/game/version_manifest_v2.json', { latest: { release: version }, versions });
-      const server = { sha1: sum(jar, 'sha1'), size: jar.length, url: `${url}/v1/objects/${version}/server.jar` };
+      const server = { sha1: checksum, size: jar.length, url: `${url}/v1/objects/${version}/server.jar` };
       put(`/v1/packages/${version}.json`, { id: version, downloads: { server } });
       put(`/v1/objects/${version}/server.jar`, jar);
     },
@@ -260,10 +260,6 @@ export async function standIn(t: ExecutionContext): Promise<StandIn> {
       ]);
     },
   };
-}
-
-export function sum(content: Buffer, algorithm: string): string {
-  return createHash(algorithm).update(content).digest('hex');
 }
 
 /** Returns a Java archive with this program as `bin/java`. `more`: further entries, as path and link target or text. */

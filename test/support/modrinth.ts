@@ -163,9 +163,9 @@ export async function mrpack(index: object, files: Record<string, string> = {}):
   return await zipOf({ 'modrinth.index.json': JSON.stringify(whole), ...files });
 }
 
-export async function zipOf(files: Record<string, string>): Promise<Buffer> {
+export async function zipOf(files: Readonly<Record<string, string | Buffer>>): Promise<Buffer> {
   const zip = new ZipFile();
-  for (const [path, text] of Object.entries(files)) zip.addBuffer(Buffer.from(text), path);
+  for (const [path, content] of Object.entries(files)) zip.addBuffer(Buffer.from(content), path);
   zip.end();
   const chunks: Buffer[] = [];
   for await (const chunk of zip.outputStream) chunks.push(Buffer.from(chunk as Uint8Array));

@@ -22,10 +22,14 @@ export type Need =
   | 'systemd'
   | 'caddy'
   | 's3'
+  | 'java25'
   | 'tools';
 
 /** The S3 server that `npm run client-tools` installs. */
 export const S3_SERVER = join(import.meta.dirname, '../../node_modules/.cache/client-tools/bin/versitygw');
+
+/** The JDK with which tests compile and run Java games. */
+export const JDK25 = process.env.JDK25 ?? '/usr/lib/jvm/temurin-25-jdk-amd64';
 
 /** Chromium without a window, if it is installed: the same engine, which takes half the time. */
 const HEADLESS = '/usr/bin/chromium-headless-shell';
@@ -47,6 +51,7 @@ const probes: Record<Need, () => Promise<unknown>> = {
   caddy: () => firstThatRuns(['caddy'], 'version'),
   promtool: () => firstThatRuns(['promtool']),
   s3: () => firstThatRuns([S3_SERVER, 'versitygw']),
+  java25: () => firstThatRuns([join(JDK25, 'bin/javac')]),
   openssh: () => firstThatRuns(['ssh'], '-V'),
   chromium: () => Promise.all([firstThatRuns([CHROMIUM]), probes.tools()]),
   tools: () => access(join(import.meta.dirname, '../node_modules/.package-lock.json')),

@@ -1,4 +1,4 @@
-/** Addresses at which no source of cores or of Java responds. */
+/** Addresses at which no source of cores, of Java or of players' profiles responds. */
 export const NO_SOURCES = Object.fromEntries(
   [
     'VERSION_MANIFEST_URL',
@@ -12,5 +12,6 @@ export const NO_SOURCES = Object.fromEntries(
     'FORGE_PROMOTIONS_URL',
     'NEOFORGE_URL',
     'ADOPTIUM_URL',
+    'MOJANG_API_URL',
   ].map((name) => [name, 'http://127.0.0.1:9/']),
 );

@@ -116,7 +116,6 @@ export async function startService(
     ...trusted,
     // No request may leave this machine.
     ...NO_SOURCES,
-    MOJANG_API_URL: 'http://127.0.0.1:9/',
     LOG_LEVEL: 'debug',
   };
   let child: ChildProcess | undefined;

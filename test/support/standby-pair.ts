@@ -101,7 +101,6 @@ export async function standbyPair(t: ExecutionContext, env: Record<string, strin
         ENGINE: 'process',
         // No request may leave this machine.
         ...NO_SOURCES,
-        MOJANG_API_URL: 'http://127.0.0.1:9/',
         ...env,
         ...settings,
       });

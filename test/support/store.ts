@@ -96,6 +96,8 @@ export function serverRow(id: string, fields: Partial<ServerRow> = {}): ServerRo
     sftpEnabled: false,
     waitingRoom: false,
     clientVersions: 'auto',
+    jvmPreset: 'default',
+    jvmOptions: '',
     modpackPlatform: '',
     modpackRef: '',
     modpackVersion: '',

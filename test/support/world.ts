@@ -166,7 +166,7 @@ export async function world(t: ExecutionContext, options: WorldOptions = {}): Pr
   }
 
   function make(): Servers {
-    const { onStep, onRefusal, renewPassword } = options;
+    const { onStep, onRefusal = () => {}, renewPassword } = options;
     const made = openServers({ store, clock, steady, log, startTimeoutSeconds: LIMITS.startMs / 1_000, onRefusal });
     const passwords = fakePasswords();
     const { engineReturned } = openEffects({

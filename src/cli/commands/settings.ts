@@ -19,6 +19,8 @@ const SETTINGS = {
   publicSlug: '',
   waitingRoom: false as boolean,
   clientVersions: '',
+  jvmPreset: '',
+  jvmOptions: '',
   modpackPlatform: '',
   modpackRef: '',
 } satisfies Partial<Messages['Server']>;
@@ -37,6 +39,8 @@ const OPTIONS = {
   'show-address': option('on|off', 'Show or hide the address on that page.'),
   'waiting-room': option('on|off', 'Show the start progress to players who wake the server (1.21.6 and newer).'),
   clients: option('which', 'Client versions that can join: auto, own or any.'),
+  jvm: option('preset', 'How Java runs the game: default, aikar or zgc.'),
+  'jvm-options': option('options', 'Further options for Java, in quotes. "" removes them.'),
 } as const;
 
 type Given = { [Name in keyof typeof OPTIONS]?: string };
@@ -61,6 +65,7 @@ function shown(reply: Messages['Server']): string[] {
     ],
     ['waiting room', server.waitingRoom ? 'on' : ''],
     ['clients', server.clientVersions],
+    ['java', [server.jvmPreset, server.jvmOptions].join(' ').trim()],
     ['public page', publicPage(server)],
     ['webhook', server.alertWebhookUrl === '' ? '' : 'set'],
     ...lines.map((line, index) => [index === 0 ? 'properties' : '', line]),
@@ -79,14 +84,17 @@ function onOffOption(text: string | undefined): boolean | undefined {
 
 async function change(context: Context, id: string, values: Given): Promise<void> {
   const { api } = context;
-  const { name, ram, plan, motd, webhook, clients } = values;
+  const { name, ram, plan, motd, webhook, clients, jvm } = values;
   const clientsMessage = '--clients must be auto, own or any.';
+  const jvmMessage = '--jvm must be default, aikar or zgc.';
   const update = given({
     name,
     plan,
     ramMb: ram === undefined ? undefined : ramMb(ram),
     waitingRoom: onOffOption(values['waiting-room']),
     clientVersions: clients === undefined ? undefined : oneOf(['auto', 'own', 'any'], clients, clientsMessage),
+    jvmPreset: jvm === undefined ? undefined : oneOf(['default', 'aikar', 'zgc'], jvm, jvmMessage),
+    jvmOptions: values['jvm-options'],
   });
   const idleTimeoutMinutes = wholeNumber('idle', values.idle, MOST_IDLE_MINUTES);
   const enabled = onOffOption(values.public);

@@ -5,6 +5,7 @@ import { type FileOwner, writeAtomic } from '../../kernel/atomic-file.ts';
 import { MIB } from '../../kernel/units.ts';
 import { EngineError, type GameSpec, type Preparation } from '../engine.ts';
 import { heapMb } from '../java-heap.ts';
+import { ownFlags, presetFlags } from '../jvm-options.ts';
 import { type JavaPrograms, prepareLaunch } from './prepare-launch.ts';
 import type { Command } from './spawn-game.ts';
 
@@ -25,7 +26,8 @@ const MAX_PROPERTIES_BYTES = MIB;
 
 /**
  * Returns the command line of a server's core. The sandbox runs on this Node, other cores on a suitable Java. The
- * runtime's own flag limits the heap and leaves room for other memory. Rejects like `prepareLaunch`.
+ * runtime's own flag limits the heap and leaves room for other memory. It follows the owner's options, so that it
+ * overrides them. Rejects like `prepareLaunch`.
  */
 export async function commandFor(
   spec: GameSpec,
@@ -40,7 +42,11 @@ export async function commandFor(
   const heap = heapMb(spec.ramMb);
   const { java, launch, build } = await prepareLaunch(spec, programs, { signal, progress });
   const own = [`-Xms${Math.floor(heap / 4)}M`, `-Xmx${heap}M`, '-XX:+ExitOnOutOfMemoryError'];
-  return { file: java.file, args: [...launch.first, ...own, ...launch.main, 'nogui'], build };
+  const { preset = 'default', options = '' } = spec.jvm ?? {};
+  const flags = presetFlags(preset, java.major);
+  const main = (await programs.quickStarts?.quicken({ spec, java, flags, main: launch.main })) ?? launch.main;
+  const args = [...launch.first, ...flags, ...ownFlags(options), ...own, ...main, 'nogui'];
+  return { file: java.file, args, build };
 }
 
 /**

@@ -5,6 +5,7 @@ import { lazily } from '../../kernel/once.ts';
 import { KIB } from '../../kernel/units.ts';
 import { EngineError, type GameSpec } from '../engine.ts';
 import { hasCore } from './core-file.ts';
+import type { Java } from './java-homes.ts';
 
 /** Arguments for Java except those for memory. */
 export interface Launch {
@@ -12,6 +13,16 @@ export interface Launch {
   first: string[];
   /** Arguments that select the program to run. */
   main: string[];
+}
+
+/** A start of a core, before it is made quicker. */
+export interface PlainStart {
+  spec: Pick<GameSpec, 'serverId' | 'core' | 'version' | 'env'>;
+  java: Java;
+  /** The preset's options. An owner's own options are left out: each set would need a cache of its own. */
+  flags: readonly string[];
+  /** The arguments that select the program. */
+  main: readonly string[];
 }
 
 type Installed = Pick<GameSpec, 'core' | 'version' | 'dataDir'>;

@@ -13,6 +13,7 @@ import type { FetchJava } from './cores/java-downloads.ts';
 import type { Java, Javas } from './java-homes.ts';
 import { type Launch, installedLaunch, jarLaunch } from './java-launch.ts';
 import type { JavaOfVersion } from './java-versions.ts';
+import type { QuickStarts } from './quick-starts.ts';
 
 /** The programs of Java cores. */
 export interface JavaPrograms {
@@ -28,6 +29,8 @@ export interface JavaPrograms {
   coresDir: string;
   /** The cores from public sources. Absent: only jars from the owner or the operator are run. */
   cores?: CoreStore | undefined;
+  /** Makes starts quicker. Absent: each start is a plain one. */
+  quickStarts?: QuickStarts | undefined;
   /** Returns the host of a core's installer, which runs on this Java for this server. */
   installersOf?: (spec: GameSpec, java: Java) => InstallerHost;
 }
@@ -139,7 +142,7 @@ async function launchFromSource(
   if (stored === undefined) throw noSource(spec);
   if (IN_SERVER.has(core)) {
     const copied = await ourCopy(spec);
-    if (copied?.build !== stored.build || copied.version !== version)
+    if (!copied?.isComplete || copied.build !== stored.build || copied.version !== version)
       await copyInstalled(stored.folder, dataDir, { core, version, build: stored.build }, installers.user);
   }
   return { java, ...(await storedLaunch(stored, spec, programs, provide)) };
@@ -159,7 +162,8 @@ async function otherLaunch(
 ): Promise<Omit<Prepared, 'java'> | undefined> {
   const { core, version } = spec;
   const copied = await ourCopy(spec);
-  if (copied?.version === version) return { launch: await copiedLaunch(spec), build: copied.build };
+  if (copied?.isComplete && copied.version === version)
+    return { launch: await copiedLaunch(spec), build: copied.build };
   if (loader === undefined || IN_SERVER.has(core)) return undefined;
   const plain = join(programs.coresDir, coreName(core, version));
   if (await hasCore(plain)) return { launch: await operatorLaunch(plain, spec, programs) };
@@ -226,7 +230,7 @@ const INSTALLED: Record<string, string> = {
 const MAX_NOTE_BYTES = 4 * KIB;
 const word = z.string().regex(/^[0-9A-Za-z][0-9A-Za-z._+-]{0,63}$/);
 const PackLoader = z.object({ core: word, version: word, loader: word });
-const Copied = z.object({ core: word, version: word, build: word });
+const Copied = z.object({ core: word, version: word, build: word, isComplete: z.boolean() });
 
 /**
  * Returns the loader version of a server's mod pack, from the file that the installation left in the server's folder.
@@ -237,7 +241,10 @@ async function packLoader({ core, version, dataDir }: GameSpec): Promise<string 
   return found?.core === core && found.version === version ? found.loader : undefined;
 }
 
-/** Returns the build that this service has copied to the server's folder; undefined if the files there are not ours. */
+/**
+ * Returns the build that this service has copied to the server's folder, or begun to copy; undefined if the files there
+ * are not ours.
+ */
 async function ourCopy({ core, dataDir }: GameSpec): Promise<z.output<typeof Copied> | undefined> {
   const found = await noteIn(dataDir, CORE_FILE, Copied);
   return found?.core === core ? found : undefined;

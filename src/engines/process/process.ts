@@ -90,7 +90,7 @@ class ProcessEngine implements Engine {
     this.#confinement = confinement;
     this.#sandboxPaths = options.sandboxPaths ?? [dirname(sandboxEntry)];
     this.#runDir = runDir;
-    const { javaOf, downloadedJavas, fetchJava, cores } = options;
+    const { javaOf, downloadedJavas, fetchJava, cores, quickStarts } = options;
     this.#programs = {
       sandboxEntry,
       javaOf,
@@ -99,6 +99,7 @@ class ProcessEngine implements Engine {
       cores,
       javas: options.javas ?? createJavas({ command: 'java', searchPath: searchPath() }),
       coresDir: join(dirname(runDir), 'cores'),
+      quickStarts,
       installersOf: (spec, java) => {
         const openLog = () => this.#files.openForGame(spec.serverId);
         return installerHost(spec, java, { confinement, env: basicEnvironment(), openLog });
@@ -114,6 +115,7 @@ class ProcessEngine implements Engine {
     this.#input = new ProcessInput(runDir);
     this.#runs.sweep().catch((err: unknown) => log.warn({ err }, 'could not remove the drafts of an earlier process'));
     this.#games = new ProcessGames(this.#runs, this.#files, clock, log, installation);
+    this.#games.events.on('event', (event) => quickStarts?.note(event));
   }
 
   readonly boot: Engine['boot'] = (spec, signal, progress) =>

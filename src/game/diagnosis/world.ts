@@ -180,7 +180,11 @@ export const WORLD_RULES: readonly Rule[] = [
     pattern:
       /^(?:Unrecognized (?:VM )?option|Invalid (?:maximum|initial) heap size|Error: Could not create the Java Virtual Machine)/,
     find: () =>
-      badConfig('', 'Java was started with an unknown option.', 'Ask the operator to check the Java options.'),
+      badConfig(
+        '',
+        'Java was started with an unknown option.',
+        'Remove the option from the server’s settings for Java. If none is set there, ask the operator.',
+      ),
   },
   {
     needle: [' must be ', 'Invalid '],

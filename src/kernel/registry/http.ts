@@ -45,6 +45,8 @@ export interface OpenedFile {
   /** The size of the whole file; undefined if the host does not state it. */
   sizeBytes: number | undefined;
   chunks: AsyncGenerator<Uint8Array>;
+  /** Ends the download, begun or not. */
+  close(): Promise<void>;
 }
 
 const MAX_JSON_BYTES = 16 * MIB;
@@ -56,12 +58,18 @@ export function createRegistryHttp(options: RegistryHttpOptions): RegistryHttp {
   const registry = new RegistryAsk(options);
   const prefix = new URL(options.baseUrl).href.replace(/\/$/, '');
 
+  /** Parses an address, which may come from a registry's answer. */
+  function addressOf(text: string): URL {
+    if (!URL.canParse(text)) throw refused(`${options.name} lists an invalid download address.`);
+    return new URL(text);
+  }
+
   async function read<T>(
     path: string,
     { maxBytes, accept, parse }: { maxBytes: number; accept: string; parse: (bytes: Buffer) => T },
     signal?: AbortSignal,
   ): Promise<T | undefined> {
-    const response = await registry.ask(new URL(path.startsWith('/') ? prefix + path : path), signal, { accept });
+    const response = await registry.ask(addressOf(path.startsWith('/') ? prefix + path : path), signal, { accept });
     if (response.status === 404) {
       await response.body?.cancel();
       return undefined;
@@ -93,7 +101,7 @@ export function createRegistryHttp(options: RegistryHttpOptions): RegistryHttp {
     async open(url, from, signal) {
       // A compressed answer would have other bytes, and no size.
       const headers = { accept: '*/*', 'accept-encoding': 'identity', ...(from > 0 && { range: `bytes=${from}-` }) };
-      const response = await registry.ask(new URL(url), signal, headers);
+      const response = await registry.ask(addressOf(url), signal, headers);
       if (response.status === 404) {
         await response.body?.cancel();
         return undefined;
@@ -102,7 +110,13 @@ export function createRegistryHttp(options: RegistryHttpOptions): RegistryHttp {
       const begins = response.status === 206 ? Number(first) : 0;
       const restBytes = Number(response.headers.get('content-length') ?? Number.NaN);
       const sizeBytes = Number.isSafeInteger(restBytes) ? begins + restBytes : undefined;
-      return { from: begins, sizeBytes, chunks: pieces(response) };
+      const chunks = pieces(response);
+      const close = async () => {
+        await chunks.return(undefined);
+        // Before the first chunk, the generator does not hold the body yet.
+        if (response.body?.locked === false) await response.body.cancel();
+      };
+      return { from: begins, sizeBytes, chunks, close };
     },
 
     async *download(file, signal) {

@@ -89,8 +89,7 @@ function notFound(id: string): StatusError {
   });
 }
 
-/** The fields used of Modrinth's answers (https://docs.modrinth.com/api), bounded in number and length. */
-
+// The fields used of Modrinth's answers (https://docs.modrinth.com/api), bounded in number and length.
 const word = z.string().max(256);
 const text = z.string().max(4_096);
 const words = z.array(word).max(2_000);

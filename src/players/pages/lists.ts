@@ -210,7 +210,7 @@ export function playingCard(request: ServerRequest, lists: Lists, mayChange: boo
     }
     ${
       lists.online.length === 0
-        ? html`<p class="empty">${nobody(server.state, lists.running)}</p>`
+        ? html`<p class="empty">${noPlayersText(server.state, lists.running)}</p>`
         : html`<table class="rows">
             <thead>
               <tr>
@@ -246,7 +246,7 @@ export function playingCard(request: ServerRequest, lists: Lists, mayChange: boo
   </section>`;
 }
 
-function nobody(state: string, running: boolean): string {
+function noPlayersText(state: string, running: boolean): string {
   if (running) return 'No one is online.';
   return state === 'hibernated' ? 'The server is asleep.' : 'No players: the server is not running.';
 }

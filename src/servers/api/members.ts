@@ -6,12 +6,12 @@ import type { Served } from '../../http/serve.ts';
 import { inviteMember as invite, membersOf, removeMember as remove, setRole } from '../../access/members.ts';
 import type { MemberRow } from '../../access/member-rows.ts';
 import { Email, MemberId, MemberRole } from '../../accounts/fields.ts';
-import type { Accounts as People } from '../../accounts/accounts.ts';
+import type { Accounts } from '../../accounts/accounts.ts';
 import { ServerParams } from './messages.ts';
 import type { ServeServer } from './operation.ts';
 
 /** Dependencies of these operations. */
-interface Needs extends People {
+interface Needs extends Accounts {
   serveServer: ServeServer;
 }
 

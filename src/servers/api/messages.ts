@@ -87,6 +87,8 @@ export const Server = z
     publicSlug: reply.text,
     waitingRoom: reply.flag.describe('Experimental. Players see the progress of the start while they wait.'),
     clientVersions: reply.text.describe('Which clients can play: `auto`, `own` or `any` version. See UpdateServer.'),
+    jvmPreset: reply.text.describe('Options for Java: `default`, `aikar` or `zgc`; applies on next start.'),
+    jvmOptions: reply.text.describe('Further options for Java, separated by spaces; applies on next start.'),
     startupEtaSeconds: reply.int32.describe('Estimated seconds until it is ready, while `starting`. 0 = unknown.'),
     startupItem: reply.text.describe(
       'The item of the phase `downloading` or `installing`, such as `Java 25` or `Paper 1.21.8`; else empty.',

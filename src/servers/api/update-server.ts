@@ -1,6 +1,7 @@
 import * as z from 'zod';
+import { JVM_PRESETS, MOST_JVM_CHARS, checkJvmOptions } from '../../engines/jvm-options.ts';
 import { invalidFields } from '../../http/errors.ts';
-import { int32, message } from '../../http/fields.ts';
+import { int32, message, text } from '../../http/fields.ts';
 import { operation } from '../../http/operation.ts';
 import type { Served } from '../../http/serve.ts';
 import type { Clock } from '../../kernel/clock.ts';
@@ -21,15 +22,24 @@ interface Needs extends RamLimits {
   servers: Servers;
 }
 
+/** Checked in full by `checkJvmOptions`; the pattern admits no character special to a shell. */
+const JvmOptions = text(MOST_JVM_CHARS)
+  .trim()
+  .superRefine((options, ctx) => {
+    const wrong = checkJvmOptions(options);
+    if (wrong !== undefined) ctx.addIssue({ code: 'custom', message: wrong });
+  })
+  .meta({ pattern: '^[A-Za-z0-9 .,:+=_/@-]*$' });
+
 export const UpdateServer = operation({
   id: 'UpdateServer',
   method: 'post',
   path: '/v1/servers/{id}:update',
-  auth: 'key',
   scope: 'servers:write',
   role: 'member',
+  auth: 'key',
   section: 'Servers',
-  summary: 'Change name, RAM, plan, waiting room or client versions',
+  summary: 'Change name, RAM, plan, waiting room, client versions or options for Java',
   description:
     'Absent fields stay unchanged. RAM and plan change only while the server is stopped, and only the owner can ' +
     'change the plan. With `waitingRoom` (experimental), players on Minecraft 1.21.6 or newer who wake the server ' +
@@ -39,7 +49,11 @@ export const UpdateServer = operation({
     'no capacity. `clientVersions` sets which clients can play. `own`: only clients of the server’s version. ' +
     '`any`: all clients, for example with a plugin that translates versions (ViaVersion). `auto` (default): `own` ' +
     'for `sandbox`, `vanilla`, and sleeping servers without such a plugin or mod (by the file names in `plugins` ' +
-    'and `mods`), otherwise `any`. Players who can’t play don’t wake the server. They see which version to use.',
+    'and `mods`), otherwise `any`. Players who can’t play don’t wake the server. They see which version to use. ' +
+    '`jvmPreset` and `jvmOptions` set how Java runs from the next start on: `default`, `aikar` (Aikar’s flags) or ' +
+    '`zgc` (Z garbage collector, from Java 15), and further options separated by spaces, such as ' +
+    '`-XX:MaxGCPauseMillis=100 -Dpaper.maxChatLength=512`. Refused are options that load code, open debug ports, ' +
+    'name files, change memory limits, or determine what Java does after an error.',
   precondition: 'for RAM and plan, the server must be stopped.',
   params: ServerParams,
   body: message({
@@ -48,6 +62,8 @@ export const UpdateServer = operation({
     plan: PlanName.optional().describe('`metered` or `flat`.'),
     waitingRoom: z.boolean('must be true or false').optional().describe('Experimental.'),
     clientVersions: z.enum(['auto', 'own', 'any'], 'must be auto, own or any').optional(),
+    jvmPreset: z.enum(JVM_PRESETS, 'must be default, aikar or zgc').optional(),
+    jvmOptions: JvmOptions.optional().describe('Empty: none.'),
   }).meta({ id: 'UpdateServerRequest' }),
   reply: Server,
 });

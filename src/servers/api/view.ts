@@ -100,6 +100,8 @@ function view(now: ServerNow, parts: ServerViewParts): z.input<typeof Server> {
     publicSlug: publicStatus.slug ?? '',
     waitingRoom: row.waitingRoom,
     clientVersions: row.clientVersions,
+    jvmPreset: row.jvmPreset,
+    jvmOptions: row.jvmOptions,
     startupEtaSeconds: state === 'starting' ? (etaSeconds(now, parts.clock.now()) ?? 0) : 0,
     startupItem: startupItem(state, context),
   };

@@ -36,7 +36,7 @@ const COMMANDS = {
   'retry-install': (call: Call, id: string) => call(RetryInstall, { id }),
 };
 
-/** Returns forms that give each command to the server `idOf` names, then lead to the page that `backTo` returns. */
+/** Returns the forms that send each command to the server that `idOf` returns, then lead to the page of `backTo`. */
 export function commandForms<Request extends PanelRequest>(
   idOf: (request: Request, form: Form) => string,
   backTo: (request: Request, form: Form) => string,

@@ -3,7 +3,7 @@ import { keptBytes } from '../../http/kept-bytes.ts';
 import { sessionToken } from '../../http/session/session-cookie.ts';
 import { ASSETS } from '../assets.ts';
 import { type Html, html } from '../html.ts';
-import { LIVE_PAGE_POLICY, NOBODY, layout } from '../layout.ts';
+import { LIVE_PAGE_POLICY, VISITOR, layout } from '../layout.ts';
 import type { Serve } from '../serve.ts';
 import { type Section, describedApi } from './described.ts';
 import { fieldsOf, messageAnchor, operationCard, prose, typeOf } from './operation.ts';
@@ -22,7 +22,7 @@ export function mountDocs(router: Router, serve: Serve, baseUrl: string, openapi
     styles: [ASSETS.docsStyle],
     scripts: [ASSETS.docsScript],
   });
-  const kept = keptBytes({ type: 'html', compress: true }, () => layout(page(), NOBODY).toString());
+  const kept = keptBytes({ type: 'html', compress: true }, () => layout(page(), VISITOR).toString());
   router.get(PATH, async (ctx, next) => {
     // The frame depends on the session and on the address to return to after signing in.
     if (sessionToken(baseUrl, ctx.headers.cookie) !== undefined || ctx.search !== '') return next();

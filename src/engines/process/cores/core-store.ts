@@ -1,5 +1,5 @@
 import { lstat, readdir, rm } from 'node:fs/promises';
-import { join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import type { Log } from '../../../kernel/log.ts';
 import { createKeyedMutex } from '../../../kernel/mutex.ts';
 import { StatusError } from '../../../kernel/status.ts';
@@ -58,8 +58,9 @@ export function openCoreStore(dir: string, sources: Readonly<Record<string, Core
   async function stored(wanted: WantedCore): Promise<StoredCore | undefined> {
     const { core, version, build = '' } = wanted;
     const folder = join(dir, core, build === '' ? version : `${version}-${build}`);
-    const file = sourceOf(core)?.installer ? folder : join(folder, JAR);
-    const isThere = (await lstat(file).catch(() => undefined)) !== undefined;
+    const hasInstaller = sourceOf(core)?.installer !== undefined;
+    const found = await lstat(hasInstaller ? folder : join(folder, JAR)).catch(() => undefined);
+    const isThere = hasInstaller ? found?.isDirectory() : found !== undefined;
     return isThere ? { folder, build } : undefined;
   }
 
@@ -101,7 +102,8 @@ export function openCoreStore(dir: string, sources: Readonly<Record<string, Core
     { core, version, folder: target }: { core: string; version: string; folder: string },
     options: ProvideOptions,
   ): Promise<void> {
-    const jar = `${target}-installer.jar`;
+    // Hidden, because the names beside it are those of builds.
+    const jar = join(dirname(target), `.${basename(target)}-installer.jar`);
     await download(source, found, jar, options);
     options.progress({ phase: 'installing', percent: 0 });
     const args = (folder: string) => source.installer?.(version, found.build, folder) ?? [];

@@ -15,6 +15,8 @@ export interface RemoteFile {
   url: string;
   /** Absent: the source does not state it. */
   sizeBytes?: number | undefined;
+  /** The largest size that is accepted if the source states none. */
+  mostBytes?: number | undefined;
   /** Absent: the source publishes none. The file must then be a complete zip archive. */
   checksum?: Checksum | undefined;
 }
@@ -47,6 +49,8 @@ const ZIP_END_BYTES = 64 * KIB + 22;
  * DOWNLOAD_REFUSED, NOT_FOUND CORE_NOT_FOUND.
  */
 export async function fetchFile(file: RemoteFile, path: string, options: FetchOptions): Promise<void> {
+  const { name, sizeBytes = 0 } = file;
+  if (sizeBytes > MAX_FILE_BYTES) throw refusal(`The file of ${name} is too large.`);
   const part = `${path}.part`;
   await makeReadable(dirname(path));
   for (let tries = 1; ; tries++) {
@@ -76,7 +80,7 @@ async function receive(file: RemoteFile, part: string, { http, signal, progress 
   const begunBytes = file.checksum === undefined ? 0 : await sizeOf(part);
   if (begunBytes > 0 && begunBytes === file.sizeBytes) return;
   const opened = await openFrom(file, begunBytes, http, signal);
-  const mostBytes = file.sizeBytes ?? MAX_FILE_BYTES;
+  const mostBytes = file.sizeBytes ?? file.mostBytes ?? MAX_FILE_BYTES;
   const totalBytes = file.sizeBytes ?? opened.sizeBytes;
   let shown = -1;
   let size = opened.from;
@@ -86,7 +90,10 @@ async function receive(file: RemoteFile, part: string, { http, signal, progress 
     await using target = await open(part, flags, 0o644);
     await target.truncate(size);
     for await (const chunk of opened.chunks) {
-      if (size + chunk.length > mostBytes) throw refusal(`The file of ${file.name} is larger than its source states.`);
+      if (size + chunk.length > mostBytes) {
+        await rm(part, { force: true });
+        throw tooLarge(file);
+      }
       await target.write(chunk, 0, chunk.length, size);
       size += chunk.length;
       const percent = totalBytes === undefined ? 0 : Math.floor((size / totalBytes) * 100);
@@ -98,7 +105,7 @@ async function receive(file: RemoteFile, part: string, { http, signal, progress 
     if (cause instanceof StatusError || isOfDisk(cause)) throw cause;
     throw broken(file, cause);
   } finally {
-    await opened.chunks.return(undefined);
+    await opened.close();
   }
   if (totalBytes !== undefined && size < totalBytes) throw broken(file);
 }
@@ -114,7 +121,7 @@ async function openFrom(file: RemoteFile, begunBytes: number, http: RegistryHttp
           throw error;
         });
   if (rest && (rest.from === 0 || rest.from === begunBytes)) return rest;
-  await rest?.chunks.return(undefined);
+  await rest?.close();
   const whole = await http.open(file.url, 0, signal);
   if (whole) return whole;
   throw new StatusError('NOT_FOUND', 'CORE_NOT_FOUND', `The file of ${file.name} no longer exists.`);
@@ -158,6 +165,11 @@ function isOfDisk(error: unknown): boolean {
 function broken({ name }: RemoteFile, cause?: unknown): StatusError {
   const sentence = `The download of ${name} was interrupted. Try again.`;
   return new StatusError('UNAVAILABLE', 'DOWNLOAD_BROKEN', sentence, { cause });
+}
+
+function tooLarge({ name, sizeBytes }: RemoteFile): StatusError {
+  const limit = sizeBytes === undefined ? 'expected' : 'its source states';
+  return refusal(`The file of ${name} is larger than ${limit}.`);
 }
 
 function refusal(sentence: string): StatusError {

@@ -4,9 +4,12 @@ import type { FileHandle } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { handOver } from '../../../jail/hand-over.ts';
 import { type FileOwner, syncDirectory } from '../../../kernel/atomic-file.ts';
+import { ignore } from '../../../kernel/ignore.ts';
 import { GIB, MINUTE_MS } from '../../../kernel/units.ts';
 import { EngineError, type GameSpec } from '../../engine.ts';
+import { boundRun, limitedRun } from '../bound-run.ts';
 import { type Confinement, confine } from '../confinement.ts';
+import { findProgram } from '../find-program.ts';
 import type { Java } from '../java-homes.ts';
 import { send } from '../signals.ts';
 import { type Command, spawnGame } from '../spawn-game.ts';
@@ -16,7 +19,7 @@ import { makeReadable } from './fetch-file.ts';
 export interface InstallerHost {
   /** The Java program. */
   java: string;
-  /** Confines a command that may write to `folder` and read `jar`. */
+  /** Confines a command that may write to `folder` and read `jar`. It ends with this process. */
   confine(command: Command, folder: string, jar: string): Promise<Command>;
   /** The user of games; undefined: this process's own. */
   user: FileOwner | undefined;
@@ -26,7 +29,7 @@ export interface InstallerHost {
   env: Record<string, string>;
 }
 
-/** Returns a host that confines installers like the games of a server. */
+/** Returns a host that confines installers like the games of a server, and ends them with this process. */
 export function installerHost(
   spec: GameSpec,
   java: Java,
@@ -38,11 +41,21 @@ export function installerHost(
     user: confinement.user,
     env,
     openLog,
-    confine: (command, folder, jar) => {
-      const needs = { searchPath: env['PATH'] ?? '', sandboxPaths: [], coreFiles: jar, cacheDir: undefined };
-      return confine(command, { ...spec, dataDir: folder }, confinement, needs);
+    confine: async (command, folder, jar) => {
+      const searchPath = env['PATH'] ?? '';
+      const needs = { searchPath, sandboxPaths: [], coreFiles: jar, cacheDir: undefined };
+      const confined = await confine(command, { ...spec, dataDir: folder }, confinement, needs);
+      // Bubblewrap itself ends all processes of a run.
+      const isLimited = !confinement.bubblewrap && (await findProgram('timeout', searchPath)) !== undefined;
+      return await boundRun(isLimited ? limited(confined) : confined, confinement, searchPath);
     },
   };
+}
+
+/** Limits a run in case this process is killed. Otherwise this process ends it earlier. */
+function limited(command: Command): Command {
+  const [file = '', ...args] = limitedRun({ limitMs: INSTALL_MS + STOP_MS, stopMs: STOP_MS });
+  return { ...command, file, args: [...args, command.file, ...command.args] };
 }
 
 /** One installation. */
@@ -57,6 +70,8 @@ export interface Installation {
 }
 
 const INSTALL_MS = 15 * MINUTE_MS;
+/** From the request to stop, which an installer gets if this process is killed. */
+const STOP_MS = 10_000;
 const HEAP_MB = 1_024;
 const MOST_BYTES = 2 * GIB;
 const MOST_FILES = 20_000;
@@ -95,12 +110,17 @@ export async function runInstaller(
 
 async function untilDone(command: Command, folder: string, host: InstallerHost, signal: AbortSignal): Promise<void> {
   await using output = await host.openLog();
+  signal.throwIfAborted();
   const child = await spawnGame(command, { cwd: folder, env: { ...host.env, HOME: folder }, input: undefined, output });
   const over = AbortSignal.any([signal, AbortSignal.timeout(INSTALL_MS)]);
   let isTooLarge = false;
+  let isMeasuring = false;
   const kill = () => send(-child.pid, 'SIGKILL');
   const measuring = setInterval(() => {
+    if (isMeasuring) return;
+    isMeasuring = true;
     void fits(folder).then((isSmall) => {
+      isMeasuring = false;
       isTooLarge ||= !isSmall;
       if (isTooLarge) kill();
     });
@@ -120,13 +140,17 @@ async function untilDone(command: Command, folder: string, host: InstallerHost, 
   }
 }
 
-/** Returns whether a folder is within the limits. */
+/** Returns whether a folder is within the limits. One that cannot be measured is not; what has gone is empty. */
 async function fits(folder: string): Promise<boolean> {
   let [bytes, files] = [0, 0];
-  for (const name of await readdir(folder, { recursive: true }).catch(() => [])) {
-    files += 1;
-    if (files > MOST_FILES) return false;
-    bytes += (await lstat(join(folder, name)).catch(() => undefined))?.size ?? 0;
+  try {
+    for (const name of (await readdir(folder, { recursive: true }).catch(ignore('ENOENT'))) ?? []) {
+      files += 1;
+      if (files > MOST_FILES) return false;
+      bytes += (await lstat(join(folder, name)).catch(ignore('ENOENT')))?.size ?? 0;
+    }
+  } catch {
+    return false;
   }
   return bytes <= MOST_BYTES;
 }

@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { MIB } from '../../../kernel/units.ts';
 import { type MojangVersionsOptions, openMojangVersions } from '../mojang-versions.ts';
 import { type CoreSource, type SourceOptions, field, sourceHttp } from './source.ts';
 
@@ -133,6 +134,8 @@ const FabricVersion = z.object({ version: field.build, stable: z.boolean() });
 const FabricLoaders = z.array(z.object({ loader: FabricVersion }));
 const FabricInstallers = z.array(FabricVersion);
 
+const MOST_LAUNCHER_BYTES = 16 * MIB;
+
 /**
  * Fabric's launcher. A build is a version of the loader. Fabric creates launchers on request and publishes no
  * checksums, so only the address vouches for one.
@@ -148,7 +151,8 @@ export function fabricSource(baseUrl: string, options: SourceOptions): CoreSourc
       const installer = stableOf((await http.json('/v2/versions/installer', FabricInstallers, signal)) ?? []);
       if (build === undefined || installer === undefined) return undefined;
       const url = urlOf(baseUrl, `${path}/${encodeURIComponent(build)}/${encodeURIComponent(installer)}/server/jar`);
-      return { build, file: { name: `fabric ${build} for Minecraft ${version}`, url } };
+      const name = `fabric ${build} for Minecraft ${version}`;
+      return { build, file: { name, url, mostBytes: MOST_LAUNCHER_BYTES } };
     },
   };
 }

@@ -7,6 +7,7 @@ import { createGunzip } from 'node:zlib';
 import { extract } from 'tar-stream';
 import * as z from 'zod';
 import { createMutex } from '../../../kernel/mutex.ts';
+import { lazily } from '../../../kernel/once.ts';
 import { StatusError } from '../../../kernel/status.ts';
 import { GIB } from '../../../kernel/units.ts';
 import { EngineError, type JavaRange, type Preparation } from '../../engine.ts';
@@ -39,12 +40,15 @@ const MOST_BYTES = GIB;
 const MOST_ENTRIES = 20_000;
 const STAGING = '.unpack-';
 
+/** Kinds of runtimes, best first. */
+const IMAGES = ['jre', 'jdk'] as const;
+
 /** https://api.adoptium.net/q/swagger-ui, assets/latest */
 const Assets = z.array(
   z.object({
     release_name: z.string().regex(/^[0-9A-Za-z][\w.+-]{0,63}$/),
     binary: z.object({
-      image_type: z.string(),
+      image_type: z.enum(IMAGES),
       package: z.object({ checksum: field.sha256, link: field.url, size: field.size }),
     }),
   }),
@@ -67,7 +71,7 @@ export function createJavaDownloads({ apiUrl, dir, ...options }: JavaDownloadOpt
 
   async function newest(major: number, signal: AbortSignal): Promise<Asset> {
     const query = new URLSearchParams({ architecture: ARCHITECTURES[arch] ?? '', os: systemName(), vendor: 'eclipse' });
-    for (const image of ['jre', 'jdk']) {
+    for (const image of IMAGES) {
       query.set('image_type', image);
       const [found] = (await http.json(`/v3/assets/latest/${major}/hotspot?${query.toString()}`, Assets, signal)) ?? [];
       if (found) return found;
@@ -110,10 +114,12 @@ export function createJavaDownloads({ apiUrl, dir, ...options }: JavaDownloadOpt
 }
 
 /** Returns the system in Adoptium's words. Alpine and its kind have another C library. */
-function systemName(): string {
+const systemName = lazily(() => {
+  // Otherwise the report asks for the names of all connected addresses, while the process waits.
+  Object.assign(process.report, { excludeNetwork: true });
   const { header } = process.report.getReport() as { header: { glibcVersionRuntime?: string } };
   return header.glibcVersionRuntime === undefined ? 'alpine-linux' : 'linux';
-}
+});
 
 /**
  * Unpacks the one folder of a verified archive as `home`, which appears complete. Creates only files and directories:

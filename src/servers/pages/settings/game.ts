@@ -1,3 +1,4 @@
+import { JVM_PRESETS, type JvmPreset, MOST_JVM_CHARS } from '../../../engines/jvm-options.ts';
 import { SANDBOX } from '../../../game/cores.ts';
 import { parseProperties } from '../../../game/properties/format.ts';
 import { PROPERTY_GROUPS, PROPERTY_HELP, type PropertyGroup } from '../../../game/properties/help.ts';
@@ -5,7 +6,7 @@ import { type Editable, editableProperties } from '../../../game/properties/tabl
 import { decodeText } from '../../../kernel/decode-text.ts';
 import { type Html, html } from '../../../web/html.ts';
 import type { Page } from '../../../web/page-request.ts';
-import { type Filling, choiceField, filling, lineField } from '../../../web/panel/fields.ts';
+import { type Filling, choiceField, filling, lineField, radioField } from '../../../web/panel/fields.ts';
 import { panelForm } from '../../../web/panel/form.ts';
 import type { Panel, ServerRequest } from '../../../web/panel/panel.ts';
 import type { Form } from '../../../web/serve.ts';
@@ -13,6 +14,7 @@ import { unlessRefused } from '../parts.ts';
 import { SAVED, settingsPage } from './frame.ts';
 import { ReadFile } from '../../../files/api.ts';
 import { SetServerProperties } from '../../api/settings.ts';
+import { UpdateServer } from '../../api/update-server.ts';
 
 /** The game's own settings and the idle time. */
 export function mountGameSettings(panel: Panel, settings: { idleTimeoutMinutes: number }): void {
@@ -27,6 +29,11 @@ export function mountGameSettings(panel: Panel, settings: { idleTimeoutMinutes: 
       async properties(request, form) {
         const { call, server } = request;
         await call(SetServerProperties, { id: server.id }, { properties: propertiesIn(server, form) });
+        return 'saved';
+      },
+      async java({ call, server: { id } }, form) {
+        const jvmPreset = JVM_PRESETS.find((preset) => preset === form.get('jvmPreset'));
+        await call(UpdateServer, { id }, { jvmOptions: form.get('jvmOptions') ?? '', ...(jvmPreset && { jvmPreset }) });
         return 'saved';
       },
     },
@@ -63,7 +70,8 @@ async function gamePage(request: ServerRequest, idleTimeoutMinutes: number): Pro
               </details>`,
           )} <button type="submit">Save the game settings</button>`,
       )}
-    </section>`;
+    </section>
+    ${request.server.type !== SANDBOX && javaCard(request)}`;
   return settingsPage(request, 'Game settings', cards);
 }
 
@@ -92,6 +100,39 @@ function idleCard(request: ServerRequest, ofAll: number): Html {
     <h2>Automatic sleep</h2>
     <p>How long the server stays awake after the last player leaves.</p>
     ${panelForm(request, 'idle', html`${lineField(filling(request, 'idle'), field)}<button type="submit">Save</button>`)}
+  </section>`;
+}
+
+const PRESETS: Record<JvmPreset, string> = {
+  default: 'Default: what this version of Java chooses',
+  aikar: 'Aikar’s flags: shorter pauses on servers with many players, from about 4 GB of RAM',
+  zgc: 'ZGC: almost no pauses, for more memory and CPU. Java 15 or newer; 21 or newer is best',
+};
+
+function javaCard(request: ServerRequest): Html {
+  const filled = filling(request, 'java');
+  return html`<section class="card">
+    <h2>Java</h2>
+    <p>How Java runs the game. Applies after a restart. The defaults are right for most servers.</p>
+    ${panelForm(
+      request,
+      'java',
+      html`${radioField(filled, {
+          name: 'jvmPreset',
+          label: 'Garbage collection',
+          value: request.server.jvmPreset,
+          options: JVM_PRESETS.map((preset) => [preset, PRESETS[preset]] as const),
+        })}
+        ${lineField(filled, {
+          name: 'jvmOptions',
+          label: 'Further options',
+          hint: 'For example -XX:MaxGCPauseMillis=100. No options for memory, files, agents or debug ports.',
+          value: request.server.jvmOptions,
+          maxlength: MOST_JVM_CHARS,
+          required: false,
+          more: html`autocapitalize="none" spellcheck="false"`,
+        })}<button type="submit">Save the options for Java</button>`,
+    )}
   </section>`;
 }
 
