@@ -1,8 +1,7 @@
 import * as z from 'zod';
-import { csrfToken } from '../http/session/csrf.ts';
 import { message, reply, text } from '../http/fields.ts';
 import { Nothing } from '../http/nothing.ts';
-import { CSRF_HEADER } from '../http/session/csrf.ts';
+import { CSRF_HEADER, csrfToken } from '../http/session/csrf.ts';
 import { operation } from '../http/operation.ts';
 import { type Browser, type Served, serve } from '../http/serve.ts';
 import { hashToken } from '../kernel/ids.ts';
