@@ -85,9 +85,9 @@ export function some(count: number, thing: string): string {
   return `${count} ${thing}${count === 1 ? '' : 's'}`;
 }
 
-/** Converts a wire name to words: `install_failed` → `install failed`. */
+/** Converts a wire name to words: `install_failed` → `install failed`. The panel calls `hibernated` asleep, too. */
 export function words(name: string): string {
-  return name.replaceAll('_', ' ').toLowerCase();
+  return name === 'hibernated' ? 'asleep' : name.replaceAll('_', ' ').toLowerCase();
 }
 
 /** Formats a server's software: `paper 1.21.8`. */

@@ -111,10 +111,10 @@ test('operator commands manage invitations, accounts, nodes and orphans, and the
   await says(['nodes'], /^NODE +STATE.*\n\S+ +available/);
   t.regex((await it.run(['nodes', 'region', 'node-1', 'eu', 'moved'], { key })).err, /set REGION and restart/);
   await says(['capacity'], /^0 servers awake: /);
-  await says(['machines'], /castle +server .*hibernated/);
+  await says(['machines'], /castle +server .*asleep/);
   await says(
     ['accounts', 'show', 'acc_test'],
-    /^account +acc_test\ne-mail +owner@example\.com, operator\nsecond factor +no\nbalance +2\.50 USD\nlimits +.* in total\n\nSERVER.*\ncastle +hibernated .* 0 bytes of unlimited\n/,
+    /^account +acc_test\ne-mail +owner@example\.com, operator\nsecond factor +no\nbalance +2\.50 USD\nlimits +.* in total\n\nSERVER.*\ncastle +asleep .* 0 bytes of unlimited\n/,
   );
   await says(
     ['accounts', 'limit', 'acc_test', '--servers', '3', '--ram', '4096'],
@@ -126,7 +126,7 @@ test('operator commands manage invitations, accounts, nodes and orphans, and the
   await it.refuses(['accounts', 'limit', 'acc_test', '--ram=much'], /--ram must be a whole number/, 2);
   await says(['suspend', 'castle', 'abuse report 4711'], /^castle is suspended\./);
   await says(['accounts', 'show', 'acc_test'], /\ncastle +suspended: abuse report 4711 /);
-  await says(['stop', 'castle'], /^castle is hibernated\. Suspended: abuse report 4711\n$/);
+  await says(['stop', 'castle'], /^castle is asleep\. Suspended: abuse report 4711\n$/);
   await says(['servers'], /\ncastle: Suspended: abuse report 4711\n/);
   await says(['unsuspend', 'castle', 'another server'], /^castle can wake again/);
   await says(['quota', 'castle', '20480', 'a large pack'], /can use 20480 MB/);

@@ -44,7 +44,7 @@ test("the commands cover a server's life from creation to deletion, with output 
 
   await says(
     ['servers'],
-    new RegExp(`^ID +NAME +STATE +VERSION +ADDRESS\nlobby +Lobby +hibernated +sandbox 1.20.4 +${address}\n$`),
+    new RegExp(`^ID +NAME +STATE +VERSION +ADDRESS\nlobby +Lobby +asleep +sandbox 1.20.4 +${address}\n$`),
   );
   await says(['start', 'lobby', '--wait'], new RegExp(`^lobby is running\\. Join it at ${address}\n$`));
   await says(['start', 'lobby'], /lobby is running/);
@@ -53,7 +53,7 @@ test("the commands cover a server's life from creation to deletion, with output 
   await says(['logs', 'lobby', '--tail', '5'], /\[Rcon\] -hello there\n/);
   await says(
     ['machine', 'lobby'],
-    /^state +running, entered .*\ncommands +.*STOP.*\n[^]*WHEN +EVENT +TRANSITION +CAUSE\n.*BOOT_DONE +starting → running +key_\w+ .*\n.*START +hibernated → starting/,
+    /^state +running, entered .*\ncommands +.*STOP.*\n[^]*WHEN +EVENT +TRANSITION +CAUSE\n.*BOOT_DONE +starting → running +key_\w+ .*\n.*START +asleep → starting/,
   );
   await says(['restart', 'lobby', '--wait'], /lobby is running/);
   await says(['stop', 'lobby', '--wait'], /^lobby is asleep\./);
@@ -113,7 +113,7 @@ test('a refused command explains the reason and exits with 1', async (t) => {
   t.like(await refused(['delete', 'nobody'], /no such server/), { code: 5 });
   t.like(
     await refused(
-      ['create', 'x', '--type', 'nope', '--ram', '1'],
+      ['create', 'x', '--type', 'nope', '--ram', '1M'],
       /refused the request:\n  type +must be one of .*\n[^]*  ramMb +must be at least/,
     ),
     { code: 3 },

@@ -237,7 +237,7 @@ test('the events command prints a server’s events as they happen', async (t) =
   const program = await newProgram(t, service.origin);
   const env = { DORMOUSE_KEY: service.key };
   const [shown, lines] = [[], ['--json']].map((more) => program.start(['events', 'castle', ...more], { env }));
-  await shown?.says(/T[\d:]{8} {2}state {5}state hibernated, .*quota /);
+  await shown?.says(/T[\d:]{8} {2}state {5}state asleep, .*quota /);
   await service.command('castle', 'START');
   await shown?.says(/ {2}state {5}state running/);
   await lines?.says(/\{"event":"state",[^\n]*"state":"running"/);

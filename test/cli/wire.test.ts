@@ -24,6 +24,7 @@ test('a missing or unknown command or a bad option exits with 2 and explains the
     [['logs', 'a', '--tail', '1001'], /from 0 to 1000/],
     [['logs', 'a', '--tail'], /--tail/],
     [['machine', 'a', '--last=51'], /--last/],
+    [['create', 'a', '--ram', '3'], /--ram 3 means 3 MB\. For GB, write --ram 3G\./],
     [['create', 'a', '--ram', 'lots'], /--ram/],
     [['create', 'a', '--property', 'novalue'], /--property/],
     [['command', 'a'], /needs <console command…>/],
@@ -170,7 +171,7 @@ test('the servers command shows player counts and servers shared with the user',
     `ID      NAME   STATE         PLAYERS  VERSION       ADDRESS            ROLE
 lobby   Lobby  running       3        paper 1.21.8  lobby.example.org
 quiet   Lobby  start failed           paper 1.21.8  lobby.example.org
-theirs         hibernated             fabric 26.1   x.org              member
+theirs         asleep                 fabric 26.1   x.org              member
 quiet: No memory
 `,
   );

@@ -197,12 +197,16 @@ Examples: ${DORMOUSE} settings set castle difficulty=hard pvp=false
 };
 
 const MOST_RAM_MB = 2 ** 31 - 1;
+/** Numbers below this without a unit are meant as GB: no game runs in so few MB. */
+const LEAST_MB_WITHOUT_UNIT = 64;
 
-/** Parses a size into MB: `512M`, `2G`, `2048`. Throws wrong usage. */
+/** Parses a size into MB: `512M`, `2G`, `2048`. Throws wrong usage, also for `2`. */
 export function ramMb(text: string): number {
   const [, number = '', unit = ''] = /^(\d{1,7}(?:\.\d{1,3})?) ?([mg]?)(?:i?b)?$/i.exec(text) ?? [];
   const size = Math.round(Number(number) * (unit.toLowerCase() === 'g' ? 1024 : 1));
   if (number === '' || size < 1 || size > MOST_RAM_MB) throw wrongUsage('--ram must look like 512M, 2G or 2048 (MB).');
+  if (unit === '' && size < LEAST_MB_WITHOUT_UNIT)
+    throw wrongUsage(`--ram ${text} means ${text} MB. For GB, write --ram ${text}G.`);
   return size;
 }
 
