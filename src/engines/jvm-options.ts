@@ -78,9 +78,9 @@ const DENIED: readonly (readonly [RegExp, string])[] = [
   ],
   [/OnError|OnOutOfMemoryError|^AbortVM|^ShowMessageBox|Signal/, 'changes how Java ends, which Dormouse needs to know'],
   [/^Flags$|^VMOptionsFile$|UnrecognizedVMOptions|Command/, 'reads other options'],
-  [/File|Path|Dir|Dump|FlightRecord|^Log|^PerfData/i, 'reads or writes files'],
+  [/(?<!Pro)File|Path|Dir|Dump|FlightRecord|^Log|^PerfData/i, 'reads or writes files'],
   [/Attach|Agent|ManagementServer|JVMTI|JVMCI/, 'opens Java to debuggers or agents'],
-  [/AOT|CDS|Shared|^Archive/, 'concerns the start caches of Dormouse'],
+  [/AOT|CDS|Shared(?!Mem)|^Archive/, 'concerns the start caches of Dormouse'],
 ];
 
 /** Properties by which Java, its libraries and launchers find code, files, ports and consent. */

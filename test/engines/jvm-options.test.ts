@@ -10,6 +10,7 @@ for (const options of [
   '-XX:+UseG1GC -XX:G1HeapRegionSize=16M -XX:ParallelGCThreads=2 -XX:SoftMaxHeapSize=1g',
   '-Dpaper.maxChatLength=512 -Dfile.encoding=UTF-8 -Duser.timezone=UTC -Djava.awt.headless=true',
   '-Xss2M -Xmn256m -Xlog:gc -ea',
+  '-XX:+PerfDisableSharedMem -XX:TypeProfileLevel=111 -XX:+UseProfiledLoopPredicate',
   '--add-opens=java.base/java.lang=ALL-UNNAMED --enable-preview --add-modules=jdk.incubator.vector',
 ]) {
   test(`owners may set "${options}"`, (t) => t.is(checkJvmOptions(options), undefined));
