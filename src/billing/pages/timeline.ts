@@ -2,7 +2,7 @@ import { dayStart, monthStart } from '../../kernel/calendar.ts';
 import { usdText } from '../../kernel/money.ts';
 import { lazily } from '../../kernel/once.ts';
 import { DAY_MS, MINUTE_MS } from '../../kernel/units.ts';
-import { type AwakeSession, endOf } from '../../servers/pages/awake.ts';
+import { type AwakeSession, endOf, neverUp } from '../../servers/pages/awake.ts';
 import { type Html, html } from '../../web/html.ts';
 import { causeText, spanText } from '../../web/panel/words.ts';
 import { clockText, countText, dateText } from '../../web/text.ts';
@@ -124,8 +124,8 @@ interface Reader {
 }
 
 /** Reports whether a session was free however long it lasted: it was never up, or no player joined after the wake. */
-export function isFree({ readyAt, endedAt, ending }: AwakeSession): boolean {
-  return ending === 'false_wake' || (readyAt === null && endedAt !== null);
+export function isFree(session: AwakeSession): boolean {
+  return session.ending === 'false_wake' || neverUp(session);
 }
 
 /**
