@@ -99,9 +99,7 @@ function stateOf({ state, phase }: Route): string {
   }
 }
 
-/**
- * Returns a bar for the progress of the wait or of the world's preparation; '' if neither is known (negative percent).
- */
+/** Returns a bar for the progress of the wait or of the present phase; '' if neither is known (negative percent). */
 function bar({ route, leftSeconds, waitedSeconds }: WaitingView): string {
   const done = leftSeconds === null ? route.percent / 100 : waitedSeconds / (waitedSeconds + leftSeconds);
   if (!(done > 0)) return '';

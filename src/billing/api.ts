@@ -159,7 +159,7 @@ export const ReconcileLedger = operation({
     .meta({ id: 'ReconcileLedgerResponse' }),
 });
 
-/** Operations on an account's money. */
+/** Operations on wallets, the ledger and spend caps. */
 export const walletOperations = (needs: Needs): readonly Served[] => [
   serve(GetWallet, async ({ params, principal }) => {
     const accountId = wholeAccount(principal, params.accountId);

@@ -52,8 +52,8 @@ const PROBE_MS = 15_000;
 
 /**
  * The remaining capacity. With several machines: those of a region, or all. Probes this machine now and every 15 s,
- * because disks fill up. `nodes`: the machines that games run on, if there are
- * several. `home`: the region of servers without one.
+ * because disks fill up. `nodes`: the machines that games run on, if there are several. `home`: the region of servers
+ * without one.
  */
 export async function createCapacity(
   clock: Clock,

@@ -3,7 +3,6 @@ import { Raw, int32, message, reply } from '../http/fields.ts';
 import { Nothing } from '../http/nothing.ts';
 import { operation } from '../http/operation.ts';
 import { type Served, serve } from '../http/serve.ts';
-
 import { KIB } from '../kernel/units.ts';
 import { AccountParams } from '../accounts/fields.ts';
 import { auditActorOf, recordAudit } from '../audit/audit.ts';

@@ -207,6 +207,7 @@ async function dispute(tx: Tx, row: CheckoutRow, event: CheckoutEvent, at: numbe
   await record(tx, { accountId, action: 'wallet.dispute', detail: `${note}; ${provider}, ${id}`, at });
   return accountId;
 }
+
 function off(): StatusError {
   const message = 'Online payment is off. Ask the operator for credit.';
   return new StatusError('UNIMPLEMENTED', 'CHECKOUT_OFF', message);

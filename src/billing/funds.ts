@@ -11,7 +11,7 @@ import { listOwners } from '../accounts/rows.ts';
 import { LastCalls, type LiveServers, STOP_TEXTS } from '../servers/stopping.ts';
 import type { ServerNow } from '../servers/server-now.ts';
 import type { ServerRow } from '../servers/rows.ts';
-import type { Shared } from '../servers/shared.ts';
+import type { Base } from '../servers/shared.ts';
 import type { BatchRead } from '../servers/wake-checks.ts';
 import type { Store, Tx } from '../store/store.ts';
 import { type UnpaidFlat, chargeFlat, flatDue } from './flat.ts';
@@ -52,10 +52,10 @@ export class Funds {
   readonly #baseUrl: string;
   /** By account; for flat servers by server. */
   readonly #lastCalls: LastCalls;
-  readonly #onCapReached: OnCapReached[] = [];
+  #onCapReached: OnCapReached | undefined;
 
   constructor(
-    { store, clock, servers, log }: Omit<Shared, 'serveServer' | 'onClose'>,
+    { store, clock, servers, log }: Base,
     parts: { consoles: GameConsoles; mailer: Mailer; prices: Prices; baseUrl: string },
   ) {
     this.#store = store;
@@ -68,9 +68,9 @@ export class Funds {
     this.#lastCalls = new LastCalls({ clock, servers, consoles: parts.consoles, log });
   }
 
-  /** Registers a hook. Call it before the first `enforce`. */
+  /** Sets the hook. Call it before the first `enforce`. */
   whenCapReached(hook: OnCapReached): void {
-    this.#onCapReached.push(hook);
+    this.#onCapReached = hook;
   }
 
   /** Returns a check that throws if the wallet cannot pay for a wake: INSUFFICIENT_FUNDS, SPEND_CAP_REACHED. */
@@ -192,8 +192,7 @@ export class Funds {
     const owners = await this.#store.write(async (tx) => {
       if (!(await markCapNotified(tx, accountId, monthOf(at)))) return [];
       await record(tx, { action: 'account.spendCapReached', accountId, detail, at });
-      const cap = { accountId, capMicros: spendCapMicros, action: spendCapAction, at };
-      for (const hook of this.#onCapReached) await hook(tx, cap);
+      await this.#onCapReached?.(tx, { accountId, capMicros: spendCapMicros, action: spendCapAction, at });
       return listOwners(tx, accountId);
     });
     for (const { email } of owners) {

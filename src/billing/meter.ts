@@ -9,7 +9,7 @@ import type { SteadyClock } from '../kernel/steady-clock.ts';
 import { DAY_MS, HOUR_MS } from '../kernel/units.ts';
 import type { LiveServers } from '../servers/stopping.ts';
 import type { ServerNow } from '../servers/server-now.ts';
-import type { Shared } from '../servers/shared.ts';
+import type { Base } from '../servers/shared.ts';
 import type { Store, Tx } from '../store/store.ts';
 import {
   type MeteredSession,
@@ -71,7 +71,7 @@ export class Meter {
 
   /** `atOnceMs`: time after which a write charges no more. */
   constructor(
-    { store, clock, servers, log }: Omit<Shared, 'serveServer' | 'onClose'>,
+    { store, clock, servers, log }: Base,
     parts: { engine: Engine; steady: SteadyClock; sessions: AwakeSessions; prices: Prices; funds: Funds },
     atOnceMs = AT_ONCE_MS,
   ) {

@@ -3,7 +3,7 @@
  */
 import { join } from 'node:path';
 import type { OpenFiles } from '../jail/open-files.ts';
-import type { Shared } from '../servers/shared.ts';
+import type { Base } from '../servers/shared.ts';
 import { AccountDisk, withinAccount } from './account-disk.ts';
 import { type FreeDisk, createFreeDisk, withinFree } from './free.ts';
 import { type DiskQuota, type QuotaTier, openDiskQuota } from './quota.ts';
@@ -24,7 +24,7 @@ export interface Disks {
  * `accountDiskMb`: the limit of all servers of an account together; 0: no limit.
  */
 export async function openDisks(
-  { store, servers, clock, log }: Omit<Shared, 'serveServer' | 'onClose'>,
+  { store, servers, clock, log }: Base,
   dataDir: string,
   openFiles: OpenFiles,
   tiers: readonly QuotaTier[],

@@ -1,6 +1,6 @@
 /**
- * Decides who can join and what the server list shows. Neither a status ping nor a player who must not join can
- * wake a server.
+ * Decides who can join and what the server list shows. A status ping never wakes a server, and players who must not join
+ * cannot wake one.
  */
 import type { IncomingMessage } from 'node:http';
 import { distance } from 'fastest-levenshtein';

@@ -72,10 +72,11 @@ export function usualStartMs({ coldStartsMs }: ServerRow): number | undefined {
   return coldStartsMs.toSorted((a, b) => a - b)[Math.floor(coldStartsMs.length / 2)];
 }
 
-/** Returns the estimated seconds left of a start; null for a first start, or one that is slower than usual. */
-export function etaSeconds({ row, context: { wokenAt } }: ServerNow, at: number): number | null {
+/** Returns the estimated seconds left of a start; null for a first start, during a download, or if slower than usual. */
+export function etaSeconds({ row, context: { wokenAt, live } }: ServerNow, at: number): number | null {
   const usualMs = usualStartMs(row);
   if (usualMs === undefined || wokenAt === null) return null;
+  if (live.phase === 'downloading' || live.phase === 'installing') return null;
   const left = Math.ceil((wokenAt + usualMs - at) / 1_000);
   return left > 0 ? left : null;
 }

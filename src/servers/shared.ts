@@ -5,12 +5,16 @@ import type { Store } from '../store/store.ts';
 import type { ServeServer } from './api/operation.ts';
 import type { Servers } from './servers.ts';
 
-/** The dependencies shared by all rooms that concern servers. */
-export interface Shared {
+/** The dependencies of the parts without operations. */
+export interface Base {
   store: Store;
   servers: Servers;
-  serveServer: ServeServer;
   clock: Clock;
   log: Log;
+}
+
+/** The dependencies shared by all rooms that concern servers. */
+export interface Shared extends Base {
+  serveServer: ServeServer;
   onClose: OnClose;
 }

@@ -98,7 +98,7 @@ async function topUp({ call, principal }: PanelRequest, form: Form): Promise<Out
   const { checkoutUrl } = await call(CreateCheckoutLink, { accountId: principal.accountId }, { amountUsd });
   const main = html`<section class="card narrow">
     <h1>Top up</h1>
-    <p>Continue to payment: <strong>${usdText(amountUsd * 1e6)}</strong>.</p>
+    <p>Continue to payment: <strong>${usdText(amountUsd * MICROS_PER_USD)}</strong>.</p>
     <p class="actions">
       <a class="button" href="${checkoutUrl}">Continue to payment</a> <a class="button second" href="/bill">Not now</a>
     </p>

@@ -7,7 +7,7 @@ import { readIfThere, writeAtomic } from '../../kernel/atomic-file.ts';
 import { type ProcessIdentity, isAlive, thisProcess } from '../../kernel/process-identity.ts';
 import { MIB } from '../../kernel/units.ts';
 
-/** Place and access of the proxy. */
+/** Place, access and start settings of the proxy. */
 export interface ProxySettings {
   proxy: 'child' | 'embedded' | 'external';
   /** '': no links over HTTP, except that `external` then generates a token. */

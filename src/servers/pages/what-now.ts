@@ -104,7 +104,7 @@ function startup({ startupPhase, startupItem, startupPercent, startupEtaSeconds 
   const isLoading = startupItem !== '';
   return html`<p id="phase">
       ${isLoading ? `${phase} ${startupItem}${known ? ',' : '.'}` : phase}
-      ${!isLoading && startupEtaSeconds > 0 && html`Usually it takes <strong>${startupEtaSeconds} s</strong> more.`}
+      ${startupEtaSeconds > 0 && html`Usually it takes <strong>${startupEtaSeconds} s</strong> more.`}
       ${known && html`<strong>${startupPercent} %</strong>`}
     </p>
     <progress aria-labelledby="phase" max="100" ${known && html`value="${startupPercent}"`}></progress>`;

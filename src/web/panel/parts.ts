@@ -1,7 +1,7 @@
 import { type Html, html } from '../html.ts';
 import { type FormPlace, addressOf } from './form.ts';
 
-/** An entry of a list of facts (`<dl class="facts">`). */
+/** An entry of a list of facts (`<dl class="facts">`) or figures. */
 export function fact(name: string, value: Html | string): Html {
   return html`<div>
     <dt>${name}</dt>
