@@ -1,7 +1,6 @@
 import { isTagged } from '../../machines/server.ts';
 import type { Engine, Game } from '../engines/engine.ts';
 import { lostGame } from '../engines/lost-games.ts';
-import { sumTicks } from '../insight/telemetry.ts';
 import type { Clock } from '../kernel/clock.ts';
 import type { Log } from '../kernel/log.ts';
 import { createMutex } from '../kernel/mutex.ts';
@@ -24,7 +23,7 @@ import { type UnpaidFlat, chargeAllFlat } from './flat.ts';
 import type { Funds } from './funds.ts';
 import { type Prices, TICK_MS, monthOf } from './prices.ts';
 import { keepOffset } from './steady-clock.ts';
-import { chargeNext, purgeTicks } from './tick-rows.ts';
+import { chargeNext, purgeTicks, sumTicks } from './tick-rows.ts';
 import { type Unbalanced, listUnbalanced } from './wallet-rows.ts';
 
 /** Operators are alerted if no round was stored for this long. No minute is lost in the meantime. */

@@ -1,7 +1,7 @@
 import { EntitySchema } from 'typeorm';
 import { bigint, id, integer } from '../store/columns.ts';
 import { type SqlPart, sql, statement } from '../store/sql.ts';
-import type { Tx } from '../store/writer.ts';
+import type { Sql, Tx } from '../store/writer.ts';
 import { CARRIED_ON, IS_COVERED, IS_DUE, TICK_PRICE, closesEntry, entryRef, opensEntry, spentIn } from './rules.ts';
 
 /** A charged minute: the n-th of its session. */
@@ -96,4 +96,12 @@ export async function purgeTicks(tx: Tx, before: number, most: number): Promise<
      WHERE t."at" < ${before} AND EXISTS (SELECT 1 FROM "ledger" l WHERE l."kind" = 'usage'
        AND l."ref" = ${entryRef(sql`t."sessionId"`, N)} AND l."closedAt" < ${before}) LIMIT ${most})`;
   return tx.run(...statement(part));
+}
+
+/** Returns the number and cost of the ticks charged after one instant, up to and including another. */
+export async function sumTicks(db: Sql, after: number, until: number): Promise<{ ticks: number; micros: number }> {
+  const sql = `SELECT COUNT(*) AS "ticks", CAST(COALESCE(SUM("amountMicros"), 0) AS bigint) AS "micros"
+    FROM "ticks" WHERE "at" > $1 AND "at" <= $2`;
+  const [row] = await db.query<{ ticks: number; micros: number }>(sql, [after, until]);
+  return row ?? { ticks: 0, micros: 0 };
 }

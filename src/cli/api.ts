@@ -12,7 +12,7 @@ import { ANSWER_MS, boundedFetch, retryAfter } from './http.ts';
  * The operations of one service, typed by its API description. Calls reject with CommandError if the service does not
  * answer.
  */
-export type Operations = Client<paths>;
+type Operations = Client<paths>;
 
 /** The operations with a key. Calls also reject without a key, or if the service does not accept it. */
 export interface Api extends Operations {

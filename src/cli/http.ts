@@ -70,7 +70,7 @@ function isJsonObject(text: string): boolean {
 /**
  * Converts a network error to a sentence with a remedy. The reason of the caller's own signal is returned unchanged.
  */
-export function unanswered(error: unknown, base: string, givenUp: AbortSignal): Error {
+function unanswered(error: unknown, base: string, givenUp: AbortSignal): Error {
   if (givenUp.aborted) return givenUp.reason as Error;
   if (!(error instanceof Error) || error.name === 'CommandError') return error as Error;
   if (error.name === 'TimeoutError') return unreachable(`${base} did not respond in time. Try again later.`);

@@ -15,7 +15,7 @@ const MOST_RETRY_MS = 15_000;
 /** The states without a running game. */
 export const ASLEEP: ReadonlySet<string> = new Set(['hibernated', 'start_failed', 'install_failed']);
 
-export interface Follow {
+interface Follow {
   api: Api;
   id: string;
   /** Number of earlier lines to start with. */

@@ -11,7 +11,7 @@ import { FILE, chunksOf, retried } from './http.ts';
 import { type Messages, read } from './shapes.ts';
 
 /** The saved file. */
-export interface Saved {
+interface Saved {
   file: string;
   bytes: number;
   /** Whether the service sent a checksum. It matches the file. */

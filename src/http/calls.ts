@@ -39,12 +39,13 @@ export function createCalls(all: readonly Served[], take: TakeToken): Calls {
       if (!run) throw new Error(`${operation.id} is not served`);
       requireNeeds(principal, operation);
       take(principal, operation);
+      const message = sent ?? {};
       const isQuery = operation.method !== 'post' || upload !== undefined;
       const reply = await run<'message'>(
         {
           params,
-          query: isQuery ? asQuery(sent ?? {}) : {},
-          body: async () => (isQuery ? {} : (sent ?? {})),
+          query: isQuery ? asQuery(message) : {},
+          body: async () => (isQuery ? {} : message),
           upload: () => upload ?? noUpload(),
         },
         { principal, lastEventId: '', signal },

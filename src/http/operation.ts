@@ -87,9 +87,7 @@ interface Common<
   example?: z.input<Body>;
 }
 
-/**
- * An operation for API keys. `Least` is undefined if its path names no server.
- */
+/** An operation for API keys. `Least` is undefined if callers need no role on a server. */
 export interface KeyOperation<
   Answer extends Answering = Answering,
   Least extends Role | undefined = Role | undefined,
@@ -118,7 +116,7 @@ export interface KeyOperation<
   role: Least;
   /** Whether it writes code into the server's files. Default: true if it needs the scope `files:write`. */
   writesCode?: boolean;
-  /** The heading in the reference; absent if it is listed with the operations of its account or of operators. */
+  /** The heading in the reference; absent with operations of accounts, of operators, and of pages alone. */
   section?: Section;
   answers: Answer;
 }

@@ -69,7 +69,7 @@ export interface OpenCaller {
 export type Caller = KeyCaller | BrowserCaller | OpenCaller;
 
 /** The validated parts of a call. */
-export interface Checked<Of extends Operation> {
+interface Checked<Of extends Operation> {
   params: z.output<Of['params']>;
   query: z.output<Of['query']>;
   body: z.output<Of['body']>;
@@ -105,7 +105,7 @@ interface OpenedStream extends EventSource {
 }
 
 /** The results of `Served.run`. */
-export interface Results {
+interface Results {
   message: unknown;
   events: OpenedStream;
   bytes: Download;
@@ -122,13 +122,14 @@ export interface Served<Of extends Operation = Operation> {
 const expensive = createSemaphore({ atOnce: 4, atOncePerKey: 2, mostWaiting: 1_024, mostWaitingPerKey: 256 });
 
 /**
- * Serves an operation that is not about one server (see `servers/api/operation.ts` for those). `handle` may throw
- * StatusError. `before` is called before the body is read, and throws StatusError to refuse the caller.
+ * Serves an operation that requires no role on a server (see `servers/api/operation.ts` for those that do). `handle` may
+ * throw StatusError. `before`, for operations without authentication, is called before the body is read, and throws
+ * StatusError to refuse the caller.
  */
 export function serve<Of extends Operation & { role?: undefined }>(
   operation: Of,
   handle: (call: Call<Of>) => Promise<Answer<Of>>,
-  before?: (caller: Visitor) => Promise<unknown>,
+  before?: Of extends OpenOperation ? (caller: Visitor) => Promise<unknown> : never,
 ): Served {
   return served(operation, handle, async () => ({}), before);
 }
@@ -159,7 +160,7 @@ function served<Of extends Operation, Subject extends object>(
     return await answer(sent, caller).finally(leave);
   }
   async function answer(sent: Sent, caller: Caller): Promise<unknown> {
-    if ('caller' in caller) await before?.(caller.caller);
+    if (operation.auth === 'none') await before?.((caller as OpenCaller).caller);
     const checked = await check(operation, sent);
     const headers = operation.auth === 'none' && {
       headers: checkFields(operation.headers, (caller as OpenCaller).headers),

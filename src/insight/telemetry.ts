@@ -1,6 +1,5 @@
 import { Counter, Histogram, Registry, collectDefaultMetrics } from 'prom-client';
 import { type TelemetrySources, registerCollected } from './collected.ts';
-import type { Sql } from '../store/writer.ts';
 
 interface AnsweredRequest {
   /** The route as declared (`/v1/servers/{id}:start`), never the path from the caller; '' if none matches. */
@@ -107,11 +106,3 @@ export function createTelemetry(): Telemetry {
 }
 
 const OUTCOMES: Record<string, string> = { running: 'ready', start_failed: 'failed' };
-
-/** Returns the number and cost of the ticks charged after one instant, up to and including another. */
-export async function sumTicks(db: Sql, after: number, until: number): Promise<{ ticks: number; micros: number }> {
-  const sql = `SELECT COUNT(*) AS "ticks", CAST(COALESCE(SUM("amountMicros"), 0) AS bigint) AS "micros"
-    FROM "ticks" WHERE "at" > $1 AND "at" <= $2`;
-  const [row] = await db.query<{ ticks: number; micros: number }>(sql, [after, until]);
-  return row ?? { ticks: 0, micros: 0 };
-}

@@ -78,9 +78,9 @@ export const accountAccessOperations = (accounts: Accounts): readonly Served[] =
   serve(SetAccountOperator, async ({ principal, params: { accountId }, body }) =>
     setOperator(accounts, principal, accountId, body),
   ),
-  serve(MakeResetLink, async ({ principal, params: { accountId }, body: { reason } }) => {
-    return makeResetLink(accounts, principal, accountId, reason);
-  }),
+  serve(MakeResetLink, async ({ principal, params: { accountId }, body: { reason } }) =>
+    makeResetLink(accounts, principal, accountId, reason),
+  ),
   serve(RemoveAccountSecondFactor, async ({ principal, params: { accountId }, body }) =>
     removeSecondFactorOf(accounts, principal, accountId, body.reason),
   ),

@@ -76,9 +76,7 @@ export const CancelAccountInvitation = operation({
 
 /** Operations on invitations to create an account. */
 export const accountInvitationOperations = (accounts: Accounts): readonly Served[] => [
-  serve(InviteAccount, async ({ principal, body: { email } }) => {
-    return inviteToSignUp(accounts, principal, email);
-  }),
+  serve(InviteAccount, async ({ principal, body: { email } }) => inviteToSignUp(accounts, principal, email)),
   serve(ListAccountInvitations, async () => {
     const rows = await listAccountInvitations(accounts.store, accounts.clock.now());
     return {

@@ -130,10 +130,9 @@ export const SetNodeRegion = operation({
 /** Operations on the machines that servers run on. */
 export const nodeOperations = (needs: Needs): readonly Served[] => [
   serve(ListNodes, async () => ({ nodes: await needs.fleet.list() })),
-  serve(DrainNode, async ({ principal, body: { node, reason } }) => {
-    const { fleet, clock } = needs;
-    return fleet.setDrained(node, { reason, at: clock.now() }, audit(needs, principal, 'node.drain', reason));
-  }),
+  serve(DrainNode, async ({ principal, body: { node, reason } }) =>
+    needs.fleet.setDrained(node, { reason, at: needs.clock.now() }, audit(needs, principal, 'node.drain', reason)),
+  ),
   serve(ResumeNode, async ({ principal, body: { node, reason } }) =>
     needs.fleet.setDrained(node, undefined, audit(needs, principal, 'node.resume', reason)),
   ),

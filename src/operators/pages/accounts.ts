@@ -16,7 +16,7 @@ import { ReconcileLedger } from '../../billing/api.ts';
 import { ListAccounts } from '../accounts-api.ts';
 import { CancelAccountInvitation, InviteAccount, ListAccountInvitations } from '../invitations-api.ts';
 
-export type Account = ReplyOf<typeof ListAccounts>['accounts'][number];
+type Account = ReplyOf<typeof ListAccounts>['accounts'][number];
 
 const PATH = '/operator/accounts';
 
@@ -156,7 +156,7 @@ function invitationItem(request: PanelRequest, { invitationId, email, invitedBy,
  * Creates an invitation. Its link is shown only this once, because an e-mail may not arrive or e-mail may not be set
  * up.
  */
-export async function invite({ call }: PanelRequest, form: Form): Promise<Outcome> {
+async function invite({ call }: PanelRequest, form: Form): Promise<Outcome> {
   const email = (form.get('email') ?? '').trim();
   const { link, expiresAt, sent } = await call(InviteAccount, {}, { email });
   const main = linkCard(html`The link for <bdi>${email}</bdi>`, { link, expiresAt, sent });

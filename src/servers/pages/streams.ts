@@ -36,7 +36,6 @@ export const StreamMyServers = operation({
   path: '/v1/me/servers/events/stream',
   scope: 'servers:read',
   auth: 'key',
-  section: 'Servers',
   summary: 'Follow the list of servers',
   description:
     'Sends `changed` when anything in the list of servers you can access changes. The event does not say what.',
@@ -52,7 +51,6 @@ export const GetServerIcon = operation({
   scope: 'servers:read',
   role: 'limited',
   auth: 'key',
-  section: 'Servers',
   summary: 'Read the icon of a server',
   description: 'The icon that the game showed last, or a generated one.',
   params: ServerParams,

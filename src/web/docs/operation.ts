@@ -159,7 +159,7 @@ export function fieldsOf(schema: Schema, showsRequired = false): Html {
 }
 
 /** Shows one field or parameter. */
-export function row(name: string, field: Schema, { required = false, depth = 0, note = '' }): Html {
+function row(name: string, field: Schema, { required = false, depth = 0, note = '' }): Html {
   const inner = field.items ?? field;
   const nested = depth < 4 ? Object.entries(inner.properties ?? {}) : [];
   return html`<dt>
