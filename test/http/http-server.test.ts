@@ -23,7 +23,10 @@ async function serve(t: ExecutionContext, options: HttpServerOptions) {
     // More than the system buffers for a client that does not read.
     ctx.body = ctx.path === '/large' ? Buffer.alloc(64 * MIB) : 'done';
   });
-  const server = createHttpServer(app, options).listen(0, '127.0.0.1');
+  const server = createHttpServer(app, options);
+  // On a busy machine, a connection that has sent nothing would reach this limit during a test.
+  server.headersTimeout = 0;
+  server.listen(0, '127.0.0.1');
   t.teardown(() => {
     server.closeAllConnections();
     server.close();
