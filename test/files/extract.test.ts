@@ -183,6 +183,14 @@ function withUnicodePath(bytes: Buffer, name: string, checksum: number): Buffer 
   return Buffer.concat([bytes.subarray(0, afterName), added, bytes.subarray(afterName)]);
 }
 
+test('the refusal of a zip with absolute names says so', async (t) => {
+  const { put, post } = await filesApi(t);
+  for (const name of ['/world/level.dat', String.raw`C:\server\level.dat`, '../level.dat']) {
+    put('a.zip', await zipNamed(name));
+    t.regex((await post(':extract', { path: 'a.zip', to: '' })).text, /a path that must stay within the archive/);
+  }
+});
+
 test('a zip’s Unicode path replaces a name only if its checksum matches', async (t) => {
   const { put, post, tree } = await filesApi(t);
   const raw = Buffer.from('9d2e747874', 'hex');
