@@ -152,6 +152,16 @@ for (const [hex, name] of [
   ['815c2e747874', undefined],
   ['a4c42e747874', undefined],
   ['9c2e747874', undefined],
+  ['906c826d656e7473', 'Éléments'],
+  ['826c8a76652e747874', 'élève.txt'],
+  ['8274822e747874', 'été.txt'],
+  ['61208520622e747874', 'a à b.txt'],
+  ['837d836283762e747874', undefined],
+  ['836f815b8393312e747874', undefined],
+  ['a470a4482e747874', undefined],
+  ['a3a4a52e747874', undefined],
+  ['80842e747874', undefined],
+  ['6b7369a567612e747874', undefined],
 ] as const)
   test(`the zip entry name bytes ${hex} are decoded as ${name ?? 'none: its encoding is unknown'}`, async (t) => {
     const { put, post, see, tree } = await filesApi(t);

@@ -313,8 +313,14 @@ const UNICODE_PATH = 0x7075;
 const UNICODE_NAME_OFFSET = 5;
 /** CP850 from byte 80 to A5: most letters of western European languages. The letter ß is E1. */
 const CP850_LETTERS = 'ÇüéâäàåçêëèïîìÄÅÉæÆôöòûùÿÖÜø£Ø×ƒáíóúñÑ';
-/** Bytes that those names never contain, and a backslash that in Asian code pages is half of a character. */
-const NOT_CP850 = /[\x9C\x9E\x9F\xA6-\xE0\xE2-\xFF]|[\x80-\xFF]\\/;
+/**
+ * Byte sequences that those names never contain. A backslash may be half of a character in Asian code pages. In
+ * Cyrillic ones, words have no ASCII letters. In those of central Europe, lower-case letters have the bytes of capitals.
+ */
+const NOT_CP850 =
+  /[\x98\x9C\x9E\x9F\xA6-\xE0\xE2-\xFF]|[\x80-\xFF]\\|(?<![A-Za-z\x80-\xFF])[\x80-\xFF]{2,}(?![A-Za-z\x80-\xFF])|[a-z][\x80\x8E-\x90\x92\x99\x9A\x9D\xA5]/;
+/** Code pages in which two bytes are one character, and the second one may be ASCII. */
+const DOUBLE_BYTE = ['shift_jis', 'big5', 'gbk', 'euc-kr'].map((label) => new TextDecoder(label, { fatal: true }));
 const UNKNOWN_ZIP_NAMES = `${UNKNOWN_NAMES}; pack it again with names in UTF-8 (7-Zip: add “cu=on” under Parameters)`;
 
 /**
@@ -335,6 +341,19 @@ const withSlashes = (path: string): string => path.replaceAll('\\', '/');
 
 /** Decodes a name in CP850 from its bytes as Latin-1. */
 function fromCp850(bytes: string): string {
-  if (NOT_CP850.test(bytes)) throw badArchive(UNKNOWN_ZIP_NAMES);
+  if (NOT_CP850.test(bytes) || bytes.split(/[/\\]/).some(isDoubleByte)) throw badArchive(UNKNOWN_ZIP_NAMES);
   return bytes.replaceAll(/[\x80-\xFF]/g, (byte) => CP850_LETTERS[byte.charCodeAt(0) - 0x80] ?? 'ß');
+}
+
+/** Reports whether most bytes of a file's name are pairs of a double-byte code page, as in no western language. */
+function isDoubleByte(name: string): boolean {
+  const stem = Buffer.from(name.replace(/\.[A-Za-z0-9]{1,5}$/, ''), 'latin1');
+  return DOUBLE_BYTE.some((decoder) => {
+    try {
+      const pairs = stem.length - decoder.decode(stem).length;
+      return pairs >= 2 && (pairs * 2 === stem.length || (pairs >= 3 && pairs * 3 >= stem.length));
+    } catch {
+      return false;
+    }
+  });
 }
