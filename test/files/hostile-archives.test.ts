@@ -63,6 +63,11 @@ test('a tar with a sparse file or with names in another encoding is refused, not
   t.regex(undecodable.message, /unknown encoding; pack it again with names in UTF-8/);
 });
 
+test('the refusal of a single compressed file, such as a log of the game, says that it is no tar', async (t) => {
+  const log = gzipSync('[00:00:00] [Server thread/INFO]: Done\n'.repeat(200));
+  t.regex((await refusal(t, log)).message, /a single file instead of a tar/);
+});
+
 test('a tar extension header is limited to 64 KiB', async (t) => {
   const file = tarBlock('file', '0', Buffer.from('x'));
   const fits = tarBlock('p', 'x', paxRecords(5_000));

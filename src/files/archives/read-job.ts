@@ -302,6 +302,7 @@ function problemOf(error: unknown): string {
   const { code, message } = error as NodeJS.ErrnoException;
   if (code === 'ZSTD_error_frameParameter_windowTooLarge')
     return 'needs a window of more than 8 MiB; compress it without --long and --ultra';
+  if (message.startsWith('Invalid tar header')) return 'is damaged, or compresses a single file instead of a tar';
   // The zip reader validates names itself, before `checkPath` sees them.
   return /^(?:absolute|invalid relative) path: /.test(message) ? OUTSIDE : 'is damaged';
 }
