@@ -1,3 +1,4 @@
+import { TERMINAL_SEQUENCE } from './diagnosis/line.ts';
 import { PLAYER_NAME } from './players/profiles.ts';
 
 /**
@@ -61,7 +62,7 @@ export function sampledPlayers(status: string): string[] | undefined {
 
 /** Removes colour codes: the game's, those of plugins that forgot to translate them, and those of terminals. */
 function withoutCodes(answer: string): string {
-  return answer.replaceAll(/§.|&[0-9a-fk-or]|\u001b\[[0-9;]*m/gis, '');
+  return answer.replaceAll(TERMINAL_SEQUENCE, '').replaceAll(/§.|&[0-9a-fk-or]/gis, '');
 }
 
 /** Returns the items between commas after the colon of the first line or of a group's title. */
