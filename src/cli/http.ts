@@ -175,7 +175,10 @@ export function localUrl(folder: string, env: Readonly<NodeJS.Dict<string>>): st
 /** Empty if there is no such file, or if only the service's user may read it. */
 function envFile(path: string): NodeJS.Dict<string> {
   try {
-    return parseEnv(readFileSync(path, 'utf8').replace(/^\uFEFF/, ''));
+    const bytes = readFileSync(path);
+    // As the service reads it: Windows programs also write UTF-16. The decoder drops the byte order mark.
+    const isUtf16 = bytes[0] === 0xff && bytes[1] === 0xfe;
+    return parseEnv(new TextDecoder(isUtf16 ? 'utf-16le' : 'utf-8').decode(bytes));
   } catch {
     return {};
   }

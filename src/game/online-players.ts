@@ -1,4 +1,11 @@
+import { TERMINAL_SEQUENCE } from './diagnosis/line.ts';
 import { PLAYER_NAME } from './players/profiles.ts';
+
+/**
+ * The ids of Bedrock players (Floodgate: an account number of the console network). Their names may contain spaces and
+ * any prefix.
+ */
+const BEDROCK_ID = /^0{8}-0{4}-0{4}-[0-9a-f]{4}-(?!0{12})[0-9a-f]{12}$/i;
 
 /** Sources of player names besides the game's answer to `list`. */
 export interface OtherNames {
@@ -23,7 +30,7 @@ export async function onlinePlayers(answer: string, others: OtherNames): Promise
   const through = distinct(joined);
   if (count !== null && through.length === count) return inOrder(through, listed);
   const known = new Map([...remembered, ...joined].map((name) => [name.toLowerCase(), name]));
-  const isPlain = listed.every((item) => PLAYER_NAME.test(item) && known.has(item.toLowerCase()));
+  const isPlain = listed.every((item) => known.has(item.toLowerCase()));
   if (isPlain && (count === null || listed.length === count)) return distinct(listed);
   const sample = await others.sample();
   if (sample !== undefined && (count === null || sample.length === count)) return [...sample];
@@ -32,7 +39,8 @@ export async function onlinePlayers(answer: string, others: OtherNames): Promise
 
 /** Returns the number of players in the game's answer to `list`; null without one. */
 export function listedCount(answer: string): number | null {
-  const count = /(?<!\w)\d{1,9}(?!\w)/.exec(withoutCodes(answer))?.[0];
+  // Not the number of a version such as 1.21.
+  const count = /(?<![\w.])\d{1,9}(?!\w|\.\d)/.exec(withoutCodes(answer))?.[0];
   return count === undefined ? null : Number(count);
 }
 
@@ -45,15 +53,16 @@ export function sampledPlayers(status: string): string[] | undefined {
   const sample: unknown[] = Array.isArray(players?.sample) ? players.sample : [];
   const names = sample.flatMap((entry) => {
     const { name, id } = (entry ?? {}) as { name?: unknown; id?: unknown };
-    const isPlayer =
-      typeof name === 'string' && PLAYER_NAME.test(name) && typeof id === 'string' && /[1-9a-f]/i.test(id);
+    if (typeof name !== 'string' || typeof id !== 'string') return [];
+    const isPlayer = PLAYER_NAME.test(name) ? /[1-9a-f]/i.test(id) : BEDROCK_ID.test(id);
     return isPlayer ? [name] : [];
   });
   return names.length === sample.length && distinct(names).length === players?.online ? names : undefined;
 }
 
+/** Removes colour codes: the game's, those of plugins that forgot to translate them, and those of terminals. */
 function withoutCodes(answer: string): string {
-  return answer.replaceAll(/§./gs, '');
+  return answer.replaceAll(TERMINAL_SEQUENCE, '').replaceAll(/§.|&[0-9a-fk-or]/gis, '');
 }
 
 /** Returns the items between commas after the colon of the first line or of a group's title. */
@@ -61,11 +70,22 @@ function itemsIn(answer: string): string[] {
   const [head = '', ...lines] = withoutCodes(answer).split('\n');
   const isList = head.includes(':') || listedCount(answer) !== null;
   if (!isList) return [];
-  return [/:(?:\s|$)/.test(head) ? head : '', ...lines]
-    .map((line) => line.replace(/^.*?:(?:\s|$)/, ''))
+  return [namesInHead(head), ...lines.map(withoutTitle)]
     .flatMap((line) => commaSeparated(line))
     .map((item) => item.trim())
     .filter((item) => item !== '');
+}
+
+/** Returns the part of the first line after its colon, unless that is the number of players, as in `Online: 2/20`. */
+function namesInHead(head: string): string {
+  if (!/:(?:\s|$)/.test(head)) return '';
+  const names = withoutTitle(head);
+  const title = head.slice(0, head.length - names.length);
+  return !/\d/.test(title) && /^\s*\d+(?:\s*\/\s*\d+)?\s*$/.test(names) ? '' : names;
+}
+
+function withoutTitle(line: string): string {
+  return line.replace(/^.*?:(?:\s|$)/, '');
 }
 
 /** Splits at commas outside brackets, because places contain some. */
@@ -75,6 +95,8 @@ function commaSeparated(line: string): string[] {
 
 /** Returns the player in an item: a known one, or the only name left without brackets and marks. */
 function nameIn(item: string, known: ReadonlyMap<string, string>): string | undefined {
+  const whole = known.get(item.toLowerCase());
+  if (whole !== undefined) return whole;
   const words = item.split(/[^\w.]+/).filter((word) => PLAYER_NAME.test(word));
   const one = words.map((word) => known.get(word.toLowerCase())).find((name) => name !== undefined);
   if (one !== undefined) return one;

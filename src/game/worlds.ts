@@ -1,3 +1,4 @@
+import { posix } from 'node:path';
 import { MAX_PROPERTIES_BYTES, parseProperties } from './properties/format.ts';
 import { isGone, removeIfThere, textIfThere } from '../jail/if-there.ts';
 import type { Jail } from '../jail/jail.ts';
@@ -38,7 +39,9 @@ export async function loadedLevelName(jail: Jail): Promise<string> {
 
 async function levelNameInFile(jail: Jail): Promise<string> {
   const text = await textIfThere(jail, 'server.properties', MAX_PROPERTIES_BYTES);
-  return (text !== undefined && parseProperties(text).get(PROPERTY)) || '';
+  const level = text === undefined ? undefined : parseProperties(text).get(PROPERTY);
+  // `./world/` is the folder `world`.
+  return level ? posix.normalize(level).replace(/(?<=.)\/$/, '') : '';
 }
 
 /** Returns an owner's properties with another active world. */
@@ -61,7 +64,8 @@ export async function worldsIn(jail: Jail | undefined, active: string): Promise<
   if (jail) {
     for await (const batch of jail.entries('')) {
       for (const { name, kind } of batch) {
-        if (kind === 'directory' && isWorldName(name) && (await isFile(jail, `${name}/level.dat`))) folders.push(name);
+        if (kind === 'directory' && isWorldName(name) && (await isKind(jail, `${name}/level.dat`, 'file')))
+          folders.push(name);
       }
     }
   }
@@ -105,9 +109,14 @@ export async function removeWorld(
   }
 }
 
-async function isFile(jail: Jail, path: string): Promise<boolean> {
+/** Reports whether a world's folder is a symbolic link. */
+export function isLinked(jail: Jail, name: string): Promise<boolean> {
+  return isKind(jail, name, 'link');
+}
+
+async function isKind(jail: Jail, path: string, kind: 'file' | 'link'): Promise<boolean> {
   try {
-    return (await jail.stat(path)).kind === 'file';
+    return (await jail.stat(path)).kind === kind;
   } catch (error) {
     if (error instanceof StatusError) return false;
     throw error;

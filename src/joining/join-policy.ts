@@ -1,7 +1,9 @@
 import type { BannedAddress } from '../../proxy/link/messages.ts';
 import { JoinRefused, type Player } from '../../proxy/ports.ts';
 import { motdCodes, parseMotd } from '../game/motd/motd.ts';
+import { isOn } from '../game/properties/format.ts';
 import type { Ban, IpBan, PlayerFiles } from '../game/players/files.ts';
+import { offlineUuid } from '../game/players/profiles.ts';
 import type { Clock } from '../kernel/clock.ts';
 import { StatusError } from '../kernel/status.ts';
 import { DAY_MS } from '../kernel/units.ts';
@@ -85,22 +87,29 @@ export function createJoinPolicy({
     if (mode === 'nobody') return `${name} is asleep. Only its owner can wake it.`;
     if (mode === 'verified' && !player.verified)
       return `${name} is asleep. Join again to verify your account and wake it.`;
-    if (mode === 'known' && !(await isKnown(id, player)))
+    if (mode === 'known' && !(await isKnown(row, player)))
       return `${name} is asleep. Only players who have played here before can wake it.`;
     const isListed = (mode === 'whitelist' || (await isWhitelistOn(row))) && !(await files.isListed(id, player));
     return isListed ? `${name} is asleep. Only whitelisted players can wake it.` : undefined;
   }
 
-  async function isKnown(id: string, player: Player): Promise<boolean> {
-    return (await files.isListed(id, player)) || files.hasPlayed(id, player);
+  async function isKnown(row: ServerRow, player: Player): Promise<boolean> {
+    if ((await files.isListed(row.id, player)) || (await files.hasPlayed(row.id, player))) return true;
+    // Clients send their account's UUID, but a game that does not check accounts uses another one.
+    const isOffline = !isOn((await property(row, 'online-mode')) || 'true');
+    return isOffline && (await files.hasPlayed(row.id, { ...player, uuid: offlineUuid(player.name) }));
+  }
+
+  async function isWhitelistOn(row: ServerRow): Promise<boolean> {
+    return isOn(await property(row, 'white-list'));
   }
 
   /**
-   * The owner's setting takes precedence because the next boot writes it to the file. Otherwise the file counts: the
-   * game may have changed it.
+   * Returns a property; '' if it is not set. The owner's setting takes precedence because the next boot writes it to
+   * the file. Otherwise the file counts: the game may have changed it.
    */
-  async function isWhitelistOn({ id, properties }: ServerRow): Promise<boolean> {
-    return (properties['white-list'] ?? (await files.property(id, 'white-list'))) === 'true';
+  async function property({ id, properties }: ServerRow, name: string): Promise<string> {
+    return properties[name] ?? (await files.property(id, name));
   }
 
   async function admit(serverId: string, { ip }: Player): Promise<void> {

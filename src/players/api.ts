@@ -25,7 +25,7 @@ interface Needs {
 
 const PlayerName = text(17)
   .regex(PLAYER_NAME, 'must be a player name: 1 to 16 letters, digits and underscores')
-  .describe('Player name. A leading dot means a Bedrock player who has joined before.');
+  .describe('Player name. A prefix (one of `.*+~!`) means a Bedrock player who has joined before.');
 
 /** A run of blanks becomes one, because commands separate words by blanks. */
 const Reason = text(256)

@@ -16,6 +16,7 @@ import { entryOf } from '../game/players/files.ts';
 import type { PlayerListFiles } from '../game/players/list-files.ts';
 import type { Profiles } from '../game/players/minecraft-accounts.ts';
 import { type Names, PLAYER_NAME, profileOf, rememberedAs } from '../game/players/profiles.ts';
+import { isOn } from '../game/properties/format.ts';
 import { inProgress } from '../jail/change-lock.ts';
 import type { Clock } from '../kernel/clock.ts';
 import { sleep } from '../kernel/sleep.ts';
@@ -120,7 +121,7 @@ export class Players {
     ]);
     const lists = { whitelist, ops, banned, bannedIps };
     const accountsChecked = isOnlineMode(properties);
-    const whitelistEnforced = properties.get(WHITELIST) === 'true';
+    const whitelistEnforced = isOn(properties.get(WHITELIST));
     return { running, online, withoutConsole, accountsChecked, whitelistEnforced, lists };
   }
 
@@ -206,7 +207,8 @@ export class Players {
   async #namesOf(now: ServerNow): Promise<Names> {
     const properties = await this.#propertiesOf(now);
     const remembered = await this.#remembered(now);
-    return { onlineMode: isOnlineMode(properties), remembered, at: this.#clock.now() };
+    const onlineMode = isOnlineMode(properties) || (await this.#files.accountsForwarded(now.row.id));
+    return { onlineMode, remembered, at: this.#clock.now() };
   }
 
   /** Returns the profile of a name from its list entry, which works even if the account is gone or renamed. */
@@ -336,5 +338,6 @@ function gameRefused({ row }: ServerNow, said: string): StatusError {
 }
 
 function isOnlineMode(properties: ReadonlyMap<string, string>): boolean {
-  return properties.get('online-mode') !== 'false';
+  const value = properties.get('online-mode');
+  return value === undefined || isOn(value);
 }

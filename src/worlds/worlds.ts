@@ -7,6 +7,7 @@ import { exists, siblingsOf } from '../backups/files.ts';
 import { type DoJob, type Tools, type Work, attempt, keepFiles } from '../backups/job.ts';
 import {
   type World,
+  isLinked,
   isWorldName,
   levelNameOf,
   loadedLevelName,
@@ -134,6 +135,8 @@ export class Worlds {
     const { now, worlds } = await this.#look(id);
     const active = worlds.find((each) => each.active);
     if (active === undefined) throw outside();
+    if (await this.#inFolder(id, async (jail) => jail !== undefined && (await isLinked(jail, active.name))))
+      throw linked(active.name);
     if (active.folders.length === 0 && isTagged(now.state, 'at-rest')) return;
     await backups.maintain(id, { kind: 'world.reset', target: active.name }, cause, signal);
   }
@@ -200,6 +203,11 @@ function noBackup(error: string): StatusError {
 function outside(): StatusError {
   const sentence = 'The property level-name is not a plain folder name. Set it to one first.';
   return new StatusError('FAILED_PRECONDITION', 'WORLD_OUTSIDE', sentence);
+}
+
+function linked(name: string): StatusError {
+  const sentence = `${name} is a symbolic link, so its files are not changed. Replace it with the folder itself first.`;
+  return new StatusError('FAILED_PRECONDITION', 'WORLD_OUTSIDE', sentence, { metadata: { name } });
 }
 
 /** Creates the jobs that remove a world: `world.delete`, and `world.reset`, which first backs up the whole server. */

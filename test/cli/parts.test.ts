@@ -69,6 +69,8 @@ test('the command line derives the service URL from the .env of the current fold
   for (const [text, env, url] of cases) {
     await writeFile(join(folder, '.env'), text);
     t.is(localUrl(folder, env), url, text);
+    await writeFile(join(folder, '.env'), `\ufeff${text.replace(/^\ufeff/, '')}`, 'utf16le');
+    t.is(localUrl(folder, env), url, `UTF-16: ${text}`);
   }
 });
 

@@ -6,6 +6,7 @@ import { promisify } from 'node:util';
 import test, { type ExecutionContext } from 'ava';
 import { pino } from 'pino';
 import { openBubblewrap } from '../../src/engines/process/bubblewrap.ts';
+import { mappedUid } from '../../src/engines/process/game-user.ts';
 import { openConfinement } from '../../src/engines/process/confined.ts';
 import { handOver } from '../../src/jail/hand-over.ts';
 import { isHere } from '../support/needs.ts';
@@ -73,6 +74,23 @@ test('a folder that blocks the games’ user is named in the log and in the refu
   t.deepEqual(await open(true), { confinement: {}, trusted: 'everybody' });
   await chmod(above, 0o701);
   t.is((await open(false)).trusted, 'operators');
+});
+
+test('root of a user namespace without other users runs only sandbox servers, and says why', async (t) => {
+  t.is(mappedUid('         0          0 4294967295\n', 0x7000_0001), 0x7000_0001);
+  t.is(mappedUid('', 0x7000_0001), 0x7000_0001);
+  t.is(mappedUid('0 100000 65536\n', 0x7000_0001), 65_534);
+  t.is(mappedUid('0 1000 1\n1 100000 1\n', 0x7000_0001), 1);
+  t.is(mappedUid('0 1000 1\n', 0x7000_0001), undefined);
+  if (!isRoot) return;
+  const { dataDir } = await dataDirectory(t);
+  const { confinement, trusted } = await openConfinement(
+    { ...around(dataDir, false), programs: [], log },
+    async () => Promise.reject(new Error('must not be used: its programs would keep the capabilities of root')),
+    async () => undefined,
+  );
+  t.deepEqual(confinement, {});
+  t.regex((trusted as { refusal: string }).refusal, /^Games run as root here, because .* maps no other user, so only /);
 });
 
 test('handing over a folder changes the owner of its contents once, and never of linked files outside', async (t) => {

@@ -152,6 +152,16 @@ for (const [hex, name] of [
   ['815c2e747874', undefined],
   ['a4c42e747874', undefined],
   ['9c2e747874', undefined],
+  ['906c826d656e7473', 'Éléments'],
+  ['826c8a76652e747874', 'élève.txt'],
+  ['8274822e747874', 'été.txt'],
+  ['61208520622e747874', 'a à b.txt'],
+  ['837d836283762e747874', undefined],
+  ['836f815b8393312e747874', undefined],
+  ['a470a4482e747874', undefined],
+  ['a3a4a52e747874', undefined],
+  ['80842e747874', undefined],
+  ['6b7369a567612e747874', undefined],
 ] as const)
   test(`the zip entry name bytes ${hex} are decoded as ${name ?? 'none: its encoding is unknown'}`, async (t) => {
     const { put, post, see, tree } = await filesApi(t);
@@ -182,6 +192,14 @@ function withUnicodePath(bytes: Buffer, name: string, checksum: number): Buffer 
   const afterName = entry + 46 + bytes.readUInt16LE(entry + 28);
   return Buffer.concat([bytes.subarray(0, afterName), added, bytes.subarray(afterName)]);
 }
+
+test('the refusal of a zip with absolute names says so', async (t) => {
+  const { put, post } = await filesApi(t);
+  for (const name of ['/world/level.dat', String.raw`C:\server\level.dat`, '../level.dat']) {
+    put('a.zip', await zipNamed(name));
+    t.regex((await post(':extract', { path: 'a.zip', to: '' })).text, /a path that must stay within the archive/);
+  }
+});
 
 test('a zip’s Unicode path replaces a name only if its checksum matches', async (t) => {
   const { put, post, tree } = await filesApi(t);

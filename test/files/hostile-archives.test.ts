@@ -54,6 +54,20 @@ test('a global tar header, as written by git archive, changes no entries and cos
   t.deepEqual(await unpacked(t, many), { 'config/a.toml': 3 });
 });
 
+test('a tar with a sparse file or with names in another encoding is refused, not extracted wrongly', async (t) => {
+  const sparse = tarBlock('p', 'x', Buffer.from('22 GNU.sparse.major=1\n'));
+  const holes = Buffer.concat([sparse, tarBlock('world/GNUSparseFile.7/r.mca', '0', Buffer.from('x')), TAR_END]);
+  t.regex((await refusal(t, holes)).message, /sparse file; pack it again without --sparse/);
+  const latin1 = tarBlock('longname', 'L', Buffer.from('caf\u00E9.txt\0', 'latin1'));
+  const undecodable = await refusal(t, Buffer.concat([latin1, tarBlock('x', '0'), TAR_END]));
+  t.regex(undecodable.message, /unknown encoding; pack it again with names in UTF-8/);
+});
+
+test('the refusal of a single compressed file, such as a log of the game, says that it is no tar', async (t) => {
+  const log = gzipSync('[00:00:00] [Server thread/INFO]: Done\n'.repeat(200));
+  t.regex((await refusal(t, log)).message, /a single file instead of a tar/);
+});
+
 test('a tar extension header is limited to 64 KiB', async (t) => {
   const file = tarBlock('file', '0', Buffer.from('x'));
   const fits = tarBlock('p', 'x', paxRecords(5_000));

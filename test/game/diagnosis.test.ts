@@ -392,6 +392,24 @@ test('the exit decides the diagnosis if the log names no cause, and an OOM kill 
   t.is(diagnose([], null, CONTEXT).summary, 'Not ready: The game did not finish and its log names no cause.');
 });
 
+test('worlds and jars are named in full, with spaces, brackets and letters of any language', (t) => {
+  const first = (lines: string[]) => diagnose(lines, exit(1), CONTEXT).insights[0];
+  for (const world of ['world', 'my world']) {
+    const failed = `java.lang.RuntimeException: Failed to migrate world storage for ${world}_nether`;
+    const there = `./${world}/dimensions/minecraft/the_nether/region/r.0.0.mca`;
+    const here = `./${world}_nether/DIM-1/region/r.0.0.mca`;
+    const cause = `Caused by: java.io.IOException: Refusing to overwrite existing migrated file ${there} while moving ${here}`;
+    t.is(first([failed, cause])?.subject, `${world}_nether`);
+    t.true(
+      first([failed, cause])?.summary.includes(`the dimension in ${world}_nether/DIM-1 into ${world}/dimensions/`),
+    );
+  }
+  for (const jar of ['Cool Plugin-1.jar', '[1.20.1] Cool Mod.jar', 'Größe.jar']) {
+    const frame = `\tat ${jar}//com.example.Main.run(Main.java:3) ~[${jar}:?]`;
+    t.is(first(['java.lang.NullPointerException: x', frame])?.subject, jar);
+  }
+});
+
 test('a warning decides the diagnosis only without a worse finding', (t) => {
   const plugin = linesOf('fail-plugin-paper.log');
   const both = diagnose([...plugin, ...linesOf('fail-memory-heap.log')], exit(3), CONTEXT);
@@ -529,6 +547,9 @@ test('a log crafted against a single rule is diagnosed in linear time', (t) => {
       repeat('Failed to create mod instance. ModID: ', 'load a clientside only mod')(length).replace('ModID: ', 'ModI'),
     repeat('Attempted to load class net/minecraft/client/'),
     repeat('Exception reading aaaa', ' level.dat'),
+    repeat('Refusing to overwrite existing migrated file  while moving '),
+    repeat('Failed to migrate world storage for '),
+    (length: number) => `\tat ${repeat(' ~[')(length)}`,
   ];
   for (const attack of attacks) {
     const work = (length: number) => {

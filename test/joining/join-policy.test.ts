@@ -5,6 +5,7 @@ import type { Player, Route } from '../../proxy/ports.ts';
 import { AwakeSessions } from '../../src/billing/awake-sessions.ts';
 import { openSteadyClock } from '../../src/billing/steady-clock.ts';
 import { createPlayerFiles } from '../../src/game/players/files.ts';
+import { offlineUuid } from '../../src/game/players/profiles.ts';
 import { createJoinPolicy, type WakePolicy, openWakePolicies } from '../../src/joining/join-policy.ts';
 import { Routing } from '../../src/joining/routing.ts';
 import { listRoutes } from '../../src/servers/rows.ts';
@@ -159,8 +160,10 @@ test('a temporary ban states its end, whether from the expiry field or the reaso
 
 test('a whitelist enabled in server.properties keeps strangers from waking the server', async (t) => {
   const it = await joinPolicy(t);
-  await writeFile(join(it.root, 'server.properties'), 'white-list=true\n');
-  t.regex(await it.knock(), /whitelist/);
+  for (const value of ['true', 'TRUE']) {
+    await writeFile(join(it.root, 'server.properties'), `white-list=${value}\r\n`);
+    t.regex(await it.knock(), /whitelist/, value);
+  }
   await it.servers.patch('abc', { properties: { 'white-list': 'false' } });
   t.is(await it.knock(), '', 'the owner’s setting counts, because the next boot applies it');
 });
@@ -177,6 +180,18 @@ test('known mode allows players from the game’s user cache or with saved playe
   await writeFile(join(it.root, `world/playerdata/${UUID}.dat`), '');
   t.is(await it.knock(), '');
   t.regex(await it.knock({ uuid: '../../../etc/passwd' }), /played/);
+});
+
+test('known mode finds the data of a game that does not check accounts, although clients send their account’s UUID', async (t) => {
+  const it = await joinPolicy(t);
+  await it.policy({ mode: 'known' });
+  await mkdir(join(it.root, 'world/playerdata'), { recursive: true });
+  await writeFile(join(it.root, `world/playerdata/${offlineUuid('Steve')}.dat`), '');
+  t.regex(await it.knock(), /played/, 'a game that checks accounts has other UUIDs');
+  await writeFile(join(it.root, 'server.properties'), 'online-mode=False\n');
+  t.is(await it.knock(), '');
+  t.is(await it.knock({ uuid: null }), '', 'an older client sends no UUID');
+  t.regex(await it.knock({ name: 'Alex' }), /played/);
 });
 
 test('a malformed or linked whitelist.json counts as empty', async (t) => {

@@ -223,6 +223,18 @@ test('an unknown account returns PLAYER_NOT_FOUND, and a failing account service
   t.like(await it.set('setOp', { name: 'Bob', op: true }), { ops: [{ name: 'Bob', uuid: offlineUuid('Bob') }] });
 });
 
+test('behind a proxy that checks accounts, a game without account checks lists players by their accounts', async (t) => {
+  const it = await players(t);
+  await it.ok('POST', '/v1/servers/abc:setProperties', { properties: { 'online-mode': 'false' } });
+  const set = (name: string) => it.set('setWhitelist', { name, allowed: true });
+  t.like(await set('Steve'), { whitelist: [{ name: 'Steve', uuid: offlineUuid('Steve') }] });
+  await mkdir(join(it.root, 'config'));
+  await it.put('config/paper-global.yml', 'proxies:\n  velocity:\n    enabled: true\n    online-mode: true\n');
+  await set('Alex');
+  t.deepEqual(((await it.json('whitelist.json')) as object[])[1], { uuid: accountUuid('Alex'), name: 'Alex' });
+  t.false((await it.lists())['accountsChecked'], 'the game itself does not check accounts');
+});
+
 test('a list change during a start is either written before the game starts or refused', async (t) => {
   const it = await players(t, { type: 'sandbox' });
   const go = it.engine.hold('abc');

@@ -23,7 +23,7 @@ import { until } from '../support/until.ts';
 const AT = Date.UTC(2026, 10, 20);
 const NOBODY = { find: async () => undefined };
 
-const name = fc.stringMatching(/^\.?[A-Za-z0-9_]{1,16}$/);
+const name = fc.stringMatching(/^[.*+~!]?[A-Za-z0-9_]{1,16}$/);
 const given = fc.oneof(
   fc.string({ unit: 'binary', maxLength: 300 }),
   fc.stringMatching(/^[§"'\\;$ a-z\n\r@]{0,40}$/),
@@ -35,10 +35,10 @@ test('a player name is a single word of a command and contains no special charac
     fc.property(fc.oneof(name, fc.string({ unit: 'binary' })), (text) => {
       const isName = PLAYER_NAME.test(text);
       if (isName) t.is(`kick ${text}`.split(/[^\x21-\x7e]/).length, 2);
-      t.is(isName, /^[.]?\w{1,16}$/.test(text) && !text.includes('\n'));
+      t.is(isName, /^[.*+~!]?\w{1,16}$/.test(text) && !text.includes('\n'));
     }),
   );
-  for (const text of ['', 'a b', 'a\nstop', 'x'.repeat(17), '@a', 'Zoë', '..a', 'a.', '-x', '/op'])
+  for (const text of ['', 'a b', 'a\nstop', 'x'.repeat(17), '@a', 'Zoë', '..a', '*.a', 'a.', '-x', '/op', '"a'])
     t.false(PLAYER_NAME.test(text), text);
 });
 
@@ -136,14 +136,25 @@ test('offline players get the game’s offline UUID, and Bedrock players the UUI
   t.is(offlineUuid('Notch'), 'b50ad385-829d-3141-a216-7e7d7539ba7f');
   for (const who of ['Steve', 'a', 'X_1'])
     t.deepEqual(await profileOf(who, offline, NOBODY), { name: who, uuid: theGames(who) });
-  await t.throwsAsync(profileOf('.Steve', offline, NOBODY), { message: /join once/ });
   const uuid = '00000000-0000-0000-0009-01f64f65c7c3';
-  const remembered = [7, { name: '.Steve', uuid, expiresOn: '2027-01-01 00:00:00 +0000' }];
-  for (const onlineMode of [true, false])
-    t.deepEqual(await profileOf('.steve', { onlineMode, remembered, at: AT }, NOBODY), { name: '.Steve', uuid });
+  for (const prefix of ['.', '*', '+', '~', '!']) {
+    const bedrock = `${prefix}Steve`;
+    await t.throwsAsync(profileOf(bedrock, offline, NOBODY), { message: /join once/ });
+    const remembered = [7, { name: bedrock, uuid, expiresOn: '2027-01-01 00:00:00 +0000' }];
+    for (const onlineMode of [true, false]) {
+      const found = await profileOf(bedrock.toLowerCase(), { onlineMode, remembered, at: AT }, NOBODY);
+      t.deepEqual(found, { name: bedrock, uuid });
+    }
+  }
   await t.throwsAsync(profileOf('Nobody', { ...offline, onlineMode: true }, NOBODY), {
     message: /no Minecraft account/,
   });
+});
+
+test('a kick quotes the prefixes that the game does not read as part of a name', (t) => {
+  t.is(kickCommand('Steve', 'spam'), 'kick Steve spam');
+  t.is(kickCommand('.Steve', 'spam'), 'kick .Steve spam');
+  t.is(kickCommand('*Steve', 'spam'), 'kick "*Steve" spam');
 });
 
 test('account lookups are shared and cached, and pause for the Retry-After of a 429', async (t) => {
@@ -222,6 +233,11 @@ test('online players are read from the list replies of different cores and plugi
   );
   await of('There are 2 of a max of 20 players online: Steve (3, 64, -11), [Nether: 3f:11] Alex', 'Steve', 'Alex');
   await of('There are 1 of a max of 20 players online: Steve The Great');
+  await of('Players online: 2/20\r\nAlex, Bob', 'Alex', 'Bob');
+  await of('Players online: 1\nAlex', 'Alex');
+  await of('There are 1 of a max of 20 players online: 12', '12');
+  await of('&6There are &c2&6 out of maximum &c20&6 players online.\n&6admins: &7Alex, &7Bob', 'Alex', 'Bob');
+  await of('\u001B[33mThere are \u001B[31;1m1\u001B[33m of a max of 20 players online:\u001B[0m Alex', 'Alex');
   await of('');
   await of('Unknown or incomplete command, see below for error\nlist<--[HERE]');
 });
@@ -243,7 +259,26 @@ test('names from the proxy or the status override nicknames and titles in the li
   const advertised = [...sample, { name: 'Visit our shop', id: '00000000-0000-0000-0000-000000000000' }];
   for (const players of [{ online: 3, sample: advertised }, { online: 30, sample }, { online: 2, sample: 'x' }, {}])
     t.is(sampledPlayers(status(players)), undefined);
+  const replies = [
+    '&6There are &c0&6 of &c20',
+    '\u001B[33mThere are \u001B[31m1\u001B[33m of 20',
+    '[1.21] There are 2 of 20.',
+  ];
+  t.deepEqual(replies.map(listedCount), [0, 1, 2]);
   t.deepEqual([listedCount('§6There are §c12§6 out of maximum §c20'), listedCount('Es sind 0 von 20 online')], [12, 0]);
+});
+
+test('Bedrock players keep their prefix and spaces if the cache or the status names them', async (t) => {
+  const reply = 'There are 2 of a max of 20 players online: *Alex, Some Guy 12';
+  const names = ['*Alex', 'Some Guy 12'];
+  const idOf = (end: string) => `00000000-0000-0000-0009-01f64f65c7${end}`;
+  const sample = [
+    { name: '*Alex', id: idOf('c3') },
+    { name: 'Some Guy 12', id: idOf('c4') },
+  ];
+  t.deepEqual(await online(reply, { remembered: names }), names);
+  t.deepEqual(await online(reply, { remembered: names.slice(0, 1) }), ['*Alex']);
+  t.deepEqual(await online(reply, {}, JSON.stringify({ players: { online: 2, sample } })), names);
 });
 
 /** Returns the body schema of an operation. */

@@ -53,6 +53,26 @@ test('worlds: each is listed with its nether and end, its total size, and the ac
   t.deepEqual(brief(of(await it.call('GET', '/v1/servers/lobby/worlds'))), ['lonely_nether', 'skyblock*', 'world']);
 });
 
+test('worlds: the active world is found by any spelling of its folder', async (t) => {
+  const it = await withWorlds(t);
+  for (const level of ['skyblock/', './skyblock', 'plugins/../skyblock']) {
+    await plant(rootOf(it), { 'server.properties': `level-name=${level}\n` });
+    t.deepEqual(brief(of(await it.call('GET', '/v1/servers/lobby/worlds'))), ['lonely_nether', 'skyblock*', 'world']);
+  }
+});
+
+test('worlds: an active world that is a link is not reset, asleep or awake', async (t) => {
+  const it = await withWorlds(t);
+  await plant(rootOf(it), { 'server.properties': 'level-name=linked\n' });
+  await symlink('skyblock', join(rootOf(it), 'linked'));
+  t.is((await say(it, 'reset')).reason, 'WORLD_OUTSIDE');
+  await it.command('lobby', 'START');
+  await it.reach('lobby', 'running');
+  t.is((await say(it, 'reset')).reason, 'WORLD_OUTSIDE');
+  t.true((await readdir(rootOf(it))).includes('linked'));
+  t.deepEqual(await readdir(join(rootOf(it), 'skyblock')), ['level.dat']);
+});
+
 test('worlds: a world that contains the active one cannot be deleted', async (t) => {
   const it = await withWorlds(t);
   await plant(rootOf(it), { 'server.properties': 'level-name=./skyblock/inner/\n', 'skyblock/inner/level.dat': 'x' });

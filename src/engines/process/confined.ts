@@ -40,9 +40,21 @@ export interface ConfinementOptions {
 export async function openConfinement(
   { dataDir, trustTenants, installation, programs, log }: ConfinementOptions,
   open = openBubblewrap,
+  findUser = gameUser,
 ): Promise<Confined> {
-  const user = process.getuid?.() === 0 ? await gameUser(installation) : undefined;
+  const isRoot = process.getuid?.() === 0;
+  const user = isRoot ? await findUser(installation) : undefined;
   const trusted = trustTenants ? 'everybody' : 'operators';
+  const asRoot = (why: string, fix: string): Confined => {
+    const scope = trustTenants ? '' : ', so only sandbox servers are offered';
+    const sentence = `Games run as root here, because ${why}${scope}. ${fix}, then restart Dormouse.`;
+    log.warn(sentence);
+    return { confinement: {}, trusted: trustTenants ? 'everybody' : { refusal: sentence } };
+  };
+  if (isRoot && !user) {
+    const why = 'the user namespace of this process maps no other user';
+    return asRoot(why, 'Start Dormouse as an ordinary user, or map more user ids');
+  }
   const bubblewrap = await open(user, log).catch((err: unknown) => {
     log.debug({ err }, 'bubblewrap is not installed or does not work');
   });
@@ -57,10 +69,7 @@ export async function openConfinement(
     log.warn({ uid: user.uid }, "all games run as one user and can read each other's files: install bubblewrap");
     return { confinement: { user }, trusted };
   }
-  const scope = trustTenants ? '' : ', so only sandbox servers are offered';
-  const sentence = `Games run as root here, because their own user cannot enter ${closed}${scope}. Install bubblewrap, or run "chmod o+x ${closed}", then restart Dormouse.`;
-  log.warn(sentence);
-  return { confinement: {}, trusted: trustTenants ? 'everybody' : { refusal: sentence } };
+  return asRoot(`their own user cannot enter ${closed}`, `Install bubblewrap, or run "chmod o+x ${closed}"`);
 }
 
 /** Lets the games' user reach the folders of servers and cores, and closes the private parts of the data directory. */

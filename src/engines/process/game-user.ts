@@ -9,21 +9,29 @@ const OTHERS_READ = 0o004;
 const OTHERS_PASS = 0o001;
 
 /**
- * Returns the user of an installation's games, for a process that may change users. The id is derived from the
- * installation's number and has no name, shell or other processes. If that id is not mapped, as in a container with few
- * ids, returns the last but one of the mapped ids.
+ * Returns the user of an installation's games, for a process that may change users; undefined if root is the only user
+ * that its namespace maps. The id is derived from the installation's number and has no name, shell or other processes.
  */
-export async function gameUser(installation: number): Promise<FileOwner> {
-  const uid = FIRST_UID + (installation % UIDS);
-  // Each line is "first id inside, first id outside, count" (man 7 user_namespaces).
+export async function gameUser(installation: number): Promise<FileOwner | undefined> {
   const map = await readFile('/proc/self/uid_map', 'utf8').catch(() => '');
+  const uid = mappedUid(map, FIRST_UID + (installation % UIDS));
+  return uid === undefined ? undefined : { uid, gid: uid };
+}
+
+/**
+ * Returns the wanted id if the map of a user namespace contains it. If not, as in a container with few ids, returns the
+ * last but one of the mapped ids; undefined if only root is mapped.
+ */
+export function mappedUid(map: string, wanted: number): number | undefined {
+  // Each line is "first id inside, first id outside, count" (man 7 user_namespaces).
   const ranges = map.split('\n').flatMap((line) => {
     const [first = NaN, , count = NaN] = line.trim().split(/\s+/).map(Number);
     return count > 0 ? [{ first, end: first + count }] : [];
   });
-  if (ranges.length === 0 || ranges.some(({ first, end }) => first <= uid && uid < end)) return { uid, gid: uid };
-  const last = Math.max(...ranges.map(({ end }) => end)) - 2;
-  return { uid: last, gid: last };
+  const isMapped = (uid: number) => ranges.some(({ first, end }) => first <= uid && uid < end);
+  if (ranges.length === 0 || isMapped(wanted)) return wanted;
+  const end = Math.max(...ranges.map((range) => range.end));
+  return [end - 2, end - 1].find((uid) => uid > 0 && isMapped(uid));
 }
 
 /**

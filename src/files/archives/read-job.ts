@@ -61,6 +61,13 @@ const METHOD_NAMES: ReadonlyMap<number, string> = new Map([
   [95, 'XZ'],
   [98, 'PPMd'],
 ]);
+/** PAX records of a file that GNU tar stored without its holes: the entry has another name and content. */
+const SPARSE = 'GNU.sparse.';
+const SPARSE_FILE = 'contains a sparse file; pack it again without --sparse';
+/** The result of decoding a byte that is not UTF-8. */
+const NOT_UTF8 = '\uFFFD';
+const UNKNOWN_NAMES = 'has file names in an unknown encoding';
+const OUTSIDE = 'contains a path that must stay within the archive';
 const FIRST_DESCRIPTOR = 4;
 const CHUNK_BYTES = 256 * KIB;
 
@@ -192,7 +199,9 @@ async function* tarEntries(
   try {
     for await (const entry of tar) {
       count();
-      const { name, type, mode } = entry.header;
+      const { name, type, mode, pax } = entry.header;
+      if (Object.keys(pax ?? {}).some((key) => key.startsWith(SPARSE))) throw badArchive(SPARSE_FILE);
+      if (name.includes(NOT_UTF8)) throw badArchive(`${UNKNOWN_NAMES}; pack it again with names in UTF-8`);
       const kind = type === 'directory' ? type : 'file';
       if (type !== 'directory' && type !== 'file' && type !== 'contiguous-file') throw badArchive(notPlain(name));
       let wanted = false;
@@ -275,8 +284,8 @@ function openEntry(zip: ZipFile, entry: ZipEntry, meter: (chunk: Buffer) => void
 
 /** Throws if an entry's path is not below the target folder. */
 function checkPath(path: string): void {
-  const problem =
-    path.split('/').includes('..') || path.startsWith('/') ? 'must stay within the archive' : pathProblem(path);
+  if (path.split('/').includes('..') || path.startsWith('/')) throw badArchive(OUTSIDE);
+  const problem = pathProblem(path);
   if (problem !== undefined) throw badArchive(`contains a path that ${problem}`);
 }
 
@@ -290,9 +299,12 @@ function notPlain(name: string): string {
 }
 
 function problemOf(error: unknown): string {
-  return (error as NodeJS.ErrnoException).code === 'ZSTD_error_frameParameter_windowTooLarge'
-    ? 'needs a window of more than 8 MiB; compress it without --long and --ultra'
-    : 'is damaged';
+  const { code, message } = error as NodeJS.ErrnoException;
+  if (code === 'ZSTD_error_frameParameter_windowTooLarge')
+    return 'needs a window of more than 8 MiB; compress it without --long and --ultra';
+  if (message.startsWith('Invalid tar header')) return 'is damaged, or compresses a single file instead of a tar';
+  // The zip reader validates names itself, before `checkPath` sees them.
+  return /^(?:absolute|invalid relative) path: /.test(message) ? OUTSIDE : 'is damaged';
 }
 
 /** Bit 11 of an entry's flags: its name is in UTF-8. */
@@ -302,10 +314,15 @@ const UNICODE_PATH = 0x7075;
 const UNICODE_NAME_OFFSET = 5;
 /** CP850 from byte 80 to A5: most letters of western European languages. The letter ß is E1. */
 const CP850_LETTERS = 'ÇüéâäàåçêëèïîìÄÅÉæÆôöòûùÿÖÜø£Ø×ƒáíóúñÑ';
-/** Bytes that those names never contain, and a backslash that in Asian code pages is half of a character. */
-const NOT_CP850 = /[\x9C\x9E\x9F\xA6-\xE0\xE2-\xFF]|[\x80-\xFF]\\/;
-const UNKNOWN_NAMES =
-  'has file names in an unknown encoding; pack it again with names in UTF-8 (7-Zip: add “cu=on” under Parameters)';
+/**
+ * Byte sequences that those names never contain. A backslash may be half of a character in Asian code pages. In
+ * Cyrillic ones, words have no ASCII letters. In those of central Europe, lower-case letters have the bytes of capitals.
+ */
+const NOT_CP850 =
+  /[\x98\x9C\x9E\x9F\xA6-\xE0\xE2-\xFF]|[\x80-\xFF]\\|(?<![A-Za-z\x80-\xFF])[\x80-\xFF]{2,}(?![A-Za-z\x80-\xFF])|[a-z][\x80\x8E-\x90\x92\x99\x9A\x9D\xA5]/;
+/** Code pages in which two bytes are one character, and the second one may be ASCII. */
+const DOUBLE_BYTE = ['shift_jis', 'big5', 'gbk', 'euc-kr'].map((label) => new TextDecoder(label, { fatal: true }));
+const UNKNOWN_ZIP_NAMES = `${UNKNOWN_NAMES}; pack it again with names in UTF-8 (7-Zip: add “cu=on” under Parameters)`;
 
 /**
  * Returns an entry's path. Names without the UTF-8 flag (APPNOTE 4.4.4, bit 11) are in the code page of the machine that
@@ -325,6 +342,19 @@ const withSlashes = (path: string): string => path.replaceAll('\\', '/');
 
 /** Decodes a name in CP850 from its bytes as Latin-1. */
 function fromCp850(bytes: string): string {
-  if (NOT_CP850.test(bytes)) throw badArchive(UNKNOWN_NAMES);
+  if (NOT_CP850.test(bytes) || bytes.split(/[/\\]/).some(isDoubleByte)) throw badArchive(UNKNOWN_ZIP_NAMES);
   return bytes.replaceAll(/[\x80-\xFF]/g, (byte) => CP850_LETTERS[byte.charCodeAt(0) - 0x80] ?? 'ß');
+}
+
+/** Reports whether most bytes of a file's name are pairs of a double-byte code page, as in no western language. */
+function isDoubleByte(name: string): boolean {
+  const stem = Buffer.from(name.replace(/\.[A-Za-z0-9]{1,5}$/, ''), 'latin1');
+  return DOUBLE_BYTE.some((decoder) => {
+    try {
+      const pairs = stem.length - decoder.decode(stem).length;
+      return pairs >= 2 && (pairs * 2 === stem.length || (pairs >= 3 && pairs * 3 >= stem.length));
+    } catch {
+      return false;
+    }
+  });
 }

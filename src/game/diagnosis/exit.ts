@@ -76,7 +76,7 @@ const EXCEPTION =
   /^(?:Caused by: |Exception in thread "[^"]{1,80}" )?((?:[\w$]{1,80}\.){1,12}[\w$]{0,80}(?:Exception|Error)(?:: .{1,200})?)/;
 
 /** A line of a stack trace with the jar of its class, as log4j writes it. */
-const FRAME = /^\s{1,8}at \S{1,300} ~?\[([\w. ()+-]{1,120}\.jar)[^\]]{0,120}\]/;
+const FRAME = /^\s{1,8}at .{1,300}? ~?\[([\p{L}\p{N}_ .()+'&,[\]-]{1,120}\.jar)[^\]]{0,120}\]/u;
 /** Jars of the game, its loaders and their libraries. */
 const OF_THE_GAME =
   /^(?:paper|purpur|pufferfish|leaf|folia|spigot|craftbukkit|server|minecraft|forge|neoforge|fmlloader|fmlcore|javafmllanguage|fabric-(?:loader|server)|quilt-loader|sponge-mixin|mixin|modlauncher|bootstraplauncher|securejarhandler|eventbus|mohist|arclight|magma|ketting|authlib|brigadier|datafixerupper|netty|guava|gson|log4j|asm|client|srg)\b/i;

@@ -27,7 +27,10 @@ const ESCAPE = String.fromCodePoint(0x1b);
  * Colours and cursor movements (ECMA-48 §5.4) and window titles. Each alternative stops at the next escape, so matching
  * is linear.
  */
-const TERMINAL_SEQUENCE = new RegExp(String.raw`${ESCAPE}(?:\[[0-?]*[ -/]*[@-~]|\][^\u0007${ESCAPE}]*|[@-Z\\^_])`, 'g');
+export const TERMINAL_SEQUENCE = new RegExp(
+  String.raw`${ESCAPE}(?:\[[0-?]*[ -/]*[@-~]|\][^\u0007${ESCAPE}]*|[@-Z\\^_])`,
+  'g',
+);
 /** Control and direction-changing characters, except the tab. */
 const INVISIBLE = /(?!\t)[\p{Cc}\p{Cf}]/gu;
 const COLOUR_CODE = /§[0-9a-fk-or]/gi;

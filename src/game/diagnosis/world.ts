@@ -23,8 +23,8 @@ function namedFile(text: string): string {
 }
 
 const CLASH =
-  /^(?:Caused by: )?(?:[\w.$]{1,120}: )?(Refusing to overwrite existing migrated file \S{1,300} while moving \S{1,300})/;
-const CLASHING = /^Refusing to overwrite existing migrated file (\S{1,300}) while moving (\S{1,300})$/;
+  /^(?:Caused by: )?(?:[\w.$]{1,120}: )?(Refusing to overwrite existing migrated file .{1,300}? while moving .{1,300})/;
+const CLASHING = /^Refusing to overwrite existing migrated file (.{1,300}?) while moving (.{1,300})$/;
 const ACROSS_DISKS = /(AtomicMoveNotSupportedException)/;
 
 /**
@@ -115,7 +115,7 @@ export const WORLD_RULES: readonly Rule[] = [
   },
   {
     needle: 'Failed to migrate world storage for ',
-    pattern: /Failed to migrate world storage for (\S{1,120})/,
+    pattern: /Failed to migrate world storage for (.{1,120}?)(?:: |$)/,
     find: ([, world = ''], place) =>
       migrationRefused(world, nearby(place, CLASH), nearby(place, ACROSS_DISKS) !== undefined),
   },

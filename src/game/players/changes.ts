@@ -63,7 +63,9 @@ export function pardonIpCommand(ip: string): string {
 
 /** Returns the console command that kicks a player. */
 export function kickCommand(name: string, reason: string): string {
-  return withReason(`kick ${name}`, reason);
+  // The game reads this name as a selector, where other prefixes than these need quotes.
+  const player = /^[\w.+]+$/.test(name) ? name : `"${name}"`;
+  return withReason(`kick ${player}`, reason);
 }
 
 /** Whether a list written by the game shows the change. The game may know the player by another UUID. */

@@ -6,9 +6,14 @@ import { createFolder } from '../../jail/server-folder.ts';
 import type { FileOwner } from '../../kernel/atomic-file.ts';
 import { decodeText } from '../../kernel/decode-text.ts';
 import { StatusError } from '../../kernel/status.ts';
+import { KIB } from '../../kernel/units.ts';
 import { type PropertiesRow, keepProperty, nextProperties, readProperties } from '../properties/properties.ts';
 import { formatList, parseList, unreadable } from './changes.ts';
 import { MAX_LIST_BYTES, MAX_LIST_ENTRIES } from './files.ts';
+import { areAccountsForwarded } from './forwarding.ts';
+
+/** Bytes of a configuration file that are read. Real ones have some 10 KiB. */
+const MAX_CONFIG_BYTES = 64 * KIB;
 
 /** Access to servers' files through the jail and within the quota. Rejects with StatusError. */
 export interface ServerFiles {
@@ -39,6 +44,8 @@ export interface PlayerListFiles {
    * Returns the properties of a running game; with the row of a server that is not running, those of its next start.
    */
   properties(serverId: string, row?: PropertiesRow): Promise<ReadonlyMap<string, string>>;
+  /** Like `areAccountsForwarded`. */
+  accountsForwarded(serverId: string): Promise<boolean>;
   /** Like `keepProperty` of `properties.ts`. */
   keepProperty(serverId: string, property: { name: string; value?: string }): Promise<void>;
 }
@@ -73,6 +80,12 @@ export function createPlayerListFiles({ files, dataDir, lock, owner }: PlayerLis
       return await readable(() => (row ? nextProperties(root, row) : readProperties(root)));
     },
 
+    accountsForwarded: (serverId) =>
+      areAccountsForwarded(async (path) => {
+        const { content } = await files.read(serverId, path, MAX_CONFIG_BYTES).catch(noContent);
+        return decodeText(content);
+      }),
+
     async keepProperty(serverId, property) {
       const root = dataRoot(dataDir, serverId);
       await lock.change(serverId, async () => {
@@ -82,6 +95,11 @@ export function createPlayerListFiles({ files, dataDir, lock, owner }: PlayerLis
       });
     },
   };
+}
+
+function noContent(error: unknown): { content: Buffer } {
+  if (!(error instanceof StatusError)) throw error;
+  return { content: Buffer.alloc(0) };
 }
 
 async function readable<T>(work: () => Promise<T>): Promise<T> {

@@ -6,14 +6,15 @@ import { UUID, entryOf } from './files.ts';
 import type { Profiles } from './minecraft-accounts.ts';
 
 /**
- * A valid player name: up to 16 letters, digits and underscores; with a leading dot, a player of the Bedrock edition
- * (Floodgate's default prefix). A valid name cannot end a command or begin another.
+ * A valid player name: up to 16 letters, digits and underscores; with a prefix, a player of the Bedrock edition
+ * (Floodgate's default prefix is a dot). A valid name cannot end a command or begin another.
  */
-export const PLAYER_NAME = /^\.?[A-Za-z0-9_]{1,16}$/;
+export const PLAYER_NAME = /^[.*+~!]?[A-Za-z0-9_]{1,16}$/;
+const PREFIXED = /^\W/;
 
 /** Settings that determine a name's profile on a server. */
 export interface Names {
-  /** `online-mode`: the game verifies accounts and uses their UUIDs. */
+  /** Players have the UUIDs of their accounts: the game verifies them (`online-mode`), or a proxy in front does. */
   onlineMode: boolean;
   /** `usercache.json`, the game's record of players who have joined. */
   remembered: readonly unknown[];
@@ -28,7 +29,7 @@ export async function profileOf(name: string, names: Names, profiles: Profiles):
   const remembered = rememberedAs(name, names);
   if (remembered) return remembered;
   // A plugin derives their UUIDs from ids known only to Bedrock's network.
-  if (name.startsWith('.'))
+  if (PREFIXED.test(name))
     throw unknown(name, `${name} has not played here yet. Players of the Bedrock edition must join once first.`);
   if (!names.onlineMode) return { name, uuid: offlineUuid(name) };
   const account = await profiles.find(name);
@@ -43,7 +44,7 @@ export function rememberedAs(name: string, { onlineMode, remembered, at }: Names
     const { name: named, uuid } = entryOf(entry);
     const { name: spelled, expiresOn } = entry as { name?: unknown; expiresOn?: unknown };
     if (named !== name.toLowerCase() || typeof spelled !== 'string' || !PLAYER_NAME.test(spelled)) continue;
-    const counts = UUID.test(uuid) && (name.startsWith('.') || (uuid[14] === '4') === onlineMode);
+    const counts = UUID.test(uuid) && (PREFIXED.test(name) || (uuid[14] === '4') === onlineMode);
     const expires = typeof expiresOn === 'string' ? expiresOn : '';
     if (counts && isInForce({ expires }, at)) return { name: spelled, uuid };
   }

@@ -40,6 +40,11 @@ export function pastedValue(value: string): string {
   });
 }
 
+/** Parses a switch as the game does (`Boolean.valueOf`): anything but `true`, in any case, means off. */
+export function isOn(value: string | undefined): boolean {
+  return value?.toLowerCase() === 'true';
+}
+
 function logicalLines(text: string): string[] {
   const lines: string[] = [];
   // Joined once at the end: joining line by line would copy the text each time.
