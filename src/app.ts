@@ -80,7 +80,7 @@ export async function startApp(
     const telemetry = createTelemetry();
     // The kernel's count of time belongs to the machine, so another container of this service continues it.
     const steady = await openSteadyClock(store, await bootId(), { clock, monotonicMs });
-    const { dataDir, baseUrl, signupCreditMicros } = config;
+    const { dataDir, baseUrl, signupCreditMicros, pricePerGbHourMicros, pricePerGbMonthMicros } = config;
     const onAccount = async (tx: Tx, id: string, at: number) => void (await openWallet(tx, id, at, signupCreditMicros));
     const operator = await firstRun(store, { clock, dataDir, baseUrl, onAccount });
     const firstRunFile = await openFirstRunFile(dataDir, { clock, log });
@@ -112,7 +112,7 @@ export async function startApp(
       features: rooms.features,
       streams: { clock, accessChanges: rooms.accessChanges, streamSlots: createStreamSlots() },
       browsers: {
-        config: { baseUrl },
+        config: { baseUrl, pricePerGbHourMicros, pricePerGbMonthMicros },
         findSession: rooms.findSession,
         secret: outside.secret,
         clientAddress: rooms.clientAddress,

@@ -7,12 +7,14 @@ import { createCalls } from './http/calls.ts';
 import { createFindBrowser } from './http/session/browsers.ts';
 import { OPERATIONS } from './reference.ts';
 import type { Feature } from './web/feature.ts';
+import type { PageRequestOptions } from './web/page-request.ts';
 import { createSite } from './web/site.ts';
 
 /** The rate of panel pages, each counted with its API calls. More than a person reads or clicks. */
 const PANEL_RATE: RateLimit = { perSecond: 50, burst: 500 };
 
 export interface FrontOptions extends Omit<ApiOptions, 'openapi' | 'findBrowser'> {
+  browsers: ApiOptions['browsers'] & Pick<PageRequestOptions, 'config'>;
   features: readonly Feature[];
   /** Returns the sign-in page that continues to `wanted`. */
   signInPath: (wanted: string) => string;

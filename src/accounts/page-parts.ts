@@ -21,25 +21,16 @@ const TABS = [
   ['/profile/audit', 'Audit log'],
 ] as const;
 
-/** Returns a profile page below the links to the others. */
+/** Returns a profile page beside the links to the others. */
 export function profilePage({ path }: PageRequest, title: string, main: Html, problem?: Problem): Page {
   const [here = ''] = path.split('?', 1);
   const present = TABS.findLast(([tab]) => here === tab || here.startsWith(`${tab}/`))?.[0];
   const framed = html`<div class="profile">
-    <div class="card head">
-      <h1>${title}</h1>
-      <nav class="tabs" aria-label="Profile">
-        <ul>
-          ${TABS.map(
-            ([tab, name]) =>
-              html`<li><a href="${tab}" ${tab === present && html`aria-current="page"`}>${name}</a></li>`,
-          )}
-        </ul>
-      </nav>
-    </div>
+    <div class="head"><h1>${title}</h1></div>
     ${main}
   </div>`;
-  return withProblem({ title, main: framed }, problem);
+  const links = TABS.map(([href, label]) => ({ href, label, isCurrent: href === present }));
+  return withProblem({ title, main: framed, pages: { label: 'Profile', groups: [{ links }] } }, problem);
 }
 
 /** Long enough to copy a key, even after a reload of the page. */

@@ -11,9 +11,10 @@ import { CreateServerDatabase, DropServerDatabase, GetServerDatabase, RotateServ
 type Database = ReplyOf<typeof GetServerDatabase>;
 
 /** The server's own MySQL database. The password is shown only in the reply to the form that requested it. */
-export function mountDatabase(panel: Panel): void {
+export function mountDatabase(panel: Panel, { isOffered }: { isOffered: boolean }): void {
   panel.serverPage({
     path: '/database',
+    unlinked: !isOffered,
     show: async (request) => databasePage(request, await request.call(GetServerDatabase, { id: request.server.id })),
     forms: {
       create: async (request) =>

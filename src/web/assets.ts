@@ -83,7 +83,10 @@ function assetOf(files: readonly string[]): Asset {
   return { path: `/assets/${name}.${hash}.${ending}`, type: TYPES[ending] ?? '', content };
 }
 
-/** Reads a file. A name with a `/` belongs to a package. */
+/** Reads a file. A name with a `/` belongs to a package. Our style sheets lose their comments and indentation. */
 function contentOf(file: string): Buffer {
-  return readFileSync(file.includes('/') ? packages.resolve(file) : join(import.meta.dirname, 'assets', file));
+  if (file.includes('/')) return readFileSync(packages.resolve(file));
+  const content = readFileSync(join(import.meta.dirname, 'assets', file));
+  if (!file.endsWith('.css')) return content;
+  return Buffer.from(content.toString().replaceAll(/\/\*[^]*?\*\//g, '').replaceAll(/\n\s+/g, '\n'));
 }

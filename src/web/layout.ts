@@ -1,16 +1,17 @@
 import { ASSETS } from './assets.ts';
 import { csrfField } from './form.ts';
 import { type Html, html, scriptFile } from './html.ts';
-import type { Page, PageRequest } from './page-request.ts';
+import type { Page, PageRequest, SidePages } from './page-request.ts';
 
 /** The part of a request that determines a page's frame. */
-type Surroundings = Pick<PageRequest, 'principal' | 'csrf' | 'signIn'>;
+type Surroundings = Pick<PageRequest, 'principal' | 'csrf' | 'signIn' | 'path' | 'isFree'>;
 
 /** The surroundings of pages that do not look up the session. */
-export const VISITOR: Surroundings = { principal: undefined, csrf: '', signIn: '/sign-in' };
+export const VISITOR: Surroundings = { principal: undefined, csrf: '', signIn: '/sign-in', path: '', isFree: false };
 
 /** Returns a complete page: the common frame with navigation around its content. */
-export function layout({ title, main, styles = [], libraries = [], scripts = [] }: Page, request: Surroundings): Html {
+export function layout(page: Page, request: Surroundings): Html {
+  const { title, main, pages, styles = [], libraries = [], scripts = [] } = page;
   return html`<!doctype html>
     <html lang="en">
       <head>
@@ -28,10 +29,13 @@ export function layout({ title, main, styles = [], libraries = [], scripts = [] 
       <body>
         <a class="skip" href="#main">Skip to content</a>
         <header class="top">
-          <a class="brand" href="/"><img src="${ASSETS.logo}" alt="" width="44" height="44" />Dormouse</a>
-          ${navigation(request)}
+          <a class="brand" href="/"><img src="${ASSETS.logo}" alt="" width="32" height="32" /><span>Dormouse</span></a>
+          ${pages && sheetButton(pages)} ${navigation(request)}
         </header>
-        <main id="main" tabindex="-1">${main}</main>
+        <div class="frame">
+          ${pages && rail(pages)}
+          <main id="main" tabindex="-1">${main}</main>
+        </div>
         <footer>
           <p>Dormouse hosts Minecraft servers that sleep until someone joins.</p>
           <p><a href="/">Home</a> · <a href="/docs">The API</a></p>
@@ -40,23 +44,51 @@ export function layout({ title, main, styles = [], libraries = [], scripts = [] 
     </html> `;
 }
 
-function navigation({ principal, csrf, signIn }: Surroundings): Html {
+/** The links to all parts of the panel. On narrow screens, a button opens them as a popover, which needs no script. */
+function navigation({ principal, csrf, signIn, path, isFree }: Surroundings): Html {
   if (!principal) {
-    return html`<nav aria-label="Main">
+    return html`<nav class="menu" aria-label="Main">
       <a href="/docs">API</a>
       <a href="${signIn}">Sign in</a>
     </nav>`;
   }
-  return html`<nav aria-label="Main">
-    <a href="/servers">Servers</a>
-    <a href="/bill">Bill</a>
-    ${principal.operator && html`<a href="/operator">Operator</a>`}
-    <a href="/docs">API</a>
-    <a href="/device">Connect a device</a>
-    <a href="/profile">Profile</a>
-    <form method="post" action="/sign-out">
-      ${csrfField(csrf)}<button class="quiet" type="submit">Sign out</button>
-    </form>
+  const link = (href: string, label: string) =>
+    html`<a href="${href}" ${isBelow(path, href) && html`aria-current="true"`}>${label}</a>`;
+  return html`<button class="opens" type="button" popovertarget="menu">Menu</button>
+    <nav class="menu" id="menu" popover aria-label="Main">
+      ${link('/servers', 'Servers')} ${!isFree && link('/bill', 'Bill')}
+      ${principal.operator && link('/operator', 'Operator')} ${link('/docs', 'API')}
+      ${link('/device', 'Connect a device')} ${link('/profile', 'Profile')}
+      <form method="post" action="/sign-out">${csrfField(csrf)}<button type="submit">Sign out</button></form>
+    </nav>`;
+}
+
+function isBelow(path: string, top: string): boolean {
+  return path.startsWith(top) && /^(?:$|[/?])/.test(path.slice(top.length));
+}
+
+/** Opens the links of `rail` on narrow screens. Named after the current page. */
+function sheetButton({ label, groups }: SidePages): Html {
+  const current = groups.flatMap(({ links }) => links).find(({ isCurrent }) => isCurrent);
+  return html`<button class="opens" type="button" popovertarget="pages">
+    ${current?.label ?? label}<span class="unseen"> (all pages)</span>
+  </button>`;
+}
+
+/** The links to the pages beside this one: a column on wide screens, a popover on narrow ones. */
+function rail({ label, groups, note }: SidePages): Html {
+  return html`<nav class="rail" id="pages" popover aria-label="${label}">
+    ${groups.map(
+      ({ name, links }, nth) =>
+        html`${name !== undefined && html`<p class="kicker" id="pages-${nth}">${name}</p>`}
+          <ul ${name !== undefined && html`aria-labelledby="pages-${nth}"`}>
+            ${links.map(
+              ({ href, label: text, isCurrent }) =>
+                html`<li><a href="${href}" ${isCurrent && html`aria-current="page"`}>${text}</a></li>`,
+            )}
+          </ul>`,
+    )}
+    ${note}
   </nav>`;
 }
 

@@ -35,6 +35,8 @@ export interface PageRequest {
   csrf: string;
   /** Whether the user has finished or dismissed the first steps in this browser. */
   tourOver: boolean;
+  /** Whether servers cost nothing here, so that pages omit money. */
+  isFree: boolean;
   /** The owner of `csrf`: the session, or a visitor's browser. */
   csrfOwner: string;
 }
@@ -44,10 +46,23 @@ export interface SignedInRequest extends PageRequest {
   principal: SessionPrincipal;
 }
 
+/** The pages beside a page, as links. */
+export interface SidePages {
+  /** The name of these pages, for screen readers. */
+  label: string;
+  groups: readonly {
+    name?: string;
+    links: readonly { href: string; label: string; isCurrent: boolean }[];
+  }[];
+  /** Shown after the links. */
+  note?: Html | false;
+}
+
 /** A page to show. */
 export interface Page {
   title: string;
   main: Html;
+  pages?: SidePages;
   /** Additional style sheets and scripts, as our own paths. A page without scripts must not run any. */
   styles?: readonly string[];
   scripts?: readonly string[];
@@ -92,6 +107,8 @@ export interface PageRequestOptions {
   config: {
     /** The pages' base URL for browsers. */
     baseUrl: string;
+    pricePerGbHourMicros: number;
+    pricePerGbMonthMicros: number;
   };
   clock: Clock;
   secret: Secret;
@@ -129,6 +146,7 @@ export async function pageRequestOf(ctx: Context, options: PageRequestOptions): 
     signal: goneSignal(ctx.res),
     csrf: maskedCsrfToken(secret, csrfOwner),
     tourOver: principal !== undefined && isTourOver(config.baseUrl, ctx.headers.cookie, principal.userId),
+    isFree: config.pricePerGbHourMicros === 0 && config.pricePerGbMonthMicros === 0,
     csrfOwner,
   };
   ctx.state.pageRequest = request;

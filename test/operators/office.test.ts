@@ -35,7 +35,7 @@ test('the operator pages return 404 to other users, and forged or foreign forms 
   )) {
     t.is((await it.get(path, other)).status, 404, path);
     t.is((await it.get(path)).status, 200, path);
-    t.regex((await it.get(path)).text, /<nav class="tabs" aria-label="Operator">/);
+    t.regex((await it.get(path)).text, /<nav class="rail" [^>]*aria-label="Operator">/);
     const nobody = await fetch(it.origin + path, { redirect: 'manual' });
     t.regex(nobody.headers.get('location') ?? '', /^\/sign-in/);
   }

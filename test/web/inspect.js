@@ -5,7 +5,7 @@
   const fields = [...document.querySelectorAll('input:not([type=hidden]):not([hidden]), textarea')];
   const targets = [
     ...document.querySelectorAll(
-      'button, .button, summary, .tick, header a, .tabs a, input:not([type=hidden], [type=checkbox], [type=radio], [hidden])',
+      'button, .button, summary, .tick, header a, .rail:popover-open a, input:not([type=hidden], [type=checkbox], [type=radio], [hidden])',
     ),
   ];
   const ids = [...document.querySelectorAll('[id]')].map(({ id }) => id);

@@ -56,7 +56,8 @@ async function billPage(request: PanelRequest, all: Servers): Promise<Page> {
   const { servers, next = '' } = list;
   const bill: Bill = { wallet, spending, servers, limits, capacity, regions };
   const names = await namesOf(entries, account.accountId, all);
-  const main = html`${walletCard(bill, request.now)}
+  const main = html`<div class="head"><h1>Bill</h1></div>
+    ${walletCard(bill, request.now)}
     <div class="pair">${topUpCard(request, bill)} ${capCard(request, bill)}</div>
     ${costsCard(bill, { request, isFirst: list.isFirst, next })}
     <div class="pair">${plansCard(bill)} ${limitsCard(bill)}</div>
@@ -125,7 +126,6 @@ const months = lazily(() => new Intl.DateTimeFormat('en-GB', { month: 'long', ti
 function walletCard({ wallet, spending }: Bill, now: number): Html {
   const { burnMicrosPerHour, runwayMinutes, spentMicros } = spending;
   return html`<section class="card" data-live="wallet">
-    <h1>Bill</h1>
     <dl class="figures">
       ${fact('Balance', usdText(Number(wallet.balanceMicros)))}
       ${fact('Cost per hour now', usdText(Number(burnMicrosPerHour)))}

@@ -104,7 +104,7 @@ function editor(request: ServerRequest, path: string, found: Text): Html {
         <pre aria-hidden="true" data-layer></pre>
         ${textArea(html`id="content" name="content" rows="28" autocapitalize="off" autocomplete="off"`, text)}
       </div>
-      <div class="actions">
+      <div class="actions pinned">
         <button type="submit">${isConflict ? 'Overwrite with yours' : 'Save'}</button>
         <a class="button second" href="${pageOf(request, directory)}">Close</a>
         <span class="soft" role="status" data-saved></span>

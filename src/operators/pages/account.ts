@@ -65,14 +65,15 @@ async function accountPage(request: PanelRequest): Promise<Page> {
   const detail = await request.call(GetAccount, { accountId });
   const { account } = detail;
   const title = plainName(account.name) || account.accountId;
-  const head = html`<h1><bdi>${title}</bdi></h1>
-    <dl class="facts" data-live="facts">
-      ${fact('Balance', usdText(Number(account.balanceMicros)))}
-      ${fact('E-mail', html`<bdi>${plainName(account.email, 254) || '–'}</bdi>`)}
-      ${fact('Account', html`<code>${account.accountId}</code>`)}
-      ${fact('Since', account.createdAt === null ? '–' : timeTag(account.createdAt))}
-    </dl>`;
   const main = html`<section class="card">
+      <dl class="facts" data-live="facts">
+        ${fact('Balance', usdText(Number(account.balanceMicros)))}
+        ${fact('E-mail', html`<bdi>${plainName(account.email, 254) || '–'}</bdi>`)}
+        ${fact('Account', html`<code>${account.accountId}</code>`)}
+        ${fact('Since', account.createdAt === null ? '–' : timeTag(account.createdAt))}
+      </dl>
+    </section>
+    <section class="card">
       <h2>Servers</h2>
       <p><a href="/operator?q=${account.accountId}">State machines</a></p>
       ${
@@ -84,7 +85,7 @@ async function accountPage(request: PanelRequest): Promise<Page> {
       }
     </section>
     ${creditCard(request)} ${limitsCard(request, detail)} ${accessCard(request, detail)} `;
-  return operatorPage(title, '/operator/accounts', { head, main });
+  return operatorPage(title, '/operator/accounts', main);
 }
 
 function serverItem(request: PanelRequest, server: Server): Html {
@@ -302,6 +303,6 @@ function changeAccess(accounts: Accounts) {
     const made = await request.call(MakeResetLink, { accountId }, { reason });
     const { account } = await request.call(GetAccount, { accountId });
     const main = linkCard(html`A link for <bdi>${plainName(account.email, 254)}</bdi> to choose a new password`, made);
-    return operatorPage('Accounts', '/operator/accounts', { main });
+    return operatorPage('Accounts', '/operator/accounts', main);
   };
 }

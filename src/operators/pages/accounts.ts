@@ -40,15 +40,14 @@ async function accountsPage(request: PanelRequest): Promise<Page> {
   const { accounts } = await call(ListAccounts, {}, { search, after, limit: ROWS + 1 });
   const shown = accounts.slice(0, ROWS);
   const next = accounts.length > ROWS ? (shown.at(-1)?.accountId ?? '') : '';
-  const head = html`<h1>Accounts</h1>
-    <form class="filter" method="get" action="${PATH}" role="search">
+  const main = html`<form class="card filter" method="get" action="${PATH}" role="search">
       <div>
         <label for="q">Search</label>
         <input id="q" name="q" type="text" value="${search}" maxlength="100" placeholder="id, name or e-mail address" />
       </div>
       <button type="submit">Show</button>
-    </form>`;
-  const main = html`<section class="card flush" data-live="accounts">
+    </form>
+    <section class="card flush" data-live="accounts">
       ${
         shown.length === 0
           ? html`<p class="empty">No account matches. <a href="${PATH}">Show all</a></p>`
@@ -61,7 +60,7 @@ async function accountsPage(request: PanelRequest): Promise<Page> {
       <p>Each balance must equal the sum of its ledger entries. A difference means that the database was edited.</p>
       ${buttonForm(request, 'reconcile', 'Check wallets against the ledger')}
     </section>`;
-  return operatorPage('Accounts', PATH, { head, main });
+  return operatorPage('Accounts', PATH, main);
 }
 
 function accountTable(accounts: readonly Account[]): Html {
@@ -103,7 +102,7 @@ async function reconcile({ call }: PanelRequest): Promise<Outcome> {
       )}
     </ul>
   </section>`;
-  return operatorPage('Accounts', PATH, { main });
+  return operatorPage('Accounts', PATH, main);
 }
 
 type Invitation = ReplyOf<typeof ListAccountInvitations>['invitations'][number];
@@ -160,7 +159,7 @@ async function invite({ call }: PanelRequest, form: Form): Promise<Outcome> {
   const email = (form.get('email') ?? '').trim();
   const { link, expiresAt, sent } = await call(InviteAccount, {}, { email });
   const main = linkCard(html`The link for <bdi>${email}</bdi>`, { link, expiresAt, sent });
-  return operatorPage('Accounts', PATH, { main });
+  return operatorPage('Accounts', PATH, main);
 }
 
 async function cancelInvitation({ call }: PanelRequest, form: Form): Promise<Outcome> {

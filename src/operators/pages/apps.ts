@@ -55,7 +55,7 @@ async function appsPage(request: PanelRequest): Promise<Page> {
       }
     </section>
     ${registerCard(request)}`;
-  return operatorPage('Apps', PATH, { main });
+  return operatorPage('Apps', PATH, main);
 }
 
 function appItem(request: PanelRequest, { clientId, name, homepage, scopes, createdAt, disabledAt }: Client): Html {

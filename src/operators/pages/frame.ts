@@ -33,24 +33,17 @@ export function mountOperatorPage(panel: Panel, page: PanelPage): void {
   });
 }
 
-/** The operators' navigation. `here`: the path to highlight, which is the page shown or its parent. */
-function operatorTabs(here: string): Html {
-  return html`<nav class="tabs" aria-label="Operator">
-    <ul>
-      ${TABS.map(
-        ([path, name]) => html`<li><a href="${path}" ${path === here && html`aria-current="page"`}>${name}</a></li>`,
-      )}
-    </ul>
-  </nav>`;
-}
-
-/** Returns a page below the operators' tabs: its heading, then its content. */
-export function operatorPage(title: string, here: string, { head, main }: { head?: Html; main: Html }): Page {
+/**
+ * Returns a page beside the links to the operators' other pages: its heading (`head` if it has more than its title),
+ * then its content. `here`: the path to mark as current, which is the page shown or its parent.
+ */
+export function operatorPage(title: string, here: string, main: Html, head?: Html): Page {
+  const links = TABS.map(([href, label]) => ({ href, label, isCurrent: href === here }));
   return {
     title,
+    pages: { label: 'Operator', groups: [{ links }] },
     main: html`<div class="machines">
-      <div class="card head">${operatorTabs(here)} ${head ?? html`<h1>${title}</h1>`}</div>
-      ${main}
+      ${head ?? html`<div class="head"><h1>${title}</h1></div>`} ${main}
     </div>`,
     styles: [ASSETS.machinesStyle],
   };

@@ -65,15 +65,12 @@ async function machinePage(request: PanelRequest): Promise<Page> {
   const { id, path, kind, transitions, snapshot, definition } = machine;
   const name = machineName(machine);
   const steps = query.has('all') ? transitions : transitions.slice(0, FIRST_STEPS);
-  const head = html`<p class="kicker">
-      <a href="/operator">Machines</a> / ${kind === 'grant' ? 'device grant' : 'server'}
-    </p>
-    <div class="heading">
-      <h1><bdi>${name}</bdi></h1>
-      ${liveNote(here)}
-    </div>
-    <div data-live="now" data-now="${now}">${presentFacts(machine, now)}</div>`;
-  const main = html`<div class="beside" data-only="${id}">
+  const head = html`<div class="head">
+    <h1><bdi>${name}</bdi> <span class="tag">${kind === 'grant' ? 'device grant' : 'server'}</span></h1>
+    ${liveNote(here)}
+  </div>`;
+  const main = html`<section class="card" data-live="now" data-now="${now}">${presentFacts(machine, now)}</section>
+    <div class="beside" data-only="${id}">
       ${sendCard(request, machine)}
       <section class="card">
         <h2>Statechart</h2>
@@ -101,7 +98,7 @@ async function machinePage(request: PanelRequest): Promise<Page> {
         <pre class="json" tabindex="0" aria-label="The snapshot">${JSON.stringify(snapshot, null, 2)}</pre>
       </div>
     </section>`;
-  const page = operatorPage(name, '/operator', { head, main });
+  const page = operatorPage(name, '/operator', main, head);
   return { ...page, styles: [...(page.styles ?? []), ASSETS.statechartStyle], scripts: [ASSETS.machinesScript] };
 }
 

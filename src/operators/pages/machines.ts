@@ -38,12 +38,11 @@ export function mountMachines(panel: Panel, notes: Notes): void {
 async function machinesPage({ call, query, now }: PanelRequest, notes: readonly Html[]): Promise<Page> {
   const asked = askedOf(query);
   const { machines: shown, next, counts } = await call(ListMachines, {}, queryOf(asked));
-  const head = html`<div class="heading">
-      <h1>Machines</h1>
-      ${liveNote(pathOf(asked))}
-    </div>
-    ${filterForm(asked)}`;
-  const main = html`${notes.map((note) => html`<p class="note warn">${note}</p>`)}
+  const head = html`<div class="head">
+    <h1>Machines</h1>
+    ${liveNote(pathOf(asked))}
+  </div>`;
+  const main = html`${filterForm(asked)} ${notes.map((note) => html`<p class="note warn">${note}</p>`)}
     <div data-live="list" data-now="${now}">
       ${chips(asked, counts)}
       <div class="card flush">
@@ -59,7 +58,7 @@ async function machinesPage({ call, query, now }: PanelRequest, notes: readonly 
       </div>
       ${pager((after) => pathOf({ ...asked, after }), asked.after, next)}
     </div>`;
-  return { ...operatorPage('Machines', '/operator', { head, main }), scripts: [ASSETS.machinesScript] };
+  return { ...operatorPage('Machines', '/operator', main, head), scripts: [ASSETS.machinesScript] };
 }
 
 function machineRow(machine: MachineSummary, now: number): Html {
@@ -84,7 +83,7 @@ function machineRow(machine: MachineSummary, now: number): Html {
 }
 
 function filterForm({ search, state, kind, stuck }: Asked): Html {
-  return html`<form class="filter" method="get" action="/operator" role="search">
+  return html`<form class="card filter" method="get" action="/operator" role="search">
     <div>
       <label for="q">Search</label>
       <input id="q" name="q" type="text" value="${search}" maxlength="100" placeholder="id, name or account" />

@@ -51,7 +51,7 @@ function fieldsOf(form: Form): { node: string; reason: string } {
 
 async function nodesPage(request: PanelRequest): Promise<Page> {
   const { nodes } = await request.call(ListNodes, {});
-  return operatorPage('Nodes', PATH, { main: html`${nodes.map((node) => nodeCard(request, node))}` });
+  return operatorPage('Nodes', PATH, html`${nodes.map((node) => nodeCard(request, node))}`);
 }
 
 function nodeCard(request: PanelRequest, node: Node): Html {

@@ -59,7 +59,7 @@ async function orphansPage(request: PanelRequest): Promise<Page> {
           </ul>`
     }
   </section>`;
-  return operatorPage('Orphans', PATH, { main });
+  return operatorPage('Orphans', PATH, main);
 }
 
 function orphanItem(request: PanelRequest, { kind, id, up, at }: Orphan, nth: number): Html {

@@ -31,7 +31,7 @@ async function proxiesPage({ call, now }: PanelRequest): Promise<Page> {
           )
     }
   </section>`;
-  return operatorPage('Proxies', PATH, { main });
+  return operatorPage('Proxies', PATH, main);
 }
 
 function proxyRow(

@@ -6,6 +6,7 @@ import type { Page } from '../../web/page-request.ts';
 import type { Panel, PanelRequest, ServerRequest } from '../../web/panel/panel.ts';
 import { timeTag } from '../../web/panel/time.ts';
 import { type AuditReader, auditWords } from './audit-words.ts';
+import { historyLinks } from './parts.ts';
 import { ListAccountAudit, ListServerAudit } from '../api/audit.ts';
 import { ListMembers } from '../api/members.ts';
 
@@ -29,8 +30,8 @@ async function serverAuditPage(request: ServerRequest): Promise<Page> {
     isAtLeast(role, 'owner') ? emailsOf(request) : NO_EMAILS,
   ]);
   const reader = { userId: principal.userId, emails };
-  const main = auditCards(request, entries, reader, 'Actions on this server, newest first.');
-  return { title: 'Audit log', main };
+  const cards = auditCards(request, entries, reader, 'Actions on this server, newest first.');
+  return { title: 'Audit log', main: html`${historyLinks(request)} ${cards}` };
 }
 
 async function accountAuditPage(request: PanelRequest): Promise<Page> {

@@ -68,11 +68,9 @@ async function listPage(request: PanelRequest, options: ListOptions): Promise<Pa
   // The guide to a first join needs the first server, whichever page is shown.
   const wakeFactsOf = await readWakeFacts([...new Set([...my.slice(0, 1), ...shown])], options);
   const tour = await firstSteps(request, my, { shared: shared.length, wakeFactsOf, addresses: options.addresses });
-  const main = html`<div class="card head">
-      <div class="heading">
-        <h1>Servers</h1>
-        ${servers.length > 0 && html`<a class="button" href="/servers/new">New server</a>`}
-      </div>
+  const main = html`<div class="head">
+      <h1>Servers</h1>
+      ${servers.length > 0 && html`<a class="button" href="/servers/new">New server</a>`}
     </div>
     ${tour.shown}
     <div data-live="list" data-now="${request.now}">
@@ -130,7 +128,7 @@ function serverCard(request: PanelRequest, server: Summary, { micros, ...wakeFac
       ${inFacts([
         softwareText({ type, version }),
         ramText(ramMb),
-        role === 'owner' ? `${usdText(micros)} this month` : `your role: ${role}`,
+        ...(role !== 'owner' ? [`your role: ${role}`] : request.isFree ? [] : [`${usdText(micros)} this month`]),
       ])}
     </p>
     <div class="actions">

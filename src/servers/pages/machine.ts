@@ -7,6 +7,7 @@ import { stateTag } from '../../web/panel/state.ts';
 import { timeTag } from '../../web/panel/time.ts';
 import { causeWords, sinceTime } from '../../web/panel/words.ts';
 import { chart } from '../../web/statechart/chart.ts';
+import { historyLinks } from './parts.ts';
 import { InspectMachine } from '../api/machine.ts';
 
 type Machine = ReplyOf<typeof InspectMachine>;
@@ -25,7 +26,8 @@ async function machinePage(request: ServerRequest): Promise<Page> {
   const machine = await call(InspectMachine, { id: server.id });
   const known = machine.transitions;
   const steps = query.has('all') ? known : known.slice(0, FIRST_STEPS);
-  const main = html`<section class="card" data-live="machine">
+  const main = html`${historyLinks(request)}
+    <section class="card" data-live="machine">
       <h2>State machine</h2>
       <p>
         Each step of the server is a transition in this chart, recorded with its cause first. It is in

@@ -114,7 +114,7 @@ async function overviewPage(request: ServerRequest, settings: OverviewSettings):
           <h2>Players</h2>
           ${playing}
         </section>
-        ${alerts} ${factsCard(server)} ${addressCard(server, settings.addresses.atHome(id))}
+        ${alerts} ${factsCard(request)} ${addressCard(server, settings.addresses.atHome(id))}
       </div>
     </div>
     <section class="card">
@@ -139,10 +139,10 @@ async function overviewPage(request: ServerRequest, settings: OverviewSettings):
   };
 }
 
-function factsCard(server: ServerRequest['server']): Html {
+function factsCard({ server, isFree }: ServerRequest): Html {
   return html`<section class="card" data-live="facts">
     <dl class="facts">
-      ${fact('Software', softwareText(server))} ${fact('RAM', ramText(server.ramMb))} ${fact('Plan', server.plan)}
+      ${fact('Software', softwareText(server))} ${fact('RAM', ramText(server.ramMb))} ${!isFree && fact('Plan', server.plan)}
       ${fact('Files', server.diskUsageKnown ? `${server.diskUsageMb} MB` : 'not measured yet')}
       ${fact('Created', timeTag(server.createdAt ?? 0))}
     </dl>
@@ -198,8 +198,8 @@ function usageCard(given: { month: Usage; today: Usage; now: number; request: Se
   return html`<section class="card" data-live="usage">
     <h2>Awake</h2>
     <dl class="facts">
-      ${fact('Today (UTC)', usedText(today, dayStart(now), now))}
-      ${fact('This month', usedText(month, monthStart(now), now))}
+      ${fact('Today (UTC)', usedText(today, dayStart(now), request))}
+      ${fact('This month', usedText(month, monthStart(now), request))}
     </dl>
     ${
       today.sessions.length > 0 &&
@@ -207,7 +207,9 @@ function usageCard(given: { month: Usage; today: Usage; now: number; request: Se
         ${wakeList(
           request,
           today.sessions.map(({ startedAt, cause }) => ({ at: startedAt, cause })).toReversed(),
-          html`<a href="/servers/${request.server.id}/bill">See all under Bill</a>`,
+          request.isFree
+            ? html`<a href="/servers/${request.server.id}/audit">See all under Audit</a>`
+            : html`<a href="/servers/${request.server.id}/bill">See all under Bill</a>`,
         )}`
     }
     ${
@@ -246,8 +248,9 @@ function wakeList({ principal }: ServerRequest, wakes: readonly Wake[], all: Htm
 
 const MOST_WAKES = 5;
 
-function usedText({ sessions, amountMicros }: Usage, from: number, now: number): Html {
-  return html`${spanText(awakeMsIn(sessions, { from, to: now }, now))} <small>${usdText(Number(amountMicros))}</small>`;
+function usedText({ sessions, amountMicros }: Usage, from: number, { now, isFree }: ServerRequest): Html {
+  const cost = !isFree && html` <small>${usdText(Number(amountMicros))}</small>`;
+  return html`${spanText(awakeMsIn(sessions, { from, to: now }, now))}${cost}`;
 }
 
 type Cause = ReplyOf<typeof GetServerUsage>['sessions'][number]['cause'];

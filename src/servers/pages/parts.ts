@@ -9,7 +9,7 @@ import { type Html, html } from '../../web/html.ts';
 import { type Filling, tickField } from '../../web/panel/fields.ts';
 import { buttonForm } from '../../web/panel/form.ts';
 import type { PanelRequest, ServerRequest } from '../../web/panel/panel.ts';
-import { copyButton } from '../../web/panel/parts.ts';
+import { chipLinks, copyButton } from '../../web/panel/parts.ts';
 import type { Form } from '../../web/serve.ts';
 import { AcceptEula, GetEula } from '../../access/eula-api.ts';
 import { KillServer, RestartServer, RetryInstall, StartServer, StopServer } from '../api/lifecycle.ts';
@@ -115,6 +115,18 @@ export function addressNotes(address: string, atHome: string | undefined): Html 
       says “Unknown host”, add the line <code>127.0.0.1 ${name}</code> to its hosts file.
     </p>`
   }`;
+}
+
+/** Links between a server's audit log and its machine, for those who may see both. */
+export function historyLinks({ server, role, here }: ServerRequest): Html | false {
+  const top = `/servers/${server.id}`;
+  return (
+    isAtLeast(role, 'member') &&
+    chipLinks('History', here, [
+      [`${top}/audit`, 'Audit log'],
+      [`${top}/machine`, 'State machine'],
+    ])
+  );
 }
 
 const SKINS = ['#f0c8a0', '#d9a066', '#a8714a', '#7a4a2e', '#8fbf7a', '#9fb4d9'];

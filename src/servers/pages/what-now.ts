@@ -67,7 +67,7 @@ export function whatNow(request: ServerRequest, machine: Machine, facts: Facts):
     default:
       return machine.job === null
         ? html`<p>
-            Asleep. No cost until someone joins.
+            Asleep. ${!request.isFree && 'No cost until someone joins.'}
             ${
               obstacle
                 ? html`${obstacle.text}.`

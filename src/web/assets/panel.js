@@ -58,22 +58,33 @@ document.addEventListener('click', ({ target }) => {
 });
 
 async function copy(button) {
-  await navigator.clipboard.writeText(button.dataset.copy);
+  const text = button.dataset.copy;
+  // Browsers offer the clipboard only to https and to this machine.
+  if (navigator.clipboard) await navigator.clipboard.writeText(text);
+  else copySelected(text);
   const before = [...button.childNodes];
   button.replaceChildren('Copied');
   setTimeout(() => button.replaceChildren(...before), 1_500);
 }
 
+function copySelected(text) {
+  const field = document.createElement('textarea');
+  field.value = text;
+  field.className = 'unseen';
+  document.body.append(field);
+  field.select();
+  document.execCommand('copy');
+  field.remove();
+}
+
 document.addEventListener('dormouse:renewed', improve);
 improve();
-// On a narrow screen, scrolls to the current tab.
-document.querySelector('.tabs [aria-current]')?.scrollIntoView({ block: 'nearest', inline: 'center' });
 
 /** Adds what the server can't know: the reader's time zone, and that scripts run. */
 function improve() {
   for (const each of document.querySelectorAll('[data-scripted]')) each.hidden = false;
   for (const each of document.querySelectorAll('[data-plain]')) each.hidden = true;
-  for (const button of document.querySelectorAll('[data-copy]')) button.hidden = !navigator.clipboard;
+  for (const button of document.querySelectorAll('[data-copy]')) button.hidden = false;
   for (const time of document.querySelectorAll('time[data-local]')) {
     const text = localTime(time.dateTime, time.dataset.local || 'short');
     if (time.textContent !== text) time.textContent = text;

@@ -34,6 +34,8 @@ export interface ServerRequest extends PanelRequest {
   server: ReplyOf<typeof GetServer>;
   /** The caller's role on it. Only for display: each operation checks it itself. */
   role: Role;
+  /** As last observed; 0 if unknown. */
+  playersOnline: number;
 }
 
 /**
@@ -60,6 +62,8 @@ export interface PanelPage<Request extends PanelRequest = PanelRequest> {
   formBytes?: number;
   /** Whether the page itself shows its live state. */
   saysLive?: boolean;
+  /** Whether other pages do not link to it. */
+  unlinked?: boolean;
   /** The forms with files of any length, available in `Form.uploads`. */
   streamed?: readonly string[];
 }
@@ -67,7 +71,7 @@ export interface PanelPage<Request extends PanelRequest = PanelRequest> {
 /** Mounts the pages for signed-in users. They use only the API's operations. */
 export interface Panel {
   page(page: PanelPage): void;
-  /** Adds a page of a server, below the server's header and tabs. */
+  /** Adds a page of a server, below the server's header and beside the links to its other pages. */
   serverPage(page: PanelPage<ServerRequest>): void;
   /** Adds a download of a server. `path` is relative, as for its pages. */
   serverFile(path: string, open: (request: ServerRequest) => Awaitable<Download>): void;
@@ -94,7 +98,7 @@ export function createPanel(serve: Serve, calls: Calls): Panel {
       mount(page.path, page, (request) => request, frame);
     },
     serverPage(page) {
-      paths.add(page.path);
+      if (!page.unlinked) paths.add(page.path);
       const frame = (request: ServerRequest, shown: Page): Page =>
         serverFrame(request, { ...shown, main: html`${notes(request)}${shown.main}` }, paths);
       mount(`/servers/:id${page.path}`, page, reach, frame);
@@ -157,10 +161,11 @@ export function createPanel(serve: Serve, calls: Calls): Panel {
   async function reach(request: PanelRequest): Promise<ServerRequest> {
     const { id = '' } = request.params;
     const server = await request.call(GetServer, { id });
-    if (server.accountId === request.principal.accountId) return { ...request, server, role: 'owner' };
-    const { shared } = await request.call(ListMyServers, {});
-    const role = shared.find((each) => each.id === id)?.role ?? 'limited';
-    return { ...request, server, role: role as Role };
+    const isOwner = server.accountId === request.principal.accountId;
+    if (isOwner && server.state !== 'running') return { ...request, server, role: 'owner', playersOnline: 0 };
+    const { my, shared } = await request.call(ListMyServers, {});
+    const { role = 'limited', playersOnline = 0 } = [...my, ...shared].find((each) => each.id === id) ?? {};
+    return { ...request, server, role: isOwner ? 'owner' : (role as Role), playersOnline };
   }
 }
 

@@ -33,6 +33,17 @@ export function copyButton(text: string, what: string, label = 'Copy'): Html {
   </button>`;
 }
 
+/** Links between pages that belong together, above their content. `links`: paths and names. */
+export function chipLinks(label: string, here: string, links: readonly (readonly [path: string, name: string])[]): Html {
+  return html`<nav aria-label="${label}">
+    <ul class="chips">
+      ${links.map(
+        ([path, name]) => html`<li><a href="${path}" ${path === here && html`aria-current="page"`}>${name}</a></li>`,
+      )}
+    </ul>
+  </nav>`;
+}
+
 /**
  * Returns the requested part of a long list, so that its page stays below 100 KB, and links to the parts before and
  * after it. `key`: the parameter for the part's start, which each list on a page has of its own; `most`: entries per

@@ -4,8 +4,8 @@ import { type Role, isAtLeast } from '../../http/roles.ts';
 import { ASSETS } from '../assets.ts';
 import { csrfField, hidden } from '../form.ts';
 import { type Html, html } from '../html.ts';
-import type { Page } from '../page-request.ts';
-import { plainName } from '../text.ts';
+import type { Page, SidePages, SignedInRequest } from '../page-request.ts';
+import { countText, plainName } from '../text.ts';
 import { type FormPlace, addressOf } from './form.ts';
 import { copyButton } from './parts.ts';
 import { buttonsOf, stateTag } from './state.ts';
@@ -27,43 +27,68 @@ export function liveNote(): Html {
   return html`<p class="live only-off" role="status" data-status data-keep></p>`;
 }
 
-/** The pages of a server in the order of their tabs, each with the minimum role. */
-const TABS: readonly (readonly [path: string, name: string, least: Role])[] = [
-  ['', 'Overview', 'limited'],
-  ['/console', 'Console', 'limited'],
-  ['/players', 'Players', 'limited'],
-  ['/files', 'Files', 'member'],
-  ['/mods', 'Mods', 'member'],
-  ['/backups', 'Backups', 'member'],
-  ['/worlds', 'Worlds', 'member'],
-  ['/schedules', 'Schedules', 'member'],
-  ['/settings', 'Settings', 'member'],
-  ['/database', 'Database', 'member'],
-  ['/ports', 'Ports', 'member'],
-  ['/members', 'Members', 'owner'],
-  ['/bill', 'Bill', 'owner'],
-  ['/audit', 'Audit', 'member'],
-  ['/machine', 'Machine', 'limited'],
+type Tab = readonly [path: string, name: string, least: Role];
+
+/** The pages of a server in groups, each with the minimum role. */
+const GROUPS: readonly (readonly [name: string, tabs: readonly Tab[]])[] = [
+  [
+    'Play',
+    [
+      ['', 'Overview', 'limited'],
+      ['/console', 'Console', 'limited'],
+      ['/players', 'Players', 'limited'],
+    ],
+  ],
+  [
+    'Content',
+    [
+      ['/files', 'Files', 'member'],
+      ['/mods', 'Mods', 'member'],
+      ['/worlds', 'Worlds', 'member'],
+    ],
+  ],
+  [
+    'Run',
+    [
+      ['/backups', 'Backups', 'member'],
+      ['/schedules', 'Schedules', 'member'],
+      ['/settings', 'Settings', 'member'],
+      ['/ports', 'Ports', 'member'],
+      ['/database', 'Database', 'member'],
+    ],
+  ],
+  [
+    'Share',
+    [
+      ['/members', 'Members', 'owner'],
+      ['/bill', 'Bill', 'owner'],
+      ['/audit', 'Audit', 'member'],
+      ['/machine', 'Machine', 'limited'],
+    ],
+  ],
 ];
 
 /** Returns whether servers have such a page; '' is the main page. */
 export function isServerTab(path: string): boolean {
-  return TABS.some(([tab]) => tab === path);
+  return GROUPS.some(([, tabs]) => tabs.some(([tab]) => tab === path));
 }
 
 /** The data of the frame: the server and the current page. */
-interface Framed extends FormPlace {
+interface Framed extends FormPlace, Pick<SignedInRequest, 'principal' | 'isFree'> {
   server: ReplyOf<typeof GetServer>;
   role: Role;
+  playersOnline: number;
   /** Epoch ms. */
   now: number;
 }
 
-/** Wraps a page of a server with the common header (name, state, address and actions) and the tabs in `paths`. */
+/**
+ * Wraps a page of a server: its name, state, address and actions above it, and the links to the pages in `paths` beside
+ * it.
+ */
 export function serverFrame(request: Framed, page: Page, paths: ReadonlySet<string>): Page {
-  const { server, role } = request;
+  const { server } = request;
   const name = plainName(server.name) || server.id;
-  const top = `/servers/${server.id}`;
   const main = html`<div
     class="panel"
     data-stream="${BROWSER_PREFIX}/v1/servers/${server.id}/events/stream"
@@ -72,39 +97,41 @@ export function serverFrame(request: Framed, page: Page, paths: ReadonlySet<stri
     data-now="${request.now}"
   >
     ${liveNote()}
-    <div class="card head">
-      <div data-live="head">
-        <p class="kicker"><a href="/servers">Servers</a></p>
-        <div class="heading">
-          <h1><bdi>${name}</bdi> ${stateTag(server.state, server.startErrorCode)}</h1>
-          ${actions(request)}
-        </div>
-        <p class="where">
-          <code>${server.addr}</code>
-          ${copyButton(server.addr, 'the address')}
-        </p>
-        ${
-          role !== 'owner' &&
-          html`<p class="soft">
-            ${role === 'limited' ? 'You have limited access here.' : 'You are a member here.'}
-            <a href="/profile/invitations#shared">Leave…</a>
-          </p>`
-        }
-      </div>
-      <nav class="tabs" aria-label="${name}">
-        <ul>
-          ${TABS.filter(([path, , least]) => paths.has(path) && isAtLeast(role, least)).map(
-            ([path, label]) =>
-              html`<li>
-                <a href="${top}${path}" ${isIn(request.here, top, path) && html`aria-current="page"`}>${label}</a>
-              </li>`,
-          )}
-        </ul>
-      </nav>
+    <div class="head" data-live="head">
+      <h1><bdi>${name}</bdi> ${stateTag(server.state, server.startErrorCode)}</h1>
+      <p class="where"><code>${server.addr}</code> ${copyButton(server.addr, 'the address')}</p>
+      ${actions(request)}
     </div>
     <div id="page">${page.main}</div>
   </div>`;
-  return { ...page, title: page.title === name ? name : `${page.title} · ${name}`, main };
+  const title = page.title === name ? name : `${page.title} · ${name}`;
+  return { ...page, title, main, pages: sidePages(request, name, paths) };
+}
+
+/** Returns the links to those of a server's pages that the reader may see and that are of use here. */
+function sidePages({ server, role, principal, isFree, here }: Framed, name: string, paths: ReadonlySet<string>): SidePages {
+  const top = `/servers/${server.id}`;
+  // Others find the machine on the audit page, if they may see that.
+  const hasMachine = principal.operator || !isAtLeast(role, 'member');
+  const isShown = ([path, , least]: Tab): boolean =>
+    paths.has(path) &&
+    isAtLeast(role, least) &&
+    !(path === '/bill' && isFree) &&
+    !(path === '/machine' && !hasMachine);
+  const isCurrent = (path: string): boolean =>
+    isIn(here, top, path) || (path === '/audit' && !hasMachine && isIn(here, top, '/machine'));
+  const linksOf = (tabs: readonly Tab[]) =>
+    tabs.filter(isShown).map(([path, label]) => ({ href: `${top}${path}`, label, isCurrent: isCurrent(path) }));
+  return {
+    label: name,
+    groups: GROUPS.map(([group, tabs]) => ({ name: group, links: linksOf(tabs) })).filter(({ links }) => links.length > 0),
+    note:
+      role !== 'owner' &&
+      html`<p class="soft">
+        ${role === 'limited' ? 'You have limited access here.' : 'You are a member here.'}
+        <a href="/profile/invitations#shared">Leave…</a>
+      </p>`,
+  };
 }
 
 /** Returns whether a page belongs to a tab. */
@@ -112,15 +139,28 @@ function isIn(here: string, top: string, path: string): boolean {
   return here === `${top}${path}` || (path !== '' && here.startsWith(`${top}${path}/`));
 }
 
-/** The actions currently possible, for each page. */
+/** The actions currently possible, for each page. Those that disconnect players ask first. */
 function actions(request: Framed): Html | false {
-  const { server, csrf } = request;
+  const { server, csrf, playersOnline } = request;
   const back = addressOf(request);
-  const buttons = buttonsOf(server.state, server.startErrorCode).map(
-    ({ verb, label, variant }) =>
+  const buttons = buttonsOf(server.state, server.startErrorCode).map(({ verb, label, variant }) => {
+    const form = (text: string) =>
       html`<form method="post" action="/servers/${server.id}/${verb}" data-swap>
-        ${csrfField(csrf)}${hidden('back', back)}<button class="${variant}" type="submit">${label}</button>
-      </form>`,
-  );
+        ${csrfField(csrf)}${hidden('back', back)}<button class="${variant}" type="submit">${text}</button>
+      </form>`;
+    if (playersOnline === 0 || (verb !== 'stop' && verb !== 'restart')) return form(label);
+    return html`<button class="${variant}" type="button" popovertarget="ask-${verb}">${label}…</button>
+      <div class="ask" id="ask-${verb}" popover role="dialog" aria-label="${label}">
+        <p>
+          ${countText(playersOnline, 'player is', 'players are')} online.
+          ${verb === 'stop' ? 'Stopping' : 'Restarting'} saves the world and disconnects
+          ${playersOnline === 1 ? 'that player' : 'them'}.
+        </p>
+        <div class="actions">
+          ${form(`${label} now`)}
+          <button class="second" type="button" popovertarget="ask-${verb}" popovertargetaction="hide">Cancel</button>
+        </div>
+      </div>`;
+  });
   return buttons.length > 0 && html`<div class="actions">${buttons}</div>`;
 }

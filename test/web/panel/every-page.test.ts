@@ -101,6 +101,33 @@ test.runIf(isHere('chromium'))('every page is accessible on a phone, in light an
   for (const path of Object.values(OPEN).filter((each) => each !== DOCS)) await look(path);
 });
 
+test.runIf(isHere('chromium'))('the content of every page begins near the top, on a phone and on a desk', async (t) => {
+  const it = await busy(t);
+  const { page, context } = await it.open('/servers', { reducedMotion: 'reduce' });
+  const measure = async (path: string) => {
+    t.is((await page.goto(it.origin + path))?.status(), 200, path);
+    for (const [width, height, most] of [
+      [1_280, 800, 120],
+      [390, 844, 150],
+    ] as const) {
+      await page.setViewportSize({ width, height });
+      const top = await page.evaluate<number>(CONTENT_TOP);
+      t.true(top > 0 && top <= most, `${path} at ${width} px: ${top}`);
+    }
+  };
+  for (const [, path] of signedIn(it)) await measure(path);
+  await context.clearCookies();
+  for (const path of Object.values(OPEN)) await measure(path);
+});
+
+/** Where the content begins: what follows the line with the page's title, or else the first card. */
+const CONTENT_TOP = `(() => {
+  const isShown = (each) => each.getClientRects().length > 0;
+  const head = document.querySelector('main .head');
+  const content = head ? [...document.querySelectorAll('main .head ~ *')].find(isShown) : document.querySelector('main .card');
+  return content.getBoundingClientRect().top + scrollY;
+})()`;
+
 /** The pages of a busy installation, with long names and an entry in each list. */
 async function busy(t: ExecutionContext): Promise<PanelUnderTest> {
   const it = await openPanel(t, { config: { signup: 'open' } });

@@ -3,6 +3,7 @@ import { ASSETS } from '../../../web/assets.ts';
 import { type Html, html } from '../../../web/html.ts';
 import type { Page } from '../../../web/page-request.ts';
 import type { ServerRequest } from '../../../web/panel/panel.ts';
+import { chipLinks } from '../../../web/panel/parts.ts';
 import { requireRole } from '../../api/reach.ts';
 
 /** Settings pages in the order of their links. Each is in the room of its subject. */
@@ -20,17 +21,8 @@ const PAGES = [
 export function settingsPage(request: ServerRequest, title: string, cards: Html): Page {
   requireRole(request.role, 'member');
   const top = `/servers/${request.server.id}`;
-  const main = html`<nav aria-label="Settings">
-      <ul class="chips">
-        ${PAGES.map(
-          ([path, name]) =>
-            html`<li>
-              <a href="${top}${path}" ${request.here === `${top}${path}` && html`aria-current="page"`}>${name}</a>
-            </li>`,
-        )}
-      </ul>
-    </nav>
-    ${cards}`;
+  const links = PAGES.map(([path, name]) => [`${top}${path}`, name] as const);
+  const main = html`${chipLinks('Settings', request.here, links)} ${cards}`;
   return { title, main, styles: [ASSETS.settingsStyle] };
 }
 
