@@ -55,7 +55,7 @@ ${WRITTEN_BY}
 Each server is one state machine. The arrows that leave a state show the events that it handles. A command without an arrow is refused
 with the reason, or accepted without effect if the server is already in the wanted state. Other events are ignored. \`DELETE\` leads to
 \`deleting\` from every state, even without an arrow. Words in brackets are conditions: the first one that holds decides. The same chart,
-with the current state highlighted and the causes of the last fifty transitions, is on a server's page under _Machine_ and at
+with the current state highlighted and the causes of the last fifty transitions, is on a server's page under _Audit_ and at
 \`GET /v1/servers/{id}/machine\`.
 
 The API has fewer state names than the machine. All states within \`stopping\` are \`stopping\` in the API. \`maintaining\`, in which a

@@ -70,7 +70,7 @@ test.serial.runIf(isHere('chromium'))(
     await downloads(t, page, press);
 
     for (const name of ['Players', 'Worlds', 'Schedules', 'Settings']) {
-      if ((await page.locator('nav.tabs').getByRole('link', { name, exact: true }).count()) === 0) continue;
+      if ((await page.locator('nav.rail').getByRole('link', { name, exact: true }).count()) === 0) continue;
       await open(page, name, press);
       await weigh(t, tab, name);
     }
@@ -168,10 +168,12 @@ async function type(t: ExecutionContext, page: Page, field: Locator, text: strin
   await page.keyboard.type(text);
 }
 
-/** Opens a tab of the server's pages. */
+/** Opens one of the server's pages. On a phone, their links are in a sheet. */
 async function open(page: Page, name: string, press: Press): Promise<void> {
-  await press(page.locator('nav.tabs').getByRole('link', { name, exact: true }));
-  await page.locator('nav.tabs [aria-current=page]').getByText(name, { exact: true }).waitFor();
+  const sheet = page.locator('[popovertarget=pages]');
+  if (await sheet.isVisible()) await press(sheet);
+  await press(page.locator('nav.rail').getByRole('link', { name, exact: true }));
+  await page.locator('nav.rail [aria-current=page]').getByText(name, { exact: true }).waitFor({ state: 'attached' });
 }
 
 /** Joins with a real client at the address and version that the page shows. */
@@ -198,7 +200,8 @@ async function downloads(t: ExecutionContext, page: Page, press: Press): Promise
 /** Stops the server, which disconnects its player. */
 async function stops(page: Page, player: RawBot, press: Press): Promise<void> {
   await open(page, 'Overview', press);
-  await press(page.getByRole('button', { name: 'Stop', exact: true }));
+  await press(page.getByRole('button', { name: 'Stop…', exact: true }));
+  await press(page.getByRole('button', { name: 'Stop now' }));
   await player.ended;
   await shown(page, page.getByRole('heading', { level: 1 }).getByText('asleep'));
 }

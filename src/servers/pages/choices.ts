@@ -29,6 +29,7 @@ function priceOf(ramMb: number, perGbMicros: number): number {
 
 /**
  * Returns the options of a size field with the price per hour awake and, if the flat plan is available, per 30 days.
+ * Without prices, if both are 0.
  */
 export function sizeOptions(
   sizes: readonly number[],
@@ -39,7 +40,8 @@ export function sizeOptions(
   return sizes.map((mb) => {
     const metered = price(priceOf(mb, perGbHourMicros), 'an hour');
     const flat = perGbMonthMicros !== undefined && price(priceOf(mb, perGbMonthMicros), 'for 30 days');
-    return [String(mb), `${ramText(mb)}: ${metered}${flat === false || flat === metered ? '' : `, or flat ${flat}`}`];
+    const others = flat === false || flat === metered ? '' : `, or flat ${flat}`;
+    return [String(mb), metered === 'free' && others === '' ? ramText(mb) : `${ramText(mb)}: ${metered}${others}`];
   });
 }
 

@@ -208,7 +208,7 @@ function usageCard(given: { month: Usage; today: Usage; now: number; request: Se
           request,
           today.sessions.map(({ startedAt, cause }) => ({ at: startedAt, cause })).toReversed(),
           request.isFree
-            ? html`<a href="/servers/${request.server.id}/audit">See all under Audit</a>`
+            ? allMachine(request)
             : html`<a href="/servers/${request.server.id}/bill">See all under Bill</a>`,
         )}`
     }
@@ -229,8 +229,14 @@ function wakesCard(request: ServerRequest, { transitions }: ReplyOf<typeof Inspe
   if (wakes.length === 0) return undefined;
   return html`<section class="card" data-live="usage">
     <h2>Wakes today</h2>
-    ${wakeList(request, wakes, html`<a href="/servers/${request.server.id}/machine">See all under Machine</a>`)}
+    ${wakeList(request, wakes, allMachine(request))}
   </section>`;
+}
+
+/** The link to all transitions, named after the page that links to them. */
+function allMachine({ server, role }: ServerRequest): Html {
+  const under = isAtLeast(role, 'member') ? 'Audit' : 'Machine';
+  return html`<a href="/servers/${server.id}/machine">See all under ${under}</a>`;
 }
 
 interface Wake {

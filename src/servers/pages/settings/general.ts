@@ -75,11 +75,11 @@ interface Prices {
 }
 
 function sizeCard(request: ServerRequest, prices: Prices, { maxRamMb }: { maxRamMb: number }): Html {
-  const { server, role } = request;
+  const { server, role, isFree } = request;
   const filled = filling(request, 'size');
   const isOwner = isAtLeast(role, 'owner');
   return html`<section class="card">
-    <h2>Size and plan</h2>
+    <h2>${isFree ? 'Size' : 'Size and plan'}</h2>
     ${restNote(request)}
     ${panelForm(
       request,
@@ -97,6 +97,7 @@ function sizeCard(request: ServerRequest, prices: Prices, { maxRamMb }: { maxRam
         })}
         ${
           isOwner &&
+          !isFree &&
           radioField(filled, {
             name: 'plan',
             label: 'Plan',
@@ -106,7 +107,7 @@ function sizeCard(request: ServerRequest, prices: Prices, { maxRamMb }: { maxRam
               ['flat', html`Flat: the first start pays for 30 days, awake or asleep.<small>${MORE_RAM}</small>`],
             ],
           })
-        } <button type="submit">Save size and plan</button>`,
+        } <button type="submit">${isFree ? 'Save size' : 'Save size and plan'}</button>`,
     )}
   </section>`;
 }
