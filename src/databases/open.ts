@@ -36,5 +36,8 @@ export function openDatabases(
   onClose(() => databases?.close());
   const config = { mysqlAddress };
   const operations = databaseOperations({ databases, serveServer, clock, config });
-  return { databases, feature: { operations, panel: (panel) => mountDatabase(panel, { isOffered: databases !== undefined }) } };
+  return {
+    databases,
+    feature: { operations, panel: (panel) => mountDatabase(panel, { isOffered: databases !== undefined }) },
+  };
 }

@@ -88,5 +88,10 @@ function contentOf(file: string): Buffer {
   if (file.includes('/')) return readFileSync(packages.resolve(file));
   const content = readFileSync(join(import.meta.dirname, 'assets', file));
   if (!file.endsWith('.css')) return content;
-  return Buffer.from(content.toString().replaceAll(/\/\*[^]*?\*\//g, '').replaceAll(/\n\s+/g, '\n'));
+  return Buffer.from(
+    content
+      .toString()
+      .replaceAll(/\/\*[^]*?\*\//g, '')
+      .replaceAll(/\n\s+/g, '\n'),
+  );
 }

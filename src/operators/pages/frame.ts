@@ -42,9 +42,7 @@ export function operatorPage(title: string, here: string, main: Html, head?: Htm
   return {
     title,
     pages: { label: 'Operator', groups: [{ links }] },
-    main: html`<div class="machines">
-      ${head ?? html`<div class="head"><h1>${title}</h1></div>`} ${main}
-    </div>`,
+    main: html`<div class="machines">${head ?? html`<div class="head"><h1>${title}</h1></div>`} ${main}</div>`,
     styles: [ASSETS.machinesStyle],
   };
 }

@@ -142,7 +142,8 @@ async function overviewPage(request: ServerRequest, settings: OverviewSettings):
 function factsCard({ server, isFree }: ServerRequest): Html {
   return html`<section class="card" data-live="facts">
     <dl class="facts">
-      ${fact('Software', softwareText(server))} ${fact('RAM', ramText(server.ramMb))} ${!isFree && fact('Plan', server.plan)}
+      ${fact('Software', softwareText(server))} ${fact('RAM', ramText(server.ramMb))}
+      ${!isFree && fact('Plan', server.plan)}
       ${fact('Files', server.diskUsageKnown ? `${server.diskUsageMb} MB` : 'not measured yet')}
       ${fact('Created', timeTag(server.createdAt ?? 0))}
     </dl>

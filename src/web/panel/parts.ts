@@ -34,7 +34,11 @@ export function copyButton(text: string, what: string, label = 'Copy'): Html {
 }
 
 /** Links between pages that belong together, above their content. `links`: paths and names. */
-export function chipLinks(label: string, here: string, links: readonly (readonly [path: string, name: string])[]): Html {
+export function chipLinks(
+  label: string,
+  here: string,
+  links: readonly (readonly [path: string, name: string])[],
+): Html {
   return html`<nav aria-label="${label}">
     <ul class="chips">
       ${links.map(

@@ -27,50 +27,30 @@ export function liveNote(): Html {
   return html`<p class="live only-off" role="status" data-status data-keep></p>`;
 }
 
-type Tab = readonly [path: string, name: string, least: Role];
+type Tab = readonly [group: string, path: string, name: string, least: Role];
 
-/** The pages of a server in groups, each with the minimum role. */
-const GROUPS: readonly (readonly [name: string, tabs: readonly Tab[]])[] = [
-  [
-    'Play',
-    [
-      ['', 'Overview', 'limited'],
-      ['/console', 'Console', 'limited'],
-      ['/players', 'Players', 'limited'],
-    ],
-  ],
-  [
-    'Content',
-    [
-      ['/files', 'Files', 'member'],
-      ['/mods', 'Mods', 'member'],
-      ['/worlds', 'Worlds', 'member'],
-    ],
-  ],
-  [
-    'Run',
-    [
-      ['/backups', 'Backups', 'member'],
-      ['/schedules', 'Schedules', 'member'],
-      ['/settings', 'Settings', 'member'],
-      ['/ports', 'Ports', 'member'],
-      ['/database', 'Database', 'member'],
-    ],
-  ],
-  [
-    'Share',
-    [
-      ['/members', 'Members', 'owner'],
-      ['/bill', 'Bill', 'owner'],
-      ['/audit', 'Audit', 'member'],
-      ['/machine', 'Machine', 'limited'],
-    ],
-  ],
+/** The pages of a server in the order of their links, in groups, each with the minimum role. */
+const TABS: readonly Tab[] = [
+  ['Play', '', 'Overview', 'limited'],
+  ['Play', '/console', 'Console', 'limited'],
+  ['Play', '/players', 'Players', 'limited'],
+  ['Content', '/files', 'Files', 'member'],
+  ['Content', '/mods', 'Mods', 'member'],
+  ['Content', '/worlds', 'Worlds', 'member'],
+  ['Run', '/backups', 'Backups', 'member'],
+  ['Run', '/schedules', 'Schedules', 'member'],
+  ['Run', '/settings', 'Settings', 'member'],
+  ['Run', '/ports', 'Ports', 'member'],
+  ['Run', '/database', 'Database', 'member'],
+  ['Share', '/members', 'Members', 'owner'],
+  ['Share', '/bill', 'Bill', 'owner'],
+  ['Share', '/audit', 'Audit', 'member'],
+  ['Share', '/machine', 'Machine', 'limited'],
 ];
 
 /** Returns whether servers have such a page; '' is the main page. */
 export function isServerTab(path: string): boolean {
-  return GROUPS.some(([, tabs]) => tabs.some(([tab]) => tab === path));
+  return TABS.some(([, tab]) => tab === path);
 }
 
 /** The data of the frame: the server and the current page. */
@@ -109,22 +89,25 @@ export function serverFrame(request: Framed, page: Page, paths: ReadonlySet<stri
 }
 
 /** Returns the links to those of a server's pages that the reader may see and that are of use here. */
-function sidePages({ server, role, principal, isFree, here }: Framed, name: string, paths: ReadonlySet<string>): SidePages {
+function sidePages(
+  { server, role, principal, isFree, here }: Framed,
+  name: string,
+  paths: ReadonlySet<string>,
+): SidePages {
   const top = `/servers/${server.id}`;
   // Others find the machine on the audit page, if they may see that.
   const hasMachine = principal.operator || !isAtLeast(role, 'member');
-  const isShown = ([path, , least]: Tab): boolean =>
-    paths.has(path) &&
-    isAtLeast(role, least) &&
-    !(path === '/bill' && isFree) &&
-    !(path === '/machine' && !hasMachine);
+  const isShown = ([, path, , least]: Tab): boolean =>
+    paths.has(path) && isAtLeast(role, least) && !(path === '/bill' && isFree) && !(path === '/machine' && !hasMachine);
   const isCurrent = (path: string): boolean =>
     isIn(here, top, path) || (path === '/audit' && !hasMachine && isIn(here, top, '/machine'));
-  const linksOf = (tabs: readonly Tab[]) =>
-    tabs.filter(isShown).map(([path, label]) => ({ href: `${top}${path}`, label, isCurrent: isCurrent(path) }));
+  const groups = Map.groupBy(TABS.filter(isShown), ([group]) => group);
   return {
     label: name,
-    groups: GROUPS.map(([group, tabs]) => ({ name: group, links: linksOf(tabs) })).filter(({ links }) => links.length > 0),
+    groups: [...groups].map(([group, tabs]) => ({
+      name: group,
+      links: tabs.map(([, path, label]) => ({ href: `${top}${path}`, label, isCurrent: isCurrent(path) })),
+    })),
     note:
       role !== 'owner' &&
       html`<p class="soft">
@@ -152,9 +135,8 @@ function actions(request: Framed): Html | false {
     return html`<button class="${variant}" type="button" popovertarget="ask-${verb}">${label}…</button>
       <div class="ask" id="ask-${verb}" popover role="dialog" aria-label="${label}">
         <p>
-          ${countText(playersOnline, 'player is', 'players are')} online.
-          ${verb === 'stop' ? 'Stopping' : 'Restarting'} saves the world and disconnects
-          ${playersOnline === 1 ? 'that player' : 'them'}.
+          ${countText(playersOnline, 'player is', 'players are')} online. ${verb === 'stop' ? 'Stopping' : 'Restarting'}
+          saves the world and disconnects ${playersOnline === 1 ? 'that player' : 'them'}.
         </p>
         <div class="actions">
           ${form(`${label} now`)}

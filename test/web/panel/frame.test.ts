@@ -1,7 +1,10 @@
+import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
+import type { Locator } from 'playwright-core';
 import { closeBrowser } from '../../support/browser.ts';
 import { isHere } from '../../support/needs.ts';
 import { PHONE, type PanelUnderTest, accessible, legibleInTheDark, openPanel } from '../../support/panel.ts';
+import { plant } from '../../support/tree.ts';
 import { STEVE } from '../../support/world.ts';
 
 test.after.always(closeBrowser);
@@ -74,18 +77,21 @@ test('Stop and Restart ask while players are online', async (t) => {
   await it.passUntil(async () => (await it.get('/servers/castle')).text.includes('3 players are online'), 5_000);
 });
 
-test.runIf(isHere('chromium'))('the question before a stop can be cancelled and answered without scripts', async (t) => {
-  const it = await played(t);
-  const { page } = await it.open('/servers/castle/files', { javaScriptEnabled: false });
-  const question = page.getByRole('dialog', { name: 'Stop' });
-  await page.getByRole('button', { name: 'Stop…' }).click();
-  await question.getByRole('button', { name: 'Cancel' }).click();
-  await question.waitFor({ state: 'hidden' });
-  await page.getByRole('button', { name: 'Stop…' }).click();
-  await question.getByRole('button', { name: 'Stop now' }).click();
-  await page.waitForURL('**/servers/castle/files');
-  await it.reach('castle', 'hibernated');
-});
+test.runIf(isHere('chromium'))(
+  'the question before a stop can be cancelled and answered without scripts',
+  async (t) => {
+    const it = await played(t);
+    const { page } = await it.open('/servers/castle/files', { javaScriptEnabled: false });
+    const question = page.getByRole('dialog', { name: 'Stop' });
+    await page.getByRole('button', { name: 'Stop…' }).click();
+    await question.getByRole('button', { name: 'Cancel' }).click();
+    await question.waitFor({ state: 'hidden' });
+    await page.getByRole('button', { name: 'Stop…' }).click();
+    await question.getByRole('button', { name: 'Stop now' }).click();
+    await page.waitForURL('**/servers/castle/files');
+    await it.reach('castle', 'hibernated');
+  },
+);
 
 test.runIf(isHere('chromium'))('a phone reaches every page without scripts, by a menu and a sheet', async (t) => {
   const it = await openPanel(t);
@@ -115,4 +121,38 @@ test.runIf(isHere('chromium'))('the open menu and sheet are accessible in light 
     await page.keyboard.press('Escape');
     t.is(await page.locator(':popover-open').count(), 0);
   }
+});
+
+test.runIf(isHere('chromium'))('the command line and the editor’s Save are in view without scrolling', async (t) => {
+  const it = await openPanel(t);
+  await it.create('castle');
+  await plant(join(it.dataDir, 'servers', 'castle'), { 'notes.txt': 'a line\n'.repeat(500) });
+  for (const viewport of [{ width: 1_280, height: 800 }, PHONE.viewport]) {
+    const { page } = await it.open('/servers/castle/console', { viewport });
+    await expectInView(t, page.getByLabel('Command'));
+    await page.goto(`${it.origin}/servers/castle/files/edit?path=notes.txt`);
+    await expectInView(t, page.getByRole('button', { name: 'Save' }));
+  }
+});
+
+async function expectInView(t: ExecutionContext, what: Locator): Promise<void> {
+  const { bottom, height } = await what.evaluate((each) => ({
+    bottom: each.getBoundingClientRect().bottom,
+    height: each.ownerDocument.documentElement.clientHeight,
+  }));
+  t.true(bottom <= height, `${what.toString()}: ${bottom} of ${height} px`);
+}
+
+test.runIf(isHere('chromium'))('Copy works over plain http on another host', async (t) => {
+  const it = await openPanel(t, { site: 'panel.test' });
+  await it.create('castle');
+  const { page } = await it.open('/servers/castle');
+  t.is(await page.evaluate('typeof navigator.clipboard'), 'undefined');
+  await page.getByRole('button', { name: 'Copy the address' }).click();
+  await page.getByText('Copied').waitFor();
+  await page.goto(`${it.origin}/servers/castle/settings`);
+  const field = page.getByLabel('Name', { exact: true });
+  await field.fill('');
+  await field.press('Control+V');
+  t.is(await field.inputValue(), await page.locator('.where code').innerText());
 });
