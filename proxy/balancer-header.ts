@@ -1,6 +1,6 @@
-import { SocketAddress, isIPv4, isIPv6 } from 'node:net';
+import { isIPv4, isIPv6 } from 'node:net';
 import { type Parsed, ProtocolError } from './codec.ts';
-import { plainAddress } from './limits.ts';
+import { normalAddress } from './limits.ts';
 
 /**
  * The header that a load balancer sends before a connection's first byte (PROXY protocol, versions 1 and 2). `ip` is
@@ -69,7 +69,7 @@ function readLine(bytes: Buffer): Parsed<BalancerHeader> | undefined {
   const [source = '', destination = '', ...ports] = fields;
   const isWhole = isAddress?.(source) && isAddress(destination) && ports.length === 2 && ports.every(isPort);
   if (!isWhole) throw new ProtocolError('malformed PROXY line');
-  return { value: { ip: isIPv4(source) ? source : written(source) }, size };
+  return { value: { ip: normalAddress(source) }, size };
 }
 
 function isPort(text: string): boolean {
@@ -115,10 +115,5 @@ function addressesBytes(family: number): number {
 function sourceOf(rest: Buffer, family: number): string | null {
   if (family === FAMILIES.unspecified) return null;
   if (family === FAMILIES.ipv4) return rest.subarray(0, IPV4_BYTES).join('.');
-  return written((rest.toString('hex', 0, IPV6_BYTES).match(/.{4}/g) ?? []).join(':'));
-}
-
-/** Normalizes an IPv6 address to the form that sockets report, so that limits and bans recognise it. */
-function written(address: string): string {
-  return plainAddress(new SocketAddress({ address, family: 'ipv6' }).address);
+  return normalAddress((rest.toString('hex', 0, IPV6_BYTES).match(/.{4}/g) ?? []).join(':'));
 }

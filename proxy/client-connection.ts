@@ -1,4 +1,5 @@
 import type { Socket } from 'node:net';
+import type { Forwarded } from './forwarding.ts';
 import { FRAME_LIMIT } from './handshake.ts';
 import { Inbox } from './inbox.ts';
 import { type Release, plainAddress } from './limits.ts';
@@ -64,24 +65,29 @@ const INBOX_BYTES = 16 * 1024;
 export class ClientConnection implements Watched {
   readonly socket: Socket;
   readonly inbox: Inbox;
-  /** The player's address without IPv4 mapping: the socket's peer, or the address given by a load balancer. */
+  /**
+   * The player's address without IPv4 mapping: the socket's peer, or the address given by a load balancer or a trusted
+   * proxy in front.
+   */
   ip: string;
+  /** The player's identity from a trusted proxy in front; undefined without such a proxy. */
+  forwarded: Forwarded | undefined;
   /** Called when the proxy closes. If unset, the socket is closed instead. Set while a login is served. */
   onClosing: (() => void) | undefined;
   readonly #timings: Timings;
   readonly #acceptedAt: number;
-  readonly #now: () => number;
+  readonly #clock: Clock;
   #deadlineAt: number;
   #left: (() => void) | undefined;
   #place: Release | undefined;
 
-  constructor(socket: Socket, timings: Timings, now: () => number) {
+  constructor(socket: Socket, timings: Timings, clock: Clock) {
     this.socket = socket;
     this.inbox = new Inbox(socket, INBOX_BYTES);
     this.ip = plainAddress(socket.remoteAddress);
     this.#timings = timings;
-    this.#now = now;
-    this.#acceptedAt = now();
+    this.#clock = clock;
+    this.#acceptedAt = clock.now();
     this.#deadlineAt = this.#acceptedAt + timings.openingMs;
   }
 
@@ -148,7 +154,7 @@ export class ClientConnection implements Watched {
 
   #sayFarewell(): void {
     this.inbox.release();
-    this.#deadlineAt = this.#now() + this.#timings.farewellMs;
+    this.#deadlineAt = this.#clock.now() + this.#timings.farewellMs;
     this.socket.on('data', () => undefined).once('end', () => this.socket.destroySoon());
   }
 }

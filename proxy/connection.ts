@@ -2,6 +2,7 @@ import type { Socket } from 'node:net';
 import { readBalancerHeader } from './balancer-header.ts';
 import { encodeFrame, encodeString } from './codec.ts';
 import type { Context } from './context.ts';
+import { readForwarded } from './forwarding.ts';
 import { type Handshake, readLoginStart, readOpening, readStatusPacket } from './handshake.ts';
 import { lookupKey } from './hostname.ts';
 import { join } from './join.ts';
@@ -28,7 +29,7 @@ export async function serve(socket: Socket, context: Context, connections: Set<C
     socket.destroy();
     return;
   }
-  const connection = new ClientConnection(socket, context.timings, () => context.clock.now());
+  const connection = new ClientConnection(socket, context.timings, context.clock);
   const isBalancer = context.isBalancer(connection.ip);
   const place = isBalancer ? context.limiter.enterUnnamed() : context.limiter.enter(connection.ip);
   if (!place) {
@@ -40,10 +41,11 @@ export async function serve(socket: Socket, context: Context, connections: Set<C
   try {
     if (isBalancer) await readClientAddress(connection, context);
     const opening = await connection.inbox.take((bytes) =>
-      readOpening(bytes, (address) => isServed(address, connection, context)),
+      readOpening(bytes, (host) => mayForward(host, connection, context)),
     );
     if (opening.kind === 'legacyPing') return await answerLegacyPing(connection, context);
     if (opening.kind === 'legacyLogin') return await answerLegacyLogin(connection, context);
+    if (context.isFront(connection.ip)) believe(connection, opening.serverAddress, context);
     const host = lookupKey(opening.serverAddress);
     const route = context.routes.lookup(host);
     if (!route) await answerUnknown(connection, opening, context);
@@ -58,17 +60,34 @@ export async function serve(socket: Socket, context: Context, connections: Set<C
   }
 }
 
-/** Reports whether a server has this address. If so, the connection may send a forwarded handshake. */
-function isServed(serverAddress: string, connection: ClientConnection, { routes }: Context): boolean {
-  const isKnown = routes.lookup(lookupKey(serverAddress)) !== undefined;
-  if (isKnown) connection.acceptForwarded();
-  return isKnown;
+/**
+ * Reports whether the connection may send forwarded data after this host: it comes from a trusted proxy, or the host
+ * leads to a server. If so, the connection accepts the longer handshake.
+ */
+function mayForward(host: string | undefined, connection: ClientConnection, { routes, isFront }: Context): boolean {
+  const isServed = host !== undefined && routes.lookup(lookupKey(host)) !== undefined;
+  if (!isServed && !isFront(connection.ip)) return false;
+  connection.acceptForwarded();
+  return true;
 }
 
-/** Reads the client's address from the balancer's header. From then on, limits apply to that address. */
-async function readClientAddress(connection: ClientConnection, { limiter }: Context): Promise<void> {
+/** Reads the client's address from the balancer's header. */
+async function readClientAddress(connection: ClientConnection, context: Context): Promise<void> {
+  // The handshake may arrive together with the header, before its host is known.
+  connection.acceptForwarded();
   const { ip } = await connection.inbox.take(readBalancerHeader);
-  connection.ip = ip ?? connection.ip;
+  moveTo(ip ?? connection.ip, connection, context);
+}
+
+/** Takes over the player's identity from a trusted proxy in front. */
+function believe(connection: ClientConnection, serverAddress: string, context: Context): void {
+  connection.forwarded = readForwarded(serverAddress, context.floodgateKey);
+  if (connection.forwarded.ip !== undefined) moveTo(connection.forwarded.ip, connection, context);
+}
+
+/** Sets the player's address. From then on, limits apply to that address. */
+function moveTo(ip: string, connection: ClientConnection, { limiter }: Context): void {
+  connection.ip = ip;
   connection.occupy(undefined);
   const place = limiter.enter(connection.ip);
   if (!place) throw new Error('too many connections');

@@ -50,6 +50,10 @@ export interface Context {
   limiter: Limiter;
   /** Reports whether connections from this address start with a PROXY header. */
   isBalancer: (ip: string) => boolean;
+  /** Reports whether connections from this address come through a trusted proxy in front, which names the player. */
+  isFront: (ip: string) => boolean;
+  /** The key of Floodgate's data; undefined if it is not set. */
+  floodgateKey: Buffer | undefined;
   /** Reports whether players at this address get a message if the server name is unknown. */
   isNeighbour: (ip: string) => boolean;
   accounts: Accounts;

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { readFileSync, readdirSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
+import { isFloodgateKey } from './forwarding.ts';
 import type { Service } from './link/dial.ts';
 import { LINK_PATH } from './link/messages.ts';
 
@@ -21,6 +22,9 @@ Start it yourself if the service has PROXY=external.
   PROXY_HOST=::           address players connect to
   PROXY_PORT=25565        port players connect to
   PROXY_PROTOCOL_FROM     addresses and networks of load balancers, which must send a PROXY header
+  FORWARDING_FROM         addresses and networks of Minecraft proxies in front (Velocity, BungeeCord), whose forwarded
+                          addresses, UUIDs and names count
+  FLOODGATE_KEY           Floodgate's key.pem in base64, to read the data that Geyser forwards
   PROXY_NAME              name shown to operators. Default: the machine's name
   PROXY_DRAIN_HOURS=12    how long players may stay after SIGTERM
   LOG_LEVEL=info
@@ -60,12 +64,23 @@ export function readEnvironment(env: NodeJS.Dict<string>) {
     /** Fingerprint of the start settings. The service compares it to detect a change. */
     settings: env['PROXY_SETTINGS'] ?? '',
     sessionServerUrl: env['SESSION_SERVER_URL'] || undefined,
-    proxyProtocolFrom: (env['PROXY_PROTOCOL_FROM'] ?? '').split(/[\s,]+/).filter(Boolean),
+    proxyProtocolFrom: listIn(env['PROXY_PROTOCOL_FROM']),
+    forwardingFrom: listIn(env['FORWARDING_FROM']),
+    floodgateKey: floodgateKeyOf(env['FLOODGATE_KEY'] ?? ''),
     drainMs: number('PROXY_DRAIN_HOURS', env['PROXY_DRAIN_HOURS'] || '12', MOST_DRAIN_HOURS) * HOUR_MS,
     /** How long a child process lives without a service and players. */
     lonelyMs: number('PROXY_LONELY_MS', env['PROXY_LONELY_MS'] || String(LONELY_MS), Number.MAX_SAFE_INTEGER),
     logLevel: env['LOG_LEVEL'] || 'info',
   };
+}
+
+function listIn(text = ''): string[] {
+  return text.split(/[\s,]+/).filter(Boolean);
+}
+
+function floodgateKeyOf(text: string): string {
+  if (text === '' || isFloodgateKey(text)) return text;
+  throw new SettingError('FLOODGATE_KEY must be the output of `base64 -w0 key.pem`.');
 }
 
 function nameOf(given: string | undefined): string {

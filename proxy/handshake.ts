@@ -1,4 +1,5 @@
 import { FrameReader, type Parsed, ProtocolError, readFrame, readVarInt } from './codec.ts';
+import { hostBefore } from './hostname.ts';
 
 /** Protocol versions that changed something the proxy reads or writes. */
 export const PROTOCOL = {
@@ -68,12 +69,12 @@ const UUID_BYTES = 16;
 
 /**
  * Parses the start of a new connection. Throws ProtocolError at the first byte that no client would send. Reads a frame
- * longer than a client sends only if `isServed` accepts the server address in its first `FRAME_LIMIT.handshake` bytes,
- * so that strangers cannot make the proxy buffer it.
+ * longer than a client sends only if `mayForward` accepts the host in its first `FRAME_LIMIT.handshake` bytes
+ * (undefined if no forwarded data follows it), so that strangers cannot make the proxy buffer it.
  */
 export function readOpening(
   bytes: Buffer,
-  isServed: (serverAddress: string) => boolean,
+  mayForward: (host: string | undefined) => boolean,
 ): Parsed<Handshake | LegacyOpening> | undefined {
   if (bytes[0] === 0xfe) return { value: { kind: 'legacyPing' }, size: 0 };
   if (bytes[0] === 0x02) return { value: { kind: 'legacyLogin' }, size: 0 };
@@ -81,21 +82,18 @@ export function readOpening(
   // The packet id reveals HTTP, TLS, SSH and PROXY headers long before their bytes would complete a frame.
   if (length && bytes.length > length.size && bytes[length.size] !== 0) throw new ProtocolError('not a handshake');
   const isForwarded = length !== undefined && length.value > FRAME_LIMIT.handshake;
-  if (isForwarded && bytes.length >= FRAME_LIMIT.handshake && !isServed(addressAtStart(bytes, length.size)))
-    throw new ProtocolError('forwarded handshake for an unknown host');
+  if (isForwarded && bytes.length >= FRAME_LIMIT.handshake && !mayForward(hostAtStart(bytes, length.size)))
+    throw new ProtocolError('long handshake for an unknown host');
   const frame = readFrame(bytes, isForwarded ? FRAME_LIMIT.forwarded : FRAME_LIMIT.handshake);
   return frame && { value: parseHandshake(frame.value, bytes.subarray(0, frame.size)), size: frame.size };
 }
 
-/** Returns the server address at the start of a handshake, up to the NUL before the forwarded data. */
-function addressAtStart(bytes: Buffer, offset: number): string {
+/** Returns the host at the start of a handshake; undefined if no forwarded data follows it. */
+function hostAtStart(bytes: Buffer, offset: number): string | undefined {
   const reader = new FrameReader(bytes.subarray(offset, FRAME_LIMIT.handshake));
   // Packet id, protocol version and the length of the address.
   for (let field = 0; field < 3; field++) reader.varInt();
-  const text = reader.bytes(reader.remaining).toString('utf8');
-  const end = text.indexOf('\0');
-  if (end < 0) throw new ProtocolError('long handshake without forwarded data');
-  return text.slice(0, end);
+  return hostBefore(reader.bytes(reader.remaining).toString('utf8'));
 }
 
 function parseHandshake(body: Buffer, raw: Buffer): Handshake {

@@ -1,15 +1,41 @@
 /** Host names in the form that nearly all clients send. */
 const PLAIN = /^[a-z0-9-]+(?:\.[a-z0-9-]+)*$/;
 
+/** The start of Floodgate's data about a Bedrock player. */
+export const FLOODGATE = '^Floodgate^';
 /**
- * Returns the name to look up a server by, from the server address of a handshake: lower case, without port and
- * trailing dot, and without the additions of mod loaders (`\0FML2\0`), forwarding proxies (`host\0ip\0uuid`) and
- * filters (`host///ip`, `host\\ip`). For routing only: the game gets the address as the client sent it.
+ * The start of what mod loaders (`\0FML2\0`), forwarding proxies (`host\0ip\0uuid`), Floodgate and filters
+ * (`host///ip`, `host\\ip`) append to a host.
+ */
+const AFTER_HOST = /\0|\/\/\/|\\|\^Floodgate\^/;
+/** Floodgate's data may also come first. */
+const BEFORE_HOST = /^\^Floodgate\^[^\0]*\0/;
+/** The service part of an SRV record's name (RFC 2782), which some clients send instead of its target. */
+const SRV_SERVICE = '_minecraft._tcp.';
+
+/**
+ * Returns the name to look up a server by, from the server address of a handshake: lower case, without port, trailing
+ * dots and additions. For routing only: the game gets the address as the client sent it.
  */
 export function lookupKey(serverAddress: string): string {
   if (PLAIN.test(serverAddress)) return serverAddress;
-  const [host = ''] = serverAddress.split(/\0|\/\/\/|\\/, 1);
-  return withoutPort(host).replace(/\.$/, '').toLowerCase();
+  const host = hostBefore(serverAddress) ?? serverAddress;
+  const name = withoutDots(withoutPort(withoutDots(host))).toLowerCase();
+  return name.startsWith(SRV_SERVICE) ? name.slice(SRV_SERVICE.length) : name;
+}
+
+/** Returns the part of a server address before its additions, as sent; undefined if it has none. */
+export function hostBefore(serverAddress: string): string | undefined {
+  const address = serverAddress.replace(BEFORE_HOST, '');
+  const end = address.search(AFTER_HOST);
+  if (end >= 0) return address.slice(0, end);
+  return address === serverAddress ? undefined : address;
+}
+
+function withoutDots(host: string): string {
+  let end = host.length;
+  while (host[end - 1] === '.') end--;
+  return host.slice(0, end);
 }
 
 function withoutPort(host: string): string {

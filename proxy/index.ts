@@ -25,6 +25,13 @@ export interface ProxyOptions {
    */
   proxyProtocolFrom?: readonly string[];
   /**
+   * Addresses and networks of Minecraft proxies in front of this one. The address, UUID and name that they forward
+   * replace those of the connection. They have no limits per address.
+   */
+  forwardingFrom?: readonly string[];
+  /** Floodgate's key in base64, which decrypts the data of Bedrock players from `forwardingFrom`; '' without one. */
+  floodgateKey?: string;
+  /**
    * Networks whose players get a message if a server name is unknown. Scanners elsewhere get no answer. Default:
    * private networks.
    */
@@ -75,15 +82,16 @@ const REAL_TIME: Clock = {
 export function createProxy(options: ProxyOptions) {
   const limits = { ...DEFAULT_LIMITS, ...options.limits };
   const timings = { ...DEFAULT_TIMINGS, ...options.timings };
-  const { routes, wake, log, clock = REAL_TIME, proxyProtocolFrom = [] } = options;
+  const { routes, wake, log, clock = REAL_TIME, proxyProtocolFrom = [], forwardingFrom = [] } = options;
   const { sessionServerUrl = SESSION_SERVER_URL, onVerified = () => {} } = options;
   const elapsed = () => clock.now();
   const closing = new AbortController();
   const connections = new Set<ClientConnection>();
   const servers = new Set<Server>();
   const pipes = new Pipes({ presence: options.presence, log, now: elapsed });
-  const limiter = new Limiter(limits, elapsed);
+  const limiter = new Limiter({ ...limits, exempt: [...limits.exempt, ...forwardingFrom] }, elapsed);
   const balancers = blockListOf(proxyProtocolFrom);
+  const fronts = blockListOf(forwardingFrom);
   const neighbours = blockListOf(options.neighbours ?? NEIGHBOURS);
   const counters = noCounts();
   const left = Promise.withResolvers<void>();
@@ -104,6 +112,8 @@ export function createProxy(options: ProxyOptions) {
     clock,
     limiter,
     isBalancer: proxyProtocolFrom.length === 0 ? () => false : (ip) => isListed(balancers, ip),
+    isFront: forwardingFrom.length === 0 ? () => false : (ip) => isListed(fronts, ip),
+    floodgateKey: options.floodgateKey ? Buffer.from(options.floodgateKey, 'base64') : undefined,
     isNeighbour: (ip) => isListed(neighbours, ip),
     accounts: new Accounts(sessionServerUrl, timings, elapsed, onVerified),
     waitingList: new WaitingList(timings.returnMs, elapsed),

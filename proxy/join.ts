@@ -1,18 +1,16 @@
 import type { Parse } from './codec.ts';
 import type { Context } from './context.ts';
+import { isVerified } from './forwarding.ts';
 import { GameSocket } from './game-socket.ts';
 import { type Handshake, type LoginStart, asLogin, readLoginStart } from './handshake.ts';
 import { Hold } from './hold.ts';
 import { Kick, disconnectFrame, noteKick } from './kick.ts';
 import { Pipe } from './pipe.ts';
-import { type Address, JoinRefused, type Player, type Route } from './ports.ts';
+import { ACCOUNT_NAME, type Address, JoinRefused, type Player, type Route } from './ports.ts';
 import { versionText } from './texts.ts';
 import { verify } from './verify.ts';
 import type { ClientConnection } from './client-connection.ts';
 import { isForWaitingRoom, waitInRoom } from './waiting/wait.ts';
-
-/** Names of Minecraft accounts. */
-const ACCOUNT_NAME = /^[A-Za-z0-9_]{1,16}$/;
 
 /**
  * Serves a login for the server named by `host`: wakes the server if necessary, holds the player until the game is
@@ -30,8 +28,14 @@ export async function join(
   const parse: Parse<LoginStart> = (bytes) => readLoginStart(bytes, protocol);
   const login = connection.inbox.ready(parse) ?? (await connection.inbox.take(parse));
   connection.allow(Infinity);
-  const player: Player = { name: login.name, uuid: login.uuid, ip: connection.ip, protocol };
-  if (context.accounts.knows(player)) player.verified = true;
+  const { forwarded } = connection;
+  const player: Player = {
+    name: forwarded?.name ?? login.name,
+    uuid: forwarded?.uuid ?? login.uuid,
+    ip: connection.ip,
+    protocol,
+  };
+  if (isVerified(forwarded) || context.accounts.knows(player)) player.verified = true;
   const hold = new Hold(connection, player, context);
   let served = false;
   try {
@@ -42,11 +46,13 @@ export async function join(
     const route = context.routes.lookup(host);
     if (route && cannotPlay(route, protocol)) throw new Kick('refused', { text: versionText(route.versionName) });
     if (route?.verifies && !player.verified) {
+      // A proxy in front does not let its backends verify accounts.
+      if (forwarded) throw new Kick('unverified');
       await verifyOnce(connection, player, { handshake, host }, context);
       return;
     }
     const arrival = { connection, handshake, host, player };
-    if (!comesBack && isForWaitingRoom(route, arrival)) {
+    if (!comesBack && !forwarded && isForWaitingRoom(route, arrival)) {
       await admit(route, player, context);
       served = await waitInRoom(hold, route, arrival, context);
       return;

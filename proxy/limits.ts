@@ -1,4 +1,4 @@
-import { BlockList, isIPv6 } from 'node:net';
+import { BlockList, SocketAddress, isIPv6 } from 'node:net';
 import type { Limits, Rate } from './settings.ts';
 
 /** Releases a place. Further calls do nothing. */
@@ -164,6 +164,12 @@ export function prefixesOf(ip: string): [address: string, network: string] {
 export function plainAddress(remoteAddress: string | undefined): string {
   if (!remoteAddress?.startsWith('::ffff:')) return remoteAddress ?? '';
   return remoteAddress.replace(/^::ffff:(?=\d+\.)/, '');
+}
+
+/** Returns an address in the form that sockets report, so that limits and bans recognise it. */
+export function normalAddress(address: string): string {
+  if (!isIPv6(address)) return address;
+  return plainAddress(new SocketAddress({ address, family: 'ipv6' }).address);
 }
 
 /** Reports whether an address is in the list. */

@@ -37,7 +37,7 @@ async function main(flags: string[]): Promise<void> {
   const self = { id: `prx_${randomBytes(6).toString('hex')}`, pid: process.pid, since: Date.now() };
   const { isChild, logLevel } = environment;
   const log = createProxyLog(logLevel, isChild ? (...line) => control.sendLog(...line) : undefined);
-  const { name, settings, sessionServerUrl, proxyProtocolFrom, services } = environment;
+  const { name, settings, sessionServerUrl, proxyProtocolFrom, forwardingFrom, floodgateKey, services } = environment;
   const version = programVersion();
   const control: Control = new Control({ ...self, name, settings, version }, log, {
     onLogLevel: (level) => isChild && log.setLevel(level),
@@ -48,6 +48,8 @@ async function main(flags: string[]): Promise<void> {
     presence: control,
     log,
     proxyProtocolFrom,
+    forwardingFrom,
+    floodgateKey,
     ...(sessionServerUrl === undefined ? {} : { sessionServerUrl }),
     onVerified: (account) => control.sendVerified(account),
   });

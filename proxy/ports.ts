@@ -53,15 +53,21 @@ export interface Routes {
   lookup(host: string): Route | undefined;
 }
 
-/** A player who tries to join. `uuid` is the client's claim, null below 1.19.1; `ip` is without IPv4 mapping. */
+/**
+ * A player who tries to join. `uuid` is the client's claim, null below 1.19.1; `ip` is without IPv4 mapping. A trusted
+ * proxy in front replaces name, UUID and address by those that it forwards.
+ */
 export interface Player {
   name: string;
   uuid: string | null;
   ip: string;
   protocol: number;
-  /** Whether this player has just verified the account of this name. */
+  /** Whether this player has just verified the account of this name, here or at a trusted proxy in front. */
   verified?: boolean;
 }
+
+/** Names of Minecraft accounts. */
+export const ACCOUNT_NAME = /^[A-Za-z0-9_]{1,16}$/;
 
 /** The player must not join. `text` is the message for the player's screen. */
 export class JoinRefused extends Error {

@@ -58,6 +58,17 @@ export const settings = {
     '',
     "Load balancers in front of PROXY_PORT. They must begin each connection with a PROXY header (v1 or v2) that contains the player's address.",
   ),
+  forwardingFrom: setting(
+    'FORWARDING_FROM',
+    kind.networks,
+    '',
+    'Minecraft proxies in front of PROXY_PORT (Velocity, BungeeCord, Geyser). The player address, UUID and name that they forward count. From other addresses, forwarded data only passes through.',
+  ),
+  floodgateKey: secret(
+    'FLOODGATE_KEY',
+    kind.floodgateKey,
+    "Floodgate's key, as `base64 -w0 key.pem` prints it. It decrypts the Bedrock player's address, UUID and name that Geyser forwards from FORWARDING_FROM.",
+  ),
   publicHost: setting(
     'PUBLIC_HOST',
     kind.domain,

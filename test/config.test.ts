@@ -37,6 +37,8 @@ test('settings are parsed by type, and derived settings follow the ones they dep
       TRUSTED_PROXIES: '10.0.0.0/8, fd00::/8 192.0.2.7',
       PROXY_HOST: '',
       PROXY_PROTOCOL_FROM: '10.0.0.5,fd00::/8',
+      FORWARDING_FROM: '10.0.0.6 fd01::/16',
+      FLOODGATE_KEY: 'MDEyMzQ1Njc4OWFiY2RlZg==',
     },
     none,
   );
@@ -47,6 +49,9 @@ test('settings are parsed by type, and derived settings follow the ones they dep
   t.is(config.proxyHost, '::');
   t.deepEqual(config.proxyProtocolFrom, ['10.0.0.5', 'fd00::/8']);
   t.deepEqual(loadConfig({}, none).proxyProtocolFrom, []);
+  t.deepEqual(config.forwardingFrom, ['10.0.0.6', 'fd01::/16']);
+  t.is(config.floodgateKey, 'MDEyMzQ1Njc4OWFiY2RlZg==');
+  t.like(loadConfig({}, none), { forwardingFrom: [], floodgateKey: '' });
   t.true(config.trustedProxies.check('10.1.2.3'));
   t.true(config.trustedProxies.check('fd00::1', 'ipv6'));
   t.true(config.trustedProxies.check('192.0.2.7'));
@@ -77,6 +82,8 @@ test(wrong, { BASE_URL: 'https://example.org/?a=1' }, 'BASE_URL');
 test(wrong, { BASE_URL: 'localhost:8080' }, 'BASE_URL');
 test(wrong, { BASE_URL: 'https://example.org/dormouse' }, 'BASE_URL', 'without a path');
 test(wrong, { PROXY_PROTOCOL_FROM: '10.0.0.0/33' }, 'PROXY_PROTOCOL_FROM', '10.0.0.0/33');
+test(wrong, { FORWARDING_FROM: 'velocity' }, 'FORWARDING_FROM', 'velocity');
+test(wrong, { FLOODGATE_KEY: 'key.pem' }, 'FLOODGATE_KEY', 'base64');
 test(wrong, { TRUSTED_PROXIES: '10.0.0.0/33' }, 'TRUSTED_PROXIES', '10.0.0.0/33');
 test(wrong, { TRUSTED_PROXIES: '10.0.0.0/8/8' }, 'TRUSTED_PROXIES');
 test(wrong, { TRUSTED_PROXIES: 'example.org' }, 'TRUSTED_PROXIES');

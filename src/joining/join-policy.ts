@@ -1,5 +1,7 @@
 import type { BannedAddress } from '../../proxy/link/messages.ts';
-import { JoinRefused, type Player } from '../../proxy/ports.ts';
+import { ACCOUNT_NAME, JoinRefused, type Player } from '../../proxy/ports.ts';
+import { TEXTS } from '../../proxy/texts.ts';
+import { SANDBOX } from '../game/cores.ts';
 import { motdCodes, parseMotd } from '../game/motd/motd.ts';
 import { isOn } from '../game/properties/format.ts';
 import type { Ban, IpBan, PlayerFiles } from '../game/players/files.ts';
@@ -83,6 +85,7 @@ export function createJoinPolicy({
     const { id, name } = row;
     const ban = await files.banOf(id, player, clock.now());
     if (ban) return banText(`You are banned from ${name}.`, ban);
+    if (!ACCOUNT_NAME.test(player.name) && !(await acceptsOtherNames(row))) return TEXTS.badName;
     if (maintenanceText !== '') return motdCodes(parseMotd(maintenanceText), { anyColor: true });
     if (mode === 'nobody') return `${name} is asleep. Only its owner can wake it.`;
     if (mode === 'verified' && !player.verified)
@@ -96,8 +99,19 @@ export function createJoinPolicy({
   async function isKnown(row: ServerRow, player: Player): Promise<boolean> {
     if ((await files.isListed(row.id, player)) || (await files.hasPlayed(row.id, player))) return true;
     // Clients send their account's UUID, but a game that does not check accounts uses another one.
-    const isOffline = !isOn((await property(row, 'online-mode')) || 'true');
-    return isOffline && (await files.hasPlayed(row.id, { ...player, uuid: offlineUuid(player.name) }));
+    return (
+      !(await checksAccounts(row)) && (await files.hasPlayed(row.id, { ...player, uuid: offlineUuid(player.name) }))
+    );
+  }
+
+  async function checksAccounts(row: ServerRow): Promise<boolean> {
+    const byDefault = row.type === SANDBOX ? 'false' : 'true';
+    return isOn((await property(row, 'online-mode')) || byDefault);
+  }
+
+  /** Whether the game may accept names that no account has, such as those of Bedrock players. */
+  async function acceptsOtherNames(row: ServerRow): Promise<boolean> {
+    return !(await checksAccounts(row)) || files.hasFloodgate(row.id);
   }
 
   async function isWhitelistOn(row: ServerRow): Promise<boolean> {

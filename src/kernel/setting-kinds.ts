@@ -201,6 +201,9 @@ export const encryptionKeys = list(/^[\w+/-]{43}=?$/)
   .refine((all) => all.every(({ length }) => length === 32))
   .describe('32 bytes in base64 such as the output of `openssl rand -base64 32`, or several separated by commas');
 
+/** Floodgate's 128-bit key, or empty. Despite the name `key.pem`, the file contains only the bytes of the key. */
+export const floodgateKey = pattern(/^(?:[A-Za-z0-9+/]{22}==)?$/, 'the output of `base64 -w0 key.pem`, or empty');
+
 /** Returns the known name closest to a mistyped one; undefined if the name is known or none is close. */
 export function meantBy(given: string, known: readonly string[]): string | undefined {
   if (known.includes(given)) return undefined;

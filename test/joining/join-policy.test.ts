@@ -158,6 +158,36 @@ test('a temporary ban states its end, whether from the expiry field or the reaso
   t.is(await it.knock(), '');
 });
 
+test('a name that no account has wakes a server only if its game may accept it', async (t) => {
+  const it = await joinPolicy(t);
+  const bedrock = { name: '.Some Guy', uuid: '00000000-0000-0000-0009-01f5610a762d' };
+  const bad = /Your player name cannot wake this server/;
+  t.is(await it.knock(bedrock), '', 'the sandbox checks no accounts by default');
+  await writeFile(join(it.root, 'server.properties'), 'online-mode=true\n');
+  t.regex(await it.knock(bedrock), bad);
+  await writeFile(join(it.root, 'server.properties'), 'online-mode=false\n');
+  t.is(await it.knock(bedrock), '');
+  await it.servers.patch('abc', { properties: { 'online-mode': 'true' } });
+  t.regex(await it.knock(bedrock), bad, 'the owner’s setting counts, because the next boot applies it');
+  await mkdir(join(it.root, 'plugins/floodgate'), { recursive: true });
+  t.is(await it.knock(bedrock), '');
+  await rm(join(it.root, 'plugins'), { recursive: true });
+  t.regex(await it.knock(bedrock), bad);
+});
+
+test('a player of another proxy is known by the account’s UUID, although the game checks no accounts', async (t) => {
+  const it = await joinPolicy(t);
+  await writeFile(join(it.root, 'server.properties'), 'online-mode=false\nwhite-list=true\n');
+  await it.list('whitelist.json', [{ uuid: UUID, name: 'Before' }]);
+  t.is(await it.knock(), '', 'listed under an earlier name');
+  t.regex(await it.knock({ name: 'Before', uuid: OTHER }), /whitelist/, 'another account with the listed name');
+  await it.list('banned-players.json', [{ uuid: UUID, name: 'Before', expires: 'forever' }]);
+  t.regex(await it.knock(), /banned/);
+  await it.list('banned-players.json', []);
+  await it.policy({ mode: 'verified' });
+  t.is(await it.knock({ verified: true }), '');
+});
+
 test('a whitelist enabled in server.properties keeps strangers from waking the server', async (t) => {
   const it = await joinPolicy(t);
   for (const value of ['true', 'TRUE']) {

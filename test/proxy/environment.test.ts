@@ -17,6 +17,8 @@ test('a remote proxy needs only an address and a token, and other settings have 
     settings: '',
     sessionServerUrl: undefined,
     proxyProtocolFrom: [],
+    forwardingFrom: [],
+    floodgateKey: '',
     drainMs: 12 * 3_600_000,
     lonelyMs: 60_000,
     logLevel: 'info',
@@ -25,6 +27,17 @@ test('a remote proxy needs only an address and a token, and other settings have 
     proxyProtocolFrom: ['10.0.0.0/8', '192.0.2.1'],
     drainMs: 0,
   });
+});
+
+test('trusted proxies in front and Floodgate’s key are settings of a remote proxy', (t) => {
+  const FLOODGATE_KEY = 'MDEyMzQ1Njc4OWFiY2RlZg==';
+  t.like(readEnvironment({ ...REMOTE, FORWARDING_FROM: '10.0.0.6, fd00::/8', FLOODGATE_KEY }), {
+    forwardingFrom: ['10.0.0.6', 'fd00::/8'],
+    floodgateKey: FLOODGATE_KEY,
+  });
+  const error = t.throws(() => readEnvironment({ ...REMOTE, FLOODGATE_KEY: 'secret' }), { instanceOf: SettingError });
+  t.regex(error.message, /FLOODGATE_KEY must be the output of/);
+  t.false(error.message.includes('secret'));
 });
 
 test('a proxy name over 128 characters and a drain over 596 hours are refused', (t) => {

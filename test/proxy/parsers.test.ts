@@ -201,7 +201,7 @@ test('other protocols are rejected by their first bytes', (t) => {
 });
 
 test('a forwarded handshake is read only for a known host, and otherwise refused before the rest arrives', (t) => {
-  const hosts: string[] = [];
+  const hosts: (string | undefined)[] = [];
   const parse = (bytes: Buffer): ReturnType<typeof readOpening> =>
     readOpening(bytes, (host) => hosts.push(host) > 0 && host === HOST);
   const address = `${HOST}\u0000198.51.100.7\u0000${'0'.repeat(32)}\u0000${'s'.repeat(32_000)}`;

@@ -44,6 +44,8 @@ export interface PlayerFiles {
   isListed(serverId: string, player: Knocker): Promise<boolean>;
   /** Whether the player has joined the game before: it has the profile or the player's data. */
   hasPlayed(serverId: string, player: Knocker): Promise<boolean>;
+  /** Whether Floodgate, as a plugin or a mod, lets Bedrock players in: it has a folder of its own. */
+  hasFloodgate(serverId: string): Promise<boolean>;
   /** Returns a value of `server.properties`; '' if missing. */
   property(serverId: string, name: string): Promise<string>;
 }
@@ -75,6 +77,7 @@ const MOST_FILES = 512;
 const REASON_UNITS = 256;
 /** Folders of a world's player data, since 26.1 and before. */
 const PLAYER_FOLDERS = ['players/data', 'playerdata'];
+const FLOODGATE_FOLDERS = ['plugins/floodgate', 'config/floodgate'];
 const NO_ADDRESSES: readonly IpEntry[] = [];
 /** A player's UUID in the games' format. */
 export const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
@@ -148,6 +151,10 @@ export function createPlayerFiles(dataDir: string): PlayerFiles {
         if ((await fileFingerprintOf(path)) !== undefined) return true;
       }
       return false;
+    },
+    async hasFloodgate(serverId) {
+      const folders = FLOODGATE_FOLDERS.map((folder) => fileFingerprintOf(join(dataRoot(dataDir, serverId), folder)));
+      return (await Promise.all(folders)).some((fingerprint) => fingerprint !== undefined);
     },
     property: async (serverId, name) => (await properties(serverId)).get(name) ?? '',
   };

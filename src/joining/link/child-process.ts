@@ -1,4 +1,5 @@
 import { spawn } from 'node:child_process';
+import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { mkdir, open, rename, stat } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
@@ -20,6 +21,10 @@ export interface ProxySettings {
   sessionServerUrl: string;
   /** Load balancers in front of the proxy, which name the player in a PROXY header. */
   proxyProtocolFrom: readonly string[];
+  /** Minecraft proxies in front of the proxy, which forward the player's address, UUID and name. */
+  forwardingFrom: readonly string[];
+  /** In base64; '' if not set. */
+  floodgateKey: string;
 }
 
 /** Variables passed on to the proxy. It faces strangers, so it gets only settings that it needs. */
@@ -34,8 +39,12 @@ export function settingsFingerprintOf({
   proxyPort,
   sessionServerUrl,
   proxyProtocolFrom,
+  forwardingFrom,
+  floodgateKey,
 }: ProxySettings): string {
-  return JSON.stringify([proxyHost, proxyPort, sessionServerUrl, ...proxyProtocolFrom]);
+  // The fingerprint is not secret, so it contains only a hash of the key.
+  const key = createHash('sha256').update(floodgateKey).digest('hex');
+  return JSON.stringify([proxyHost, proxyPort, sessionServerUrl, proxyProtocolFrom, forwardingFrom, key]);
 }
 
 /**
@@ -72,6 +81,8 @@ export async function startChild(
       PROXY_DRAIN_HOURS: String(settings.proxyDrainHours),
       SESSION_SERVER_URL: settings.sessionServerUrl,
       PROXY_PROTOCOL_FROM: settings.proxyProtocolFrom.join(','),
+      FORWARDING_FROM: settings.forwardingFrom.join(','),
+      FLOODGATE_KEY: settings.floodgateKey,
     },
   });
   child.unref();

@@ -46,9 +46,9 @@ interface Ports {
 
 /** Runs the proxy in this process. */
 function embedded(settings: ProxySettings, { routing, presence }: Ports, log: Log): OpenedProxies {
-  const { proxyHost, proxyPort, sessionServerUrl, proxyProtocolFrom } = settings;
+  const { proxyHost, proxyPort, sessionServerUrl, proxyProtocolFrom, forwardingFrom, floodgateKey } = settings;
   const ports = { routes: routing, wake: routing, presence };
-  const proxy = createProxy({ ...ports, log, sessionServerUrl, proxyProtocolFrom });
+  const proxy = createProxy({ ...ports, log, sessionServerUrl, proxyProtocolFrom, forwardingFrom, floodgateKey });
   const since = Date.now();
   const version = programVersion();
   let listening: Address | null = null;
