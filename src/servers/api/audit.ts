@@ -9,12 +9,6 @@ import type { Store } from '../../store/store.ts';
 import { ServerParams } from './messages.ts';
 import type { ServeServer } from './operation.ts';
 
-/** Dependencies of these operations. */
-interface Needs {
-  serveServer: ServeServer;
-  store: Store;
-}
-
 const DEFAULT_LIMIT = 100;
 const MOST = 1_000;
 
@@ -79,7 +73,7 @@ function accountEntryView(row: AuditRow): z.input<typeof AuditEntry> {
 }
 
 /** The audit log of an account. */
-export const accountAuditOperations = ({ store }: Needs): readonly Served[] => [
+export const accountAuditOperations = ({ store }: { store: Store }): readonly Served[] => [
   serve(ListAccountAudit, async ({ params, query, principal }) => {
     const accountId = wholeAccount(principal, params.accountId);
     const entries = await listAccountAudit(store, accountId, query.limit);
@@ -88,7 +82,13 @@ export const accountAuditOperations = ({ store }: Needs): readonly Served[] => [
 ];
 
 /** The audit log of a server. */
-export const serverAuditOperations = ({ serveServer, store }: Needs): readonly Served[] => [
+export const serverAuditOperations = ({
+  serveServer,
+  store,
+}: {
+  serveServer: ServeServer;
+  store: Store;
+}): readonly Served[] => [
   serveServer(ListServerAudit, async ({ server, role, query }) => {
     const entries = await listServerAudit(store, server.row, { limit: query.limit, members: role === 'owner' });
     return { entries: entries.map(entryView) };
