@@ -195,7 +195,7 @@ test('creating a reset link for another account needs an operator’s session wi
   t.is(unknown.reason, 'PASSWORD_REQUIRED');
   const stored = JSON.stringify(await it.store.query('SELECT * FROM "audit"'));
   t.regex(stored, /"through":"session","action":"account\.makeResetLink","detail":"Known by voice"/);
-  t.regex(stored, /session\.resetPassword[^}]*"link"/);
+  t.regex(stored, /"through":"link","action":"session\.resetPassword"/);
 });
 
 test('the operator role is granted and removed at once, only by an operator’s session, and the last one stays', async (t) => {
