@@ -7,7 +7,6 @@ import { WrittenReply } from '../http/reply.ts';
 import { MIB } from '../kernel/units.ts';
 import { ServerParams } from '../servers/api/messages.ts';
 import { FileEntry, type FileNeeds, changeFiles, entryView, filePath, ownPath, transferFiles } from './fields.ts';
-import type { Files } from './files.ts';
 
 /** Most content in one message; larger files use uploads and downloads. */
 const CONTENT_BYTES = 4 * MIB;

@@ -7,7 +7,6 @@ import { MAX_PATH_BYTES } from '../jail/path.ts';
 import { KIB } from '../kernel/units.ts';
 import { ServerParams } from '../servers/api/messages.ts';
 import { FileEntry, type FileNeeds, entryView, filePath, ownPath, transferFiles } from './fields.ts';
-import type { Files } from './files.ts';
 
 const MAX_PATHS = 1_000;
 /** Size of a message with the maximum number of longest paths. */

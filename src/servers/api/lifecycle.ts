@@ -5,7 +5,6 @@ import type { Served } from '../../http/serve.ts';
 import type { Role } from '../../http/roles.ts';
 import { MINUTE_MS } from '../../kernel/units.ts';
 import { causeOf } from '../../access/caller.ts';
-import type { Servers } from '../servers.ts';
 import { Server, ServerParams } from './messages.ts';
 import type { ServerNeeds } from './operation.ts';
 import { shownTo } from './view.ts';

@@ -2,7 +2,6 @@ import { Nothing } from '../../http/nothing.ts';
 import { operation } from '../../http/operation.ts';
 import type { Served } from '../../http/serve.ts';
 import { causeOf } from '../../access/caller.ts';
-import type { Servers } from '../servers.ts';
 import { Server, ServerParams } from './messages.ts';
 import type { ServerNeeds } from './operation.ts';
 import { shownTo } from './view.ts';

@@ -6,7 +6,6 @@ import { operation } from '../../http/operation.ts';
 import type { Served } from '../../http/serve.ts';
 import type { Tx } from '../../store/store.ts';
 import { ramOfAccount } from '../rows.ts';
-import type { Servers } from '../servers.ts';
 import { LEAST_RAM_MB, PlanName, type RamLimits, checkPlan, checkRam, requireRam } from './fields.ts';
 import { Server, ServerName, ServerParams } from './messages.ts';
 import type { ServerNeeds } from './operation.ts';
