@@ -250,3 +250,67 @@ export interface Maintained {
   at: number;
   failure: Failure | null;
 }
+
+/** Whether a number is an instant (or a list of instants), which moves with the clock, or any other number. */
+type NumberKind = 'instant' | 'other';
+type KindOf<Value> = Value extends number | readonly number[]
+  ? NumberKind
+  : Value extends object
+    ? [keyof NumbersIn<Value>] extends [never]
+      ? never
+      : NumbersIn<Value>
+    : never;
+
+/** Names each number in T and in the objects within it. A field without numbers is omitted. */
+export type NumbersIn<T> = {
+  readonly [Key in keyof T as [KindOf<NonNullable<T[Key]>>] extends [never] ? never : Key]-?: KindOf<
+    NonNullable<T[Key]>
+  >;
+};
+
+const PORT = { port: 'other' } as const;
+
+/** The numbers of a server's context. */
+export const CONTEXT_NUMBERS: NumbersIn<ServerContext> = {
+  limits: { startMs: 'other', stopMs: 'other', installMs: 'other' },
+  wokenAt: 'instant',
+  readyAt: 'instant',
+  address: PORT,
+  rcon: PORT,
+  bakedAt: 'instant',
+  retries: 'instant',
+  crashes: 'instant',
+  hangs: 'instant',
+  noRoom: { foundAt: 'instant', tryAt: 'instant', until: 'instant' },
+  deadlineAt: 'instant',
+  keepAwakeUntil: 'instant',
+  live: { percent: 'other', players: 'other', lastActiveAt: 'instant', silentSince: 'instant' },
+};
+
+const AT = { at: 'instant' } as const;
+
+/** The numbers of each event. */
+export const EVENT_NUMBERS: { readonly [E in ServerEvent as E['type']]: NumbersIn<E> } = {
+  START: AT,
+  JOIN: AT,
+  STOP: AT,
+  RESTART: AT,
+  KILL: AT,
+  REINSTALL: AT,
+  RETRY_INSTALL: AT,
+  DELETE: AT,
+  KEEP_AWAKE: { at: 'instant', until: 'instant' },
+  MAINTAIN: AT,
+  PROGRESS: { percent: 'other' },
+  SAMPLE: {
+    at: 'instant',
+    players: 'other',
+    joined: { inside: 'other', knocking: 'other', insideAt: 'instant' },
+    idleAfterMs: 'other',
+    silentMs: 'other',
+    hungAfterMs: 'other',
+  },
+  UP: { at: 'instant', address: PORT, rcon: PORT },
+  DOWN: AT,
+  ALARM: AT,
+};

@@ -233,7 +233,7 @@ function tables(): Table[] {
     }).unique('serverId', 'email'),
     table('audit', {
       id: text().primary(),
-      ...all(text, 'accountId', 'serverId', 'userId', 'action', 'detail'),
+      ...all(text, 'accountId', 'serverId', 'userId', 'through', 'action', 'detail'),
       createdAt: bigint(),
     })
       .index('accountId', 'id')
@@ -322,7 +322,8 @@ function tables(): Table[] {
       accountId: text().references('accounts'),
       ...all(text, 'serverId', 'kind'),
       amountMicros: bigint(),
-      ...all(text, 'note', 'ref'),
+      ...all(text, 'note', 'ref', 'sessionId'),
+      sessionHour: integer(),
       ts: bigint(),
       closedAt: bigint().nullable(),
     })

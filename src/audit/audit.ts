@@ -45,29 +45,44 @@ export interface ServerStep {
   failure?: string | undefined;
 }
 
-const DETAIL_CHARS = 512;
+/** Limit of `auditText`. */
+const WORDS_CHARS = 512;
+const SEPARATOR = '; ';
 /** Chance per entry of deleting old entries. */
 const PRUNE_CHANCE = 1 / 500;
 
 /** Adds an audit entry. Call it in the write of the change. */
 export async function recordAudit(tx: Tx, actor: AuditActor, entry: AuditEntry): Promise<void> {
   const { action, accountId, serverId = '', detail = '', at } = entry;
-  const text = detail === '' ? actor.through : `${actor.through}; ${detail}`;
+  const through = plain(actor.through).slice(0, WORDS_CHARS);
   const row = {
     id: timeOrderedId('aud', at),
     accountId,
     serverId,
     userId: actor.userId,
+    through,
     action,
-    // Player names, for example, come from outside.
-    detail: text
-      .replaceAll(/\p{Cc}/gu, ' ')
-      .toWellFormed()
-      .slice(0, DETAIL_CHARS),
+    detail: plain(detail).slice(0, Math.max(0, WORDS_CHARS - through.length - SEPARATOR.length)),
     createdAt: at,
   };
   await insertAudit(tx, row);
   if (Math.random() < PRUNE_CHANCE) await pruneAudit(tx, row);
+}
+
+/** Returns a text without control characters. Player names, for example, come from outside. */
+function plain(words: string): string {
+  return words.replaceAll(/\p{Cc}/gu, ' ').toWellFormed();
+}
+
+/** Returns the credential or origin and the detail of an entry in one text, as the API shows them. */
+export function auditText({ through, detail }: Pick<AuditRow, 'through' | 'detail'>): string {
+  return detail === '' ? through : `${through}${SEPARATOR}${detail}`;
+}
+
+/** Returns the parts of a text of `auditText`. */
+export function auditParts(text: string): { through: string; detail: string } {
+  const [through = '', ...rest] = text.split(SEPARATOR);
+  return { through, detail: rest.join(SEPARATOR) };
 }
 
 /** Adds the audit entry of a machine's step if it was requested or failed. */
@@ -160,6 +175,8 @@ export interface AuditRow {
   serverId: string;
   /** '' if the actor is not a user, but a player, a schedule or the system. */
   userId: string;
+  /** The credential or origin; see `AuditActor`. */
+  through: string;
   /** `server.start`, `key.mint`, … */
   action: string;
   detail: string;
@@ -173,6 +190,7 @@ export const audit = new EntitySchema<AuditRow>({
     accountId: text,
     serverId: text,
     userId: text,
+    through: text,
     action: text,
     detail: text,
     createdAt: bigint,
@@ -181,11 +199,11 @@ export const audit = new EntitySchema<AuditRow>({
 });
 
 export async function insertAudit(tx: Tx, row: AuditRow): Promise<void> {
-  const { id, accountId, serverId, userId, action, detail, createdAt } = row;
+  const { id, accountId, serverId, userId, through, action, detail, createdAt } = row;
   await tx.run(
-    `INSERT INTO "audit" ("id", "accountId", "serverId", "userId", "action", "detail", "createdAt")
-     VALUES ($1, $2, $3, $4, $5, $6, $7)`,
-    [id, accountId, serverId, userId, action, detail, createdAt],
+    `INSERT INTO "audit" ("id", "accountId", "serverId", "userId", "through", "action", "detail", "createdAt")
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`,
+    [id, accountId, serverId, userId, through, action, detail, createdAt],
   );
 }
 

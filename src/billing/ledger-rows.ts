@@ -1,8 +1,8 @@
 import { EntitySchema } from 'typeorm';
-import { bigint, maybeAt, ofAccount, text } from '../store/columns.ts';
+import { bigint, integer, maybeAt, ofAccount, text } from '../store/columns.ts';
 import { sql, statement } from '../store/sql.ts';
 import type { Sql, Tx } from '../store/writer.ts';
-import { MINUTES_OF_ENTRY, SESSION_OF_ENTRY } from './rules.ts';
+import { MINUTES_OF_ENTRY } from './rules.ts';
 
 /**
  * A server in the books. Its creation time distinguishes it from an earlier one of the same name, which may have
@@ -30,6 +30,10 @@ export interface LedgerRow {
   note: string;
   /** Its subject, unique within the kind. */
   ref: string;
+  /** The awake session of a usage entry; otherwise ''. */
+  sessionId: string;
+  /** The hour of the session that a usage entry covers, numbered from 0; otherwise 0. */
+  sessionHour: number;
   ts: number;
   /** Null while a usage entry is still growing. */
   closedAt: number | null;
@@ -45,6 +49,8 @@ export const ledger = new EntitySchema<LedgerRow>({
     amountMicros: bigint,
     note: text,
     ref: text,
+    sessionId: text,
+    sessionHour: integer,
     ts: bigint,
     closedAt: maybeAt,
   },
@@ -53,13 +59,16 @@ export const ledger = new EntitySchema<LedgerRow>({
   foreignKeys: [ofAccount],
 });
 
-/** Appends an entry. Returns false, without a change, if an entry of this kind has the same `ref`. */
-export async function insertEntry(tx: Tx, entry: Omit<LedgerRow, 'id'>): Promise<boolean> {
+/** Appends an entry other than usage. Returns false, without a change, if an entry of this kind has the same `ref`. */
+export async function insertEntry(
+  tx: Tx,
+  entry: Omit<LedgerRow, 'id' | 'sessionId' | 'sessionHour'>,
+): Promise<boolean> {
   const { accountId, serverId, kind, amountMicros, note, ref, ts, closedAt } = entry;
   // There is only one writer at a time, so the highest id plus one is free. Sequences differ between databases.
   const sql = `INSERT INTO "ledger"
-      ("id", "accountId", "serverId", "kind", "amountMicros", "note", "ref", "ts", "closedAt")
-    VALUES ((SELECT COALESCE(MAX("id"), 0) + 1 FROM "ledger"), $1, $2, $3, $4, $5, $6, $7, $8)
+      ("id", "accountId", "serverId", "kind", "amountMicros", "note", "ref", "sessionId", "sessionHour", "ts", "closedAt")
+    VALUES ((SELECT COALESCE(MAX("id"), 0) + 1 FROM "ledger"), $1, $2, $3, $4, $5, $6, '', 0, $7, $8)
     ON CONFLICT ("kind", "ref") DO NOTHING`;
   return (await tx.run(sql, [accountId, serverId, kind, amountMicros, note, ref, ts, closedAt])) === 1;
 }
@@ -120,7 +129,7 @@ export async function sumMetered(
 ): Promise<{ micros: number; mbMinutes: number }> {
   const part = sql`SELECT CAST(COALESCE(SUM(-l."amountMicros"), 0) AS bigint) AS "micros",
       CAST(COALESCE(SUM(s."ramMb" * ${MINUTES_OF_ENTRY}), 0) AS bigint) AS "mbMinutes"
-    FROM "ledger" l JOIN "awake_sessions" s ON s."id" = ${SESSION_OF_ENTRY}
+    FROM "ledger" l JOIN "awake_sessions" s ON s."id" = l."sessionId"
     WHERE l."serverId" = ${id} AND l."ts" >= ${from} AND l."ts" < ${to} AND l."kind" = 'usage'
       AND l."accountId" = ${accountId} AND s."serverCreatedAt" = ${createdAt}`;
   const [row] = await db.query<{ micros: number; mbMinutes: number }>(...statement(part));

@@ -51,14 +51,15 @@ export const spentIn = (month: string): SqlPart =>
 export const IS_COVERED = sql`d."balanceMicros" - d."sum" + d."amount" > 0
   AND (d."spendCapMicros" = 0 OR d."spendCapAction" <> 'stop' OR d."spent" + d."sum" - d."amount" < d."spendCapMicros")`;
 
-/** Returns the `ref` of the ledger entry for tick n of a session. There is one entry for each hour, numbered from 0. */
+/** The hour of tick n within its session, numbered from 0. The ledger has one usage entry for each hour. */
+export const hourOf = (n: SqlPart): SqlPart => sql`(${n} - 1) / ${whole(TICKS_PER_HOUR)}`;
+
+/** Returns the `ref` of the ledger entry for tick n of a session. */
 export function entryRef(session: SqlPart, n: SqlPart): SqlPart {
-  return sql`${session} || '/' || ((${n} - 1) / ${whole(TICKS_PER_HOUR)})`;
+  return sql`${session} || '/' || (${hourOf(n)})`;
 }
 
-/** The session of usage entry `l`. */
-export const SESSION_OF_ENTRY = sql`RTRIM(RTRIM(l."ref", '0123456789'), '/')`;
-const SINCE_ENTRY = sql`(s."ticks" - ${whole(TICKS_PER_HOUR)} * CAST(SUBSTR(l."ref", LENGTH(s."id") + 2) AS bigint))`;
+const SINCE_ENTRY = sql`(s."ticks" - ${whole(TICKS_PER_HOUR)} * l."sessionHour")`;
 /** The number of minutes in usage entry `l` of session `s`. */
 export const MINUTES_OF_ENTRY = sql`CASE WHEN ${SINCE_ENTRY} > ${whole(TICKS_PER_HOUR)}
   THEN ${whole(TICKS_PER_HOUR)} ELSE ${SINCE_ENTRY} END`;

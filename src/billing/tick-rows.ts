@@ -2,7 +2,17 @@ import { EntitySchema } from 'typeorm';
 import { bigint, id, integer } from '../store/columns.ts';
 import { type SqlPart, sql, statement } from '../store/sql.ts';
 import type { Sql, Tx } from '../store/writer.ts';
-import { CARRIED_ON, IS_COVERED, IS_DUE, TICK_PRICE, closesEntry, entryRef, opensEntry, spentIn } from './rules.ts';
+import {
+  CARRIED_ON,
+  IS_COVERED,
+  IS_DUE,
+  TICK_PRICE,
+  closesEntry,
+  entryRef,
+  hourOf,
+  opensEntry,
+  spentIn,
+} from './rules.ts';
 
 /** A charged minute: the n-th of its session. */
 interface TickRow {
@@ -56,9 +66,11 @@ export async function chargeNext(tx: Tx, at: number, month: string, session?: st
   );
   if (charged === 0) return 0;
   await run(
-    sql`INSERT INTO "ledger" ("ts", "id", "accountId", "serverId", "kind", "amountMicros", "note", "ref", "closedAt")
+    sql`INSERT INTO "ledger" ("ts", "id", "accountId", "serverId", "kind", "amountMicros", "note", "ref",
+       "sessionId", "sessionHour", "closedAt")
      SELECT ${at}, (SELECT COALESCE(MAX("id"), 0) FROM "ledger") + ROW_NUMBER() OVER (ORDER BY s."id"), s."accountId",
-       s."serverId", 'usage', 0, s."ramMb" || ' MB awake', ${entryRef(SESSION, N)}, NULL
+       s."serverId", 'usage', 0, s."ramMb" || ' MB awake', ${entryRef(SESSION, N)}, s."id",
+       CAST(${hourOf(N)} AS integer), NULL
      FROM ${CHARGED} WHERE ${opensEntry(N)}${open}`,
   );
   await run(

@@ -4,23 +4,9 @@ import { Nothing } from '../http/nothing.ts';
 import { operation } from '../http/operation.ts';
 import type { Served } from '../http/serve.ts';
 import { WrittenReply } from '../http/reply.ts';
-import type { StreamSlots } from '../http/stream-slots.ts';
-import type { Clock } from '../kernel/clock.ts';
 import { MIB } from '../kernel/units.ts';
 import { ServerParams } from '../servers/api/messages.ts';
-import type { ServeServer } from '../servers/api/operation.ts';
-import type { Store } from '../store/store.ts';
-import { FileEntry, changeFiles, entryView, filePath, ownPath, transferFiles } from './fields.ts';
-import type { Files } from './files.ts';
-
-/** Dependencies of these operations. */
-interface Needs {
-  clock: Clock;
-  files: Files;
-  serveServer: ServeServer;
-  store: Store;
-  transferSlots: StreamSlots;
-}
+import { FileEntry, type FileNeeds, changeFiles, entryView, filePath, ownPath, transferFiles } from './fields.ts';
 
 /** Most content in one message; larger files use uploads and downloads. */
 const CONTENT_BYTES = 4 * MIB;
@@ -165,7 +151,7 @@ export const MakeDirectory = operation({
   reply: Nothing,
 });
 
-export const fileOperations = (needs: Needs): readonly Served[] => [
+export const fileOperations = (needs: FileNeeds): readonly Served[] => [
   needs.serveServer(ListFiles, async ({ params, query: { path, ...part }, server, signal }) => {
     const listing = await needs.files.list(params.id, path, { signal, tenant: server.row.accountId, part });
     if ('entries' in listing) return { entries: listing.entries.map(entryView), total: listing.total };

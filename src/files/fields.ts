@@ -6,9 +6,11 @@ import type { Entry } from '../jail/jail.ts';
 import { MAX_PATH_BYTES, ownPathProblem, pathProblem } from '../jail/path.ts';
 import type { Clock } from '../kernel/clock.ts';
 import { StatusError } from '../kernel/status.ts';
+import type { ServeServer } from '../servers/api/operation.ts';
 import { recordOnServer } from '../servers/api/reach.ts';
 import type { ServerNow } from '../servers/server-now.ts';
 import type { Store } from '../store/store.ts';
+import type { Files } from './files.ts';
 
 /** A path below a server's data root, as the jail expects it. '' is the root itself. */
 export function filePath() {
@@ -44,6 +46,15 @@ export const FileEntry = z
 
 export function entryView({ name, kind, sizeBytes, modifiedAt }: Entry): z.input<typeof FileEntry> {
   return { name, isDir: kind === 'directory', size: sizeBytes, modifiedAt };
+}
+
+/** Dependencies of the operations on files. */
+export interface FileNeeds {
+  clock: Clock;
+  files: Files;
+  serveServer: ServeServer;
+  store: Store;
+  transferSlots: StreamSlots;
 }
 
 interface ChangeCall {

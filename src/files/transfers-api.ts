@@ -3,24 +3,10 @@ import type { Download } from '../http/download.ts';
 import { message, queryFlag, reply } from '../http/fields.ts';
 import { Bytes, operation } from '../http/operation.ts';
 import type { Served } from '../http/serve.ts';
-import type { StreamSlots } from '../http/stream-slots.ts';
 import { MAX_PATH_BYTES } from '../jail/path.ts';
-import type { Clock } from '../kernel/clock.ts';
 import { KIB } from '../kernel/units.ts';
 import { ServerParams } from '../servers/api/messages.ts';
-import type { ServeServer } from '../servers/api/operation.ts';
-import type { Store } from '../store/store.ts';
-import { FileEntry, entryView, filePath, ownPath, transferFiles } from './fields.ts';
-import type { Files } from './files.ts';
-
-/** Dependencies of these operations. */
-interface Needs {
-  clock: Clock;
-  files: Files;
-  serveServer: ServeServer;
-  store: Store;
-  transferSlots: StreamSlots;
-}
+import { FileEntry, type FileNeeds, entryView, filePath, ownPath, transferFiles } from './fields.ts';
 
 const MAX_PATHS = 1_000;
 /** Size of a message with the maximum number of longest paths. */
@@ -107,7 +93,7 @@ export const ExtractArchive = operation({
   reply: z.object({ extracted: reply.int64.describe('In bytes.') }).meta({ id: 'ExtractArchiveResponse' }),
 });
 
-export const transferOperations = (needs: Needs): readonly Served[] => [
+export const transferOperations = (needs: FileNeeds): readonly Served[] => [
   needs.serveServer(DownloadPath, async ({ params, query, principal, server, signal }) => {
     const release = needs.transferSlots.take(principal, 'transfer');
     try {

@@ -14,11 +14,6 @@ import { Cause, Transition } from '../servers/api/machine.ts';
 import { OPERATOR_EVENTS } from '../servers/machine-events.ts';
 import type { Machines } from './machines.ts';
 
-/** Dependencies of these operations. */
-interface Needs {
-  machines: Machines;
-}
-
 const DEFAULT_LIMIT = 50;
 const MOST = 200;
 
@@ -158,7 +153,7 @@ export const StreamMachines = operation({
 });
 
 /** Operations on state machines. */
-export const operatorMachineOperations = ({ machines }: Needs): readonly Served[] => [
+export const operatorMachineOperations = ({ machines }: { machines: Machines }): readonly Served[] => [
   serve(ListMachines, async ({ query: { stuckForSeconds, counts, ...query } }) => {
     const queryFields = {
       ...query,

@@ -7,12 +7,6 @@ import { auditActorOf, recordAudit } from '../audit/audit.ts';
 import { Reason } from '../accounts/fields.ts';
 import type { Orphans } from './orphans.ts';
 
-/** Dependencies of these operations. */
-interface Needs {
-  clock: Clock;
-  orphans: Orphans;
-}
-
 const Orphan = z
   .object({
     kind: reply.text.describe(
@@ -64,7 +58,7 @@ export const RemoveOrphan = operation({
 });
 
 /** Operations on orphans. */
-export const orphanOperations = ({ orphans, clock }: Needs): readonly Served[] => [
+export const orphanOperations = ({ orphans, clock }: { orphans: Orphans; clock: Clock }): readonly Served[] => [
   serve(ListOrphans, async () => orphans.list()),
   serve(RemoveOrphan, async ({ principal, body: { kind, id, reason } }) => {
     const entry = {

@@ -17,7 +17,15 @@ import { failureIn, insertDiagnostic } from './diagnostics.ts';
 import { saveSnapshot, setMaintenance } from './machine-rows.ts';
 import { type ServerRow, deleteServer, getServer, patchServer } from './rows.ts';
 import type { RowChange, ServerNow } from './server-now.ts';
-import { UNKNOWN_CAUSE, dormant, inStoredTime, restorable, sameValue, shifted, worthStoring } from './snapshots.ts';
+import {
+  UNKNOWN_CAUSE,
+  dormant,
+  inStoredTime,
+  restorable,
+  sameValue,
+  shiftedContext,
+  worthStoring,
+} from './snapshots.ts';
 
 /**
  * Runs in the write of a step, with the server as the step leaves it: for rows that must be stored with it or not at
@@ -94,7 +102,7 @@ function serverKind(base: Base, parts: () => ServerParts, actors: ServerActors):
   const machine = () => (provided ??= serverMachine.provide({ actors: parts().effects(host) }));
   const show = (row: ServerRow, snapshot: ServerSnapshot): ServerNow => {
     const now = insideOf(row, snapshot);
-    return { ...now, context: shifted(now.context, steady.offsetMs()) };
+    return { ...now, context: shiftedContext(now.context, steady.offsetMs()) };
   };
 
   return {

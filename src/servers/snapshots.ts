@@ -1,5 +1,15 @@
-import { type Snapshot, createActor } from 'xstate';
-import type { Cause, Live, ServerEvent, ServerLimits, ServerState } from '../../machines/server-types.ts';
+import { type InputFrom, type Snapshot, createActor } from 'xstate';
+import {
+  CONTEXT_NUMBERS,
+  type Cause,
+  EVENT_NUMBERS,
+  type Live,
+  type NumbersIn,
+  type ServerContext,
+  type ServerEvent,
+  type ServerLimits,
+  type ServerState,
+} from '../../machines/server-types.ts';
 import { type ServerSnapshot, isTagged, serverMachine } from '../../machines/server.ts';
 import type { Log } from '../kernel/log.ts';
 import type { SteadyClock } from '../kernel/steady-clock.ts';
@@ -91,28 +101,62 @@ interface StoredTime {
   offsetMs: number;
 }
 
-const INSTANT = /^(?:at|until)$|(?:At|Until|Since)$/;
+type Effects = Required<NonNullable<Parameters<typeof serverMachine.provide>[0]['actors']>>;
 
-/**
- * Returns a copy with each instant (`at`, `readyAt`, `silentSince`, `keepAwakeUntil` …) and each list of instants
- * (`retries`, `crashes` …) moved by `byMs`. 0 and null mean "no instant" and stay.
- */
-export function shifted<T extends object>(times: T, byMs: number): T {
-  if (byMs === 0) return times;
-  return Object.fromEntries(Object.entries(times).map(([key, value]) => [key, shiftedField(key, value, byMs)])) as T;
+/** The inputs of running effects, which their server's snapshot contains. */
+type EffectInputs = { [Effect in keyof Effects]: InputFrom<Effects[Effect]> };
+
+const INPUT_NUMBERS: NumbersIn<EffectInputs> = { alarm: { at: 'instant' }, pause: { ms: 'other' } };
+
+/** The parts of a persisted snapshot that contain instants. */
+interface Persisted {
+  context: object;
+  children?: Record<string, { src: string; snapshot: { input?: object } }>;
 }
 
-function shiftedField(key: string, value: unknown, byMs: number): unknown {
-  if (typeof value === 'number') return INSTANT.test(key) && value > 0 ? value + byMs : value;
-  if (Array.isArray(value)) return value.map((each: unknown) => (typeof each === 'number' ? each + byMs : each));
-  return typeof value === 'object' && value !== null ? shifted(value, byMs) : value;
+interface Numbers {
+  readonly [field: string]: 'instant' | 'other' | Numbers;
+}
+
+/** Returns a copy with the instants named in `numbers` moved by `byMs`. 0 and null mean "no instant" and stay. */
+function shifted<T extends object>(times: T, numbers: Numbers, byMs: number): T {
+  const fields = { ...times } as Record<string, unknown>;
+  for (const [field, kind] of Object.entries(numbers)) {
+    const value = fields[field];
+    if (typeof value === 'number' && kind === 'instant') fields[field] = shiftedInstant(value, byMs);
+    else if (Array.isArray(value)) fields[field] = value.map((each: number) => shiftedInstant(each, byMs));
+    else if (typeof value === 'object' && value !== null) fields[field] = shifted(value, kind as Numbers, byMs);
+  }
+  return fields as T;
+}
+
+function shiftedInstant(at: number, byMs: number): number {
+  return at > 0 ? at + byMs : at;
+}
+
+/** Returns a copy of a server's context with each instant moved by `byMs`. */
+export function shiftedContext<Context extends Partial<ServerContext>>(context: Context, byMs: number): Context {
+  return byMs === 0 ? context : shifted(context, CONTEXT_NUMBERS, byMs);
+}
+
+function shiftedSnapshot<Snapshot extends object>(snapshot: Snapshot, byMs: number): Snapshot {
+  if (byMs === 0) return snapshot;
+  const { context, children = {} } = snapshot as unknown as Persisted;
+  const inputs: Readonly<Record<string, Numbers>> = INPUT_NUMBERS;
+  const effects = Object.entries(children).map(([id, child]) => {
+    const { input } = child.snapshot;
+    const numbers = inputs[child.src];
+    if (input === undefined || numbers === undefined) return [id, child] as const;
+    return [id, { ...child, snapshot: { ...child.snapshot, input: shifted(input, numbers, byMs) } }] as const;
+  });
+  return { ...snapshot, context: shiftedContext(context, byMs), children: Object.fromEntries(effects) };
 }
 
 /**
  * Converts an event from wall time to machine time. An instant in the future, even by a moment, becomes the present.
  */
 export function inMachineTime<Event extends ServerEvent>(event: Event, steady: SteadyClock): Event {
-  const sent = shifted(event, -steady.offsetMs());
+  const sent = shifted(event, EVENT_NUMBERS[event.type], -steady.offsetMs());
   return 'at' in sent ? { ...sent, at: Math.min(sent.at, steady.now()) } : sent;
 }
 
@@ -120,7 +164,7 @@ export function inMachineTime<Event extends ServerEvent>(event: Event, steady: S
 export function inStoredTime(snapshot: object, steady: SteadyClock): object {
   const offsetMs = steady.offsetMs();
   const clock: StoredTime = { epoch: steady.epoch, offsetMs };
-  return { ...shifted(snapshot, offsetMs), clock };
+  return { ...shiftedSnapshot(snapshot, offsetMs), clock };
 }
 
 /**
@@ -133,5 +177,5 @@ export function fromStoredTime<Snapshot extends object>(
 ): Snapshot {
   const { clock, ...snapshot } = stored;
   const isOfThisBoot = clock !== undefined && steady.epoch !== '' && clock.epoch === steady.epoch;
-  return shifted(snapshot as unknown as Snapshot, -(isOfThisBoot ? clock.offsetMs : steady.offsetMs()));
+  return shiftedSnapshot(snapshot as unknown as Snapshot, -(isOfThisBoot ? clock.offsetMs : steady.offsetMs()));
 }

@@ -188,6 +188,7 @@ test('pruning the audit log keeps the newest entries of a frequent action and re
     accountId: 'acc_flood',
     serverId: '',
     userId: 'usr_test',
+    through: 'session',
     action,
     detail: '',
     createdAt,

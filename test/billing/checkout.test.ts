@@ -9,7 +9,7 @@ import { createStripeCheckout } from '../../src/billing/stripe-checkout.ts';
 import { openCheckout } from '../../src/billing/open.ts';
 import { createLog } from '../../src/kernel/log.ts';
 import { StatusError } from '../../src/kernel/status.ts';
-import { type AuditEntry, recordAudit } from '../../src/audit/audit.ts';
+import { type AuditEntry, type AuditRow, recordAudit } from '../../src/audit/audit.ts';
 import type { Store, Tx } from '../../src/store/store.ts';
 import { type FakeClock, fakeClock } from '../fakes/clock.ts';
 import { addPerson, freshStore } from '../support/store.ts';
@@ -103,12 +103,12 @@ test('a checkout opens a Stripe session for its amount, and the payment credits 
   await deliver('evt_1', 'completed', paid(session!));
   t.deepEqual(await topups(store), [['acc_test', 25_000_000]]);
   t.is(await balance(store, 'acc_test'), 25_000_000);
-  const audit = await store.query<{ action: string; detail: string }>('SELECT * FROM "audit" ORDER BY "id"');
+  const audit = await store.query<AuditRow>('SELECT * FROM "audit" ORDER BY "id"');
   t.deepEqual(
-    audit.map(({ action, detail }) => [action, detail]),
+    audit.map(({ action, through, detail }) => [action, through, detail]),
     [
-      ['checkout.open', `test; 25 USD, ${row?.id}`],
-      ['wallet.topup', `system checkout; 25 USD by stripe, ${row?.id}`],
+      ['checkout.open', 'test', `25 USD, ${row?.id}`],
+      ['wallet.topup', 'system checkout', `25 USD by stripe, ${row?.id}`],
     ],
   );
 });

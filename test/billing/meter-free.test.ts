@@ -117,7 +117,7 @@ test('a game’s minutes are free while its node does not answer, and are charge
   const [entry] = await it.store.query<{ detail: string }>(
     `SELECT "detail" FROM "audit" WHERE "action" = 'usage.writeOff'`,
   );
-  t.regex(entry?.detail ?? '', /; [56] minutes in which the game did not respond; not charged$/);
+  t.regex(entry?.detail ?? '', /^[56] minutes in which the game did not respond; not charged$/);
 });
 
 test('a game that ends with its lost node is not charged for the time since the node stopped answering', async (t) => {

@@ -264,12 +264,13 @@ test('operators credit, refund and adjust wallets with a note, once per referenc
       { kind: 'adjustment', amountMicros: -100_000, note },
     ],
   );
-  const audit = await store.query<{ userId: string; detail: string }>(
+  const audit = await store.query<{ userId: string; through: string; detail: string }>(
     `SELECT * FROM "audit" WHERE "accountId" = 'acc_other' AND "action" = 'wallet.credit' ORDER BY "id"`,
   );
   t.is(audit.length, 4);
   t.is(audit[0]?.userId, 'usr_test');
-  t.regex(audit[0]?.detail ?? '', /^key key_\w+; credit 5000000 micros: Sorry for the outage$/);
+  t.regex(audit[0]?.through ?? '', /^key key_\w+$/);
+  t.is(audit[0]?.detail, 'credit 5000000 micros: Sorry for the outage');
   t.deepEqual(await listUnbalanced(store), []);
 
   const refused: [string, object, number, string][] = [

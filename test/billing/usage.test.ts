@@ -105,6 +105,8 @@ for (const dialect of ['sqlite', 'postgres'] as const) {
         amountMicros: -83,
         note: '',
         ref: `${id}/0`,
+        sessionId: id,
+        sessionHour: 0,
         ts: startedAt,
         closedAt: startedAt,
       }));
@@ -126,6 +128,8 @@ for (const dialect of ['sqlite', 'postgres'] as const) {
           amountMicros: -7,
           note: '',
           ref,
+          sessionId: '',
+          sessionHour: 0,
           ts,
           closedAt: at,
         };

@@ -63,7 +63,7 @@ test('a leftover container on a returned node is killed before the server’s ne
     imageFor: async (image) => ({ name: image, program: [] }),
     beforeDiscard: async () => {},
   });
-  const task = await services.run(gameSpec('castle', { image: 'any', dataDir, env: {} }), false, never);
+  const { task } = await services.run(gameSpec('castle', { image: 'any', dataDir, env: {} }), false, never);
   t.is(task.ID, 'new');
   t.deepEqual(done, ['killed of-old', 'created']);
 });

@@ -10,7 +10,7 @@ import { type PanelUnderTest, openPanel } from '../support/panel.ts';
 test.after.always(closeBrowser);
 
 const ACCOUNT = '/operator/accounts/acc_other';
-const LAST_AUDIT = 'SELECT "detail" FROM "audit" WHERE "action" = $1 ORDER BY "at" DESC, "id" DESC LIMIT 1';
+const LAST_AUDIT = 'SELECT "through", "detail" FROM "audit" WHERE "action" = $1 ORDER BY "at" DESC, "id" DESC LIMIT 1';
 const DISABLED = 'SELECT COUNT(*) AS "n" FROM "clients" WHERE "disabledAt" IS NOT NULL';
 
 /** The pages of an operator, with a second account (`acc_other`). */
@@ -90,7 +90,8 @@ test('an operator finds an account, credits it with a note, and sets its limits'
   const unsaid = await sent(it, `${ACCOUNT}/limits`, { maxRamMb: '4096', maxServers: '', reason: ' ' });
   t.regex(unsaid, /Current: 2048 MB[^]*value="4096"[^]*id="limits-reason-wrong">is required/);
   t.like((await it.store.query<{ detail: string }>(LAST_AUDIT, ['account.setLimits']))[0], {
-    detail: 'session; RAM 2048 MB, servers default: Small machine',
+    through: 'session',
+    detail: 'RAM 2048 MB, servers default: Small machine',
   });
   t.regex(
     await sent(it, `${ACCOUNT}/limits`, { maxRamMb: '', maxServers: '0', reason: 'x' }),
@@ -220,8 +221,9 @@ test.runIf(isHere('chromium'))(
     await page.getByLabel('Reason').fill('It asks for passwords');
     await page.getByRole('button', { name: 'Yes, disable this app' }).click();
     await page.getByText('its tokens are refused').waitFor();
-    const [told] = await it.store.query<{ detail: string }>(LAST_AUDIT, ['client.disable']);
-    t.regex(told?.detail ?? '', /^session; app_\w+ My <launcher>: It asks for passwords$/);
+    const [told] = await it.store.query<{ through: string; detail: string }>(LAST_AUDIT, ['client.disable']);
+    t.is(told?.through, 'session');
+    t.regex(told?.detail ?? '', /^app_\w+ My <launcher>: It asks for passwords$/);
     t.is(Number((await it.store.query<{ n: number }>(DISABLED))[0]?.n), 1);
     await page.getByText('Enable…').click();
     await page.getByLabel('Reason').fill('A newer version does not');

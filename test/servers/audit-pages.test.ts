@@ -1,5 +1,5 @@
 import test from 'ava';
-import { auditWords } from '../../src/servers/pages/audit-words.ts';
+import { auditWords } from '../../src/audit/words.ts';
 import { closeBrowser } from '../support/browser.ts';
 import { isHere } from '../support/needs.ts';
 import { PHONE, accessible, openPanel } from '../support/panel.ts';

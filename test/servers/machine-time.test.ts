@@ -1,7 +1,7 @@
 import test from 'ava';
 import { initialContext } from '../../machines/server-context.ts';
 import type { ServerContext } from '../../machines/server-types.ts';
-import { fromStoredTime, inMachineTime, inStoredTime, shifted } from '../../src/servers/snapshots.ts';
+import { fromStoredTime, inMachineTime, inStoredTime, shiftedContext } from '../../src/servers/snapshots.ts';
 import { fakeClock, steadyOf } from '../fakes/clock.ts';
 import { KEY, LIMITS } from '../support/world.ts';
 
@@ -24,7 +24,7 @@ test('shifting a context moves every instant and no other number', (t) => {
     rcon: null,
     live: { phase: 'ready', percent: 9, players: 10, lastActiveAt: 11, silentSince: 13 },
   };
-  const moved = shifted(full, 100);
+  const moved = shiftedContext(full, 100);
   const { limits, live, address, noRoom, ...rest } = moved;
   t.deepEqual(noRoom, { foundAt: 114, tryAt: 115, until: 116 });
   t.deepEqual(limits, LIMITS);
@@ -37,7 +37,7 @@ test('shifting a context moves every instant and no other number', (t) => {
     numbers.toSorted((one, other) => one - other),
     [101, 102, 103, 104, 105, 106, 107, 112],
   );
-  t.is(shifted({ keepAwakeUntil: 0, readyAt: null }, 100).keepAwakeUntil, 0, 'a missing deadline stays missing');
+  t.is(shiftedContext({ keepAwakeUntil: 0, readyAt: null }, 100).keepAwakeUntil, 0, 'a missing deadline stays missing');
 });
 
 test('stored times survive a clock change within a boot, and follow the wall clock after a reboot', async (t) => {
@@ -45,7 +45,7 @@ test('stored times survive a clock change within a boot, and follow the wall clo
   const steady = steadyOf(clock);
   const snapshot = {
     context: { readyAt: steady.now() },
-    children: { alarm: { snapshot: { input: { at: steady.now() } } } },
+    children: { alarm: { src: 'alarm', snapshot: { input: { at: steady.now() } } } },
   };
   await clock.set(clock.now() + HOUR);
   const stored = inStoredTime(snapshot, steady);

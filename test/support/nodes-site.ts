@@ -64,7 +64,7 @@ export async function nodesSite(t: ExecutionContext, nodes = THREE) {
     async actions() {
       const sql = `SELECT "action", "detail" FROM "audit" WHERE "action" LIKE 'node.%' ORDER BY "id"`;
       return (await store.query<{ action: string; detail: string }>(sql)).map(
-        ({ action, detail }) => `${action}: ${detail.replace(/^.*; /, '')}`,
+        ({ action, detail }) => `${action}: ${detail}`,
       );
     },
   };

@@ -55,12 +55,3 @@ function isConnectionError(error: unknown): boolean {
   const dialling = 'syscall' in error && ['connect', 'getaddrinfo'].includes(String(error.syscall));
   return dialling || BROKEN.has(String(error.code));
 }
-
-/** Runs `work` and converts its rejection to an EngineError, or to the signal's reason once that has fired. */
-export async function translated<T>(work: () => Promise<T>, signal?: AbortSignal): Promise<T> {
-  try {
-    return await work();
-  } catch (error) {
-    throw signal?.aborted ? signal.reason : engineError(error);
-  }
-}

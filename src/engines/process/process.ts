@@ -2,15 +2,19 @@ import type { FileHandle } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
+import type { Address } from '../../kernel/address.ts';
 import type { Clock } from '../../kernel/clock.ts';
-import { createKeyedMutex } from '../../kernel/mutex.ts';
+import { createMutex } from '../../kernel/mutex.ts';
 import { systemClock } from '../../kernel/system-clock.ts';
+import { type Driver, drivenEngine } from '../driven-engine.ts';
 import {
   type Engine,
   EngineError,
   type EngineEvent,
-  type Exit,
+  type Game,
   type GameSpec,
+  type GameStats,
+  type Listeners,
   type LogLine,
   type LogQuery,
   type Preparation,
@@ -60,11 +64,10 @@ export interface ProcessEngineOptions extends Partial<Omit<JavaPrograms, 'coresD
  * adopted ones.
  */
 export function createProcessEngine(options: ProcessEngineOptions): Engine {
-  return new ProcessEngine(options);
+  return drivenEngine(new ProcessDriver(options), options.log);
 }
 
-/** Public members are own properties and bound, so that a wrapper of the engine can spread it. */
-class ProcessEngine implements Engine {
+class ProcessDriver implements Driver<Run> {
   readonly kind = 'process';
   readonly #log: Logger;
   readonly #clock: Clock;
@@ -77,7 +80,8 @@ class ProcessEngine implements Engine {
   readonly #files: ProcessLogFiles;
   readonly #input: ProcessInput;
   readonly #games: ProcessGames;
-  readonly #withLock = createKeyedMutex();
+  /** Chooses ports one server at a time. */
+  readonly #withPorts = createMutex();
   readonly #usages = new Map<string, ProcessUsage & { at: number }>();
   /** The functions that release held ports, by server. */
   readonly #releases = new Map<string, () => void>();
@@ -118,141 +122,134 @@ class ProcessEngine implements Engine {
     this.#games.events.on('event', (event) => quickStarts?.note(event));
   }
 
-  readonly boot: Engine['boot'] = (spec, signal, progress) =>
-    translated(
-      () => this.#changing(spec.serverId, async () => gameOf(await this.#run(spec, false, signal, progress))),
-      signal,
-    );
+  find(serverId: string): Promise<Run | undefined> {
+    return this.#games.find(serverId);
+  }
 
-  readonly install: Engine['install'] = (spec, signal) =>
-    translated(async () => {
-      // Java cores have no installer of their own: `commandFor` prepares what is missing.
-      if (spec.core !== 'sandbox') return void (await commandFor(spec, this.#programs, signal));
-      const installing = await this.#changing(spec.serverId, async () => {
-        const found = await this.#games.find(spec.serverId);
-        if (found?.exit === null && !found.installer) {
-          throw new EngineError('install_failed', 'The server is running.', {
-            suggestion: 'Stop it, then try again.',
-          });
-        }
-        return await this.#run(spec, true, signal);
+  gameOf(run: Run): Game {
+    return gameOf(run);
+  }
+
+  async list(): Promise<Game[]> {
+    return (await this.#games.all()).map(gameOf);
+  }
+
+  runsGame({ exit, installer }: Run): boolean {
+    return exit === null && !installer;
+  }
+
+  isSame(run: Run, other: Run): boolean {
+    return run.token === other.token;
+  }
+
+  async boot(spec: GameSpec, signal: AbortSignal, progress?: (progress: Preparation) => void): Promise<Game> {
+    return gameOf(await this.#run(spec, false, signal, progress));
+  }
+
+  /** Java cores have no installer of their own: `commandFor` prepares what is missing. */
+  async prepare(spec: GameSpec, signal: AbortSignal): Promise<boolean> {
+    if (spec.core === 'sandbox') return false;
+    await commandFor(spec, this.#programs, signal);
+    return true;
+  }
+
+  startInstaller(spec: GameSpec, signal: AbortSignal): Promise<Run> {
+    return this.#run(spec, true, signal);
+  }
+
+  /** Rejects only after `signal` has killed the installer. */
+  async ended(installer: Run, signal: AbortSignal): Promise<number | null> {
+    const abort = () =>
+      void this.kill(installer).catch((err: unknown) => {
+        this.#log.error({ err, server: installer.serverId }, 'could not end an installer');
       });
-      const { code } = await this.#untilInstalled(installing, signal);
-      if (signal.aborted || code === 0) {
-        await this.#withLock(spec.serverId, () => this.#discardRun(installing));
-        return signal.throwIfAborted();
-      }
-      throw new EngineError('install_failed', `The installer ended with code ${code ?? 'unknown'}.`, {
-        suggestion: 'Read the log, then try again.',
-      });
-    }, signal);
+    signal.addEventListener('abort', abort, { once: true });
+    if (signal.aborted) abort();
+    const { code } = await this.#games.ended(installer);
+    signal.removeEventListener('abort', abort);
+    signal.throwIfAborted();
+    return code;
+  }
 
-  readonly halt: Engine['halt'] = (serverId, graceMs, signal) =>
-    translated(() => {
-      const work = async () => {
-        const found = await this.#games.find(serverId);
-        signal?.throwIfAborted();
-        if (found) await this.#discard(found, Math.max(1, graceMs), signal);
-      };
-      return this.#changing(serverId, work, graceMs, signal);
-    }, signal);
+  untilShown(serverId: string): Promise<void> {
+    return this.#games.untilShown(serverId);
+  }
 
-  // First kills outside the lock, which cuts a waiting halt short. Then discards just the killed run, inside the lock.
-  readonly kill: Engine['kill'] = (serverId) =>
-    translated(async () => {
-      const killed = await this.#killNow(serverId);
-      await this.#changing(serverId, async () => killed && (await this.#discardRun(killed)), 0);
-    });
+  /** Ends the processes of a damaged run file. */
+  async settle(serverId: string, graceMs = FORGOTTEN_GRACE_MS, signal?: AbortSignal): Promise<void> {
+    await this.#games.endForgotten(serverId, graceMs, signal);
+  }
 
-  readonly erase: Engine['erase'] = (serverId) =>
-    translated(async () => {
-      await this.#killNow(serverId);
-      const rest = async () => {
-        const found = await this.#games.find(serverId);
-        if (found) await this.#discard(found);
-        this.#files.remove(serverId);
-      };
-      await this.#changing(serverId, rest, 0);
-    });
+  async stop(run: Run, graceMs: number, signal?: AbortSignal): Promise<void> {
+    await this.#games.stop(run, Math.max(1, graceMs), 'SIGTERM', signal);
+  }
 
-  readonly list: Engine['list'] = () => translated(async () => (await this.#games.all()).map(gameOf));
+  async kill(run: Run): Promise<void> {
+    if (run.exit === null) await this.#games.stop(run, 0, 'SIGKILL');
+  }
 
-  readonly inspect: Engine['inspect'] = (serverId) =>
-    translated(async () => {
-      const found = await this.#games.find(serverId);
-      return found && gameOf(found);
-    });
+  async discard(found: Run): Promise<void> {
+    await this.#games.stop(found, 0, 'SIGKILL');
+    await this.#runs.remove(found.serverId);
+    this.#input.remove(found.serverId);
+    this.#releasePorts(found.serverId);
+    this.#usages.delete(found.serverId);
+  }
 
-  readonly watch: Engine['watch'] = (listener) => {
-    const emit = (event: EngineEvent) => {
-      try {
-        listener(event);
-      } catch (err) {
-        this.#log.error({ err }, 'a listener of the engine failed');
-      }
-    };
-    this.#games.events.on('event', emit);
+  async erase(serverId: string, run: Run | undefined): Promise<void> {
+    if (run) await this.discard(run);
+    this.#files.remove(serverId);
+  }
+
+  watch(listener: (event: EngineEvent) => void): () => void {
+    this.#games.events.on('event', listener);
     // Adopts running games, so that their ends are noticed.
     this.#games.all().catch((err: unknown) => this.#log.warn({ err }, 'the run files could not be read'));
-    return () => void this.#games.events.off('event', emit);
-  };
+    return () => void this.#games.events.off('event', listener);
+  }
 
-  readonly stats: Engine['stats'] = (serverId) =>
-    translated(async () => {
-      const found = await this.#games.find(serverId);
-      if (!found || found.exit !== null || found.pid === null) return undefined;
-      const usage = await processTable.usage(await gameProcessOf(found.pid));
-      if (!usage) return undefined;
-      const at = this.#clock.now();
-      const before = this.#usages.get(serverId) ?? { cpuMs: 0, at: found.startedAt ?? at };
-      this.#usages.set(serverId, { ...usage, at });
-      const cpuPercent = at > before.at ? (Math.max(0, usage.cpuMs - before.cpuMs) / (at - before.at)) * 100 : 0;
-      return { cpuPercent, memUsedMb: usage.rssMb, memLimitMb: found.ramMb };
-    });
+  async stats(serverId: string, { exit, pid, startedAt, ramMb }: Run): Promise<GameStats | undefined> {
+    if (exit !== null || pid === null) return undefined;
+    const usage = await processTable.usage(await gameProcessOf(pid));
+    if (!usage) return undefined;
+    const at = this.#clock.now();
+    const before = this.#usages.get(serverId) ?? { cpuMs: 0, at: startedAt ?? at };
+    this.#usages.set(serverId, { ...usage, at });
+    const cpuPercent = at > before.at ? (Math.max(0, usage.cpuMs - before.cpuMs) / (at - before.at)) * 100 : 0;
+    return { cpuPercent, memUsedMb: usage.rssMb, memLimitMb: ramMb };
+  }
 
-  readonly type: NonNullable<Engine['type']> = (rcon, line) =>
-    translated(async () => {
-      const run = (await this.#games.all()).find(({ rconPort, exit }) => exit === null && rconPort === rcon.port);
-      if (run === undefined) return undefined;
-      const after = await lastPosition(readLog(this.#files, run.serverId, { tail: 1 }, () => true));
-      if (!(await this.#input.write(run.serverId, line))) return undefined;
-      return await printedAfter(after, (query) => this.#readLog(run.serverId, query));
-    });
+  async type(rcon: Address, line: string): Promise<string | undefined> {
+    const run = (await this.#games.all()).find(({ rconPort, exit }) => exit === null && rconPort === rcon.port);
+    if (run === undefined) return undefined;
+    const after = await lastPosition(readLog(this.#files, run.serverId, { tail: 1 }, () => true));
+    if (!(await this.#input.write(run.serverId, line))) return undefined;
+    return await printedAfter(after, (query) => this.#readLog(run.serverId, query));
+  }
 
-  readonly listeners: NonNullable<Engine['listeners']> = (serverId) =>
-    translated(async () => {
-      const found = await this.#games.find(serverId);
-      if (!found || found.exit !== null) return undefined;
-      const { gamePort, rconPort, managementPort } = found;
-      return await listenersOf(found, [gamePort, rconPort, managementPort]);
-    });
+  async listeners(serverId: string): Promise<Listeners | undefined> {
+    const found = await this.#games.find(serverId);
+    if (!found || found.exit !== null) return undefined;
+    const { gamePort, rconPort, managementPort } = found;
+    return await listenersOf(found, [gamePort, rconPort, managementPort]);
+  }
 
-  readonly proxyAddresses: Engine['proxyAddresses'] = async () => ['127.0.0.1', '::1'];
+  async proxyAddresses(): Promise<readonly string[]> {
+    return ['127.0.0.1', '::1'];
+  }
 
-  readonly logs: Engine['logs'] = (serverId, query = {}) => this.#logs(serverId, query);
-
-  async *#logs(serverId: string, query: LogQuery): AsyncGenerator<LogLine> {
-    await translated(() => this.#games.find(serverId));
+  async *logs(serverId: string, query: LogQuery = {}): AsyncGenerator<LogLine> {
+    await this.#games.find(serverId);
     yield* this.#readLog(serverId, query);
+  }
+
+  toError(error: unknown): Error {
+    if (error instanceof EngineError || error instanceof TypeError) return error;
+    return new EngineError('unknown', 'The server could not be changed on this machine.', { cause: error });
   }
 
   #readLog(serverId: string, query: LogQuery): AsyncGenerator<LogLine> {
     return readLog(this.#files, serverId, query, () => this.#games.isLive(serverId));
-  }
-
-  /** Runs one change of a server's run at a time, after the processes of a damaged run file have ended. */
-  #changing<T>(
-    serverId: string,
-    work: () => Promise<T>,
-    graceMs = FORGOTTEN_GRACE_MS,
-    signal?: AbortSignal,
-  ): Promise<T> {
-    const change = async () => {
-      await this.#games.untilShown(serverId);
-      await this.#games.endForgotten(serverId, graceMs, signal);
-      return await work();
-    };
-    return this.#withLock(serverId, change, signal);
   }
 
   /** Starts a run of this kind in place of any other. Returns a running one of this kind unchanged. */
@@ -277,9 +274,9 @@ class ProcessEngine implements Engine {
       signal.throwIfAborted();
       const found = await this.#games.find(serverId);
       if (found && found.exit === null && found.installer === installer) return found;
-      if (found) await this.#discard(found);
+      if (found) await this.discard(found);
       // Ports are recorded with the claim, so that they cannot be chosen twice.
-      const claimed = await this.#withLock(' ports', async () =>
+      const claimed = await this.#withPorts(async () =>
         this.#games.claim(chosen, installer, await this.#choosePorts(serverId)),
       );
       if (!claimed) {
@@ -323,40 +320,6 @@ class ProcessEngine implements Engine {
       return undefined;
     }
   }
-
-  /** Returns how the installer ended. `signal` kills it. */
-  async #untilInstalled(installing: Run, signal: AbortSignal): Promise<Exit> {
-    const abort = () =>
-      void this.#games.stop(installing, 0, 'SIGKILL').catch((err: unknown) => {
-        this.#log.error({ err, server: installing.serverId }, 'could not end an installer');
-      });
-    signal.addEventListener('abort', abort, { once: true });
-    if (signal.aborted) abort();
-    const exit = await this.#games.ended(installing);
-    signal.removeEventListener('abort', abort);
-    return exit;
-  }
-
-  async #discard(found: Run, graceMs = 0, signal?: AbortSignal): Promise<void> {
-    await this.#games.stop(found, graceMs, graceMs > 0 ? 'SIGTERM' : 'SIGKILL', signal);
-    await this.#runs.remove(found.serverId);
-    this.#input.remove(found.serverId);
-    this.#releasePorts(found.serverId);
-    this.#usages.delete(found.serverId);
-  }
-
-  /** Discards this run, unless its server has another one by now. */
-  async #discardRun({ serverId, token }: Run): Promise<void> {
-    const found = await this.#games.find(serverId);
-    if (found?.token === token) await this.#discard(found);
-  }
-
-  async #killNow(serverId: string): Promise<Run | undefined> {
-    await this.#games.untilShown(serverId);
-    const found = await this.#games.find(serverId);
-    if (found && found.exit === null) await this.#games.stop(found, 0, 'SIGKILL');
-    return found;
-  }
 }
 
 /** Returns the search path of programs, as a shell would. */
@@ -385,15 +348,4 @@ function environment(spec: GameSpec, ports: GamePorts, cacheDir: string | undefi
     MANAGEMENT_SERVER_HOST: '127.0.0.1',
     MANAGEMENT_SERVER_PORT: String(ports.managementPort),
   };
-}
-
-/** Runs `work` and converts its rejection to an EngineError, or to the signal's reason once that has fired. */
-async function translated<T>(work: () => Promise<T>, signal?: AbortSignal): Promise<T> {
-  try {
-    return await work();
-  } catch (error) {
-    if (signal?.aborted) throw signal.reason;
-    if (error instanceof EngineError || error instanceof TypeError) throw error;
-    throw new EngineError('unknown', 'The server could not be changed on this machine.', { cause: error });
-  }
 }

@@ -33,8 +33,8 @@ export interface Services {
   find(serverId: string): Promise<Found | undefined>;
   /** Returns the newest task of each of our services. */
   all(): Promise<Task[]>;
-  /** Runs a task for the specification, in place of an ended one, and returns it. */
-  run(spec: GameSpec, installer: boolean, signal: AbortSignal): Promise<Task>;
+  /** Runs a task for the specification, in place of an ended one, and returns it with its service. */
+  run(spec: GameSpec, installer: boolean, signal: AbortSignal): Promise<FoundTask>;
   /**
    * Ends a running task: sends SIGTERM, then SIGKILL after `graceMs`, rounded up to whole seconds; SIGKILL immediately
    * if it is 0. `signal` ends the wait.
@@ -51,6 +51,9 @@ export interface Services {
   /** Resolves with the task once it has ended. */
   ended(task: Task, signal?: AbortSignal): Promise<Task>;
 }
+
+/** A service with its task. */
+export type FoundTask = Found & { task: Task };
 
 interface Parts {
   manager: Manager;
@@ -101,7 +104,7 @@ export function swarmServices({ manager, networks, agents, nodes, home, imageFor
   }
 
   /** Resolves with the task once it runs or has run. Binds its service to the node of the task. */
-  async function up({ service, task: first }: Found, signal: AbortSignal): Promise<Task> {
+  async function up({ service, task: first }: Found, signal: AbortSignal): Promise<FoundTask> {
     const deadline = performance.now() + UNPLACED_MS;
     for (let task = first; task !== undefined; task = await manager.task(task.ID)) {
       signal.throwIfAborted();
@@ -114,7 +117,7 @@ export function swarmServices({ manager, networks, agents, nodes, home, imageFor
       if (isOver(task) || isUp(task)) {
         await pin(service, task);
         await requireIsolated({ service, task });
-        return task;
+        return { service, task };
       }
       await sleep(PAUSE_MS, undefined, { signal }).catch(() => undefined);
     }
@@ -122,7 +125,7 @@ export function swarmServices({ manager, networks, agents, nodes, home, imageFor
   }
 
   /** Isolates a task from other games, or removes it and rejects. */
-  async function requireIsolated(found: Found & { task: Task }): Promise<void> {
+  async function requireIsolated(found: FoundTask): Promise<void> {
     try {
       await isolate(found.task);
     } catch (error) {

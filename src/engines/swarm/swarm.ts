@@ -2,16 +2,16 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import Docker, { type ContainerInspectInfo } from 'dockerode';
 import type { Logger } from 'pino';
 import { createCache } from '../../kernel/cache.ts';
-import { createKeyedMutex } from '../../kernel/mutex.ts';
 import { logArchive } from '../docker/archive.ts';
 import { LABEL, specDigest } from '../docker/container.ts';
 import type { DockerEngineOptions } from '../docker/docker.ts';
-import { engineError, translated, within } from '../docker/errors.ts';
+import { engineError, within } from '../docker/errors.ts';
 import { imageKeeper } from '../docker/image.ts';
 import { serverLogs } from '../docker/logs.ts';
 import { createStatsReader } from '../docker/stats.ts';
 import type { ContainerEvent } from '../docker/watch.ts';
-import { type Engine, EngineError, type EngineEvent, type Game, type LogLine } from '../engine.ts';
+import { type Driver, drivenEngine } from '../driven-engine.ts';
+import type { Engine, EngineEvent, Game } from '../engine.ts';
 import { type Agents, swarmAgents } from './agents.ts';
 import { fencedManager, managerOf } from './manager.ts';
 import { swarmNetworks } from './networks.ts';
@@ -86,8 +86,6 @@ export async function createSwarmEngine(options: SwarmEngineOptions): Promise<En
     const { task } = (await services.find(serverId)) ?? {};
     return task && (await printingOf(agents, task));
   });
-  /** Runs calls that change a server's service one at a time per server. */
-  const withLock = createKeyedMutex();
   /** Containers in which an out-of-memory kill was announced; the container's own state may not show it. */
   const oomSeen = new Set<string>();
   /** How containers ended, by task. */
@@ -127,18 +125,6 @@ export async function createSwarmEngine(options: SwarmEngineOptions): Promise<En
       const info = await inspected.catch(() => undefined);
       return info?.State.Running ? undefined : info;
     });
-  }
-
-  async function killNow(serverId: string): Promise<Found | undefined> {
-    const found = await services.find(serverId);
-    const { task } = found ?? {};
-    if (task && isUp(task) && nodes.offAt(task) === undefined) await services.end(task, 0);
-    return found;
-  }
-
-  async function discardNow(serverId: string): Promise<void> {
-    const found = await services.find(serverId);
-    if (found) await services.discard(found);
   }
 
   /**
@@ -185,94 +171,54 @@ export async function createSwarmEngine(options: SwarmEngineOptions): Promise<En
     }
   }
 
-  const engine: Engine = {
+  /** Whether the task runs, unless its node was switched off. */
+  const runs = (task: Task) => isUp(task) && nodes.offAt(task) === undefined;
+
+  const driver: Driver<Found> = {
     kind: 'swarm',
     nodes,
     withoutConsoles: options.network === undefined,
+    find: (serverId) => services.find(serverId),
+    gameOf: ({ task }) => task && game(task),
+    list: async () => Promise.all((await services.all()).map(game)),
 
-    boot: (spec, signal) =>
-      translated(() => withLock(spec.serverId, async () => game(await services.run(spec, false, signal))), signal),
+    runsGame: ({ service, task }) =>
+      task !== undefined && isUp(task) && service.Spec.Labels[LABEL.installer] !== 'true',
 
-    install: (spec, signal) =>
-      translated(async () => {
-        const { serverId } = spec;
-        const digest = specDigest(spec, true);
-        const task = await withLock(serverId, async () => {
-          const found = await services.find(serverId);
-          if (found?.task && isUp(found.task) && found.service.Spec.Labels[LABEL.installer] !== 'true') {
-            throw new EngineError('install_failed', 'The server is running.', {
-              suggestion: 'Stop it, then try again.',
-            });
-          }
-          const isDone = found?.task?.Status.State === 'complete' && found.service.Spec.Labels[LABEL.spec] === digest;
-          return isDone ? found.task! : await services.run(spec, true, signal);
-        });
-        const discard = () =>
-          withLock(serverId, async () => {
-            const found = await services.find(serverId);
-            if (found?.task?.ID === task.ID) await services.discard(found);
-          });
-        try {
-          const { exit } = await game(await services.ended(task, signal));
-          if (exit?.code !== 0) {
-            throw new EngineError('install_failed', `The installer ended with code ${exit?.code ?? 'unknown'}.`, {
-              suggestion: 'Read the log, then try again.',
-            });
-          }
-        } catch (error) {
-          if (signal.aborted) {
-            await services.end(task, 0);
-            await discard();
-          }
-          throw error;
-        }
-        await discard();
-      }, signal),
+    isSame: ({ service }, other) => service.ID === other.service.ID,
 
-    halt: (serverId, graceMs, signal) =>
-      translated(() => {
-        const work = async () => {
-          const found = await services.find(serverId);
-          if (!found) return;
-          const { task } = found;
-          signal?.throwIfAborted();
-          if (task && isUp(task) && nodes.offAt(task) === undefined)
-            await services.end(task, Math.max(1, graceMs), signal);
-          await discardNow(serverId);
-        };
-        return withLock(serverId, work, signal);
-      }, signal),
+    boot: async (spec, signal) => game((await services.run(spec, false, signal)).task),
 
-    // First kills outside the lock, which cuts a waiting halt short. Then removes just the killed service, inside the
-    // lock.
-    kill: (serverId) =>
-      translated(async () => {
-        const killed = await killNow(serverId);
-        if (!killed) return;
-        await withLock(serverId, async () => {
-          const found = await services.find(serverId);
-          if (found?.service.ID === killed.service.ID) await services.discard(found);
-        });
-      }),
+    async startInstaller(spec, signal) {
+      const found = await services.find(spec.serverId);
+      // It may have succeeded while no service watched it.
+      const isDone =
+        found?.task?.Status.State === 'complete' && found.service.Spec.Labels[LABEL.spec] === specDigest(spec, true);
+      return isDone ? found : await services.run(spec, true, signal);
+    },
 
-    erase: (serverId) =>
-      translated(async () => {
-        await killNow(serverId);
-        await withLock(serverId, async () => {
-          await discardNow(serverId);
-          await logs.forget(serverId);
-        });
-        stats.forget(serverId);
-      }),
+    async ended({ task }, signal) {
+      const { exit } = await game(await services.ended(task!, signal));
+      return exit?.code ?? null;
+    },
 
-    proxyAddresses: () => translated(() => networks.peers()),
-    list: () => translated(async () => Promise.all((await services.all()).map(game))),
+    async stop({ task }, graceMs, signal) {
+      if (task && runs(task)) await services.end(task, Math.max(1, graceMs), signal);
+    },
 
-    inspect: (serverId) =>
-      translated(async () => {
-        const { task } = (await services.find(serverId)) ?? {};
-        return task && (await game(task));
-      }),
+    async kill({ task }) {
+      if (task && runs(task)) await services.end(task, 0);
+    },
+
+    discard: (found) => services.discard(found),
+
+    async erase(serverId, found) {
+      if (found) await services.discard(found);
+      await logs.forget(serverId);
+      stats.forget(serverId);
+    },
+
+    proxyAddresses: () => networks.peers(),
 
     watch: (listener) =>
       watchSwarm(
@@ -292,30 +238,25 @@ export async function createSwarmEngine(options: SwarmEngineOptions): Promise<En
         listener,
       ),
 
-    stats: (serverId) =>
-      translated(async () => {
-        const { task } = (await services.find(serverId)) ?? {};
-        const printing = task && isUp(task) ? await printingOf(agents, task) : undefined;
-        if (!task || !printing) return undefined;
-        return stats.read(serverId, printing.docker.getContainer(printing.id), Date.parse(task.CreatedAt));
-      }),
-
-    async *logs(serverId, query = {}): AsyncGenerator<LogLine> {
-      try {
-        yield* logs.read(serverId, query);
-      } catch (error) {
-        throw engineError(error);
-      }
+    async stats(serverId, { task }) {
+      const printing = task && isUp(task) ? await printingOf(agents, task) : undefined;
+      if (!task || !printing) return undefined;
+      return stats.read(serverId, printing.docker.getContainer(printing.id), Date.parse(task.CreatedAt));
     },
+
+    logs: (serverId, query = {}) => logs.read(serverId, query),
+    toError: engineError,
   };
-  await translated(async () => {
+  try {
     await nodes.refresh();
     // Swarm may report a dead node as ready for ten more seconds, so only new nodes are checked here. The results of an
     // earlier run apply until the watch finds otherwise.
     await nodes.admitNodes('new');
     if (await agents.deploy()) await untilThere(() => agents.answering(), nodes.ready(), log);
-  });
-  return engine;
+  } catch (error) {
+    throw engineError(error);
+  }
+  return drivenEngine(driver, log);
 }
 
 /**

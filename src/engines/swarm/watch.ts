@@ -30,7 +30,7 @@ export interface SwarmWatch {
 
 /**
  * Reports games on all nodes until the returned function is called: `away` while no manager responds, `resync` at the
- * beginning, whenever a manager or a node is back, and once a node has been fenced. Never throws.
+ * beginning, whenever a manager or a node is back, and once a node has been fenced. Never throws; nor must `listener`.
  */
 export function watchSwarm(parts: SwarmWatch, listener: (event: EngineEvent) => void): () => void {
   const { agents, nodes, services, installation, log } = parts;
@@ -42,12 +42,7 @@ export function watchSwarm(parts: SwarmWatch, listener: (event: EngineEvent) => 
   let hasBegun = false;
 
   function emit(event: EngineEvent): void {
-    if (stop.signal.aborted) return;
-    try {
-      listener(event);
-    } catch (err) {
-      log.error({ err }, 'a listener of the engine failed');
-    }
+    if (!stop.signal.aborted) listener(event);
   }
 
   async function onEvent(event: ContainerEvent): Promise<void> {

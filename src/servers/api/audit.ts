@@ -3,17 +3,11 @@ import { message, pageLimit, reply, rfc3339 } from '../../http/fields.ts';
 import { operation } from '../../http/operation.ts';
 import { type Served, serve } from '../../http/serve.ts';
 import { AccountParams } from '../../accounts/fields.ts';
-import { type AuditRow, listAccountAudit, listServerAudit } from '../../audit/audit.ts';
+import { type AuditRow, auditText, listAccountAudit, listServerAudit } from '../../audit/audit.ts';
 import { wholeAccount } from '../../access/caller.ts';
 import type { Store } from '../../store/store.ts';
 import { ServerParams } from './messages.ts';
 import type { ServeServer } from './operation.ts';
-
-/** Dependencies of these operations. */
-interface Needs {
-  serveServer: ServeServer;
-  store: Store;
-}
 
 const DEFAULT_LIMIT = 100;
 const MOST = 1_000;
@@ -67,26 +61,34 @@ export const ListServerAudit = operation({
   reply: z.object({ entries: z.array(AuditEntry).default([]) }).meta({ id: 'ServerAuditList' }),
 });
 
-/** Names the server in a row of an account's log. A server's own log omits it. */
-function withServer(row: AuditRow): AuditRow {
-  return { ...row, detail: `${row.detail}; ${row.serverId}` };
+function entryView(row: AuditRow): z.input<typeof AuditEntry> {
+  const { accountId, userId, action, createdAt } = row;
+  return { accountId, userId, action, detail: auditText(row), createdAt: rfc3339(createdAt) ?? '' };
 }
 
-function entryView({ accountId, userId, action, detail, createdAt }: AuditRow): z.input<typeof AuditEntry> {
-  return { accountId, userId, action, detail, createdAt: rfc3339(createdAt) ?? '' };
+/** Also names the server, which a server's own log omits. */
+function accountEntryView(row: AuditRow): z.input<typeof AuditEntry> {
+  const view = entryView(row);
+  return row.serverId === '' ? view : { ...view, detail: `${view.detail}; ${row.serverId}` };
 }
 
 /** The audit log of an account. */
-export const accountAuditOperations = ({ store }: Needs): readonly Served[] => [
+export const accountAuditOperations = ({ store }: { store: Store }): readonly Served[] => [
   serve(ListAccountAudit, async ({ params, query, principal }) => {
     const accountId = wholeAccount(principal, params.accountId);
     const entries = await listAccountAudit(store, accountId, query.limit);
-    return { entries: entries.map((row) => entryView(row.serverId === '' ? row : withServer(row))) };
+    return { entries: entries.map(accountEntryView) };
   }),
 ];
 
 /** The audit log of a server. */
-export const serverAuditOperations = ({ serveServer, store }: Needs): readonly Served[] => [
+export const serverAuditOperations = ({
+  serveServer,
+  store,
+}: {
+  serveServer: ServeServer;
+  store: Store;
+}): readonly Served[] => [
   serveServer(ListServerAudit, async ({ server, role, query }) => {
     const entries = await listServerAudit(store, server.row, { limit: query.limit, members: role === 'owner' });
     return { entries: entries.map(entryView) };

@@ -3,21 +3,11 @@ import { int32, message } from '../../http/fields.ts';
 import { operation } from '../../http/operation.ts';
 import type { Served } from '../../http/serve.ts';
 import type { Role } from '../../http/roles.ts';
-import type { Clock } from '../../kernel/clock.ts';
 import { MINUTE_MS } from '../../kernel/units.ts';
 import { causeOf } from '../../access/caller.ts';
-import type { Servers } from '../servers.ts';
 import { Server, ServerParams } from './messages.ts';
-import type { ServeServer } from './operation.ts';
-import { type ServerView, shownTo } from './view.ts';
-
-/** Dependencies of these operations. */
-interface Needs {
-  serverView: ServerView;
-  clock: Clock;
-  serveServer: ServeServer;
-  servers: Servers;
-}
+import type { ServerNeeds } from './operation.ts';
+import { shownTo } from './view.ts';
 
 interface Words {
   role: Role;
@@ -90,7 +80,7 @@ function command(id: string, verb: string, words: Words) {
 }
 
 /** Operations that start and stop servers. */
-export function lifecycleOperations({ serveServer, serverView, servers, clock }: Needs): readonly Served[] {
+export function lifecycleOperations({ serveServer, serverView, servers, clock }: ServerNeeds): readonly Served[] {
   const serveCommand = (operation: ReturnType<typeof command>, type: Plain) =>
     serveServer(operation, async ({ params, principal, role }) => {
       const now = await servers.send(params.id, { type, at: clock.now(), cause: causeOf(principal) });

@@ -2,11 +2,13 @@ import type * as z from 'zod';
 import type { Answering, KeyOperation } from '../../http/operation.ts';
 import type { Role } from '../../http/roles.ts';
 import { type Answer, type Call, type Served, serveOn } from '../../http/serve.ts';
+import type { Clock } from '../../kernel/clock.ts';
 import type { CoreRules } from '../../game/core-rules.ts';
 import type { Store } from '../../store/store.ts';
 import type { ServerNow } from '../server-now.ts';
 import type { Servers } from '../servers.ts';
 import { reachServer } from './reach.ts';
+import type { ServerView } from './view.ts';
 
 /** The context of a handler besides the call: the server's current state and the caller's role on it. */
 export interface Reached {
@@ -16,6 +18,14 @@ export interface Reached {
 
 /** An operation on one server, whose path begins with `/v1/servers/{id}`. */
 type ServerOperation = KeyOperation<Answering, Role, z.ZodType<{ id: string }>>;
+
+/** Dependencies of operations that change servers and return them. */
+export interface ServerNeeds {
+  serverView: ServerView;
+  clock: Clock;
+  serveServer: ServeServer;
+  servers: Servers;
+}
 
 /** Serves an operation on one server. */
 export type ServeServer = ReturnType<typeof createServeServer>;

@@ -1,20 +1,10 @@
 import { Nothing } from '../../http/nothing.ts';
 import { operation } from '../../http/operation.ts';
 import type { Served } from '../../http/serve.ts';
-import type { Clock } from '../../kernel/clock.ts';
 import { causeOf } from '../../access/caller.ts';
-import type { Servers } from '../servers.ts';
 import { Server, ServerParams } from './messages.ts';
-import type { ServeServer } from './operation.ts';
-import { type ServerView, shownTo } from './view.ts';
-
-/** Dependencies of these operations. */
-interface Needs {
-  serverView: ServerView;
-  clock: Clock;
-  serveServer: ServeServer;
-  servers: Servers;
-}
+import type { ServerNeeds } from './operation.ts';
+import { shownTo } from './view.ts';
 
 export const GetServer = operation({
   id: 'GetServer',
@@ -47,7 +37,7 @@ export const DeleteServer = operation({
 });
 
 /** Operations on one server. */
-export const serverOperations = (needs: Needs): readonly Served[] => [
+export const serverOperations = (needs: ServerNeeds): readonly Served[] => [
   needs.serveServer(GetServer, async ({ server, role }) => shownTo(role, needs.serverView(server))),
   needs.serveServer(DeleteServer, async ({ params, principal }) =>
     needs.servers.send(params.id, { type: 'DELETE', at: needs.clock.now(), cause: causeOf(principal) }),

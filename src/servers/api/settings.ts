@@ -5,22 +5,16 @@ import { operation } from '../../http/operation.ts';
 import type { Served } from '../../http/serve.ts';
 import type { Principal } from '../../http/principal.ts';
 import { inProgress } from '../../jail/change-lock.ts';
-import type { Clock } from '../../kernel/clock.ts';
 import type { Store, Tx } from '../../store/store.ts';
 import type { ServerNow } from '../server-now.ts';
 import type { Servers } from '../servers.ts';
 import { Motd, PROPERTIES_BYTES, PropertyMap, checkProperties, checkWebhookUrl } from './fields.ts';
 import { Server, ServerParams } from './messages.ts';
-import type { ServeServer } from './operation.ts';
+import type { ServerNeeds } from './operation.ts';
 import { recordOnServer } from './reach.ts';
-import type { ServerView } from './view.ts';
 
 /** Dependencies of these operations. */
-interface Needs {
-  serverView: ServerView;
-  clock: Clock;
-  serveServer: ServeServer;
-  servers: Servers;
+interface Needs extends ServerNeeds {
   store: Store;
   /** Queues a test alert for the server's webhook. */
   testAlert: (tx: Tx, serverId: string, at: number) => Promise<void>;

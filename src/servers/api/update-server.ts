@@ -4,23 +4,12 @@ import { invalidFields } from '../../http/errors.ts';
 import { int32, message, text } from '../../http/fields.ts';
 import { operation } from '../../http/operation.ts';
 import type { Served } from '../../http/serve.ts';
-import type { Clock } from '../../kernel/clock.ts';
 import type { Tx } from '../../store/store.ts';
 import { ramOfAccount } from '../rows.ts';
-import type { Servers } from '../servers.ts';
 import { LEAST_RAM_MB, PlanName, type RamLimits, checkPlan, checkRam, requireRam } from './fields.ts';
 import { Server, ServerName, ServerParams } from './messages.ts';
-import type { ServeServer } from './operation.ts';
+import type { ServerNeeds } from './operation.ts';
 import { recordOnServer, requireRole } from './reach.ts';
-import type { ServerView } from './view.ts';
-
-/** Dependencies of these operations. */
-interface Needs extends RamLimits {
-  serverView: ServerView;
-  clock: Clock;
-  serveServer: ServeServer;
-  servers: Servers;
-}
 
 /** Checked in full by `checkJvmOptions`; the pattern admits no character special to a shell. */
 const JvmOptions = text(MOST_JVM_CHARS)
@@ -68,7 +57,7 @@ export const UpdateServer = operation({
   reply: Server,
 });
 
-export const updateOperations = (needs: Needs): readonly Served[] => [
+export const updateOperations = (needs: ServerNeeds & RamLimits): readonly Served[] => [
   needs.serveServer(UpdateServer, async ({ server: now, role, body, principal }) => {
     const { ramMb = now.row.ramMb, plan = now.row.plan } = body;
     // Limits may have been lowered since; that must not block other changes.

@@ -1,11 +1,11 @@
 import type { ReplyOf } from '../../http/operation.ts';
 import { isAtLeast } from '../../http/roles.ts';
 import { profilePage } from '../../accounts/page-parts.ts';
+import { type AuditReader, auditWords } from '../../audit/words.ts';
 import { type Html, html } from '../../web/html.ts';
 import type { Page } from '../../web/page-request.ts';
 import type { Panel, PanelRequest, ServerRequest } from '../../web/panel/panel.ts';
 import { timeTag } from '../../web/panel/time.ts';
-import { type AuditReader, auditWords } from './audit-words.ts';
 import { historyLinks } from './parts.ts';
 import { ListAccountAudit, ListServerAudit } from '../api/audit.ts';
 import { ListMembers } from '../api/members.ts';

@@ -123,7 +123,7 @@ test('an operator can remove the second factor of others, but not their own, in 
   const [entry] = await it.store.query<{ accountId: string; detail: string }>(
     `SELECT * FROM "audit" WHERE "action" = 'secondFactor.remove'`,
   );
-  t.like(entry, { accountId, detail: 'session; Lost phone' });
+  t.like(entry, { accountId, through: 'session', detail: 'Lost phone' });
   const inside = await (await it.browser()).ok('POST', '/v1/session/me:signIn', STEVE);
   t.is(inside['userId'], userId);
 });

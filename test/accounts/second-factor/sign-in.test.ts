@@ -37,15 +37,15 @@ test('a second factor ends other sessions, and then each sign-in needs the passw
   t.is(await giveCode(half, `${code.slice(0, 3)} ${code.slice(3)}`), '');
   t.is((await half.ok('GET', '/v1/session/me'))['email'], STEVE.email);
   t.is(await giveCode(other, code), 'WRONG_CODE', 'the code has signed in another browser');
-  const entries = await it.store.query<{ action: string; detail: string }>(
-    `SELECT "action", "detail" FROM "audit" WHERE "action" LIKE 'secondFactor%' OR "action" = 'session.signIn' ORDER BY "id"`,
+  const entries = await it.store.query<{ action: string; through: string; detail: string }>(
+    `SELECT "action", "through", "detail" FROM "audit" WHERE "action" LIKE 'secondFactor%' OR "action" = 'session.signIn' ORDER BY "id"`,
   );
   t.deepEqual(
-    entries.map(({ action, detail }) => `${action}: ${detail}`),
+    entries.map(({ action, through, detail }) => [action, through, detail]),
     [
-      'session.signIn: session',
-      'secondFactor.on: session; 1 other sessions ended',
-      'session.signIn: session; with a code',
+      ['session.signIn', 'session', ''],
+      ['secondFactor.on', 'session', '1 other sessions ended'],
+      ['session.signIn', 'session', 'with a code'],
     ],
   );
 });

@@ -4,12 +4,12 @@ import test from 'ava';
 import { againAfter } from '../../machines/server-reasons.ts';
 import type { Ending } from '../../machines/server-types.ts';
 import { ENDINGS } from '../../src/billing/pages/words.ts';
-import { SYSTEM, WHAT } from '../../src/servers/pages/audit-words.ts';
+import { SYSTEM, WHAT } from '../../src/audit/words.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 /** The sources that may record an action. Pages only show actions. */
 const SOURCES = globSync(['machines/*.ts', 'src/**/*.ts'], { cwd: ROOT })
-  .filter((path) => !/\/pages\/|^src\/(?:cli|sandbox)\//.test(path))
+  .filter((path) => !/\/pages\/|^src\/(?:audit\/words\.ts|cli\/|sandbox\/)/.test(path))
   .map((path) => ({ path, text: readFileSync(join(ROOT, path), 'utf8') }));
 
 const ACTION = /'([a-z][A-Za-z]*)(?:\.[a-z][A-Za-z]*)+'/g;

@@ -1,8 +1,5 @@
-import type { ReplyOf } from '../../http/operation.ts';
-import { plainName } from '../../web/text.ts';
-import type { ListServerAudit } from '../api/audit.ts';
-
-type Entry = ReplyOf<typeof ListServerAudit>['entries'][number];
+import { plainName } from '../web/text.ts';
+import { auditParts } from './audit.ts';
 
 /** An audit entry in words. */
 interface AuditWords {
@@ -20,12 +17,14 @@ export interface AuditReader {
   emails: ReadonlyMap<string, string>;
 }
 
-export function auditWords({ userId, action, detail }: Entry, reader: AuditReader): AuditWords {
-  const [way = '', ...rest] = detail.split('; ');
-  const [kind = '', ...named] = way.split(' ');
+/** Returns an entry in words. Its `detail` is that of the API; see `auditText`. */
+export function auditWords(entry: { userId: string; action: string; detail: string }, reader: AuditReader): AuditWords {
+  const { userId, action } = entry;
+  const { through, detail } = auditParts(entry.detail);
+  const [kind = '', ...named] = through.split(' ');
   const name = plainName(named.join(' '));
   const what = WHAT[action] ?? action;
-  return { what, detail: plainName(rest.join('; '), 300), ...whoOf(kind, name, userId, reader) };
+  return { what, detail: plainName(detail, 300), ...whoOf(kind, name, userId, reader) };
 }
 
 function whoOf(kind: string, name: string, userId: string, reader: AuditReader): { who: string; through: string } {
