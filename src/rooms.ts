@@ -55,6 +55,7 @@ import { createPresence } from './servers/presence.ts';
 import { startReconcile } from './servers/reconcile.ts';
 import type { ServerRow } from './servers/rows.ts';
 import { ServerBlocks } from './servers/server-now.ts';
+import { Updates, type UpdatesOptions } from './servers/updates.ts';
 import { openSftp } from './sftp/open.ts';
 import { templateOperations } from './templates/api.ts';
 import type { Feature } from './web/feature.ts';
@@ -227,6 +228,9 @@ export async function openRooms(options: RoomsOptions, doubles: Partial<typeof O
   const { backups } = backupsRoom;
   const worldsRoom = openWorlds({ ...shared, ...folders, backups, archives: backupRoom.archives });
   const { worlds } = worldsRoom;
+  const { builds } = outside;
+  const modsWithoutVersion: UpdatesOptions['modsWithoutVersion'] = ({ id }, wanted, signal) =>
+    mods.withoutVersion(id, wanted, signal);
   const { outOfSight: onAway, observed: onLook } = sessions;
   const reconciled = { engine, servers, clock, log, dataDir, workers };
   onClose(await open.startReconcile({ ...reconciled, onReturn: engineReturned, onAway, onLook }));
@@ -255,6 +259,7 @@ export async function openRooms(options: RoomsOptions, doubles: Partial<typeof O
 
   const orphans = await Orphans.open({ store, engine, log, dataDir, databases, leftOver: backups.leftOver });
   // Register every wake check before schedules can start servers.
+  const updates = await Updates.open({ ...shared, builds, dataDir, owner, modsWithoutVersion });
   const schedules = await openSchedules(shared, { backups, accessChanges, access: talk });
 
   // Clients’ view of the servers, and the features of all rooms.
@@ -267,7 +272,7 @@ export async function openRooms(options: RoomsOptions, doubles: Partial<typeof O
   const shown = { ...shared, blocks, serverView };
   const room = { capacity, accountLimits, drain };
   const { testAlert } = webhooks;
-  const created = { accounts, cores, addresses, wakePolicies, worlds, testAlert, owner };
+  const created = { accounts, cores, addresses, wakePolicies, worlds, updates, testAlert, owner };
   const { creation, feature: serversFeature } = serverFeature({ ...shown, ...room, ...created });
   const { trouble } = entrance;
   const { maxServersPerAccount } = settings;

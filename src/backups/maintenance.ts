@@ -259,6 +259,7 @@ function patchSoftware(
     modpackRef,
     modpackVersion,
     properties: restoredProperties(properties, levelName),
+    pendingUpdate: null,
   });
   return host.patch(row.id, restored, also);
 }
