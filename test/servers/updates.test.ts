@@ -130,6 +130,38 @@ test('after a failed start, the backup leads back to the version, the build, the
   t.is(await it.wake('running'), '60');
 });
 
+test('the pages show an update before it is confirmed, and lead back after its failure', async (t) => {
+  const it = await paper(t, {}, { site: '127.0.0.1' });
+  it.source.newest = '5';
+  const owner = await it.browser('usr_test');
+  const headers = { accept: 'text/html' };
+  const page = async (path: string) => (await owner.call('GET', `/servers/abc${path}`, { headers })).text;
+  const submit = async (path: string, fields: Record<string, string> = {}) => {
+    const body = new URLSearchParams({ csrf: owner.csrf, ...fields });
+    const sent = { cookie: owner.cookie, origin: it.origin, ...headers };
+    const to = `${it.origin}/servers/abc${path}`;
+    return (await fetch(to, { method: 'POST', redirect: 'manual', headers: sent, body })).status;
+  };
+  t.notRegex(await page('/settings/version'), /The last update/);
+  t.regex(await page('/settings/version?type=paper&version=1.21.11'), /Build: from 60 to 5\./);
+  t.is(await submit('/settings/version/change', { type: 'paper', version: '1.21.11' }), 303);
+  t.regex(await page('/settings/version'), /From Paper 1\.21\.8 build 60 to <b>Paper 1\.21\.11 build 5<\/b>/);
+  t.regex(await page(''), /Paper 1\.21\.11 build 5 <small>updated from Paper 1\.21\.8 build 60/);
+  t.regex(await page('/backups'), /before the update to Paper 1\.21\.11 build 5 ·/);
+  it.engine.script('abc', FAILS);
+  await it.wake('start_failed');
+  t.regex(await page(''), /<summary>Back to 1\.21\.8</);
+  t.is(await it.during(submit('/back')), 303);
+  await it.until(async () => (await it.row()).version === '1.21.8');
+  t.notRegex(await page(''), /Back to/);
+  t.is(await submit('/settings/version/builds', { builds: 'latest-when-asleep' }), 303);
+  t.regex(await page('/settings/version'), /value="latest-when-asleep" checked/);
+  t.is(await submit('/settings/version/builds', { builds: 'nightly' }), 400);
+  await it.servers.patch('abc', { refusedBuild: '61' });
+  t.regex(await page(''), /build 61 failed and was taken back/);
+  t.regex(await page('/settings/version'), /Build 61 failed to start, so the server runs the build before it again/);
+});
+
 test('the backup from before an update is kept until a run confirms the update', async (t) => {
   const it = await paper(t);
   await it.ok('POST', '/v1/servers/abc/backups:setRetention', {

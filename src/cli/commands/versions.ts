@@ -82,7 +82,7 @@ Example: ${DORMOUSE} software castle --version latest`,
   },
   shape: SERVER,
   show: ({ id, update: { from, to, modsWithoutVersion } }) => [
-    `${id} changes from ${withBuild(from)} to ${withBuild(to)} at its next start.`,
+    `${id} will run ${withBuild(to)} from its next start, in place of ${withBuild(from)}.`,
     ...(modsWithoutVersion.length > 0 ? [`No version for ${nameOf(to)}: ${modsWithoutVersion.join(', ')}`] : []),
     `If that start fails, go back with: ${DORMOUSE} back ${id}`,
   ],
