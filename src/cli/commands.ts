@@ -82,7 +82,10 @@ const COMPLETED: readonly Section[] = [
   },
   { title: 'Running servers', entries: [interactive, logs, events, metrics, consoleCommand, say, players] },
   { title: 'Contents of a server', entries: [backups, worlds, files, sftp, mods] },
-  { title: 'Settings of a server', entries: [settings, software, back, wake, schedules, members, ports, database, audit] },
+  {
+    title: 'Settings of a server',
+    entries: [settings, software, back, wake, schedules, members, ports, database, audit],
+  },
   { title: 'Money', entries: [wallet, usage] },
   {
     title: 'Operators',

@@ -137,7 +137,8 @@ export async function preloadEngine(engine: EngineSetting): Promise<void> {
   if (engine === 'docker') await import('./docker/docker.ts');
 }
 
-type Opened = Pick<GameHost, 'engine' | 'owner' | 'trusted' | 'containerOf'> & Partial<Pick<GameHost, 'canGet' | 'builds'>>;
+type Opened = Pick<GameHost, 'engine' | 'owner' | 'trusted' | 'containerOf'> &
+  Partial<Pick<GameHost, 'canGet' | 'builds'>>;
 
 async function openEngine(options: GameHostOptions, installation: string): Promise<Opened> {
   const { settings, store, secret, mayAct, log } = options;

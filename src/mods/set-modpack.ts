@@ -94,7 +94,11 @@ export const modpackOperations = (needs: Needs): readonly Served[] => [
     const { platform: modpackPlatform, ref: modpackRef, version: modpackVersion } = body;
     const fields = await mods.pack(modpackPlatform, { modpackRef, modpackVersion, version: '' }, signal);
     await worlds.backUp(row, auditActorOf(principal), signal);
-    const now = await servers.send(row.id, { type: 'REINSTALL', at: clock.now(), cause }, { ...fields, pendingUpdate: null });
+    const now = await servers.send(
+      row.id,
+      { type: 'REINSTALL', at: clock.now(), cause },
+      { ...fields, pendingUpdate: null },
+    );
     return needs.serverView(now);
   }),
 ];

@@ -88,11 +88,7 @@ export class Updates {
    * Returns what a change to `wanted` means. A source that does not respond in time leaves its part empty. After an
    * update that no run has confirmed, the way back leads to the software before it.
    */
-  async plan(
-    row: ServerRow,
-    wanted: Omit<CoreBuild, 'build'>,
-    signal: AbortSignal,
-  ): Promise<PendingUpdate> {
+  async plan(row: ServerRow, wanted: Omit<CoreBuild, 'build'>, signal: AbortSignal): Promise<PendingUpdate> {
     const { builds, modsWithoutVersion } = this.#options;
     const { type, version, pendingUpdate } = row;
     const to = { type: wanted.type, version: wanted.version, build: '' };

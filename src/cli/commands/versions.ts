@@ -103,7 +103,8 @@ export const back = command({
     const { from, to, backupId, automatic } = (await readServer(context.api, id)).server.update;
     // Without a backup, a build cannot be restored, only a version.
     const isSame = from.type === to.type && from.version === to.version;
-    if (automatic || (backupId === '' && isSame)) throw failed('NO_UPDATE', `${id} has no update to go back from.`, { server: id });
+    if (automatic || (backupId === '' && isSame))
+      throw failed('NO_UPDATE', `${id} has no update to go back from.`, { server: id });
     const what = backupId === '' ? '' : ' This replaces all files with the backup from before the update.';
     if (!yes) await confirmed(context, `${id} returns to ${withBuild(from)}.${what}`);
     const { type, version } = from;

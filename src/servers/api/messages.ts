@@ -112,10 +112,12 @@ export const Server = z
     jvmOptions: reply.text.describe('Further options for Java, separated by spaces; applies on next start.'),
     builds: reply.text.describe('When it changes to a newer build of its core: `pinned` or `latest-when-asleep`.'),
     refusedBuild: reply.text.describe('The build that failed its first start and was taken back. Empty without one.'),
-    update: ServerUpdate.nullable().default(null).describe(
-      'A change of the software, from UpdateServerVersion or `latest-when-asleep`, until a run has ended in order. ' +
-        'Otherwise null.',
-    ),
+    update: ServerUpdate.nullable()
+      .default(null)
+      .describe(
+        'A change of the software, from UpdateServerVersion or `latest-when-asleep`, until a run has ended in order. ' +
+          'Otherwise null.',
+      ),
     startupEtaSeconds: reply.int32.describe('Estimated seconds until it is ready, while `starting`. 0 = unknown.'),
     startupItem: reply.text.describe(
       'The item of the phase `downloading` or `installing`, such as `Java 25` or `Paper 1.21.8`; else empty.',

@@ -44,8 +44,7 @@ function hasWayBack({ from, to, backupId, automatic }: Update): boolean {
 
 /** Handles the form `back`. */
 export async function goBack({ call, server: { id, update } }: ServerRequest): Promise<string> {
-  if (update === null)
-    throw new StatusError('FAILED_PRECONDITION', 'NO_UPDATE', 'There is no update to go back from.');
+  if (update === null) throw new StatusError('FAILED_PRECONDITION', 'NO_UPDATE', 'There is no update to go back from.');
   const { backupId, from } = update;
   const { type, version } = from;
   const work =

@@ -118,7 +118,9 @@ function buildsCard(request: ServerRequest): Html | undefined {
     <p>Projects often publish new builds of ${softwareName(type)} for the same Minecraft version.</p>
     ${
       refusedBuild !== '' &&
-      html`<p class="note warn">Build ${refusedBuild} failed to start, so the server runs the build before it again.</p>`
+      html`<p class="note warn">
+        Build ${refusedBuild} failed to start, so the server runs the build before it again.
+      </p>`
     }
     ${panelForm(
       request,
