@@ -31,9 +31,8 @@ import { sendAway } from './stopping.ts';
 import { MachineGone, onItsNode } from './lost-start.ts';
 import { GameEnded, untilReady } from './readiness.ts';
 import { CrashArtefactReader, type CrashArtefacts, lastPosition, linesBehind } from './run-log.ts';
-import type { ServerRow } from './rows.ts';
+import { type ServerRow, buildOnTrial } from './rows.ts';
 import { sampleEvery } from './sampling.ts';
-import { buildOnTrial } from './updates.ts';
 
 /** Implementations of the machine's actors. */
 export type Effects = NonNullable<Parameters<typeof serverMachine.provide>[0]['actors']>;

@@ -68,6 +68,13 @@ export interface ServerRow extends OwnerSettings {
   state: string;
 }
 
+/** Returns the build that the next start has to try; undefined if the recorded one applies. */
+export function buildOnTrial({ type, version, modpackPlatform, pendingUpdate }: ServerRow): string | undefined {
+  if (modpackPlatform !== '' || pendingUpdate === null) return undefined;
+  const { to } = pendingUpdate;
+  return to.type === type && to.version === version && to.build !== '' ? to.build : undefined;
+}
+
 /** The columns players may see, without the snapshot: enough to route to ten thousand servers at boot. */
 const ROUTE_COLUMNS = [
   'id',

@@ -15,6 +15,7 @@ import {
   type CoreBuild,
   type PendingUpdate,
   type ServerRow,
+  buildOnTrial,
   listFailedUpdates,
   listSleepersForNewBuilds,
 } from './rows.ts';
@@ -36,13 +37,6 @@ const UNRELATED: ReadonlySet<string> = new Set([
 ]);
 
 const recordOfBuilds = recordThrough('system builds');
-
-/** Returns the build that the next start has to try; undefined if the recorded one applies. */
-export function buildOnTrial({ type, version, modpackPlatform, pendingUpdate }: ServerRow): string | undefined {
-  if (modpackPlatform !== '' || pendingUpdate === null) return undefined;
-  const { to } = pendingUpdate;
-  return to.type === type && to.version === version && to.build !== '' ? to.build : undefined;
-}
 
 export interface UpdatesOptions extends Pick<Shared, 'store' | 'servers' | 'clock' | 'log' | 'onClose'> {
   builds: CoreBuilds;

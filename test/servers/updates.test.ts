@@ -193,7 +193,10 @@ test('two updates at once: the second is refused', async (t) => {
     it.call('POST', '/v1/servers/abc:updateVersion', { body: { version } }),
   );
   const answers = await Promise.all(both);
-  t.deepEqual(answers.map(({ status }) => status).sort(), [200, 409]);
+  t.deepEqual(
+    answers.map(({ status }) => status).toSorted((a, b) => a - b),
+    [200, 409],
+  );
   t.is(answers.find(({ status }) => status === 409)?.reason, 'OPERATION_IN_PROGRESS');
 });
 

@@ -37,6 +37,6 @@ export function createCoreBuilds(
       const find = async () => (await source.find(version, undefined, signal))?.build || undefined;
       return await newest.get(`${core} ${version}`, clock.now(), find);
     },
-    ...(cores && { fetch: cores.fetch }),
+    ...(cores && { fetch: (wanted, ending) => cores.fetch(wanted, ending) }),
   };
 }
