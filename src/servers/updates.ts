@@ -101,9 +101,10 @@ export class Updates {
     };
   }
 
-  #stepped({ kind, id, from, to, cause }: MachineStep): void {
+  #stepped({ kind, id, event, from, to, cause }: MachineStep): void {
     if (kind !== 'server' || from === to) return;
-    if (from === 'running' && to === 'stopping' && cause.id !== HUNG.id) this.#run(id, () => this.#confirm(id));
+    const isInOrder = event !== 'KILL' && cause.id !== HUNG.id;
+    if (from === 'running' && to === 'stopping' && isInOrder) this.#run(id, () => this.#confirm(id));
     if (to === 'start_failed') this.#run(id, () => this.#takeBackAndStart(id));
     if (to === 'hibernated') this.#look(id);
   }

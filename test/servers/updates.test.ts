@@ -84,8 +84,14 @@ test('an update says what changes, and a dry run changes nothing', async (t) => 
   );
   t.deepEqual(changed['update'], { ...update, backupId: backups[0]?.id });
   t.regex((await it.audited('server.version'))[0] ?? '', /paper 1\.21\.8 → paper 1\.21\.11 build 5$/);
+  const { servers } = (await it.ok('GET', '/v1/servers')) as { servers: object[] };
+  t.like(servers, [{ id: 'abc', update: { ...update, backupId: backups[0]?.id } }]);
   t.is(await it.wake('running'), '5');
   t.is(await it.pinned(), '5');
+  await it.command('abc', 'KILL');
+  await it.reach('abc', 'hibernated');
+  t.not((await it.server())['update'], null, 'a killed run proves nothing');
+  await it.wake('running');
   await it.sleep();
   t.is((await it.server())['update'], null, 'a run has ended in order');
 });
