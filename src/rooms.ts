@@ -55,7 +55,7 @@ import { createPresence } from './servers/presence.ts';
 import { startReconcile } from './servers/reconcile.ts';
 import type { ServerRow } from './servers/rows.ts';
 import { ServerBlocks } from './servers/server-now.ts';
-import { Updates, type UpdatesOptions } from './servers/updates.ts';
+import { Updates } from './servers/updates.ts';
 import { openSftp } from './sftp/open.ts';
 import { templateOperations } from './templates/api.ts';
 import type { Feature } from './web/feature.ts';
@@ -228,9 +228,6 @@ export async function openRooms(options: RoomsOptions, doubles: Partial<typeof O
   const { backups } = backupsRoom;
   const worldsRoom = openWorlds({ ...shared, ...folders, backups, archives: backupRoom.archives });
   const { worlds } = worldsRoom;
-  const { builds } = outside;
-  const modsWithoutVersion: UpdatesOptions['modsWithoutVersion'] = ({ id }, wanted, signal) =>
-    mods.withoutVersion(id, wanted, signal);
   const { outOfSight: onAway, observed: onLook } = sessions;
   const reconciled = { engine, servers, clock, log, dataDir, workers };
   onClose(await open.startReconcile({ ...reconciled, onReturn: engineReturned, onAway, onLook }));
@@ -259,7 +256,7 @@ export async function openRooms(options: RoomsOptions, doubles: Partial<typeof O
 
   const orphans = await Orphans.open({ store, engine, log, dataDir, databases, leftOver: backups.leftOver });
   // Register every wake check before schedules can start servers.
-  const updates = await Updates.open({ ...shared, builds, dataDir, owner, modsWithoutVersion });
+  const updates = await Updates.open({ ...shared, builds: outside.builds, dataDir, owner, mods });
   const schedules = await openSchedules(shared, { backups, accessChanges, access: talk });
 
   // Clients’ view of the servers, and the features of all rooms.

@@ -42,8 +42,7 @@ export interface UpdatesOptions extends Pick<Shared, 'store' | 'servers' | 'cloc
   builds: CoreBuilds;
   dataDir: string;
   owner: FileOwner | undefined;
-  /** Returns the names of the server's mods that have no version for other software. */
-  modsWithoutVersion: (row: ServerRow, wanted: CoreBuild, signal: AbortSignal) => Promise<string[]>;
+  mods: { withoutVersion(serverId: string, host: Omit<CoreBuild, 'build'>, signal: AbortSignal): Promise<string[]> };
 }
 
 /**
@@ -83,14 +82,14 @@ export class Updates {
    * update that no run has confirmed, the way back leads to the software before it.
    */
   async plan(row: ServerRow, wanted: Omit<CoreBuild, 'build'>, signal: AbortSignal): Promise<PendingUpdate> {
-    const { builds, modsWithoutVersion } = this.#options;
+    const { builds, mods } = this.#options;
     const { type, version, pendingUpdate } = row;
     const to = { type: wanted.type, version: wanted.version, build: '' };
     const isOther = to.type !== type || to.version !== version;
     const [now, newest, modsWithout] = await Promise.all([
       notedBuild(this.#rootOf(row.id), row),
       inTime(builds.newest(to.type, to.version), '', signal),
-      isOther ? inTime(modsWithoutVersion(row, to, signal), [], signal) : [],
+      isOther ? inTime(mods.withoutVersion(row.id, to, signal), [], signal) : [],
     ]);
     return {
       from: pendingUpdate?.from ?? { type, version, build: now ?? '' },

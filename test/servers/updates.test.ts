@@ -301,7 +301,7 @@ test('builds: a service that was killed after the failed start takes the build b
     builds: { newest: async () => '61' },
     dataDir,
     owner: undefined,
-    modsWithoutVersion: async () => [],
+    mods: { withoutVersion: async () => [] },
   });
   const row = async () => (await w.servers.get('abc'))?.row;
   await w.until(async () => (await row())?.pendingUpdate === null);
