@@ -140,7 +140,9 @@ function tables(): Table[] {
       ...all(text, 'alertWebhookUrl', 'modpackPlatform', 'modpackRef', 'modpackVersion'),
       ...all(bigint, 'createdAt', 'updatedAt'),
       ...all(boolean, 'sftpEnabled', 'waitingRoom'),
-      ...all(text, 'clientVersions', 'jvmPreset', 'jvmOptions', 'lastStatus', 'coldStartsMs', 'snapshot'),
+      ...all(text, 'clientVersions', 'jvmPreset', 'jvmOptions', 'builds', 'refusedBuild'),
+      pendingUpdate: text().nullable(),
+      ...all(text, 'lastStatus', 'coldStartsMs', 'snapshot'),
     })
       .index('accountId', 'createdAt', 'id')
       .index('state', 'id'),
@@ -283,7 +285,7 @@ function tables(): Table[] {
       locked: boolean(),
       ...all(text, 'error', 'type', 'version', 'modpackPlatform', 'modpackRef', 'modpackVersion', 'levelName'),
       replacedBy: text().nullable(),
-      ...all(text, 'location', 'sealedBy', 'note'),
+      ...all(text, 'location', 'sealedBy', 'note', 'label'),
     }),
     table('backup_mods', {
       serverId: text().primary(),

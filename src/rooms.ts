@@ -55,6 +55,7 @@ import { createPresence } from './servers/presence.ts';
 import { startReconcile } from './servers/reconcile.ts';
 import type { ServerRow } from './servers/rows.ts';
 import { ServerBlocks } from './servers/server-now.ts';
+import { Updates } from './servers/updates.ts';
 import { openSftp } from './sftp/open.ts';
 import { templateOperations } from './templates/api.ts';
 import type { Feature } from './web/feature.ts';
@@ -255,6 +256,7 @@ export async function openRooms(options: RoomsOptions, doubles: Partial<typeof O
 
   const orphans = await Orphans.open({ store, engine, log, dataDir, databases, leftOver: backups.leftOver });
   // Register every wake check before schedules can start servers.
+  const updates = await Updates.open({ ...shared, builds: outside.builds, dataDir, owner, mods });
   const schedules = await openSchedules(shared, { backups, accessChanges, access: talk });
 
   // Clients’ view of the servers, and the features of all rooms.
@@ -267,7 +269,7 @@ export async function openRooms(options: RoomsOptions, doubles: Partial<typeof O
   const shown = { ...shared, blocks, serverView };
   const room = { capacity, accountLimits, drain };
   const { testAlert } = webhooks;
-  const created = { accounts, cores, addresses, wakePolicies, worlds, testAlert, owner };
+  const created = { accounts, cores, addresses, wakePolicies, worlds, updates, testAlert, owner };
   const { creation, feature: serversFeature } = serverFeature({ ...shown, ...room, ...created });
   const { trouble } = entrance;
   const { maxServersPerAccount } = settings;

@@ -67,6 +67,8 @@ export const SYSTEM: Record<string, string> = {
   spend_cap: 'monthly spend cap reached',
   access: 'its author lost permission',
   checkout: 'reported by the payment provider',
+  builds: 'builds are updated while it sleeps',
+  update: 'a new build failed',
 };
 
 /** Phrases that follow the actor's name, keyed by action. */
@@ -91,6 +93,8 @@ export const WHAT: Record<string, string> = {
   'server.alertGivenUp': 'gave up on an alert: the webhook refused it',
   'server.update': 'changed settings',
   'server.version': 'changed software or version',
+  'server.newBuild': 'set a newer build for the next start',
+  'server.buildTakenBack': 'returned to the build before the update',
   'server.publicStatus': 'changed the public page',
   'server.wakePolicy': 'changed who can wake it',
   'server.port.add': 'opened a port',

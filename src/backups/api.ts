@@ -28,6 +28,7 @@ const Backup = z
     kind: reply.text.describe(
       '`manual`, `schedule`, `install`, `reset`, `restore` or `previous`. Further values may be added.',
     ),
+    label: reply.text.describe('The occasion, such as `before the update to Paper 1.21.11`. Empty if `kind` says it.'),
     error: reply.text.describe('Why it failed.'),
     note: reply.text.describe(
       'A note to read before restoring, for example that a running game did not confirm that it had saved its world.',

@@ -28,6 +28,8 @@ interface Owned {
 interface Asked {
   actor: AuditActor;
   kind: Exclude<rows.BackupKind, 'previous'>;
+  /** The occasion, if the kind does not say it. */
+  label?: string;
 }
 
 /** All servers' backups. Rejects with StatusError: BACKUP_NOT_FOUND also for ids of other servers. */
@@ -109,10 +111,10 @@ export class Backups {
    * Queues a backup; it stays queued over restarts. A server may have only one in progress: otherwise throws ABORTED
    * OPERATION_IN_PROGRESS.
    */
-  async create(server: Owned, { actor, kind }: Asked): Promise<rows.BackupRow> {
+  async create(server: Owned, { actor, kind, label = '' }: Asked): Promise<rows.BackupRow> {
     const { store, clock, progress } = this.#tools;
     const at = clock.now();
-    const row = { ...rows.emptyBackup({ serverId: server.id, id: `bak_${randomBase62(16)}` }, at), kind };
+    const row = { ...rows.emptyBackup({ serverId: server.id, id: `bak_${randomBase62(16)}` }, at), kind, label };
     await store.write(async (tx) => {
       const waiting = [...(await rows.listBackupsIn(tx, 'queued')), ...(await rows.listBackupsIn(tx, 'running'))];
       if (waiting.some(({ serverId }) => serverId === server.id)) throw inProgress(server.id, 'the backup in progress');

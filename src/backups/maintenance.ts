@@ -252,13 +252,15 @@ function patchSoftware(
   if (software === undefined) return host.patch(row.id, {}, also);
   const { type, version, modpackPlatform, modpackRef, modpackVersion, levelName } = software;
   // Computed from the current row, because the owner may have changed properties in the meantime.
-  const restored = ({ properties }: ServerRow) => ({
+  const restored = ({ properties, refusedBuild, ...now }: ServerRow) => ({
     type,
     version,
     modpackPlatform,
     modpackRef,
     modpackVersion,
     properties: restoredProperties(properties, levelName),
+    pendingUpdate: null,
+    refusedBuild: now.type === type && now.version === version ? refusedBuild : '',
   });
   return host.patch(row.id, restored, also);
 }

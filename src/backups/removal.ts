@@ -2,6 +2,7 @@ import { rm } from 'node:fs/promises';
 import { removeTree } from '../jail/remove-tree.ts';
 import { DAY_MS, HOUR_MS } from '../kernel/units.ts';
 import { getMaintenance } from '../servers/machine-rows.ts';
+import { getServer } from '../servers/rows.ts';
 import type { Tx } from '../store/store.ts';
 import { type Orphan, archivePath, discard, siblingsOf, sweepArchives } from './files.ts';
 import type { Tools } from './job.ts';
@@ -72,8 +73,10 @@ export function createBackupRemoval({ store, archives, uploads, clock, log, data
   async function prune(serverId: string): Promise<void> {
     const retention = (await rows.getRetention(store, serverId)) ?? DEFAULT_RETENTION;
     const busy = (await getMaintenance(store, serverId))?.target;
+    // The way back from an update whose first start may still fail.
+    const needed = (await getServer(store, serverId))?.pendingUpdate?.backupId;
     const all = await rows.listBackups(store, serverId);
-    for (const row of expired(all, retention, clock.now())) if (row.id !== busy) await drop(row);
+    for (const row of expired(all, retention, clock.now())) if (row.id !== busy && row.id !== needed) await drop(row);
   }
 
   /**

@@ -42,6 +42,8 @@ export interface BackupRow extends Ref, ServerSoftware {
   locked: boolean;
   /** Why it failed; '' if it did not. */
   error: string;
+  /** The occasion, such as `before the update to Paper 1.21.11`; '' if the kind says it. */
+  label: string;
   /** A note to read before a restore; '' if the backup is complete. */
   note: string;
   /** For `previous`: fingerprint of the files that replaced it, to detect later changes. */
@@ -96,6 +98,7 @@ export const backups = new EntitySchema<BackupRow>({
     locked: { type: 'boolean' },
     error: text,
     note: text,
+    label: text,
     type: text,
     version: text,
     modpackPlatform: text,
@@ -152,7 +155,7 @@ export const PREVIOUS = 'previous';
 export function emptyBackup({ serverId, id }: Ref, createdAt: number): BackupRow {
   const software = { type: '', version: '', modpackPlatform: '', modpackRef: '', modpackVersion: '', levelName: '' };
   const archive = { finishedAt: null, sizeBytes: 0, treeBytes: 0, sha256: '', location: '', sealedBy: '' };
-  const rest = { locked: false, error: '', note: '', replacedBy: null };
+  const rest = { locked: false, error: '', note: '', label: '', replacedBy: null };
   return { serverId, id, kind: 'manual', state: 'queued', createdAt, ...software, ...archive, ...rest };
 }
 

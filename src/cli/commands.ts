@@ -18,7 +18,7 @@ import { players } from './commands/players.ts';
 import { schedules } from './commands/schedules.ts';
 import { audit, machine, servers, why } from './commands/servers.ts';
 import { settings } from './commands/settings.ts';
-import { regions, software, versions } from './commands/versions.ts';
+import { back, regions, software, versions } from './commands/versions.ts';
 import { wake } from './commands/wake.ts';
 import { usage, wallet } from './commands/wallet.ts';
 import { eula, keys, login, logout, whoami } from './commands/you.ts';
@@ -82,7 +82,10 @@ const COMPLETED: readonly Section[] = [
   },
   { title: 'Running servers', entries: [interactive, logs, events, metrics, consoleCommand, say, players] },
   { title: 'Contents of a server', entries: [backups, worlds, files, sftp, mods] },
-  { title: 'Settings of a server', entries: [settings, software, wake, schedules, members, ports, database, audit] },
+  {
+    title: 'Settings of a server',
+    entries: [settings, software, back, wake, schedules, members, ports, database, audit],
+  },
   { title: 'Money', entries: [wallet, usage] },
   {
     title: 'Operators',

@@ -53,6 +53,13 @@ export const SERVER = {
   startupPhase: '',
   startupItem: '',
   startupPercent: 0,
+  update: {
+    from: { type: '', version: '', build: '' },
+    to: { type: '', version: '', build: '' },
+    backupId: '',
+    automatic: false as boolean,
+    modsWithoutVersion: [''],
+  },
 } satisfies Partial<Messages['Server']>;
 export type Server = typeof SERVER;
 

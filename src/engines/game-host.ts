@@ -13,6 +13,7 @@ import { engineAfter, noteEngine } from './engine-change.ts';
 import type { Engine } from './engine.ts';
 import { fencedConsole, fencedEngine } from './fenced.ts';
 import { type TrustedWithCode, openConfinement } from './process/confined.ts';
+import { type CoreBuilds, createCoreBuilds } from './process/cores/core-builds.ts';
 import { openCoreStore } from './process/cores/core-store.ts';
 import { createJavaDownloads } from './process/cores/java-downloads.ts';
 import { type SourceUrls, openCoreSources } from './process/cores/sources.ts';
@@ -47,6 +48,8 @@ export interface GameHost {
   containerOf: ((serverId: string) => string) | undefined;
   /** Returns whether this machine can get a core without an upload. */
   canGet: (core: string) => boolean;
+  /** The builds of cores from public sources. */
+  builds: CoreBuilds;
 }
 
 /** The settings that select and configure the engine. */
@@ -120,7 +123,9 @@ export async function openGameHost(options: GameHostOptions): Promise<GameHost> 
   const engine = fencedEngine(open, mayAct);
   // The game image gets every core.
   const canGet = () => true;
-  return { console, typed: withStandardInput(console, engine), management, passwords, engine, canGet, ...opened };
+  const builds = opened.builds ?? createCoreBuilds(coreSources(options), options.clock);
+  const typed = withStandardInput(console, engine);
+  return { console, typed, management, passwords, engine, canGet, ...opened, builds };
 }
 
 /**
@@ -132,7 +137,8 @@ export async function preloadEngine(engine: EngineSetting): Promise<void> {
   if (engine === 'docker') await import('./docker/docker.ts');
 }
 
-type Opened = Pick<GameHost, 'engine' | 'owner' | 'trusted' | 'containerOf'> & Partial<Pick<GameHost, 'canGet'>>;
+type Opened = Pick<GameHost, 'engine' | 'owner' | 'trusted' | 'containerOf'> &
+  Partial<Pick<GameHost, 'canGet' | 'builds'>>;
 
 async function openEngine(options: GameHostOptions, installation: string): Promise<Opened> {
   const { settings, store, secret, mayAct, log } = options;
@@ -187,13 +193,16 @@ function rootsGames(): FileOwner | undefined {
   return process.getuid?.() === 0 ? GAME_USER : undefined;
 }
 
-async function openProcesses(
-  { settings, log, clock, onClose }: GameHostOptions,
-  installation: string,
-): Promise<Opened> {
+function coreSources({ settings, clock }: Pick<GameHostOptions, 'settings' | 'clock'>) {
+  return openCoreSources(settings, { clock, contact: settings.baseUrl });
+}
+
+async function openProcesses(options: GameHostOptions, installation: string): Promise<Opened> {
+  const { settings, log, clock, onClose } = options;
   const { dataDir, versionManifestUrl: manifestUrl, javaHomes: homes, baseUrl: contact } = settings;
   const coresDir = join(dataDir, 'cores');
-  const cores = openCoreStore(coresDir, openCoreSources(settings, { clock, contact }), log);
+  const sources = coreSources(options);
+  const cores = openCoreStore(coresDir, sources, log);
   const javaDir = join(dataDir, 'java');
   const javaDownloads = { apiUrl: settings.adoptiumUrl, dir: javaDir, clock, contact };
   const { confinement, trusted } = await openConfinement({
@@ -221,7 +230,8 @@ async function openProcesses(
     quickStarts,
   });
   const canGet = (core: string) => core === 'sandbox' || cores.offers(core);
-  return { engine, owner: confinement.user, trusted, containerOf: undefined, canGet };
+  const builds = createCoreBuilds(sources, clock, cores);
+  return { engine, owner: confinement.user, trusted, containerOf: undefined, canGet, builds };
 }
 
 /**

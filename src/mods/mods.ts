@@ -1,4 +1,5 @@
 import type { Folders } from '../files/files.ts';
+import { foldersIn } from '../game/cores.ts';
 import type { PackRef } from '../game/settings.ts';
 import { dataRoot } from '../jail/data-root.ts';
 import { openJail } from '../jail/jail.ts';
@@ -8,7 +9,7 @@ import { StatusError } from '../kernel/status.ts';
 import type { ServerRow } from '../servers/rows.ts';
 import type { Store, Tx } from '../store/store.ts';
 import { placeMods } from './files.ts';
-import { foldersOf } from './choice.ts';
+import { type Host, fitOf, foldersOf } from './choice.ts';
 import { findPack, softwareOfPack } from './packs.ts';
 import type { ModProject, ModQuery, ModRegistry, ModVersion } from './registries/registry.ts';
 import { type Wish, keyOf, resolveMods } from './resolution.ts';
@@ -66,6 +67,17 @@ export class Mods {
     if (from === undefined) return { modpackPlatform: platform, ...pack };
     const { project, version } = await findPack(from, pack, signal);
     return { modpackPlatform: platform, ...softwareOfPack(project, version) };
+  }
+
+  /** Returns the names of a server's requested mods that have no version for other software. */
+  async withoutVersion(serverId: string, host: Host, signal: AbortSignal): Promise<string[]> {
+    const wished = (await this.list(serverId)).filter((row) => row.wished);
+    if (foldersIn(host.type, host.version).length === 0) return wished.map(({ name }) => name);
+    const missing = wished.map(async ({ source, projectId, name }) => {
+      const versions = await this.#registry(source).versions(projectId, fitOf(host), signal);
+      return versions.length === 0 ? [name] : [];
+    });
+    return (await Promise.all(missing)).flat();
   }
 
   /** Returns all mods of a server, including dependencies. */

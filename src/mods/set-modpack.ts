@@ -28,7 +28,7 @@ interface Needs {
   mods: Mods;
   serveServer: ServeServer;
   servers: Servers;
-  worlds: { backUp(server: ServerRow, actor: AuditActor, signal: AbortSignal): Promise<void> };
+  worlds: { backUp(server: ServerRow, actor: AuditActor, signal: AbortSignal): Promise<string> };
 }
 
 export const SetModpack = operation({
@@ -94,7 +94,11 @@ export const modpackOperations = (needs: Needs): readonly Served[] => [
     const { platform: modpackPlatform, ref: modpackRef, version: modpackVersion } = body;
     const fields = await mods.pack(modpackPlatform, { modpackRef, modpackVersion, version: '' }, signal);
     await worlds.backUp(row, auditActorOf(principal), signal);
-    const now = await servers.send(row.id, { type: 'REINSTALL', at: clock.now(), cause }, fields);
+    const now = await servers.send(
+      row.id,
+      { type: 'REINSTALL', at: clock.now(), cause },
+      { ...fields, pendingUpdate: null },
+    );
     return needs.serverView(now);
   }),
 ];

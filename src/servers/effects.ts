@@ -31,7 +31,7 @@ import { sendAway } from './stopping.ts';
 import { MachineGone, onItsNode } from './lost-start.ts';
 import { GameEnded, untilReady } from './readiness.ts';
 import { CrashArtefactReader, type CrashArtefacts, lastPosition, linesBehind } from './run-log.ts';
-import type { ServerRow } from './rows.ts';
+import { type ServerRow, buildOnTrial } from './rows.ts';
 import { sampleEvery } from './sampling.ts';
 
 /** Implementations of the machine's actors. */
@@ -184,7 +184,8 @@ export class ServerEffects {
     const { before, last } = await this.#artefacts.begin(id);
     signal.throwIfAborted();
     const rconPassword = before?.up ? passwords.of(id) : await this.#beforeBoot(row, signal);
-    const build = await notedBuild(this.#rootOf(row), row);
+    const trial = buildOnTrial(row);
+    const build = trial ?? (await notedBuild(this.#rootOf(row), row));
     const spec = await this.#specOf(row, gameSpec, build);
     signal.throwIfAborted();
     let hasDownloaded = false;
@@ -215,7 +216,7 @@ export class ServerEffects {
     signal.throwIfAborted();
     if (game.game === null) throw new EngineError('unknown', 'the engine assigned no address to the game');
     const at = clock.now();
-    if (build === undefined) await this.#keepBuild(row, game.build);
+    if (build === undefined || trial !== undefined) await this.#keepBuild(row, game.build ?? build);
     // Games that already ran and starts with a download say nothing about the usual cold start.
     if (!before?.up && !hasDownloaded) this.#noteColdStart(row, at - since);
     return { at, address: game.game, rcon: game.rcon, logAfter: this.#artefacts.logAfter(id) };

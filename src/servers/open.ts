@@ -42,6 +42,7 @@ import { serverPageOperations } from './pages/streams.ts';
 import type { ServerBlocks } from './server-now.ts';
 import type { OnStep } from './actors.ts';
 import { Servers } from './servers.ts';
+import type { Updates } from './updates.ts';
 import type { Shared } from './shared.ts';
 import type { Store, Tx } from '../store/store.ts';
 import type { Feature } from '../web/feature.ts';
@@ -109,6 +110,7 @@ interface ServerFeatureOptions extends Shared {
   drain: CreationRules['drain'];
   wakePolicies: { of(serverId: string): { mode: string; maintenanceText: string } };
   worlds: VersionNeeds['worlds'];
+  updates: Updates;
   /** Queues a test alert for a server's webhook. */
   testAlert: (tx: Tx, serverId: string, at: number) => Promise<void>;
   owner: FileOwner | undefined;
@@ -140,6 +142,7 @@ export function serverFeature(options: ServerFeatureOptions): { creation: Creati
     ...versionOperations({
       ...needs,
       worlds: options.worlds,
+      updates: options.updates,
       forgetBuild: (id) => forgetBuild(dataRoot(dataDir, id), owner),
     }),
     ...settingOperations({ ...needs, testAlert }),

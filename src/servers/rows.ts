@@ -3,13 +3,37 @@ import { isTagged } from '../../machines/server.ts';
 import type { OwnerSettings } from '../game/settings.ts';
 import { StatusError } from '../kernel/status.ts';
 import { serverNotFound } from '../access/owned-servers.ts';
-import { bigint, boolean, id, integer, json, ofAccount, text } from '../store/columns.ts';
+import { bigint, boolean, id, integer, json, maybeJson, ofAccount, text } from '../store/columns.ts';
 import { countOf } from '../store/count.ts';
 import { isDuplicate } from '../store/errors.ts';
 import type { Sql, Store, Tx } from '../store/store.ts';
 
 /** Client versions that can play: the server's own only, any, or, by default, those its software reports. */
 export type ClientVersions = 'auto' | 'own' | 'any';
+
+/** When a server changes to a newer build of its core: on request only, or by itself while it sleeps. */
+export type Builds = 'pinned' | 'latest-when-asleep';
+
+/** A core, its Minecraft version and its build; '' if the build is unknown. */
+export interface CoreBuild {
+  type: string;
+  version: string;
+  build: string;
+}
+
+/** A change of a server's software that no run has confirmed yet. */
+export interface PendingUpdate {
+  /** The software that ran last. */
+  from: CoreBuild;
+  /** The software of the next start. */
+  to: CoreBuild;
+  /** The backup of the files as `from` left them; '' without one. */
+  backupId: string;
+  /** The service changed the build by itself, and takes it back if a start fails. */
+  automatic: boolean;
+  /** Names of mods without a version for `to`. */
+  modsWithoutVersion: string[];
+}
 
 /** An owner's settings, and data from earlier runs. The actor's snapshot holds the live part. */
 export interface ServerRow extends OwnerSettings {
@@ -27,6 +51,11 @@ export interface ServerRow extends OwnerSettings {
   waitingRoom: boolean;
   /** Client versions that can play: see `ClientVersions`. */
   clientVersions: ClientVersions;
+  builds: Builds;
+  /** Null once a run of the new software has ended in order. */
+  pendingUpdate: PendingUpdate | null;
+  /** The newest build that failed its first start, and is therefore not adopted again; '' without one. */
+  refusedBuild: string;
   createdAt: number;
   updatedAt: number;
   /** Durations of the last ten cold starts, in ms, newest last. */
@@ -37,6 +66,13 @@ export interface ServerRow extends OwnerSettings {
   snapshot: string;
   /** The snapshot's wire state, for queries; `deleting` once deletion has begun. */
   state: string;
+}
+
+/** Returns the build that the next start has to try; undefined if the recorded one applies. */
+export function buildOnTrial({ type, version, modpackPlatform, pendingUpdate }: ServerRow): string | undefined {
+  if (modpackPlatform !== '' || pendingUpdate === null) return undefined;
+  const { to } = pendingUpdate;
+  return to.type === type && to.version === version && to.build !== '' ? to.build : undefined;
 }
 
 /** The columns players may see, without the snapshot: enough to route to ten thousand servers at boot. */
@@ -79,6 +115,9 @@ export const servers = new EntitySchema<ServerRow>({
     clientVersions: text,
     jvmPreset: text,
     jvmOptions: text,
+    builds: text,
+    pendingUpdate: maybeJson,
+    refusedBuild: text,
     modpackPlatform: text,
     modpackRef: text,
     modpackVersion: text,
@@ -173,6 +212,18 @@ export async function ramOfAccount(db: Sql, accountId: string, without = ''): Pr
   return countOf(db, sql, [accountId, without]);
 }
 
+/** Returns the ids of sleeping servers that change to newer builds by themselves. */
+export async function listSleepersForNewBuilds(db: Sql): Promise<string[]> {
+  const sql = `SELECT "id" FROM "servers" WHERE "builds" = 'latest-when-asleep' AND "state" = 'hibernated' ORDER BY "id"`;
+  return (await db.query<{ id: string }>(sql)).map(({ id }) => id);
+}
+
+/** Returns the ids of servers whose start failed while an update was pending. */
+export async function listFailedUpdates(db: Sql): Promise<string[]> {
+  const sql = `SELECT "id" FROM "servers" WHERE "state" = 'start_failed' AND "pendingUpdate" IS NOT NULL ORDER BY "id"`;
+  return (await db.query<{ id: string }>(sql)).map(({ id }) => id);
+}
+
 /** Returns the number of servers in each stored state. */
 export async function countServersByState(db: Sql): Promise<{ state: string; count: number }[]> {
   const sql = 'SELECT "state", COUNT(*) AS "count" FROM "servers" GROUP BY "state"';
@@ -206,11 +257,15 @@ export async function patchServer(tx: Tx, id: string, fields: ServerPatch): Prom
   const sets = given.map(([name, value]) => {
     const column = Object.hasOwn(COLUMNS, name) ? COLUMNS[name] : undefined;
     if (column === undefined) throw new Error(`servers have no column ${name}`);
-    values.push(column === json ? JSON.stringify(value) : value);
+    values.push(isJson(column) && value !== null ? JSON.stringify(value) : value);
     return `"${name}" = $${values.length}`;
   });
   const sql = `UPDATE "servers" SET ${sets.join(', ')} WHERE "id" = $${values.length + 1}`;
   if ((await tx.run(sql, [...values, id])) !== 1) throw serverNotFound(id);
+}
+
+function isJson(column: unknown): boolean {
+  return column === json || column === maybeJson;
 }
 
 /** Removes the row and its transitions; no-op for an unknown server. */
@@ -226,7 +281,10 @@ type StoredFlags<Row, Flags extends keyof Row> = Omit<Row, Flags> & Record<Flags
 
 type Flag = 'sftpEnabled' | 'waitingRoom';
 
-type StoredServer = StoredFlags<Stored<ServerRow, 'properties' | 'coldStartsMs'>, Flag>;
+type StoredServer = StoredFlags<
+  Stored<Omit<ServerRow, 'pendingUpdate'>, 'properties' | 'coldStartsMs'> & { pendingUpdate: string | null },
+  Flag
+>;
 
 type StoredRoute = StoredFlags<Stored<RouteRow, 'properties'>, 'waitingRoom'>;
 
@@ -239,7 +297,7 @@ interface PackedRow {
 }
 
 const FIELDS = Object.keys(COLUMNS).map(
-  (name) => `'${name}', ${COLUMNS[name] === json ? `json("${name}")` : `"${name}"`}`,
+  (name) => `'${name}', ${isJson(COLUMNS[name]) ? `json("${name}")` : `"${name}"`}`,
 );
 const PACKED = `json_object(${FIELDS.join(', ')}) AS "packed"`;
 
@@ -251,7 +309,8 @@ function unpacked({ packed }: PackedRow): ServerRow {
 function serverRow(row: StoredServer): ServerRow {
   const coldStartsMs = JSON.parse(row.coldStartsMs) as number[];
   const flags = { sftpEnabled: Boolean(row.sftpEnabled), waitingRoom: Boolean(row.waitingRoom) };
-  return { ...row, ...flags, properties: properties(row.properties), coldStartsMs };
+  const pendingUpdate = row.pendingUpdate === null ? null : (JSON.parse(row.pendingUpdate) as PendingUpdate);
+  return { ...row, ...flags, properties: properties(row.properties), coldStartsMs, pendingUpdate };
 }
 
 function routeRow(row: StoredRoute): RouteRow {

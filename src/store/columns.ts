@@ -17,6 +17,7 @@ export const bigint: EntitySchemaColumnOptions = { type: 'bigint', transformer }
 export const boolean: EntitySchemaColumnOptions = { type: 'boolean' };
 /** Stored as text; a row holds the value itself. */
 export const json: EntitySchemaColumnOptions = { type: 'simple-json' };
+export const maybeJson: EntitySchemaColumnOptions = { ...json, nullable: true };
 /** An instant, in epoch ms, or none. */
 export const maybeAt: EntitySchemaColumnOptions = { ...bigint, nullable: true };
 

@@ -114,15 +114,16 @@ export class Worlds {
   }
 
   /**
-   * Creates a backup before a change that the world might not survive, and resolves when it is ready; no-op for a
-   * server without a world. Rejects with FAILED_PRECONDITION BACKUP_FAILED.
+   * Creates a backup before a change that the world might not survive, and resolves with its id when it is ready; ''
+   * for a server without a world. Rejects with FAILED_PRECONDITION BACKUP_FAILED.
    */
-  async backUp(server: ServerRow, actor: AuditActor, signal: AbortSignal): Promise<void> {
+  async backUp(server: ServerRow, actor: AuditActor, signal: AbortSignal, label = ''): Promise<string> {
     const { backups } = this.#options;
-    if ((await this.list(server.id)).every(({ sizeBytes }) => sizeBytes === 0)) return;
-    const { id } = await backups.create(server, { kind: 'install', actor });
+    if ((await this.list(server.id)).every(({ sizeBytes }) => sizeBytes === 0)) return '';
+    const { id } = await backups.create(server, { kind: 'install', label, actor });
     const { state, error } = await backups.finished({ serverId: server.id, id }, signal);
     if (state !== 'ready') throw noBackup(error);
+    return id;
   }
 
   /**

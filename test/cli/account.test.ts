@@ -5,7 +5,7 @@ import { FULL_SCOPES } from '../../src/http/scopes.ts';
 import { commandsAt } from './in-process.ts';
 
 test('the settings, wake and software commands show, change and reset settings, and refuse an unlisted version', async (t) => {
-  const { says, refuses, run, ok, create } = await commandsAt(t);
+  const { says, refuses, run, ok, create, servers } = await commandsAt(t);
   await create('castle');
   await says(['settings', 'castle'], /^name +.*\nsoftware +sandbox [\d.]+\nmemory +/);
   const words = [
@@ -56,6 +56,11 @@ test('the settings, wake and software commands show, change and reset settings, 
     ['software', 'castle', '--version', 'latest', '--yes'],
     new RegExp(`castle will run sandbox ${newest} from its next`),
   );
+  await says(['back', 'castle', '--yes'], /castle runs sandbox [\d.]+ again from its next start/);
+  await servers.patch('castle', { pendingUpdate: null });
+  await refuses(['back', 'castle', '--yes'], /castle has no update to go back from/);
+  await says(['settings', 'set', 'castle', '--builds', 'latest-when-asleep'], /builds +latest-when-asleep/);
+  await refuses(['settings', 'set', 'castle', '--builds', 'daily'], /--builds must be pinned or latest-when-asleep/, 2);
   await refuses(['software', 'castle', '--type', 'papr', '--version', '1.21.8', '-y'], /Did you mean paper\?/);
   await refuses(
     ['create', 'Tower', '--type', 'paper', '--version', '1.21.88'],

@@ -1,11 +1,11 @@
-import { readFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 import test from 'ava';
 import { javaArchive, standIn } from '../support/core-sources.ts';
 import { startService } from '../support/service.ts';
 import { until } from '../support/until.ts';
 
-/** A Java whose games are ready at once, listen on their port and end with SIGTERM. */
+/** A Java whose games are ready at once, listen on their port and end with SIGTERM. Builds 661 and 9 fail to start. */
 const JAVA = String.raw`#!/usr/bin/perl
 use IO::Socket::INET;
 $| = 1;
@@ -14,6 +14,7 @@ open(my $file, '<', 'server.properties') or die;
 my $port; while (<$file>) { $port = $1 if /^server-port=(\d+)/ }
 my $server = IO::Socket::INET->new(LocalAddr => '127.0.0.1', LocalPort => $port, Listen => 5) or die;
 print "[12:00:00 INFO]: Runs $ARGV[-2]\n";
+if ($ARGV[-2] =~ m{-(?:661|9)/}) { print "[12:00:00 ERROR]: Encountered an unexpected exception\n"; exit 1 }
 print "[12:00:00 INFO]: Done (0.1s)! For help, type \"help\"\n";
 while (1) { my $client = $server->accept() or next; close($client) }
 `;
@@ -68,6 +69,65 @@ test('without Docker and Java, a Paper server downloads both, survives a kill me
   await it.reach(id, 'running');
   t.like(JSON.parse(await until(async () => await noted().catch(() => undefined))), { build: '61' });
 });
+
+test('a failed build is taken back by itself, and a failed version by restoring the backup from before it', async (t) => {
+  const from = await standIn(t);
+  from.java(21, await javaArchive(21, JAVA, []));
+  from.paper('paper', '1.21.8', [{ build: '660' }]);
+  from.paper('paper', '1.21.11', [{ build: '9' }]);
+  const it = await startService(t, {
+    MINECRAFT_EULA: 'accept',
+    JAVA_HOMES: '/no/such/folder',
+    ADOPTIUM_URL: from.url,
+    PAPER_URL: from.url,
+  });
+  const { id } = await it.call('POST', '/v1/servers', {
+    name: 'Paper',
+    type: 'paper',
+    version: '1.21.8',
+    ramMb: 1_024,
+  });
+  const at = `/v1/servers/${id}`;
+  const server = async () => await it.call<{ update: Update | null } & Record<string, unknown>>('GET', at);
+  const wake = async (state: string) => {
+    await it.call('POST', `${at}:start`);
+    await it.reach(id, state);
+  };
+  const sleep = async () => {
+    await it.call('POST', `${at}:stop`);
+    await it.reach(id, 'hibernated');
+  };
+  await wake('running');
+  const level = join(it.dataDir, 'servers', id, 'world/level.dat');
+  await mkdir(dirname(level), { recursive: true });
+  await writeFile(level, 'played');
+  await it.call('POST', `${at}:update`, { builds: 'latest-when-asleep' });
+  from.paper('paper', '1.21.8', [{ build: '660' }, { build: '661' }]);
+  await sleep();
+  await until(async () => (await server()).update?.to.build === '661');
+  const asked = from.count('661');
+  t.true(asked > 0);
+  await wake('running');
+  t.is(from.count('661'), asked, 'it was downloaded while the server slept');
+  t.like(await server(), { refusedBuild: '661', update: null });
+  await sleep();
+
+  const { update } = await it.call<{ update: Update }>('POST', `${at}:updateVersion`, { version: '1.21.11' });
+  t.like(update, { from: { version: '1.21.8', build: '660' }, to: { version: '1.21.11', build: '9' } });
+  await writeFile(level, 'upgraded');
+  await wake('start_failed');
+  await it.call('POST', `${at}/backups/${update.backupId}:restore`);
+  t.like(await server(), { state: 'hibernated', version: '1.21.8', update: null });
+  t.is(await readFile(level, 'utf8'), 'played');
+  await wake('running');
+  t.like(JSON.parse(await readFile(join(it.dataDir, 'servers', id, '.dormouse-build.json'), 'utf8')), { build: '660' });
+});
+
+interface Update {
+  from: { version: string; build: string };
+  to: { version: string; build: string };
+  backupId: string;
+}
 
 test('software without public downloads says so before a server is created', async (t) => {
   const it = await startService(t);

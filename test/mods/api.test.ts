@@ -49,6 +49,22 @@ test('adding a mod returns an empty object, and a dry run returns the changes it
   t.deepEqual(await add(true), { changes: [] });
 });
 
+test('an update of the server names its mods without a version for the new software', async (t) => {
+  const it = await bench(t);
+  it.registry.project('FabricApi', [{ id: 'fa1' }, { id: 'fa2', gameVersions: ['26.1'] }]);
+  it.registry.project('Lithium', [{ id: 'l1', requires: [{ project_id: 'FabricApi' }] }]);
+  await it.ok('POST', '/v1/servers/abc/mods', { projectId: 'Lithium' });
+  await it.ok('POST', '/v1/servers/abc/mods', { projectId: 'FabricApi' });
+  const namedFor = async (body: object) => {
+    const { update } = await it.ok('POST', '/v1/servers/abc:updateVersion', { ...body, dryRun: true });
+    return (update as { modsWithoutVersion: string[] }).modsWithoutVersion;
+  };
+  t.deepEqual(await namedFor({ version: '26.1' }), ['Lithium']);
+  t.deepEqual(await namedFor({ type: 'vanilla' }), ['FabricApi', 'Lithium']);
+  const { version } = await it.ok('GET', '/v1/servers/abc');
+  t.deepEqual(await namedFor({ version }), [], 'a build of the same version');
+});
+
 test('an update lists its changes in a dry run, applies them, and leaves pinned versions alone', async (t) => {
   const it = await bench(t);
   it.registry.project('Lithium', [{ id: 'l1' }]);

@@ -114,7 +114,7 @@ test('SetServerAlertWebhook accepts a public https URL or an empty one; the audi
   t.is((await set('setAlertWebhook', { url: '' }))['alertWebhookUrl'], '');
 });
 
-test('a version change backs up an existing world first', async (t) => {
+test('a change of version or build backs up an existing world first', async (t) => {
   const { set, ok, dataDir } = await settings(t, { type: 'paper', version: '1.21.8', ramMb: 1_024 });
   const backups = async () => (await ok('GET', '/v1/servers/abc/backups'))['backups'] as Record<string, unknown>[];
   await set('updateVersion', { version: '1.21.10' });
@@ -123,9 +123,12 @@ test('a version change backs up an existing world first', async (t) => {
   await mkdir(join(root, 'world'), { recursive: true });
   await writeFile(join(root, 'world/level.dat'), 'level');
   await set('updateVersion', { version: '26.1' });
-  t.like(await backups(), [{ kind: 'install', state: 'ready', version: '1.21.10' }]);
+  const label = 'before the update to Paper 26.1';
+  t.like(await backups(), [{ kind: 'install', label, state: 'ready', version: '1.21.10' }]);
   await set('updateVersion', { version: '26.1' });
-  t.is((await backups()).length, 1, 'a new build of the same version needs no backup');
+  t.is((await backups()).length, 2, 'a new build of the same version may fail too');
+  await set('updateVersion', {});
+  t.is((await backups()).length, 2, 'the request changes nothing');
 });
 
 test('UpdateServerVersion needs a stopped server, validates like creation, and marks a downgrade in the audit log', async (t) => {

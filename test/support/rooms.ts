@@ -7,6 +7,7 @@ import { loadConfig } from '../../src/config.ts';
 import type { Databases } from '../../src/databases/databases.ts';
 import type { Console } from '../../src/engines/console/console.ts';
 import { createManagement } from '../../src/engines/console/management.ts';
+import type { CoreBuilds } from '../../src/engines/process/cores/core-builds.ts';
 import type { TrustedWithCode } from '../../src/engines/process/confined.ts';
 import { openFiles } from '../../src/files/open.ts';
 import { createPlayerFiles } from '../../src/game/players/files.ts';
@@ -60,6 +61,8 @@ export interface RoomsOptions {
   profiles?: Profiles;
   /** Whether this machine can get a core without an upload. Default: all. */
   canGet?: (core: string) => boolean;
+  /** The builds of cores. Default: none are known. */
+  builds?: CoreBuilds;
   /** The accounts whose servers may run uploaded code. Default: all. */
   trusted?: TrustedWithCode;
   /** Replaces the bytes in use on the whole file system, which other programs change too. */
@@ -149,6 +152,7 @@ export async function openRooms(base: World, around: Around, options: RoomsOptio
         trusted: options.trusted ?? 'everybody',
         containerOf: undefined,
         canGet: options.canGet ?? (() => true),
+        builds: options.builds ?? { newest: async () => undefined },
         pinger: games,
         catalogue: { versions: async () => VERSIONS },
         mailer,

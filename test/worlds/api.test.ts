@@ -1,4 +1,4 @@
-import { mkdir, readdir, symlink } from 'node:fs/promises';
+import { mkdir, readdir, rm, symlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
 import { type ApiUnderTest, api } from '../support/api-harness.ts';
@@ -71,6 +71,57 @@ test('worlds: an active world that is a link is not reset, asleep or awake', asy
   t.is((await say(it, 'reset')).reason, 'WORLD_OUTSIDE');
   t.true((await readdir(rootOf(it))).includes('linked'));
   t.deepEqual(await readdir(join(rootOf(it), 'skyblock')), ['level.dat']);
+});
+
+/** A world as Minecraft 26.1 and newer lay it out: all dimensions are inside it. */
+const OF_26 = {
+  'world/level.dat': '12345',
+  'world/dimensions/minecraft/overworld/region/r.0.0.mca': '67890',
+  'world/dimensions/minecraft/the_nether/region/r.0.0.mca': '12',
+  'world/dimensions/minecraft/the_end/region/r.0.0.mca': '3',
+  'world/players/data/x.dat': '4',
+};
+
+test('worlds: the layout of Minecraft 26.1 is listed as one world, reset with all dimensions, and restored', async (t) => {
+  const it = await api(t);
+  await it.create('lobby');
+  await plant(rootOf(it), { ...OF_26, 'plugins/keep.txt': 'kept' });
+  const list = async () => of(await it.call('GET', '/v1/servers/lobby/worlds'));
+  const whole = [{ name: 'world', active: true, loaded: false, sizeBytes: '14' }];
+  t.deepEqual(await list(), whole);
+  t.is((await it.during(say(it, 'reset'))).status, 200);
+  t.deepEqual(await list(), [{ name: 'world', active: true, loaded: false, sizeBytes: '0' }]);
+  t.deepEqual(
+    (await readdir(rootOf(it))).filter((name) => !name.startsWith('.')),
+    ['plugins'],
+  );
+  const { backups } = (await it.ok('GET', '/v1/servers/lobby/backups')) as { backups: { id: string }[] };
+  await it.ok('POST', `/v1/servers/lobby/backups/${backups[0]?.id}:restore`);
+  t.deepEqual(await list(), whole);
+});
+
+test('worlds: after the migration to 26.1, the emptied folders of the old layout go with their world', async (t) => {
+  const it = await api(t);
+  await it.create('lobby');
+  await plant(rootOf(it), { ...OF_26, 'world_nether/paper-world.yml': 'old', 'world_the_end/uid.dat': 'old' });
+  t.deepEqual(brief(of(await it.call('GET', '/v1/servers/lobby/worlds'))), ['world*']);
+  t.is((await it.during(say(it, 'delete', { name: 'world' }))).status, 200);
+  t.deepEqual(
+    (await readdir(rootOf(it))).filter((name) => !name.startsWith('.')),
+    [],
+  );
+});
+
+test('worlds: a backup from before the migration to 26.1 restores the old layout alone', async (t) => {
+  const it = await withWorlds(t);
+  const { id } = (await it.ok('POST', '/v1/servers/lobby/backups')) as { id: string };
+  await it.services.backups.finished({ serverId: 'lobby', id }, AbortSignal.timeout(60_000));
+  await rm(join(rootOf(it), 'world_nether'), { recursive: true });
+  await rm(join(rootOf(it), 'world_the_end'), { recursive: true });
+  await plant(rootOf(it), OF_26);
+  await it.ok('POST', `/v1/servers/lobby/backups/${id}:restore`);
+  t.is(of(await it.call('GET', '/v1/servers/lobby/worlds')).find(({ name }) => name === 'world')?.sizeBytes, '13');
+  t.deepEqual((await readdir(join(rootOf(it), 'world'))).sort(), ['level.dat', 'region']);
 });
 
 test('worlds: a world that contains the active one cannot be deleted', async (t) => {

@@ -76,6 +76,7 @@ function stateTag(state: string): Html | undefined {
 
 function about({
   kind,
+  label,
   state,
   sizeBytes,
   treeBytes,
@@ -88,7 +89,7 @@ function about({
   const place = [offSite && 'off site', awaitingOffSite && 'uploading off site', encrypted && 'encrypted'].filter(
     (part) => part !== false,
   );
-  return [KINDS[kind] ?? kind, ...sizes, ...place, softwareText(software)].filter((part) => part !== '');
+  return [label || (KINDS[kind] ?? kind), ...sizes, ...place, softwareText(software)].filter((part) => part !== '');
 }
 
 function actions(request: ServerRequest, backup: Backup, isRestored: boolean): (Html | false)[] {

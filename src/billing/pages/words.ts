@@ -45,6 +45,7 @@ export const ENDINGS: Record<string, string> = {
   lost: 'machine lost',
   unexpected: 'was meant to be asleep',
   shutdown: 'service stopped',
+  update: 'a new build failed',
   deleted: 'deleted',
 };
 

@@ -21,6 +21,7 @@ const SETTINGS = {
   clientVersions: '',
   jvmPreset: '',
   jvmOptions: '',
+  builds: '',
   modpackPlatform: '',
   modpackRef: '',
 } satisfies Partial<Messages['Server']>;
@@ -40,6 +41,7 @@ const OPTIONS = {
   'waiting-room': option('on|off', 'Show the start progress to players who wake the server (1.21.6 and newer).'),
   clients: option('which', 'Client versions that can join: auto, own or any.'),
   jvm: option('preset', 'How Java runs the game: default, aikar or zgc.'),
+  builds: option('which', 'Builds of the core: pinned, or latest-when-asleep to update while it sleeps.'),
   'jvm-options': option('options', 'Further options for Java, in quotes. "" removes them.'),
 } as const;
 
@@ -65,6 +67,7 @@ function shown(reply: Messages['Server']): string[] {
     ],
     ['waiting room', server.waitingRoom ? 'on' : ''],
     ['clients', server.clientVersions],
+    ['builds', server.builds],
     ['java', [server.jvmPreset, server.jvmOptions].join(' ').trim()],
     ['public page', publicPage(server)],
     ['webhook', server.alertWebhookUrl === '' ? '' : 'set'],
@@ -84,7 +87,8 @@ function onOffOption(text: string | undefined): boolean | undefined {
 
 async function change(context: Context, id: string, values: Given): Promise<void> {
   const { api } = context;
-  const { name, ram, plan, motd, webhook, clients, jvm } = values;
+  const { name, ram, plan, motd, webhook, clients, jvm, builds } = values;
+  const buildsMessage = '--builds must be pinned or latest-when-asleep.';
   const clientsMessage = '--clients must be auto, own or any.';
   const jvmMessage = '--jvm must be default, aikar or zgc.';
   const update = given({
@@ -95,6 +99,7 @@ async function change(context: Context, id: string, values: Given): Promise<void
     clientVersions: clients === undefined ? undefined : oneOf(['auto', 'own', 'any'], clients, clientsMessage),
     jvmPreset: jvm === undefined ? undefined : oneOf(['default', 'aikar', 'zgc'], jvm, jvmMessage),
     jvmOptions: values['jvm-options'],
+    builds: builds === undefined ? undefined : oneOf(['pinned', 'latest-when-asleep'], builds, buildsMessage),
   });
   const idleTimeoutMinutes = wholeNumber('idle', values.idle, MOST_IDLE_MINUTES);
   const enabled = onOffOption(values.public);

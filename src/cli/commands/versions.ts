@@ -1,13 +1,13 @@
 import { type Api, done } from '../api.ts';
 import { DORMOUSE } from '../called.ts';
-import { type Command, YES, call, command, flag, on, option } from '../command.ts';
-import { wrongUsage } from '../errors.ts';
+import { type Command, YES, call, command, confirmed, flag, on, option } from '../command.ts';
+import { failed, wrongUsage } from '../errors.ts';
 import { capacityColumns, columns, listing, software as nameOf } from '../format.ts';
 import { given } from '../parse.ts';
 import { CAPACITY, type Messages, SERVER, VERSIONS, read } from '../shapes.ts';
 import { suggest } from '../suggest.ts';
 import { oneLine } from '../text.ts';
-import { readServer } from '../waiting.ts';
+import { maintained, readServer } from '../waiting.ts';
 import { askForEula } from './you.ts';
 
 /** The option to use a version that is not listed. */
@@ -68,9 +68,10 @@ export const software = call({
     yes: YES,
   },
   details: `A newer version upgrades the world permanently. An older one may not be able to read it.
-Back up the server first. Choosing the current version installs the newest build of the core.
+The server is backed up first. If the next start fails, go back with: ${DORMOUSE} back castle
+Choosing the current version installs the newest build of the core.
 
-Example: ${DORMOUSE} backups make castle && ${DORMOUSE} software castle --version latest`,
+Example: ${DORMOUSE} software castle --version latest`,
   warning: ([id], { type, version }) =>
     `${id} and its world permanently change to ${nameOf({ type: type ?? '', version: version ?? 'another version' })}.`,
   async call({ api }, [id = ''], { type, version, unlisted }) {
@@ -80,8 +81,42 @@ Example: ${DORMOUSE} backups make castle && ${DORMOUSE} software castle --versio
     return api.POST('/v1/servers/{id}:updateVersion', { ...on(id), body });
   },
   shape: SERVER,
-  show: (server) => [`${server.id} will run ${nameOf(server)} from its next start.`],
+  show: ({ id, update: { from, to, modsWithoutVersion } }) => [
+    `${id} will run ${withBuild(to)} from its next start, in place of ${withBuild(from)}.`,
+    ...(modsWithoutVersion.length > 0 ? [`No version for ${nameOf(to)}: ${modsWithoutVersion.join(', ')}`] : []),
+    `If that start fails, go back with: ${DORMOUSE} back ${id}`,
+  ],
   after: askForEula,
+});
+
+function withBuild({ build, ...software }: { type: string; version: string; build: string }): string {
+  return build === '' ? nameOf(software) : `${nameOf(software)} build ${build}`;
+}
+
+/** `dormouse back`. */
+export const back = command({
+  usage: 'back <id>',
+  summary: "Return a server's software, files and mods to their state before the last update.",
+  options: { yes: YES },
+  details: `Possible until a run of the new software has ended normally. Can be undone, like any restore.`,
+  async run(context, [id = ''], { yes }) {
+    const { from, to, backupId, automatic } = (await readServer(context.api, id)).server.update;
+    // Without a backup, a build cannot be restored, only a version.
+    const isSame = from.type === to.type && from.version === to.version;
+    if (automatic || (backupId === '' && isSame))
+      throw failed('NO_UPDATE', `${id} has no update to go back from.`, { server: id });
+    const what = backupId === '' ? '' : ' This replaces all files with the backup from before the update.';
+    if (!yes) await confirmed(context, `${id} returns to ${withBuild(from)}.${what}`);
+    const { type, version } = from;
+    if (backupId === '')
+      await done(context.api.POST('/v1/servers/{id}:updateVersion', { ...on(id), body: { type, version } }));
+    else
+      await maintained(context, id, 'is going back', (api) =>
+        api.POST('/v1/servers/{id}/backups/{backupId}:restore', { params: { path: { id, backupId } }, body: {} }),
+      );
+    if (context.json) return context.document((await readServer(context.api, id)).reply);
+    context.terminal.out.line(`${id} runs ${withBuild(from)} again from its next start.`);
+  },
 });
 
 /**

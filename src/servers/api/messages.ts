@@ -22,6 +22,27 @@ export const PortMapping = z
   })
   .meta({ id: 'PortMapping' });
 
+const CoreBuild = z
+  .object({
+    type: reply.text,
+    version: reply.text,
+    build: reply.text.describe('Empty: unknown, or the newest at the next start.'),
+  })
+  .meta({ id: 'CoreBuild' });
+
+const ServerUpdate = z
+  .object({
+    from: CoreBuild.describe('The software that ran last.'),
+    to: CoreBuild.describe('The software of the next start.'),
+    backupId: reply.text.describe('The backup from before the update; restore it to go back. Empty without a world.'),
+    automatic: reply.flag.describe('A newer build, adopted while the server slept. If it fails, it is taken back.'),
+    modsWithoutVersion: z
+      .array(z.string())
+      .default([])
+      .describe('Names of mods that have no version for the new software, as far as their registries respond.'),
+  })
+  .meta({ id: 'ServerUpdate' });
+
 /** A server as its owner sees it; every field is always there, in the reference's order. */
 export const Server = z
   .object({
@@ -89,6 +110,14 @@ export const Server = z
     clientVersions: reply.text.describe('Which clients can play: `auto`, `own` or `any` version. See UpdateServer.'),
     jvmPreset: reply.text.describe('Options for Java: `default`, `aikar` or `zgc`; applies on next start.'),
     jvmOptions: reply.text.describe('Further options for Java, separated by spaces; applies on next start.'),
+    builds: reply.text.describe('When it changes to a newer build of its core: `pinned` or `latest-when-asleep`.'),
+    refusedBuild: reply.text.describe('The build that failed its first start and was taken back. Empty without one.'),
+    update: ServerUpdate.nullable()
+      .default(null)
+      .describe(
+        'A change of the software, from UpdateServerVersion or `latest-when-asleep`, until a run has ended in order. ' +
+          'Otherwise null.',
+      ),
     startupEtaSeconds: reply.int32.describe('Estimated seconds until it is ready, while `starting`. 0 = unknown.'),
     startupItem: reply.text.describe(
       'The item of the phase `downloading` or `installing`, such as `Java 25` or `Paper 1.21.8`; else empty.',

@@ -28,7 +28,7 @@ export const UpdateServer = operation({
   role: 'member',
   auth: 'key',
   section: 'Servers',
-  summary: 'Change name, RAM, plan, waiting room, client versions or options for Java',
+  summary: 'Change name, RAM, plan, waiting room, client versions, builds or options for Java',
   description:
     'Absent fields stay unchanged. RAM and plan change only while the server is stopped, and only the owner can ' +
     'change the plan. With `waitingRoom` (experimental), players on Minecraft 1.21.6 or newer who wake the server ' +
@@ -42,7 +42,10 @@ export const UpdateServer = operation({
     '`jvmPreset` and `jvmOptions` set how Java runs from the next start on: `default`, `aikar` (Aikar’s flags) or ' +
     '`zgc` (Z garbage collector, from Java 15), and further options separated by spaces, such as ' +
     '`-XX:MaxGCPauseMillis=100 -Dpaper.maxChatLength=512`. Refused are options that load code, open debug ports, ' +
-    'name files, change memory limits, or determine what Java does after an error.',
+    'name files, change memory limits, or determine what Java does after an error. With `builds` = ' +
+    '`latest-when-asleep`, a sleeping server changes to the newest build of its version, never while it is awake. ' +
+    'If a start with it fails, the server returns to the build before it and starts again. `pinned` (default): the ' +
+    'build changes only on request (UpdateServerVersion).',
   precondition: 'for RAM and plan, the server must be stopped.',
   params: ServerParams,
   body: message({
@@ -53,6 +56,7 @@ export const UpdateServer = operation({
     clientVersions: z.enum(['auto', 'own', 'any'], 'must be auto, own or any').optional(),
     jvmPreset: z.enum(JVM_PRESETS, 'must be default, aikar or zgc').optional(),
     jvmOptions: JvmOptions.optional().describe('Empty: none.'),
+    builds: z.enum(['pinned', 'latest-when-asleep'], 'must be pinned or latest-when-asleep').optional(),
   }).meta({ id: 'UpdateServerRequest' }),
   reply: Server,
 });

@@ -1,3 +1,6 @@
+import * as z from 'zod';
+import { inProgress } from '../../jail/change-lock.ts';
+import { softwareText } from '../../game/cores.ts';
 import type { CoreRules } from '../../game/core-rules.ts';
 import { compareVersions } from '../../game/minecraft-version.ts';
 import { invalidFields } from '../../http/errors.ts';
@@ -9,8 +12,9 @@ import { StatusError } from '../../kernel/status.ts';
 import { type AuditActor, auditActorOf } from '../../audit/audit.ts';
 import type { Tx } from '../../store/store.ts';
 import { isStopped } from '../snapshots.ts';
-import type { ServerRow } from '../rows.ts';
+import type { CoreBuild, ServerRow } from '../rows.ts';
 import type { Servers } from '../servers.ts';
+import { type Updates, isSameSoftware } from '../updates.ts';
 import { CoreType, GameVersion, checkGame, leastRamMb } from './fields.ts';
 import { Server, ServerParams } from './messages.ts';
 import type { ServeServer } from './operation.ts';
@@ -26,8 +30,9 @@ export interface VersionNeeds {
   sandboxVersions: readonly string[];
   serveServer: ServeServer;
   servers: Servers;
-  /** Creates a backup before the world is upgraded. */
-  worlds: { backUp(server: ServerRow, actor: AuditActor, signal: AbortSignal): Promise<void> };
+  updates: Updates;
+  /** Creates a backup before the software changes, and returns its id; '' if there is no world. */
+  worlds: { backUp(server: ServerRow, actor: AuditActor, signal: AbortSignal, label: string): Promise<string> };
 }
 
 export const UpdateServerVersion = operation({
@@ -42,26 +47,31 @@ export const UpdateServerVersion = operation({
   description:
     'Only while the server is stopped. Applies at the next start. Absent fields stay unchanged. A server keeps ' +
     'the build of its core that it ran first. To get the newest build, send the current type or version. A newer ' +
-    'version upgrades the world permanently, and an older one may fail to read it. If the type or version changes ' +
-    'and there is a world, it is backed up first, and this call returns when the backup is ready. The audit log ' +
-    'marks a downgrade.',
+    'version upgrades the world permanently, and an older one may fail to read it. If there is a world, it is ' +
+    'backed up first, and this call returns when the backup is ready. If the backup fails, nothing changes: ' +
+    'BACKUP_FAILED. `update` in the reply says what changes. If the next start fails, restore the backup in ' +
+    '`update.backupId`: files, core, build and mods are then as before. With `dryRun`, nothing changes, and the ' +
+    'reply shows the server as it would be. The audit log marks a downgrade.',
   precondition: 'the server must be stopped and must not have a mod pack.',
   params: ServerParams,
   body: message({
     type: CoreType.optional().describe('Core type.'),
     version: GameVersion.optional().describe('Minecraft version.'),
+    dryRun: z.boolean('must be true or false').default(false).describe('Only show what would change.'),
   }).meta({ id: 'UpdateServerVersionRequest' }),
   example: { version: '1.21.8' },
   reply: Server,
 });
 
-type Game = Pick<ServerRow, 'type' | 'version'>;
-
 /** Returns, for example, `paper 1.21.8 → paper 1.20.4 (downgrade: …)`. */
-function changeText(from: Game, to: Game): string {
+function changeText(from: Omit<CoreBuild, 'build'>, to: CoreBuild): string {
   const isOlder = (compareVersions(to.version, from.version) ?? 0) < 0;
   const hint = isOlder ? ' (downgrade: the older version may fail to read the world)' : '';
-  return `${from.type} ${from.version} → ${to.type} ${to.version}${hint}`;
+  return `${from.type} ${from.version} → ${to.type} ${to.version}${buildText(to)}${hint}`;
+}
+
+function buildText({ build }: CoreBuild): string {
+  return build === '' ? '' : ` build ${build}`;
 }
 
 function packDecides({ id, modpackPlatform, modpackRef }: ServerRow): StatusError {
@@ -80,17 +90,28 @@ export const versionOperations = (needs: VersionNeeds): readonly Served[] => [
     if (violations.length > 0) throw invalidFields(violations);
     if (row.modpackPlatform !== '') throw packDecides(row);
     await needs.cores.require(wanted);
-    const isOther = wanted.type !== row.type || wanted.version !== row.version;
-    if (isOther && isStopped(now)) await needs.worlds.backUp(row, auditActorOf(principal), signal);
-    const entry = { action: 'server.version', detail: changeText(row, wanted), at: needs.clock.now() };
-    const record = recordOnServer(principal, row, entry);
     const { type, version } = wanted;
-    const isNamed = Boolean(body.type || body.version);
+    if (!body.type && !body.version) {
+      const entry = { action: 'server.version', detail: changeText(row, { type, version, build: '' }) };
+      const record = recordOnServer(principal, row, { ...entry, at: needs.clock.now() });
+      return needs.serverView(body.dryRun ? now : await needs.servers.patchAtRest(row.id, {}, record));
+    }
+    const plan = await needs.updates.plan(row, wanted, signal);
+    if (body.dryRun) return needs.serverView({ ...now, row: { ...row, type, version, pendingUpdate: plan } });
+    const label = `before the update to ${softwareText(wanted)}${buildText(plan.to)}`;
+    const backupId = isStopped(now) ? await needs.worlds.backUp(row, auditActorOf(principal), signal, label) : '';
+    const pendingUpdate = { ...plan, backupId: plan.backupId || backupId };
+    const change = (current: ServerRow) => {
+      if (!isSameSoftware(current, row)) throw inProgress(row.id, 'another update');
+      return { type, version, pendingUpdate, refusedBuild: '' };
+    };
+    const entry = { action: 'server.version', detail: changeText(row, plan.to), at: needs.clock.now() };
+    const record = recordOnServer(principal, row, entry);
     // Runs while the server accepts no other command, so it cannot start with the old build after this call returns.
     const write = async (tx: Tx) => {
       await record(tx);
-      if (isNamed) await needs.forgetBuild(row.id);
+      await needs.forgetBuild(row.id);
     };
-    return needs.serverView(await needs.servers.patchAtRest(row.id, { type, version }, write));
+    return needs.serverView(await needs.servers.patchAtRest(row.id, change, write));
   }),
 ];

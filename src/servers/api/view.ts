@@ -102,6 +102,9 @@ function view(now: ServerNow, parts: ServerViewParts): z.input<typeof Server> {
     clientVersions: row.clientVersions,
     jvmPreset: row.jvmPreset,
     jvmOptions: row.jvmOptions,
+    builds: row.builds,
+    refusedBuild: row.refusedBuild,
+    update: row.pendingUpdate,
     startupEtaSeconds: state === 'starting' ? (etaSeconds(now, parts.clock.now()) ?? 0) : 0,
     startupItem: startupItem(state, context),
   };

@@ -11,6 +11,7 @@ import { alertsCard } from './alerts.ts';
 import { awakeMsIn } from './awake.ts';
 import { obstaclesTo } from './obstacles.ts';
 import { addressNotes, agreeToEula, commandForms, eulaCard, face } from './parts.ts';
+import { WENT_BACK, coreText, goBack } from './way-back.ts';
 import { whatNow } from './what-now.ts';
 import { ASSETS } from '../../web/assets.ts';
 import { type Html, html } from '../../web/html.ts';
@@ -56,8 +57,10 @@ export function mountOverview(panel: Panel, settings: OverviewSettings): void {
         await call(KeepAwake, { id: server.id }, { minutes });
         return minutes > 0 ? 'kept' : 'let';
       },
+      back: goBack,
     },
     done: {
+      ...WENT_BACK,
       kept: 'Kept awake, even without players.',
       let: 'Keep-awake cancelled.',
       agreed: 'Thank you. The server can start now.',
@@ -142,12 +145,21 @@ async function overviewPage(request: ServerRequest, settings: OverviewSettings):
 function factsCard({ server, isFree }: ServerRequest): Html {
   return html`<section class="card" data-live="facts">
     <dl class="facts">
-      ${fact('Software', softwareText(server))} ${fact('RAM', ramText(server.ramMb))}
+      ${fact('Software', softwareFact(server))} ${fact('RAM', ramText(server.ramMb))}
       ${!isFree && fact('Plan', server.plan)}
       ${fact('Files', server.diskUsageKnown ? `${server.diskUsageMb} MB` : 'not measured yet')}
       ${fact('Created', timeTag(server.createdAt ?? 0))}
     </dl>
   </section>`;
+}
+
+/** Returns the software, with its change at the next start, or the build that was taken back. */
+function softwareFact({ update, refusedBuild, ...server }: ServerRequest['server']): Html {
+  const note =
+    update !== null
+      ? `updated from ${coreText(update.from)}`
+      : refusedBuild !== '' && `build ${refusedBuild} failed and was taken back`;
+  return html`${update === null ? softwareText(server) : coreText(update.to)} ${note && html`<small>${note}</small>`}`;
 }
 
 /** Returns the notes on the address; undefined if it needs none. */

@@ -9,6 +9,7 @@ import { sinceTime, wokenWords } from '../../web/panel/words.ts';
 import { timeTag } from '../../web/panel/time.ts';
 import { countText } from '../../web/text.ts';
 import { type Obstacle, summaryText } from './obstacles.ts';
+import { wayBack } from './way-back.ts';
 import { type Incident, remedyLink, remedyOf } from './alerts.ts';
 import type { InspectMachine } from '../api/machine.ts';
 
@@ -84,12 +85,13 @@ export function whatNow(request: ServerRequest, machine: Machine, facts: Facts):
 
 function startFailure(request: ServerRequest, latest: Incident | undefined): Html {
   const { server } = request;
-  return failure(request, latest, {
+  const shown = failure(request, latest, {
     code: server.startErrorCode,
     summary: server.startErrorSummary,
     suggestion: server.startErrorSuggestion,
     lines: server.startError,
   });
+  return html`${shown}${wayBack(request)}`;
 }
 
 const JOBS: Readonly<Record<string, string>> = {

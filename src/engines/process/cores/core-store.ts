@@ -42,6 +42,11 @@ export interface CoreStore {
    * core has no public source. Rejects with EngineError `core_unavailable`, `download_failed` or `install_failed`.
    */
   provide(wanted: WantedCore, options: ProvideOptions): Promise<StoredCore | undefined>;
+  /**
+   * Downloads a build for later starts. Does nothing for a core whose files an installer creates, because it needs the
+   * server's Java. Rejects with EngineError or StatusError.
+   */
+  fetch(wanted: WantedCore & { build: string }, signal: AbortSignal): Promise<void>;
   /** Returns the newest build that is here; undefined without one. */
   newestHere(wanted: WantedCore): Promise<StoredCore | undefined>;
 }
@@ -89,7 +94,12 @@ export function openCoreStore(dir: string, sources: Readonly<Record<string, Core
     return { folder, build };
   }
 
-  async function download(source: CoreSource, { file }: CoreBuild, path: string, options: ProvideOptions) {
+  async function download(
+    source: CoreSource,
+    { file }: CoreBuild,
+    path: string,
+    options: Omit<ProvideOptions, 'installers'>,
+  ) {
     const { signal, progress } = options;
     progress({ phase: 'downloading', percent: 0 });
     const shown = (percent: number) => progress({ phase: 'downloading', percent });
@@ -134,6 +144,18 @@ export function openCoreStore(dir: string, sources: Readonly<Record<string, Core
   return {
     offers: (core) => sourceOf(core) !== undefined,
     newestHere,
+    async fetch(wanted, signal) {
+      const { core, version, build } = wanted;
+      const source = sourceOf(core);
+      if (source === undefined || source.installer !== undefined) return;
+      const work = async () => {
+        if (await stored(wanted)) return;
+        const found = await source.find(version, build, signal);
+        if (found === undefined) throw notOffered(wanted);
+        await download(source, found, join(dir, core, `${version}-${build}`, JAR), { signal, progress: () => {} });
+      };
+      await withLock(`${core} ${version}`, work, signal);
+    },
     async provide(wanted, options) {
       const source = sourceOf(wanted.core);
       if (source === undefined) return undefined;

@@ -1,16 +1,20 @@
+import type { Builds } from '../../rows.ts';
 import { tiles } from '../choices.ts';
-import { SANDBOX, aboutSoftware, missingCore, softwareName, softwareText } from '../../../game/cores.ts';
+import { WENT_BACK, coreText, goBack, wayBack } from '../way-back.ts';
+import { SANDBOX, aboutSoftware, coreOf, missingCore, softwareName, softwareText } from '../../../game/cores.ts';
 import { sandboxVersions } from '../../../engines/sandbox.ts';
 import { coresFor, ListMinecraftVersions } from '../../../game/catalogue/api.ts';
 import { compareVersions } from '../../../game/minecraft-version.ts';
 import { confirmed, hidden } from '../../../web/form.ts';
 import { type Html, html } from '../../../web/html.ts';
 import type { Page } from '../../../web/page-request.ts';
-import { choiceField, filling } from '../../../web/panel/fields.ts';
+import { choiceField, filling, radioField } from '../../../web/panel/fields.ts';
 import { inShort } from '../../../web/panel/in-short.ts';
 import { panelForm } from '../../../web/panel/form.ts';
 import type { Panel, ServerRequest } from '../../../web/panel/panel.ts';
-import { restNote, settingsPage } from './frame.ts';
+import { SAVED, restNote, settingsPage } from './frame.ts';
+import { unlessRefused } from '../parts.ts';
+import { UpdateServer } from '../../api/update-server.ts';
 import { UpdateServerVersion } from '../../api/update-version.ts';
 
 /** Settings of the server software and its version. A choice is shown with its effects before it is confirmed. */
@@ -24,8 +28,15 @@ export function mountVersionSettings(panel: Panel): void {
         const done = await inShort(call(UpdateServerVersion, { id }, wanted), 'changed', 'changing');
         return { to: `${here}?done=${done}` };
       },
+      back: goBack,
+      async builds({ call, server: { id } }, form) {
+        await call(UpdateServer, { id }, { builds: form.get('builds') as Builds });
+        return 'saved';
+      },
     },
     done: {
+      ...SAVED,
+      ...WENT_BACK,
       changed: 'Changed. The next start downloads it.',
       changing: 'Backing up your world. Then the version changes.',
     },
@@ -53,7 +64,8 @@ async function choiceCards(request: ServerRequest): Promise<Html> {
   const offered = offersFor(server, role === 'owner' ? cores : coresFor(releases));
   const { type, versions } = offered.find((each) => each.type === wanted.type) ?? offered[0];
   const filled = filling(request, '');
-  return html`<section class="card">
+  return html`${updateCard(request)}
+    <section class="card">
       <h2>Software and version</h2>
       <p>Now <b>${softwareText(server)}</b>. You’ll review the effects first.</p>
       <details ${type !== server.type && html`open`}>
@@ -81,7 +93,58 @@ async function choiceCards(request: ServerRequest): Promise<Html> {
         </div>
       </form>
     </section>
-    ${query.has('version') && changeCard(request, wanted, offered)}`;
+    ${query.has('version') && (await changeCard(request, wanted, offered))} ${buildsCard(request)}`;
+}
+
+/** Shows an update that no run has confirmed yet, and the way back. */
+function updateCard(request: ServerRequest): Html | undefined {
+  const { update } = request.server;
+  if (update === null) return undefined;
+  const { from, to, modsWithoutVersion } = update;
+  return html`<section class="card">
+    <h2>The last update</h2>
+    <p>From ${coreText(from)} to <b>${coreText(to)}</b>. It counts as done once a run of it has ended normally.</p>
+    ${modsWithoutVersion.length > 0 && html`<p class="note warn">${missingMods(to, modsWithoutVersion)}</p>`}
+    ${wayBack(request)}
+  </section>`;
+}
+
+/** Chooses between the present build and automatic updates; undefined for software without builds. */
+function buildsCard(request: ServerRequest): Html | undefined {
+  const { type, builds, refusedBuild } = request.server;
+  if (coreOf(type)?.pin === undefined) return undefined;
+  return html`<section class="card">
+    <h2>Builds</h2>
+    <p>Projects often publish new builds of ${softwareName(type)} for the same Minecraft version.</p>
+    ${
+      refusedBuild !== '' &&
+      html`<p class="note warn">
+        Build ${refusedBuild} failed to start, so the server runs the build before it again.
+      </p>`
+    }
+    ${panelForm(
+      request,
+      'builds',
+      html`${radioField(filling(request, 'builds'), {
+          name: 'builds',
+          label: 'Newer builds',
+          value: builds,
+          options: [
+            ['pinned', 'Keep the build until you update it.'],
+            [
+              'latest-when-asleep',
+              html`Update while the server sleeps.<small
+                  >If a start with the new build fails, the server returns to the build before it.</small
+                >`,
+            ],
+          ],
+        })}<button type="submit">Save</button>`,
+    )}
+  </section>`;
+}
+
+function missingMods(to: Software, names: readonly string[]): string {
+  return `No version for ${softwareText(to)} yet: ${names.join(', ')}.`;
 }
 
 /**
@@ -105,10 +168,11 @@ interface Software {
   version: string;
 }
 
-function changeCard(request: ServerRequest, wanted: Software, offered: readonly Offer[]): Html {
-  const { server } = request;
+async function changeCard(request: ServerRequest, wanted: Software, offered: readonly Offer[]): Promise<Html> {
+  const { call, server } = request;
   const isSame = wanted.type === server.type && wanted.version === server.version;
   const missing = missingFor(wanted, offered);
+  const plan = missing === undefined ? await planOf(call, server.id, wanted) : undefined;
   const [from, to] = [softwareText(server), softwareText(wanted)];
   const button = isSame ? `Update to the newest build of ${to}` : `Change to ${to}`;
   return html`<section class="card" id="change">
@@ -116,12 +180,12 @@ function changeCard(request: ServerRequest, wanted: Software, offered: readonly 
     ${wanted.type !== server.type && html`<p>${aboutSoftware(wanted.type)}</p>`}
     ${missing !== undefined && html`<p class="note bad">${missing}.</p>`} ${restNote(request)}
     <ul>
-      ${whatFollows(server, wanted).map((each) => html`<li>${each}</li>`)}
+      ${[...whatFollows(server, wanted), ...planText(plan)].map((each) => html`<li>${each}</li>`)}
     </ul>
     ${
       missing === undefined &&
       confirmed(
-        'Change it? We back up your world first. The backup is the only way back.',
+        'Change it? We back up your server first. If the next start fails, you can go back.',
         button,
         '',
         panelForm(
@@ -134,6 +198,22 @@ function changeCard(request: ServerRequest, wanted: Software, offered: readonly 
       )
     }
   </section>`;
+}
+
+/** Returns what the change means; undefined if it would be refused. The form shows why. */
+async function planOf(call: ServerRequest['call'], id: string, { type, version }: Software) {
+  const reply = await unlessRefused(call(UpdateServerVersion, { id }, { type, version, dryRun: true }), undefined);
+  return reply?.update ?? undefined;
+}
+
+/** Returns the change of the build, and the mods that do not follow. */
+function planText(plan: Awaited<ReturnType<typeof planOf>>): string[] {
+  if (plan === undefined) return [];
+  const { from, to, modsWithoutVersion } = plan;
+  return [
+    ...(to.build !== '' ? [`Build: ${from.build === '' ? '' : `from ${from.build} `}to ${to.build}.`] : []),
+    ...(modsWithoutVersion.length > 0 ? [missingMods(to, modsWithoutVersion)] : []),
+  ];
 }
 
 /** Returns why the software is unavailable; undefined if it is available. */

@@ -1,0 +1,232 @@
+import { isDeepStrictEqual } from 'node:util';
+import { HUNG } from '../../machines/server-reasons.ts';
+import type { Cause } from '../../machines/server-types.ts';
+import type { MachineStep } from '../actors/machine-step.ts';
+import { recordThrough } from '../audit/audit.ts';
+import type { CoreBuilds } from '../engines/process/cores/core-builds.ts';
+import { noteBuild, notedBuild } from '../game/installed-build.ts';
+import { dataRoot } from '../jail/data-root.ts';
+import type { FileOwner } from '../kernel/atomic-file.ts';
+import { every } from '../kernel/every.ts';
+import { StatusError } from '../kernel/status.ts';
+import { withTimeout } from '../kernel/timeout.ts';
+import { HOUR_MS } from '../kernel/units.ts';
+import {
+  type CoreBuild,
+  type PendingUpdate,
+  type ServerRow,
+  buildOnTrial,
+  listFailedUpdates,
+  listSleepersForNewBuilds,
+} from './rows.ts';
+import { waitsForRoom } from './server-now.ts';
+import type { Shared } from './shared.ts';
+import { isStopped } from './snapshots.ts';
+
+/** How long a caller waits for each source of a plan. */
+const PLAN_MS = 5_000;
+
+/** Failures of a start that do not depend on the build. */
+const UNRELATED: ReadonlySet<string> = new Set([
+  'disk_full',
+  'engine_unavailable',
+  'eula_not_accepted',
+  'no_room_found',
+  'port_in_use',
+  'read_only_disk',
+]);
+
+const recordOfBuilds = recordThrough('system builds');
+
+export interface UpdatesOptions extends Pick<Shared, 'store' | 'servers' | 'clock' | 'log' | 'onClose'> {
+  builds: CoreBuilds;
+  dataDir: string;
+  owner: FileOwner | undefined;
+  mods: { withoutVersion(serverId: string, host: Omit<CoreBuild, 'build'>, signal: AbortSignal): Promise<string[]> };
+}
+
+/**
+ * Updates of servers' software. An update stays pending in the server's row until a run has ended in order. Servers
+ * with `latest-when-asleep` get the newest build of their core while they sleep, and the build before it again if a
+ * start fails.
+ */
+export class Updates {
+  readonly #options: UpdatesOptions;
+  readonly #closing = new AbortController();
+  readonly #inFlight = new Set<Promise<void>>();
+  /** Looks for new builds, one server after the other. */
+  #looking: Promise<void> = Promise.resolve();
+
+  private constructor(options: UpdatesOptions) {
+    this.#options = options;
+  }
+
+  /** Takes back the builds that failed before this process. Call it when the servers are live. */
+  static async open(options: UpdatesOptions): Promise<Updates> {
+    const { store, servers, clock, onClose } = options;
+    const updates = new Updates(options);
+    for (const id of await listFailedUpdates(store)) updates.#run(id, () => updates.#takeBack(id));
+    const unfollow = servers.follow((step) => updates.#stepped(step));
+    const stop = every(clock, HOUR_MS, () => updates.#run('', () => updates.#lookForAll()));
+    onClose(async () => {
+      unfollow();
+      stop();
+      updates.#closing.abort();
+      await Promise.all([...updates.#inFlight, updates.#looking]);
+    });
+    return updates;
+  }
+
+  /**
+   * Returns what a change to `wanted` means. A source that does not respond in time leaves its part empty. After an
+   * update that no run has confirmed, the way back leads to the software before it.
+   */
+  async plan(row: ServerRow, wanted: Omit<CoreBuild, 'build'>, signal: AbortSignal): Promise<PendingUpdate> {
+    const { builds, mods } = this.#options;
+    const { type, version, pendingUpdate } = row;
+    const to = { type: wanted.type, version: wanted.version, build: '' };
+    const isOther = to.type !== type || to.version !== version;
+    const [now, newest, modsWithout] = await Promise.all([
+      notedBuild(this.#rootOf(row.id), row),
+      inTime(builds.newest(to.type, to.version), '', signal),
+      isOther ? inTime(mods.withoutVersion(row.id, to, signal), [], signal) : [],
+    ]);
+    return {
+      from: pendingUpdate?.from ?? { type, version, build: now ?? '' },
+      to: { ...to, build: newest ?? '' },
+      backupId: pendingUpdate?.backupId ?? '',
+      automatic: false,
+      modsWithoutVersion: modsWithout,
+    };
+  }
+
+  #stepped({ kind, id, event, from, to, cause }: MachineStep): void {
+    if (kind !== 'server' || from === to) return;
+    const isInOrder = event !== 'KILL' && cause.id !== HUNG.id;
+    if (from === 'running' && to === 'stopping' && isInOrder) this.#run(id, () => this.#confirm(id));
+    if (to === 'start_failed') this.#run(id, () => this.#takeBackAndStart(id));
+    if (to === 'hibernated') this.#look(id);
+  }
+
+  /** Ends an update: a run of the new software has ended in order. */
+  async #confirm(id: string): Promise<void> {
+    const { servers } = this.#options;
+    const update = (await servers.get(id))?.row.pendingUpdate ?? null;
+    if (update === null) return;
+    const confirmed = ({ pendingUpdate }: ServerRow) =>
+      isDeepStrictEqual(pendingUpdate, update) ? { pendingUpdate: null, refusedBuild: '' } : {};
+    await servers.patch(id, confirmed);
+  }
+
+  async #lookForAll(): Promise<void> {
+    for (const id of await listSleepersForNewBuilds(this.#options.store)) this.#look(id);
+  }
+
+  #look(id: string): void {
+    this.#looking = this.#looking.then(() => this.#logged(id, () => this.#adopt(id)));
+  }
+
+  /** Sets a newer build for the next start. A wake waits only for the write, not for the download. */
+  async #adopt(id: string): Promise<void> {
+    const { servers, clock, builds } = this.#options;
+    const now = await servers.get(id);
+    if (now?.state !== 'hibernated' || !isStopped(now)) return;
+    const { row } = now;
+    const { type, version, pendingUpdate, refusedBuild } = row;
+    const isRequested = pendingUpdate?.automatic === false;
+    if (row.builds !== 'latest-when-asleep' || isRequested) return;
+    // Without a recorded build, the next start takes the newest anyway.
+    const pinned = await notedBuild(this.#rootOf(id), row);
+    const newest = pinned === undefined ? undefined : await builds.newest(type, version);
+    if (pinned === undefined || newest === undefined || newest === refusedBuild) return;
+    if (!isNewer(newest, buildOnTrial(row) ?? pinned)) return;
+    await builds.fetch?.({ core: type, version, build: newest }, this.#closing.signal);
+    const from = pendingUpdate?.from ?? { type, version, build: pinned };
+    const to = { type, version, build: newest };
+    const update = { from, to, backupId: '', automatic: true, modsWithoutVersion: [] };
+    let isAdopted = false;
+    const adopted = (current: ServerRow) => {
+      isAdopted = current.builds === row.builds && isSameSoftware(current, row);
+      return isAdopted ? { pendingUpdate: update } : {};
+    };
+    await servers.patchAtRest(id, adopted, async (tx) => {
+      const detail = `${type} ${version}, build ${from.build} → ${to.build}`;
+      const entry = { action: 'server.newBuild', accountId: row.accountId, serverId: id, detail, at: clock.now() };
+      if (isAdopted) await recordOfBuilds(tx, entry);
+    });
+  }
+
+  /** Returns to the build before an automatic update whose start has failed. Resolves with whether it did. */
+  async #takeBack(id: string): Promise<PendingUpdate | undefined> {
+    const { servers, clock, owner, log } = this.#options;
+    const now = await servers.get(id);
+    const update = now?.row.pendingUpdate;
+    if (!now || !update?.automatic || now.state !== 'start_failed' || waitsForRoom(now)) return undefined;
+    const { code = '' } = now.context.startFailure ?? {};
+    if (UNRELATED.has(code)) return undefined;
+    const { accountId } = now.row;
+    const { from, to } = update;
+    await servers.patchAtRest(id, { pendingUpdate: null, refusedBuild: to.build }, async (tx) => {
+      await noteBuild(this.#rootOf(id), now.row, { tenant: accountId, owner, build: from.build });
+      const detail = `${from.type} ${from.version}, build ${to.build} → ${from.build}: ${code}`;
+      const entry = { action: 'server.buildTakenBack', accountId, serverId: id, detail, at: clock.now() };
+      await recordOfBuilds(tx, entry);
+    });
+    log.warn({ server: id, code }, `${id} returns to build ${from.build} of ${from.type}: build ${to.build} failed`);
+    return update;
+  }
+
+  /** The failed start was requested, so the request still applies. */
+  async #takeBackAndStart(id: string): Promise<void> {
+    const { servers, clock } = this.#options;
+    const update = await this.#takeBack(id);
+    if (update === undefined) return;
+    const note = `started again with build ${update.from.build}, because build ${update.to.build} failed`;
+    const cause: Cause = { kind: 'system', id: 'update', note };
+    await servers.send(id, { type: 'START', at: clock.now(), cause });
+  }
+
+  #run(id: string, work: () => Promise<unknown>): void {
+    const done = this.#logged(id, work).finally(() => this.#inFlight.delete(done));
+    this.#inFlight.add(done);
+  }
+
+  /** A failure changes nothing, and the next opportunity tries again. */
+  async #logged(id: string, work: () => Promise<unknown>): Promise<void> {
+    if (this.#closing.signal.aborted) return;
+    try {
+      await work();
+    } catch (error) {
+      if (this.#closing.signal.aborted) return;
+      const level = error instanceof StatusError ? 'debug' : 'warn';
+      this.#options.log[level]({ server: id, err: error }, 'the build of a server could not be changed');
+    }
+  }
+
+  #rootOf(id: string): string {
+    return dataRoot(this.#options.dataDir, id);
+  }
+}
+
+/** Whether two rows of a server name the same software, and the same pending update. */
+export function isSameSoftware(one: ServerRow, other: ServerRow): boolean {
+  const softwareOf = ({ type, version, modpackPlatform, pendingUpdate }: ServerRow) => {
+    return { type, version, modpackPlatform, pendingUpdate };
+  };
+  return isDeepStrictEqual(softwareOf(one), softwareOf(other));
+}
+
+/** Whether a build comes after another: `61` after `60`, `0.16.14` after `0.16.9`. */
+function isNewer(build: string, than: string): boolean {
+  return new Intl.Collator('en', { numeric: true }).compare(build, than) > 0;
+}
+
+/** Returns the result of work, or `otherwise` if it fails or takes too long. */
+async function inTime<T>(work: Promise<T>, otherwise: T, signal: AbortSignal): Promise<T> {
+  try {
+    return await withTimeout(work, PLAN_MS, { signal, late: () => otherwise });
+  } catch {
+    signal.throwIfAborted();
+    return otherwise;
+  }
+}
