@@ -5,7 +5,7 @@ import { DAY_MS, MINUTE_MS } from '../../kernel/units.ts';
 import { type Html, html } from '../../web/html.ts';
 import type { ServerRequest } from '../../web/panel/panel.ts';
 import { timeTag } from '../../web/panel/time.ts';
-import { sinceTime, spanText } from '../../web/panel/words.ts';
+import { hasPrices, sinceTime, spanText } from '../../web/panel/words.ts';
 import { GetSpendCap, GetWallet } from '../../billing/api.ts';
 import type { ListDiagnostics } from '../../insight/diagnostics-api.ts';
 
@@ -67,6 +67,7 @@ function stateAlerts({ server, now }: ServerRequest, slowSince: string | null): 
 async function moneyAlerts({ call, server }: ServerRequest): Promise<Html[]> {
   const { accountId } = server;
   const [wallet, spending] = await Promise.all([call(GetWallet, { accountId }), call(GetSpendCap, { accountId })]);
+  if (!hasPrices(spending)) return [];
   const { action, perGbHourMicros } = spending;
   const capMicros = Number(spending.monthlyMicros);
   const runwayMs = spending.runwayMinutes * MINUTE_MS;

@@ -29,6 +29,7 @@ function priceOf(ramMb: number, perGbMicros: number): number {
 
 /**
  * Returns the options of a size field with the price per hour awake and, if the flat plan is available, per 30 days.
+ * Free sizes have no price.
  */
 export function sizeOptions(
   sizes: readonly number[],
@@ -39,6 +40,7 @@ export function sizeOptions(
   return sizes.map((mb) => {
     const metered = price(priceOf(mb, perGbHourMicros), 'an hour');
     const flat = perGbMonthMicros !== undefined && price(priceOf(mb, perGbMonthMicros), 'for 30 days');
+    if (metered === 'free' && (flat === false || flat === metered)) return [String(mb), ramText(mb)];
     return [String(mb), `${ramText(mb)}: ${metered}${flat === false || flat === metered ? '' : `, or flat ${flat}`}`];
   });
 }

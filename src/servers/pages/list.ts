@@ -9,7 +9,7 @@ import { buttonForm } from '../../web/panel/form.ts';
 import type { Panel, PanelRequest } from '../../web/panel/panel.ts';
 import { partOf, copyButton } from '../../web/panel/parts.ts';
 import { buttonsOf, stateTag } from '../../web/panel/state.ts';
-import { ramText, sinceTime, wokenWords } from '../../web/panel/words.ts';
+import { hasPrices, ramText, sinceTime, wokenWords } from '../../web/panel/words.ts';
 import { plainName } from '../../web/text.ts';
 import type { FirstRunFile } from '../../accounts/first-run.ts';
 import type { Addresses } from '../api/addresses.ts';
@@ -63,6 +63,7 @@ async function listPage(request: PanelRequest, options: ListOptions): Promise<Pa
     request.call(GetSpendCap, { accountId }),
   ]);
   const costs = new Map(spent.servers.map(({ serverId, spentMicros }) => [serverId, Number(spentMicros)]));
+  const costOf = ({ id }: Summary) => (hasPrices(spent) ? (costs.get(id) ?? 0) : undefined);
   const servers = [...my, ...shared];
   const { shown, pager } = partOf(request, servers, { key: 'from', most: CARDS, of: 'servers' });
   // The guide to a first join needs the first server, whichever page is shown.
@@ -79,7 +80,7 @@ async function listPage(request: PanelRequest, options: ListOptions): Promise<Pa
       ${
         servers.length > 0 &&
         html`<ul class="cards">
-          ${shown.map((server) => serverCard(request, server, { micros: costs.get(server.id) ?? 0, ...wakeFactsOf(server) }))}
+          ${shown.map((server) => serverCard(request, server, { micros: costOf(server), ...wakeFactsOf(server) }))}
         </ul>`
       }
       ${pager}
@@ -102,8 +103,8 @@ async function readWakeFacts(shown: readonly Summary[], options: ListOptions): P
 }
 
 interface CardFacts extends WakeFacts {
-  /** Cost this month. */
-  micros: number;
+  /** Cost this month; undefined if servers cost nothing here. */
+  micros: number | undefined;
 }
 
 function serverCard(request: PanelRequest, server: Summary, { micros, ...wakeFacts }: CardFacts): Html {
@@ -130,7 +131,7 @@ function serverCard(request: PanelRequest, server: Summary, { micros, ...wakeFac
       ${inFacts([
         softwareText({ type, version }),
         ramText(ramMb),
-        role === 'owner' ? `${usdText(micros)} this month` : `your role: ${role}`,
+        ...(role !== 'owner' ? [`your role: ${role}`] : micros === undefined ? [] : [`${usdText(micros)} this month`]),
       ])}
     </p>
     <div class="actions">

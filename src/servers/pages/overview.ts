@@ -114,7 +114,8 @@ async function overviewPage(request: ServerRequest, settings: OverviewSettings):
           <h2>Players</h2>
           ${playing}
         </section>
-        ${alerts} ${factsCard(server)} ${addressCard(server, settings.addresses.atHome(id))}
+        ${alerts} ${factsCard(server, month !== undefined && isCharged(month))}
+        ${addressCard(server, settings.addresses.atHome(id))}
       </div>
     </div>
     <section class="card">
@@ -139,10 +140,11 @@ async function overviewPage(request: ServerRequest, settings: OverviewSettings):
   };
 }
 
-function factsCard(server: ServerRequest['server']): Html {
+function factsCard(server: ServerRequest['server'], hasPlan: boolean): Html {
   return html`<section class="card" data-live="facts">
     <dl class="facts">
-      ${fact('Software', softwareText(server))} ${fact('RAM', ramText(server.ramMb))} ${fact('Plan', server.plan)}
+      ${fact('Software', softwareText(server))} ${fact('RAM', ramText(server.ramMb))}
+      ${hasPlan && fact('Plan', server.plan)}
       ${fact('Files', server.diskUsageKnown ? `${server.diskUsageMb} MB` : 'not measured yet')}
       ${fact('Created', timeTag(server.createdAt ?? 0))}
     </dl>
@@ -207,7 +209,7 @@ function usageCard(given: { month: Usage; today: Usage; now: number; request: Se
         ${wakeList(
           request,
           today.sessions.map(({ startedAt, cause }) => ({ at: startedAt, cause })).toReversed(),
-          html`<a href="/servers/${request.server.id}/bill">See all under Bill</a>`,
+          html`<a href="/servers/${request.server.id}/bill">${isCharged(month) ? 'See all under Bill' : 'See all'}</a>`,
         )}`
     }
     ${
@@ -246,8 +248,15 @@ function wakeList({ principal }: ServerRequest, wakes: readonly Wake[], all: Htm
 
 const MOST_WAKES = 5;
 
-function usedText({ sessions, amountMicros }: Usage, from: number, now: number): Html {
-  return html`${spanText(awakeMsIn(sessions, { from, to: now }, now))} <small>${usdText(Number(amountMicros))}</small>`;
+/** Reports whether the server costs anything. */
+function isCharged({ hourMicros, flatMicros }: Usage): boolean {
+  return Number(hourMicros) > 0 || Number(flatMicros) > 0;
+}
+
+function usedText(usage: Usage, from: number, now: number): Html {
+  const { sessions, amountMicros } = usage;
+  const awake = spanText(awakeMsIn(sessions, { from, to: now }, now));
+  return html`${awake}${isCharged(usage) && html` <small>${usdText(Number(amountMicros))}</small>`}`;
 }
 
 type Cause = ReplyOf<typeof GetServerUsage>['sessions'][number]['cause'];

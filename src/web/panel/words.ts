@@ -8,6 +8,21 @@ interface Cause {
   note: string;
 }
 
+/** Reports whether servers cost anything, by the prices in the API. Pages show money only if they do. */
+export function hasPrices({ perGbHourMicros, perGbMonthMicros }: Prices): boolean {
+  return Number(perGbHourMicros) > 0 || Number(perGbMonthMicros) > 0;
+}
+
+interface Prices {
+  perGbHourMicros: string;
+  perGbMonthMicros: string;
+}
+
+/** The note of each page about money if it is not real. `checkout`: the payment provider, from the API. */
+export function testMoneyNote({ checkout }: { checkout: string }): Html | false {
+  return checkout === 'test' && html`<p class="note">This is test money: no real money moves.</p>`;
+}
+
 /** Describes a cause: `Steve joined`, `you`, `a schedule: 0 4 * * *`. Names and reasons come from outside. */
 export function causeWords(cause: Cause, reader: { userId: string }): Html {
   const [before, named, after] = partsOf(cause, reader);

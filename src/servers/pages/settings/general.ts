@@ -7,6 +7,7 @@ import type { Page } from '../../../web/page-request.ts';
 import { choiceField, filling, lineField, radioField } from '../../../web/panel/fields.ts';
 import { panelForm } from '../../../web/panel/form.ts';
 import type { Outcome, Panel, ServerRequest } from '../../../web/panel/panel.ts';
+import { hasPrices } from '../../../web/panel/words.ts';
 import type { Form } from '../../../web/serve.ts';
 import { plainName } from '../../../web/text.ts';
 import { leastRamMb } from '../../api/fields.ts';
@@ -78,8 +79,9 @@ function sizeCard(request: ServerRequest, prices: Prices, { maxRamMb }: { maxRam
   const { server, role } = request;
   const filled = filling(request, 'size');
   const isOwner = isAtLeast(role, 'owner');
+  const isCharged = hasPrices(prices);
   return html`<section class="card">
-    <h2>Size and plan</h2>
+    <h2>${isCharged ? 'Size and plan' : 'Size'}</h2>
     ${restNote(request)}
     ${panelForm(
       request,
@@ -97,6 +99,7 @@ function sizeCard(request: ServerRequest, prices: Prices, { maxRamMb }: { maxRam
         })}
         ${
           isOwner &&
+          isCharged &&
           radioField(filled, {
             name: 'plan',
             label: 'Plan',
@@ -106,7 +109,7 @@ function sizeCard(request: ServerRequest, prices: Prices, { maxRamMb }: { maxRam
               ['flat', html`Flat: the first start pays for 30 days, awake or asleep.<small>${MORE_RAM}</small>`],
             ],
           })
-        } <button type="submit">Save size and plan</button>`,
+        } <button type="submit">${isCharged ? 'Save size and plan' : 'Save the size'}</button>`,
     )}
   </section>`;
 }
