@@ -21,7 +21,7 @@ async function opened(t: ExecutionContext) {
   const make = async (fields: object = {}) => {
     const body = { url: HOOK, kinds: [...NOTICE_KINDS], ...fields };
     const { webhook, secret } = await it.ok('POST', WEBHOOKS, body);
-    return { id: String((webhook as { webhookId: string }).webhookId), secret: String(secret) };
+    return { id: (webhook as { webhookId: string }).webhookId, secret: String(secret) };
   };
   const events = async (id: string) =>
     (await listDeliveries(it.store, id))

@@ -163,7 +163,7 @@ test('each message is signed so that Stripe’s library verifies it, for a day w
       serverId: 'castle',
       serverName: 'Castle',
       text: 'Steve joined Castle',
-    } as object,
+    },
   );
   await it.store.write((tx) => updateWebhook(tx, 'whk_1', { secretNth: 2, rotatedAt: it.clock.now() }));
   await received(2);

@@ -10,7 +10,7 @@ import type { Principal } from '../../http/principal.ts';
 import { type Served, serve } from '../../http/serve.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import { newId } from '../../kernel/ids.ts';
-import { StatusError, quotaExceeded } from '../../kernel/status.ts';
+import { StatusError, preconditionFailure, quotaExceeded } from '../../kernel/status.ts';
 import { NOTICE_KINDS } from '../../notices/events.ts';
 import {
   type WebhookMessageRow,
@@ -28,7 +28,7 @@ import {
 } from '../../notices/rows.ts';
 import { checkWebhookUrl } from '../../servers/api/fields.ts';
 import type { Servers } from '../../servers/servers.ts';
-import type { Store, Tx } from '../../store/store.ts';
+import type { Sql, Store, Tx } from '../../store/store.ts';
 import type { StoredNotice } from './body.ts';
 import type { SecretOf } from './signature.ts';
 
@@ -243,7 +243,7 @@ export const webhookOperations = ({ store, servers, clock, secretOf }: Needs): r
   ): Promise<T> => {
     const accountId = wholeAccount(principal, params.accountId);
     return store.write(async (tx) => {
-      const row = await requireWebhook(findWebhook(tx, accountId, body.webhookId));
+      const row = await requireWebhook(tx, accountId, body.webhookId);
       const at = clock.now();
       const done = await work(tx, row, at);
       const detail = `${row.id} at ${new URL(row.url).hostname}`;
@@ -290,7 +290,7 @@ export const webhookOperations = ({ store, servers, clock, secretOf }: Needs): r
         await updateWebhook(tx, row.id, fields);
         if (enabled === true) await updateWebhook(tx, row.id, { offAt: null, failingSince: null });
         if (enabled === false && row.offAt === null) await switchOff(tx, row.id, at);
-        return webhookView(await requireWebhook(findWebhook(tx, row.accountId, row.id)));
+        return webhookView(await requireWebhook(tx, row.accountId, row.id));
       }),
     ),
     serve(DeleteWebhook, async (call) => change(call, 'webhook.delete', (tx, { id }) => deleteWebhook(tx, id))),
@@ -309,33 +309,33 @@ export const webhookOperations = ({ store, servers, clock, secretOf }: Needs): r
     ),
     serve(ListWebhookDeliveries, async ({ params, principal }) => {
       const accountId = wholeAccount(principal, params.accountId);
-      const { id } = await requireWebhook(findWebhook(store, accountId, params.webhookId));
+      const { id } = await requireWebhook(store, accountId, params.webhookId);
       return { deliveries: (await listDeliveries(store, id)).map(deliveryView) };
     }),
     serve(ResendWebhookDelivery, async (call) =>
       change(call, 'webhook.resend', async (tx, row, at) => {
         requireOn(row);
-        if (!(await resendMessage(tx, row.id, call.body.deliveryId, at))) throw notFinished(call.body.deliveryId);
+        if (!(await resendMessage(tx, row.id, call.body.deliveryId, at)))
+          throw refused(row, 'DELIVERY_NOT_FINISHED', 'This message is still waiting, or no longer stored.');
       }),
     ),
   ];
 };
 
-async function requireWebhook(found: Promise<WebhookRow | undefined>): Promise<WebhookRow> {
-  const row = await found;
-  if (row === undefined) throw new StatusError('NOT_FOUND', 'WEBHOOK_NOT_FOUND', 'There is no such webhook.');
-  return row;
+async function requireWebhook(db: Sql, accountId: string, webhookId: string): Promise<WebhookRow> {
+  const row = await findWebhook(db, accountId, webhookId);
+  if (row !== undefined) return row;
+  const metadata = { webhookId };
+  throw new StatusError('NOT_FOUND', 'WEBHOOK_NOT_FOUND', 'There is no such webhook.', { metadata });
 }
 
-function requireOn({ id, offAt }: WebhookRow): void {
-  if (offAt === null) return;
-  const sentence = 'The webhook is off. Switch it on first.';
-  throw new StatusError('FAILED_PRECONDITION', 'WEBHOOK_OFF', sentence, { metadata: { webhookId: id } });
+function requireOn(row: WebhookRow): void {
+  if (row.offAt !== null) throw refused(row, 'WEBHOOK_OFF', 'The webhook is off. Switch it on first.');
 }
 
-function notFinished(deliveryId: string): StatusError {
-  const sentence = 'This message is still waiting, or no longer stored.';
-  return new StatusError('FAILED_PRECONDITION', 'DELIVERY_NOT_FINISHED', sentence, { metadata: { deliveryId } });
+function refused({ id, accountId }: WebhookRow, reason: string, sentence: string): StatusError {
+  const details = [preconditionFailure('WEBHOOK', `account:${accountId}`, sentence)];
+  return new StatusError('FAILED_PRECONDITION', reason, sentence, { metadata: { webhookId: id }, details });
 }
 
 function tooMany(accountId: string): StatusError {
