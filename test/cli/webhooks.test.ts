@@ -19,10 +19,7 @@ test('the webhooks commands create, list, change, test, resend, rotate and delet
   await refuses(['webhooks', 'test', '2'], /There is no webhook 2\. See: .*dormouse webhooks list/);
   await says(['webhooks', 'deliveries', '1'], /^No messages yet\.\n$/);
   await says(['webhooks', 'test', '1'], /queued/);
-  await says(
-    ['webhooks', 'deliveries', '1'],
-    /^WHEN +EVENT +SERVER +STATE +ID\n.* test +castle +waiting +dlv_\w+\n$/,
-  );
+  await says(['webhooks', 'deliveries', '1'], /^WHEN +EVENT +SERVER +STATE +ID\n.* test +castle +waiting +dlv_\w+\n$/);
   await store.write((tx) =>
     tx.run(`UPDATE "webhook_messages" SET "id" = 'dlv_1', "state" = 'failed', "status" = $1`, [500]),
   );
