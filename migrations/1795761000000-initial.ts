@@ -260,17 +260,35 @@ function tables(): Table[] {
       createdAt: bigint(),
     }),
 
-    // Metrics and alerts.
+    // Metrics, alerts and webhooks.
     table('metric_samples', { serverId: ofServer().primary(), at: bigint().primary().index(), figures: text() }),
     table('tps_incidents', { serverId: ofServer().primary(), openedAt: bigint() }),
+    table('webhooks', {
+      id: text().primary(),
+      accountId: text().references('accounts').index(),
+      serverId: ofServer().nullable().index(),
+      ...all(text, 'url', 'format', 'kinds'),
+      secretNth: integer(),
+      rotatedAt: bigint().nullable(),
+      failingSince: bigint().nullable(),
+      offAt: bigint().nullable(),
+      createdAt: bigint(),
+    }),
     table('webhook_messages', {
       id: text().primary(),
-      serverId: ofServer(),
+      queue: text(),
+      webhookId: text().references('webhooks', 'CASCADE').nullable().index(),
+      serverId: ofServer().nullable().index(),
       notice: text(),
-      createdAt: bigint(),
-      dueAt: bigint().index(),
+      ...all(bigint, 'createdAt', 'dueAt'),
       tries: integer(),
-    }).index('serverId', 'id'),
+      state: text(),
+      status: integer(),
+      answer: text(),
+      doneAt: bigint().nullable(),
+    })
+      .index('queue', 'id')
+      .index('state', 'dueAt'),
 
     // Backups.
     table('backups', {

@@ -80,9 +80,12 @@ export async function startApp(
     const telemetry = createTelemetry();
     // The kernel's count of time belongs to the machine, so another container of this service continues it.
     const steady = await openSteadyClock(store, await bootId(), { clock, monotonicMs });
-    const { dataDir, baseUrl, signupCreditMicros, pricePerGbHourMicros, pricePerGbMonthMicros } = config;
-    const onAccount = async (tx: Tx, id: string, at: number) => void (await openWallet(tx, id, at, signupCreditMicros));
-    const operator = await firstRun(store, { clock, dataDir, baseUrl, onAccount });
+    const { dataDir, baseUrl, firstCreditMicros, signupCreditMicros } = config;
+    const { pricePerGbHourMicros, pricePerGbMonthMicros } = config;
+    const walletWith = (creditMicros: number) => async (tx: Tx, id: string, at: number) =>
+      void (await openWallet(tx, id, at, creditMicros));
+    const operator = await firstRun(store, { clock, dataDir, baseUrl, onAccount: walletWith(firstCreditMicros) });
+    const onAccount = walletWith(signupCreditMicros);
     const firstRunFile = await openFirstRunFile(dataDir, { clock, log });
     const settings = { ...config, signup: signUpMode(config), mail: config.smtpUrl !== null };
     const base = { store, clock, log, onClose };

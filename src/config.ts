@@ -224,7 +224,7 @@ export const settings = {
     'SIGNUP_CREDIT_MICROS',
     kind.credit,
     '',
-    'Credit of a new account, in millionths of the currency. Empty: 5000000 if CHECKOUT=test, otherwise 0.',
+    'Credit of a new account, in millionths of the currency. Empty: if CHECKOUT=test, 1000000000 for the first operator and 100000000 for every other account; otherwise 0.',
   ),
   idleTimeoutMinutes: setting(
     'IDLE_TIMEOUT_MINUTES',
@@ -383,10 +383,18 @@ const SECRETS = Object.values<Setting<unknown>>(settings).flatMap((each) => (eac
 
 type Parsed = { -readonly [Key in keyof typeof settings]: (typeof settings)[Key] extends Setting<infer T> ? T : never };
 
+/** Credits of test money: enough that a household never notices the meter. */
+const TEST_CREDIT_MICROS = { first: 1_000_000_000, account: 100_000_000 };
+
 type Defaulted = 'baseUrl' | 'defaultServer' | 'databaseUrl' | 'mysqlAddress' | 'signupCreditMicros';
 
 /** The parsed settings. */
-export type Config = Readonly<Omit<Parsed, Defaulted> & { [Key in Defaulted]: NonNullable<Parsed[Key]> }>;
+export type Config = Readonly<
+  Omit<Parsed, Defaulted> & { [Key in Defaulted]: NonNullable<Parsed[Key]> } & {
+    /** The credit of the first operator's account. */
+    firstCreditMicros: number;
+  }
+>;
 
 /** A setting is wrong. The message is one sentence for the person who starts the service and contains no secret. */
 export class ConfigError extends Error {
@@ -429,7 +437,8 @@ export function loadConfig(env?: NodeJS.ProcessEnv, options?: ConfigOptions): Co
     defaultServer: parsed.defaultServer ?? '',
     databaseUrl: parsed.databaseUrl ?? `sqlite:${join(parsed.dataDir, 'dormouse.db')}`,
     mysqlAddress: parsed.mysqlAddress ?? addressOf(parsed.mysqlAdminUrl),
-    signupCreditMicros: parsed.signupCreditMicros ?? (parsed.checkout === 'test' ? 5_000_000 : 0),
+    signupCreditMicros: parsed.signupCreditMicros ?? (parsed.checkout === 'test' ? TEST_CREDIT_MICROS.account : 0),
+    firstCreditMicros: parsed.signupCreditMicros ?? (parsed.checkout === 'test' ? TEST_CREDIT_MICROS.first : 0),
   });
 }
 

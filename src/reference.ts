@@ -57,6 +57,16 @@ import { RunCommand } from './insight/console-api.ts';
 import { ListDiagnostics } from './insight/diagnostics-api.ts';
 import { StreamServerEvents } from './insight/events-api.ts';
 import { GetServerLogs, StreamServerLogs } from './insight/logs-api.ts';
+import {
+  CreateWebhook,
+  DeleteWebhook,
+  ListWebhookDeliveries,
+  ListWebhooks,
+  ResendWebhookDelivery,
+  RotateWebhookSecret,
+  TestWebhook,
+  UpdateWebhook,
+} from './insight/alerts/webhooks-api.ts';
 import { GetServerMetrics } from './insight/metrics-api.ts';
 import { Metrics } from './insight/prometheus.ts';
 import { SetPublicStatus } from './joining/public-setting-api.ts';
@@ -151,6 +161,14 @@ export const OPERATIONS: readonly Operation[] = [
   ListServerAudit,
   StreamServerEvents,
   ListDiagnostics,
+  ListWebhooks,
+  CreateWebhook,
+  UpdateWebhook,
+  DeleteWebhook,
+  RotateWebhookSecret,
+  TestWebhook,
+  ListWebhookDeliveries,
+  ResendWebhookDelivery,
   InspectMachine,
   GetServerUsage,
   GetServerDatabase,

@@ -179,7 +179,7 @@ export async function openRooms(options: RoomsOptions, doubles: Partial<typeof O
     },
     { lock, release: (id) => sftp.cut(id), jobs: createWorldJobs },
   );
-  const webhooks = open.openWebhooks(base);
+  const webhooks = open.openWebhooks(base, { secret, mailer, baseUrl: settings.baseUrl });
 
   // Everything that a server's machine can cause. Then the servers become live.
   const { engineReturned } = open.openEffects({
@@ -219,6 +219,7 @@ export async function openRooms(options: RoomsOptions, doubles: Partial<typeof O
     disk: disks.quota,
     transferSlots,
     outbox: webhooks.outbox,
+    secret,
     telemetry,
   });
   const { serverEvents } = insight;

@@ -10,10 +10,11 @@ import { wallets } from './billing/wallet-rows.ts';
 import { serverDatabases } from './databases/rows.ts';
 import { serverDisks } from './disk/rows.ts';
 import { consoleSalts } from './engines/console/salt-rows.ts';
-import { tpsIncidents, webhookMessages } from './insight/alerts/rows.ts';
+import { tpsIncidents } from './insight/alerts/rows.ts';
 import { metricSamples } from './insight/metric-rows.ts';
 import { publicStatuses, wakePolicies } from './joining/rows.ts';
 import { serverMods } from './mods/rows.ts';
+import { webhookMessages, webhooks } from './notices/rows.ts';
 import { suspensions } from './operators/suspension-rows.ts';
 import { accountInvitations, emailTokens } from './accounts/link-rows.ts';
 import { clients, appTokens } from './grants/app-rows.ts';
@@ -69,6 +70,7 @@ export const TABLES: Tables = [
   serverPorts,
   serverDisks,
   suspensions,
+  webhooks,
   webhookMessages,
   tpsIncidents,
   publicStatuses,

@@ -18,7 +18,8 @@ test('the default configuration is consistent and immutable', (t) => {
   t.is(config.httpPort, 8080);
   t.is(config.baseUrl, 'http://localhost:8080');
   t.is(config.databaseUrl, `sqlite:${join(process.cwd(), 'data', 'dormouse.db')}`);
-  t.is(config.signupCreditMicros, 5_000_000);
+  t.is(config.signupCreditMicros, 100_000_000);
+  t.is(config.firstCreditMicros, 1_000_000_000);
   t.is(config.mysqlAdminUrl, null);
   t.is(config.idleTimeoutMinutes, 10);
   t.is(config.signup, 'closed', 'sign-up is closed by default');

@@ -17,6 +17,7 @@ const TABS = [
   ['/profile/ssh', 'SSH keys'],
   ['/profile/apps', 'Connected apps'],
   ['/profile/sessions', 'Sessions'],
+  ['/profile/webhooks', 'Webhooks'],
   ['/profile/invitations', 'Invitations'],
   ['/profile/audit', 'Audit log'],
 ] as const;

@@ -3,6 +3,7 @@ import type { Cause, Job } from '../../machines/server-types.ts';
 import type { Principal } from '../http/principal.ts';
 import { timeOrderedId } from '../kernel/ids.ts';
 import { DAY_MS } from '../kernel/units.ts';
+import { addNotice } from '../notices/rows.ts';
 import { bigint, id, text } from '../store/columns.ts';
 import type { Sql, Tx } from '../store/writer.ts';
 
@@ -51,7 +52,7 @@ const SEPARATOR = '; ';
 /** Chance per entry of deleting old entries. */
 const PRUNE_CHANCE = 1 / 500;
 
-/** Adds an audit entry. Call it in the write of the change. */
+/** Adds an audit entry, and notifies the webhooks that want it. Call it in the write of the change. */
 export async function recordAudit(tx: Tx, actor: AuditActor, entry: AuditEntry): Promise<void> {
   const { action, accountId, serverId = '', detail = '', at } = entry;
   const through = plain(actor.through).slice(0, WORDS_CHARS);
@@ -66,6 +67,7 @@ export async function recordAudit(tx: Tx, actor: AuditActor, entry: AuditEntry):
     createdAt: at,
   };
   await insertAudit(tx, row);
+  await addNotice(tx, { event: action, accountId, serverId, detail, at });
   if (Math.random() < PRUNE_CHANCE) await pruneAudit(tx, row);
 }
 
@@ -85,8 +87,12 @@ export function auditParts(text: string): { through: string; detail: string } {
   return { through, detail: rest.join(SEPARATOR) };
 }
 
-/** Adds the audit entry of a machine's step if it was requested or failed. */
+/**
+ * Adds the audit entry of a machine's step if it was requested or failed. Notifies the webhooks also of a server that is
+ * awake or asleep.
+ */
 export async function recordStep(tx: Tx, server: { id: string; accountId: string }, step: ServerStep): Promise<void> {
+  await noticeStep(tx, server, step);
   const job = step.event === 'MAINTAIN' ? step.job : undefined;
   const commanded = job?.kind ?? COMMANDS[step.event];
   const sent = commanded !== undefined || step.sent === true;
@@ -98,6 +104,20 @@ export async function recordStep(tx: Tx, server: { id: string; accountId: string
   const words = [change, reason].filter((part) => part !== '').join(': ');
   const detail = [job?.target ?? '', words].filter((part) => part !== '').join(', ');
   await recordAudit(tx, actor, { action, accountId: server.accountId, serverId: server.id, detail, at: step.at });
+}
+
+/** Notifies webhooks of a server that is awake or asleep. Failures have audit entries. */
+async function noticeStep(tx: Tx, { id, accountId }: { id: string; accountId: string }, step: ServerStep) {
+  const { from, to, cause, at } = step;
+  if (from === to || from === '') return;
+  const about = { accountId, serverId: id, at };
+  if (to === 'running') {
+    const detail = cause.kind === 'player' ? `Woken by ${cause.id}` : '';
+    await addNotice(tx, { ...about, event: 'server.started', detail });
+  } else if (to === 'hibernated' && from === 'stopping') {
+    const detail = cause.kind === 'system' ? cause.note : '';
+    await addNotice(tx, { ...about, event: 'server.asleep', detail });
+  }
 }
 
 /** Returns the detail, with the reason if there is one: `app_1 Launcher: it asks for passwords`. */

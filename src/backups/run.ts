@@ -4,9 +4,12 @@ import { sleep } from '../kernel/sleep.ts';
 import { StatusError } from '../kernel/status.ts';
 import { MINUTE_MS } from '../kernel/units.ts';
 import { serverNotFound } from '../access/owned-servers.ts';
+import { addNotice } from '../notices/rows.ts';
+import { getServer } from '../servers/rows.ts';
 import type { ServerNow } from '../servers/server-now.ts';
 import type { Servers } from '../servers/servers.ts';
 import { untilStored } from '../store/errors.ts';
+import type { Tx } from '../store/store.ts';
 import type { Made } from './archives.ts';
 import { archivePath, siblingsOf, softwareOf } from './files.ts';
 import type { Tools } from './job.ts';
@@ -47,7 +50,9 @@ export function createBackupRun(
       const fields = { ...made, state: 'ready', finishedAt: clock.now() } as const;
       const ready = () =>
         store.write(async (tx) => {
-          if (await patchBackup(tx, row, fields, ['running'])) await uploads.owe(tx, row);
+          if (!(await patchBackup(tx, row, fields, ['running']))) return;
+          await uploads.owe(tx, row);
+          await noticeOutcome(tx, row, { event: 'backup.finish', at: fields.finishedAt });
         });
       await untilStored(ready, clock, signal);
     } catch (error) {
@@ -150,11 +155,26 @@ export function createBackupRun(
     const { serverId, id } = row;
     log.warn({ server: serverId, backup: id, err: error }, 'a backup failed');
     const fields = { state: 'failed', error: sentenceOf(error), finishedAt: clock.now() } as const;
-    const failed = () => store.write((tx) => patchBackup(tx, row, fields, ['queued', 'running', 'failed']));
+    const failed = () =>
+      store.write(async (tx) => {
+        if (!(await patchBackup(tx, row, fields, ['queued', 'running', 'failed']))) return false;
+        await noticeOutcome(tx, row, { event: 'backup.fail', at: fields.finishedAt, detail: fields.error });
+        return true;
+      });
     if (!(await untilStored(failed, clock, signal))) return;
     await rm(archivePath(dataDir, serverId, id), { force: true });
     progress.publish(serverId, { id, state: 'failed', percent: 0, error: fields.error });
   }
+}
+
+/** Notifies webhooks of a backup's outcome, in the write that stores it. */
+async function noticeOutcome(
+  tx: Tx,
+  { serverId }: BackupRow,
+  { event, at, detail = '' }: { event: string; at: number; detail?: string },
+): Promise<void> {
+  const accountId = (await getServer(tx, serverId))?.accountId;
+  if (accountId !== undefined) await addNotice(tx, { event, accountId, serverId, detail, at });
 }
 
 /** Reports whether the server is still at rest or in the same run. */

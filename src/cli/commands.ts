@@ -21,6 +21,7 @@ import { settings } from './commands/settings.ts';
 import { back, regions, software, versions } from './commands/versions.ts';
 import { wake } from './commands/wake.ts';
 import { usage, wallet } from './commands/wallet.ts';
+import { webhooks } from './commands/webhooks.ts';
 import { eula, keys, login, logout, whoami } from './commands/you.ts';
 import { wrongUsage } from './errors.ts';
 import { wholeInput } from './terminal.ts';
@@ -84,7 +85,7 @@ const COMPLETED: readonly Section[] = [
   { title: 'Contents of a server', entries: [backups, worlds, files, sftp, mods] },
   {
     title: 'Settings of a server',
-    entries: [settings, software, back, wake, schedules, members, ports, database, audit],
+    entries: [settings, software, back, wake, schedules, members, ports, database, webhooks, audit],
   },
   { title: 'Money', entries: [wallet, usage] },
   {

@@ -6,16 +6,22 @@ import type { LostGames } from '../engines/lost-games.ts';
 import { dataFrame } from '../http/sse.ts';
 import type { StreamSlots } from '../http/stream-slots.ts';
 import { isPublicAddress } from '../kernel/ip.ts';
+import { listOwners } from '../accounts/rows.ts';
 import { recordThrough } from '../audit/audit.ts';
+import type { Mailer } from '../mail/mail.ts';
 import type { TypedCommandAccess } from '../players/typed-commands.ts';
 import type { OnStep } from '../servers/actors.ts';
 import type { Shared } from '../servers/shared.ts';
+import type { Secret } from '../store/secret.ts';
 import type { Tx } from '../store/store.ts';
 import type { Feature } from '../web/feature.ts';
 import { alertStep, createAlerts, followAlerts } from './alerts/alerts.ts';
 import { createWebhook } from './alerts/webhook.ts';
 import { type WebhookOutbox, createWebhookOutbox } from './alerts/outbox.ts';
 import { mountAlertPages } from './alerts/pages.ts';
+import { createSecretOf } from './alerts/signature.ts';
+import { mountWebhookPages } from './alerts/webhook-pages.ts';
+import { webhookOperations } from './alerts/webhooks-api.ts';
 import { consoleOperations } from './console-api.ts';
 import { diagnosticOperations } from './diagnostics-api.ts';
 import { eventOperations } from './events-api.ts';
@@ -31,14 +37,26 @@ import type { Telemetry } from './telemetry.ts';
 /**
  * Starts sending waiting messages to webhooks. `onStep` stores a step's alerts for the owner in the write of that step.
  */
-export function openWebhooks({ store, clock, log, onClose }: Omit<Shared, 'servers' | 'serveServer'>): {
+export function openWebhooks(
+  { store, clock, log, onClose }: Omit<Shared, 'servers' | 'serveServer'>,
+  { secret, mailer, baseUrl }: { secret: Secret; mailer: Mailer; baseUrl: string },
+): {
   outbox: WebhookOutbox;
   onStep: OnStep;
   /** Stores a test alert to be sent to a server's webhook. */
   testAlert: (tx: Tx, serverId: string, at: number) => Promise<void>;
 } {
   const webhook = createWebhook({ isAllowed: isPublicAddress });
-  const outbox = createWebhookOutbox({ store, clock, log }, webhook, recordThrough('system'));
+  const outbox = createWebhookOutbox({ store, clock, log }, webhook, recordThrough('system'), {
+    secretOf: createSecretOf(secret),
+    onOff({ accountId, host }) {
+      const subject = 'A webhook at Dormouse was switched off';
+      const text = `Your webhook at ${host} accepted no message for three days. Check it, then switch it on: ${baseUrl}/profile/webhooks\n`;
+      listOwners(store, accountId)
+        .then((owners) => Promise.all(owners.map(({ email }) => mailer.send({ to: email, subject, text }))))
+        .catch((err: unknown) => log.warn({ account: accountId, err }, 'the e-mail could not be sent'));
+    },
+  });
   onClose(() => outbox.close());
   return {
     outbox,
@@ -65,6 +83,7 @@ export function openInsight(
     transferSlots,
     telemetry,
     outbox,
+    secret,
   }: {
     engine: Engine;
     /** The games on unresponsive machines, if games run on several. */
@@ -77,6 +96,7 @@ export function openInsight(
     transferSlots: StreamSlots;
     telemetry: Exposition;
     outbox: WebhookOutbox;
+    secret: Secret;
   },
 ) {
   const serverEvents = new ServerEvents(servers, clock, lostGames);
@@ -97,10 +117,12 @@ export function openInsight(
       ...eventOperations({ serverEvents, disk, serveServer, store }),
       ...diagnosticOperations({ serveServer, store }),
       ...prometheusOperations({ telemetry }),
+      ...webhookOperations({ store, servers, clock, secretOf: createSecretOf(secret) }),
     ],
     panel(panel) {
       mountConsole(panel, engine, transferSlots);
       mountAlertPages(panel);
+      mountWebhookPages(panel);
     },
   };
   return { serverEvents, alerts, metrics, logStreams, feature };

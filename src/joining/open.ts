@@ -24,6 +24,7 @@ import { type WakePolicies, createJoinPolicy, openWakePolicies } from './join-po
 import type { ProxySettings } from './link/child-process.ts';
 import { openProxies } from './link/open-proxies.ts';
 import { mountStatus } from './pages.ts';
+import { noticePlayers } from './player-notices.ts';
 import { publicSettingOperations } from './public-setting-api.ts';
 import { publicStatusOperations } from './public-status-api.ts';
 import { type PublicStatuses, createPublicStatusReader, openPublicStatuses } from './public-status.ts';
@@ -116,6 +117,7 @@ export async function openJoining(
   onClose(() => watched.close());
   const proxies = await openProxies(shared, settings, { routing, joinPolicy, presence });
   onClose(() => proxies.close());
+  onClose(noticePlayers(shared, presence, (id) => proxies.players(id)));
   const inContainer = await isContainer();
   const entrance: Entrance = {
     meant: () => routing.meant(),

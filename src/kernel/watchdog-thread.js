@@ -7,12 +7,10 @@ import { parentPort, workerData } from 'node:worker_threads';
  */
 
 /** @type {import('./watchdog.ts').WatchdogData} */
-const { beats, stuckMs, asks, logFd } = workerData;
+const { beats, stuckMs, answerMs, asks, logFd } = workerData;
 /** Counts checks instead of time: a machine that was asleep counts as one check. */
 const LOOKS = 4;
 const lookMs = stuckMs / LOOKS;
-/** Time limit of an answer. A thread in native code cannot answer. */
-const ANSWER_MS = 1_000;
 const MOST_FRAMES = 12;
 const ROOT = new URL('../../', import.meta.url).href;
 
@@ -51,7 +49,7 @@ async function ask(report) {
   const session = new Session();
   const urls = new Map();
   const { promise: answered, resolve } = Promise.withResolvers();
-  const timeout = setTimeout(() => resolve(), ANSWER_MS);
+  const timeout = setTimeout(() => resolve(), answerMs);
   try {
     session.connectToMainThread();
     session.on('Debugger.scriptParsed', ({ params }) => {

@@ -13,6 +13,8 @@ export interface Stuck {
 /** Data passed to its thread. */
 export interface WatchdogData {
   stuckMs: number;
+  /** Time limit of the watched thread's answer. A thread in native code cannot answer. */
+  answerMs: number;
   logFd: number;
   beats: Int32Array;
   /** An expression that returns the name of the current activity. */
@@ -20,6 +22,7 @@ export interface WatchdogData {
 }
 
 const STUCK_MS = 2_000;
+const ANSWER_MS = 1_000;
 const BEATS_PER_SPAN = 8;
 const ASK = Symbol.for('dormouse.activity');
 
@@ -31,11 +34,13 @@ const ASK = Symbol.for('dormouse.activity');
 export function startWatchdog({
   onStuck,
   stuckMs = STUCK_MS,
+  answerMs = ANSWER_MS,
   logFd = 2,
 }: {
   /** Called once the event loop continues, because it cannot run earlier. */
   onStuck: (stuck: Stuck) => void;
   stuckMs?: number;
+  answerMs?: number;
   /** Descriptor for the log line written while the event loop is stuck. Default: standard error. */
   logFd?: number;
 }): () => Promise<void> {
@@ -44,7 +49,7 @@ export function startWatchdog({
   // The thread evaluates this while it has paused the current one.
   Reflect.set(globalThis, ASK, nameOfActivity);
   const asks = `globalThis[Symbol.for('${ASK.description}')]?.()`;
-  const workerData: WatchdogData = { beats, stuckMs, logFd, asks };
+  const workerData: WatchdogData = { beats, stuckMs, answerMs, logFd, asks };
   const thread = new Worker(new URL('watchdog-thread.js', import.meta.url), { workerData, env: {}, execArgv: [] });
   thread.on('message', onStuck);
   // The service also works without the watchdog.

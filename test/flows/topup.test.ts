@@ -32,6 +32,12 @@ test('an empty wallet refuses a start until a top-up on the payment page or an o
   await t.notThrowsAsync(start());
 });
 
+test('with test payments, the first operator’s wallet starts with 1000 units', async (t) => {
+  const service = await startService(t);
+  const { accountId } = await service.call<{ accountId: string }>('GET', '/v1/whoami');
+  t.like(await service.call('GET', `/v1/accounts/${accountId}/wallet`), { balanceMicros: '1000000000' });
+});
+
 test('a Stripe payment is credited once, even with repeated webhooks and a crash', async (t) => {
   const stripe = await stripeStandIn(t);
   const service = await startService(t, {

@@ -58,6 +58,12 @@ const ON_A_SLEEPING_SERVER: Record<string, Outcome> = {
   ArchivePaths: ['NOT_FOUND', 'PATH_NOT_FOUND'],
   ExtractArchive: ['NOT_FOUND', 'PATH_NOT_FOUND'],
   KickPlayer: ['FAILED_PRECONDITION', 'SERVER_NOT_RUNNING'],
+  UpdateWebhook: ['NOT_FOUND', 'WEBHOOK_NOT_FOUND'],
+  DeleteWebhook: ['NOT_FOUND', 'WEBHOOK_NOT_FOUND'],
+  RotateWebhookSecret: ['NOT_FOUND', 'WEBHOOK_NOT_FOUND'],
+  TestWebhook: ['NOT_FOUND', 'WEBHOOK_NOT_FOUND'],
+  ListWebhookDeliveries: ['NOT_FOUND', 'WEBHOOK_NOT_FOUND'],
+  ResendWebhookDelivery: ['NOT_FOUND', 'WEBHOOK_NOT_FOUND'],
 };
 
 /** Bodies for operations whose example would fail. */
@@ -69,6 +75,11 @@ const BODIES: Record<string, (serverId: string) => object> = {
   RunScheduleNow: () => ({ scheduleId: 'sch_none' }),
   SetScheduleEnabled: () => ({ scheduleId: 'sch_none', enabled: true }),
   RemoveMember: (serverId) => ({ memberId: `mem_${serverId}` }),
+  UpdateWebhook: () => ({ webhookId: 'whk_none' }),
+  DeleteWebhook: () => ({ webhookId: 'whk_none' }),
+  RotateWebhookSecret: () => ({ webhookId: 'whk_none' }),
+  TestWebhook: () => ({ webhookId: 'whk_none' }),
+  ResendWebhookDelivery: () => ({ webhookId: 'whk_none', deliveryId: 'dlv_none' }),
 };
 
 /** Required queries of operations without a JSON body. */
@@ -298,6 +309,14 @@ test('a key limited to certain servers cannot reach other servers or account-wid
     'SetSpendCap',
     'CreateCheckoutLink',
     'AcceptEula',
+    'ListWebhooks',
+    'CreateWebhook',
+    'UpdateWebhook',
+    'DeleteWebhook',
+    'RotateWebhookSecret',
+    'TestWebhook',
+    'ListWebhookDeliveries',
+    'ResendWebhookDelivery',
   ]);
   await walk(t, it, 'a key for another server', {
     headers: { 'x-api-key': key },

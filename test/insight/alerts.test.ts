@@ -169,7 +169,7 @@ async function sending(t: ExecutionContext) {
     entries,
     logged,
     log,
-    answer: async (): Promise<WebhookAnswer> => ({ status: 204, retryAfterSeconds: null }),
+    answer: async (): Promise<WebhookAnswer> => ({ status: 204, retryAfterSeconds: null, text: '' }),
     outbox: undefined as unknown as ReturnType<typeof open>,
     /** Replaces the outbox, like the next process. */
     async restart() {
@@ -196,7 +196,7 @@ async function sending(t: ExecutionContext) {
     };
     const record = async (_: unknown, entry: { action: string; serverId: string; detail: string }) =>
       void entries.push(entry);
-    return createWebhookOutbox({ store, clock, log }, webhook, record);
+    return createWebhookOutbox({ store, clock, log }, webhook, record, { secretOf: () => 'whsec_test', onOff() {} });
   }
   it.outbox = open();
   t.teardown(() => it.outbox.close());
@@ -235,7 +235,7 @@ test('the outbox sends no message if its transaction fails', async (t) => {
 test('the outbox retries with the same id and growing delays across a restart, then gives up and records it', async (t) => {
   const it = await sending(t);
   await it.create('abc', { alertWebhookUrl: HOOK });
-  it.answer = async () => ({ status: 503, retryAfterSeconds: null });
+  it.answer = async () => ({ status: 503, retryAfterSeconds: null, text: '' });
   await it.add('abc');
   await it.pass(MINUTE);
   t.is(it.calls.length, 2);
@@ -256,16 +256,16 @@ test('the outbox retries with the same id and growing delays across a restart, t
 test('the outbox drops a message after a 404 and waits for the Retry-After of a 429', async (t) => {
   const it = await sending(t);
   await it.create('abc', { alertWebhookUrl: HOOK });
-  it.answer = async () => ({ status: 404, retryAfterSeconds: null });
+  it.answer = async () => ({ status: 404, retryAfterSeconds: null, text: '' });
   await it.add('abc');
   await it.pass(10_000);
   t.is(it.calls.length, 1);
   t.is(it.entries[0]?.detail, 'tps.low: answered 404');
-  it.answer = async () => ({ status: 429, retryAfterSeconds: 300 });
+  it.answer = async () => ({ status: 429, retryAfterSeconds: 300, text: '' });
   await it.add('abc');
   await it.pass(4 * MINUTE);
   t.is(it.calls.length, 2);
-  it.answer = async () => ({ status: 200, retryAfterSeconds: null });
+  it.answer = async () => ({ status: 200, retryAfterSeconds: null, text: '' });
   await it.pass(2 * MINUTE);
   t.is(it.calls.length, 3);
   t.is(await it.outbox.waiting(it.store), 0);
@@ -294,7 +294,7 @@ test('the outbox sends a server’s messages in order, a few per minute, keeps t
 test('the outbox sends to the current webhook URL, and not to a removed or refused one', async (t) => {
   const it = await sending(t);
   await it.create('abc', { alertWebhookUrl: HOOK });
-  it.answer = async () => ({ status: 500, retryAfterSeconds: null });
+  it.answer = async () => ({ status: 500, retryAfterSeconds: null, text: '' });
   await it.add('abc');
   await it.pass(4_000);
   await it.servers.patch('abc', { alertWebhookUrl: 'https://hooks.slack.com/services/new' });

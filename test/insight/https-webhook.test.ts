@@ -32,7 +32,7 @@ async function local(t: ExecutionContext, options: Partial<WebhookOptions> = {})
 
 test('a webhook call sends an id and a fixed user agent but no cookies, and returns the response status', async (t) => {
   const { it, post } = await local(t);
-  t.deepEqual(await post(), { status: 204, retryAfterSeconds: null });
+  t.deepEqual(await post(), { status: 204, retryAfterSeconds: null, text: '' });
   const [call] = it.calls;
   t.is(call?.path, '/services/secret');
   t.deepEqual(call?.json, { content: 'hé' });
@@ -42,7 +42,7 @@ test('a webhook call sends an id and a fixed user agent but no cookies, and retu
     ['hooks.example', 'dlv_1', 'Dormouse-Webhook/1', 'application/json', undefined],
   );
   it.answer = (response) => void response.writeHead(429, { 'Retry-After': '7', 'Set-Cookie': 'a=b' }).end('slow down');
-  t.deepEqual(await post(), { status: 429, retryAfterSeconds: 7 });
+  t.deepEqual(await post(), { status: 429, retryAfterSeconds: 7, text: 'slow down' });
   await post();
   t.is(it.calls.at(-1)?.headers.cookie, undefined, 'no cookies are kept between calls');
 });

@@ -6,8 +6,10 @@ import { startWatchdog, withActivity } from '../../src/kernel/watchdog.ts';
 
 const path = process.argv[2]!;
 const logFd = openSync(path, 'a');
-const DEADLINE_MS = 60_000;
-const SPIN_MS = 5_000;
+const DEADLINE_MS = 240_000;
+/** Long, because on a busy machine both threads seldom run. */
+const ANSWER_MS = 30_000;
+const SPIN_MS = 40_000;
 /** Longer than the time between two beats of the watchdog. */
 const BEAT_MS = 50;
 
@@ -22,6 +24,7 @@ function spinUntilTold(): void {
 const waiting = setTimeout(() => {}, DEADLINE_MS);
 startWatchdog({
   stuckMs: 200,
+  answerMs: ANSWER_MS,
   logFd,
   onStuck(stuck) {
     if (stuck.activity === '') return;

@@ -12,6 +12,8 @@ export interface Received {
   path: string;
   headers: IncomingHttpHeaders;
   json: Record<string, unknown>;
+  /** The body as sent. */
+  body: string;
 }
 
 /**
@@ -37,7 +39,7 @@ export async function receiver(t: ExecutionContext): Promise<Receiver> {
   const server = createServer({ key, cert }, (request, response) => {
     void buffer(request).then((body) => {
       const json = JSON.parse(body.toString()) as Record<string, unknown>;
-      it.calls.push({ path: request.url ?? '', headers: request.headers, json });
+      it.calls.push({ path: request.url ?? '', headers: request.headers, json, body: body.toString() });
       it.answer(response, it.calls.length);
     });
   });

@@ -1,7 +1,7 @@
 import { microsOf, usdText } from '../../kernel/money.ts';
 import { lazily } from '../../kernel/once.ts';
 import { StatusError } from '../../kernel/status.ts';
-import { MICROS_PER_USD } from '../../kernel/units.ts';
+import { DAY_MS, MICROS_PER_USD, MINUTE_MS } from '../../kernel/units.ts';
 import type { Servers } from '../../servers/servers.ts';
 import { ASSETS } from '../../web/assets.ts';
 import { html, type Html } from '../../web/html.ts';
@@ -10,6 +10,7 @@ import { filling, lineField, radioField } from '../../web/panel/fields.ts';
 import { buttonForm, panelForm } from '../../web/panel/form.ts';
 import type { Outcome, Panel, PanelRequest } from '../../web/panel/panel.ts';
 import { fact } from '../../web/panel/parts.ts';
+import { testMoneyNote } from '../../web/panel/words.ts';
 import type { Form } from '../../web/serve.ts';
 import { plainName } from '../../web/text.ts';
 import { type Bill, costsCard, limitsCard, plansCard } from './bill-costs.ts';
@@ -22,12 +23,14 @@ import { GetAccountLimits } from '../limits-api.ts';
 import { ListRegions } from '../regions.ts';
 import { ListServers } from '../../servers/api/list-servers.ts';
 
+/** A wallet is low below this balance, or if the running servers use it up within a day. */
+const LOW_MICROS = MICROS_PER_USD;
 /** Servers on a page. */
 const SERVERS = 24;
 
 /**
  * An account's balance, its current cost, how long the balance lasts, and all ledger entries. Reads the names of the
- * entries' servers directly, because the API lists servers only in pages.
+ * entries' servers directly, because the API lists servers only in pages. Without prices, only the account's limits.
  */
 export function mountBill(panel: Panel, servers: Servers): void {
   panel.page({
@@ -55,9 +58,15 @@ async function billPage(request: PanelRequest, all: Servers): Promise<Page> {
   ]);
   const { servers, next = '' } = list;
   const bill: Bill = { wallet, spending, servers, limits, capacity, regions };
+  if (request.isFree)
+    return {
+      title: 'Limits',
+      main: html`<h1>Limits</h1>
+        ${limitsCard(bill)}`,
+    };
   const names = await namesOf(entries, account.accountId, all);
   const main = html`<div class="head"><h1>Bill</h1></div>
-    ${walletCard(bill, request.now)}
+    ${walletCard(request, bill)}
     <div class="pair">${topUpCard(request, bill)} ${capCard(request, bill)}</div>
     ${costsCard(bill, { request, isFirst: list.isFirst, next })}
     <div class="pair">${plansCard(bill)} ${limitsCard(bill)}</div>
@@ -97,8 +106,10 @@ async function topUp({ call, principal }: PanelRequest, form: Form): Promise<Out
   if (!/^\d{1,4}$/.test(typed)) throw badAmount('amountUsd', 'Enter whole US dollars, from 1 to 1000.');
   const amountUsd = Number(typed);
   const { checkoutUrl } = await call(CreateCheckoutLink, { accountId: principal.accountId }, { amountUsd });
+  const spending = await call(GetSpendCap, { accountId: principal.accountId });
   const main = html`<section class="card narrow">
     <h1>Top up</h1>
+    ${testMoneyNote(spending)}
     <p>Continue to payment: <strong>${usdText(amountUsd * MICROS_PER_USD)}</strong>.</p>
     <p class="actions">
       <a class="button" href="${checkoutUrl}">Continue to payment</a> <a class="button second" href="/bill">Not now</a>
@@ -123,16 +134,18 @@ async function clearCap({ call, principal }: PanelRequest): Promise<Outcome> {
 const months = lazily(() => new Intl.DateTimeFormat('en-GB', { month: 'long', timeZone: 'UTC' }));
 
 /** The balance, the current cost, and how long the balance lasts. */
-function walletCard({ wallet, spending }: Bill, now: number): Html {
+function walletCard(request: PanelRequest, { wallet, spending }: Bill): Html {
   const { burnMicrosPerHour, runwayMinutes, spentMicros } = spending;
   return html`<section class="card" data-live="wallet">
+    ${testMoneyNote(spending)}
     <dl class="figures">
       ${fact('Balance', usdText(Number(wallet.balanceMicros)))}
       ${fact('Cost per hour now', usdText(Number(burnMicrosPerHour)))}
       ${fact('Lasts', runwayMinutes === -1 ? '–' : lastsText(runwayMinutes))}
-      ${fact(`Spent in ${months().format(now)}`, usdText(Number(spentMicros)))}
+      ${fact(`Spent in ${months().format(request.now)}`, usdText(Number(spentMicros)))}
     </dl>
     <p>${walletText(Number(wallet.balanceMicros), runwayMinutes)}</p>
+    ${isLow(Number(wallet.balanceMicros), runwayMinutes) && creditNote(request)}
   </section>`;
 }
 
@@ -143,6 +156,23 @@ function walletText(balanceMicros: number, runwayMinutes: number): string {
   if (runwayMinutes > 0) return 'If the running servers keep running. Sleeping servers are free.';
   if (balanceMicros > 0) return 'Nothing is running. Sleeping servers are free.';
   return 'Paid servers stay asleep until you top up. Then they can start immediately.';
+}
+
+function isLow(balanceMicros: number, runwayMinutes: number): boolean {
+  return balanceMicros < LOW_MICROS || (runwayMinutes >= 0 && runwayMinutes * MINUTE_MS < DAY_MS);
+}
+
+/** Explains how a low wallet gets credit without a payment. */
+function creditNote({ principal }: PanelRequest): Html {
+  return html`<p class="note warn">
+    The wallet is running low.
+    ${
+      principal.operator
+        ? html`As an operator, you can add credit to
+            <a href="/operator/accounts/${principal.accountId}">this account</a>.`
+        : 'An operator can add credit: under Operator, Accounts, in this account.'
+    }
+  </p>`;
 }
 
 function topUpCard(request: PanelRequest, { spending: { checkout } }: Bill): Html {
@@ -162,7 +192,6 @@ function topUpCard(request: PanelRequest, { spending: { checkout } }: Bill): Htm
     })} <button type="submit">Top up…</button>`;
   return html`<section class="card">
     <h2>Top up</h2>
-    ${checkout === 'test' && html`<p class="note">Test mode: no real money moves.</p>`}
     ${panelForm(request, 'top-up', form)}
   </section>`;
 }

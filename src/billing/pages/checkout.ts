@@ -4,6 +4,7 @@ import { csrfField } from '../../web/form.ts';
 import { type Html, html } from '../../web/html.ts';
 import type { Serve } from '../../web/serve.ts';
 import type { Page, PageRequest } from '../../web/page-request.ts';
+import { testMoneyNote } from '../../web/panel/words.ts';
 import type { CheckoutRow } from '../checkout-rows.ts';
 import type { Checkouts } from '../checkout.ts';
 
@@ -40,6 +41,7 @@ function checkoutPage(request: PageRequest, row: CheckoutRow): Page {
   switch (row.state) {
     case 'paid':
       return card('Payment complete', [
+        testMoneyNote({ checkout: row.provider }),
         html`<p>
           ${amount} ${row.provider === 'test' ? 'of test credit was' : 'was'} added to the wallet. Servers can wake
           immediately.
@@ -47,7 +49,11 @@ function checkoutPage(request: PageRequest, row: CheckoutRow): Page {
         HOME,
       ]);
     case 'expired':
-      return card('Payment ended', [html`<p>You were not charged. Start a new payment to try again.</p>`, HOME]);
+      return card('Payment ended', [
+        testMoneyNote({ checkout: row.provider }),
+        html`<p>You were not charged. Start a new payment to try again.</p>`,
+        HOME,
+      ]);
     case 'open':
       return row.provider === 'test' ? testPage(request, row, amount) : waitingPage(row, amount);
     default:
@@ -57,7 +63,7 @@ function checkoutPage(request: PageRequest, row: CheckoutRow): Page {
 
 function testPage({ csrf }: PageRequest, { id }: CheckoutRow, amount: string): Page {
   return card('Test payment', [
-    html`<p class="note bad">This is a test: no money moves and no card is needed.</p>`,
+    html`<p class="note bad">This is test money: no real money moves, and no card is needed.</p>`,
     html`<p>Game server credit: <strong>${amount}</strong></p>`,
     html`<form method="post" action="/checkout/${id}">
       ${csrfField(csrf)}
@@ -80,7 +86,7 @@ function waitingPage({ id }: CheckoutRow, amount: string): Page {
 
 const HOME = html`<p><a class="button" href="/">Home</a></p>`;
 
-function card(title: string, parts: Html[]): Page {
+function card(title: string, parts: (Html | false)[]): Page {
   return {
     title,
     main: html`<section class="card narrow">

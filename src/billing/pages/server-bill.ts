@@ -7,18 +7,20 @@ import type { Page } from '../../web/page-request.ts';
 import type { Panel, ServerRequest } from '../../web/panel/panel.ts';
 import { fact, partOf } from '../../web/panel/parts.ts';
 import { timeTag } from '../../web/panel/time.ts';
-import { causeWords, ramText, spanText } from '../../web/panel/words.ts';
+import { causeWords, ramText, spanText, testMoneyNote } from '../../web/panel/words.ts';
 import { countText } from '../../web/text.ts';
 import { type Span, spanChoice, spanOf, isFree, timeline } from './timeline.ts';
 import { endingText } from './words.ts';
+import { GetSpendCap } from '../api.ts';
 import { GetServerUsage } from '../usage-api.ts';
 
 type Usage = ReplyOf<typeof GetServerUsage>;
+type Spending = ReplyOf<typeof GetSpendCap>;
 
 /** Sessions per part of the table. */
 const ROWS = 25;
 
-/** Shows a server's cost, its awake time and the causes of its wakes. */
+/** Shows a server's cost, its awake time and the causes of its wakes. Without prices, no cost. */
 export function mountServerBill(panel: Panel): void {
   panel.serverPage({ path: '/bill', show: serverBillPage });
 }
@@ -27,26 +29,31 @@ async function serverBillPage(request: ServerRequest): Promise<Page> {
   const { call, server, query, now, here } = request;
   const span = spanOf(query, now);
   const range = { from: new Date(span.from).toISOString(), to: new Date(span.to).toISOString() };
-  const usage = await call(GetServerUsage, { id: server.id }, range);
-  const main = html`${planCard(request, usage)}
+  const [usage, spending] = await Promise.all([
+    call(GetServerUsage, { id: server.id }, range),
+    call(GetSpendCap, { accountId: server.accountId }),
+  ]);
+  const isCharged = !request.isFree;
+  const main = html`${isCharged && planCard(request, usage, spending)}
     <section class="card">
       <h2>Awake time</h2>
       ${spanChoice(here, span)}
-      <div data-live="awake">${figures(usage, span, now)} ${days(request, usage, span)}</div>
+      <div data-live="awake">${figures(usage, { span, now, isCharged })} ${days(request, usage, span)}</div>
     </section>
     <section class="card flush">
       <h2>Awake sessions</h2>
-      <div data-live="sessions">${sessionTable(request, usage.sessions)}</div>
+      <div data-live="sessions">${sessionTable(request, usage.sessions, isCharged)}</div>
     </section>`;
-  return { title: 'Bill', main, styles: [ASSETS.billStyle], scripts: [ASSETS.billScript] };
+  return { title: isCharged ? 'Bill' : 'Awake time', main, styles: [ASSETS.billStyle], scripts: [ASSETS.billScript] };
 }
 
-function planCard({ server }: ServerRequest, usage: Usage): Html {
+function planCard({ server }: ServerRequest, usage: Usage, spending: Spending): Html {
   const hour = usdText(Number(usage.hourMicros));
   const period = usdText(Number(usage.flatMicros));
   const { flatPaidUntil } = usage;
   return html`<section class="card" data-live="plan">
     <h2>Cost</h2>
+    ${testMoneyNote(spending)}
     ${
       server.plan === 'flat'
         ? html`<p>
@@ -77,13 +84,17 @@ function planCard({ server }: ServerRequest, usage: Usage): Html {
   </section>`;
 }
 
-function figures({ sessions, gbHours, amountMicros }: Usage, span: Span, now: number): Html {
+function figures(
+  { sessions, gbHours, amountMicros }: Usage,
+  { span, now, isCharged }: { span: Span; now: number; isCharged: boolean },
+): Html {
   const free = sessions.filter(isFree).length;
   return html`<p class="hint">${span.name[0]?.toUpperCase()}${span.name.slice(1)}, by UTC</p>
     <dl class="figures">
-      ${fact('Cost', usdText(Number(amountMicros)))} ${fact('Awake', spanText(awakeMsIn(sessions, span, now)))}
+      ${isCharged && fact('Cost', usdText(Number(amountMicros)))}
+      ${fact('Awake', spanText(awakeMsIn(sessions, span, now)))}
       ${fact('GB of RAM × hours', String(Number(gbHours.toFixed(2))))}
-      ${fact('Woken', html`${countText(sessions.length, 'time')}${free > 0 && html` <small>${free} free</small>`}`)}
+      ${fact('Woken', html`${countText(sessions.length, 'time')}${isCharged && free > 0 && html` <small>${free} free</small>`}`)}
     </dl>`;
 }
 
@@ -95,9 +106,9 @@ function days({ server, principal, now }: ServerRequest, { sessions }: Usage, sp
   return timeline(sessions, { ...span, from: Math.max(span.from, madeAt) }, now, principal);
 }
 
-function sessionTable(request: ServerRequest, sessions: readonly AwakeSession[]): Html {
+function sessionTable(request: ServerRequest, sessions: readonly AwakeSession[], isCharged: boolean): Html {
   const { principal, now } = request;
-  if (sessions.length === 0) return html`<p class="empty">Not awake in this period. No cost.</p>`;
+  if (sessions.length === 0) return html`<p class="empty">Not awake in this period.${isCharged && ' No cost.'}</p>`;
   const { shown, pager } = partOf(request, sessions.toReversed(), { key: 'row', most: ROWS, of: 'times' });
   return html`<table class="rows">
       <caption class="unseen">
@@ -109,7 +120,7 @@ function sessionTable(request: ServerRequest, sessions: readonly AwakeSession[])
           <th scope="col">By</th>
           <th scope="col">For</th>
           <th scope="col">Ended</th>
-          <th scope="col" class="amount">Cost</th>
+          ${isCharged && html`<th scope="col" class="amount">Cost</th>`}
         </tr>
       </thead>
       <tbody>
@@ -120,7 +131,7 @@ function sessionTable(request: ServerRequest, sessions: readonly AwakeSession[])
               <td data-label="By"><span>${causeWords(session.cause, principal)}</span></td>
               <td data-label="For">${spanText(endOf(session, now) - Date.parse(session.startedAt ?? ''))}</td>
               <td data-label="Ended">${endingText(session.ending)}</td>
-              <td data-label="Cost" class="amount">${costText(session)}</td>
+              ${isCharged && html`<td data-label="Cost" class="amount">${costText(session)}</td>`}
             </tr>`,
         )}
       </tbody>

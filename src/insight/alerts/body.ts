@@ -1,8 +1,9 @@
 import { usdText } from '../../kernel/money.ts';
 import { MINUTE_MS } from '../../kernel/units.ts';
+import { EVENTS } from '../../notices/events.ts';
 import { hostOf } from '../../servers/api/fields.ts';
 
-/** A notice for a server's webhook. Instants are epoch ms. */
+/** An alert for the URL in a server's row. Instants are epoch ms. */
 export type Notice =
   | { event: 'test'; at: number }
   | { event: 'tps.low'; at: number; tps: number; mspt: number; players: number }
@@ -21,6 +22,9 @@ interface Message {
 
 const SLACK_HOSTS = new Set(['hooks.slack.com', 'hooks.slack-gov.com']);
 const NAME_CHARS = 80;
+const DETAIL_CHARS = 500;
+/** Discord's limit of a message. The texts above stay far below it, even if each character is escaped. */
+const DISCORD_CHARS = 2_000;
 const RED = 0xd6_45_41;
 const GREEN = 0x3f_a3_5c;
 
@@ -43,6 +47,60 @@ export function webhookBody(url: string, { id, serverId, serverName, notice }: M
     allowed_mentions: { parse: [] },
     dormouse: { id, event, serverId, at: new Date(at).toISOString(), ...figures, ...since },
   };
+}
+
+/** A stored notice for a webhook. */
+export interface StoredNotice {
+  /** A key of `EVENTS`. */
+  event: string;
+  detail: string;
+  /** Epoch ms. */
+  at: number;
+}
+
+interface NoticeMessage {
+  id: string;
+  accountId: string;
+  /** Null for the whole account. */
+  serverId: string | null;
+  serverName: string | null;
+  notice: StoredNotice;
+}
+
+const ACCOUNT = 'Your account';
+
+/**
+ * Returns the body of a notice: a message for Discord, or Slack on Slack's hosts, with the data in the field `dormouse`;
+ * or the data alone. The data has `text`, a sentence.
+ */
+export function noticeBody(
+  { url, format }: { url: string; format: 'discord' | 'json' },
+  { id, accountId, serverId, serverName, notice }: NoticeMessage,
+): object {
+  const { event, at } = notice;
+  const { kind, isGood, title } = EVENTS[event] ?? unknownEvent(event);
+  const [name, detail] = [plain(serverName ?? ACCOUNT), plain(notice.detail, DETAIL_CHARS, '')];
+  const text = title(name, detail);
+  const since = new Date(at).toISOString();
+  const data = { id, event, kind, at: since, accountId, serverId, serverName: serverName && name, text, detail };
+  if (format === 'json') return data;
+  const isSlack = SLACK_HOSTS.has(hostOf(new URL(url)));
+  const escaped = isSlack ? slackText : discordText;
+  const content = title(escaped(name), escaped(detail));
+  if (isSlack) return { text: [content, escaped(detail)].join('\n').trim(), mrkdwn: false, link_names: false };
+  const color = isGood ? GREEN : RED;
+  return {
+    username: 'Dormouse',
+    content: content.slice(0, DISCORD_CHARS).toWellFormed(),
+    embeds: detail === '' || text.includes(detail) ? [] : [{ description: escaped(detail), color, timestamp: since }],
+    allowed_mentions: { parse: [] },
+    dormouse: data,
+  };
+}
+
+/** An event of a newer release that was stored before a downgrade. */
+function unknownEvent(event: string): (typeof EVENTS)[string] {
+  return { kind: 'updates', isGood: true, title: (name) => `${name}: ${event}` };
 }
 
 function wordsOf(notice: Notice, name: string): { title: string; text: string; isGood: boolean } {
@@ -110,9 +168,9 @@ function duration(ms: number): string {
 }
 
 /** Returns one line without invisible characters: controls, and marks that change the writing direction. */
-function plain(text: string): string {
+function plain(text: string, most = NAME_CHARS, none = 'A server'): string {
   const visible = text.replaceAll(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, ' ').replaceAll(/\s+/g, ' ');
-  return visible.toWellFormed().trim().slice(0, NAME_CHARS).toWellFormed() || 'A server';
+  return visible.toWellFormed().trim().slice(0, most).toWellFormed() || none;
 }
 
 /** Escapes all punctuation, so that the text cannot format, link, quote or mention anyone. */

@@ -3,27 +3,33 @@ import type { Clock } from '../../kernel/clock.ts';
 import { every } from '../../kernel/every.ts';
 import { timeOrderedId } from '../../kernel/ids.ts';
 import type { Log } from '../../kernel/log.ts';
-import { MINUTE_MS } from '../../kernel/units.ts';
+import { DAY_MS, MINUTE_MS } from '../../kernel/units.ts';
 import type { Sql, Store, Tx } from '../../store/store.ts';
-import { type Notice, webhookBody } from './body.ts';
+import { type Notice, type StoredNotice, noticeBody, webhookBody } from './body.ts';
 import {
   type DueMessage,
+  type LastAnswer,
   countMessages,
   deleteMessage,
-  insertWebhookMessage,
+  finishMessage,
+  insertAlert,
   listDueMessages,
   postponeMessage,
-} from './rows.ts';
+  switchOff,
+  updateWebhook,
+} from '../../notices/rows.ts';
 import { checkWebhookUrl } from '../../servers/api/fields.ts';
+import { type SecretOf, createSignature } from './signature.ts';
 import { type Webhook, type WebhookAnswer, WebhookError } from './webhook.ts';
 
 /**
- * Sends messages to servers' webhooks. A message is stored in the write of its event, and retried until its receiver
- * accepts it: at least once, in order for each server, with an id that identifies repetitions. After about eighty
- * minutes, or if the receiver refuses it permanently, a message is dropped, and the owner's audit log records that.
+ * Sends alerts to the URLs of servers, and notices to webhooks. A message is stored in the write of its event, and retried until its receiver
+ * accepts it: at least once, in order for each receiver, with an id that identifies repetitions. After about eighty
+ * minutes, or if the receiver refuses it permanently, a message is given up. The owner's audit log records that of an
+ * alert; the deliveries of a webhook show it. A webhook that accepts nothing for days is switched off.
  */
 export interface WebhookOutbox {
-  /** Stores a message to the server's webhook, if it has one, in the caller's write. */
+  /** Stores an alert for the server's URL, if it has one, in the caller's write. */
   add(tx: Tx, serverId: string, notice: Notice): Promise<void>;
   waiting(db: Sql): Promise<number>;
   /** Stops sending, and resolves once the results of messages in flight are stored. The next process sends the rest. */
@@ -39,14 +45,19 @@ const FULL_MS = 10_000;
 /** The delay after each failed attempt. After the last one, a message is dropped. */
 const DELAYS_MS = [15_000, MINUTE_MS, 4 * MINUTE_MS, 15 * MINUTE_MS, 60 * MINUTE_MS];
 const LONGEST_MS = 60 * MINUTE_MS;
+/** A webhook that has accepted nothing for this long is switched off. */
+const OFF_AFTER_MS = 3 * DAY_MS;
+/** The stored length of an answer. */
+const ANSWER_CHARS = 500;
 /** Statuses below 500 that may change. All others below 500, except 2xx, are final (RFC 9110 §15.5, RFC 6585 §4). */
 const PASSING = new Set([408, 425, 429]);
 
-type Outcome = { taken: true } | { taken: false; why: string; final: boolean; afterMs: number };
+type Outcome = LastAnswer & ({ taken: true } | { taken: false; why: string; final: boolean; afterMs: number });
 
 /**
  * Creates an outbox, which checks for due messages every two seconds until closed. Only one process of an installation
- * may run it. `record` adds an audit entry, in the write that drops a message.
+ * may run it. `record` adds an audit entry, in the write that gives up a message. `secretOf` returns the secrets that
+ * sign a webhook's messages. `onOff` is called after a webhook was switched off.
  */
 export function createWebhookOutbox(
   { store, clock, log }: { store: Store; clock: Clock; log: Log },
@@ -55,6 +66,7 @@ export function createWebhookOutbox(
     tx: Tx,
     entry: { action: string; accountId: string; serverId: string; detail: string; at: number },
   ) => Promise<void>,
+  { secretOf, onOff }: { secretOf: SecretOf; onOff: (webhook: { accountId: string; host: string }) => void },
 ): WebhookOutbox {
   const ofServer = createSlidingLog(atMost(CALLS_A_MINUTE.server, MINUTE_MS), clock);
   const ofHost = createSlidingLog(atMost(CALLS_A_MINUTE.host, MINUTE_MS), clock);
@@ -81,25 +93,42 @@ export function createWebhookOutbox(
   }
 
   async function handle(message: DueMessage): Promise<void> {
-    const { id, serverId, url, tries } = message;
+    const { id, queue, serverId, webhookId, url, tries } = message;
     if (url === '') return store.write((tx) => deleteMessage(tx, id));
-    if (ofServer.take(serverId).waitMs > 0 || ofHost.take(URL.parse(url)?.hostname ?? '').waitMs > 0)
-      return store.write((tx) => postponeMessage(tx, id, clock.now() + FULL_MS, tries));
+    // Messages to a webhook are rare enough, because each look sends only one.
+    const isFull = webhookId === null && ofServer.take(queue).waitMs > 0;
+    if (isFull || ofHost.take(URL.parse(url)?.hostname ?? '').waitMs > 0)
+      return store.write((tx) => postponeMessage(tx, message, clock.now() + FULL_MS));
     const outcome = await attempt(message);
-    if (outcome.taken) return store.write((tx) => deleteMessage(tx, id));
+    if (outcome.taken) return finish(message, outcome);
     const delayMs = DELAYS_MS[tries];
-    if (outcome.final || delayMs === undefined) return giveUp(message, outcome.why);
+    if (outcome.final || delayMs === undefined)
+      return webhookId === null ? giveUp(message, outcome.why) : giveUpNotice(message, webhookId, outcome);
     log.debug({ server: serverId, message: id, why: outcome.why, tries: tries + 1 }, 'trying a webhook again later');
-    const dueAt = clock.now() + Math.max(delayMs, Math.min(outcome.afterMs, LONGEST_MS));
-    await store.write((tx) => postponeMessage(tx, id, dueAt, tries + 1));
+    const { status, answer, afterMs } = outcome;
+    const dueAt = clock.now() + Math.max(delayMs, Math.min(afterMs, LONGEST_MS));
+    await store.write(async (tx) => {
+      await postponeMessage(tx, { id, status, answer, tries: tries + 1 }, dueAt);
+      if (webhookId !== null && message.failingSince === null)
+        await updateWebhook(tx, webhookId, { failingSince: clock.now() });
+    });
   }
 
-  async function attempt({ id, serverId, serverName, url, notice }: DueMessage): Promise<Outcome> {
+  async function finish({ id, webhookId, failingSince }: DueMessage, { status, answer }: LastAnswer): Promise<void> {
+    await store.write(async (tx) => {
+      if (webhookId === null) return deleteMessage(tx, id);
+      await finishMessage(tx, { id, state: 'delivered', status, answer }, clock.now());
+      if (failingSince !== null) await updateWebhook(tx, webhookId, { failingSince: null });
+    });
+  }
+
+  async function attempt(message: DueMessage): Promise<Outcome> {
+    const { id, serverId, url } = message;
     // The URL may have been set before this rule existed.
     if (checkWebhookUrl(url) !== undefined) return failed('the URL is not allowed', true);
-    const body = webhookBody(url, { id, serverId, serverName, notice: JSON.parse(notice) as Notice });
+    const sign = createSignature(message, secretOf, clock.now());
     try {
-      return judge(await webhook.post({ url, id, body }));
+      return judge(await webhook.post({ url, id, body: bodyOf(message), sign }));
     } catch (error) {
       const why = error instanceof WebhookError ? error.reason : 'failed';
       log.debug({ server: serverId, message: id, why }, 'a webhook could not be reached');
@@ -108,7 +137,7 @@ export function createWebhookOutbox(
     }
   }
 
-  async function giveUp({ id, serverId, accountId, notice, url }: DueMessage, why: string): Promise<void> {
+  async function giveUp({ id, queue: serverId, accountId, notice, url }: DueMessage, why: string): Promise<void> {
     const { event } = JSON.parse(notice) as Notice;
     log.warn({ server: serverId, message: id, event, host: URL.parse(url)?.hostname, why }, 'webhook message dropped');
     const detail = `${event}: ${why}`;
@@ -118,11 +147,30 @@ export function createWebhookOutbox(
     });
   }
 
+  /** Gives up a message to a webhook, and switches the webhook off if it has accepted nothing for days. */
+  async function giveUpNotice(message: DueMessage, webhookId: string, { status, answer }: LastAnswer): Promise<void> {
+    const { id, url, accountId } = message;
+    const at = clock.now();
+    const failingSince = message.failingSince ?? at;
+    const isOver = at - failingSince >= OFF_AFTER_MS;
+    const host = URL.parse(url)?.hostname ?? '';
+    log.warn({ message: id, webhook: webhookId, host, status, off: isOver }, 'webhook message given up');
+    await store.write(async (tx) => {
+      await finishMessage(tx, { id, state: 'failed', status, answer }, at);
+      await updateWebhook(tx, webhookId, { failingSince });
+      if (!isOver) return;
+      await switchOff(tx, webhookId, at);
+      const detail = `${webhookId} at ${host}: it accepted no message for 3 days`;
+      await record(tx, { action: 'webhook.off', accountId, serverId: '', detail, at });
+    });
+    if (isOver) onOff({ accountId, host });
+  }
+
   return {
     async add(tx, serverId, notice) {
-      const id = timeOrderedId('dlv', notice.at);
-      const row = { id, serverId, notice: JSON.stringify(notice), createdAt: notice.at, dueAt: notice.at, tries: 0 };
-      await insertWebhookMessage(tx, row, MESSAGES_A_SERVER);
+      const { at } = notice;
+      const alert = { id: timeOrderedId('dlv', at), serverId, notice: JSON.stringify(notice), at };
+      await insertAlert(tx, alert, MESSAGES_A_SERVER);
     },
     waiting: countMessages,
     async close() {
@@ -133,12 +181,26 @@ export function createWebhookOutbox(
   };
 }
 
-function judge({ status, retryAfterSeconds }: WebhookAnswer): Outcome {
-  if (status >= 200 && status < 300) return { taken: true };
-  const final = status < 500 && !PASSING.has(status);
-  return failed(`answered ${status}`, final, (retryAfterSeconds ?? 0) * 1_000);
+function bodyOf({ id, queue, serverId, serverName, accountId, url, format, notice }: DueMessage): object {
+  if (format === null)
+    return webhookBody(url, {
+      id,
+      serverId: queue,
+      serverName: serverName ?? '',
+      notice: JSON.parse(notice) as Notice,
+    });
+  const message = { id, accountId, serverId, serverName, notice: JSON.parse(notice) as StoredNotice };
+  return noticeBody({ url, format }, message);
 }
 
-function failed(why: string, final: boolean, afterMs = 0): Outcome {
-  return { taken: false, why, final, afterMs };
+function judge({ status, retryAfterSeconds, text }: WebhookAnswer): Outcome {
+  // PostgreSQL stores no NUL.
+  const answer = text.slice(0, ANSWER_CHARS).replaceAll('\0', ' ').toWellFormed();
+  if (status >= 200 && status < 300) return { taken: true, status, answer };
+  const final = status < 500 && !PASSING.has(status);
+  return { ...failed(`answered ${status}`, final, (retryAfterSeconds ?? 0) * 1_000), status, answer };
+}
+
+function failed(why: string, final: boolean, afterMs = 0) {
+  return { taken: false as const, why, final, afterMs, status: 0, answer: why };
 }

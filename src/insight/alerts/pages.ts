@@ -47,7 +47,8 @@ async function alertsPage(request: ServerRequest): Promise<Page> {
     <h2>Alerts</h2>
     <p>
       Send a message when the server is too slow and when it recovers, when the game hangs or is killed, and when the
-      spend cap is reached.
+      spend cap is reached. For other events, such as players and backups, use
+      <a href="/profile/webhooks?server=${id}">webhooks</a>.
     </p>
     ${
       !ticksAvailable &&

@@ -10,17 +10,21 @@ export interface WebhookCall {
   id: string;
   /** Sent as JSON. */
   body: object;
+  /** Returns the `Dormouse-Signature` of the sent text. Absent: none. */
+  sign?: ((payload: string) => string) | undefined;
 }
 
 export interface WebhookAnswer {
   status: number;
-  /** The seconds that the receiver asks to wait; null if it does not. */
+  /** The seconds that the receiver asks to wait, in a header or as Discord does in its JSON; null if it does not. */
   retryAfterSeconds: number | null;
+  /** The beginning of the body. */
+  text: string;
 }
 
 /** Calls users' webhooks: at public addresses only, within seconds, without following redirects. */
 export interface Webhook {
-  /** Resolves with the answer's status, whatever it is. Ignores the body. Rejects with WebhookError. */
+  /** Resolves with the answer, whatever its status is. Rejects with WebhookError. */
   post(call: WebhookCall): Promise<WebhookAnswer>;
 }
 
@@ -53,7 +57,7 @@ export interface WebhookOptions {
 }
 
 const TIMEOUT_MS = 5_000;
-/** The most bytes of the answer's body that are read. The content is ignored. */
+/** The most bytes of the answer's body that are read. */
 const MAX_BODY_BYTES = 4_096;
 const MAX_HEADER_BYTES = 8_192;
 const USER_AGENT = 'Dormouse-Webhook/1';
@@ -68,8 +72,9 @@ export function createWebhook(options: WebhookOptions): Webhook {
   const agent = new Agent({ keepAlive: false });
   const lookup = allowedOnly(resolve, isAllowed);
 
-  function send({ url, id, body }: WebhookCall, target: URL, signal: AbortSignal): Promise<IncomingMessage> {
-    const payload = Buffer.from(JSON.stringify(body));
+  function send({ url, id, body, sign }: WebhookCall, target: URL, signal: AbortSignal): Promise<IncomingMessage> {
+    const text = JSON.stringify(body);
+    const payload = Buffer.from(text);
     return new Promise((resolve, reject) => {
       request(url, {
         method: 'POST',
@@ -83,6 +88,7 @@ export function createWebhook(options: WebhookOptions): Webhook {
           'Content-Length': payload.length,
           'Idempotency-Key': id,
           'User-Agent': USER_AGENT,
+          ...(sign && { 'Dormouse-Signature': sign(text) }),
         },
         ...(port !== undefined && { port }),
         ...(ca !== undefined && { ca }),
@@ -106,8 +112,8 @@ export function createWebhook(options: WebhookOptions): Webhook {
       const signal = AbortSignal.timeout(timeoutMs);
       try {
         const response = await send(call, target, signal);
-        await drain(response);
-        return { status: response.statusCode ?? 0, retryAfterSeconds: retryAfter(response) };
+        const text = await beginningOf(response);
+        return { status: response.statusCode ?? 0, retryAfterSeconds: retryAfter(response, text), text };
       } catch (error) {
         if (error instanceof WebhookError) throw error;
         if (signal.aborted) throw new WebhookError('timeout', 'The webhook did not respond in time.', error);
@@ -118,23 +124,31 @@ export function createWebhook(options: WebhookOptions): Webhook {
 }
 
 /** Reads a small body, so that the connection ends well. Ignores failures, because the receiver has answered. */
-async function drain(response: IncomingMessage): Promise<void> {
+async function beginningOf(response: IncomingMessage): Promise<string> {
+  const chunks: Buffer[] = [];
   let left = MAX_BODY_BYTES;
   try {
     for await (const chunk of response) {
+      chunks.push((chunk as Buffer).subarray(0, left));
       left -= (chunk as Buffer).length;
       // Leaving the loop destroys the connection.
-      if (left < 0) return;
+      if (left < 0) break;
     }
   } catch {
     response.destroy();
   }
+  return Buffer.concat(chunks).toString();
 }
 
-/** Returns the seconds of `Retry-After` (RFC 9110 §10.2.3); null if it is missing or a date. */
-function retryAfter({ headers }: IncomingMessage): number | null {
+/**
+ * Returns the seconds of `Retry-After` (RFC 9110 §10.2.3), or of the field `retry_after`, a fraction, in Discord's
+ * answer 429 (https://discord.com/developers/docs/topics/rate-limits); null without either, or for a date.
+ */
+function retryAfter({ headers, statusCode }: IncomingMessage, body: string): number | null {
   const text = headers['retry-after'] ?? '';
-  return /^\d{1,6}$/.test(text) ? Number(text) : null;
+  if (/^\d{1,6}$/.test(text)) return Number(text);
+  const given = statusCode === 429 ? /"retry_after":\s*(\d{1,6}(?:\.\d{1,9})?)/.exec(body)?.[1] : undefined;
+  return given === undefined ? null : Math.ceil(Number(given));
 }
 
 const resolveAll: Resolve = (hostname, callback) => lookup(hostname, { all: true }, callback);

@@ -13,12 +13,13 @@ import { panelForm } from '../../web/panel/form.ts';
 import type { Outcome, Panel, PanelRequest } from '../../web/panel/panel.ts';
 import { fact } from '../../web/panel/parts.ts';
 import { timeTag } from '../../web/panel/time.ts';
-import { ramText } from '../../web/panel/words.ts';
+import { ramText, testMoneyNote } from '../../web/panel/words.ts';
 import type { Form } from '../../web/serve.ts';
 import { plainName } from '../../web/text.ts';
 import { linkCard } from './accounts.ts';
 import { mountOperatorPage, operatorPage, reasonField } from './frame.ts';
 import { stateTag } from './machine-text.ts';
+import { GetSpendCap } from '../../billing/api.ts';
 import { MakeResetLink, RemoveAccountSecondFactor, SetAccountOperator } from '../access-api.ts';
 import { CreditAccount, GetAccount, SetAccountLimits } from '../accounts-api.ts';
 import { SetDiskQuota, SuspendServer, UnsuspendServer } from '../servers-api.ts';
@@ -62,12 +63,16 @@ export function mountAccount(panel: Panel, accounts: Accounts): void {
 
 async function accountPage(request: PanelRequest): Promise<Page> {
   const { accountId = '' } = request.params;
-  const detail = await request.call(GetAccount, { accountId });
+  const [detail, spending] = await Promise.all([
+    request.call(GetAccount, { accountId }),
+    request.call(GetSpendCap, { accountId: request.principal.accountId }),
+  ]);
+  const { isFree } = request;
   const { account } = detail;
   const title = plainName(account.name) || account.accountId;
   const main = html`<section class="card">
       <dl class="facts" data-live="facts">
-        ${fact('Balance', usdText(Number(account.balanceMicros)))}
+        ${!isFree && fact('Balance', usdText(Number(account.balanceMicros)))}
         ${fact('E-mail', html`<bdi>${plainName(account.email, 254) || '–'}</bdi>`)}
         ${fact('Account', html`<code>${account.accountId}</code>`)}
         ${fact('Since', account.createdAt === null ? '–' : timeTag(account.createdAt))}
@@ -84,7 +89,7 @@ async function accountPage(request: PanelRequest): Promise<Page> {
             </ul>`
       }
     </section>
-    ${creditCard(request)} ${limitsCard(request, detail)} ${accessCard(request, detail)} `;
+    ${!isFree && creditCard(request, spending)} ${limitsCard(request, detail)} ${accessCard(request, detail)} `;
   return operatorPage(title, '/operator/accounts', main);
 }
 
@@ -129,7 +134,7 @@ function serverItem(request: PanelRequest, server: Server): Html {
   </li>`;
 }
 
-function creditCard(request: PanelRequest): Html {
+function creditCard(request: PanelRequest, spending: { checkout: string }): Html {
   const filled = filling(request, 'credit');
   const form = html`<div class="side">
       ${lineField(filled, {
@@ -145,7 +150,7 @@ function creditCard(request: PanelRequest): Html {
     <button type="submit">Add entry</button>`;
   return html`<section class="card">
     <h2>Add credit, refund or correction</h2>
-    ${panelForm(request, 'credit', form)}
+    ${testMoneyNote(spending)} ${panelForm(request, 'credit', form)}
   </section>`;
 }
 

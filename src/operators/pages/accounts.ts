@@ -8,11 +8,11 @@ import { buttonForm, panelForm } from '../../web/panel/form.ts';
 import type { Outcome, Panel, PanelRequest } from '../../web/panel/panel.ts';
 import { copyButton, rowTable } from '../../web/panel/parts.ts';
 import { timeTag } from '../../web/panel/time.ts';
-import { ramText } from '../../web/panel/words.ts';
+import { ramText, testMoneyNote } from '../../web/panel/words.ts';
 import type { Form } from '../../web/serve.ts';
 import { countText, plainName } from '../../web/text.ts';
 import { ROWS, addressOf, mountOperatorPage, operatorPage, pager, reasonField } from './frame.ts';
-import { ReconcileLedger } from '../../billing/api.ts';
+import { GetSpendCap, ReconcileLedger } from '../../billing/api.ts';
 import { ListAccounts } from '../accounts-api.ts';
 import { CancelAccountInvitation, InviteAccount, ListAccountInvitations } from '../invitations-api.ts';
 
@@ -37,7 +37,11 @@ async function accountsPage(request: PanelRequest): Promise<Page> {
   const { query, call } = request;
   const search = plainName(query.get('q') ?? '', 100);
   const after = /^[\w-]{1,64}$/.exec(query.get('after') ?? '')?.[0] ?? '';
-  const { accounts } = await call(ListAccounts, {}, { search, after, limit: ROWS + 1 });
+  const [{ accounts }, spending] = await Promise.all([
+    call(ListAccounts, {}, { search, after, limit: ROWS + 1 }),
+    call(GetSpendCap, { accountId: request.principal.accountId }),
+  ]);
+  const { isFree } = request;
   const shown = accounts.slice(0, ROWS);
   const next = accounts.length > ROWS ? (shown.at(-1)?.accountId ?? '') : '';
   const main = html`<form class="card filter" method="get" action="${PATH}" role="search">
@@ -51,22 +55,26 @@ async function accountsPage(request: PanelRequest): Promise<Page> {
       ${
         shown.length === 0
           ? html`<p class="empty">No account matches. <a href="${PATH}">Show all</a></p>`
-          : accountTable(shown)
+          : accountTable(shown, isFree)
       }
     </section>
     ${pager((last) => addressOf(PATH, { q: search, after: last }), after, next)} ${await invitationsCard(request)}
-    <section class="card">
-      <h2>Wallets and ledger</h2>
-      <p>Each balance must equal the sum of its ledger entries. A difference means that the database was edited.</p>
-      ${buttonForm(request, 'reconcile', 'Check wallets against the ledger')}
-    </section>`;
+    ${
+      !isFree &&
+      html`<section class="card">
+        <h2>Wallets and ledger</h2>
+        ${testMoneyNote(spending)}
+        <p>Each balance must equal the sum of its ledger entries. A difference means that the database was edited.</p>
+        ${buttonForm(request, 'reconcile', 'Check wallets against the ledger')}
+      </section>`
+    }`;
   return operatorPage('Accounts', PATH, main);
 }
 
-function accountTable(accounts: readonly Account[]): Html {
+function accountTable(accounts: readonly Account[], isFree: boolean): Html {
   return rowTable(
     'Accounts',
-    ['Account', 'E-mail', 'Balance', 'Servers', 'RAM', 'Since'],
+    ['Account', 'E-mail', ...(isFree ? [] : ['Balance']), 'Servers', 'RAM', 'Since'],
     accounts.map(
       ({ accountId, name, email, operator, balanceMicros, servers, maxServers, maxRamMb, createdAt }) =>
         html`<tr>
@@ -76,7 +84,7 @@ function accountTable(accounts: readonly Account[]): Html {
             <small><code>${accountId}</code></small>
           </th>
           <td data-label="E-mail"><bdi>${plainName(email, 254) || '–'}</bdi></td>
-          <td data-label="Balance">${usdText(Number(balanceMicros))}</td>
+          ${!isFree && html`<td data-label="Balance">${usdText(Number(balanceMicros))}</td>`}
           <td data-label="Servers"><span>${servers}${maxServers > 0 && ` of ${maxServers}`}</span></td>
           <td data-label="RAM"><span>at most ${ramText(maxRamMb)}</span></td>
           <td data-label="Since">${createdAt !== null && timeTag(createdAt)}</td>

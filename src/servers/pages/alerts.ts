@@ -64,7 +64,8 @@ function stateAlerts({ server, now }: ServerRequest, slowSince: string | null): 
 }
 
 /** Returns alerts for the paying account: a lack of money that keeps servers from waking, now or soon. */
-async function moneyAlerts({ call, server }: ServerRequest): Promise<Html[]> {
+async function moneyAlerts({ call, server, isFree }: ServerRequest): Promise<Html[]> {
+  if (isFree) return [];
   const { accountId } = server;
   const [wallet, spending] = await Promise.all([call(GetWallet, { accountId }), call(GetSpendCap, { accountId })]);
   const { action, perGbHourMicros } = spending;

@@ -8,6 +8,11 @@ interface Cause {
   note: string;
 }
 
+/** The note of each page about money if it is not real. `checkout`: the payment provider, from the API. */
+export function testMoneyNote({ checkout }: { checkout: string }): Html | false {
+  return checkout === 'test' && html`<p class="note">This is test money: no real money moves.</p>`;
+}
+
 /** Describes a cause: `Steve joined`, `you`, `a schedule: 0 4 * * *`. Names and reasons come from outside. */
 export function causeWords(cause: Cause, reader: { userId: string }): Html {
   const [before, named, after] = partsOf(cause, reader);

@@ -1,6 +1,7 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
+import { insertNotice, insertWebhook } from '../../../src/notices/rows.ts';
 import { siteRouter } from '../../../src/web/site.ts';
 import { routesOf } from '../../support/routes.ts';
 import { closeBrowser } from '../../support/browser.ts';
@@ -37,7 +38,8 @@ const SIGNED_IN: Readonly<Record<string, string>> = {
   '/servers/:id/files/edit': '/servers/castle/files/edit?path=server.properties',
 };
 
-const PARAMS = { ':id': 'castle', ':accountId': 'acc_other' };
+const WEBHOOK = 'whk_busy';
+const PARAMS = { ':id': 'castle', ':accountId': 'acc_other', ':webhookId': WEBHOOK };
 
 /** Pages that need an earlier step. Their own tests cover them. */
 const ON_THE_WAY = new Set([
@@ -149,6 +151,15 @@ async function busy(t: ExecutionContext): Promise<PanelUnderTest> {
     await it.reach('castle', 'hibernated');
   }
   await it.share('castle', 'member');
+  await it.store.write(async (tx) => {
+    const url = `https://hooks.example/${'h'.repeat(2_000)}`;
+    const about = { id: WEBHOOK, accountId: 'acc_test', serverId: 'castle', format: 'json', createdAt: 0 } as const;
+    const state = { secretNth: 1, rotatedAt: null, failingSince: 1, offAt: null };
+    await insertWebhook(tx, { ...about, ...state, url, kinds: '["money"]' });
+    for (let nth = 0; nth < 50; nth++)
+      await insertNotice(tx, WEBHOOK, 'castle', { event: 'test', detail: '', at: nth });
+    await tx.run('UPDATE "webhook_messages" SET "state" = $1, "answer" = $2', ['failed', '<'.repeat(500)]);
+  });
   const done = async (path: string, fields: Record<string, string>) => {
     const { status } = await it.submit(path, fields);
     t.true(status === 200 || status === 303, `${path}: ${status}`);
