@@ -105,13 +105,13 @@ export function createJoinPolicy({
   }
 
   async function checksAccounts(row: ServerRow): Promise<boolean> {
-    const byDefault = row.type === SANDBOX ? 'false' : 'true';
-    return isOn((await property(row, 'online-mode')) || byDefault);
+    return isOn((await property(row, 'online-mode')) || 'true');
   }
 
   /** Whether the game may accept names that no account has, such as those of Bedrock players. */
   async function acceptsOtherNames(row: ServerRow): Promise<boolean> {
-    return !(await checksAccounts(row)) || files.hasFloodgate(row.id);
+    const isSandboxDefault = row.type === SANDBOX && (await property(row, 'online-mode')) === '';
+    return isSandboxDefault || !(await checksAccounts(row)) || files.hasFloodgate(row.id);
   }
 
   async function isWhitelistOn(row: ServerRow): Promise<boolean> {
