@@ -323,7 +323,8 @@ test('folders and files stay within their size limits', (t) => {
   const mine = SOURCES.filter((file) => !file.startsWith('test/'));
   const folders = countBy(mine.map((file) => posix.dirname(file)));
   const lines = (file: string) => readFileSync(join(ROOT, file), 'utf8').split('\n').length - 1;
-  const most = (file: string) => (file.startsWith('test/') ? MOST_TEST_LINES : MOST_LINES);
+  const most = (file: string) =>
+    file.startsWith('test/') ? MOST_TEST_LINES : file.startsWith('migrations/') ? Infinity : MOST_LINES;
   none(t, [
     ...Object.entries(folders).flatMap(([folder, count]) =>
       count > MOST_FILES ? [`${folder} holds ${count} files`] : [],

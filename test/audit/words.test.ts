@@ -32,6 +32,9 @@ function systemCauses(): string[] {
   return [...new Set([...found, ...again, ...spent])].filter((id) => id !== 'restored');
 }
 
+/** Events that only webhooks are notified of. */
+const NOT_AUDITED = new Set(['server.started', 'server.asleep', 'backup.finish', 'backup.fail']);
+
 test('every recorded action has words for the audit log', (t) => {
   const recording = SOURCES.flatMap(({ text }) => text.split('\n')).filter((line) =>
     /\b(?:action|audit|record)/i.test(line),
@@ -44,7 +47,7 @@ test('every recorded action has words for the audit log', (t) => {
     .map(([literal]) => literal.slice(1, -1));
   t.true(actions.length > 100, String(actions.length));
   t.deepEqual(
-    [...new Set(actions)].filter((action) => !(action in WHAT)),
+    [...new Set(actions)].filter((action) => !(action in WHAT) && !NOT_AUDITED.has(action)),
     [],
   );
 });

@@ -45,6 +45,7 @@ const PACKED = 'packed';
 
 const UNKNOWN_SERVER = { params: { id: 'nobody' }, code: 'NOT_FOUND' } as const;
 const UNKNOWN_KEY = { key: 'dmk_nonsense', code: 'UNAUTHENTICATED' } as const;
+const UNKNOWN_WEBHOOK = { body: { webhookId: 'whk_none', deliveryId: 'dlv_none' }, code: 'NOT_FOUND' } as const;
 const OTHER_ACCOUNT = { params: { accountId: 'acc_other' }, code: 'PERMISSION_DENIED' } as const;
 const badBody = (body: object) => ({ body, code: 'INVALID_ARGUMENT' }) as const;
 const badQuery = (query: Record<string, string>) => ({ query, code: 'INVALID_ARGUMENT' }) as const;
@@ -99,6 +100,39 @@ export const ROWS: readonly Row[] = [
   },
   { id: 'SetServerMotd', well: { body: { motd: '<gold>Walk' } }, bad: badBody({ motd: 'x'.repeat(2_000) }) },
   { id: 'SetServerAlertWebhook', well: { body: { url: '' } }, bad: badBody({ url: 'http://127.0.0.1/' }) },
+  { id: 'ListWebhooks', bad: OTHER_ACCOUNT },
+  {
+    id: 'CreateWebhook',
+    well: { body: { url: 'https://hooks.example/x', serverId: SERVER, format: 'json', kinds: ['started'] } },
+    bad: badBody({ url: 'https://hooks.example/x', kinds: [] }),
+    after: ({ webhook }, { noted }) => noted.set('webhookId', (webhook as { webhookId: string }).webhookId),
+  },
+  {
+    id: 'UpdateWebhook',
+    well: (walk) => ({ body: { ...noted('webhookId')(walk), kinds: ['crashed'] } }),
+    bad: UNKNOWN_WEBHOOK,
+  },
+  { id: 'RotateWebhookSecret', well: (walk) => ({ body: noted('webhookId')(walk) }), bad: UNKNOWN_WEBHOOK },
+  { id: 'TestWebhook', well: (walk) => ({ body: noted('webhookId')(walk) }), bad: UNKNOWN_WEBHOOK },
+  {
+    id: 'ListWebhookDeliveries',
+    well: (walk) => ({ params: noted('webhookId')(walk) }),
+    bad: { params: { webhookId: 'whk_none' }, code: 'NOT_FOUND' },
+    after: ({ deliveries }, { noted }) =>
+      noted.set('deliveryId', (deliveries as { deliveryId: string }[])[0]?.deliveryId ?? ''),
+  },
+  {
+    id: 'ResendWebhookDelivery',
+    // A webhook that is switched off gives up its message.
+    before: async (walk) => {
+      const body = noted('webhookId')(walk);
+      const params = { accountId: walk.accountId };
+      for (const enabled of [false, true]) await walk.call('UpdateWebhook', { params, body: { ...body, enabled } });
+    },
+    well: (walk) => ({ body: noted('webhookId', 'deliveryId')(walk) }),
+    bad: UNKNOWN_WEBHOOK,
+  },
+  { id: 'DeleteWebhook', well: (walk) => ({ body: noted('webhookId')(walk) }), bad: UNKNOWN_WEBHOOK },
   { id: 'SetPublicStatus', well: { body: { enabled: true } }, bad: badBody({ enabled: 'maybe' }) },
   { id: 'SetWakePolicy', well: { body: { mode: 'anyone' } }, bad: badBody({ mode: 'strangers' }) },
   {

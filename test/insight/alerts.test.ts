@@ -9,6 +9,7 @@ import { ServerEvents, type TypedEvent } from '../../src/insight/events.ts';
 import { Metrics } from '../../src/insight/metrics.ts';
 import { atMost, createSlidingLog } from '../../src/kernel/limits/sliding-log.ts';
 import { createLog } from '../../src/kernel/log.ts';
+import { listDueMessages } from '../../src/notices/rows.ts';
 import { fakeClock } from '../fakes/clock.ts';
 import { world } from '../support/world.ts';
 
@@ -178,12 +179,13 @@ async function sending(t: ExecutionContext) {
     },
     add: (serverId: string, notice: Notice = { ...LOW, at: clock.now() }) =>
       store.write((tx) => it.outbox.add(tx, serverId, notice)),
-    /** Advances the clock, and waits for the writes that become due. */
+    /** Advances the clock, and waits for the writes and messages that become due. */
     async pass(ms: number) {
       for (const end = clock.now() + ms; clock.now() < end;) {
         const next = Math.max(clock.nextAt(), clock.now() + 1);
         await clock.advance(Math.min(next, end) - clock.now());
-        for (let n = 0; n < 6; n++) await store.write(async () => {});
+        const isDue = async () => (await listDueMessages(store, clock.now(), 1)).length > 0;
+        for (let n = 0; n < 6 || (n < 200 && (await isDue())); n++) await store.write(async () => {});
       }
     },
   };
