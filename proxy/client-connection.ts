@@ -102,7 +102,12 @@ export class ClientConnection implements Watched {
 
   /** Accepts the longer handshake of a proxy in front of this one, with its forwarded data. */
   acceptForwarded(): void {
-    this.inbox.raiseLimit(INBOX_BYTES + FRAME_LIMIT.forwarded);
+    this.inbox.setLimit(INBOX_BYTES + FRAME_LIMIT.forwarded);
+  }
+
+  /** Undoes `acceptForwarded`, because the handshake was an ordinary one. */
+  refuseForwarded(): void {
+    this.inbox.setLimit(INBOX_BYTES);
   }
 
   /** Replaces the socket's place in the limits. Undefined: the socket no longer counts. */

@@ -3,7 +3,7 @@ import { readBalancerHeader } from './balancer-header.ts';
 import { encodeFrame, encodeString } from './codec.ts';
 import type { Context } from './context.ts';
 import { readForwarded } from './forwarding.ts';
-import { type Handshake, readLoginStart, readOpening, readStatusPacket } from './handshake.ts';
+import { FRAME_LIMIT, type Handshake, readLoginStart, readOpening, readStatusPacket } from './handshake.ts';
 import { lookupKey } from './hostname.ts';
 import { join } from './join.ts';
 import { disconnectFrame } from './kick.ts';
@@ -45,6 +45,7 @@ export async function serve(socket: Socket, context: Context, connections: Set<C
     );
     if (opening.kind === 'legacyPing') return await answerLegacyPing(connection, context);
     if (opening.kind === 'legacyLogin') return await answerLegacyLogin(connection, context);
+    if (isBalancer && opening.raw.length <= FRAME_LIMIT.handshake) connection.refuseForwarded();
     if (context.isFront(connection.ip)) believe(connection, opening.serverAddress, context);
     const host = lookupKey(opening.serverAddress);
     const route = context.routes.lookup(host);

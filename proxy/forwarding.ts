@@ -2,6 +2,7 @@ import { createDecipheriv } from 'node:crypto';
 import { isIP } from 'node:net';
 import { FLOODGATE } from './hostname.ts';
 import { normalAddress } from './limits.ts';
+import { ACCOUNT_NAME } from './ports.ts';
 
 /** The identity of a player that a proxy in front reports. Absent fields: it does not report them. */
 export interface Forwarded {
@@ -30,14 +31,16 @@ const BEDROCK_FIELDS = 9;
  */
 export function readForwarded(serverAddress: string, floodgateKey: Buffer | undefined): Forwarded {
   const parts = serverAddress.split('\0', MOST_PARTS);
-  // The first pair counts, because the data of a player's own client can only follow it.
+  const sealedAt = parts.findIndex((part) => part.startsWith(FLOODGATE));
+  const sealed = parts[sealedAt];
+  const player = (sealed !== undefined && floodgateKey && bedrockPlayer(sealed, floodgateKey)) || undefined;
+  // The first pair counts, because the data of a player's own client can only follow it. Before Floodgate's data, it may
+  // be in the host name that Geyser copies from the client.
   for (let at = 1; at < parts.length - 1; at++) {
     const ip = addressIn(parts[at]);
     const uuid = uuidIn(parts[at + 1]);
-    if (ip !== undefined && uuid !== undefined) return { ip, uuid };
+    if (ip !== undefined && uuid !== undefined) return player && sealedAt > at ? player : { ip, uuid };
   }
-  const sealed = parts.find((part) => part.startsWith(FLOODGATE));
-  const player = sealed !== undefined && floodgateKey ? bedrockPlayer(sealed, floodgateKey) : undefined;
   return player ?? {};
 }
 
@@ -73,7 +76,7 @@ function bedrockPlayer(sealed: string, key: Buffer): Forwarded | undefined {
   if (fields.length < BEDROCK_FIELDS || !/^\d{1,19}$/.test(xuid)) return undefined;
   // A Bedrock player may have linked a Java account, which the game then uses.
   const [javaName = '', javaUuid] = linked.split(';', 2);
-  const account = uuidIn(javaUuid);
+  const account = ACCOUNT_NAME.test(javaName) ? uuidIn(javaUuid) : undefined;
   const address = addressIn(ip);
   return {
     ...(address === undefined ? {} : { ip: address }),

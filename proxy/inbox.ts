@@ -37,8 +37,8 @@ export class Inbox {
     return this.#received;
   }
 
-  /** Raises the limit on all bytes received. */
-  raiseLimit(limitBytes: number): void {
+  /** Sets the limit on all bytes received. */
+  setLimit(limitBytes: number): void {
     this.#limitBytes = limitBytes;
   }
 

@@ -54,8 +54,8 @@ export interface Routes {
 }
 
 /**
- * A player who tries to join. `uuid` is the client's claim, null below 1.19.1; `ip` is without IPv4 mapping. A trusted
- * proxy in front replaces name, UUID and address by those that it forwards.
+ * A player who tries to join. `uuid` is the client's claim, null below 1.19.1; `ip` is without IPv4 mapping. What a
+ * trusted proxy in front forwards replaces them.
  */
 export interface Player {
   name: string;

@@ -70,7 +70,7 @@ export class WaitingClient {
   async begin(uuid: string, dialog: () => NbtCompound): Promise<void> {
     const { socket, inbox } = this.#connection;
     const player = this.#player;
-    inbox.raiseLimit(MOST_BYTES);
+    inbox.setLimit(MOST_BYTES);
     this.#hasBegun = true;
     socket.write(loginSuccess(uuid, player.name, player.protocol));
     this.#timer = setTimeout(() => this.#onGone(new PeerGone()), this.#timings.answerMs);

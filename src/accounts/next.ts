@@ -2,7 +2,7 @@ import { isServerTab } from '../web/panel/server-frame.ts';
 import { readUserCode } from './user-code.ts';
 
 const PAGES: ReadonlySet<string> = new Set(
-  ['', '/second-factor', '/keys', '/ssh', '/apps', '/sessions', '/invitations']
+  ['', '/second-factor', '/keys', '/ssh', '/apps', '/sessions', '/webhooks', '/invitations', '/audit']
     .map((page) => `/profile${page}`)
     .concat('/device', '/operator', '/bill', '/bill/ledger')
     .concat(['/nodes', '/accounts', '/orphans', '/proxies', '/apps'].map((page) => `/operator${page}`)),

@@ -27,6 +27,8 @@ export interface AuditEntry {
   serverId?: string;
   /** Details in a few words. */
   detail?: string;
+  /** Details for webhooks; null: webhooks are not notified. Default: `detail`. */
+  notice?: string | null;
   at: number;
 }
 
@@ -54,7 +56,7 @@ const PRUNE_CHANCE = 1 / 500;
 
 /** Adds an audit entry, and notifies the webhooks that want it. Call it in the write of the change. */
 export async function recordAudit(tx: Tx, actor: AuditActor, entry: AuditEntry): Promise<void> {
-  const { action, accountId, serverId = '', detail = '', at } = entry;
+  const { action, accountId, serverId = '', detail = '', notice = detail, at } = entry;
   const through = plain(actor.through).slice(0, WORDS_CHARS);
   const row = {
     id: timeOrderedId('aud', at),
@@ -67,7 +69,7 @@ export async function recordAudit(tx: Tx, actor: AuditActor, entry: AuditEntry):
     createdAt: at,
   };
   await insertAudit(tx, row);
-  await addNotice(tx, { event: action, accountId, serverId, detail, at });
+  if (notice !== null) await addNotice(tx, { event: action, accountId, serverId, detail: notice, at });
   if (Math.random() < PRUNE_CHANCE) await pruneAudit(tx, row);
 }
 
@@ -78,7 +80,9 @@ function plain(words: string): string {
 
 /** Returns the credential or origin and the detail of an entry in one text, as the API shows them. */
 export function auditText({ through, detail }: Pick<AuditRow, 'through' | 'detail'>): string {
-  return detail === '' ? through : `${through}${SEPARATOR}${detail}`;
+  // A player's name may contain the separator.
+  const origin = through.replaceAll(SEPARATOR, ', ');
+  return detail === '' ? origin : `${origin}${SEPARATOR}${detail}`;
 }
 
 /** Returns the parts of a text of `auditText`. */
@@ -88,8 +92,8 @@ export function auditParts(text: string): { through: string; detail: string } {
 }
 
 /**
- * Adds the audit entry of a machine's step if it was requested or failed. Notifies the webhooks also of a server that is
- * awake or asleep.
+ * Adds the audit entry of a machine's step if it was requested or failed. Also notifies the webhooks of a server that is
+ * awake, asleep or hung.
  */
 export async function recordStep(tx: Tx, server: { id: string; accountId: string }, step: ServerStep): Promise<void> {
   await noticeStep(tx, server, step);
@@ -103,10 +107,13 @@ export async function recordStep(tx: Tx, server: { id: string; accountId: string
   const reason = sent && step.cause.kind === 'operator' ? step.cause.note : '';
   const words = [change, reason].filter((part) => part !== '').join(': ');
   const detail = [job?.target ?? '', words].filter((part) => part !== '').join(', ');
-  await recordAudit(tx, actor, { action, accountId: server.accountId, serverId: server.id, detail, at: step.at });
+  // A server that waits for room starts by itself.
+  const notice = step.failure === 'no_room' ? null : (step.failure?.replaceAll('_', ' ') ?? '');
+  const about = { accountId: server.accountId, serverId: server.id, at: step.at };
+  await recordAudit(tx, actor, { ...about, action, detail, notice });
 }
 
-/** Notifies webhooks of a server that is awake or asleep. Failures have audit entries. */
+/** Notifies webhooks of a server that is awake, asleep or hung. Other failures have audit entries. */
 async function noticeStep(tx: Tx, { id, accountId }: { id: string; accountId: string }, step: ServerStep) {
   const { from, to, cause, at } = step;
   if (from === to || from === '') return;
@@ -114,6 +121,8 @@ async function noticeStep(tx: Tx, { id, accountId }: { id: string; accountId: st
   if (to === 'running') {
     const detail = cause.kind === 'player' ? `Woken by ${cause.id}` : '';
     await addNotice(tx, { ...about, event: 'server.started', detail });
+  } else if (from === 'running' && to === 'stopping' && cause.id === 'hung') {
+    await addNotice(tx, { ...about, event: 'server.hung', detail: '' });
   } else if (to === 'hibernated' && from === 'stopping') {
     const detail = cause.kind === 'system' ? cause.note : '';
     await addNotice(tx, { ...about, event: 'server.asleep', detail });

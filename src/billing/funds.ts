@@ -3,6 +3,7 @@ import { isTagged } from '../../machines/server.ts';
 import type { GameConsoles } from '../engines/console/console.ts';
 import type { Clock } from '../kernel/clock.ts';
 import type { Log } from '../kernel/log.ts';
+import { usdText } from '../kernel/money.ts';
 import { StatusError, preconditionFailure } from '../kernel/status.ts';
 import { MINUTE_MS } from '../kernel/units.ts';
 import { recordThrough } from '../audit/audit.ts';
@@ -191,7 +192,8 @@ export class Funds {
     const detail = `${spentMicrosOf(wallet, at)} of ${spendCapMicros} micros spent in ${monthOf(at)}; ${spendCapAction}`;
     const owners = await this.#store.write(async (tx) => {
       if (!(await markCapNotified(tx, accountId, monthOf(at)))) return [];
-      await record(tx, { action: 'account.spendCapReached', accountId, detail, at });
+      const notice = `${usdText(spentMicrosOf(wallet, at))} of ${usdText(spendCapMicros)}`;
+      await record(tx, { action: 'account.spendCapReached', accountId, detail, notice, at });
       await this.#onCapReached?.(tx, { accountId, capMicros: spendCapMicros, action: spendCapAction, at });
       return listOwners(tx, accountId);
     });

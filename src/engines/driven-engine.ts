@@ -28,7 +28,7 @@ export interface Driver<Run> extends Direct {
   ended(installer: Run, signal: AbortSignal): Promise<number | null>;
   /** Waits for the outcome of a start by another instance, so that no change misses its run. Absent: `find` shows it. */
   untilShown?(serverId: string): Promise<void>;
-  /** Ends what an earlier process has left of the server. Called before each change. Absent: nothing is left. */
+  /** Ends what an earlier process has left of the server. Called before each change, inside the lock. */
   settle?(serverId: string, graceMs?: number, signal?: AbortSignal): Promise<void>;
   /** Asks the run to stop and waits for its end. Kills it after `graceMs`. Rejects when `signal` fires. */
   stop(run: Run, graceMs: number, signal?: AbortSignal): Promise<void>;

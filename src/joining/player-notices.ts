@@ -8,7 +8,7 @@ import type { Shared } from '../servers/shared.ts';
  */
 export function noticePlayers(
   { store, servers, clock, log }: Pick<Shared, 'store' | 'servers' | 'clock' | 'log'>,
-  presence: Pick<Presence, 'follow' | 'isKnown'>,
+  presence: Pick<Presence, 'follow' | 'isKnown' | 'of'>,
   playersOf: (serverId: string) => readonly { name: string }[],
 ): () => void {
   const online = new Map<string, ReadonlySet<string>>();
@@ -26,7 +26,10 @@ export function noticePlayers(
 
   return presence.follow((serverId) => {
     const before = online.get(serverId) ?? new Set<string>();
-    const now = new Set(playersOf(serverId).map(({ name }) => name));
+    const connected = new Set(playersOf(serverId).map(({ name }) => name));
+    // While players log in, it is unknown which of them the game has accepted.
+    const isSettled = presence.of(serverId).knocking === 0;
+    const now = isSettled ? connected : new Set([...before].filter((name) => connected.has(name)));
     if (now.size === 0) online.delete(serverId);
     else online.set(serverId, now);
     if (!presence.isKnown()) return;

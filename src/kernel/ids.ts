@@ -51,7 +51,8 @@ export function isSlug(text: string): boolean {
 }
 
 /**
- * Returns a new id of an account, user, key, schedule, template or webhook: the prefix, `_` and 16 base62 characters (95 bits).
+ * Returns a new id of an account, user, key, schedule, template or webhook: the prefix, `_` and 16 base62 characters
+ * (95 bits).
  */
 export function newId(prefix: 'acc' | 'usr' | 'key' | 'sch' | 'tpl' | 'whk'): string {
   return `${prefix}_${randomBase62(16)}`;

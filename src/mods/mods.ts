@@ -69,13 +69,21 @@ export class Mods {
     return { modpackPlatform: platform, ...softwareOfPack(project, version) };
   }
 
-  /** Returns the names of a server's requested mods that have no version for other software. */
+  /**
+   * Returns the names of a server's requested mods that have no version for other software. Leaves out mods whose
+   * registry does not respond.
+   */
   async withoutVersion(serverId: string, host: Host, signal: AbortSignal): Promise<string[]> {
     const wished = (await this.list(serverId)).filter((row) => row.wished);
     if (foldersIn(host.type, host.version).length === 0) return wished.map(({ name }) => name);
     const missing = wished.map(async ({ source, projectId, name }) => {
-      const versions = await this.#registry(source).versions(projectId, fitOf(host), signal);
-      return versions.length === 0 ? [name] : [];
+      try {
+        const versions = await this.#registry(source).versions(projectId, fitOf(host), signal);
+        return versions.length === 0 ? [name] : [];
+      } catch (error) {
+        signal.throwIfAborted();
+        return error instanceof StatusError && error.code === 'NOT_FOUND' ? [name] : [];
+      }
     });
     return (await Promise.all(missing)).flat();
   }

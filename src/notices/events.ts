@@ -34,6 +34,7 @@ export const EVENTS: Readonly<Record<string, NoticeEvent>> = {
   'server.startFailed': bad('startFailed', (name) => `${name} could not start`),
   'server.installFailed': bad('startFailed', (name) => `${name} could not be installed`),
   'server.crash': bad('crashed', (name) => `${name} crashed`),
+  'server.hung': bad('crashed', (name) => `${name} stopped responding and was ended`),
   'player.join': good('players', (name, player) => `${player} joined ${name}`),
   'player.leave': good('players', (name, player) => `${player} left ${name}`),
   'backup.finish': good('backups', (name) => `A backup of ${name} is ready`),
@@ -54,6 +55,8 @@ export const EVENTS: Readonly<Record<string, NoticeEvent>> = {
   'member.remove': good('members', (name) => `A member was removed from ${name}`),
   'member.leave': good('members', (name) => `A member left the team of ${name}`),
   'server.version': good('updates', (name) => `The software of ${name} was changed`),
+  'server.newBuild': good('updates', (name) => `A newer build of ${name} is set for its next start`),
+  'server.buildTakenBack': bad('updates', (name) => `${name} returned to the build before its update`),
   'mod.update': good('updates', (name) => `The mods of ${name} were updated`),
 };
 

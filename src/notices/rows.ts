@@ -106,8 +106,9 @@ export const webhookMessages = new EntitySchema<WebhookMessageRow>({
   ],
 });
 
-/** The newest messages kept for each webhook, with those that wait. */
+/** The newest messages kept for each webhook once they are finished, and the most while they wait. */
 const KEPT = 50;
+const MOST_WAITING = 1_000;
 
 /** Queues a notice for each webhook that has chosen its kind, in the caller's write. */
 export async function addNotice(tx: Tx, { event, accountId, serverId, detail, at }: NewNotice): Promise<void> {
@@ -118,7 +119,7 @@ export async function addNotice(tx: Tx, { event, accountId, serverId, detail, at
     await insertNotice(tx, webhook.id, given, { event, detail, at });
 }
 
-/** Queues a message to one webhook. Keeps only its newest messages. */
+/** Queues a message to one webhook. Keeps its newest finished messages, and those that wait. */
 export async function insertNotice(
   tx: Tx,
   webhookId: string,
@@ -128,7 +129,8 @@ export async function insertNotice(
   const sql = `INSERT INTO "webhook_messages" ("id", "queue", "webhookId", "serverId", "notice", "createdAt", "dueAt",
       "tries", "state", "status", "answer") VALUES ($1, $2, $2, $3, $4, $5, $5, 0, 'waiting', 0, '')`;
   await tx.run(sql, [timeOrderedId('dlv', at), webhookId, serverId, JSON.stringify({ ...notice, at }), at]);
-  await keepNewest(tx, webhookId, KEPT);
+  await keepNewest(tx, webhookId, KEPT, `"state" <> 'waiting'`);
+  await keepNewest(tx, webhookId, MOST_WAITING);
 }
 
 /** Returns the webhooks that are on and have chosen a kind of event of an account or one of its servers. */
@@ -161,10 +163,11 @@ export async function insertAlert(
   await keepNewest(tx, serverId, keep);
 }
 
-async function keepNewest(tx: Tx, queue: string, keep: number): Promise<void> {
+/** Deletes all but the newest messages of a queue for which `which` holds. */
+async function keepNewest(tx: Tx, queue: string, keep: number, which = 'TRUE'): Promise<void> {
   await tx.run(
     `DELETE FROM "webhook_messages" WHERE "queue" = $1 AND "id" IN
-       (SELECT "id" FROM "webhook_messages" WHERE "queue" = $1 ORDER BY "id" DESC LIMIT 1000 OFFSET $2)`,
+       (SELECT "id" FROM "webhook_messages" WHERE "queue" = $1 AND ${which} ORDER BY "id" DESC LIMIT 1000 OFFSET $2)`,
     [queue, keep],
   );
 }
@@ -236,10 +239,10 @@ export async function resendMessage(tx: Tx, webhookId: string, id: string, at: n
   return (await tx.run(sql, [at, id, webhookId])) === 1;
 }
 
-/** Returns a webhook's messages, newest first. */
+/** Returns a webhook's last messages, newest first. */
 export async function listDeliveries(db: Sql, webhookId: string): Promise<WebhookMessageRow[]> {
-  const sql = 'SELECT * FROM "webhook_messages" WHERE "webhookId" = $1 ORDER BY "id" DESC';
-  return db.query<WebhookMessageRow>(sql, [webhookId]);
+  const sql = 'SELECT * FROM "webhook_messages" WHERE "webhookId" = $1 ORDER BY "id" DESC LIMIT $2';
+  return db.query<WebhookMessageRow>(sql, [webhookId, KEPT]);
 }
 
 /** Returns an account's webhooks, oldest first. */
@@ -257,6 +260,11 @@ export async function findWebhook(db: Sql, accountId: string, id: string): Promi
 
 export async function insertWebhook(tx: Tx, row: WebhookRow): Promise<void> {
   await tx.manager.insert(webhooks, row);
+}
+
+/** Stores the first failure since the last accepted message. */
+export async function noteFailing(tx: Tx, id: string, at: number): Promise<void> {
+  await tx.run('UPDATE "webhooks" SET "failingSince" = $1 WHERE "id" = $2 AND "failingSince" IS NULL', [at, id]);
 }
 
 export async function updateWebhook(tx: Tx, id: string, fields: Partial<Omit<WebhookRow, 'id'>>): Promise<void> {

@@ -6,6 +6,7 @@ import { int32, int64, line, message, pageLimit, reply, text } from '../http/fie
 import { operation } from '../http/operation.ts';
 import { type Served, serve } from '../http/serve.ts';
 import { randomBase62 } from '../kernel/ids.ts';
+import { usdText } from '../kernel/money.ts';
 import type { WithKeyLock } from '../kernel/mutex.ts';
 import { StatusError } from '../kernel/status.ts';
 import { type ListedAccount, findListedAccount, listAccounts } from '../accounts/rows.ts';
@@ -178,7 +179,8 @@ export const accountOperations = (needs: Needs): readonly Served[] => [
       await knownAccount(tx, accountId);
       if (!(await posted(tx, { accountId, kind, ref, amountMicros, note, at }))) return;
       const detail = `${kind} ${amountMicros} micros: ${note}`;
-      await recordAudit(tx, auditActorOf(principal), { action: 'wallet.credit', accountId, detail, at });
+      const notice = `${usdText(amountMicros)}: ${note}`;
+      await recordAudit(tx, auditActorOf(principal), { action: 'wallet.credit', accountId, detail, notice, at });
     });
     return shown(needs, accountId);
   }),

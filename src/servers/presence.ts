@@ -8,7 +8,10 @@ import type { Clock } from '../kernel/clock.ts';
  */
 export interface Presence extends PresencePort {
   of(serverId: string): JoinedPlayers;
-  /** Registers a listener for changes of a game's player count. Returns a function that removes it. */
+  /**
+   * Registers a listener for changes of a game's player count and for connections that end. Returns a function that
+   * removes it.
+   */
   follow(listener: (serverId: string) => void): () => void;
   /** Forgets the players of a run that is over. */
   forget(serverId: string): void;
@@ -34,7 +37,8 @@ export function createPresence(clock: Clock): Presence {
       const insideAt = inside > 0 || before.inside > 0 ? clock.now() : latest(before.insideAt, visitedAt);
       if (inside + knocking === 0 && insideAt === null) known.delete(serverId);
       else known.set(serverId, { inside, knocking, insideAt });
-      if (inside !== before.inside) for (const listener of listeners) listener(serverId);
+      const hasChanged = inside !== before.inside || inside + knocking < before.inside + before.knocking;
+      if (hasChanged) for (const listener of listeners) listener(serverId);
     },
     follow(listener) {
       listeners.add(listener);

@@ -9,7 +9,7 @@ import { dataRoot } from '../jail/data-root.ts';
 import type { FileOwner } from '../kernel/atomic-file.ts';
 import { every } from '../kernel/every.ts';
 import { StatusError } from '../kernel/status.ts';
-import { withTimeout } from '../kernel/timeout.ts';
+import { abortable, withTimeout } from '../kernel/timeout.ts';
 import { HOUR_MS } from '../kernel/units.ts';
 import {
   type CoreBuild,
@@ -31,9 +31,13 @@ const UNRELATED: ReadonlySet<string> = new Set([
   'disk_full',
   'engine_unavailable',
   'eula_not_accepted',
+  'image_pull_failed',
+  'no_room',
   'no_room_found',
+  'permission_denied',
   'port_in_use',
   'read_only_disk',
+  'world_locked',
 ]);
 
 const recordOfBuilds = recordThrough('system builds');
@@ -47,8 +51,8 @@ export interface UpdatesOptions extends Pick<Shared, 'store' | 'servers' | 'cloc
 
 /**
  * Updates of servers' software. An update stays pending in the server's row until a run has ended in order. Servers
- * with `latest-when-asleep` get the newest build of their core while they sleep, and the build before it again if a
- * start fails.
+ * with `latest-when-asleep` get the newest build of their core while they sleep. If a start fails, they return to the
+ * build before it.
  */
 export class Updates {
   readonly #options: UpdatesOptions;
@@ -56,6 +60,7 @@ export class Updates {
   readonly #inFlight = new Set<Promise<void>>();
   /** Looks for new builds, one server after the other. */
   #looking: Promise<void> = Promise.resolve();
+  readonly #toLookAt = new Set<string>();
 
   private constructor(options: UpdatesOptions) {
     this.#options = options;
@@ -92,7 +97,8 @@ export class Updates {
       isOther ? inTime(mods.withoutVersion(row.id, to, signal), [], signal) : [],
     ]);
     return {
-      from: pendingUpdate?.from ?? { type, version, build: now ?? '' },
+      // The backup, if there is one, has the files as `from` left them.
+      from: pendingUpdate?.backupId ? pendingUpdate.from : { type, version, build: now ?? '' },
       to: { ...to, build: newest ?? '' },
       backupId: pendingUpdate?.backupId ?? '',
       automatic: false,
@@ -102,7 +108,8 @@ export class Updates {
 
   #stepped({ kind, id, event, from, to, cause }: MachineStep): void {
     if (kind !== 'server' || from === to) return;
-    const isInOrder = event !== 'KILL' && cause.id !== HUNG.id;
+    // A job may be the way back, which needs the update until it has succeeded.
+    const isInOrder = event !== 'KILL' && event !== 'MAINTAIN' && cause.id !== HUNG.id;
     if (from === 'running' && to === 'stopping' && isInOrder) this.#run(id, () => this.#confirm(id));
     if (to === 'start_failed') this.#run(id, () => this.#takeBackAndStart(id));
     if (to === 'hibernated') this.#look(id);
@@ -123,7 +130,12 @@ export class Updates {
   }
 
   #look(id: string): void {
-    this.#looking = this.#looking.then(() => this.#logged(id, () => this.#adopt(id)));
+    if (this.#toLookAt.has(id)) return;
+    this.#toLookAt.add(id);
+    this.#looking = this.#looking.then(() => {
+      this.#toLookAt.delete(id);
+      return this.#logged(id, () => this.#adopt(id));
+    });
   }
 
   /** Sets a newer build for the next start. A wake waits only for the write, not for the download. */
@@ -137,10 +149,11 @@ export class Updates {
     if (row.builds !== 'latest-when-asleep' || isRequested) return;
     // Without a recorded build, the next start takes the newest anyway.
     const pinned = await notedBuild(this.#rootOf(id), row);
-    const newest = pinned === undefined ? undefined : await builds.newest(type, version);
+    const { signal } = this.#closing;
+    const newest = pinned === undefined ? undefined : await abortable(builds.newest(type, version), signal);
     if (pinned === undefined || newest === undefined || newest === refusedBuild) return;
     if (!isNewer(newest, buildOnTrial(row) ?? pinned)) return;
-    await builds.fetch?.({ core: type, version, build: newest }, this.#closing.signal);
+    await builds.fetch?.({ core: type, version, build: newest }, signal);
     const from = pendingUpdate?.from ?? { type, version, build: pinned };
     const to = { type, version, build: newest };
     const update = { from, to, backupId: '', automatic: true, modsWithoutVersion: [] };
@@ -156,7 +169,7 @@ export class Updates {
     });
   }
 
-  /** Returns to the build before an automatic update whose start has failed. Resolves with whether it did. */
+  /** Returns to the build before an automatic update whose start has failed. Resolves with the update, if there was one. */
   async #takeBack(id: string): Promise<PendingUpdate | undefined> {
     const { servers, clock, owner, log } = this.#options;
     const now = await servers.get(id);
@@ -166,12 +179,21 @@ export class Updates {
     if (UNRELATED.has(code)) return undefined;
     const { accountId } = now.row;
     const { from, to } = update;
-    await servers.patchAtRest(id, { pendingUpdate: null, refusedBuild: to.build }, async (tx) => {
+    // A download that failed says nothing about the build, but the former one is here.
+    const refusedBuild = code === 'download_failed' ? now.row.refusedBuild : to.build;
+    let isTaken = false;
+    const taken = (current: ServerRow) => {
+      isTaken = isSameSoftware(current, now.row);
+      return isTaken ? { pendingUpdate: null, refusedBuild } : {};
+    };
+    await servers.patchAtRest(id, taken, async (tx) => {
+      if (!isTaken) return;
       await noteBuild(this.#rootOf(id), now.row, { tenant: accountId, owner, build: from.build });
       const detail = `${from.type} ${from.version}, build ${to.build} → ${from.build}: ${code}`;
       const entry = { action: 'server.buildTakenBack', accountId, serverId: id, detail, at: clock.now() };
       await recordOfBuilds(tx, entry);
     });
+    if (!isTaken) return undefined;
     log.warn({ server: id, code }, `${id} returns to build ${from.build} of ${from.type}: build ${to.build} failed`);
     return update;
   }

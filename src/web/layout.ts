@@ -56,7 +56,7 @@ function navigation({ principal, csrf, signIn, path, isFree }: Surroundings): Ht
     html`<a href="${href}" ${isBelow(path, href) && html`aria-current="true"`}>${label}</a>`;
   return html`<button class="opens" type="button" popovertarget="menu">Menu</button>
     <nav class="menu" id="menu" popover aria-label="Main">
-      ${link('/servers', 'Servers')} ${!isFree && link('/bill', 'Bill')}
+      ${link('/servers', 'Servers')} ${link('/bill', isFree ? 'Limits' : 'Bill')}
       ${principal.operator && link('/operator', 'Operator')} ${link('/docs', 'API')}
       ${link('/device', 'Connect a device')} ${link('/profile', 'Profile')}
       <form method="post" action="/sign-out">${csrfField(csrf)}<button type="submit">Sign out</button></form>

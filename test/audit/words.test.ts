@@ -33,7 +33,7 @@ function systemCauses(): string[] {
 }
 
 /** Events that only webhooks are notified of. */
-const NOT_AUDITED = new Set(['server.started', 'server.asleep', 'backup.finish', 'backup.fail']);
+const NOT_AUDITED = new Set(['server.started', 'server.asleep', 'server.hung', 'backup.finish', 'backup.fail']);
 
 test('every recorded action has words for the audit log', (t) => {
   const recording = SOURCES.flatMap(({ text }) => text.split('\n')).filter((line) =>

@@ -1,6 +1,7 @@
 import test, { type ExecutionContext } from 'ava';
 import { noticeBody } from '../../src/insight/alerts/body.ts';
 import { noticePlayers } from '../../src/joining/player-notices.ts';
+import { createPresence } from '../../src/servers/presence.ts';
 import { createLog } from '../../src/kernel/log.ts';
 import { EVENTS, NOTICE_KINDS } from '../../src/notices/events.ts';
 import { listDeliveries } from '../../src/notices/rows.ts';
@@ -97,6 +98,17 @@ test('the API refuses bad webhooks, those of other accounts, keys of some server
   t.is((await it.call('POST', WEBHOOKS, { body: { url: HOOK, kinds: ['money'] } })).reason, 'WEBHOOK_LIMIT');
 });
 
+test('events about money and members need the scope that reads them', async (t) => {
+  const it = await opened(t);
+  const { key } = await it.mint(['servers:write']);
+  for (const kind of ['money', 'members']) {
+    const refused = await it.call('POST', WEBHOOKS, { key, body: { url: HOOK, kinds: ['started', kind] } });
+    t.deepEqual([refused.status, refused.reason], [403, 'SCOPE_MISSING'], kind);
+  }
+  const made = await it.call('POST', WEBHOOKS, { key, body: { url: HOOK, kinds: ['started'] } });
+  t.is(made.status, 200);
+});
+
 test('a webhook is notified of starts, sleep, members, money, backups and a new version, each in the write of the event', async (t) => {
   const it = await opened(t);
   const { id } = await it.make();
@@ -120,31 +132,44 @@ test('a webhook is notified of players who join and leave, but not of those who 
   const it = await opened(t);
   const { id } = await it.make({ kinds: ['players'] });
   const log = createLog({ level: 'info', pretty: false, destination: { write() {} } });
-  let players = ['Alex'];
-  let changed: (serverId: string) => void = () => {};
-  let isKnown = false;
-  const presence = {
-    follow: (listener: typeof changed) => {
-      changed = listener;
-      return () => {};
-    },
-    isKnown: () => isKnown,
+  const presence = createPresence(it.clock);
+  let players: string[] = [];
+  const see = (names: string[], inside = names.length) => {
+    players = names;
+    presence.changed('castle', { inside, knocking: names.length - inside });
   };
-  noticePlayers({ ...it, log }, presence, () => players.map((name) => ({ name })));
-  changed('castle');
-  isKnown = true;
-  for (players of [['Alex', 'Steve'], ['Steve'], []]) {
-    const before = (await it.events(id)).length;
-    changed('castle');
-    await it.until(async () => (await it.events(id)).length > before);
-  }
-  t.deepEqual(
+  const announced = async () =>
     (await listDeliveries(it.store, id)).toReversed().map(({ notice }) => {
       const { event, detail } = JSON.parse(notice) as { event: string; detail: string };
       return `${event} ${detail}`;
-    }),
-    ['player.join Steve', 'player.leave Alex', 'player.leave Steve'],
-  );
+    });
+  const expected: string[] = [];
+  const follows = async (...events: string[]) => {
+    expected.push(...events);
+    await it.until(async () => (await announced()).length >= expected.length);
+    t.deepEqual(await announced(), expected);
+  };
+  noticePlayers({ ...it, log }, presence, () => players.map((name) => ({ name })));
+  const reported = Promise.withResolvers<void>();
+  presence.expect(reported.promise);
+  see(['Alex']);
+  reported.resolve();
+  await it.until(() => presence.isKnown());
+  see(['Alex', 'Steve']);
+  await follows('player.join Steve');
+  see(['Steve']);
+  await follows('player.leave Alex');
+  // A stop ends the run before the last connection closes.
+  presence.forget('castle');
+  see([]);
+  await follows('player.leave Steve');
+  see(['Steve']);
+  await follows('player.join Steve');
+  // The game refuses a player who was logging in while another one joined.
+  see(['Steve', 'Stranger'], 1);
+  see(['Steve', 'Stranger', 'Alex'], 2);
+  see(['Steve', 'Alex']);
+  await follows('player.join Alex');
 });
 
 test('messages of all events stay within Discord’s limit, escape texts from outside, and mention no one', (t) => {

@@ -270,6 +270,17 @@ test('the last 50 messages stay with status and answer, at most 500 characters o
   t.is((await it.hook()).failingSince, null);
 });
 
+test('no message is lost while a receiver is away, however many events happen', async (t) => {
+  const it = await sending(t);
+  it.answer = async () => busy();
+  for (let n = 0; n < 70; n++) await it.add();
+  await it.pass(MINUTE);
+  it.answer = async () => OK;
+  await it.pass(10 * MINUTE);
+  t.is(new Set(it.calls.map(({ id }) => id)).size, 70);
+  t.is((await it.deliveries()).length, 50);
+});
+
 test('a webhook that accepts nothing for three days is switched off with its waiting messages, and the owner is notified', async (t) => {
   const it = await sending(t);
   it.answer = async () => busy();

@@ -121,6 +121,9 @@ test('Floodgate’s data is a Bedrock player or the linked account, if the key o
   t.deepEqual(read(sealed({}, randomBytes(16))), {}, 'another key');
   t.deepEqual(readForwarded(`${HOST}\0${sealed()}`, undefined), {}, 'no key');
   t.deepEqual(readForwarded(`${HOST}\0${sealed()}\0${IP}\0${BARE_UUID}`, KEY), { ip: IP, uuid: UUID });
+  t.deepEqual(readForwarded(`${HOST}\u0000203.0.113.9\0${'1'.repeat(32)}\0${sealed()}`, KEY), BEDROCK, 'a host name');
+  for (const name of ['', 'Steve the Seventeenth'])
+    t.is(read(sealed({ linked: `${name};${UUID};${BEDROCK.uuid}` })).uuid, BEDROCK.uuid, name);
 });
 
 test('accounts count as verified, and UUIDs made from names do not', (t) => {

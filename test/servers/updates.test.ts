@@ -193,6 +193,36 @@ test('the backup from before an update is kept until a run confirms the update',
   await it.until(async () => !(await ids()).includes(update.backupId));
 });
 
+test('an update of a running server is refused before its sources are asked', async (t) => {
+  const it = await paper(t);
+  await it.wake('running');
+  const { status, reason } = await it.call('POST', '/v1/servers/abc:updateVersion', { body: { version: '1.21.11' } });
+  t.deepEqual([status, reason, it.source.asked], [400, 'SERVER_NOT_STOPPED', 0]);
+  t.is(((await it.update({ version: '1.21.11', dryRun: true })) as { version: string }).version, '1.21.11');
+});
+
+test('a build that is adopted during an update gives way to it, and builds: pinned gives it up', async (t) => {
+  const adopt = () => it.servers.patch('abc', { pendingUpdate: NEWER });
+  const newest = async () => {
+    await adopt();
+    return '61';
+  };
+  const it = await paper(t, { builds: 'latest-when-asleep' }, { builds: { newest } });
+  await it.update({ version: '1.21.11' });
+  t.like((await it.row()).pendingUpdate, { automatic: false, to: { version: '1.21.11' } });
+  await adopt();
+  await it.ok('POST', '/v1/servers/abc:update', { builds: 'pinned' });
+  t.is((await it.row()).pendingUpdate, null);
+});
+
+test('an update after one without a backup leads back to the software whose files it backs up', async (t) => {
+  const it = await paper(t, { pendingUpdate: { ...NEWER, automatic: false } });
+  await noteBuild(it.root, { ...PAPER, modpackPlatform: '' }, { tenant: 'acc_test', build: '61' });
+  const { update } = (await it.update({ version: '1.21.11' })) as { update: PendingUpdate };
+  t.deepEqual(update.from, { type: 'paper', version: '1.21.8', build: '61' });
+  t.not(update.backupId, '');
+});
+
 test('two updates at once: the second is refused', async (t) => {
   const it = await paper(t);
   const both = ['1.21.10', '1.21.11'].map((version) =>
@@ -267,6 +297,14 @@ test('builds: a build whose first start fails is taken back, and the server star
   it.source.newest = '62';
   await it.clock.advance(HOUR_MS);
   await it.until(async () => (await it.row()).pendingUpdate?.to.build === '62');
+});
+
+test('builds: a build that could not be downloaded is taken back, and tried again later', async (t) => {
+  const it = await paper(t, { builds: 'latest-when-asleep', pendingUpdate: NEWER });
+  it.engine.script('abc', { refuse: 'download_failed' });
+  await it.command('abc', 'START');
+  await it.until(async () => (await it.row()).pendingUpdate === null);
+  t.is((await it.row()).refusedBuild, '');
 });
 
 test('builds: a crash soon after the first start with a build takes it back', async (t) => {

@@ -114,7 +114,7 @@ export function plansCard({ spending }: Bill): Html {
 }
 
 /** The account's limits and the capacity left. */
-export function limitsCard({ limits, capacity, regions }: Bill): Html {
+export function limitsCard({ limits, capacity, regions }: Pick<Bill, 'limits' | 'capacity' | 'regions'>): Html {
   const most = capacity.maxServersPerAccount;
   return html`<section class="card" data-live="limits">
     <h2>Limits and capacity</h2>

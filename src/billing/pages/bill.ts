@@ -45,6 +45,7 @@ export function mountBill(panel: Panel, servers: Servers): void {
 async function billPage(request: PanelRequest, all: Servers): Promise<Page> {
   const { call, query } = request;
   const account = { accountId: request.principal.accountId };
+  if (request.isFree) return limitsPage(request, account);
   const before = /^\d{1,15}$/.exec(query.get('before') ?? '')?.[0] ?? '0';
   const after = query.get('servers') ?? '';
   const [wallet, spending, list, limits, capacity, { regions }, { entries }] = await Promise.all([
@@ -58,12 +59,6 @@ async function billPage(request: PanelRequest, all: Servers): Promise<Page> {
   ]);
   const { servers, next = '' } = list;
   const bill: Bill = { wallet, spending, servers, limits, capacity, regions };
-  if (request.isFree)
-    return {
-      title: 'Limits',
-      main: html`<h1>Limits</h1>
-        ${limitsCard(bill)}`,
-    };
   const names = await namesOf(entries, account.accountId, all);
   const main = html`<div class="head"><h1>Bill</h1></div>
     ${walletCard(request, bill)}
@@ -72,6 +67,18 @@ async function billPage(request: PanelRequest, all: Servers): Promise<Page> {
     <div class="pair">${plansCard(bill)} ${limitsCard(bill)}</div>
     ${ledgerCard(request, { entries, names, before })}`;
   return { title: 'Bill', main, styles: [ASSETS.billStyle], scripts: [ASSETS.billScript] };
+}
+
+/** The page if servers cost nothing. */
+async function limitsPage({ call }: PanelRequest, account: { accountId: string }): Promise<Page> {
+  const [limits, capacity, { regions }] = await Promise.all([
+    call(GetAccountLimits, account),
+    call(GetCapacity, {}),
+    call(ListRegions, {}),
+  ]);
+  const main = html`<div class="head"><h1>Limits</h1></div>
+    ${limitsCard({ limits, capacity, regions })}`;
+  return { title: 'Limits', main };
 }
 
 /** Returns a page of servers, or the first page if none begins there, as in a link from another user. */
@@ -105,8 +112,8 @@ async function topUp({ call, principal }: PanelRequest, form: Form): Promise<Out
   const typed = (form.get('amountUsd') ?? '').trim();
   if (!/^\d{1,4}$/.test(typed)) throw badAmount('amountUsd', 'Enter whole US dollars, from 1 to 1000.');
   const amountUsd = Number(typed);
-  const { checkoutUrl } = await call(CreateCheckoutLink, { accountId: principal.accountId }, { amountUsd });
   const spending = await call(GetSpendCap, { accountId: principal.accountId });
+  const { checkoutUrl } = await call(CreateCheckoutLink, { accountId: principal.accountId }, { amountUsd });
   const main = html`<section class="card narrow">
     <h1>Top up</h1>
     ${testMoneyNote(spending)}
@@ -170,7 +177,7 @@ function creditNote({ principal }: PanelRequest): Html {
       principal.operator
         ? html`As an operator, you can add credit to
             <a href="/operator/accounts/${principal.accountId}">this account</a>.`
-        : 'An operator can add credit: under Operator, Accounts, in this account.'
+        : 'An operator can add credit to your account.'
     }
   </p>`;
 }

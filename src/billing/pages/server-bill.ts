@@ -99,11 +99,12 @@ function figures(
 }
 
 /** Shows the days of the span on which the server existed. */
-function days({ server, principal, now }: ServerRequest, { sessions }: Usage, span: Span): Html {
+function days({ server, principal, now, isFree: isUncharged }: ServerRequest, { sessions }: Usage, span: Span): Html {
   const madeAt = Date.parse(server.createdAt ?? '');
   if (madeAt >= span.to)
     return html`<p class="empty">The server did not exist yet. It was created ${timeTag(madeAt)}.</p>`;
-  return timeline(sessions, { ...span, from: Math.max(span.from, madeAt) }, now, principal);
+  const reader = { userId: principal.userId, isCharged: !isUncharged };
+  return timeline(sessions, { ...span, from: Math.max(span.from, madeAt) }, now, reader);
 }
 
 function sessionTable(request: ServerRequest, sessions: readonly AwakeSession[], isCharged: boolean): Html {

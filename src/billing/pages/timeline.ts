@@ -121,6 +121,8 @@ interface Piece {
 /** The user reading the page. */
 interface Reader {
   userId: string;
+  /** Whether servers cost anything. */
+  isCharged: boolean;
 }
 
 /** Reports whether a session was free however long it lasted: it was never up, or no player joined after the wake. */
@@ -137,7 +139,7 @@ export function timeline(sessions: readonly AwakeSession[], span: Span, now: num
   const days: Html[] = [];
   for (let day = dayStart(span.to - 1); day >= first; day -= DAY_MS) {
     const pieces = sessions.map((session) => pieceOf(session, day, now)).filter(({ from, to }) => from < to);
-    days.push(dayLine(day, pieces, sessions.length <= MOST_SAID ? reader : undefined));
+    days.push(dayLine(day, pieces, { ...reader, isSaid: sessions.length <= MOST_SAID }));
   }
   const tones = new Set(sessions.map(toneOf));
   return html`<div class="timeline">
@@ -155,7 +157,7 @@ export function timeline(sessions: readonly AwakeSession[], span: Span, now: num
             html`<li>
               <svg viewBox="0 0 20 20" aria-hidden="true">
                 <rect class="${tone}" x="1" y="1" width="18" height="18" /></svg
-              >${text}
+              >${tone === 'free' && !reader.isCharged ? text.replace('free: ', '') : text}
             </li>`,
         )}
     </ul>
@@ -171,22 +173,24 @@ function pieceOf(session: AwakeSession, day: number, now: number): Piece {
   return { session, from, to, micros: isFree(session) ? 0 : Number(session.amountMicros) * share };
 }
 
-/** `reader` decides the wording of causes; undefined: causes are not shown. */
-function dayLine(day: number, pieces: readonly Piece[], reader: Reader | undefined): Html {
+/** `reader` decides the wording of causes. `isSaid`: whether causes are shown. */
+function dayLine(day: number, pieces: readonly Piece[], reader: Reader & { isSaid: boolean }): Html {
   const awakeMs = pieces.reduce((sum, { from, to }) => sum + to - from, 0);
-  const cost = usdText(Math.round(pieces.reduce((sum, { micros }) => sum + micros, 0)));
+  const cost = reader.isCharged && usdText(Math.round(pieces.reduce((sum, { micros }) => sum + micros, 0)));
   const name = days().format(day);
-  const each = reader
+  const each = reader.isSaid
     ? pieces.map((piece) => pieceText(piece, reader)).join('; ')
-    : `awake ${countText(pieces.length, 'time')}, ${spanText(awakeMs)} in all, ${cost}`;
+    : `awake ${countText(pieces.length, 'time')}, ${spanText(awakeMs)} in all${cost === false ? '' : `, ${cost}`}`;
   const said = pieces.length === 0 ? html`aria-hidden="true"` : html`role="img" aria-label="${name}: ${each}"`;
   return html`<li>
     <span class="day">${name}</span>
     <svg viewBox="0 0 ${WIDTH} ${HEIGHT}" preserveAspectRatio="none" ${said}>
       <path class="grid" d="M360 0V${HEIGHT}M720 0V${HEIGHT}M1080 0V${HEIGHT}" />
-      ${pieces.map((piece) => bar(piece, day, reader))}
+      ${pieces.map((piece) => bar(piece, day, reader.isSaid ? reader : undefined))}
     </svg>
-    <span class="sum">${pieces.length > 0 && html`${spanText(awakeMs)} <small>${cost}</small>`}</span>
+    <span class="sum"
+      >${pieces.length > 0 && html`${spanText(awakeMs)}${cost !== false && html` <small>${cost}</small>`}`}</span
+    >
   </li>`;
 }
 
@@ -211,7 +215,8 @@ function toneOf(session: AwakeSession): string {
 
 function pieceText({ session, from, to, micros }: Piece, reader: Reader): string {
   const cost = isFree(session) ? 'free' : session.plan === 'flat' ? 'flat plan' : usdText(Math.round(micros));
-  return `${clockText(from)} to ${clockText(to)} UTC, ${causeText(session.cause, reader)}, ${cost}`;
+  const text = `${clockText(from)} to ${clockText(to)} UTC, ${causeText(session.cause, reader)}`;
+  return reader.isCharged ? `${text}, ${cost}` : text;
 }
 
 const days = lazily(

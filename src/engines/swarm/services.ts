@@ -53,7 +53,7 @@ export interface Services {
 }
 
 /** A service with its task. */
-export type FoundTask = Found & { task: Task };
+type FoundTask = Found & { task: Task };
 
 interface Parts {
   manager: Manager;

@@ -30,7 +30,7 @@ export interface SwarmWatch {
 
 /**
  * Reports games on all nodes until the returned function is called: `away` while no manager responds, `resync` at the
- * beginning, whenever a manager or a node is back, and once a node has been fenced. Never throws; nor must `listener`.
+ * beginning, whenever a manager or a node is back, and once a node has been fenced. Never throws. `listener` must not throw either.
  */
 export function watchSwarm(parts: SwarmWatch, listener: (event: EngineEvent) => void): () => void {
   const { agents, nodes, services, installation, log } = parts;

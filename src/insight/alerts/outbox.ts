@@ -11,9 +11,11 @@ import {
   type LastAnswer,
   countMessages,
   deleteMessage,
+  findWebhook,
   finishMessage,
   insertAlert,
   listDueMessages,
+  noteFailing,
   postponeMessage,
   switchOff,
   updateWebhook,
@@ -23,8 +25,9 @@ import { type SecretOf, createSignature } from './signature.ts';
 import { type Webhook, type WebhookAnswer, WebhookError } from './webhook.ts';
 
 /**
- * Sends alerts to the URLs of servers, and notices to webhooks. A message is stored in the write of its event, and retried until its receiver
- * accepts it: at least once, in order for each receiver, with an id that identifies repetitions. After about eighty
+ * Sends alerts to the URLs of servers, and notices to webhooks. The write of an event also stores its message. The
+ * message is retried until its receiver accepts it: at least once, in order for each receiver, with an id that
+ * identifies repetitions. After about eighty
  * minutes, or if the receiver refuses it permanently, a message is given up. The owner's audit log records that of an
  * alert; the deliveries of a webhook show it. A webhook that accepts nothing for days is switched off.
  */
@@ -40,7 +43,7 @@ const LOOK_MS = 2_000;
 const MESSAGES_A_LOOK = 200;
 const MESSAGES_A_SERVER = 20;
 const AT_ONCE = 8;
-const CALLS_A_MINUTE = { server: 6, host: 120 };
+const CALLS_A_MINUTE = { server: 6, account: 40, host: 120 };
 const FULL_MS = 10_000;
 /** The delay after each failed attempt. After the last one, a message is dropped. */
 const DELAYS_MS = [15_000, MINUTE_MS, 4 * MINUTE_MS, 15 * MINUTE_MS, 60 * MINUTE_MS];
@@ -69,6 +72,7 @@ export function createWebhookOutbox(
   { secretOf, onOff }: { secretOf: SecretOf; onOff: (webhook: { accountId: string; host: string }) => void },
 ): WebhookOutbox {
   const ofServer = createSlidingLog(atMost(CALLS_A_MINUTE.server, MINUTE_MS), clock);
+  const ofAccount = createSlidingLog(atMost(CALLS_A_MINUTE.account, MINUTE_MS), clock);
   const ofHost = createSlidingLog(atMost(CALLS_A_MINUTE.host, MINUTE_MS), clock);
   let closed = false;
   let looking: Promise<void> | undefined;
@@ -93,24 +97,24 @@ export function createWebhookOutbox(
   }
 
   async function handle(message: DueMessage): Promise<void> {
-    const { id, queue, serverId, webhookId, url, tries } = message;
+    const { id, queue, accountId, serverId, webhookId, url, tries } = message;
     if (url === '') return store.write((tx) => deleteMessage(tx, id));
-    // Messages to a webhook are rare enough, because each look sends only one.
-    const isFull = webhookId === null && ofServer.take(queue).waitMs > 0;
-    if (isFull || ofHost.take(URL.parse(url)?.hostname ?? '').waitMs > 0)
+    // An account has a limit of its own for all its webhooks, so that it cannot use up that of a host.
+    const mine = webhookId === null ? ofServer.take(queue) : ofAccount.take(accountId);
+    if (mine.waitMs > 0 || ofHost.take(URL.parse(url)?.hostname ?? '').waitMs > 0)
       return store.write((tx) => postponeMessage(tx, message, clock.now() + FULL_MS));
     const outcome = await attempt(message);
     if (outcome.taken) return finish(message, outcome);
     const delayMs = DELAYS_MS[tries];
-    if (outcome.final || delayMs === undefined)
+    const isOver = message.failingSince !== null && clock.now() - message.failingSince >= OFF_AFTER_MS;
+    if (outcome.final || delayMs === undefined || isOver)
       return webhookId === null ? giveUp(message, outcome.why) : giveUpNotice(message, webhookId, outcome);
     log.debug({ server: serverId, message: id, why: outcome.why, tries: tries + 1 }, 'trying a webhook again later');
     const { status, answer, afterMs } = outcome;
     const dueAt = clock.now() + Math.max(delayMs, Math.min(afterMs, LONGEST_MS));
     await store.write(async (tx) => {
       await postponeMessage(tx, { id, status, answer, tries: tries + 1 }, dueAt);
-      if (webhookId !== null && message.failingSince === null)
-        await updateWebhook(tx, webhookId, { failingSince: clock.now() });
+      if (webhookId !== null) await noteFailing(tx, webhookId, clock.now());
     });
   }
 
@@ -151,18 +155,19 @@ export function createWebhookOutbox(
   async function giveUpNotice(message: DueMessage, webhookId: string, { status, answer }: LastAnswer): Promise<void> {
     const { id, url, accountId } = message;
     const at = clock.now();
-    const failingSince = message.failingSince ?? at;
-    const isOver = at - failingSince >= OFF_AFTER_MS;
     const host = URL.parse(url)?.hostname ?? '';
-    log.warn({ message: id, webhook: webhookId, host, status, off: isOver }, 'webhook message given up');
-    await store.write(async (tx) => {
+    const isOver = await store.write(async (tx) => {
       await finishMessage(tx, { id, state: 'failed', status, answer }, at);
-      await updateWebhook(tx, webhookId, { failingSince });
-      if (!isOver) return;
+      await noteFailing(tx, webhookId, at);
+      // The owner may have changed it during the attempt.
+      const now = await findWebhook(tx, accountId, webhookId);
+      if (now === undefined || now.offAt !== null || at - (now.failingSince ?? at) < OFF_AFTER_MS) return false;
       await switchOff(tx, webhookId, at);
       const detail = `${webhookId} at ${host}: it accepted no message for 3 days`;
       await record(tx, { action: 'webhook.off', accountId, serverId: '', detail, at });
+      return true;
     });
+    log.warn({ message: id, webhook: webhookId, host, status, off: isOver }, 'webhook message given up');
     if (isOver) onOff({ accountId, host });
   }
 

@@ -2,16 +2,18 @@ import * as z from 'zod';
 import { wholeAccount } from '../../access/caller.ts';
 import { AccountParams } from '../../accounts/fields.ts';
 import { auditActorOf, recordAudit } from '../../audit/audit.ts';
+import { requireScope } from '../../http/auth.ts';
 import { invalidFields } from '../../http/errors.ts';
 import { HTTPS_URL, message, reply, text } from '../../http/fields.ts';
 import { Nothing } from '../../http/nothing.ts';
 import { operation } from '../../http/operation.ts';
 import type { Principal } from '../../http/principal.ts';
+import type { Scope } from '../../http/scopes.ts';
 import { type Served, serve } from '../../http/serve.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import { newId } from '../../kernel/ids.ts';
 import { StatusError, preconditionFailure, quotaExceeded } from '../../kernel/status.ts';
-import { NOTICE_KINDS } from '../../notices/events.ts';
+import { NOTICE_KINDS, type NoticeKind } from '../../notices/events.ts';
 import {
   type WebhookMessageRow,
   type WebhookRow,
@@ -94,6 +96,10 @@ const Kinds = z
 const WebhookId = text(64).min(1, 'is required');
 const OneWebhook = message({ webhookId: WebhookId });
 
+/** The scope that a kind of event requires in addition. */
+const SCOPES: Partial<Record<NoticeKind, Scope>> = { money: 'billing:read', members: 'members' };
+const ALSO = Object.fromEntries(Object.entries(SCOPES).map(([kind, scope]) => [scope, `kind \`${kind}\``]));
+
 const COMMON = {
   auth: 'key',
   scope: 'servers:write',
@@ -114,6 +120,7 @@ export const ListWebhooks = operation({
 
 export const CreateWebhook = operation({
   ...COMMON,
+  alsoScopes: ALSO,
   id: 'CreateWebhook',
   method: 'post',
   path: PATH,
@@ -137,6 +144,7 @@ export const CreateWebhook = operation({
 
 export const UpdateWebhook = operation({
   ...COMMON,
+  alsoScopes: ALSO,
   id: 'UpdateWebhook',
   method: 'post',
   path: `${PATH}:update`,
@@ -259,6 +267,7 @@ export const webhookOperations = ({ store, servers, clock, secretOf }: Needs): r
     serve(CreateWebhook, async ({ params, principal, body }) => {
       const accountId = wholeAccount(principal, params.accountId);
       const { url, format, serverId, kinds } = body;
+      requireKinds(principal, kinds);
       if (serverId !== '' && (await servers.get(serverId))?.row.accountId !== accountId)
         throw invalidFields([{ field: 'serverId', description: 'must be a server of this account' }]);
       const at = clock.now();
@@ -286,7 +295,10 @@ export const webhookOperations = ({ store, servers, clock, secretOf }: Needs): r
     serve(UpdateWebhook, async (call) =>
       change(call, 'webhook.update', async (tx, row, at) => {
         const { url = row.url, format = row.format, kinds = kindsOf(row), enabled } = call.body;
-        const fields = { url, format, kinds: JSON.stringify(kinds) };
+        if (url !== row.url || call.body.kinds !== undefined) requireKinds(call.principal, kinds);
+        // The failures were those of the former receiver.
+        const failingSince = url === row.url ? row.failingSince : null;
+        const fields = { url, format, kinds: JSON.stringify(kinds), failingSince };
         await updateWebhook(tx, row.id, fields);
         if (enabled === true) await updateWebhook(tx, row.id, { offAt: null, failingSince: null });
         if (enabled === false && row.offAt === null) await switchOff(tx, row.id, at);
@@ -321,6 +333,13 @@ export const webhookOperations = ({ store, servers, clock, secretOf }: Needs): r
     ),
   ];
 };
+
+function requireKinds(principal: Principal, kinds: readonly NoticeKind[]): void {
+  for (const kind of kinds) {
+    const scope = SCOPES[kind];
+    if (scope !== undefined) requireScope(principal, scope);
+  }
+}
 
 async function requireWebhook(db: Sql, accountId: string, webhookId: string): Promise<WebhookRow> {
   const row = await findWebhook(db, accountId, webhookId);

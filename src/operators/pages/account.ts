@@ -90,7 +90,14 @@ async function accountPage(request: PanelRequest): Promise<Page> {
       }
     </section>
     ${!isFree && creditCard(request, spending)} ${limitsCard(request, detail)} ${accessCard(request, detail)} `;
-  return operatorPage(title, '/operator/accounts', main);
+  return operatorPage(
+    title,
+    '/operator/accounts',
+    main,
+    html`<div class="head">
+      <h1><bdi>${title}</bdi></h1>
+    </div>`,
+  );
 }
 
 function serverItem(request: PanelRequest, server: Server): Html {
@@ -104,7 +111,7 @@ function serverItem(request: PanelRequest, server: Server): Html {
         <a href="/operator/machines/${id}"><bdi>${plainName(name) || id}</bdi></a> ${stateTag(state)}
         ${suspended && html`<span class="tag bad">suspended</span>`}
       </h3>
-      <p><code>${id}</code> · ${ramText(ramMb)} · ${plan} · ${diskText(server)}</p>
+      <p><code>${id}</code> · ${ramText(ramMb)}${!request.isFree && ` · ${plan}`} · ${diskText(server)}</p>
       ${
         suspended &&
         html`<p>

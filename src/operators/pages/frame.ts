@@ -5,7 +5,7 @@ import type { Page } from '../../web/page-request.ts';
 import { type Filling, lineField } from '../../web/panel/fields.ts';
 import type { Panel, PanelPage } from '../../web/panel/panel.ts';
 
-/** The operators' pages, in the order of their tabs. */
+/** The operators' pages, in the order of their links. */
 const TABS = [
   ['/operator', 'Machines'],
   ['/operator/nodes', 'Nodes'],

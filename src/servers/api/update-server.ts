@@ -5,7 +5,7 @@ import { int32, message, text } from '../../http/fields.ts';
 import { operation } from '../../http/operation.ts';
 import type { Served } from '../../http/serve.ts';
 import type { Tx } from '../../store/store.ts';
-import { ramOfAccount } from '../rows.ts';
+import { type ServerRow, ramOfAccount } from '../rows.ts';
 import { LEAST_RAM_MB, PlanName, type RamLimits, checkPlan, checkRam, requireRam } from './fields.ts';
 import { Server, ServerName, ServerParams } from './messages.ts';
 import type { ServerNeeds } from './operation.ts';
@@ -81,7 +81,16 @@ export const updateOperations = (needs: ServerNeeds & RamLimits): readonly Serve
     const { ramMb: _, plan: __, ...anytime } = body;
     const sameRun = ramMb === now.row.ramMb && plan === now.row.plan;
     // Write only the requested fields, because another caller may be changing the rest.
-    const updated = sameRun ? needs.servers.patch(id, anytime, record) : needs.servers.patchAtRest(id, body, change);
+    const settings = (row: ServerRow) => ({
+      ...(sameRun ? anytime : body),
+      // An adopted build that has not started yet is given up.
+      ...(body.builds === 'pinned' &&
+        row.state === 'hibernated' &&
+        row.pendingUpdate?.automatic === true && { pendingUpdate: null }),
+    });
+    const updated = sameRun
+      ? needs.servers.patch(id, settings, record)
+      : needs.servers.patchAtRest(id, settings, change);
     return needs.serverView(await updated);
   }),
 ];

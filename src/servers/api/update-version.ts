@@ -11,9 +11,10 @@ import type { Clock } from '../../kernel/clock.ts';
 import { StatusError } from '../../kernel/status.ts';
 import { type AuditActor, auditActorOf } from '../../audit/audit.ts';
 import type { Tx } from '../../store/store.ts';
-import { isStopped } from '../snapshots.ts';
+import { notStopped } from '../refusals.ts';
 import type { CoreBuild, ServerRow } from '../rows.ts';
 import type { Servers } from '../servers.ts';
+import { isStopped } from '../snapshots.ts';
 import { type Updates, isSameSoftware } from '../updates.ts';
 import { CoreType, GameVersion, checkGame, leastRamMb } from './fields.ts';
 import { Server, ServerParams } from './messages.ts';
@@ -96,13 +97,16 @@ export const versionOperations = (needs: VersionNeeds): readonly Served[] => [
       const record = recordOnServer(principal, row, { ...entry, at: needs.clock.now() });
       return needs.serverView(body.dryRun ? now : await needs.servers.patchAtRest(row.id, {}, record));
     }
+    if (!body.dryRun && !isStopped(now)) throw notStopped(now);
     const plan = await needs.updates.plan(row, wanted, signal);
     if (body.dryRun) return needs.serverView({ ...now, row: { ...row, type, version, pendingUpdate: plan } });
     const label = `before the update to ${softwareText(wanted)}${buildText(plan.to)}`;
-    const backupId = isStopped(now) ? await needs.worlds.backUp(row, auditActorOf(principal), signal, label) : '';
+    const backupId = await needs.worlds.backUp(row, auditActorOf(principal), signal, label);
     const pendingUpdate = { ...plan, backupId: plan.backupId || backupId };
     const change = (current: ServerRow) => {
-      if (!isSameSoftware(current, row)) throw inProgress(row.id, 'another update');
+      // A build adopted in the meantime gives way to the request.
+      const before = current.pendingUpdate?.automatic ? { ...current, pendingUpdate: row.pendingUpdate } : current;
+      if (!isSameSoftware(before, row)) throw inProgress(row.id, 'another update');
       return { type, version, pendingUpdate, refusedBuild: '' };
     };
     const entry = { action: 'server.version', detail: changeText(row, plan.to), at: needs.clock.now() };

@@ -150,7 +150,7 @@ function ramField(
   return choiceField(filled, {
     name: 'ramMb',
     label: 'RAM',
-    hint: 'Price per hour while running. You can change this later.',
+    hint: `${perGbHourMicros > 0 ? 'Price per hour while running. ' : ''}You can change this later.`,
     value: String(sizeWithin(mostMb, usual)),
     options: sizeOptions(sizes, perGbHourMicros),
   });

@@ -104,7 +104,7 @@ function toFirstJoin(request: PanelRequest, server: Summary, { transitions, wake
   const steps = html`<ol class="steps">
     <li class="past">
       <h3>Server created</h3>
-      <p>Free while asleep.</p>
+      ${!request.isFree && html`<p>Free while asleep.</p>`}
     </li>
     <li ${wasWoken && html`class="past"`}>
       <h3>${wasWoken ? (WOKEN[state] ?? 'It has run') : 'Open its address in Minecraft'}</h3>

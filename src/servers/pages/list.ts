@@ -8,7 +8,7 @@ import type { Page } from '../../web/page-request.ts';
 import { buttonForm } from '../../web/panel/form.ts';
 import type { Panel, PanelRequest } from '../../web/panel/panel.ts';
 import { partOf, copyButton } from '../../web/panel/parts.ts';
-import { buttonsOf, stateTag } from '../../web/panel/state.ts';
+import { askFirst, buttonsOf, stateTag } from '../../web/panel/state.ts';
 import { ramText, sinceTime, wokenWords } from '../../web/panel/words.ts';
 import { plainName } from '../../web/text.ts';
 import type { FirstRunFile } from '../../accounts/first-run.ts';
@@ -133,7 +133,9 @@ function serverCard(request: PanelRequest, server: Summary, { micros, ...wakeFac
     </p>
     <div class="actions">
       ${buttonsOf(state, why?.code).map(({ verb, label }) =>
-        buttonForm(request, verb, html`${label}<span class="unseen"> ${name}</span>`, { fields: { id } }),
+        askFirst({ id: `ask-${verb}-${id}`, verb, label, variant: 'second', name }, playersOnline ?? 0, (text) =>
+          buttonForm(request, verb, html`${text}<span class="unseen"> ${name}</span>`, { fields: { id } }),
+        ),
       )}
     </div>
   </li>`;
@@ -141,7 +143,8 @@ function serverCard(request: PanelRequest, server: Summary, { micros, ...wakeFac
 
 function awakeText(request: PanelRequest, { state, awakeSince, cause }: Summary, wakeFacts: WakeFacts): Html {
   if (state === 'hibernated') return html`${wakeText(wakeFacts)}`;
-  if (awakeSince === undefined || cause === undefined) return html`${UNREADY[state] ?? 'No cost now'}`;
+  if (awakeSince === undefined || cause === undefined)
+    return html`${UNREADY[state] ?? (request.isFree ? 'Not running' : 'No cost now')}`;
   const since = sinceTime(Date.parse(awakeSince), request.now);
   return html`${state === 'running' ? 'awake' : 'woken'} for ${since}${wokenWords(cause, request.principal)}`;
 }

@@ -15,6 +15,7 @@ type Update = NonNullable<ServerRequest['server']['update']>;
 /** Messages of the form `back`. */
 export const WENT_BACK = {
   back: 'The server has its earlier software, files and mods again.',
+  'back-version': 'The next start runs the earlier software again.',
   'going-back': 'Going back to the earlier software. This takes a while; you can leave this page.',
 };
 
@@ -44,10 +45,11 @@ function hasWayBack({ from, to, backupId, automatic }: Update): boolean {
 
 /** Handles the form `back`. */
 export async function goBack({ call, server: { id, update } }: ServerRequest): Promise<string> {
-  if (update === null) throw new StatusError('FAILED_PRECONDITION', 'NO_UPDATE', 'There is no update to go back from.');
+  if (update === null || !hasWayBack(update))
+    throw new StatusError('FAILED_PRECONDITION', 'NO_UPDATE', 'There is no update to go back from.');
   const { backupId, from } = update;
   const { type, version } = from;
-  const work =
-    backupId === '' ? call(UpdateServerVersion, { id }, { type, version }) : call(RestoreBackup, { id, backupId });
-  return await inShort(work, 'back', 'going-back');
+  if (backupId === '')
+    return await inShort(call(UpdateServerVersion, { id }, { type, version }), 'back-version', 'going-back');
+  return await inShort(call(RestoreBackup, { id, backupId }), 'back', 'going-back');
 }

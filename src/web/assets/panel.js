@@ -16,6 +16,8 @@ async function send(form, button) {
   try {
     const body = new URLSearchParams(new FormData(form, button));
     const action = button?.getAttribute('formaction') ?? form.getAttribute('action');
+    // A question would cover the answer.
+    form.closest('[popover]')?.hidePopover();
     const answer = await fetch(action, { method: 'POST', body, headers: { accept: 'text/html' } });
     const shown = new URL(answer.url);
     if (answer.redirected && shown.pathname !== location.pathname) return location.assign(answer.url);
@@ -60,21 +62,32 @@ document.addEventListener('click', ({ target }) => {
 async function copy(button) {
   const text = button.dataset.copy;
   // Browsers offer the clipboard only to https and to this machine.
-  if (navigator.clipboard) await navigator.clipboard.writeText(text);
-  else copySelected(text);
+  const isCopied = navigator.clipboard ? await written(text) : copySelected(text);
   const before = [...button.childNodes];
-  button.replaceChildren('Copied');
+  button.replaceChildren(isCopied ? 'Copied' : 'Not copied');
   setTimeout(() => button.replaceChildren(...before), 1_500);
 }
 
+async function written(text) {
+  try {
+    await navigator.clipboard.writeText(text);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
 function copySelected(text) {
+  const focused = document.activeElement;
   const field = document.createElement('textarea');
   field.value = text;
   field.className = 'unseen';
   document.body.append(field);
   field.select();
-  document.execCommand('copy');
+  const isCopied = document.execCommand('copy');
   field.remove();
+  focused?.focus();
+  return isCopied;
 }
 
 document.addEventListener('dormouse:renewed', improve);

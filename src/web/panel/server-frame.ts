@@ -5,10 +5,10 @@ import { ASSETS } from '../assets.ts';
 import { csrfField, hidden } from '../form.ts';
 import { type Html, html } from '../html.ts';
 import type { Page, SidePages, SignedInRequest } from '../page-request.ts';
-import { countText, plainName } from '../text.ts';
+import { plainName } from '../text.ts';
 import { type FormPlace, addressOf } from './form.ts';
 import { copyButton } from './parts.ts';
-import { buttonsOf, stateTag } from './state.ts';
+import { askFirst, buttonsOf, stateTag } from './state.ts';
 import type { GetServer } from '../../servers/api/servers.ts';
 
 /** Adds the common assets of panel pages. The page is live if scripts run. */
@@ -98,7 +98,7 @@ function sidePages(
   // Others find the machine on the audit page, if they may see that.
   const hasMachine = principal.operator || !isAtLeast(role, 'member');
   const isShown = ([, path, , least]: Tab): boolean =>
-    paths.has(path) && isAtLeast(role, least) && !(path === '/bill' && isFree) && !(path === '/machine' && !hasMachine);
+    paths.has(path) && isAtLeast(role, least) && !(path === '/machine' && !hasMachine);
   const isCurrent = (path: string): boolean =>
     isIn(here, top, path) || (path === '/audit' && !hasMachine && isIn(here, top, '/machine'));
   const groups = Map.groupBy(TABS.filter(isShown), ([group]) => group);
@@ -106,7 +106,11 @@ function sidePages(
     label: name,
     groups: [...groups].map(([group, tabs]) => ({
       name: group,
-      links: tabs.map(([, path, label]) => ({ href: `${top}${path}`, label, isCurrent: isCurrent(path) })),
+      links: tabs.map(([, path, label]) => ({
+        href: `${top}${path}`,
+        label: path === '/bill' && isFree ? 'Awake time' : label,
+        isCurrent: isCurrent(path),
+      })),
     })),
     note:
       role !== 'owner' &&
@@ -117,7 +121,7 @@ function sidePages(
   };
 }
 
-/** Returns whether a page belongs to a tab. */
+/** Returns whether a page is at a path of the list or below it. */
 function isIn(here: string, top: string, path: string): boolean {
   return here === `${top}${path}` || (path !== '' && here.startsWith(`${top}${path}/`));
 }
@@ -131,18 +135,7 @@ function actions(request: Framed): Html | false {
       html`<form method="post" action="/servers/${server.id}/${verb}" data-swap>
         ${csrfField(csrf)}${hidden('back', back)}<button class="${variant}" type="submit">${text}</button>
       </form>`;
-    if (playersOnline === 0 || (verb !== 'stop' && verb !== 'restart')) return form(label);
-    return html`<button class="${variant}" type="button" popovertarget="ask-${verb}">${label}…</button>
-      <div class="ask" id="ask-${verb}" popover role="dialog" aria-label="${label}">
-        <p>
-          ${countText(playersOnline, 'player is', 'players are')} online. ${verb === 'stop' ? 'Stopping' : 'Restarting'}
-          saves the world and disconnects ${playersOnline === 1 ? 'that player' : 'them'}.
-        </p>
-        <div class="actions">
-          ${form(`${label} now`)}
-          <button class="second" type="button" popovertarget="ask-${verb}" popovertargetaction="hide">Cancel</button>
-        </div>
-      </div>`;
+    return askFirst({ id: `ask-${verb}`, verb, label, variant }, playersOnline, form);
   });
   return buttons.length > 0 && html`<div class="actions">${buttons}</div>`;
 }

@@ -1,5 +1,6 @@
 import { isTagged } from '../../../machines/server.ts';
 import { type Html, html } from '../html.ts';
+import { countText } from '../text.ts';
 
 /** The colours of states. */
 const TONES: Record<string, string> = {
@@ -71,4 +72,28 @@ export function buttonsOf(state: string, code = ''): readonly StateButton[] {
   if (code === 'no_room') return [...buttons, STOP];
   // It cannot start or install until the operator allows it again.
   return code === 'suspended' ? buttons.filter(({ verb }) => verb === 'stop') : buttons;
+}
+
+/**
+ * Returns the form of a state button, or a button that first asks about players who would be disconnected. `id`: of the
+ * question; `name`: of the server, for screen readers. `form` makes the form with the text of its button.
+ */
+export function askFirst(
+  { id, verb, label, variant, name = '' }: StateButton & { id: string; name?: string },
+  playersOnline: number,
+  form: (text: string) => Html,
+): Html {
+  if (playersOnline === 0 || (verb !== 'stop' && verb !== 'restart')) return form(label);
+  const unseen = name !== '' && html`<span class="unseen"> ${name}</span>`;
+  return html`<button class="${variant}" type="button" popovertarget="${id}">${label}…${unseen}</button>
+    <div class="ask" id="${id}" popover role="dialog" aria-label="${label} ${name}">
+      <p>
+        ${countText(playersOnline, 'player is', 'players are')} online. ${verb === 'stop' ? 'Stopping' : 'Restarting'}
+        saves the world and disconnects ${playersOnline === 1 ? 'that player' : 'them'}.
+      </p>
+      <div class="actions">
+        ${form(`${label} now`)}
+        <button class="second" type="button" popovertarget="${id}" popovertargetaction="hide">Cancel</button>
+      </div>
+    </div>`;
 }

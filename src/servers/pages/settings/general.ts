@@ -154,7 +154,8 @@ function templateCard(request: ServerRequest): Html {
   return html`<section class="card">
     <h2>Create a template</h2>
     <p>
-      Saves the software, size, plan, properties and description of this server as a template under
+      Saves the software, size, ${!request.isFree && 'plan, '}properties and description of this server as a template
+      under
       <a href="/servers/new">New server</a>. Its world and files are not included.
     </p>
     ${panelForm(
