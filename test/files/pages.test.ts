@@ -124,8 +124,8 @@ test('the item page renames, copies, extracts and deletes an entry', async (t) =
   // On a busy machine the extraction may outlast the wait of the form. It then leads to the archive's folder.
   const extracted = await it.send('item/extract', { to: 'out' }, 'maps.zip');
   t.regex(extracted.headers.get('location') ?? '', /\/files\?(?:path=out&done=extracted|done=extracting)$/);
-  await it.until(() => existsSync(join(it.dataDir, 'servers/castle/out/maps/a.txt')));
-  t.is(it.see('out/maps/a.txt'), 'a');
+  const extractedFile = join(it.dataDir, 'servers/castle/out/maps/a.txt');
+  await it.until(() => existsSync(extractedFile) && it.see('out/maps/a.txt') === 'a');
   it.put('out/maps/a.txt', 'played since');
   const inTheWay = await it.send('item/extract', { to: 'out' }, 'maps.zip');
   t.is(inTheWay.status, 409);
