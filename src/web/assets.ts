@@ -88,10 +88,7 @@ function contentOf(file: string): Buffer {
   if (file.includes('/')) return readFileSync(packages.resolve(file));
   const content = readFileSync(join(import.meta.dirname, 'assets', file));
   if (!file.endsWith('.css')) return content;
-  return Buffer.from(
-    content
-      .toString()
-      .replaceAll(/\/\*[^]*?\*\//g, '')
-      .replaceAll(/\n\s+/g, '\n'),
-  );
+  const [beginning = '', ...parts] = content.toString().split('/*');
+  const withoutComments = [beginning, ...parts.map((part) => part.slice(part.indexOf('*/') + 2))].join('');
+  return Buffer.from(withoutComments.replaceAll(/\n\s+/g, '\n'));
 }

@@ -102,6 +102,29 @@ test('a game outlives its service, and the next one adopts it, sees its end and 
   );
 });
 
+for (const isRecorded of [true, false]) {
+  test(`processes that outlived a game and its service are killed: ${isRecorded ? 'started' : 'starting'}`, async (t) => {
+    const bench = await processBench(t);
+    const spec = bench.spec('alpha');
+    const place = { gamePort: 1, rconPort: 2, managementPort: 3 };
+    const runs = runFiles(join(bench.dir, 'run'));
+    const run = newRun(spec, false, place, isRecorded ? Date.now() : Date.now() - 3_600_000);
+    await runs.claim(run);
+    const env = { DORMOUSE_RUN: run.token, HOME: spec.dataDir };
+    // The child stays when the leader of its group has ended, like the inner process of a confinement.
+    const leader = spawn('sh', ['-c', 'sleep 1000 & echo $!'], { detached: true, env: { ...process.env, ...env } });
+    const [child] = (await once(leader.stdout, 'data')) as [Buffer];
+    const isRunning = async () => (await processTable.startOf(Number(child))) !== undefined;
+    t.teardown(async () => void ((await isRunning()) && process.kill(Number(child), 'SIGKILL')));
+    await once(leader, 'exit');
+    if (isRecorded) await runs.update({ ...run, pid: leader.pid!, start: '1', startedAt: run.intendedAt });
+    t.true(await isRunning());
+    await bench.engine.halt('alpha', 5_000);
+    await until(async () => !(await isRunning()));
+    t.deepEqual(await bench.engine.list(), []);
+  });
+}
+
 test('a game that ends while its start is being recorded keeps its exit code', async (t) => {
   const dir = await mkdtemp(join(tmpdir(), 'dormouse-noting-'));
   t.teardown(() => rm(dir, { recursive: true }));

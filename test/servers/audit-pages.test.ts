@@ -69,6 +69,7 @@ test.runIf(isHere('chromium'))(`the audit logs of a server and an account are ac
   const { page, complaints } = await it.open(PAGE, { ...PHONE, colorScheme: 'dark' });
   await accessible(t, page);
   await page.goto(`${it.origin}/profile`);
+  await page.locator('[popovertarget=pages]').click();
   await page.getByRole('link', { name: 'Audit log' }).click();
   await page.getByText('invited', { exact: false }).first().waitFor();
   await accessible(t, page);

@@ -58,6 +58,7 @@ test.runIf(isHere('chromium'))('a member leaves a shared server after a confirma
   await it.share('castle', 'limited');
   const { page, complaints } = await it.open('/servers/castle', { ...PHONE, userId: 'usr_other' });
   await accessible(t, page);
+  await page.locator('[popovertarget=pages]').tap();
   await page.getByRole('link', { name: 'Leave…' }).tap();
   await page.getByRole('heading', { name: 'Servers shared with you' }).waitFor();
   const leave = page.getByRole('button', { name: 'Yes, leave' });

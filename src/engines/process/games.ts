@@ -210,6 +210,8 @@ export class ProcessGames {
     const meanwhile = this.#own(run);
     if (meanwhile) return meanwhile;
     if (isThere) return this.#adopt(run);
+    // The service that saw its end may have been killed before it had ended the rest.
+    await this.#killRest(run);
     const ended = { ...run, exit: { code: null, oomKilled: false, at: null } };
     await this.#note(ended);
     return ended;
@@ -278,7 +280,10 @@ export class ProcessGames {
     const isOld = age > INTENT_MS || performance.now() - firstSeen > INTENT_MS;
     if (isOld) this.#intents.delete(run.token);
     else this.#intents.set(run.token, firstSeen);
-    if (isOld) await this.#runs.remove(run.serverId);
+    if (!isOld) return undefined;
+    // Its first process may have ended while others stayed.
+    await this.#killRest(run);
+    await this.#runs.remove(run.serverId);
     return undefined;
   }
 
@@ -347,11 +352,7 @@ export class ProcessGames {
     live.run = { ...live.run, exit };
     live.forwarder?.close();
     const { serverId, token } = live.run;
-    try {
-      for (const pid of await table.withEnvironment(`${TOKEN}=${token}`)) send(pid, 'SIGKILL');
-    } catch (err) {
-      this.#log.warn({ err, server: serverId }, 'the child processes of an ended game could not be killed');
-    }
+    await this.#killRest(live.run);
     await live.noted.catch(() => {});
     await this.#note(live.run);
     this.#live.delete(token);
@@ -361,6 +362,15 @@ export class ProcessGames {
     if (oldest !== undefined && this.#ended.size > MOST_ENDED) this.#ended.delete(oldest);
     this.#keepTime();
     this.events.emit('event', { type: 'down', game: gameOf(live.run) });
+  }
+
+  /** Kills the processes that a run has left. Never rejects. */
+  async #killRest({ serverId, token }: Run): Promise<void> {
+    try {
+      for (const pid of await table.withEnvironment(`${TOKEN}=${token}`)) send(pid, 'SIGKILL');
+    } catch (err) {
+      this.#log.warn({ err, server: serverId }, 'the child processes of an ended game could not be killed');
+    }
   }
 
   async #look(live: Live): Promise<void> {

@@ -201,7 +201,10 @@ export const ListWebhookDeliveries = operation({
   path: `${PATH}/{webhookId}/deliveries`,
   summary: 'List the deliveries of a webhook',
   description: 'Returns the last 50 messages, newest first.',
-  params: message({ accountId: z.string().max(128), webhookId: z.string().max(64) }),
+  params: message({
+    accountId: z.string().max(128).describe("The caller's own account."),
+    webhookId: z.string().max(64).describe('The webhook.'),
+  }),
   reply: z.object({ deliveries: z.array(Delivery).default([]) }).meta({ id: 'ListWebhookDeliveriesResponse' }),
 });
 

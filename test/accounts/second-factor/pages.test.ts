@@ -215,6 +215,7 @@ test.runIf(isHere('chromium'))(
     await page.getByText('I saved them').click();
     await page.getByText('10 recovery codes are left').waitFor();
     await inBoth();
+    await page.getByRole('button', { name: 'Menu' }).click();
     await press('Sign out');
 
     await site.clock.advance(30_000);

@@ -26,10 +26,13 @@ test.runIf(isHere('chromium'))(
     const url = await open(it, 12);
     const { page, complaints, asked } = await openTab(t, { ...PHONE, javaScriptEnabled: false });
     await page.goto(url);
-    t.regex(await page.innerText('main'), /Test payment\s+This is a test: no money moves[^]*12\.00 USD/);
+    t.regex(await page.innerText('main'), /Test payment\s+This is test money: no real money moves[^]*12\.00 USD/);
     await page.getByRole('button', { name: 'Pay 12.00 USD (test)' }).click();
     t.is(page.url(), url);
-    t.regex(await page.innerText('main'), /Payment complete\s+12\.00 USD of test credit was added to the wallet/);
+    t.regex(
+      await page.innerText('main'),
+      /Payment complete\s+This is test money: no real money moves\.\s+12\.00 USD of test credit was added to the wallet/,
+    );
     t.is(await balance(it.api.store, 'acc_test'), 12_000_000);
     await page.reload();
     // Send the form from the browser's history again.
@@ -50,7 +53,10 @@ test.runIf(isHere('chromium'))('a cancelled test payment cannot be paid in anoth
   await second.page.goto(url);
   await first.page.goto(url);
   await first.page.getByRole('button', { name: 'Cancel' }).click();
-  t.regex(await first.page.innerText('main'), /Payment ended\s+You were not charged/);
+  t.regex(
+    await first.page.innerText('main'),
+    /Payment ended\s+This is test money: no real money moves\.\s+You were not charged/,
+  );
   await second.page.getByRole('button', { name: /^Pay/ }).click();
   t.regex(await second.page.innerText('main'), /Payment ended/);
   t.is(await balance(it.api.store, 'acc_test'), 0);
