@@ -177,6 +177,7 @@ function pieceOf(session: AwakeSession, day: number, now: number): Piece {
 function dayLine(day: number, pieces: readonly Piece[], reader: Reader & { isSaid: boolean }): Html {
   const awakeMs = pieces.reduce((sum, { from, to }) => sum + to - from, 0);
   const cost = reader.isCharged && usdText(Math.round(pieces.reduce((sum, { micros }) => sum + micros, 0)));
+  const sum = html`${spanText(awakeMs)}${cost !== false && html` <small>${cost}</small>`}`;
   const name = days().format(day);
   const each = reader.isSaid
     ? pieces.map((piece) => pieceText(piece, reader)).join('; ')
@@ -188,9 +189,7 @@ function dayLine(day: number, pieces: readonly Piece[], reader: Reader & { isSai
       <path class="grid" d="M360 0V${HEIGHT}M720 0V${HEIGHT}M1080 0V${HEIGHT}" />
       ${pieces.map((piece) => bar(piece, day, reader.isSaid ? reader : undefined))}
     </svg>
-    <span class="sum"
-      >${pieces.length > 0 && html`${spanText(awakeMs)}${cost !== false && html` <small>${cost}</small>`}`}</span
-    >
+    <span class="sum">${pieces.length > 0 && sum}</span>
   </li>`;
 }
 
