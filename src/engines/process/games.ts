@@ -12,7 +12,7 @@ import type { ProcessLogFiles } from './log-files.ts';
 import { LogRotation } from './log-rotation.ts';
 import { type Forwarder, type IsMeant, forwardPorts } from './port-forwarder.ts';
 import { type Run, type Runs, gameOf, newRun } from './runs.ts';
-import { leadsGroup, send } from './signals.ts';
+import { leadsGroup, send, unkillable } from './signals.ts';
 import { socketsOf } from './sockets.ts';
 import { type Command, spawnGame } from './spawn-game.ts';
 import { processTable as table } from './table.ts';
@@ -173,9 +173,7 @@ export class ProcessGames {
     send(await gameProcessOf(run.pid), signal);
     if (!(await abortable(this.#endsWithin(live, graceMs), calledOff))) {
       send(-run.pid, 'SIGKILL');
-      if (!(await this.#endsWithin(live, KILL_MS))) {
-        throw unkillable();
-      }
+      if (!(await this.#endsWithin(live, KILL_MS))) throw unkillable();
     }
   }
 
@@ -399,10 +397,4 @@ export class ProcessGames {
       this.#rotate = undefined;
     }
   }
-}
-
-function unkillable(): EngineError {
-  return new EngineError('unknown', 'The system cannot end the process of the server.', {
-    suggestion: 'Ask the operator to check the machine; its disk may not respond.',
-  });
 }

@@ -1,3 +1,5 @@
+import { EngineError } from '../engine.ts';
+
 /** Sends a signal to a process, or to a group if the number is negative. Does nothing if it has ended. */
 export function send(pid: number, signal: NodeJS.Signals): void {
   try {
@@ -14,4 +16,11 @@ export function leadsGroup(pid: number): boolean {
   } catch {
     return false;
   }
+}
+
+/** Returns the error for a process that does not end after SIGKILL. */
+export function unkillable(): EngineError {
+  return new EngineError('unknown', 'The system cannot end the process of the server.', {
+    suggestion: 'Ask the operator to check the machine; its disk may not respond.',
+  });
 }
