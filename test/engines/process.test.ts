@@ -113,10 +113,11 @@ for (const isRecorded of [true, false]) {
     const env = { DORMOUSE_RUN: run.token, HOME: spec.dataDir };
     // The child stays when the leader of its group has ended, like the inner process of a confinement.
     const leader = spawn('sh', ['-c', 'sleep 1000 & echo $!'], { detached: true, env: { ...process.env, ...env } });
+    const ended = once(leader, 'exit');
     const [child] = (await once(leader.stdout, 'data')) as [Buffer];
     const isRunning = async () => (await processTable.startOf(Number(child))) !== undefined;
     t.teardown(async () => void ((await isRunning()) && process.kill(Number(child), 'SIGKILL')));
-    await once(leader, 'exit');
+    await ended;
     if (isRecorded) await runs.update({ ...run, pid: leader.pid!, start: '1', startedAt: run.intendedAt });
     t.true(await isRunning());
     await bench.engine.halt('alpha', 5_000);
