@@ -4,6 +4,7 @@ import type { Cause } from '../../machines/server-types.ts';
 import type { MachineStep } from '../actors/machine-step.ts';
 import { recordThrough } from '../audit/audit.ts';
 import type { CoreBuilds } from '../engines/process/cores/core-builds.ts';
+import { compareBuilds } from '../engines/process/cores/source.ts';
 import { noteBuild, notedBuild } from '../game/installed-build.ts';
 import { dataRoot } from '../jail/data-root.ts';
 import type { FileOwner } from '../kernel/atomic-file.ts';
@@ -152,7 +153,7 @@ export class Updates {
     const { signal } = this.#closing;
     const newest = pinned === undefined ? undefined : await abortable(builds.newest(type, version), signal);
     if (pinned === undefined || newest === undefined || newest === refusedBuild) return;
-    if (!isNewer(newest, buildOnTrial(row) ?? pinned)) return;
+    if (compareBuilds(newest, buildOnTrial(row) ?? pinned) <= 0) return;
     await builds.fetch?.({ core: type, version, build: newest }, signal);
     const from = pendingUpdate?.from ?? { type, version, build: pinned };
     const to = { type, version, build: newest };
@@ -236,11 +237,6 @@ export function isSameSoftware(one: ServerRow, other: ServerRow): boolean {
     return { type, version, modpackPlatform, pendingUpdate };
   };
   return isDeepStrictEqual(softwareOf(one), softwareOf(other));
-}
-
-/** Whether a build comes after another: `61` after `60`, `0.16.14` after `0.16.9`. */
-function isNewer(build: string, than: string): boolean {
-  return new Intl.Collator('en', { numeric: true }).compare(build, than) > 0;
 }
 
 /** Returns the result of work, or `otherwise` if it fails or takes too long. */

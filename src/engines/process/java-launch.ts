@@ -1,10 +1,10 @@
 import { constants } from 'node:fs';
 import { open, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { lazily } from '../../kernel/once.ts';
 import { KIB } from '../../kernel/units.ts';
 import { EngineError, type GameSpec } from '../engine.ts';
 import { hasCore } from './core-file.ts';
+import { compareBuilds } from './cores/source.ts';
 import type { Java } from './java-homes.ts';
 
 /** Arguments for Java except those for memory. */
@@ -84,7 +84,7 @@ async function argumentFiles(
     const builds = (await readdir(join(dataDir, library)).catch(() => [])).filter((build) =>
       /^\w[\w.+-]*$/.test(build),
     );
-    const found = builds.toSorted(numerals().compare).map(async (build) => {
+    const found = builds.toSorted(compareBuilds).map(async (build) => {
       const path = `${library}/${build}/${UNIX_ARGS}`;
       return (await hasCore(join(dataDir, path))) ? [{ build, path }] : [];
     });
@@ -92,8 +92,6 @@ async function argumentFiles(
   });
   return (await Promise.all(all)).flat();
 }
-
-const numerals = lazily(() => new Intl.Collator('en', { numeric: true }));
 
 /**
  * Returns whether a build is for a version of the game. Forge's builds are named `1.20.1-47.2.0`. NeoForge's use the
@@ -132,7 +130,7 @@ async function olderForge(dataDir: string, version: string): Promise<string | un
   const names = (await readdir(dataDir).catch(() => [])).filter(
     (name) => name.startsWith(`forge-${version}-`) && /^[\w.+-]+\.jar$/.test(name) && !name.includes('installer'),
   );
-  for (const name of names.toSorted(numerals().compare).toReversed()) {
+  for (const name of names.toSorted(compareBuilds).toReversed()) {
     if (await hasCore(join(dataDir, name))) return join(dataDir, name);
   }
   return undefined;

@@ -5,7 +5,7 @@ import { createKeyedMutex } from '../../../kernel/mutex.ts';
 import { StatusError } from '../../../kernel/status.ts';
 import { EngineError, type Preparation } from '../../engine.ts';
 import { hasCore } from '../core-file.ts';
-import type { CoreBuild, CoreSource } from './source.ts';
+import { type CoreBuild, type CoreSource, compareBuilds } from './source.ts';
 import { fetchFile } from './fetch-file.ts';
 import { sourceFailure } from './failure.ts';
 import { type InstallerHost, runInstaller } from './installer.ts';
@@ -73,8 +73,7 @@ export function openCoreStore(dir: string, sources: Readonly<Record<string, Core
     const prefix = `${version}-`;
     const names = (await readdir(join(dir, core)).catch(() => [])).filter((name) => name.startsWith(prefix));
     const builds = names.map((name) => name.slice(prefix.length)).filter((build) => /^\d[\w.+-]*$/.test(build));
-    const { compare } = new Intl.Collator('en', { numeric: true });
-    for (const build of builds.toSorted(compare).toReversed()) {
+    for (const build of builds.toSorted(compareBuilds).toReversed()) {
       const found = await stored({ core, version, build });
       if (found) return found;
     }
