@@ -30,8 +30,8 @@ export const Reason = line(256).trim().min(1, 'is required');
 /** An id of a member or an invitation. */
 export const MemberId = text(64).min(1, 'is required');
 
+/** Every foreign id gets the same refusal, so that callers cannot probe which accounts exist. */
+export const AccountId = z.string().max(128).describe("The caller's own account.");
+
 /** The parameters of paths under `/v1/accounts/{accountId}`. */
-export const AccountParams = message({
-  // Every foreign id gets the same refusal, so that callers cannot probe which accounts exist.
-  accountId: z.string().max(128).describe("The caller's own account."),
-});
+export const AccountParams = message({ accountId: AccountId });

@@ -1,11 +1,11 @@
 import { isServerTab } from '../web/panel/server-frame.ts';
+import { PROFILE_PATHS } from './page-parts.ts';
 import { readUserCode } from './user-code.ts';
 
 const PAGES: ReadonlySet<string> = new Set(
-  ['', '/second-factor', '/keys', '/ssh', '/apps', '/sessions', '/webhooks', '/invitations', '/audit']
-    .map((page) => `/profile${page}`)
-    .concat('/device', '/operator', '/bill', '/bill/ledger')
-    .concat(['/nodes', '/accounts', '/orphans', '/proxies', '/apps'].map((page) => `/operator${page}`)),
+  PROFILE_PATHS.concat('/device', '/operator', '/bill', '/bill/ledger').concat(
+    ['/nodes', '/accounts', '/orphans', '/proxies', '/apps'].map((page) => `/operator${page}`),
+  ),
 );
 
 const MACHINE_PAGE = /^\/operator\/machines\/[\w-]{1,64}$/;

@@ -22,6 +22,9 @@ const TABS = [
   ['/profile/audit', 'Audit log'],
 ] as const;
 
+/** The paths of the profile pages. */
+export const PROFILE_PATHS: readonly string[] = TABS.map(([path]) => path);
+
 /** Returns a profile page beside the links to the others. */
 export function profilePage({ path }: PageRequest, title: string, main: Html, problem?: Problem): Page {
   const [here = ''] = path.split('?', 1);

@@ -30,3 +30,8 @@ export const FULL_SCOPES: readonly Scope[] = KEY_SCOPES.filter((scope) => scope 
 export function isScope(text: string): text is Scope {
   return Object.hasOwn(SCOPES, text);
 }
+
+/** Returns the scopes that kinds of a thing require in addition, for `alsoScopes` of an operation. */
+export function alsoScopesOf(scopes: Readonly<Partial<Record<string, Scope>>>): Partial<Record<Scope, string>> {
+  return Object.fromEntries(Object.entries(scopes).map(([kind, scope]) => [scope, `kind \`${kind}\``]));
+}

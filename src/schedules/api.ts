@@ -6,7 +6,7 @@ import { Nothing } from '../http/nothing.ts';
 import { operation } from '../http/operation.ts';
 import type { Served } from '../http/serve.ts';
 import type { Principal } from '../http/principal.ts';
-import type { Scope } from '../http/scopes.ts';
+import { type Scope, alsoScopesOf } from '../http/scopes.ts';
 import type { Clock } from '../kernel/clock.ts';
 import { newId } from '../kernel/ids.ts';
 import { quotaExceeded } from '../kernel/status.ts';
@@ -60,7 +60,7 @@ const COMMON = { auth: 'key', section: 'Schedules', role: 'member', params: Serv
 
 /** The scope that the action of a schedule requires in addition, by kind. */
 const SCOPES: Partial<Record<ScheduleKind, Scope>> = { command: 'console', backup: 'backups' };
-const ALSO = Object.fromEntries(Object.entries(SCOPES).map(([kind, scope]) => [scope, `kind \`${kind}\``]));
+const ALSO = alsoScopesOf(SCOPES);
 
 export const ListSchedules = operation({
   ...COMMON,

@@ -29,12 +29,12 @@ async function serverBillPage(request: ServerRequest): Promise<Page> {
   const { call, server, query, now, here } = request;
   const span = spanOf(query, now);
   const range = { from: new Date(span.from).toISOString(), to: new Date(span.to).toISOString() };
+  const isCharged = !request.isFree;
   const [usage, spending] = await Promise.all([
     call(GetServerUsage, { id: server.id }, range),
-    call(GetSpendCap, { accountId: server.accountId }),
+    isCharged && call(GetSpendCap, { accountId: server.accountId }),
   ]);
-  const isCharged = !request.isFree;
-  const main = html`${isCharged && planCard(request, usage, spending)}
+  const main = html`${spending !== false && planCard(request, usage, spending)}
     <section class="card">
       <h2>Awake time</h2>
       ${spanChoice(here, span)}

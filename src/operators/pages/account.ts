@@ -63,11 +63,11 @@ export function mountAccount(panel: Panel, accounts: Accounts): void {
 
 async function accountPage(request: PanelRequest): Promise<Page> {
   const { accountId = '' } = request.params;
+  const { isFree } = request;
   const [detail, spending] = await Promise.all([
     request.call(GetAccount, { accountId }),
-    request.call(GetSpendCap, { accountId: request.principal.accountId }),
+    !isFree && request.call(GetSpendCap, { accountId: request.principal.accountId }),
   ]);
-  const { isFree } = request;
   const { account } = detail;
   const title = plainName(account.name) || account.accountId;
   const main = html`<section class="card">
@@ -89,7 +89,7 @@ async function accountPage(request: PanelRequest): Promise<Page> {
             </ul>`
       }
     </section>
-    ${!isFree && creditCard(request, spending)} ${limitsCard(request, detail)} ${accessCard(request, detail)} `;
+    ${spending !== false && creditCard(request, spending)} ${limitsCard(request, detail)} ${accessCard(request, detail)} `;
   return operatorPage(
     title,
     '/operator/accounts',

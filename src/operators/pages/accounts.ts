@@ -34,14 +34,13 @@ export function mountAccounts(panel: Panel): void {
 }
 
 async function accountsPage(request: PanelRequest): Promise<Page> {
-  const { query, call } = request;
+  const { query, call, isFree } = request;
   const search = plainName(query.get('q') ?? '', 100);
   const after = /^[\w-]{1,64}$/.exec(query.get('after') ?? '')?.[0] ?? '';
   const [{ accounts }, spending] = await Promise.all([
     call(ListAccounts, {}, { search, after, limit: ROWS + 1 }),
-    call(GetSpendCap, { accountId: request.principal.accountId }),
+    !isFree && call(GetSpendCap, { accountId: request.principal.accountId }),
   ]);
-  const { isFree } = request;
   const shown = accounts.slice(0, ROWS);
   const next = accounts.length > ROWS ? (shown.at(-1)?.accountId ?? '') : '';
   const main = html`<form class="card filter" method="get" action="${PATH}" role="search">
@@ -60,7 +59,7 @@ async function accountsPage(request: PanelRequest): Promise<Page> {
     </section>
     ${pager((last) => addressOf(PATH, { q: search, after: last }), after, next)} ${await invitationsCard(request)}
     ${
-      !isFree &&
+      spending !== false &&
       html`<section class="card">
         <h2>Wallets and ledger</h2>
         ${testMoneyNote(spending)}
