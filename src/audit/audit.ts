@@ -1,4 +1,5 @@
 import { EntitySchema } from 'typeorm';
+import { HUNG } from '../../machines/server-reasons.ts';
 import type { Cause, Job } from '../../machines/server-types.ts';
 import type { Principal } from '../http/principal.ts';
 import { timeOrderedId } from '../kernel/ids.ts';
@@ -121,7 +122,7 @@ async function noticeStep(tx: Tx, { id, accountId }: { id: string; accountId: st
   if (to === 'running') {
     const detail = cause.kind === 'player' ? `Woken by ${cause.id}` : '';
     await addNotice(tx, { ...about, event: 'server.started', detail });
-  } else if (from === 'running' && to === 'stopping' && cause.id === 'hung') {
+  } else if (from === 'running' && to === 'stopping' && cause.id === HUNG.id) {
     await addNotice(tx, { ...about, event: 'server.hung', detail: '' });
   } else if (to === 'hibernated' && from === 'stopping') {
     const detail = cause.kind === 'system' ? cause.note : '';

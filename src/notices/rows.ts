@@ -72,7 +72,7 @@ export interface WebhookMessageRow {
   state: DeliveryState;
   /** The HTTP status of the last answer; 0 without one. */
   status: number;
-  /** The beginning of the last answer, or why there is none. */
+  /** The beginning of the last answer, or the reason that it is missing. */
   answer: string;
   /** When it was delivered or given up; null while waiting. */
   doneAt: number | null;

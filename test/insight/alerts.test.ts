@@ -9,8 +9,8 @@ import { ServerEvents, type TypedEvent } from '../../src/insight/events.ts';
 import { Metrics } from '../../src/insight/metrics.ts';
 import { atMost, createSlidingLog } from '../../src/kernel/limits/sliding-log.ts';
 import { createLog } from '../../src/kernel/log.ts';
-import { listDueMessages } from '../../src/notices/rows.ts';
 import { fakeClock } from '../fakes/clock.ts';
+import { passOutbox } from '../support/outbox-time.ts';
 import { world } from '../support/world.ts';
 
 const HOOK = 'https://discord.com/api/webhooks/1/s3cr3t';
@@ -179,15 +179,7 @@ async function sending(t: ExecutionContext) {
     },
     add: (serverId: string, notice: Notice = { ...LOW, at: clock.now() }) =>
       store.write((tx) => it.outbox.add(tx, serverId, notice)),
-    /** Advances the clock, and waits for the writes and messages that become due. */
-    async pass(ms: number) {
-      for (const end = clock.now() + ms; clock.now() < end;) {
-        const next = Math.max(clock.nextAt(), clock.now() + 1);
-        await clock.advance(Math.min(next, end) - clock.now());
-        const isDue = async () => (await listDueMessages(store, clock.now(), 1)).length > 0;
-        for (let n = 0; n < 6 || (n < 200 && (await isDue())); n++) await store.write(async () => {});
-      }
-    },
+    pass: (ms: number) => passOutbox(base, ms),
   };
   function open() {
     const webhook: Pick<Webhook, 'post'> = {

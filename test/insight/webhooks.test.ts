@@ -10,13 +10,13 @@ import {
   insertNotice,
   insertWebhook,
   listDeliveries,
-  listDueMessages,
   resendMessage,
   updateWebhook,
 } from '../../src/notices/rows.ts';
 import { createLog } from '../../src/kernel/log.ts';
 import type { Store } from '../../src/store/store.ts';
 import * as fc from '../support/property.ts';
+import { passOutbox } from '../support/outbox-time.ts';
 import { receiver } from '../support/receiver.ts';
 import { world } from '../support/world.ts';
 
@@ -67,12 +67,7 @@ async function sending(t: ExecutionContext, fields: Partial<WebhookRow> = {}) {
     },
     async pass(ms: number, atOnce = false) {
       if (atOnce) await clock.advance(ms);
-      for (const end = clock.now() + (atOnce ? 2_000 : ms); clock.now() < end;) {
-        const next = Math.max(clock.nextAt(), clock.now() + 1);
-        await clock.advance(Math.min(next, end) - clock.now());
-        const isDue = async () => (await listDueMessages(store, clock.now(), 1)).length > 0;
-        for (let n = 0; n < 6 || (n < 200 && (await isDue())); n++) await store.write(async () => {});
-      }
+      await passOutbox(base, atOnce ? 2_000 : ms);
     },
   };
   await store.write((tx) => insertWebhook(tx, hookRow({ createdAt: clock.now(), ...fields })));

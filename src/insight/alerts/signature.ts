@@ -4,7 +4,7 @@ import { DAY_MS, SECOND_MS } from '../../kernel/units.ts';
 import type { Secret } from '../../store/secret.ts';
 
 /** How long the secret before a rotation still signs messages, besides the new one. */
-export const OVERLAP_MS = DAY_MS;
+const OVERLAP_MS = DAY_MS;
 
 /** Returns the nth signing secret of a webhook. Secrets are derived, so that none is stored. */
 export type SecretOf = (webhookId: string, nth: number) => string;

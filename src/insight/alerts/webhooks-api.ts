@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { wholeAccount } from '../../access/caller.ts';
-import { AccountParams } from '../../accounts/fields.ts';
+import { AccountId, AccountParams } from '../../accounts/fields.ts';
 import { auditActorOf, recordAudit } from '../../audit/audit.ts';
 import { requireScope } from '../../http/auth.ts';
 import { invalidFields } from '../../http/errors.ts';
@@ -8,7 +8,7 @@ import { HTTPS_URL, message, reply, text } from '../../http/fields.ts';
 import { Nothing } from '../../http/nothing.ts';
 import { operation } from '../../http/operation.ts';
 import type { Principal } from '../../http/principal.ts';
-import type { Scope } from '../../http/scopes.ts';
+import { type Scope, alsoScopesOf } from '../../http/scopes.ts';
 import { type Served, serve } from '../../http/serve.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import { newId } from '../../kernel/ids.ts';
@@ -72,7 +72,7 @@ const Delivery = z
     state: reply.text.describe('`waiting`, `delivered` or `failed`.'),
     attempts: reply.int32.describe('Failed attempts.'),
     status: reply.int32.describe('The HTTP status of the last answer; 0 without one.'),
-    answer: reply.text.describe('The beginning of the last answer, or why there is none.'),
+    answer: reply.text.describe('The beginning of the last answer, or the reason that it is missing.'),
     createdAt: reply.timestamp,
     nextAt: reply.timestamp.describe('The earliest time of the next attempt; null if it is finished.'),
     doneAt: reply.timestamp,
@@ -98,7 +98,7 @@ const OneWebhook = message({ webhookId: WebhookId });
 
 /** The scope that a kind of event requires in addition. */
 const SCOPES: Partial<Record<NoticeKind, Scope>> = { money: 'billing:read', members: 'members' };
-const ALSO = Object.fromEntries(Object.entries(SCOPES).map(([kind, scope]) => [scope, `kind \`${kind}\``]));
+const ALSO = alsoScopesOf(SCOPES);
 
 const COMMON = {
   auth: 'key',
@@ -202,7 +202,7 @@ export const ListWebhookDeliveries = operation({
   summary: 'List the deliveries of a webhook',
   description: 'Returns the last 50 messages, newest first.',
   params: message({
-    accountId: z.string().max(128).describe("The caller's own account."),
+    accountId: AccountId,
     webhookId: z.string().max(64).describe('The webhook.'),
   }),
   reply: z.object({ deliveries: z.array(Delivery).default([]) }).meta({ id: 'ListWebhookDeliveriesResponse' }),
@@ -299,11 +299,10 @@ export const webhookOperations = ({ store, servers, clock, secretOf }: Needs): r
       change(call, 'webhook.update', async (tx, row, at) => {
         const { url = row.url, format = row.format, kinds = kindsOf(row), enabled } = call.body;
         if (url !== row.url || call.body.kinds !== undefined) requireKinds(call.principal, kinds);
-        // The failures were those of the former receiver.
-        const failingSince = url === row.url ? row.failingSince : null;
+        // The failures were those of the former receiver, or before it was switched on.
+        const failingSince = url === row.url && enabled !== true ? row.failingSince : null;
         const fields = { url, format, kinds: JSON.stringify(kinds), failingSince };
-        await updateWebhook(tx, row.id, fields);
-        if (enabled === true) await updateWebhook(tx, row.id, { offAt: null, failingSince: null });
+        await updateWebhook(tx, row.id, { ...fields, ...(enabled === true && { offAt: null }) });
         if (enabled === false && row.offAt === null) await switchOff(tx, row.id, at);
         return webhookView(await requireWebhook(tx, row.accountId, row.id));
       }),
