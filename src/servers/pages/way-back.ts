@@ -24,7 +24,7 @@ export function coreText({ build, ...software }: Update['from']): string {
   return build === '' ? softwareText(software) : `${softwareText(software)} build ${build}`;
 }
 
-/** The form that undoes an update that no run has confirmed; undefined if there is none, or no way back. */
+/** The form that undoes an unconfirmed update; undefined without one, or if it cannot be undone. */
 export function wayBack(request: ServerRequest): Html | undefined {
   const { update } = request.server;
   if (update === null || !isAtLeast(request.role, 'member') || !hasWayBack(update)) return undefined;
