@@ -81,9 +81,11 @@ test.runIf(isHere('docker'))(
       await removed(docker, tag);
       await rm(dataDir, { recursive: true, force: true, maxRetries: 5 });
     });
-    // The proxy, which faces the internet, has no secrets of the service.
+    // The proxy, which faces the internet, has no secrets of the service but its token and the key that it decrypts with.
     t.deepEqual(Object.keys(proxy.environment).toSorted(), [
       'CONTROL_URL',
+      'FLOODGATE_KEY',
+      'FORWARDING_FROM',
       'PROXY_DRAIN_HOURS',
       'PROXY_PORT',
       'PROXY_TOKEN',
