@@ -59,10 +59,7 @@ export const GetCapacity = operation({
 /**
  * Reports whether starts are possible, in a region or anywhere: the engine responds and not all machines are drained.
  */
-export async function isAvailable(
-  { reachability, drain }: Pick<Needs, 'reachability' | 'drain'>,
-  region?: string,
-): Promise<boolean> {
+export async function isAvailable({ reachability, drain }: Needs, region?: string): Promise<boolean> {
   return drain.closed(region) === undefined && (await reachability.reachable());
 }
 

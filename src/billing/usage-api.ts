@@ -101,12 +101,7 @@ export const usageOperations = ({ serveServer, store, clock, prices }: Needs): r
 ];
 
 /** Returns a session's GB-hours: charged ones on the metered plan, time up on the flat plan. */
-function gbHoursOf({
-  plan,
-  ramMb,
-  ticks,
-  awakeMs,
-}: Pick<AwakeSessionRow, 'plan' | 'ramMb' | 'ticks' | 'awakeMs'>): number {
+function gbHoursOf({ plan, ramMb, ticks, awakeMs }: AwakeSessionRow): number {
   return (ramMb * (plan === 'flat' ? Math.floor(awakeMs / TICK_MS) : ticks)) / TICK_DIVISOR;
 }
 

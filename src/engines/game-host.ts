@@ -193,7 +193,7 @@ function rootsGames(): FileOwner | undefined {
   return process.getuid?.() === 0 ? GAME_USER : undefined;
 }
 
-function coreSources({ settings, clock }: Pick<GameHostOptions, 'settings' | 'clock'>) {
+function coreSources({ settings, clock }: GameHostOptions) {
   return openCoreSources(settings, { clock, contact: settings.baseUrl });
 }
 

@@ -38,7 +38,7 @@ const DeviceRequest = z
  * PASSWORD_REQUIRED, and the errors of `Grants.approve`.
  */
 export async function approveGrant(
-  services: Accounts & Pick<Needs, 'grants'>,
+  services: Accounts & Needs,
   principal: SessionPrincipal,
   { id, client }: ConsentRequest,
 ): Promise<void> {
@@ -114,7 +114,7 @@ export interface CodeLookup {
 export async function waitingGrant(
   { grants, guessLimit }: CodeLookup,
   typed: string,
-  { sessionId, accountId }: Pick<SessionPrincipal, 'sessionId' | 'accountId'>,
+  { sessionId, accountId }: SessionPrincipal,
   address: string,
 ): Promise<ConsentRequest> {
   const guess = guessLimit.take({ sessionId, accountId, address });

@@ -57,7 +57,7 @@ export interface OpenCaller {
   /** The request's headers, by lower-case name. */
   headers: unknown;
   /** The parts of the answer that are not its message. */
-  response: Pick<Response, 'set' | 'status'>;
+  response: Response;
   /**
    * Resolves when the answer has ended: true if it was written completely to an open connection. Losses further along
    * the network cannot be seen here.

@@ -43,7 +43,7 @@ export interface JailOptions {
    */
   enter?: (() => Promise<void>) | undefined;
   /** Logs leftovers that could not be removed. */
-  log?: Pick<Log, 'warn'> | undefined;
+  log?: Log | undefined;
 }
 
 /** A file or directory within a tree; `path` is relative to the start of the walk. */

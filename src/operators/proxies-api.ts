@@ -6,7 +6,7 @@ import type { Proxies, ProxyView } from '../joining/link/proxies.ts';
 
 /** Dependencies of these operations. */
 interface Needs {
-  proxies: Pick<Proxies, 'views'>;
+  proxies: Proxies;
 }
 
 const Proxy = z

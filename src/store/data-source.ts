@@ -44,14 +44,6 @@ const COMMON = {
   invalidWhereValuesBehavior: { null: 'throw', undefined: 'throw' },
 } satisfies Partial<DataSourceOptions>;
 
-/** How a database is opened. */
-export interface DatabaseOptions {
-  /** The migrations to run. Default: all. */
-  migrations?: readonly Migration[];
-  /** Disables time limits. Default: PostgreSQL and this side abort statements that take too long. */
-  patient?: boolean;
-}
-
 /** Needed only by the writer: the reader uses SQL alone, and building the metadata takes time. */
 type Described = { migrations: Migration[]; entities: EntitySchema<object>[] };
 
@@ -85,7 +77,15 @@ const PRAGMAS = {
 export async function openDataSources(
   url: string,
   tables: Tables,
-  { migrations = MIGRATIONS, patient = false }: DatabaseOptions = {},
+  {
+    migrations = MIGRATIONS,
+    patient = false,
+  }: {
+    /** The migrations to run. Default: all. */
+    migrations?: readonly Migration[];
+    /** Disables time limits. Default: PostgreSQL and this side abort statements that take too long. */
+    patient?: boolean;
+  } = {},
 ): Promise<DataSources> {
   const described = { migrations: [...migrations], entities: [...tables] };
   if (!url.startsWith('sqlite:')) return openPostgres(url, described, patient);

@@ -109,6 +109,6 @@ function by(principal: Principal) {
   return { actor: auditActorOf(principal), cause: causeOf(principal) };
 }
 
-async function listOf(id: string, { worlds }: Pick<Needs, 'worlds'>) {
+async function listOf(id: string, { worlds }: Needs) {
   return { worlds: await worlds.list(id) };
 }

@@ -25,7 +25,7 @@ export interface GameConsoles {
   run(serverId: string, address: Address, command: string): Promise<string>;
 }
 
-export function gameConsoles(console: Pick<Console, 'run'>, passwordOf: (serverId: string) => string): GameConsoles {
+export function gameConsoles(console: Console, passwordOf: (serverId: string) => string): GameConsoles {
   return { run: (serverId, address, command) => console.run(address, passwordOf(serverId), command) };
 }
 

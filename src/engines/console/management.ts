@@ -10,11 +10,6 @@ const Players = z.array(
   z.object({ id: z.string().max(36), name: z.string().max(64) }).transform(({ id, name }) => ({ uuid: id, name })),
 );
 
-export interface ManagementOptions {
-  /** Default: real time. */
-  clock?: Clock;
-}
-
 interface Line {
   secret: string;
   connection: ManagementConnection | undefined;
@@ -22,7 +17,12 @@ interface Line {
 }
 
 /** Creates the access to games' management ports over WebSocket. Open connections don't keep this process alive. */
-export function createManagement({ clock = monotonicClock }: ManagementOptions = {}): Management {
+export function createManagement({
+  clock = monotonicClock,
+}: {
+  /** Default: real time. */
+  clock?: Clock;
+} = {}): Management {
   const lines = new Map<string, Line>();
   let closed = false;
 

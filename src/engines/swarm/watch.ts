@@ -16,7 +16,7 @@ const FIRST_MS = 10_000;
 
 export interface SwarmWatch {
   agents: Agents;
-  nodes: Pick<SwarmNodes, 'refresh' | 'ready' | 'admitNodes' | 'strays'>;
+  nodes: SwarmNodes;
   services: Services;
   installation: string;
   log: Logger;

@@ -4,15 +4,6 @@ import { askOnce } from '../../kernel/registry/http.ts';
 import { HOUR_MS, MIB } from '../../kernel/units.ts';
 import type { Catalogue } from './catalogue.ts';
 
-export interface CatalogueOptions {
-  /** Mojang's version manifest v2 or a mirror; '' disables requests. */
-  manifestUrl: string;
-  /** Used if the manifest is unavailable; newest first. */
-  embedded: readonly string[];
-  clock: Clock;
-  fetch?: typeof globalThis.fetch;
-}
-
 interface Listing {
   versions: string[];
   latest: string;
@@ -42,7 +33,14 @@ export function createCatalogue({
   embedded,
   clock,
   fetch = globalThis.fetch,
-}: CatalogueOptions): Catalogue {
+}: {
+  /** Mojang's version manifest v2 or a mirror; '' disables requests. */
+  manifestUrl: string;
+  /** Used if the manifest is unavailable; newest first. */
+  embedded: readonly string[];
+  clock: Clock;
+  fetch?: typeof globalThis.fetch;
+}): Catalogue {
   let listing: Listing = { versions: [...embedded], latest: embedded[0] ?? '' };
   let staleAt = manifestUrl === '' ? Infinity : -Infinity;
   let asking: Promise<void> | undefined;
