@@ -174,8 +174,9 @@ function tables(): Table[] {
     table('server_ports', {
       hostPort: integer().primary(),
       serverId: ofServer(),
-      ...all(integer, 'slot', 'containerPort'),
-      ...all(text, 'proto', 'label'),
+      ...all(integer, 'slot', 'containerPort', 'bedrockProtocol'),
+      ...all(text, 'proto', 'label', 'bedrockVersion'),
+      wakes: boolean(),
     })
       .unique('serverId', 'containerPort', 'proto')
       .unique('serverId', 'slot'),

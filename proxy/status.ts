@@ -57,7 +57,7 @@ export class StatusResponder {
       ? wordsOf(field(JSON.parse(jsonOf(live)), 'description'))
           .split('\n')
           .slice(0, 1)
-      : description(route).map(plainText);
+      : statusLines(route).map(plainText);
     return {
       motd: cleanText(lines.join(': '), MOTD_UNITS).replaceAll('\n', ' '),
       versionName: live?.versionName || route.versionName,
@@ -103,7 +103,7 @@ export function asleepStatus(route: Route, protocol: number): string {
     protocol: route.protocol ?? (protocol > 0 ? protocol : last.protocol || protocol),
   };
   const players = { max: last.playersMax || route.maxPlayers, online: 0 };
-  const lines = description(route).join('\n');
+  const lines = statusLines(route).join('\n');
   const own = JSON.stringify({ version, players, description: toComponent(lines, protocol) });
   const kept = keptFields(last.json, STATUS_JSON_UNITS - own.length);
   return kept.length === 0 ? own : `${own.slice(0, -1)},${kept.join(',')}}`;
@@ -173,7 +173,7 @@ function versionNameOf(route: Route, last: string): string {
  * Returns the description's lines: the owner's text for a sleeping server, else the first line of the server's
  * description and its state.
  */
-function description(route: Route): string[] {
+export function statusLines(route: Route): string[] {
   const isAsleep = route.state === 'hibernated' && route.refusal === '';
   if (isAsleep && route.asleepMotd !== '') return cleanText(route.asleepMotd, MOTD_UNITS).split('\n').slice(0, 2);
   return [describe(route), overlay(route)].filter(Boolean);

@@ -42,6 +42,7 @@ import { openAccounts } from './accounts/open.ts';
 import type { Accounts, SignUp } from './accounts/accounts.ts';
 import { isOperatorAccount } from './accounts/rows.ts';
 import { openPlayers } from './players/open.ts';
+import { openBedrockWakes } from './ports/bedrock-wakes.ts';
 import { portOperations } from './ports/api.ts';
 import { ServerPorts } from './ports/ports.ts';
 import { mountPorts } from './ports/pages.ts';
@@ -158,6 +159,7 @@ export async function openRooms(options: RoomsOptions, doubles: Partial<typeof O
     store,
     range: settings.extraPorts,
     onThisMachine,
+    areElsewhere: nodes !== undefined,
     own: portsOf(settings),
   });
   const modsRoom = open.openMods(shared, folders, outside.registries, withFilesLock, workers);
@@ -255,6 +257,7 @@ export async function openRooms(options: RoomsOptions, doubles: Partial<typeof O
   ];
   for (const { check, commands } of wakeRules) servers.checkWakes(check, commands);
 
+  openBedrockWakes(shared, serverPorts, joining.bedrock);
   const orphans = await Orphans.open({ store, engine, log, dataDir, databases, leftOver: backups.leftOver });
   // Register every wake check before schedules can start servers.
   const updates = await Updates.open({ ...shared, builds: outside.builds, dataDir, owner, mods });

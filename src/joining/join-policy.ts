@@ -52,7 +52,7 @@ export interface JoinPolicy {
    * For a running game. It sees all players at the proxy's address, so address bans are enforced here. Rejects with
    * JoinRefused.
    */
-  admit(serverId: string, player: Player): Promise<void>;
+  admit(serverId: string, player: Pick<Player, 'ip'>): Promise<void>;
   /**
    * Returns the bans that `admit` enforces, for proxies that decide on their own. The same array is returned until the
    * bans change.
@@ -60,6 +60,11 @@ export interface JoinPolicy {
   bannedAddresses(serverId: string): Promise<readonly BannedAddress[]>;
   /** For a sleeping server: checks the owner's wake policy and the game's own bans. Rejects with JoinRefused. */
   mayWake(row: ServerRow, player: Player): Promise<void>;
+  /**
+   * For a sleeping server and a player of the Bedrock edition, who has no name yet: only a server that anyone may wake is
+   * woken. Rejects with JoinRefused.
+   */
+  mayWakeUnnamed(row: ServerRow, ip: string): Promise<void>;
   /** The daily limit of wakes by players, checked for joins only: RESOURCE_EXHAUSTED WAKES_USED_UP. */
   wakeCap: WakeCheck;
 }
@@ -126,7 +131,7 @@ export function createJoinPolicy({
     return properties[name] ?? (await files.property(id, name));
   }
 
-  async function admit(serverId: string, { ip }: Player): Promise<void> {
+  async function admit(serverId: string, { ip }: Pick<Player, 'ip'>): Promise<void> {
     const ban = await files.ipBanOf(serverId, ip, clock.now());
     if (ban) throw new JoinRefused(banText(ADDRESS_BANNED, ban));
   }
@@ -144,6 +149,12 @@ export function createJoinPolicy({
       await admit(row.id, player);
       const text = await refusal(row, player);
       if (text !== undefined) throw new JoinRefused(text);
+    },
+    async mayWakeUnnamed(row, ip) {
+      await admit(row.id, { ip });
+      const { mode, maintenanceText } = policies.of(row.id);
+      if (maintenanceText !== '') throw new JoinRefused(motdCodes(parseMotd(maintenanceText), { anyColor: true }));
+      if (mode !== 'anyone' || (await isWhitelistOn(row))) throw new JoinRefused('Asleep. A Java player must wake it');
     },
     async wakeCap({ id, accountId }, batchRead) {
       const { maxWakesPerDay } = policies.of(id);

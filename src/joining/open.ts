@@ -134,6 +134,7 @@ export async function openJoining(
     proxies,
     joinPolicy,
     entrance,
+    bedrock: routing.bedrock,
   };
 }
 

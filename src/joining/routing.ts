@@ -10,13 +10,14 @@ import {
   type Routes,
   type Wake,
 } from '../../proxy/ports.ts';
+import { statusLines } from '../../proxy/status.ts';
 import type { LostGames } from '../engines/lost-games.ts';
 import type { Clock } from '../kernel/clock.ts';
 import type { Log } from '../kernel/log.ts';
 import { StatusError, quotaExceeded } from '../kernel/status.ts';
 import { serverNotFound } from '../access/owned-servers.ts';
 import type { FallbackServer } from '../servers/api/addresses.ts';
-import type { RouteRow } from '../servers/rows.ts';
+import type { RouteRow, ServerRow } from '../servers/rows.ts';
 import { type ServerNow, waitsForRoom } from '../servers/server-now.ts';
 import type { Servers } from '../servers/servers.ts';
 import type { JoinPolicy } from './join-policy.ts';
@@ -27,6 +28,17 @@ import { NO_ROOM, lostWords, refusalOf } from './refusals.ts';
 import { isSame, kickText, onlyProtocol, routeOf, sleepingRoute, withRefusal } from './route.ts';
 import type { Translators } from './translators.ts';
 import { type Wakeability, watchWakeability } from './wakeability.ts';
+
+/** The view of a sleeping server for players of the Bedrock edition. */
+export interface BedrockJoins {
+  /** Returns the entry of a server in server lists; undefined if there is no such server. `§` codes are in its lines. */
+  shown(serverId: string): { lines: readonly string[]; maxPlayers: number } | undefined;
+  /** Wakes a server for a player at an address. Rejects with JoinRefused. */
+  wake(serverId: string, ip: string): Promise<void>;
+}
+
+/** The cause of a wake by a player of the Bedrock edition, who has no name before the game answers. */
+const BEDROCK: Cause = { kind: 'player', id: 'A Bedrock player', note: 'joined' };
 
 /**
  * Answers the proxy's two ports from live actors. Each server's route is held in memory and replaced when the server
@@ -40,6 +52,19 @@ export class Routing implements Routes, Wake {
     follow: (listener) => {
       this.#listeners.add(listener);
       return () => this.#listeners.delete(listener);
+    },
+  };
+  readonly bedrock: BedrockJoins = {
+    shown: (serverId) => {
+      const route = this.#routes.get(this.#names.get(serverId) ?? '');
+      return route && { lines: statusLines(route), maxPlayers: route.maxPlayers };
+    },
+    wake: async (serverId, ip) => {
+      try {
+        await this.#knock(serverId, BEDROCK, (row) => this.#joinPolicy.mayWakeUnnamed(row, ip));
+      } catch (error) {
+        throw this.#refused(serverId, error);
+      }
     },
   };
   readonly #servers: Servers;
@@ -164,7 +189,8 @@ export class Routing implements Routes, Wake {
   }
 
   async wake(serverId: string, player: Player, signal: AbortSignal, inLine?: InLine): Promise<Address> {
-    const wake = () => this.#knock(serverId, player);
+    const cause: Cause = { kind: 'player', id: player.name, note: 'joined' };
+    const wake = () => this.#knock(serverId, cause, (row) => this.#joinPolicy.mayWake(row, player));
     const since = this.#clock.now() - (inLine?.waitedMs ?? 0);
     const isFor = { server: serverId, player: player.name, protocol: player.protocol };
     for (;;) {
@@ -172,10 +198,7 @@ export class Routing implements Routes, Wake {
         if (!inLine) await wake();
         else await this.#line.enter({ serverId, since, signal, wake, notify: (place) => inLine.notify(place) });
       } catch (error) {
-        if (!(error instanceof StatusError)) throw error;
-        const isAsleep = this.#routes.get(this.#names.get(serverId) ?? '')?.state === 'hibernated';
-        if (isAsleep) this.#wakeability.refused(serverId, error);
-        throw refusalOf(error);
+        throw this.#refused(serverId, error);
       }
       this.#log.info(isFor, `${player.name} waits for ${serverId}`);
       const now = await this.#servers.until(serverId, settled, signal);
@@ -191,10 +214,9 @@ export class Routing implements Routes, Wake {
   }
 
   /** Wakes the server if needed. Rejects with JoinRefused, or with StatusError if a rule refuses. */
-  async #knock(serverId: string, player: Player): Promise<void> {
-    const cause: Cause = { kind: 'player', id: player.name, note: 'joined' };
+  async #knock(serverId: string, cause: Cause, mayWake: (row: ServerRow) => Promise<void>): Promise<void> {
     const known = await this.#servers.get(serverId);
-    if (known && !isTagged(known.state, 'awake')) await this.#joinPolicy.mayWake(known.row, player);
+    if (known && !isTagged(known.state, 'awake')) await mayWake(known.row);
     if (known && waitsForRoom(known) && (known.context.noRoom?.tryAt ?? 0) > this.#clock.now())
       throw noRoomFor(known.row);
     try {
@@ -202,6 +224,14 @@ export class Routing implements Routes, Wake {
     } catch (error) {
       throw error instanceof StatusError ? error : refusalOf(error);
     }
+  }
+
+  /** Returns the error for a player whose wake was refused, and shows a rule's refusal in the server list. */
+  #refused(serverId: string, error: unknown): unknown {
+    if (!(error instanceof StatusError)) return error;
+    const isAsleep = this.#routes.get(this.#names.get(serverId) ?? '')?.state === 'hibernated';
+    if (isAsleep) this.#wakeability.refused(serverId, error);
+    return refusalOf(error);
   }
 
   #oldestId(): string | undefined {

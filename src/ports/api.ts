@@ -38,12 +38,16 @@ export const AddServerPort = operation({
   summary: 'Open another port',
   description:
     'For mods and plugins that need their own port, such as voice chat or a web map. From the next start of the ' +
-    'server, clients reach it at `hostPort` of `host`. Traffic to the port does not wake the server, and only ' +
-    'reaches ports that the game itself listens on.',
+    'server, clients reach it at `hostPort` of `host`. Traffic only reaches ports that the game itself listens on, ' +
+    'and does not wake the server. With `wakes`, Bedrock players who join at the port wake it.',
   body: message({
     containerPort: int32({ min: 1, max: 65_535 }).describe('The port that the game listens on.'),
     label: line(64).default(''),
     proto: z.enum(['tcp', 'udp'], 'must be tcp or udp'),
+    wakes: z
+      .boolean()
+      .default(false)
+      .describe('Whether Bedrock players wake the server at this port, for Geyser. UDP only, one port of a server.'),
   }).meta({ id: 'AddServerPortRequest' }),
   example: { containerPort: 24_454, label: 'Voice chat', proto: 'udp' },
   reply: Server,
@@ -66,6 +70,8 @@ export const portOperations = (needs: Needs): readonly Served[] => [
     if (body.proto === 'tcp' && OWN_PORTS.has(body.containerPort)) {
       throw invalidFields([{ field: 'containerPort', description: 'is used by Dormouse itself' }]);
     }
+    if (body.wakes && body.proto !== 'udp')
+      throw invalidFields([{ field: 'wakes', description: 'needs the protocol udp' }]);
     const detail = `${body.containerPort}/${body.proto}`;
     const entry = { action: 'server.port.add', detail, at: needs.clock.now() };
     await needs.serverPorts.add(server.row.id, body, recordOnServer(principal, server.row, entry));

@@ -3,7 +3,7 @@ import { hostAndPort } from '../kernel/address.ts';
 import { confirmed } from '../web/form.ts';
 import { type Html, html } from '../web/html.ts';
 import type { Page } from '../web/page-request.ts';
-import { choiceField, filling, lineField } from '../web/panel/fields.ts';
+import { choiceField, filling, lineField, tickField } from '../web/panel/fields.ts';
 import { buttonForm, panelForm } from '../web/panel/form.ts';
 import { copyButton } from '../web/panel/parts.ts';
 import type { Panel, ServerRequest } from '../web/panel/panel.ts';
@@ -18,7 +18,8 @@ export function mountPorts(panel: Panel): void {
       async open({ call, server: { id } }, form) {
         const proto = form.get('proto') === 'udp' ? 'udp' : 'tcp';
         const [containerPort, label] = [Number(form.get('containerPort')), form.get('label') ?? ''];
-        await call(AddServerPort, { id }, { containerPort, proto, label });
+        const wakes = form.get('wakes') === 'true';
+        await call(AddServerPort, { id }, { containerPort, proto, label, wakes });
         return 'opened';
       },
       async close({ call, server: { id } }, form) {
@@ -41,8 +42,8 @@ function portsPage(request: ServerRequest): Page {
   const main = html`<section class="card">
       <h2>Ports</h2>
       <p>
-        For plugins that need their own port, such as voice chat or a web map. Players don’t need one to join. Traffic
-        here doesn’t wake the server.
+        For plugins that need their own port, such as voice chat or a web map. Java players don’t need one to join.
+        Traffic here doesn’t wake the server, except at a port for Bedrock players.
       </p>
       ${
         ports.length === 0
@@ -67,7 +68,7 @@ type Port = ServerRequest['server']['ports'][number];
 
 function portItem(
   request: ServerRequest,
-  { slot, containerPort, hostPort, proto, label, host }: Port,
+  { slot, containerPort, hostPort, proto, label, wakes, host }: Port,
   mayChange: boolean,
 ): Html {
   const name = plainName(label) || `${containerPort}/${proto}`;
@@ -78,7 +79,10 @@ function portItem(
       : html`<b><code>${address}</code></b> ${copyButton(address, `the address of ${name}`)}`;
   return html`<li>
     <h3><bdi>${name}</bdi></h3>
-    <p>${proto.toUpperCase()} ${shown} leads to port ${containerPort} of the game.</p>
+    <p>
+      ${proto.toUpperCase()} ${shown} leads to port ${containerPort} of the
+      game.${wakes && ' Bedrock players wake the server here.'}
+    </p>
     ${
       mayChange &&
       confirmed(
@@ -125,6 +129,12 @@ function openCard(request: ServerRequest): Html {
             required: false,
           })}
         </div>
+        ${tickField(filled, {
+          name: 'wakes',
+          label: 'Bedrock players wake the server here',
+          hint: 'For Geyser, with its UDP port: 19132 unless you changed it.',
+          on: false,
+        })}
         <button type="submit">Open the port</button>`,
     )}
   </section>`;

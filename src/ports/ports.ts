@@ -2,14 +2,14 @@ import { isPortFree } from '../engines/process/port-forwarder.ts';
 import { TELLS_OWNERS } from '../engines/process/sockets.ts';
 import { createMutex } from '../kernel/mutex.ts';
 import { StatusError, badRequest } from '../kernel/status.ts';
-import { type ServerPortRow, deleteServerPort, insertServerPort, listServerPorts } from './rows.ts';
+import { type ServerPortRow, deleteServerPort, insertServerPort, listServerPorts, setBedrockVersion } from './rows.ts';
 import { requireServer } from '../servers/rows.ts';
 import { type RowCache, openRowCache } from '../store/row-cache.ts';
 import type { Store, Tx } from '../store/store.ts';
 
 /** A port of a game, reachable from outside at `hostPort` of this machine. */
 type ServerPort = Omit<ServerPortRow, 'serverId'>;
-type WantedPort = Omit<ServerPort, 'slot' | 'hostPort'>;
+type WantedPort = Pick<ServerPort, 'containerPort' | 'proto' | 'label'> & { wakes?: boolean };
 
 /** Adds the audit entry, in the write of the change. */
 type Record = (tx: Tx) => Promise<void>;
@@ -20,6 +20,8 @@ interface ServerPortsOptions {
   range: { from: number; to: number };
   /** Whether games are processes on this machine and so share its ports with other programs. */
   onThisMachine: boolean;
+  /** Whether games run on several machines, so that this one cannot listen at their addresses. */
+  areElsewhere?: boolean;
   /** The service's own TCP ports. */
   own: readonly { port: number }[];
   /** Whether this machine tells which program listens on a port. If not, a port might lead to another program. */
@@ -35,6 +37,7 @@ export class ServerPorts {
   readonly #options: ServerPortsOptions;
   /** Only servers with ports take memory. */
   readonly #given: RowCache<number, ServerPortRow>;
+  readonly #listeners = new Set<(serverId: string) => void>();
   readonly #withLock = createMutex();
 
   private constructor(options: ServerPortsOptions, given: RowCache<number, ServerPortRow>) {
@@ -51,6 +54,33 @@ export class ServerPorts {
     return [...this.#given.all()].filter((row) => row.serverId === serverId).toSorted((a, b) => a.slot - b.slot);
   }
 
+  /** Returns the servers with a port that wakes. */
+  wakers(): string[] {
+    return [...this.#given.all()].flatMap(({ serverId, wakes }) => (wakes ? [serverId] : []));
+  }
+
+  /** Returns the port at which Bedrock players wake a server; undefined without one. */
+  waking(serverId: string): ServerPort | undefined {
+    return this.of(serverId).find(({ wakes }) => wakes);
+  }
+
+  /** Calls `listener` after each change of a server's ports. Returns a function that removes it. */
+  follow(listener: (serverId: string) => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  /** Stores the Bedrock version of the game at the server's port that wakes. */
+  noteBedrock(serverId: string, { protocol, version }: { protocol: number; version: string }): Promise<void> {
+    return this.#withLock(async () => {
+      const known = this.waking(serverId);
+      if (known === undefined || (known.bedrockProtocol === protocol && known.bedrockVersion === version)) return;
+      const row = { ...known, serverId, bedrockProtocol: protocol, bedrockVersion: version };
+      await this.#given.set(row.hostPort, row, (tx) => setBedrockVersion(tx, row));
+      this.#changed(serverId);
+    });
+  }
+
   /**
    * Assigns one more port to a server. Rejects with NOT_FOUND; UNIMPLEMENTED NOT_SUPPORTED; INVALID_ARGUMENT
    * PORT_RESERVED; RESOURCE_EXHAUSTED MAX_PORTS or NO_FREE_PORT; ALREADY_EXISTS PORT_EXISTS.
@@ -59,12 +89,14 @@ export class ServerPorts {
     return this.#withLock(async () => {
       this.#checkTarget(wanted);
       const slot = this.#slotFor(serverId, wanted);
-      const row = { hostPort: await this.#choose(wanted.proto), serverId, slot, ...wanted };
+      const unknown = { wakes: false, bedrockProtocol: 0, bedrockVersion: '' };
+      const row = { ...unknown, ...wanted, hostPort: await this.#choose(wanted.proto), serverId, slot };
       await this.#given.set(row.hostPort, row, async (tx) => {
         await requireServer(tx, serverId);
         await insertServerPort(tx, row);
         await record(tx);
       });
+      this.#changed(serverId);
     });
   }
 
@@ -80,6 +112,7 @@ export class ServerPorts {
         await deleteServerPort(tx, row.hostPort);
         await record(tx);
       });
+      this.#changed(serverId);
     });
   }
 
@@ -103,8 +136,14 @@ export class ServerPorts {
     throw new StatusError('RESOURCE_EXHAUSTED', 'NO_FREE_PORT', sentence);
   }
 
-  #checkTarget({ containerPort, proto }: WantedPort): void {
-    const { onThisMachine, own, tellsOwners = TELLS_OWNERS } = this.#options;
+  #changed(serverId: string): void {
+    for (const listener of this.#listeners) listener(serverId);
+  }
+
+  #checkTarget({ containerPort, proto, wakes }: WantedPort): void {
+    const { onThisMachine, areElsewhere = false, own, tellsOwners = TELLS_OWNERS } = this.#options;
+    if (wakes && areElsewhere)
+      throw new StatusError('UNIMPLEMENTED', 'NOT_SUPPORTED', 'Ports that wake a server need games on one machine.');
     if (!onThisMachine) return;
     if (!tellsOwners)
       throw new StatusError('UNIMPLEMENTED', 'NOT_SUPPORTED', 'Extra ports do not work here. Use ENGINE=docker.');
@@ -115,8 +154,10 @@ export class ServerPorts {
     throw new StatusError('INVALID_ARGUMENT', 'PORT_RESERVED', sentence, { metadata, details });
   }
 
-  #slotFor(serverId: string, { containerPort, proto }: WantedPort): number {
+  #slotFor(serverId: string, { containerPort, proto, wakes }: WantedPort): number {
     const rows = this.of(serverId);
+    if (wakes && rows.some((row) => row.wakes))
+      throw new StatusError('ALREADY_EXISTS', 'PORT_EXISTS', 'The server already has a port that wakes it.');
     if (rows.some((row) => row.containerPort === containerPort && row.proto === proto)) {
       const metadata = { proto, containerPort: String(containerPort) };
       throw new StatusError('ALREADY_EXISTS', 'PORT_EXISTS', 'The server already has this port.', { metadata });

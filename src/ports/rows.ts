@@ -1,4 +1,5 @@
 import { EntitySchema } from 'typeorm';
+import { boolean } from '../store/columns.ts';
 import type { Sql, Tx } from '../store/writer.ts';
 
 /** A published port of a game. */
@@ -12,6 +13,11 @@ export interface ServerPortRow {
   containerPort: number;
   proto: 'tcp' | 'udp';
   label: string;
+  /** Whether Bedrock players can wake the server at this port. */
+  wakes: boolean;
+  /** The Bedrock version that the game last reported; 0 and '' before that. */
+  bedrockProtocol: number;
+  bedrockVersion: string;
 }
 
 export const serverPorts = new EntitySchema<ServerPortRow>({
@@ -23,6 +29,9 @@ export const serverPorts = new EntitySchema<ServerPortRow>({
     containerPort: { type: 'integer' },
     proto: { type: 'text' },
     label: { type: 'text' },
+    wakes: boolean,
+    bedrockProtocol: { type: 'integer' },
+    bedrockVersion: { type: 'text' },
   },
   uniques: [{ columns: ['serverId', 'slot'] }, { columns: ['serverId', 'containerPort', 'proto'] }],
   foreignKeys: [{ target: 'servers', columnNames: ['serverId'], referencedColumnNames: ['id'], onDelete: 'CASCADE' }],
@@ -35,7 +44,16 @@ export async function insertServerPort(tx: Tx, row: ServerPortRow): Promise<void
 
 /** Returns all ports, each server's by slot. */
 export async function listServerPorts(db: Sql): Promise<ServerPortRow[]> {
-  return db.query<ServerPortRow>('SELECT * FROM "server_ports" ORDER BY "serverId", "slot"');
+  type Stored = Omit<ServerPortRow, 'wakes'> & { wakes: number | boolean };
+  const rows = await db.query<Stored>('SELECT * FROM "server_ports" ORDER BY "serverId", "slot"');
+  // SQLite has no booleans.
+  return rows.map((row) => Object.assign(row, { wakes: Boolean(row.wakes) }));
+}
+
+/** Stores the Bedrock version of the game at a port. */
+export async function setBedrockVersion(tx: Tx, row: ServerPortRow): Promise<void> {
+  const { hostPort, bedrockProtocol, bedrockVersion } = row;
+  await tx.manager.update(serverPorts, { hostPort }, { bedrockProtocol, bedrockVersion });
 }
 
 export async function deleteServerPort(tx: Tx, hostPort: number): Promise<void> {

@@ -12,6 +12,7 @@ interface Mapping {
   hostPort: number;
   proto: string;
   label: string;
+  wakes: boolean;
   host: string;
 }
 
@@ -25,7 +26,7 @@ test('ports get slots, appear with the server, persist across restarts and can b
   await it.create('def');
   const voice = { containerPort: 24_454, label: 'Voice chat', proto: 'udp' };
   t.deepEqual(portsIn(await ok('POST', PATH, voice)), [
-    { slot: 0, hostPort: 40_000, ...voice, host: 'abc.play.example' },
+    { slot: 0, hostPort: 40_000, ...voice, wakes: false, host: 'abc.play.example' },
   ] as Mapping[]);
   await ok('POST', PATH, { containerPort: 24_454, proto: 'tcp' });
   t.is((await call('POST', PATH, { body: voice })).reason, 'PORT_EXISTS');
@@ -65,6 +66,15 @@ test('with several machines, a port’s host is the machine that runs the game, 
   await it.command('abc', 'STOP');
   await it.reach('abc', 'hibernated');
   t.is(portsIn(await it.ok('GET', '/v1/servers/abc'))[0]?.host, '');
+});
+
+test('with games on several machines, a port that wakes is refused', async (t) => {
+  const it = await api(t);
+  await it.create('abc');
+  const range = { from: 40_000, to: 40_019 };
+  const ports = await ServerPorts.open({ store: it.store, range, onThisMachine: false, areElsewhere: true, own: [] });
+  const wanted = { containerPort: 19_132, proto: 'udp' as const, label: '', wakes: true };
+  t.like(await t.throwsAsync(ports.add('abc', wanted, async () => {})), { reason: 'NOT_SUPPORTED' });
 });
 
 test('concurrent port requests get distinct ports, and at most as many as the range has', async (t) => {

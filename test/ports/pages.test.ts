@@ -32,6 +32,17 @@ test('a port can be opened and closed without a script, and a refused one keeps 
   t.deepEqual(await ports(), []);
 });
 
+test('a port for Bedrock players is opened with a tick, and needs UDP', async (t) => {
+  const it = await openPanel(t);
+  await it.create('castle');
+  const fields = { containerPort: '19132', proto: 'tcp', label: 'Bedrock', wakes: 'true' };
+  const refused = await it.submit(`${PAGE}/open`, fields);
+  t.is(refused.status, 400);
+  t.regex(await refused.text(), /needs the protocol udp/);
+  t.is((await it.submit(`${PAGE}/open`, { ...fields, proto: 'udp' })).status, 303);
+  t.regex((await it.get(PAGE)).text, /Bedrock players wake the server here\./);
+});
+
 test('with several machines, the ports page shows the machine’s address only while the server runs', async (t) => {
   const it = await openPanel(t, { world: { nodes: [{ id: 'n1', publicHost: '2001:db8::1' }] } });
   await it.create('castle');

@@ -4,6 +4,7 @@ import type { JoinPolicy } from '../../src/joining/join-policy.ts';
 export const OPEN_POLICY: JoinPolicy = {
   admit: async () => {},
   mayWake: async () => {},
+  mayWakeUnnamed: async () => {},
   bannedAddresses: async () => [],
   wakeCap: async () => () => {},
   policyOf: () => ({ mode: 'anyone', maxWakesPerDay: 0, asleepMotd: '', maintenanceText: '' }),

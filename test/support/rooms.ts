@@ -219,6 +219,7 @@ function doublesOf(base: World, around: Around, options: RoomsOptions): Paramete
         } as Partial<OpenedProxies> as OpenedProxies,
         joinPolicy: createJoinPolicy({ files: playerFiles, policies: wakePolicies, clock, store }),
         entrance: { ...NO_ENTRANCE, ...options.entrance },
+        bedrock: { shown: () => undefined, wake: async () => {} },
       };
     },
     async openBilling(...given) {

@@ -1,5 +1,5 @@
 import { DORMOUSE } from '../called.ts';
-import { type Subject, call, on, option } from '../command.ts';
+import { type Subject, call, flag, on, option } from '../command.ts';
 import { wrongUsage } from '../errors.ts';
 import { aligned, listing, some } from '../format.ts';
 import { argumentNumber } from '../parse.ts';
@@ -133,9 +133,10 @@ export const database: Subject = {
   ],
 };
 
+const PORT = { slot: 0, containerPort: 0, hostPort: 0, proto: '', label: '', wakes: false as boolean, host: '' };
 const PORTS = {
   id: '',
-  ports: [{ slot: 0, containerPort: 0, hostPort: 0, proto: '', label: '', host: '' }],
+  ports: [PORT],
 } satisfies Partial<Messages['Server']>;
 
 function list({ id, ports }: typeof PORTS, out: Output): string[] {
@@ -143,7 +144,7 @@ function list({ id, ports }: typeof PORTS, out: Output): string[] {
   return listing(out, ports, none, {
     SLOT: ({ slot }) => String(slot),
     LABEL: ({ label }) => label,
-    'GAME PORT': ({ containerPort, proto }) => `${containerPort}/${proto}`,
+    'GAME PORT': ({ containerPort, proto, wakes }) => `${containerPort}/${proto}${wakes ? ' (wakes)' : ''}`,
     'PUBLIC ADDRESS': ({ hostPort, host }) => fromOutside(host, hostPort),
   });
 }
@@ -175,9 +176,12 @@ export const ports: Subject = {
     call({
       usage: 'ports add <id> <port[/udp]>',
       summary: 'Open a port that a mod or plugin listens on. Applies at the next start.',
-      options: { label: option('text', 'A description.') },
-      call: ({ api }, [id, port = ''], { label = '' }) =>
-        api.POST('/v1/servers/{id}/ports', { ...on(id), body: { ...portOf(port), label } }),
+      options: {
+        label: option('text', 'A description.'),
+        wakes: flag('Bedrock players who join at the port wake the server (UDP, for Geyser).'),
+      },
+      call: ({ api }, [id, port = ''], { label = '', wakes = false }) =>
+        api.POST('/v1/servers/{id}/ports', { ...on(id), body: { ...portOf(port), label, wakes } }),
       shape: PORTS,
       show: (reply, { out }) => list(reply, out),
     }),

@@ -135,7 +135,7 @@ const forwardUdp: Forward = async ({ hostPort, containerPort }, isMeant) => {
 };
 
 /** Binds at every address of this machine, only by IPv4 if IPv6 is off. */
-async function bindUdp(port: number): Promise<UdpSocket> {
+export async function bindUdp(port: number): Promise<UdpSocket> {
   try {
     return await bound(createSocket('udp6'), port);
   } catch (error) {

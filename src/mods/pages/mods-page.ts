@@ -2,6 +2,7 @@ import { isAtLeast } from '../../http/roles.ts';
 import { type Html, html } from '../../web/html.ts';
 import type { Page } from '../../web/page-request.ts';
 import { inShort } from '../../web/panel/in-short.ts';
+import { buttonForm } from '../../web/panel/form.ts';
 import type { Panel, PanelPage, ServerRequest } from '../../web/panel/panel.ts';
 import type { Form } from '../../web/serve.ts';
 import { planCard, updatesCard } from './changes.ts';
@@ -9,6 +10,7 @@ import { foundCard, installedCard, packCard } from './installed.ts';
 import type { ModKind } from '../registries/registry.ts';
 import { searchCard, takesOf } from './search.ts';
 import { AddServerMod, ListServerMods, RemoveServerMod, SearchMods, UpdateServerMods } from '../api.ts';
+import { AddServerPort } from '../../ports/api.ts';
 import { SetModpack } from '../set-modpack.ts';
 
 /**
@@ -24,6 +26,7 @@ const DONE = {
   removed: 'Removed. A running server keeps it until the next restart.',
   updated: 'Updates installed. Restart a running server to load them.',
   pack: 'Installing the pack. You can start the server when it’s done.',
+  bedrock: 'Geyser, Floodgate and their port are installed. Restart a running server to load them.',
   packing: 'Backing up, then installing the pack. You can leave this page.',
 };
 
@@ -46,6 +49,12 @@ const FORMS: NonNullable<PanelPage<ServerRequest>['forms']> = {
   async add({ call, server: { id } }, form) {
     await call(AddServerMod, { id }, wishOf(form));
     return 'added';
+  },
+  async bedrock({ call, server: { id } }) {
+    for (const projectId of ['geyser', 'floodgate'])
+      await call(AddServerMod, { id }, { projectId, source: 'modrinth', versionSpec: '' });
+    await call(AddServerPort, { id }, { containerPort: 19_132, proto: 'udp', label: 'Bedrock', wakes: true });
+    return 'bedrock';
   },
   async remove({ call, server: { id } }, form) {
     await call(RemoveServerMod, { id }, { projectId: text(form, 'projectId'), source: sourceOf(form) });
@@ -78,8 +87,22 @@ async function modsPage(request: ServerRequest, { updates, found, asked }: Answe
   const { mods } = await call(ListServerMods, { id: server.id });
   const mayChange = isAtLeast(role, 'member');
   const main = html`${updates} ${installedCard(request, mods, mayChange)} ${packCard(request, mayChange)}
-  ${mayChange && searchCard(request, asked)} ${found}`;
+  ${mayChange && searchCard(request, asked)} ${found} ${mayChange && bedrockCard(request)}`;
   return { title: 'Mods', main };
+}
+
+/** Offers Bedrock players the server, unless its core runs no Geyser or it has the port already. */
+function bedrockCard(request: ServerRequest): Html | false {
+  const { server } = request;
+  if (takesOf(server) === undefined || server.ports.some(({ wakes }) => wakes)) return false;
+  return html`<section class="card">
+    <h2>Players on phones and consoles</h2>
+    <p>
+      Geyser lets players of the Bedrock edition join, and Floodgate lets them in without a Java account. They wake the
+      server too, at a port of its own.
+    </p>
+    ${buttonForm(request, 'bedrock', 'Let Bedrock players join')}
+  </section>`;
 }
 
 function wishOf(form: Form) {

@@ -15,6 +15,7 @@ export const PortMapping = z
     hostPort: reply.int32.describe('Derived, display only.'),
     proto: reply.text.describe('`tcp` or `udp`.'),
     label: reply.text,
+    wakes: reply.flag.describe('Whether Bedrock players wake the server at this port.'),
     host: reply.text.describe(
       'The host of `hostPort`. With several machines, the machine that runs the game. It can change with each ' +
         'start, and is empty while no machine runs the game.',

@@ -74,12 +74,13 @@ function view(now: ServerNow, parts: ServerViewParts): z.input<typeof Server> {
     createdAt: row.createdAt,
     updatedAt: row.updatedAt,
     lastActiveAt: context.live.lastActiveAt,
-    ports: parts.serverPorts.of(row.id).map(({ slot, hostPort, containerPort, proto, label }) => ({
+    ports: parts.serverPorts.of(row.id).map(({ slot, hostPort, containerPort, proto, label, wakes }) => ({
       slot,
       containerPort,
       hostPort,
       proto,
       label,
+      wakes,
       host,
     })),
     modpackPlatform: row.modpackPlatform,
