@@ -49,7 +49,14 @@ async function bench(t: ExecutionContext) {
     version: '1.21.11',
     build: '7',
     isOneJar: true,
-    env: { EULA: 'TRUE', TYPE: 'PAPER', VERSION: '1.21.11', PAPER_BUILD: '7', MAX_MEMORY: '256M', JVM_XX_OPTS: options },
+    env: {
+      EULA: 'TRUE',
+      TYPE: 'PAPER',
+      VERSION: '1.21.11',
+      PAPER_BUILD: '7',
+      MAX_MEMORY: '256M',
+      JVM_XX_OPTS: options,
+    },
   });
   /** Starts the game until it is ready or has ended, and stops it. Returns the output of this run. */
   const played = async (options?: string) => {
@@ -77,7 +84,10 @@ test.runIf(isHere('docker') && isHere('java25'))(
     const it = await bench(t);
     t.regex(await it.played(), /loader URLClassLoader/);
     await it.starts.settled();
-    t.deepEqual(it.logged.filter(({ level }) => level > 30), []);
+    t.deepEqual(
+      it.logged.filter(({ level }) => level > 30),
+      [],
+    );
     // Java ends instead if it cannot use the cache.
     const quick = await it.played('-XX:AOTMode=on');
     t.regex(quick, /loader AppClassLoader/);

@@ -36,7 +36,12 @@ async function bench(t: ExecutionContext) {
   if (confinement.user) await handOver(dataDir, confinement.user);
   const log = pino({ level: 'silent' });
   const searchPath = process.env.PATH ?? '';
-  const quickStarts = new QuickStarts({ coresDir, trainer: processTrainer(confinement, searchPath), log, spareMb: () => 8_000 });
+  const quickStarts = new QuickStarts({
+    coresDir,
+    trainer: processTrainer(confinement, searchPath),
+    log,
+    spareMb: () => 8_000,
+  });
   t.teardown(() => quickStarts.close());
   const engine = createProcessEngine({
     runDir: join(dir, 'run'),

@@ -22,13 +22,19 @@ if [ -n "$CUSTOM_JAR_EXEC" ]; then set -- "$@" $CUSTOM_JAR_EXEC; else set -- "$@
 if [ "$SETUP_ONLY" = true ]; then echo "SETUP_ONLY: java $* nogui"; exit; fi
 exec java "$@" nogui
 `;
-const LIBRARIES = ['libc', 'libdl', 'libpthread', 'libm', 'librt', 'libz'].map((name) => `/lib/x86_64-linux-gnu/${name}.so`);
+const LIBRARIES = ['libc', 'libdl', 'libpthread', 'libm', 'librt', 'libz'].map(
+  (name) => `/lib/x86_64-linux-gnu/${name}.so`,
+);
 
 /**
  * Builds an image with a real Java 25 that stands in for the game image, with these jars by the names of their builds.
  * Needs the JDK and Debian's busybox-static.
  */
-export async function buildJavaImage(docker: Docker, image: string, jars: Readonly<Record<string, string>>): Promise<void> {
+export async function buildJavaImage(
+  docker: Docker,
+  image: string,
+  jars: Readonly<Record<string, string>>,
+): Promise<void> {
   const root = await mkdtemp(join(tmpdir(), 'dormouse-java-image-'));
   try {
     for (const dir of ['bin', 'data', 'tmp', 'cores', 'opt', 'lib64', 'lib/x86_64-linux-gnu']) {

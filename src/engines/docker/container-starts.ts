@@ -5,7 +5,15 @@ import type { FileOwner } from '../../kernel/atomic-file.ts';
 import type { EngineEvent, GameSpec } from '../engine.ts';
 import { presetFlags } from '../jvm-options.ts';
 import type { PlainStart } from '../process/java-launch.ts';
-import { NEEDED_MB, QuickStarts, availableMb, copyPlain, isRecent, markUsed, mkdirOpen } from '../process/quick-starts.ts';
+import {
+  NEEDED_MB,
+  QuickStarts,
+  availableMb,
+  copyPlain,
+  isRecent,
+  markUsed,
+  mkdirOpen,
+} from '../process/quick-starts.ts';
 import { TRAINING_LIMIT, type Training, createFolder, stopOnceReady } from '../process/training.ts';
 import { READABLE } from './container.ts';
 import type { ImageFacts, ImageRun } from './image-run.ts';

@@ -109,7 +109,7 @@ async function trainingCommand(
   const { user, bubblewrap } = confinement;
   const ifThere = async (name: string, ...options: string[]) =>
     (await findProgram(name, searchPath)) === undefined ? [] : [name, ...options];
-    const idle = ['nice', '-n', '19', ...(await ifThere('ionice', '-c', '3'))];
+  const idle = ['nice', '-n', '19', ...(await ifThere('ionice', '-c', '3'))];
   // Java cannot find the home of a user without a name.
   const run = [...TRAINING_LIMIT, ...idle, java, `-Duser.home=${folder}`, ...args];
   if (!bubblewrap) {
