@@ -56,7 +56,10 @@ async function bench(t: ExecutionContext, { java = 25, spareMb = 8_000 }: { java
   t.teardown(() => starts.close());
   const spec = (fields: Partial<GameSpec> = {}): GameSpec => ({
     ...gameSpec('alpha', { image: 'itzg', dataDir: '/nowhere', ramMb: 2_048, cpus: 2, env: ENV }),
-    ...{ core: 'paper', version: '1.21.11', build: '7', isOneJar: true },
+    core: 'paper',
+    version: '1.21.11',
+    build: '7',
+    isOneJar: true,
     ...fields,
   });
   const prepared = async (fields?: Partial<GameSpec>) => {

@@ -39,7 +39,7 @@ export async function imageFacts(docker: Docker, image: string): Promise<ImageFa
   if (!found) return undefined;
   // Set by the images of Eclipse Temurin, on which the game image is based: `jdk-21.0.5+11`, `jdk8u432-b06`.
   const named = (found.Config.Env ?? []).map((line) => /^JAVA_VERSION=(?:jdk-?)?(\d+)/.exec(line)?.[1]);
-  const [java] = named.filter((major) => major !== undefined);
+  const java = named.find((major) => major !== undefined);
   return { id: found.Id, java: java === undefined ? undefined : Number(java) };
 }
 
