@@ -30,7 +30,7 @@ const JARS = 'jars';
 const FETCHED = 'fetched';
 /** Variables of a server that decide which jar the image installs. */
 const CHOOSES_JAR = /^(?:EULA|TYPE|VERSION|[A-Z]+_BUILD)$/;
-/** What the image prints in place of a start, if that is a single jar. */
+/** The image's output in place of a start, if it would start a single jar. */
 const WOULD_START = /^SETUP_ONLY: java .*-jar (?:\/data\/)?([\w+-][\w.+-]*\.jar)(?: |$)/m;
 const MOST_OUTPUT_CHARS = 100_000;
 /** By default, Java uses its serial collector with less memory or one processor, and the collector is part of a cache. */

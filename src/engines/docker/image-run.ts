@@ -1,5 +1,6 @@
 import type Docker from 'dockerode';
 import { abortable } from '../../kernel/timeout.ts';
+import { MINUTE_MS } from '../../kernel/units.ts';
 import { type ContainerHome, containerOptions } from './container.ts';
 import { unless, within } from './errors.ts';
 import { frames, openStream } from './streams.ts';
@@ -29,7 +30,7 @@ export interface ImageFacts {
   java: number | undefined;
 }
 
-const CALL_MS = 60_000;
+const CALL_MS = MINUTE_MS;
 /** The smallest share of a busy processor. */
 const LOWEST = 2;
 
