@@ -260,7 +260,7 @@ export async function openRooms(options: RoomsOptions, doubles: Partial<typeof O
   openBedrockWakes(shared, serverPorts, joining.bedrock);
   const orphans = await Orphans.open({ store, engine, log, dataDir, databases, leftOver: backups.leftOver });
   // Register every wake check before schedules can start servers.
-  const updates = await Updates.open({ ...shared, builds: outside.builds, dataDir, owner, mods });
+  const updates = await Updates.open({ ...shared, builds: outside.builds, dataDir, owner, mods, worlds });
   const schedules = await openSchedules(shared, { backups, accessChanges, access: talk });
 
   // Clients’ view of the servers, and the features of all rooms.

@@ -149,6 +149,10 @@ export class Backups {
     const making = this.#inFlight.get(keyOf(row));
     making?.call.abort();
     await making?.ended;
+    // An update that it would undo has no way back any more.
+    await this.#servers.patch(server.id, ({ pendingUpdate }) =>
+      pendingUpdate?.backupId === id ? { pendingUpdate: { ...pendingUpdate, backupId: '' } } : {},
+    );
     const entry = { action: 'backup.delete', ...of(server), detail: id, at: clock.now() };
     await this.#removal.drop(row, (tx) => recordAudit(tx, actor, entry));
     progress.publish(server.id, { id, state: 'deleted', percent: 0 });

@@ -39,6 +39,13 @@ export interface GameSpec {
   jvm?: JvmChoice | undefined;
   /** Container image (ignored by engines without images). */
   image: string;
+  /**
+   * Whether the image installs the core as one jar of this `build`, or of this `version`, that runs from any folder
+   * (ignored by engines without images). Absent: no.
+   */
+  isOneJar?: boolean;
+  /** A folder of this machine that the game may read, mounted at /dormouse (set by the Docker engine). Absent: none. */
+  readable?: string;
   /** The region to run in (ignored by engines of one machine). Absent: the installation's region. */
   region?: string | undefined;
   /** Absolute path of the server's data root on this machine; mounted at /data, or the working directory. */

@@ -21,6 +21,7 @@ import { type JavaPlaces, createJavas } from './process/java-homes.ts';
 import { createJavaVersions } from './process/java-versions.ts';
 import { createProcessEngine, searchPath } from './process/process.ts';
 import { QuickStarts } from './process/quick-starts.ts';
+import { processTrainer } from './process/training.ts';
 import { SANDBOX_ENTRY, SANDBOX_PATHS, isOutdated } from './sandbox.ts';
 import type { Address } from '../kernel/address.ts';
 import type { FileOwner } from '../kernel/atomic-file.ts';
@@ -167,11 +168,16 @@ async function openEngine(options: GameHostOptions, installation: string): Promi
     return { engine, owner: rootsGames(), trusted: 'everybody', containerOf: (id) => serviceName(installation, id) };
   }
   if (kind === 'docker') {
-    const { createDockerEngine } = await import('./docker/docker.ts');
+    const [{ createDockerEngine }, { ContainerStarts }] = await Promise.all([
+      import('./docker/docker.ts'),
+      import('./docker/container-starts.ts'),
+    ]);
     await renewImage(docker, { image, isOutdated, provide: provideImage, log });
     const { mysqlAdminUrl, mysqlAddress, gamesReach: reach } = settings;
     const database = mysqlAdminUrl === null ? undefined : mysqlAddress;
-    const games = createDockerEngine({ docker, installation, logDir, log, provideImage, reach, database });
+    const starts = new ContainerStarts(join(settings.dataDir, 'start-caches'), rootsGames(), log);
+    options.onClose(() => starts.close());
+    const games = createDockerEngine({ docker, installation, logDir, log, provideImage, reach, database, starts });
     let isNoted = usedDocker;
     const engine: Engine = {
       ...games,
@@ -212,7 +218,7 @@ async function openProcesses(options: GameHostOptions, installation: string): Pr
     programs: [process.execPath, SANDBOX_ENTRY],
     log,
   });
-  const quickStarts = new QuickStarts({ coresDir, confinement, searchPath: searchPath(), log });
+  const quickStarts = new QuickStarts({ coresDir, trainer: processTrainer(confinement, searchPath()), log });
   onClose(() => quickStarts.close());
   const engine = createProcessEngine({
     installation,

@@ -10,7 +10,7 @@ import {
 import { heapMb } from '../engines/java-heap.ts';
 import { ownFlags, presetFlags } from '../engines/jvm-options.ts';
 import { CORES, CUSTOM, SANDBOX, arclightLoader, coreOf, isBukkit, isForge } from './cores.ts';
-import { buildEnv } from './installed-build.ts';
+import { buildEnv, isOneJar } from './installed-build.ts';
 import { compareVersions } from './minecraft-version.ts';
 import { modpackEnv } from './modpack-env.ts';
 import type { OwnerSettings } from './settings.ts';
@@ -58,6 +58,7 @@ export function gameSpec(row: GameRow, settings: GameSettings): GameSpec {
     ...(settings.build !== undefined && { build: settings.build }),
     ramMb: row.ramMb,
     ...(!sandbox && { java: javaRange(row.version, row.type), ...jvmOf(row) }),
+    ...(isOneJar(row, settings.build) && { isOneJar: true }),
     ports: settings.ports.map(({ hostPort, containerPort, proto }) => ({ hostPort, containerPort, proto })),
     cpus: settings.cpus,
     image: sandbox

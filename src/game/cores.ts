@@ -29,6 +29,8 @@ interface Core {
   endedFor?: string;
   folders?: (version: string) => ModFolder[];
   pin?: BuildPin;
+  /** It is one jar, a bundle of all its classes, that runs from any folder. */
+  isOneJar?: true;
   /** Its 1.16.5 runs on Java 16. Other cores need Java 8 there. */
   runs1165OnJava16?: true;
   /** The console commands that report ticks. Absent: the game's `tick query`, if it has that. */
@@ -62,13 +64,14 @@ const TABLE = {
       'A built-in flat world to try things out. No download, starts in a second. Doesn’t check Minecraft accounts.',
     tickCommands: ['tick query'],
   },
-  vanilla: { name: 'Vanilla', about: 'Mojang’s original server.' },
+  vanilla: { name: 'Vanilla', about: 'Mojang’s original server.', isOneJar: true },
   paper: {
     name: 'Paper',
     about: 'Faster than Vanilla and supports plugins. The usual choice.',
     first: '1.7.10',
     folders: () => [plugins(...PAPER)],
     pin: { ...jar('paper', 'PAPER_BUILD'), manifest: '.papermc-manifest.json' },
+    isOneJar: true,
     runs1165OnJava16: true,
     tickCommands: ['tps', 'mspt'],
   },
@@ -78,6 +81,7 @@ const TABLE = {
     first: '1.14.1',
     folders: () => [plugins('purpur', ...PAPER)],
     pin: { ...jar('purpur', 'PURPUR_BUILD'), manifest: '.purpur-manifest.json' },
+    isOneJar: true,
     runs1165OnJava16: true,
     tickCommands: ['tps', 'mspt'],
   },
@@ -87,6 +91,7 @@ const TABLE = {
     first: '1.17',
     folders: () => [plugins(...PAPER)],
     pin: jar('pufferfish', 'PUFFERFISH_BUILD'),
+    isOneJar: true,
     tickCommands: ['tps', 'mspt'],
   },
   leaf: {
@@ -95,6 +100,7 @@ const TABLE = {
     first: '1.19.2',
     folders: () => [plugins(...PAPER)],
     pin: jar('leaf', 'LEAF_BUILD'),
+    isOneJar: true,
     tickCommands: ['tps', 'mspt'],
   },
   folia: {
@@ -103,6 +109,7 @@ const TABLE = {
     first: '1.19.4',
     folders: () => [plugins('folia')],
     pin: { ...jar('folia', 'PAPER_BUILD'), manifest: '.papermc-manifest.json' },
+    isOneJar: true,
     tickCommands: ['tps', 'mspt'],
   },
   spigot: {

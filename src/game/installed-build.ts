@@ -136,3 +136,9 @@ export function buildEnv(row: BuildOf, build: string | undefined): Record<string
 function buildPin({ type, modpackPlatform }: BuildOf): BuildPin | undefined {
   return modpackPlatform === '' ? coreOf(type)?.pin : undefined;
 }
+
+/** Returns whether the game image installs one jar for this server, of a build that is known. */
+export function isOneJar(row: BuildOf, build: string | undefined): boolean {
+  const { pin, isOneJar: isOne = false } = coreOf(row.type) ?? {};
+  return isOne && row.modpackPlatform === '' && (pin === undefined || (build !== undefined && pin.pattern.test(build)));
+}

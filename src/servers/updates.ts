@@ -2,9 +2,10 @@ import { isDeepStrictEqual } from 'node:util';
 import { HUNG } from '../../machines/server-reasons.ts';
 import type { Cause } from '../../machines/server-types.ts';
 import type { MachineStep } from '../actors/machine-step.ts';
-import { recordThrough } from '../audit/audit.ts';
+import { type AuditActor, recordThrough } from '../audit/audit.ts';
 import type { CoreBuilds } from '../engines/process/cores/core-builds.ts';
 import { compareBuilds } from '../engines/process/cores/source.ts';
+import { softwareText } from '../game/cores.ts';
 import { noteBuild, notedBuild } from '../game/installed-build.ts';
 import { dataRoot } from '../jail/data-root.ts';
 import type { FileOwner } from '../kernel/atomic-file.ts';
@@ -41,12 +42,14 @@ const UNRELATED: ReadonlySet<string> = new Set([
   'world_locked',
 ]);
 
-const recordOfBuilds = recordThrough('system builds');
+const BUILDS: AuditActor = { userId: '', through: 'system builds' };
+const recordOfBuilds = recordThrough(BUILDS.through);
 
 export interface UpdatesOptions extends Pick<Shared, 'store' | 'servers' | 'clock' | 'log' | 'onClose'> {
   builds: CoreBuilds;
   dataDir: string;
   owner: FileOwner | undefined;
+  worlds: { backUp(server: ServerRow, actor: AuditActor, signal: AbortSignal, label: string): Promise<string> };
   mods: { withoutVersion(serverId: string, host: Omit<CoreBuild, 'build'>, signal: AbortSignal): Promise<string[]> };
 }
 
@@ -139,9 +142,12 @@ export class Updates {
     });
   }
 
-  /** Sets a newer build for the next start. A wake waits only for the write, not for the download. */
+  /**
+   * Sets a newer build for the next start, once there is a backup. A wake waits only for the write, not for the
+   * download or the backup.
+   */
   async #adopt(id: string): Promise<void> {
-    const { servers, clock, builds } = this.#options;
+    const { servers, clock, builds, worlds } = this.#options;
     const now = await servers.get(id);
     if (now?.state !== 'hibernated' || !isStopped(now)) return;
     const { row } = now;
@@ -157,7 +163,9 @@ export class Updates {
     await builds.fetch?.({ core: type, version, build: newest }, signal);
     const from = pendingUpdate?.from ?? { type, version, build: pinned };
     const to = { type, version, build: newest };
-    const update = { from, to, backupId: '', automatic: true, modsWithoutVersion: [] };
+    const label = `before the update to ${softwareText(row)} build ${newest}`;
+    const backupId = pendingUpdate?.backupId || (await worlds.backUp(row, BUILDS, signal, label));
+    const update = { from, to, backupId, automatic: true, modsWithoutVersion: [] };
     let isAdopted = false;
     const adopted = (current: ServerRow) => {
       isAdopted = current.builds === row.builds && isSameSoftware(current, row);

@@ -11,6 +11,7 @@ import { heapMb } from '../../src/engines/java-heap.ts';
 import { createJavas } from '../../src/engines/process/java-homes.ts';
 import { createProcessEngine } from '../../src/engines/process/process.ts';
 import { QuickStarts } from '../../src/engines/process/quick-starts.ts';
+import { processTrainer } from '../../src/engines/process/training.ts';
 import { runFiles } from '../../src/engines/process/runs.ts';
 import type { Address } from '../../src/kernel/address.ts';
 import { createLog } from '../../src/kernel/log.ts';
@@ -52,7 +53,7 @@ export async function run(report: Report): Promise<void> {
     });
     const log = createLog({ level: 'silent' });
     const searchPath = process.env.PATH ?? '';
-    const quickStarts = new QuickStarts({ coresDir, confinement: {}, searchPath, log });
+    const quickStarts = new QuickStarts({ coresDir, trainer: processTrainer({}, searchPath), log });
     const javas = createJavas({ homes: [JDK25] });
     const engine = createProcessEngine({ runDir: join(folder, 'run'), log, sandboxEntry: '/', javas, quickStarts });
     const pinger = { status: (address: Address, timeoutMs: number) => pingStatus(address, { timeoutMs }) };

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import { chown, mkdir, mkdtemp, open, readFile, readdir, rm, stat, symlink, writeFile } from 'node:fs/promises';
+import { chown, mkdir, mkdtemp, open, readFile, readdir, rm, stat, symlink, utimes, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -86,9 +86,15 @@ async function machine(
     cores: coresDir,
     data: join(dir, 'data'),
     /** Prepares a start. Returns the jar or argument file, and the build. */
-    async prepare(core: string, version: string, build?: string, signal = never) {
+    async prepare(
+      core: string,
+      version: string,
+      build?: string,
+      signal = never,
+      progress = (each: Preparation) => void shown.push(each),
+    ) {
       const spec = { core, version, build, dataDir: join(dir, 'data'), ramMb: 2_048 } as GameSpec;
-      const command = await commandFor(spec, programs, signal, (progress) => shown.push(progress));
+      const command = await commandFor(spec, programs, signal, progress);
       const last = command.args.at(-2) ?? '';
       return { ...command, path: last.replace('@', ''), text: last.startsWith('@') ? '' : await textOf(last) };
     },
@@ -155,6 +161,40 @@ test('a server keeps its build, and servers that need a build at the same time s
   const gone = await it.refusal('paper', '1.21.8', '12');
   t.is(gone.code, 'core_unavailable');
   t.regex(gone.message, /Build 12 of paper 1\.21\.8 is no longer offered/);
+});
+
+test('servers that wait for the download of another server see its progress', async (t) => {
+  const it = await machine(t);
+  const jar = Buffer.concat([Buffer.from('PK\u0003\u0004'), Buffer.alloc(200_000, 7)]);
+  it.from.paper('paper', '1.21.8', [{ build: '60', jar }]);
+  let finish = () => {};
+  it.from.disturb('/v1/objects/', (reply) => {
+    reply.writeHead(200, { 'content-length': jar.length });
+    reply.write(jar.subarray(0, 100_000));
+    finish = () => void reply.end(jar.subarray(100_000));
+  });
+  const first = it.prepare('paper', '1.21.8');
+  const isHalf = ({ percent }: Preparation) => percent > 20 && percent < 100;
+  await until(() => it.shown.some(isHalf));
+  const seen: Preparation[] = [];
+  const second = it.prepare('paper', '1.21.8', undefined, never, (progress) => void seen.push(progress));
+  await until(() => seen.some(isHalf));
+  finish();
+  await Promise.all([first, second]);
+  t.deepEqual(seen.at(-1), { phase: 'downloading', percent: 100 });
+});
+
+test('a part of a download that was not continued for a week is removed at the next download', async (t) => {
+  const it = await machine(t);
+  it.from.paper('paper', '1.21.8', [{ build: '60' }]);
+  const old = ['cores/paper/1.20.4-7/server.jar.part', 'cores/forge/.1.20.1-47-installer.jar.part'];
+  const recent = 'cores/purpur/1.21.8-9/server.jar.part';
+  for (const path of [...old, recent]) await it.put(path, 'PK');
+  const weekAgo = new Date(Date.now() - 8 * 24 * 3_600_000);
+  for (const path of old) await utimes(join(it.dir, path), weekAgo, weekAgo);
+  await it.prepare('paper', '1.21.8');
+  for (const path of [...old, dirname(old[0]!)]) t.false(existsSync(join(it.dir, path)), path);
+  t.true(existsSync(join(it.dir, recent)), 'a recent part can be continued');
 });
 
 test('a wrong checksum or a page in place of a jar is never run', async (t) => {

@@ -13,6 +13,7 @@ import type { Confinement } from '../../src/engines/process/confinement.ts';
 import { createJavas } from '../../src/engines/process/java-homes.ts';
 import { createProcessEngine } from '../../src/engines/process/process.ts';
 import { QuickStarts } from '../../src/engines/process/quick-starts.ts';
+import { processTrainer } from '../../src/engines/process/training.ts';
 import { handOver } from '../../src/jail/hand-over.ts';
 import { gameSpec } from '../conformance/game-spec.ts';
 import { createCoreJar } from '../support/java-core.ts';
@@ -35,7 +36,12 @@ async function bench(t: ExecutionContext) {
   if (confinement.user) await handOver(dataDir, confinement.user);
   const log = pino({ level: 'silent' });
   const searchPath = process.env.PATH ?? '';
-  const quickStarts = new QuickStarts({ coresDir, confinement, searchPath, log, spareMb: () => 8_000 });
+  const quickStarts = new QuickStarts({
+    coresDir,
+    trainer: processTrainer(confinement, searchPath),
+    log,
+    spareMb: () => 8_000,
+  });
   t.teardown(() => quickStarts.close());
   const engine = createProcessEngine({
     runDir: join(dir, 'run'),

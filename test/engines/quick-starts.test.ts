@@ -8,6 +8,7 @@ import { pino } from 'pino';
 import type { EngineEvent, Exit } from '../../src/engines/engine.ts';
 import type { PlainStart } from '../../src/engines/process/java-launch.ts';
 import { QuickStarts, type QuickStartsOptions } from '../../src/engines/process/quick-starts.ts';
+import { processTrainer } from '../../src/engines/process/training.ts';
 import { type Bundle, writeBundle, writeJar } from '../support/java-core.ts';
 import { until } from '../support/until.ts';
 import { writeProgram } from '../support/write-program.ts';
@@ -45,7 +46,7 @@ async function bench(t: ExecutionContext, options: Partial<QuickStartsOptions> =
   const logged: Record<string, unknown>[] = [];
   const log = pino({ level: 'info' }, { write: (line) => void logged.push(JSON.parse(line)) });
   const searchPath = process.env.PATH ?? '';
-  const given = { coresDir, confinement: {}, searchPath, log, spareMb: () => 100_000, ...options };
+  const given = { coresDir, trainer: processTrainer({}, searchPath), log, spareMb: () => 100_000, ...options };
   const quickStarts = new QuickStarts(given);
   t.teardown(() => quickStarts.close());
   const jar = join(coresDir, 'vanilla-1.21.11.jar');
@@ -203,7 +204,7 @@ test('without free memory nothing is prepared, until a later start finds some', 
 });
 
 test('a user that the code of several tenants runs as gets no caches', async (t) => {
-  const it = await bench(t, { confinement: { user: { uid: 1, gid: 1 } } });
+  const it = await bench(t, { trainer: processTrainer({ user: { uid: 1, gid: 1 } }, '') });
   await writeBundle(it.jar, bundle());
   t.is(await it.prepared(), undefined);
   t.deepEqual(await it.runs(), []);
@@ -246,13 +247,16 @@ test('a training run ends with the service', async (t) => {
 test('a training run ends when the service is killed', async (t) => {
   const it = await bench(t);
   await writeBundle(it.jar, bundle());
-  const module = new URL('../../src/engines/process/quick-starts.ts', import.meta.url).href;
-  const { coresDir, searchPath } = it.given;
+  const [starts, training] = ['quick-starts', 'training'].map((name) =>
+    JSON.stringify(new URL(`../../src/engines/process/${name}.ts`, import.meta.url).href),
+  );
   const program = `
-    const { QuickStarts } = await import(${JSON.stringify(module)});
+    const { QuickStarts } = await import(${starts});
+    const { processTrainer } = await import(${training});
     const log = { debug() {}, info() {}, warn() {} };
-    const options = { ...${JSON.stringify({ coresDir, searchPath, confinement: {} })}, log, spareMb: () => 8_000 };
-    await new QuickStarts(options).quicken(${JSON.stringify(it.start())});`;
+    const trainer = processTrainer({}, process.env.PATH);
+    const coresDir = ${JSON.stringify(it.coresDir)};
+    await new QuickStarts({ coresDir, trainer, log, spareMb: () => 8_000 }).quicken(${JSON.stringify(it.start())});`;
   await writeFile(join(it.dir, 'never-ready'), '');
   const service = spawn(process.execPath, ['--input-type=module', '--eval', program], { stdio: 'inherit' });
   await until(async () => (await it.runs()).some((line) => line.includes('-XX:AOTCacheOutput')));

@@ -250,12 +250,36 @@ test('builds: latest-when-asleep adopts a newer build when the server goes to sl
   await it.clock.advance(HOUR_MS);
   await it.until(async () => (await it.row()).pendingUpdate?.to.build === '62');
   t.deepEqual(it.source.fetched, ['61', '62'], 'downloaded before it is adopted');
+  const { backups } = (await it.ok('GET', '/v1/servers/abc/backups')) as { backups: { id: string; label: string }[] };
+  t.deepEqual(
+    backups.map(({ label }) => label),
+    ['before the update to Paper 1.21.8 build 61'],
+    'one backup, because the server did not run in between',
+  );
+  t.is((await it.row()).pendingUpdate?.backupId, backups[0]?.id);
   t.is(await it.pinned(), '60');
   t.is(await it.wake('running'), '62');
   t.is(await it.pinned(), '62');
   await it.sleep();
   await it.until(async () => (await it.row()).pendingUpdate === null);
   t.regex((await it.audited('server.newBuild'))[0] ?? '', /^system builds; paper 1\.21\.8, build 60 → 62$/);
+});
+
+test('builds: a server that cannot be backed up keeps its build', async (t) => {
+  const it = await paper(t, { builds: 'latest-when-asleep' }, { world: { room: { quotaBytes: 10 } } });
+  it.source.newest = '61';
+  await it.clock.advance(HOUR_MS);
+  await it.until(() => it.source.fetched.length > 0);
+  await it.clock.advance(HOUR_MS);
+  await it.until(() => it.source.fetched.length > 1);
+  t.is((await it.row()).pendingUpdate, null);
+});
+
+test('a deleted backup is no way back, but another version still leads back', async (t) => {
+  const it = await paper(t);
+  const { update } = (await it.update({ version: '1.21.11' })) as { update: PendingUpdate };
+  await it.ok('POST', `/v1/servers/abc/backups/${update.backupId}:delete`);
+  t.deepEqual((await it.server())['update'], { ...update, backupId: '' });
 });
 
 test('builds: an older build, a pinned server and a server whose build is unknown change nothing', async (t) => {
@@ -339,6 +363,7 @@ test('builds: a service that was killed after the failed start takes the build b
     builds: { newest: async () => '61' },
     dataDir,
     owner: undefined,
+    worlds: { backUp: async () => '' },
     mods: { withoutVersion: async () => [] },
   });
   const row = async () => (await w.servers.get('abc'))?.row;

@@ -29,6 +29,9 @@ export function containerName(installation: string, serverId: string): string {
  */
 export const SYSCTLS = { 'net.ipv4.ip_unprivileged_port_start': '1024' };
 
+/** The place of `GameSpec.readable` in a container. */
+export const READABLE = '/dormouse';
+
 /** Part of the digest. Change it together with `containerOptions`, so that existing containers are replaced. */
 const RULES = 'everything read-only, no low ports';
 
@@ -85,7 +88,12 @@ export function containerOptions(
       PidsLimit: 1024,
       CapDrop: ['ALL'],
       SecurityOpt: ['no-new-privileges'],
-      Mounts: [{ Type: 'bind', Source: spec.dataDir, Target: '/data' }],
+      Mounts: [
+        { Type: 'bind', Source: spec.dataDir, Target: '/data' },
+        ...(spec.readable === undefined
+          ? []
+          : [{ Type: 'bind' as const, Source: spec.readable, Target: READABLE, ReadOnly: true }]),
+      ],
       ReadonlyRootfs: true,
       Tmpfs: temporary(spec, installer, home.user),
       RestartPolicy: { Name: 'no' },

@@ -8,16 +8,15 @@ import { sweepDrafts, writeAtomic } from '../../kernel/atomic-file.ts';
 import { DAY_MS, MIB, MINUTE_MS } from '../../kernel/units.ts';
 import type { EngineEvent } from '../engine.ts';
 import { readBundle, unpackBundle } from './bundled-jar.ts';
-import type { Confinement } from './confinement.ts';
 import type { Java } from './java-homes.ts';
 import type { PlainStart } from './java-launch.ts';
-import { MAX_CACHE_BYTES, train } from './training.ts';
+import { MAX_CACHE_BYTES, type Trainer } from './training.ts';
 
 export interface QuickStartsOptions {
   /** The directory of cores' jars. Unpacked jars and caches are kept in it, readable by games. */
   coresDir: string;
-  confinement: Confinement;
-  searchPath: string;
+  /** Undefined: every start is a plain one. */
+  trainer: Trainer | undefined;
   log: Logger;
   /** Returns the memory in MB that nothing uses now. Default: the machine's, or that of this process's group. */
   spareMb?: () => number;
@@ -30,8 +29,8 @@ const TRAINING = 'training';
 const OURS = [UNPACKED, CACHES, TRAINING];
 
 const HEAP_MB = 1_024;
-/** Memory that must be free: Java writes the cache in a second process, and both need memory beside the heap. */
-const NEEDED_MB = 2 * (HEAP_MB + 288);
+/** Memory of a training run: Java writes the cache in a second process, and both need memory beside the heap. */
+export const NEEDED_MB = 2 * (HEAP_MB + 288);
 /** Versions of Java with AOT caches (JEP 514) and with archives of an application's classes that this uses (JEP 350). */
 const AOT_SINCE = 25;
 const ARCHIVES_SINCE = 17;
@@ -84,13 +83,11 @@ export class QuickStarts {
 
   async #quick(start: PlainStart): Promise<string[] | undefined> {
     const { spec, java, flags, main } = start;
-    const { coresDir, confinement, log } = this.#options;
+    const { coresDir, trainer, log } = this.#options;
     const jar = main.at(-1) ?? '';
-    // Without bubblewrap, other games of the same user could change the training run.
-    const isShared = confinement.user !== undefined && confinement.bubblewrap === undefined;
-    if (isShared || main.at(-2) !== '-jar' || !isBelow(coresDir, jar)) return undefined;
+    if (trainer === undefined || main.at(-2) !== '-jar' || !isBelow(coresDir, jar)) return undefined;
     const build = await buildOf(jar);
-    const name = `${build}-${await formOf(java, flags, main)}`;
+    const name = `${build}-${digest([...(await trainer.identify(java)), flags, main])}`;
     const prepared = await this.#prepared(build);
     const cache = this.#cachePath(name, java);
     const hasCache = cache !== undefined && (await markUsed(cache));
@@ -240,10 +237,9 @@ export class QuickStarts {
   }
 
   async #train(java: Java, args: readonly string[]): Promise<void> {
-    const { coresDir, confinement, searchPath } = this.#options;
+    const { coresDir, trainer } = this.#options;
     const folder = this.#folder(TRAINING);
-    const signal = this.#closing.signal;
-    await train({ folder, java: java.file, args, coresDir, confinement, searchPath, signal });
+    await trainer?.train({ folder, java: java.file, args, coresDir, signal: this.#closing.signal });
   }
 
   /**
@@ -283,7 +279,8 @@ export class QuickStarts {
   }
 }
 
-async function isRecent(path: string): Promise<boolean> {
+/** Returns whether a file or folder was used within the last 30 days. */
+export async function isRecent(path: string): Promise<boolean> {
   const usedAt = (await lstat(path).catch(() => undefined))?.mtimeMs ?? 0;
   return usedAt >= Date.now() - UNUSED_DAYS * DAY_MS;
 }
@@ -308,18 +305,12 @@ function buildIn(name: string): string {
   return /^[0-9a-f]+/.exec(name)?.[0] ?? '';
 }
 
-/** Identifies a build of Java with its options. */
-async function formOf({ file }: Java, flags: readonly string[], main: readonly string[]): Promise<string> {
-  const { size, mtimeMs } = await stat(file);
-  return digest([file, size, mtimeMs, flags, main]);
-}
-
 function digest(facts: readonly unknown[]): string {
   return createHash('sha256').update(JSON.stringify(facts)).digest('hex').slice(0, 16);
 }
 
 /** Returns whether a file exists, and marks it as used now. */
-async function markUsed(path: string): Promise<boolean> {
+export async function markUsed(path: string): Promise<boolean> {
   const now = new Date();
   return await utimes(path, now, now).then(
     () => true,
@@ -327,20 +318,22 @@ async function markUsed(path: string): Promise<boolean> {
   );
 }
 
-async function mkdirOpen(folder: string): Promise<void> {
+/** Creates a folder that games may read. */
+export async function mkdirOpen(folder: string): Promise<void> {
   await mkdir(folder, { recursive: true });
   await chmod(folder, 0o755);
 }
 
 /** Copies a plain file that a game's user has written to a read-only one of this process's user. Returns its size. */
-async function copyPlain(from: string, to: string): Promise<number> {
+export async function copyPlain(from: string, to: string): Promise<number> {
   await using file = await open(from, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
   const found = await file.stat();
-  if (!found.isFile() || found.size > MAX_CACHE_BYTES) throw new Error('the training run left no cache');
+  if (!found.isFile() || found.size > MAX_CACHE_BYTES) throw new Error(`the run left no ${basename(from)}`);
   await writeAtomic(to, file.createReadStream({ autoClose: false }), { mode: 0o444 });
   return found.size;
 }
 
-function availableMb(): number {
+/** Returns the memory in MB that nothing uses now. */
+export function availableMb(): number {
   return process.availableMemory() / MIB;
 }

@@ -1,7 +1,8 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { chmod, chown, mkdir, rm, writeFile } from 'node:fs/promises';
+import { chmod, chown, mkdir, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import type { FileOwner } from '../../kernel/atomic-file.ts';
 import { MIB, MINUTE_MS } from '../../kernel/units.ts';
 import { boundRun, limitedRun } from './bound-run.ts';
 import { pathsOf } from './bubblewrap.ts';
@@ -9,6 +10,7 @@ import type { Confinement } from './confinement.ts';
 import { familyOf, gameProcessOf } from './family.ts';
 import { findProgram } from './find-program.ts';
 import { send } from './signals.ts';
+import type { Java } from './java-homes.ts';
 import type { Command } from './spawn-game.ts';
 
 /** A run of a core in a folder of its own, without any server's files. */
@@ -19,28 +21,48 @@ export interface Training {
   args: readonly string[];
   /** Files of cores, which the run may read. */
   coresDir: string;
-  confinement: Confinement;
-  searchPath: string;
   signal: AbortSignal;
+}
+
+/** Runs cores for the service itself, out of the reach of games. */
+export interface Trainer {
+  /** Returns facts that differ between builds of Java. */
+  identify: (java: Java) => Promise<readonly unknown[]>;
+  /** Runs Java until it ends by itself. A game that is ready is asked to stop. Rejects if the run fails or is aborted. */
+  train: (run: Training) => Promise<void>;
 }
 
 const LIMIT_MS = 10 * MINUTE_MS;
 /** From the request to stop. Java writes the cache in this time, at a low priority. */
 const STOP_MS = 5 * MINUTE_MS;
+/** The beginning of a command for a training run. */
+export const TRAINING_LIMIT = limitedRun({ limitMs: LIMIT_MS, stopMs: STOP_MS });
 /** Minecraft, its forks, and proxies print this once players can join. */
 const READY = /Done \(\d+[.,]\d+ ?s\)!/;
 const KEPT_CHARS = 1_000;
 /** A small flat world on a port that the system chooses. */
 const PROPERTIES = ['server-ip=127.0.0.1', 'server-port=0', 'level-type=minecraft\\:flat', 'view-distance=4'];
 
+/** Returns the trainer on this machine. Undefined if other games of the same user could change a training run. */
+export function processTrainer(confinement: Confinement, searchPath: string): Trainer | undefined {
+  if (confinement.user !== undefined && confinement.bubblewrap === undefined) return undefined;
+  return {
+    async identify({ file }) {
+      const { size, mtimeMs } = await stat(file);
+      return [file, size, mtimeMs];
+    },
+    train: (run) => train(run, confinement, searchPath),
+  };
+}
+
 /**
- * Runs Java at the lowest priority and confined like a game, until it ends by itself. A game that is ready is asked to
- * stop. The run ends with this process, even if that is killed. Rejects if the run fails, and when `signal` fires.
+ * Runs Java at the lowest priority and confined like a game, until it ends by itself. The run ends with this process,
+ * even if that is killed.
  */
-export async function train(training: Training): Promise<void> {
-  const { folder, confinement, searchPath, signal } = training;
-  await createFolder(folder, confinement);
-  const command = await trainingCommand(training);
+async function train(training: Training, confinement: Confinement, searchPath: string): Promise<void> {
+  const { folder, signal } = training;
+  await createFolder(folder, confinement.user);
+  const command = await trainingCommand(training, confinement, searchPath);
   signal.throwIfAborted();
   const child = spawn(command.file, command.args, {
     cwd: folder,
@@ -52,17 +74,22 @@ export async function train(training: Training): Promise<void> {
   const abort = () => void killFamily(child);
   signal.addEventListener('abort', abort, { once: true });
   try {
-    const output = stopOnceReady(child);
+    const stop = () => {
+      if (child.pid !== undefined) void gameProcessOf(child.pid).then((pid) => send(pid, 'SIGTERM'));
+    };
+    const output = stopOnceReady(stop);
+    child.stdout?.on('data', output.add);
+    child.stderr?.on('data', output.add);
     const [code] = (await once(child, 'close')) as [number | null];
     signal.throwIfAborted();
-    // 143: ended by the signal that asked it to stop.
-    if (code !== 0 && code !== 143) throw new Error(`the training run ended with code ${code}: ${output()}`);
+    output.check(code);
   } finally {
     signal.removeEventListener('abort', abort);
   }
 }
 
-async function createFolder(folder: string, { user }: Confinement): Promise<void> {
+/** Creates the folder of a run, empty except for the consent and the settings of a small world. */
+export async function createFolder(folder: string, user: FileOwner | undefined): Promise<void> {
   await rm(folder, { recursive: true, force: true });
   await mkdir(folder, { recursive: true, mode: 0o700 });
   const files = { 'eula.txt': 'eula=true\n', 'server.properties': `${PROPERTIES.join('\n')}\n` };
@@ -74,14 +101,17 @@ async function createFolder(folder: string, { user }: Confinement): Promise<void
   if (user) await chown(folder, user.uid, user.gid);
 }
 
-async function trainingCommand({ folder, java, args, coresDir, confinement, searchPath }: Training): Promise<Command> {
+async function trainingCommand(
+  { folder, java, args, coresDir }: Training,
+  confinement: Confinement,
+  searchPath: string,
+): Promise<Command> {
   const { user, bubblewrap } = confinement;
   const ifThere = async (name: string, ...options: string[]) =>
     (await findProgram(name, searchPath)) === undefined ? [] : [name, ...options];
-  const limit = limitedRun({ limitMs: LIMIT_MS, stopMs: STOP_MS });
   const idle = ['nice', '-n', '19', ...(await ifThere('ionice', '-c', '3'))];
   // Java cannot find the home of a user without a name.
-  const run = [...limit, ...idle, java, `-Duser.home=${folder}`, ...args];
+  const run = [...TRAINING_LIMIT, ...idle, java, `-Duser.home=${folder}`, ...args];
   if (!bubblewrap) {
     const [file = '', ...rest] = run;
     return await boundRun({ file, args: rest, user }, confinement, searchPath);
@@ -91,19 +121,26 @@ async function trainingCommand({ folder, java, args, coresDir, confinement, sear
   return await boundRun(wrapped, confinement, searchPath);
 }
 
-/** Asks a run to stop once it is ready. Returns a function that returns the end of its output. */
-function stopOnceReady(child: ChildProcess): () => string {
+/** Reads a run's output, and calls `stop` once it is ready. */
+export function stopOnceReady(stop: () => void): {
+  add: (chunk: Buffer) => void;
+  /** Throws with the end of the output if a run with this exit code has failed. */
+  check: (code: number | null) => void;
+} {
   let output = '';
   let isReady = false;
-  const note = (chunk: Buffer) => {
-    output = (output + chunk.toString('utf8')).slice(-KEPT_CHARS);
-    if (isReady || !READY.test(output)) return;
-    isReady = true;
-    if (child.pid !== undefined) void gameProcessOf(child.pid).then((pid) => send(pid, 'SIGTERM'));
+  return {
+    add(chunk) {
+      output = (output + chunk.toString('utf8')).slice(-KEPT_CHARS);
+      if (isReady || !READY.test(output)) return;
+      isReady = true;
+      stop();
+    },
+    check(code) {
+      // 143: ended by the signal that asked it to stop.
+      if (code !== 0 && code !== 143) throw new Error(`the training run ended with code ${code}: ${output}`);
+    },
   };
-  child.stdout?.on('data', note);
-  child.stderr?.on('data', note);
-  return () => output;
 }
 
 async function killFamily({ pid }: ChildProcess): Promise<void> {

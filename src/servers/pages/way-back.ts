@@ -32,7 +32,7 @@ export function wayBack(request: ServerRequest): Html | undefined {
   const name = from.type === to.type && from.version !== to.version ? from.version : coreText(from);
   const question =
     backupId === ''
-      ? 'The next start runs the earlier software again. There was no world to back up.'
+      ? 'The next start runs the earlier software again. There is no backup from before the update, so files and mods stay as they are.'
       : `All files and mods return to their state before the update. Everything since then is discarded, but the current files are kept until the next successful start.${stopsText(request)}`;
   return confirmed(question, `Back to ${name}`, '', buttonForm(request, 'back', 'Yes, go back', { variant: 'danger' }));
 }

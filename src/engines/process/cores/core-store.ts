@@ -1,14 +1,16 @@
-import { lstat, readdir, rm } from 'node:fs/promises';
+import { lstat, readdir, rm, rmdir } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import type { Log } from '../../../kernel/log.ts';
 import { createKeyedMutex } from '../../../kernel/mutex.ts';
 import { StatusError } from '../../../kernel/status.ts';
+import { DAY_MS } from '../../../kernel/units.ts';
 import { EngineError, type Preparation } from '../../engine.ts';
 import { hasCore } from '../core-file.ts';
 import { type CoreBuild, type CoreSource, compareBuilds } from './source.ts';
-import { fetchFile } from './fetch-file.ts';
+import { PART, fetchFile } from './fetch-file.ts';
 import { sourceFailure } from './failure.ts';
 import { type InstallerHost, runInstaller } from './installer.ts';
+import { createSharedProgress } from './shared-progress.ts';
 
 /** A core to provide. */
 export interface WantedCore {
@@ -52,12 +54,15 @@ export interface CoreStore {
 }
 
 const JAR = 'server.jar';
+/** How long an interrupted download can be continued. */
+const PART_MS = 7 * DAY_MS;
 const UPLOAD = 'upload server.jar';
 const SERVER_FILES = [JAR, 'run.sh', 'libraries', 'quilt-server-launch.jar'];
 
 /** Opens the store. `log` reports builds that are used because their source does not respond. */
 export function openCoreStore(dir: string, sources: Readonly<Record<string, CoreSource>>, log: Log): CoreStore {
   const withLock = createKeyedMutex();
+  const shareProgress = createSharedProgress();
   const sourceOf = (core: string) => (Object.hasOwn(sources, core) ? sources[core] : undefined);
 
   async function stored(wanted: WantedCore): Promise<StoredCore | undefined> {
@@ -100,9 +105,24 @@ export function openCoreStore(dir: string, sources: Readonly<Record<string, Core
     options: Omit<ProvideOptions, 'installers'>,
   ) {
     const { signal, progress } = options;
+    await removeOldParts(path);
     progress({ phase: 'downloading', percent: 0 });
     const shown = (percent: number) => progress({ phase: 'downloading', percent });
     await fetchFile(file, path, { http: source.http, signal, progress: shown });
+  }
+
+  /** Removes parts of downloads that were not continued for a week, except that of `path`. */
+  async function removeOldParts(path: string): Promise<void> {
+    for (const core of Object.keys(sources)) {
+      for (const name of await readdir(join(dir, core)).catch(() => [])) {
+        const place = join(dir, core, name);
+        const part = name.endsWith(PART) ? place : join(place, `${JAR}${PART}`);
+        const found = await lstat(part).catch(() => undefined);
+        if (found === undefined || found.mtimeMs > Date.now() - PART_MS || part === `${path}${PART}`) continue;
+        await rm(part, { force: true });
+        if (part !== place) await rmdir(place).catch(() => {});
+      }
+    }
   }
 
   async function install(
@@ -159,13 +179,15 @@ export function openCoreStore(dir: string, sources: Readonly<Record<string, Core
       const source = sourceOf(wanted.core);
       if (source === undefined) return undefined;
       const { core, version, build } = wanted;
+      const key = `${core} ${version}`;
+      using shared = shareProgress(key, options.progress);
       return await withLock(
-        `${core} ${version}`,
+        key,
         async () => {
           const pinned = build !== undefined || core === 'vanilla' ? await stored(wanted) : undefined;
           if (pinned) return pinned;
           try {
-            return await obtain(source, wanted, options);
+            return await obtain(source, wanted, { ...options, progress: shared.progress });
           } catch (error) {
             options.signal.throwIfAborted();
             const isTemporary = error instanceof StatusError && error.code === 'UNAVAILABLE';

@@ -34,6 +34,8 @@ export interface FetchOptions {
   progress: (percent: number) => void;
 }
 
+/** Follows the name of a file that is not complete yet. */
+export const PART = '.part';
 const TRIES = 4;
 const MAX_FILE_BYTES = 2 * GIB;
 /** The first bytes of a zip archive, and thus of a jar. */
@@ -51,7 +53,7 @@ const ZIP_END_BYTES = 64 * KIB + 22;
 export async function fetchFile(file: RemoteFile, path: string, options: FetchOptions): Promise<void> {
   const { name, sizeBytes = 0 } = file;
   if (sizeBytes > MAX_FILE_BYTES) throw refusal(`The file of ${name} is too large.`);
-  const part = `${path}.part`;
+  const part = `${path}${PART}`;
   await makeReadable(dirname(path));
   for (let tries = 1; ; tries++) {
     try {

@@ -15,6 +15,7 @@ import { hasCore } from '../core-file.ts';
 import { sourceFailure } from './failure.ts';
 import { fetchFile, makeReadable } from './fetch-file.ts';
 import { GITHUB_FILES } from './jar-sources.ts';
+import { createSharedProgress } from './shared-progress.ts';
 import { type SourceOptions, field, sourceHttp } from './source.ts';
 
 export interface JavaDownloadOptions extends SourceOptions {
@@ -68,6 +69,7 @@ const ARCHITECTURES: Partial<Record<NodeJS.Architecture, string>> = {
 export function createJavaDownloads({ apiUrl, dir, ...options }: JavaDownloadOptions): FetchJava {
   const http = sourceHttp('Adoptium, the source of Java,', apiUrl, options, ['github.com', ...GITHUB_FILES]);
   const withLock = createMutex();
+  const shareProgress = createSharedProgress();
 
   async function newest(major: number, signal: AbortSignal): Promise<Asset> {
     const query = new URLSearchParams({ architecture: ARCHITECTURES[arch] ?? '', os: systemName(), vendor: 'eclipse' });
@@ -88,7 +90,8 @@ export function createJavaDownloads({ apiUrl, dir, ...options }: JavaDownloadOpt
         suggestion: `Install Java ${javaMajor}, or add its folder to JAVA_HOMES.`,
       });
     }
-    const shown = (percent: number) => progress({ phase: 'downloading', javaMajor, percent });
+    using shared = shareProgress('', progress);
+    const shown = (percent: number) => shared.progress({ phase: 'downloading', javaMajor, percent });
     const work = async () => {
       try {
         const { release_name: release, binary } = await newest(javaMajor, signal);
