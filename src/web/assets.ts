@@ -18,7 +18,7 @@ const FILES = {
   logo: ['dormouse.svg'],
   live: ['live.js'],
   panelStyle: ['panel.css'],
-  panelScript: ['panel.js'],
+  panelScript: ['palette.js', 'panel.js'],
   billStyle: ['bill.css'],
   billScript: ['bill.js'],
   settingsStyle: ['settings.css'],
