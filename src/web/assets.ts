@@ -18,7 +18,7 @@ const FILES = {
   logo: ['dormouse.svg'],
   live: ['live.js'],
   panelStyle: ['panel.css'],
-  panelScript: ['palette.js', 'panel.js'],
+  panelScript: ['panel.js'],
   billStyle: ['bill.css'],
   billScript: ['bill.js'],
   settingsStyle: ['settings.css'],
