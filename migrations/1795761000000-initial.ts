@@ -228,11 +228,14 @@ function tables(): Table[] {
     table('members', {
       id: text().primary(),
       serverId: ofServer(),
-      email: text().index(),
+      email: text().nullable().index(),
       userId: text().nullable().index(),
       ...all(text, 'role', 'invitedBy'),
       createdAt: bigint(),
       acceptedAt: bigint().nullable(),
+      linkHash: text().unique(),
+      linkExpiresAt: bigint(),
+      linkOpensAccount: boolean(),
     }).unique('serverId', 'email'),
     table('audit', {
       id: text().primary(),

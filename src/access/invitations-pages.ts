@@ -1,12 +1,24 @@
-import type { AccessStore } from '../accounts/accounts.ts';
-import { profilePage } from '../accounts/page-parts.ts';
-import { confirmed, csrfField, doneNote, hidden } from '../web/form.ts';
+import type { Accounts } from '../accounts/accounts.ts';
+import { signInPath } from '../accounts/next.ts';
+import { cardPage, newPasswordField, profilePage } from '../accounts/page-parts.ts';
+import { EMAIL, credentialsOf, signInHint, whatIsWrong } from '../accounts/sign-in-pages.ts';
+import { confirmed, csrfField, doneNote, hidden, problemNote, textField } from '../web/form.ts';
 import { type Html, html } from '../web/html.ts';
-import type { SignedInRequest } from '../web/page-request.ts';
+import type { Page, PageRequest, SignedInRequest } from '../web/page-request.ts';
+import { type Problem, problemOf } from '../web/problem.ts';
 import type { Serve } from '../web/serve.ts';
 import { dateText, plainName } from '../web/text.ts';
-import { type Invitation, type MemberRole, listAccepted } from './member-rows.ts';
-import { acceptInvitation, declineInvitation, invitationsOf } from './members.ts';
+import { type Invitation, type LinkedInvitation, type MemberRole, listAccepted } from './member-rows.ts';
+import {
+  acceptInvitation,
+  acceptLink,
+  declineInvitation,
+  invitationOfLink,
+  invitationsOf,
+  joinPath,
+  opensAccount,
+  signUpByLink,
+} from './members.ts';
 
 const DONE: Record<string, string> = {
   declined: 'Invitation declined.',
@@ -20,7 +32,7 @@ const ROLES: Record<MemberRole, string> = {
 };
 
 /** Invitations to other people's servers, and the servers joined by one. */
-export function mountInvitations(serve: Serve, access: AccessStore): void {
+export function mountInvitations(serve: Serve, access: Accounts): void {
   // E-mails link to this address.
   serve.open('/invitations', () => ({ to: '/profile/invitations' }));
 
@@ -90,7 +102,11 @@ function sharedItem({ csrf }: SignedInRequest, { id, serverName, serverId, role 
   </li>`;
 }
 
-function invitationItem({ csrf }: SignedInRequest, { id, serverName, serverId, role, createdAt }: Invitation): Html {
+/** An open invitation, with its choice. */
+export function invitationItem(
+  { csrf }: SignedInRequest,
+  { id, serverName, serverId, role, createdAt }: Invitation,
+): Html {
   const name = plainName(serverName) || serverId;
   return html`<li>
     <h3><bdi>${name}</bdi> <code>${serverId}</code></h3>
@@ -103,4 +119,88 @@ function invitationItem({ csrf }: SignedInRequest, { id, serverName, serverId, r
       <button type="submit" name="decision" value="accept">Accept<span class="unseen"> ${name}</span></button>
     </form>
   </li>`;
+}
+
+/** The page of an invitation's link: visitors create an account and join at once, users accept. */
+export function mountJoin(serve: Serve, accounts: Accounts): void {
+  const { store, clock } = accounts;
+  const shown = async (request: PageRequest, token: string, email = '', problem?: Problem): Promise<Page> => {
+    const invitation = await invitationOfLink(store, token, clock.now());
+    const form = { token, email, problem };
+    return invitation === undefined ? goneLink(request, problem) : joinPage(request, { accounts, invitation, form });
+  };
+
+  serve.open('/join', (request) => shown(request, request.query.get('invitation') ?? ''));
+
+  serve.submit('/join', async (request, form) => {
+    const token = form.get('invitation') ?? '';
+    try {
+      if (request.principal) return { to: joined(await acceptLink(accounts, request.principal, token)) };
+      const credentials = credentialsOf(form);
+      const problem = whatIsWrong(form, credentials);
+      if (problem) return await shown(request, token, form.get('email') ?? '', problem);
+      const { token: session, device, serverId } = await signUpByLink(accounts, credentials, token, request.visitor);
+      return { to: joined(serverId), session, device };
+    } catch (error) {
+      return shown(request, token, form.get('email') ?? '', problemOf(error));
+    }
+  });
+}
+
+const joined = (serverId: string) => `/servers/${serverId}?done=joined`;
+
+function goneLink({ principal }: PageRequest, problem: Problem | undefined): Page {
+  const page = cardPage(
+    'Invitation',
+    html`<p class="note bad" role="alert">This link has been used or revoked, or has expired. Ask for a new one.</p>
+      ${principal ? html`<p class="aside"><a href="/servers">Your servers</a></p>` : signInHint('/servers')}`,
+    problem,
+  );
+  return { ...page, status: problem?.status ?? 404 };
+}
+
+/** The values of the form, and its problem. */
+interface JoinForm {
+  token: string;
+  email: string;
+  problem: Problem | undefined;
+}
+
+function joinPage(
+  request: PageRequest,
+  { accounts, invitation, form }: { accounts: Accounts; invitation: LinkedInvitation; form: JoinForm },
+): Page {
+  const { token, email, problem } = form;
+  const name = plainName(invitation.serverName) || invitation.serverId;
+  const next = joinPath(token);
+  const fixed = invitation.email !== null && { more: html`readonly` };
+  const newAccount = html`${textField({ ...EMAIL, value: invitation.email ?? email, problem, ...fixed })}
+    ${newPasswordField('Choose a password', problem)}<button type="submit">Create an account and join</button>`;
+  const choice = request.principal
+    ? html`<p>You are signed in as ${request.principal.email}.</p>
+        <button type="submit">Join</button>`
+    : opensAccount(accounts, invitation) && newAccount;
+  return cardPage(
+    `Join ${name}`,
+    html`<p>You are invited to this Minecraft server. ${ROLES[invitation.role]}</p>
+      ${problemNote(problem)}
+      ${
+        choice
+          ? html`<form method="post" action="/join">
+              ${csrfField(request.csrf)}${hidden('invitation', token)} ${choice}
+            </form>`
+          : html`<p>
+              Sign in to join.
+              ${
+                accounts.signup === 'closed'
+                  ? 'If you have no account, ask your administrator for one.'
+                  : html`If you have no account, <a href="${signInPath(next, '/sign-up')}">create one</a>, then open
+                      this link again.`
+              }
+            </p>`
+      }
+      ${!request.principal && signInHint(next)}`,
+    problem,
+    html`Join <bdi>${name}</bdi>`,
+  );
 }

@@ -1,8 +1,9 @@
 import { EntitySchema } from 'typeorm';
 import type { Role } from '../http/roles.ts';
 import { StatusError } from '../kernel/status.ts';
-import { bigint, id, maybeAt, maybeText, ofServer, text } from '../store/columns.ts';
+import { bigint, boolean, id, maybeAt, maybeText, ofServer, text } from '../store/columns.ts';
 import { countOf } from '../store/count.ts';
+import { getUser } from '../accounts/rows.ts';
 import { isDuplicate } from '../store/errors.ts';
 import type { Sql, Tx } from '../store/writer.ts';
 
@@ -15,8 +16,8 @@ export type MemberRole = Exclude<Role, 'owner'>;
 export interface MemberRow {
   id: string;
   serverId: string;
-  /** The invited address, in lower case. */
-  email: string;
+  /** The invited address, in lower case. Null while an invitation is open to anyone who has its link. */
+  email: string | null;
   /** Null until a user with this address has signed up. */
   userId: string | null;
   role: MemberRole;
@@ -24,6 +25,11 @@ export interface MemberRow {
   createdAt: number;
   /** Null: the invitation is pending. */
   acceptedAt: number | null;
+  /** SHA-256 of the token of the invitation's link, hex. */
+  linkHash: string;
+  linkExpiresAt: number;
+  /** Whether the link was created with an operator's rights. It then creates accounts even if sign-up is closed. */
+  linkOpensAccount: boolean;
 }
 
 export const members = new EntitySchema<MemberRow>({
@@ -31,14 +37,17 @@ export const members = new EntitySchema<MemberRow>({
   columns: {
     id,
     serverId: text,
-    email: text,
+    email: maybeText,
     userId: maybeText,
     role: text,
     invitedBy: text,
     createdAt: bigint,
     acceptedAt: maybeAt,
+    linkHash: text,
+    linkExpiresAt: bigint,
+    linkOpensAccount: boolean,
   },
-  uniques: [{ columns: ['serverId', 'email'] }],
+  uniques: [{ columns: ['serverId', 'email'] }, { columns: ['linkHash'] }],
   indices: [{ columns: ['userId'] }, { columns: ['email'] }],
   foreignKeys: [ofServer],
 });
@@ -55,10 +64,19 @@ export interface Membership {
   role: MemberRole;
 }
 
-/** Throws ALREADY_EXISTS if the address was already invited to the server. */
+/**
+ * Adds an invitation, and deletes the server's links for anyone that have expired. Throws ALREADY_EXISTS if the address
+ * was already invited to the server.
+ */
 export async function insertMember(tx: Tx, row: MemberRow): Promise<void> {
+  const expired = 'DELETE FROM "members" WHERE "serverId" = $1 AND "email" IS NULL AND "linkExpiresAt" <= $2';
+  await tx.run(expired, [row.serverId, row.createdAt]);
+  await unlessInvited(() => tx.manager.insert(members, row));
+}
+
+async function unlessInvited(change: () => Promise<unknown>): Promise<void> {
   try {
-    await tx.manager.insert(members, row);
+    await change();
   } catch (error) {
     if (!isDuplicate(error)) throw error;
     throw new StatusError('ALREADY_EXISTS', 'MEMBER_EXISTS', 'This address is already invited to the server.', {
@@ -125,13 +143,40 @@ export async function getInvitation(db: Sql, id: string): Promise<Invitation | u
   return (await db.query<Invitation>(`${INVITATIONS} AND m."id" = $1`, [id]))[0];
 }
 
+/** An invitation found by its link. */
+export interface LinkedInvitation extends Invitation {
+  /** Whether the link's inviter had an operator's rights and is still an operator. */
+  isByOperator: boolean;
+}
+
+/** Returns an invitation of any state by the hash of its link's token. Includes expired ones: the caller checks. */
+export async function getLinkedInvitation(db: Sql, hash: string): Promise<LinkedInvitation | undefined> {
+  const [row] = await db.query<Invitation>(`${INVITATIONS} AND m."linkHash" = $1`, [hash]);
+  if (row === undefined) return undefined;
+  // SQLite reads a boolean as a number.
+  const wasOperator = Boolean(Number(row.linkOpensAccount));
+  return { ...row, isByOperator: wasOperator && (await getUser(db, row.invitedBy))?.operator === true };
+}
+
+/** Deletes the open invitation of an address to a server, if there is one. */
+export async function deleteInvitationTo(tx: Tx, serverId: string, email: string): Promise<void> {
+  const sql = 'DELETE FROM "members" WHERE "serverId" = $1 AND "email" = $2 AND "acceptedAt" IS NULL';
+  await tx.run(sql, [serverId, email]);
+}
+
 export async function setMemberRole(tx: Tx, id: string, role: MemberRole): Promise<void> {
   await tx.run('UPDATE "members" SET "role" = $1 WHERE "id" = $2', [role, id]);
 }
 
-/** Makes the user a member. */
-export async function acceptMember(tx: Tx, id: string, userId: string, at: number): Promise<void> {
-  await tx.run('UPDATE "members" SET "userId" = $1, "acceptedAt" = $2 WHERE "id" = $3', [userId, at, id]);
+/** Makes the user a member. Throws ALREADY_EXISTS if another member has the address. */
+export async function acceptMember(
+  tx: Tx,
+  id: string,
+  { userId, email }: { userId: string; email: string },
+  at: number,
+): Promise<void> {
+  const sql = 'UPDATE "members" SET "userId" = $1, "email" = $2, "acceptedAt" = $3 WHERE "id" = $4';
+  await unlessInvited(() => tx.run(sql, [userId, email, at, id]));
 }
 
 export async function deleteMember(tx: Tx, id: string): Promise<void> {

@@ -1,20 +1,26 @@
 import type { AccessStore, Accounts } from '../accounts/accounts.ts';
+import { type NewUser, type SignedIn, signUp } from '../accounts/sign-in.ts';
 import { getUserByEmail } from '../accounts/rows.ts';
 import { auditActorOf, recordAudit } from '../audit/audit.ts';
 import type { AccessChanges } from '../http/access-changes.ts';
 import { type Principal, type SessionPrincipal, reachesServer } from '../http/principal.ts';
 import type { Role } from '../http/roles.ts';
-import { randomBase62 } from '../kernel/ids.ts';
+import type { Visitor } from '../http/session/visitor.ts';
+import { hashToken, isRandomToken, randomBase62, randomToken } from '../kernel/ids.ts';
 import { StatusError } from '../kernel/status.ts';
+import { DAY_MS } from '../kernel/units.ts';
 import type { Sql, Store, Tx } from '../store/store.ts';
 import {
   type Invitation,
+  type LinkedInvitation,
   type MemberRole,
   type MemberRow,
   acceptMember,
   countMembers,
+  deleteInvitationTo,
   deleteMember,
   getInvitation,
+  getLinkedInvitation,
   getMember,
   getMembership,
   insertMember,
@@ -26,6 +32,8 @@ import type { OwnedServer } from './owned-servers.ts';
 
 /** Limit of members per server, including invitations. */
 const MOST_MEMBERS = 100;
+/** How long the link of an invitation works. */
+const LINK_MS = 7 * DAY_MS;
 
 /**
  * Returns the caller's role on a server; undefined without one, in which case the server does not exist for them. This
@@ -43,54 +51,73 @@ export async function membersOf(store: Store, serverId: string): Promise<MemberR
   return listMembers(store, serverId);
 }
 
+/** A new invitation with its link, which is returned only once, because only the hash of its token is stored. */
+export interface InvitedMember extends MemberRow {
+  link: string;
+}
+
 /**
- * Invites an address (normalized by `normalizeEmail`) to a server of the caller and e-mails it. Does not reveal
- * whether a user has the address. ALREADY_EXISTS MEMBER_EXISTS; RESOURCE_EXHAUSTED MAX_MEMBERS, or TOO_MANY_ATTEMPTS
- * for e-mails.
+ * Invites an address (normalized by `normalizeEmail`) to a server of the caller and e-mails it, or else anyone who gets
+ * the link. One person can use the link, within seven days. Does not reveal whether a user has the address.
+ * ALREADY_EXISTS MEMBER_EXISTS; RESOURCE_EXHAUSTED MAX_MEMBERS, or TOO_MANY_ATTEMPTS for invitations.
  */
 export async function inviteMember(
   accounts: Accounts,
   principal: Principal,
   server: OwnedServer & { name: string },
-  { email, role }: { email: string; role: MemberRole },
-): Promise<MemberRow> {
-  const { store, clock, loginLimits, post, signup } = accounts;
+  { email, role }: { email?: string | undefined; role: MemberRole },
+): Promise<InvitedMember> {
+  const { store, clock, loginLimits, post } = accounts;
   loginLimits.mail.take(principal.accountId);
+  const token = randomToken();
+  const createdAt = clock.now();
   const row: MemberRow = {
     id: `mem_${randomBase62(16)}`,
     serverId: server.id,
-    email,
+    email: email ?? null,
     userId: null,
     role,
     invitedBy: principal.userId,
-    createdAt: clock.now(),
+    createdAt,
     acceptedAt: null,
+    linkHash: hashToken(token),
+    linkExpiresAt: createdAt + LINK_MS,
+    linkOpensAccount: principal.operator,
   };
   await store.write(async (tx) => {
-    const invited = await getUserByEmail(tx, email);
-    if (invited?.accountId === server.accountId) {
+    const invited = email !== undefined && (await getUserByEmail(tx, email));
+    if (invited && invited.accountId === server.accountId) {
       throw new StatusError('ALREADY_EXISTS', 'MEMBER_EXISTS', 'This address belongs to the owner.');
     }
     if ((await countMembers(tx, server.id)) >= MOST_MEMBERS) throw tooManyMembers(server.id);
     await insertMember(tx, row);
-    await recordMember(tx, principal, server, 'member.invite', `${email} as ${role}`, row.createdAt);
+    await recordMember(tx, principal, server, 'member.invite', `${calledOf(row)} as ${role}`, createdAt);
   });
-  const link = `${post.baseUrl}/invitations`;
-  const withoutAccount =
-    signup !== 'closed'
-      ? 'Sign in with this address, or create an account with it, and accept or decline here:'
-      : 'Sign in with this address and accept or decline here. Without an account, ask your administrator for one.';
+  const link = `${post.baseUrl}${joinPath(token)}`;
+  if (email === undefined) return { ...row, link };
   post.send({
     to: email,
     subject: 'You are invited to a Minecraft server on Dormouse',
     text: `You are invited to the Minecraft server "${server.name}".
 
-${withoutAccount}
+Open this link within seven days to join:
 
 ${link}
+
+Later, find the invitation at ${post.baseUrl}/invitations, signed in with this address.
 `,
   });
-  return row;
+  return { ...row, link };
+}
+
+/** Returns the page that a link leads to. */
+export function joinPath(token: string): string {
+  return `/join?invitation=${token}`;
+}
+
+/** Returns the invitee as the audit log names them. */
+function calledOf({ email }: MemberRow): string {
+  return email ?? 'anyone with the link';
 }
 
 /** Changes a member's role, effective at once. NOT_FOUND MEMBER_NOT_FOUND. */
@@ -104,7 +131,7 @@ export async function setRole(
     const row = await memberOf(tx, server.id, memberId);
     if (row.role === role) return row;
     await setMemberRole(tx, row.id, role);
-    const detail = `${row.email} from ${row.role} to ${role}`;
+    const detail = `${calledOf(row)} from ${row.role} to ${role}`;
     const at = access.clock.now();
     await recordMember(tx, principal, server, 'member.setRole', detail, at);
     if (row.userId !== null) await access.accessChanges.inWrite(tx, { serverId: server.id, userId: row.userId }, at);
@@ -125,7 +152,7 @@ export async function removeMember(
     const row = await memberOf(tx, server.id, memberId);
     const at = access.clock.now();
     await deleteMember(tx, row.id);
-    await recordMember(tx, principal, server, 'member.remove', row.email, at);
+    await recordMember(tx, principal, server, 'member.remove', calledOf(row), at);
     if (row.userId !== null) await access.accessChanges.inWrite(tx, { serverId: server.id, userId: row.userId }, at);
     return row;
   });
@@ -182,14 +209,85 @@ export async function acceptInvitation(
   }
   const accepted = await store.write(async (tx) => {
     const row = await invitationTo(tx, principal, memberId);
-    if (row.acceptedAt !== null) return row;
-    const at = clock.now();
-    await acceptMember(tx, row.id, principal.userId, at);
-    await recordMember(tx, principal, serverOf(row), 'member.accept', `${row.email} as ${row.role}`, at);
-    return { ...row, userId: principal.userId };
+    return row.acceptedAt === null ? accept(tx, principal, row, clock.now()) : row;
   });
   announce(accessChanges, accepted);
   return accepted.serverId;
+}
+
+async function accept(tx: Tx, user: MemberUser, row: Invitation, at: number): Promise<Invitation> {
+  const { userId, email } = user;
+  await acceptMember(tx, row.id, user, at);
+  const detail = `${email} as ${row.role}`;
+  const entry = { action: 'member.accept', accountId: row.accountId, serverId: row.serverId, detail, at };
+  await recordAudit(tx, { userId, through: 'session' }, entry);
+  return { ...row, userId };
+}
+
+interface MemberUser {
+  userId: string;
+  accountId: string;
+  email: string;
+}
+
+/** Returns the invitation of a link's token; undefined if the token is unknown, used, revoked or expired. */
+export async function invitationOfLink(db: Sql, token: string, now: number): Promise<LinkedInvitation | undefined> {
+  const row = isRandomToken(token) ? await getLinkedInvitation(db, hashToken(token)) : undefined;
+  return row !== undefined && row.acceptedAt === null && row.linkExpiresAt > now ? row : undefined;
+}
+
+/**
+ * Accepts the invitation of a link, effective at once, and returns the server's id. The link then works for no one else.
+ * For a member of the server, nothing changes, and the link keeps working. NOT_FOUND INVITATION_NOT_FOUND, also if the
+ * invitation is for another address; ALREADY_EXISTS MEMBER_EXISTS for the server's owner.
+ */
+export async function acceptLink(access: AccessStore, principal: SessionPrincipal, token: string): Promise<string> {
+  const { store, clock, accessChanges } = access;
+  const accepted = await store.write((tx) => acceptLinkIn(tx, principal, token, clock.now()));
+  announce(accessChanges, accepted);
+  return accepted.serverId;
+}
+
+async function acceptLinkIn(tx: Tx, user: MemberUser, token: string, now: number): Promise<Invitation> {
+  const found = isRandomToken(token) ? await getLinkedInvitation(tx, hashToken(token)) : undefined;
+  if (found !== undefined && found.userId === user.userId) return found;
+  const row = await invitationOfLink(tx, token, now);
+  if (row === undefined || (row.email !== null && row.email !== user.email)) throw noInvitation();
+  if (row.accountId === user.accountId) {
+    throw new StatusError('ALREADY_EXISTS', 'MEMBER_EXISTS', 'This is your own server. Send the link to a friend.');
+  }
+  if (await getMembership(tx, row.serverId, user.userId)) return row;
+  if (row.email === null) await deleteInvitationTo(tx, row.serverId, user.email);
+  return accept(tx, user, row, now);
+}
+
+/**
+ * Creates an account and accepts the invitation of a link for it, both or neither. An operator's link creates an
+ * account even if sign-up is closed. Returns the session and the server's id. Throws like `signUp` and `acceptLink`.
+ */
+export async function signUpByLink(
+  accounts: Accounts,
+  user: NewUser,
+  token: string,
+  visitor: Visitor,
+): Promise<SignedIn & { serverId: string }> {
+  let serverId = '';
+  const signedIn = await signUp(accounts, user, visitor, async (tx, { id: userId, accountId, email, createdAt }) => {
+    const row = await acceptLinkIn(tx, { userId, accountId, email }, token, createdAt);
+    if (!opensAccount(accounts, await getLinkedInvitation(tx, row.linkHash))) throw noInvitation();
+    serverId = row.serverId;
+  });
+  return { ...signedIn, serverId };
+}
+
+/** Whether a link allows its visitor to create an account. */
+export function opensAccount({ signup }: Accounts, invitation: LinkedInvitation | undefined): boolean {
+  return signup === 'open' || invitation?.isByOperator === true;
+}
+
+function noInvitation(): StatusError {
+  const message = 'This link has been used or revoked, has expired, or is for another e-mail address.';
+  return new StatusError('NOT_FOUND', 'INVITATION_NOT_FOUND', message);
 }
 
 /** Declines an invitation, or leaves a server accepted earlier. NOT_FOUND INVITATION_NOT_FOUND. */
@@ -202,7 +300,7 @@ export async function declineInvitation(
     const row = await invitationTo(tx, principal, memberId);
     await deleteMember(tx, row.id);
     const action = row.acceptedAt === null ? 'member.decline' : 'member.leave';
-    await recordMember(tx, principal, serverOf(row), action, row.email, clock.now());
+    await recordMember(tx, principal, serverOf(row), action, calledOf(row), clock.now());
     const { serverId, userId } = row;
     if (userId !== null) await accessChanges.inWrite(tx, { serverId, userId }, clock.now());
     return row;

@@ -4,7 +4,7 @@ import type { Feature } from '../web/feature.ts';
 import { eulaOperations } from './eula-api.ts';
 import { Eula } from './eula.ts';
 import { invitationOperations } from './invitations-api.ts';
-import { mountInvitations } from './invitations-pages.ts';
+import { mountInvitations, mountJoin } from './invitations-pages.ts';
 import { keyOperations } from './keys-api.ts';
 import { mountKeys } from './keys-pages.ts';
 import { authenticate } from './keys.ts';
@@ -28,6 +28,7 @@ export function openAccess(accounts: Accounts, settings: { minecraftEula: 'ask' 
       pages(serve) {
         mountKeys(serve, accounts);
         mountInvitations(serve, accounts);
+        mountJoin(serve, accounts);
       },
     },
   };

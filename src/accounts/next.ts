@@ -1,3 +1,4 @@
+import { isRandomToken } from '../kernel/ids.ts';
 import { isServerTab } from '../web/panel/server-frame.ts';
 import { PROFILE_PATHS } from './page-parts.ts';
 import { readUserCode } from './user-code.ts';
@@ -18,11 +19,13 @@ const AFTER_SIGN_IN = '/servers';
 
 /**
  * Returns `wanted` if it is an allowed page of ours, otherwise the default page. Drops the query, except the code of a
- * device.
+ * device and the token of an invitation's link.
  */
 export function nextPage(wanted: string | null): string {
   const [path = '', query = ''] = (wanted ?? '').split('?', 2);
   if (MACHINE_PAGE.test(path)) return path;
+  const invitation = path === '/join' ? (new URLSearchParams(query).get('invitation') ?? '') : '';
+  if (isRandomToken(invitation)) return `${path}?invitation=${invitation}`;
   const [, server, tab = ''] = (!PAGES.has(path) && SERVER_PAGE.exec(path)) || [];
   if (server !== undefined) return isServerTab(tab) ? `${server}${tab}` : server;
   if (!PAGES.has(path)) return AFTER_SIGN_IN;

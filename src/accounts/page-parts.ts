@@ -71,7 +71,7 @@ export class Reveals<T> {
 }
 
 /** Returns a page with one narrow card below its title. */
-export function cardPage(title: string, body: Html, problem?: Problem, heading = title): Page {
+export function cardPage(title: string, body: Html, problem?: Problem, heading: Html | string = title): Page {
   const main = html`<section class="card narrow">
     <h1>${heading}</h1>
     ${body}

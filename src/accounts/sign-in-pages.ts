@@ -108,11 +108,13 @@ function draftOf(form: Form): Draft {
   return { email: form.get('email') ?? '', next, invitation: form.get('invitation') ?? '' };
 }
 
-function credentialsOf(form: Form): Credentials {
+/** Returns the fields of a sign-in or sign-up form. */
+export function credentialsOf(form: Form): Credentials {
   return { email: normalizeEmail(form.get('email') ?? '') ?? '', password: form.get('password') ?? '' };
 }
 
-function whatIsWrong(form: Form, { email, password }: Credentials): Problem | undefined {
+/** Returns the problem of a new account's fields. */
+export function whatIsWrong(form: Form, { email, password }: Credentials): Problem | undefined {
   if (email === '') return notAnEmail(form.get('email') ?? '');
   if (isPassword(password)) return undefined;
   return shortPassword('password');
@@ -216,11 +218,13 @@ function newAccountPage(request: PageRequest, { email, next, invitation, problem
   );
 }
 
-function signInHint(next: string): Html {
+/** Returns the link for people who have an account. */
+export function signInHint(next: string): Html {
   return html`<p class="aside">Have an account? <a href="${signInPath(next)}">Sign in</a></p>`;
 }
 
-const EMAIL = {
+/** The field for the e-mail address that signs a user in. */
+export const EMAIL = {
   name: 'email',
   label: 'E-mail address',
   type: 'email',

@@ -52,6 +52,7 @@ export interface CodeAsked {
 /**
  * Creates a user with a personal account, signs them in, and e-mails the link that verifies their address. The address
  * of an invited user counts as verified, because e-mail has arrived there or the operator has passed the link on.
+ * `join` admits the user by another invitation, which it consumes in the same write, or throws.
  * ALREADY_EXISTS USER_EXISTS; PERMISSION_DENIED SIGNUP_CLOSED without a link for this address, unless sign-up is open;
  * RESOURCE_EXHAUSTED for too many from an address.
  */
@@ -59,10 +60,11 @@ export async function signUp(
   accounts: Accounts,
   { email, password, invitation = '' }: NewUser,
   visitor: Visitor,
+  join?: (tx: Tx, user: UserRow) => Promise<void>,
 ): Promise<SignedIn> {
   const { store, clock, secret, loginLimits, signup } = accounts;
   const isLinkRead = (await invitedEmail(accounts, invitation)) === email;
-  if (signup !== 'open' && !isLinkRead) throw linkNeeded(signup);
+  if (signup !== 'open' && !isLinkRead && join === undefined) throw linkNeeded(signup);
   loginLimits.signUp.take(addressKey(visitor.address));
   const user: UserRow = {
     id: newId('usr'),
@@ -77,12 +79,13 @@ export async function signUp(
   const { token, verification, emailVerified } = await store.write(async (tx) => {
     const isInvited = await useInvitation(tx, email, invitation, user.createdAt);
     // The invitation was used or cancelled while the password was hashed.
-    if (signup === 'closed' && !isInvited) throw linkNeeded(signup);
+    if (signup === 'closed' && !isInvited && join === undefined) throw linkNeeded(signup);
     // The link was e-mailed to this address.
     const emailVerified = isInvited || (isLinkRead && !isInvitation(invitation));
     await insertAccount(tx, { id: user.accountId, name: email, createdAt: user.createdAt });
     await accounts.onAccount?.(tx, user.accountId, user.createdAt);
     await insertUser(tx, { ...user, emailVerified });
+    await join?.(tx, user);
     const entry = { action: 'session.signUp', accountId: user.accountId, at: user.createdAt };
     await recordAudit(tx, { userId: user.id, through: 'session' }, entry);
     await rememberPlaces(tx, secret, user.id, { ...visitor, device }, user.createdAt);

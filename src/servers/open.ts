@@ -156,7 +156,7 @@ export function serverFeature(options: ServerFeatureOptions): { creation: Creati
       operations,
       pageOperations: serverPageOperations({ ...needs, blocks, accessChanges: accounts.accessChanges }),
       panel(panel) {
-        mountServerList(panel, { servers, blocks, playersWake, addresses, firstRunFile: accounts.firstRunFile });
+        mountServerList(panel, { servers, blocks, playersWake, addresses, accounts });
         // Mounted before the servers' pages, because `new` is not a server.
         mountCreate(panel);
         mountOverview(panel, { ...settings, servers, playersWake, addresses });

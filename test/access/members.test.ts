@@ -25,8 +25,10 @@ test('an invitation grants access only after the invited address accepts it', as
   const { invite, asFriend, heard } = await scene(it);
   const browser = await it.browser('usr_other');
   const invited = (await invite({ email: ' Stranger@EXAMPLE.com', role: 'limited' })).json;
-  t.deepEqual(invited, { memberId: invited['memberId'], email: FRIEND, role: 'limited', pending: true, userId: '' });
-  t.deepEqual(await it.ok('GET', '/v1/servers/abc/members'), { members: [invited] });
+  const { link, linkExpiresAt, ...rest } = invited;
+  t.deepEqual(rest, { memberId: invited['memberId'], email: FRIEND, role: 'limited', pending: true, userId: '' });
+  t.true(it.letters[0]?.text.includes(String(link)));
+  t.deepEqual(await it.ok('GET', '/v1/servers/abc/members'), { members: [{ ...rest, linkExpiresAt }] });
   t.like(it.letters[0], { to: FRIEND });
   t.is(await asFriend('GET', ''), 'SERVER_NOT_FOUND');
 
@@ -54,7 +56,7 @@ test('an invitation grants access only after the invited address accepts it', as
   t.is(await asFriend('GET', ''), 200);
   t.deepEqual(await browser.ok('GET', '/v1/session/invitations'), { invitations: [] });
   t.deepEqual(await it.ok('GET', '/v1/servers/abc/members'), {
-    members: [{ ...invited, pending: false, userId: 'usr_other' }],
+    members: [{ ...rest, linkExpiresAt: null, pending: false, userId: 'usr_other' }],
   });
   t.deepEqual(heard[0], { serverId: 'abc', userId: 'usr_other' });
 });

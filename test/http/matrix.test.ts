@@ -107,7 +107,15 @@ async function addServer(it: ApiUnderTest, serverId: string): Promise<void> {
   const { store, clock } = it;
   await it.create(serverId);
   const guest = { id: `mem_${serverId}`, email: 'guest@example.com', userId: null, role: 'member' as const };
-  const rest = { serverId, invitedBy: 'usr_test', createdAt: clock.now(), acceptedAt: null };
+  const rest = {
+    serverId,
+    invitedBy: 'usr_test',
+    createdAt: clock.now(),
+    acceptedAt: null,
+    linkHash: serverId,
+    linkExpiresAt: 0,
+    linkOpensAccount: false,
+  };
   await store.write((tx) => insertMember(tx, { ...guest, ...rest }));
 }
 

@@ -1,7 +1,7 @@
 import test from 'ava';
-import { closeBrowser } from '../support/browser.ts';
+import { closeBrowser, openTab } from '../support/browser.ts';
 import { isHere } from '../support/needs.ts';
-import { PHONE, accessible, openPanel } from '../support/panel.ts';
+import { PHONE, accessible, legibleInTheDark, openPanel } from '../support/panel.ts';
 
 test.after.always(closeBrowser);
 
@@ -14,7 +14,8 @@ test('a member is invited, accepts, lands on the server, gets another role and i
   await it.stranger();
   const friend = await it.browser('usr_other');
   const members = async () => (await it.ok('GET', '/v1/servers/castle/members'))['members'] as Record<string, string>[];
-  t.is((await it.submit(`${PAGE}/invite`, { email: ` ${FRIEND} `, role: 'limited' })).status, 303);
+  t.is((await it.submit(`${PAGE}/invite`, { email: ` ${FRIEND} `, role: 'limited' })).status, 200);
+  t.regex((await it.get('/servers', friend)).text, /Invitations to you/);
   t.regex((await it.get(PAGE)).text, /<h2>Invited<\/h2>/);
   const [invited] = await members();
   const accepted = await it.submit(
@@ -36,18 +37,18 @@ test('a member is invited, accepts, lands on the server, gets another role and i
   t.is((await it.get('/servers/castle', friend)).status, 404);
 });
 
-test('the members page explains how to invite people without an account, with open and with closed sign-up', async (t) => {
+test('the members page says whether a link creates an account, with open and with closed sign-up', async (t) => {
   const open = await openPanel(t);
   await open.create('castle');
-  t.regex((await open.get(PAGE)).text, /People without an account create one when they accept\./);
+  t.regex((await open.get(PAGE)).text, /It also creates an account for people without one\./);
   const closed = await openPanel(t, { config: { signup: 'closed' } });
   await closed.create('castle');
-  t.regex((await closed.get(PAGE)).text, /Sign-up is closed\. Ask your administrator to invite the address first/);
-  await closed.store.write((tx) => tx.run('UPDATE "users" SET "operator" = $1 WHERE "id" = $2', [1, 'usr_test']));
   t.regex(
     (await closed.get(PAGE)).text,
-    /Sign-up is closed\. For people without an account,\s+<a href="\/operator\/accounts">create an invitation/,
+    /Sign-up is closed: people without an account ask your administrator for one\./,
   );
+  await closed.store.write((tx) => tx.run('UPDATE "users" SET "operator" = $1 WHERE "id" = $2', [1, 'usr_test']));
+  t.regex((await closed.get(PAGE)).text, /It also creates an account for people without one\./);
 });
 
 test.runIf(isHere('chromium'))('a member leaves a shared server after a confirmation, on a phone', async (t) => {
@@ -96,9 +97,39 @@ test.runIf(isHere('chromium'))(
     const { page, complaints } = await it.open(PAGE, { ...PHONE, colorScheme: 'dark' });
     await page.getByLabel('E-mail address').fill('friend@example.com');
     await page.keyboard.press('Enter');
-    await page.getByText('Invitation sent.').waitFor();
+    await page.getByRole('heading', { name: 'Your invitation link' }).waitFor();
     await page.getByRole('heading', { name: 'friend@example.com' }).waitFor();
     await accessible(t, page);
     t.deepEqual(complaints, []);
+  },
+);
+
+test.runIf(isHere('chromium'))(
+  'with closed sign-up, an operator’s friend joins by a link: three clicks for the owner, three for the friend',
+  async (t) => {
+    const it = await openPanel(t, { config: { signup: 'closed' } });
+    await it.create('castle', { name: 'The Castle' });
+    await it.store.write((tx) => tx.run('UPDATE "users" SET "operator" = $1 WHERE "id" = $2', [true, 'usr_test']));
+    const owner = await it.open('/servers/castle');
+    await owner.context.grantPermissions(['clipboard-read', 'clipboard-write']);
+    await owner.page.getByRole('link', { name: 'Members' }).click();
+    await owner.page.getByRole('button', { name: 'Create a link' }).click();
+    await owner.page.getByRole('button', { name: 'Copy the invitation link' }).click();
+    const link = await owner.page.evaluate<string>('navigator.clipboard.readText()');
+    await accessible(t, owner.page);
+    await legibleInTheDark(t, owner.page);
+
+    const friend = await openTab(t, PHONE);
+    await friend.context.grantPermissions(['clipboard-read', 'clipboard-write']);
+    await friend.page.goto(it.origin + new URL(link).pathname + new URL(link).search);
+    await accessible(t, friend.page);
+    await friend.page.getByLabel('E-mail address').fill('friend@example.com');
+    await friend.page.getByLabel('Choose a password').fill('correct horse');
+    await friend.page.getByRole('button', { name: 'Create an account and join' }).tap();
+    await friend.page.getByText('You joined.').waitFor();
+    await friend.page.getByRole('button', { name: 'Copy the address' }).first().tap();
+    t.regex(await friend.page.evaluate<string>('navigator.clipboard.readText()'), /^castle\./);
+    await accessible(t, friend.page);
+    t.deepEqual([...owner.complaints, ...friend.complaints], []);
   },
 );

@@ -228,7 +228,8 @@ export async function api(t: ExecutionContext, options: ApiTestOptions = {}): Pr
     browser,
     async share(serverId, role) {
       const row = { id: `mem_${serverId}_${role}`, serverId, email: 'stranger@example.com', userId: 'usr_other', role };
-      const rest = { invitedBy: 'usr_test', createdAt: clock.now(), acceptedAt: clock.now() };
+      const link = { linkHash: row.id, linkExpiresAt: 0, linkOpensAccount: false };
+      const rest = { ...link, invitedBy: 'usr_test', createdAt: clock.now(), acceptedAt: clock.now() };
       await store.write(async (tx) => {
         await tx.run('DELETE FROM "members" WHERE "serverId" = $1 AND "userId" = $2', [serverId, 'usr_other']);
         await insertMember(tx, { ...row, ...rest });

@@ -346,7 +346,7 @@ test('a form sent without a session redirects to sign-in and changes no data', a
   const site = await openSite(t);
   const { user_code: code } = await site.startDevice();
   const before = await everything(site);
-  for (const path of postPaths(site).filter((each) => !/^\/(?:sign-|verify|checkout)/.test(each))) {
+  for (const path of postPaths(site).filter((each) => !/^\/(?:sign-|verify|checkout|join$)/.test(each))) {
     const reply = await post(site, path, { code, decision: 'approve' }, {});
     t.is(reply.status, 303, path);
     t.regex(reply.headers.get('location') ?? '', /^\/sign-in(?:\?next=%2F[\w%-]+)?$/);

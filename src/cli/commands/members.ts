@@ -8,6 +8,9 @@ import { type Messages, read } from '../shapes.ts';
 import { suggest } from '../suggest.ts';
 import { oneLine } from '../text.ts';
 
+/** How an open invitation without an address appears in place of one. */
+const ANYONE = 'anyone with the link';
+
 const MEMBER = { memberId: '', email: '', role: '', pending: false as boolean } satisfies Partial<Messages['Member']>;
 
 function roleOf(text = 'member') {
@@ -42,21 +45,22 @@ A limited member can view, start and stop it.`,
       show({ members }, { out, args: [id] }) {
         const none = `No members. Invite someone with: ${DORMOUSE} members invite ${id} steve@example.org`;
         return listing(out, members, none, {
-          'E-MAIL': ({ email }) => email,
+          'E-MAIL': ({ email, memberId: member }) => email || `${ANYONE} (${member})`,
           ROLE: ({ role }) => role,
           '': ({ pending }) => (pending ? 'invited' : ''),
         });
       },
     }),
     call({
-      usage: 'members invite <id> <email>',
-      summary: 'Invite someone by e-mail address.',
+      usage: 'members invite <id> [email]',
+      summary: 'Invite someone by a link, or by e-mail address.',
       options: { role: option('role', 'member (default) or limited.') },
-      call: ({ api }, [id, email = ''], { role }) =>
-        api.POST('/v1/servers/{id}/members', { ...on(id), body: { email, role: roleOf(role) } }),
-      shape: MEMBER,
-      show: ({ email, role }, { args: [id] }) => [
-        `Invited ${email} to ${id} as ${role}. They see the invitation after signing in.`,
+      call: ({ api }, [id, email], { role }) =>
+        api.POST('/v1/servers/{id}/members', { ...on(id), body: { ...(email && { email }), role: roleOf(role) } }),
+      shape: { ...MEMBER, link: '' },
+      show: ({ email, role, link }, { args: [id] }) => [
+        `Invited ${email || ANYONE} to ${id} as ${role}. This link works once, within seven days:`,
+        link,
       ],
     }),
     call({

@@ -18,12 +18,17 @@ interface Needs extends Accounts {
 const Member = z
   .object({
     memberId: reply.text,
-    email: reply.text,
+    email: reply.text.describe('Empty while an invitation is open to anyone who has its link.'),
     role: reply.text.describe('`member` or `limited`.'),
     pending: reply.flag.describe('Invited but not accepted yet.'),
     userId: reply.text.describe('The user, as in audit entries; empty while pending.'),
+    linkExpiresAt: reply.timestamp.optional().describe('The end of the invitation’s link. `null` for members.'),
   })
   .meta({ id: 'Member' });
+
+const InvitedMember = Member.extend({
+  link: reply.text.describe('Accepts the invitation, for one person. Returned only here.'),
+}).meta({ id: 'InvitedMember' });
 
 const COMMON = { scope: 'members', role: 'owner', auth: 'key', section: 'Members', params: ServerParams } as const;
 
@@ -44,12 +49,16 @@ export const InviteMember = operation({
   path: '/v1/servers/{id}/members',
   summary: 'Invite a member',
   description:
-    'Sends an e-mail to the address. A user who has verified the address can accept. A `member` can do everything ' +
+    'Returns a link that works for one person, within seven days. An operator’s link also creates an account if ' +
+    'sign-up is closed. With an address, sends the link there by e-mail, and the invitation is for this address ' +
+    'alone: a user who has verified it can also accept without the link. A `member` can do everything ' +
     'except delete the server, change its plan, manage its members, and access its bill, database password and ' +
     'SFTP. A `limited` member can view, start and stop it.',
-  body: message({ email: Email, role: MemberRole }).meta({ id: 'InviteMemberRequest' }),
+  body: message({ email: Email.optional().describe('Without one, anyone can use the link.'), role: MemberRole }).meta({
+    id: 'InviteMemberRequest',
+  }),
   example: { email: 'friend@example.com', role: 'limited' },
-  reply: Member,
+  reply: InvitedMember,
 });
 
 export const SetMemberRole = operation({
@@ -76,18 +85,20 @@ export const RemoveMember = operation({
   reply: Nothing,
 });
 
-function memberView({ id, email, role, acceptedAt, userId }: MemberRow): z.input<typeof Member> {
-  const pending = acceptedAt === null;
-  return { memberId: id, email, role, pending, userId: pending ? '' : (userId ?? '') };
+function memberView({ id, email, role, acceptedAt, userId, linkExpiresAt }: MemberRow): z.input<typeof Member> {
+  const shown = { memberId: id, email: email ?? '', role };
+  if (acceptedAt === null) return { ...shown, pending: true, userId: '', linkExpiresAt };
+  return { ...shown, pending: false, userId: userId ?? '' };
 }
 
 export const memberOperations = (needs: Needs): readonly Served[] => [
   needs.serveServer(ListMembers, async ({ params }) => ({
     members: (await membersOf(needs.store, params.id)).map(memberView),
   })),
-  needs.serveServer(InviteMember, async ({ server, body, principal }) =>
-    memberView(await invite(needs, principal, server.row, body)),
-  ),
+  needs.serveServer(InviteMember, async ({ server, body, principal }) => {
+    const invited = await invite(needs, principal, server.row, body);
+    return { ...memberView(invited), link: invited.link };
+  }),
   needs.serveServer(SetMemberRole, async ({ server, body, principal }) =>
     memberView(await setRole(needs, principal, server.row, body)),
   ),

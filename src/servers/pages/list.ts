@@ -11,13 +11,15 @@ import { partOf, copyButton } from '../../web/panel/parts.ts';
 import { askFirst, buttonsOf, stateTag } from '../../web/panel/state.ts';
 import { ramText, sinceTime, wokenWords } from '../../web/panel/words.ts';
 import { plainName } from '../../web/text.ts';
-import type { FirstRunFile } from '../../accounts/first-run.ts';
+import type { Accounts } from '../../accounts/accounts.ts';
 import type { Addresses } from '../api/addresses.ts';
 import type { Servers } from '../servers.ts';
 import type { ServerBlocks } from '../server-now.ts';
 import { commandForms } from './parts.ts';
 import { createFirst, firstSteps } from './first-server.ts';
 import { UNREADY, type WakeFacts, obstaclesTo, wakeText, whyText } from './obstacles.ts';
+import { invitationItem } from '../../access/invitations-pages.ts';
+import { invitationsOf } from '../../access/members.ts';
 import { GetSpendCap } from '../../billing/api.ts';
 import { ListMyServers } from '../api/my-servers.ts';
 
@@ -32,7 +34,7 @@ interface ListOptions {
   /** Whether any player may wake the server by joining. */
   playersWake: (serverId: string) => boolean;
   addresses: Addresses;
-  firstRunFile: FirstRunFile | undefined;
+  accounts: Accounts;
 }
 
 /** A user's servers as cards, or the form that creates the first one. */
@@ -49,7 +51,7 @@ export function mountServerList(panel: Panel, options: ListOptions): void {
       ),
       first: createFirst,
       async dismiss({ principal }) {
-        await options.firstRunFile?.dismissed(principal.accountId);
+        await options.accounts.firstRunFile?.dismissed(principal.accountId);
         return { to: '/servers', endsTour: true };
       },
     },
@@ -58,9 +60,10 @@ export function mountServerList(panel: Panel, options: ListOptions): void {
 
 async function listPage(request: PanelRequest, options: ListOptions): Promise<Page> {
   const { accountId } = request.principal;
-  const [{ my, shared }, spent] = await Promise.all([
+  const [{ my, shared }, spent, invitations] = await Promise.all([
     request.call(ListMyServers, {}),
     request.call(GetSpendCap, { accountId }),
+    invitationsOf(options.accounts.store, request.principal),
   ]);
   const costs = new Map(spent.servers.map(({ serverId, spentMicros }) => [serverId, Number(spentMicros)]));
   const servers = [...my, ...shared];
@@ -72,6 +75,15 @@ async function listPage(request: PanelRequest, options: ListOptions): Promise<Pa
       <h1>Servers</h1>
       ${servers.length > 0 && html`<a class="button" href="/servers/new">New server</a>`}
     </div>
+    ${
+      invitations.length > 0 &&
+      html`<section class="card">
+        <h2>Invitations to you</h2>
+        <ul class="list">
+          ${invitations.map((invitation) => invitationItem(request, invitation))}
+        </ul>
+      </section>`
+    }
     ${tour.shown}
     <div data-live="list" data-now="${request.now}">
       ${

@@ -5,7 +5,9 @@ import { type Html, html } from '../../web/html.ts';
 import type { Page } from '../../web/page-request.ts';
 import { choiceField, filling, lineField, radioField } from '../../web/panel/fields.ts';
 import { buttonForm, panelForm } from '../../web/panel/form.ts';
+import { copyButton } from '../../web/panel/parts.ts';
 import type { Panel, ServerRequest } from '../../web/panel/panel.ts';
+import { timeTag } from '../../web/panel/time.ts';
 import type { Form } from '../../web/serve.ts';
 import { InviteMember, ListMembers, RemoveMember, SetMemberRole } from '../api/members.ts';
 
@@ -24,9 +26,14 @@ export function mountMembers(panel: Panel, rules: MemberRules): void {
     path: '/members',
     show: (request) => membersPage(request, rules),
     forms: {
-      async invite({ call, server: { id } }, form) {
-        await call(InviteMember, { id }, { email: (form.get('email') ?? '').trim(), role: roleIn(form) });
-        return 'invited';
+      async invite(request, form) {
+        const {
+          call,
+          server: { id },
+        } = request;
+        const email = (form.get('email') ?? '').trim();
+        const { link } = await call(InviteMember, { id }, { ...(email && { email }), role: roleIn(form) });
+        return membersPage(request, rules, link);
       },
       async role({ call, server: { id } }, form) {
         await call(SetMemberRole, { id }, { memberId: form.get('member') ?? '', role: roleIn(form) });
@@ -38,7 +45,6 @@ export function mountMembers(panel: Panel, rules: MemberRules): void {
       },
     },
     done: {
-      invited: 'Invitation sent.',
       role: 'Role changed.',
       removed: 'Removed.',
     },
@@ -56,10 +62,12 @@ const ROLE_NAMES: readonly [MemberRole, string][] = [
   ['limited', 'Limited'],
 ];
 
-async function membersPage(request: ServerRequest, rules: MemberRules): Promise<Page> {
+/** Shows `link`, that of a new invitation, only this time. */
+async function membersPage(request: ServerRequest, rules: MemberRules, link?: string): Promise<Page> {
   const { members } = await request.call(ListMembers, { id: request.server.id });
   const [pending, accepted] = [members.filter((each) => each.pending), members.filter((each) => !each.pending)];
-  const main = html`<section class="card">
+  const main = html`${link !== undefined && newLink(link)}
+    <section class="card">
       <h2>Members</h2>
       ${list(request, accepted, 'No members.')}
     </section>
@@ -67,7 +75,6 @@ async function membersPage(request: ServerRequest, rules: MemberRules): Promise<
       pending.length > 0 &&
       html`<section class="card">
         <h2>Invited</h2>
-        <p>They see it under Profile → Invitations after signing in. If e-mail is set up, we notify them.</p>
         ${list(request, pending, '')}
       </section>`
     }
@@ -79,7 +86,10 @@ function inviteCard(request: ServerRequest, { signup, operatorsWriteAlone }: Mem
   const filled = filling(request, 'invite');
   return html`<section class="card">
     <h2>Invite someone</h2>
-    <p>They need an account here with this address. ${withoutAccount(request, signup)}</p>
+    <p>
+      Create a link and send it to a friend. It works for one person, within seven days.
+      ${withoutAccount(request, signup)}
+    </p>
     ${
       operatorsWriteAlone &&
       request.principal.operator &&
@@ -92,23 +102,21 @@ function inviteCard(request: ServerRequest, { signup, operatorsWriteAlone }: Mem
     ${panelForm(
       request,
       'invite',
-      html`${lineField(filled, { name: 'email', label: 'E-mail address', maxlength: 254, type: 'email' })}
+      html`${lineField(filled, { name: 'email', label: 'E-mail address (optional)', maxlength: 254, type: 'email', required: false, hint: 'Only this address can then use the link. If e-mail is set up, we send it there.' })}
         ${radioField(filled, {
           name: 'role',
           label: 'Role',
           value: 'limited',
           options: ROLE_NAMES.map(([role]) => [role, ROLES[role]]),
-        })}<button type="submit">Invite</button>`,
+        })}<button type="submit">Create a link</button>`,
     )}
   </section>`;
 }
 
-/** Returns what to do for addresses without an account. Does not reveal whether one exists. */
-function withoutAccount({ principal }: ServerRequest, signup: SignUp): Html {
-  if (signup !== 'closed') return html`People without an account create one when they accept.`;
-  if (!principal.operator) return html`Sign-up is closed. Ask your administrator to invite the address first.`;
-  return html`Sign-up is closed. For people without an account,
-    <a href="/operator/accounts">create an invitation</a> first.`;
+function withoutAccount({ principal }: ServerRequest, signup: SignUp): string {
+  if (signup === 'open' || principal.operator) return 'It also creates an account for people without one.';
+  if (signup === 'letter') return 'People without an account create one first.';
+  return 'Sign-up is closed: people without an account ask your administrator for one.';
 }
 
 function list(request: ServerRequest, members: readonly Member[], none: string): Html {
@@ -118,12 +126,25 @@ function list(request: ServerRequest, members: readonly Member[], none: string):
   </ul>`;
 }
 
-function memberItem(request: ServerRequest, { memberId, email, role, pending }: Member): Html {
+function newLink(link: string): Html {
+  return html`<section class="card">
+    <h2>Your invitation link</h2>
+    <p class="note warn"><strong>Copy it now.</strong> It is shown only this once.</p>
+    <p><code class="secret">${link}</code> ${copyButton(link, 'the invitation link')}</p>
+  </section>`;
+}
+
+function memberItem(request: ServerRequest, member: Member): Html {
+  const { memberId, role, pending, linkExpiresAt } = member;
+  const email = member.email || 'Anyone with the link';
   const field = { name: 'role', label: html`Role<span class="unseen"> of ${email}</span>`, value: role };
   const what = pending ? 'Cancel the invitation' : 'Remove';
   return html`<li>
     <h3><bdi>${email}</bdi></h3>
-    <p>${ROLES[role as MemberRole]}</p>
+    <p>
+      ${ROLES[role as MemberRole]}
+      ${linkExpiresAt && html`The link ${Date.parse(linkExpiresAt) > request.now ? 'works until' : 'expired'} ${timeTag(linkExpiresAt)}.`}
+    </p>
     ${panelForm(
       request,
       'role',
@@ -134,7 +155,7 @@ function memberItem(request: ServerRequest, { memberId, email, role, pending }: 
         </div>`,
     )}
     ${confirmed(
-      pending ? 'The link in their e-mail stops working.' : 'Their open sessions on the server end immediately.',
+      pending ? 'The link stops working.' : 'Their open sessions on the server end immediately.',
       `${what}…`,
       email,
       buttonForm(request, 'remove', what, { fields: { member: memberId }, variant: 'danger' }),

@@ -64,7 +64,7 @@ export function mountOverview(panel: Panel, settings: OverviewSettings): void {
       kept: 'Kept awake, even without players.',
       let: 'Keep-awake cancelled.',
       agreed: 'Thank you. The server can start now.',
-      joined: 'You joined. The server is in your list now.',
+      joined: 'You joined. Copy its address above, and open it in Minecraft.',
     },
   });
 }
