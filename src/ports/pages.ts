@@ -79,6 +79,7 @@ function portItem(
   return html`<li>
     <h3><bdi>${name}</bdi></h3>
     <p>${proto.toUpperCase()} ${shown} leads to port ${containerPort} of the game.</p>
+    ${proto === 'udp' && hostPort !== containerPort && VOICE.test(name) && voiceNote(hostPort, address)}
     ${
       mayChange &&
       confirmed(
@@ -89,6 +90,17 @@ function portItem(
       )
     }
   </li>`;
+}
+
+const VOICE = /voice|^24454\b/i;
+
+/** The setting that Simple Voice Chat needs because its clients otherwise use the number inside the game. */
+function voiceNote(hostPort: number, address: string): Html {
+  const line = `voice_host=${address.startsWith(':') ? hostPort : address}`;
+  return html`<p class="note">
+    Simple Voice Chat: put <code>${line}</code> ${copyButton(line, 'the setting')} into
+    <code>config/voicechat/voicechat-server.properties</code>, and restart.
+  </p>`;
 }
 
 function openCard(request: ServerRequest): Html {

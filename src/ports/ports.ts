@@ -59,7 +59,7 @@ export class ServerPorts {
     return this.#withLock(async () => {
       this.#checkTarget(wanted);
       const slot = this.#slotFor(serverId, wanted);
-      const row = { hostPort: await this.#choose(wanted.proto), serverId, slot, ...wanted };
+      const row = { hostPort: await this.#choose(wanted), serverId, slot, ...wanted };
       await this.#given.set(row.hostPort, row, async (tx) => {
         await requireServer(tx, serverId);
         await insertServerPort(tx, row);
@@ -95,10 +95,13 @@ export class ServerPorts {
     });
   }
 
-  async #choose(proto: ServerPort['proto']): Promise<number> {
+  /** Returns the game's own number if it is free and in the range: voice chat then works without further settings. */
+  async #choose({ containerPort, proto }: WantedPort): Promise<number> {
     const { range, isFree = isPortFree } = this.#options;
-    for (let port = range.from; port <= range.to; port++)
-      if (this.#given.of(port) === undefined && (await isFree(port, proto))) return port;
+    const isUsable = async (port: number) => this.#given.of(port) === undefined && (await isFree(port, proto));
+    const isInRange = containerPort >= range.from && containerPort <= range.to;
+    if (isInRange && (await isUsable(containerPort))) return containerPort;
+    for (let port = range.from; port <= range.to; port++) if (await isUsable(port)) return port;
     const sentence = 'All ports of this machine are in use. Close a port of another server first.';
     throw new StatusError('RESOURCE_EXHAUSTED', 'NO_FREE_PORT', sentence);
   }
