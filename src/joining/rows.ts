@@ -125,14 +125,14 @@ export const serverNames = new EntitySchema<ServerNameRow>({
   foreignKeys: [ofServer],
 });
 
+/** PostgreSQL returns its 64-bit integers as text. */
+type StoredName = Omit<ServerNameRow, 'createdAt' | 'provedAt' | 'expiresAt'> &
+  Record<'createdAt' | 'expiresAt', number | string> & { provedAt: number | string | null };
+
 /** Returns the further names of all servers or of one, oldest first. */
 export async function listServerNames(db: Sql, serverId?: string): Promise<ServerNameRow[]> {
   const [where, values] = serverId === undefined ? ['', []] : ['WHERE "serverId" = $1', [serverId]];
-  const rows = await db.query<ServerNameRow>(
-    `SELECT * FROM "server_names" ${where} ORDER BY "createdAt", "name"`,
-    values,
-  );
-  // PostgreSQL returns its 64-bit integers as text.
+  const rows = await db.query<StoredName>(`SELECT * FROM "server_names" ${where} ORDER BY "createdAt", "name"`, values);
   return rows.map((row) => ({
     ...row,
     createdAt: Number(row.createdAt),

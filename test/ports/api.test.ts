@@ -168,9 +168,10 @@ test('if games share this machine’s addresses, the service’s own ports, or a
 });
 
 test('a port keeps the game’s own number outside if that is in the range and free', async (t) => {
-  const { ok, create } = await api(t);
-  await create('abc');
-  await create('def');
+  const it = await api(t);
+  const { ok } = it;
+  await it.create('abc');
+  await it.create('def');
   const body = { containerPort: 40_007, proto: 'udp' };
   t.is(portsIn(await ok('POST', PATH, body))[0]?.hostPort, 40_007);
   t.is(portsIn(await ok('POST', '/v1/servers/def/ports', body))[0]?.hostPort, 40_000);

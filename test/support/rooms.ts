@@ -225,7 +225,7 @@ function doublesOf(base: World, around: Around, options: RoomsOptions): Paramete
         } as Partial<OpenedProxies> as OpenedProxies,
         joinPolicy: createJoinPolicy({ files: playerFiles, policies: wakePolicies, clock, store }),
         entrance: { ...NO_ENTRANCE, ...options.entrance },
-        setNames: (id, names) => void options.named?.(id, names),
+        setNames: (id, names) => options.named?.(id, names),
       };
     },
     async openBilling(...given) {
