@@ -68,6 +68,7 @@ export const SYSTEM: Record<string, string> = {
   access: 'its author lost permission',
   checkout: 'reported by the payment provider',
   builds: 'builds are updated while it sleeps',
+  names: 'DNS was checked, or a name expired',
   update: 'a new build failed',
 };
 

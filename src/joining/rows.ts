@@ -134,7 +134,8 @@ export async function listServerNames(db: Sql, serverId?: string): Promise<Serve
   const [where, values] = serverId === undefined ? ['', []] : ['WHERE "serverId" = $1', [serverId]];
   const rows = await db.query<StoredName>(`SELECT * FROM "server_names" ${where} ORDER BY "createdAt", "name"`, values);
   return rows.map((row) => ({
-    ...row,
+    name: row.name,
+    serverId: row.serverId,
     createdAt: Number(row.createdAt),
     provedAt: row.provedAt === null ? null : Number(row.provedAt),
     expiresAt: Number(row.expiresAt),
