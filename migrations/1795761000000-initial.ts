@@ -171,6 +171,13 @@ function tables(): Table[] {
       slug: text().nullable().unique(),
       ...all(boolean, 'enabled', 'showAddress'),
     }),
+    table('server_names', {
+      name: text().primary(),
+      serverId: ofServer().primary().index(),
+      createdAt: bigint(),
+      provedAt: bigint().nullable(),
+      expiresAt: bigint(),
+    }),
     table('server_ports', {
       hostPort: integer().primary(),
       serverId: ofServer(),

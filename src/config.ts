@@ -81,6 +81,12 @@ export const settings = {
     '',
     'Id of the server for players who enter no server name. Empty: with PUBLIC_HOST=localhost, the only server, or the oldest if players enter localhost.',
   ),
+  ownNames: setting(
+    'OWN_NAMES',
+    kind.oneOf('on', 'off'),
+    'on',
+    'Whether owners can add host names of their own domains to servers, proved by DNS.',
+  ),
   extraPorts: setting(
     'EXTRA_PORTS',
     kind.portRange,

@@ -7,6 +7,7 @@ import { openGameHost, preloadEngine } from './engines/game-host.ts';
 import type { Pinger } from './engines/pinger.ts';
 import { EMBEDDED_VERSIONS } from './game/catalogue/embedded.ts';
 import { createCatalogue } from './game/catalogue/published.ts';
+import type { ResolveTxt } from './joining/own-names.ts';
 import type { Clock } from './kernel/clock.ts';
 import type { OnClose } from './kernel/closers.ts';
 import type { Log } from './kernel/log.ts';
@@ -33,6 +34,8 @@ export interface OutsideOptions {
 export type Outside = Awaited<ReturnType<typeof openOutside>> & {
   /** Bytes in use on the servers' file system. Default: queries the file system. */
   usedBytes?: () => Promise<number>;
+  /** Returns the TXT records of a name. Default: queries the machine's DNS servers. */
+  resolveTxt?: ResolveTxt | undefined;
 };
 
 /**

@@ -91,6 +91,7 @@ import {
   SetWhitelistEnforced,
   SetWhitelistEntry,
 } from './players/api.ts';
+import { AddServerName, ListServerNames, RemoveServerName, SetServerHostname } from './joining/names-api.ts';
 import { AddServerPort, RemoveServerPort } from './ports/api.ts';
 import { CreateSchedule, DeleteSchedule, ListSchedules, RunScheduleNow, SetScheduleEnabled } from './schedules/api.ts';
 import { ListAccountAudit, ListServerAudit } from './servers/api/audit.ts';
@@ -154,6 +155,10 @@ export const OPERATIONS: readonly Operation[] = [
   SetModpack,
   AddServerPort,
   RemoveServerPort,
+  ListServerNames,
+  AddServerName,
+  RemoveServerName,
+  SetServerHostname,
   RunCommand,
   GetServerLogs,
   StreamServerLogs,

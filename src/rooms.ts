@@ -19,6 +19,7 @@ import type { Telemetry } from './insight/telemetry.ts';
 import { createChangeLock } from './jail/change-lock.ts';
 import { createOpenFiles } from './jail/open-files.ts';
 import { joiningFeature, openJoining } from './joining/open.ts';
+import { OwnNames } from './joining/own-names.ts';
 import type { Clock } from './kernel/clock.ts';
 import type { OnClose } from './kernel/closers.ts';
 import type { Log } from './kernel/log.ts';
@@ -210,6 +211,7 @@ export async function openRooms(options: RoomsOptions, doubles: Partial<typeof O
   });
   const joining = await open.openJoining(shared, presence, lostGames, settings);
   const { proxies, entrance, publicStatuses, wakePolicies, playerFiles } = joining;
+  const ownNames = await OwnNames.open(shared, secret, settings, joining.setNames, outside.resolveTxt);
   const joined = (id: string) => proxies.players(id);
   const onAddressBan = (id: string) => proxies.addressBansChanged(id);
   const talk = { engine, consoles: typed, joined, onAddressBan };
@@ -300,7 +302,7 @@ export async function openRooms(options: RoomsOptions, doubles: Partial<typeof O
     accessRoom.feature,
     grantsRoom.feature,
     serversFeature,
-    joiningFeature(shared, joining, { ...shown, addresses }, clientAddress, settings.baseUrl),
+    joiningFeature(shared, ownNames, joining, { ...shown, addresses }, clientAddress, settings.baseUrl),
     filesRoom.feature,
     sftpRoom.feature,
     modsRoom.feature,
@@ -341,6 +343,7 @@ export async function openRooms(options: RoomsOptions, doubles: Partial<typeof O
     proxies,
     publicStatuses,
     wakePolicies,
+    ownNames,
     databases,
     billing,
     capacity,

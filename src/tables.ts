@@ -12,7 +12,7 @@ import { serverDisks } from './disk/rows.ts';
 import { consoleSalts } from './engines/console/salt-rows.ts';
 import { tpsIncidents } from './insight/alerts/rows.ts';
 import { metricSamples } from './insight/metric-rows.ts';
-import { publicStatuses, wakePolicies } from './joining/rows.ts';
+import { publicStatuses, serverNames, wakePolicies } from './joining/rows.ts';
 import { serverMods } from './mods/rows.ts';
 import { webhookMessages, webhooks } from './notices/rows.ts';
 import { suspensions } from './operators/suspension-rows.ts';
@@ -75,6 +75,7 @@ export const TABLES: Tables = [
   tpsIncidents,
   publicStatuses,
   wakePolicies,
+  serverNames,
   backups,
   backupMods,
   backupRetention,

@@ -68,6 +68,7 @@ export const SYSTEM: Record<string, string> = {
   access: 'its author lost permission',
   checkout: 'reported by the payment provider',
   builds: 'builds are updated while it sleeps',
+  names: 'DNS was checked, or a name expired',
   update: 'a new build failed',
 };
 
@@ -97,6 +98,12 @@ export const WHAT: Record<string, string> = {
   'server.buildTakenBack': 'returned to the build before the update',
   'server.publicStatus': 'changed the public page',
   'server.wakePolicy': 'changed who can wake it',
+  'server.hostname': 'changed the address',
+  'server.name.add': 'added an own name',
+  'server.name.remove': 'removed a name',
+  'server.name.prove': 'found an own name proved by DNS',
+  'server.name.release': 'released an own name without proof',
+  'server.name.expire': 'released a former address',
   'server.port.add': 'opened a port',
   'server.port.remove': 'closed a port',
   'server.suspend': 'suspended it',

@@ -24,6 +24,9 @@ import { type WakePolicies, createJoinPolicy, openWakePolicies } from './join-po
 import type { ProxySettings } from './link/child-process.ts';
 import { openProxies } from './link/open-proxies.ts';
 import { mountStatus } from './pages.ts';
+import { nameOperations } from './names-api.ts';
+import { mountNames } from './names-pages.ts';
+import type { OwnNames } from './own-names.ts';
 import { noticePlayers } from './player-notices.ts';
 import { publicSettingOperations } from './public-setting-api.ts';
 import { publicStatusOperations } from './public-status-api.ts';
@@ -135,17 +138,20 @@ export async function openJoining(
     joinPolicy,
     entrance,
     bedrock: routing.bedrock,
+    setNames: (serverId: string, names: readonly string[]) => routing.setNames(serverId, names),
   };
 }
 
 /** Join policies and public statuses, through the API and on pages. */
 export function joiningFeature(
-  { servers, serveServer, clock }: Shared,
+  shared: Shared,
+  ownNames: OwnNames,
   { publicStatuses, wakePolicies }: { publicStatuses: PublicStatuses; wakePolicies: WakePolicies },
   shown: { blocks: ServerBlocks; serverView: ServerView; addresses: Addresses },
   clientAddress: (request: IncomingMessage) => string,
   baseUrl: string,
 ): Feature {
+  const { servers, serveServer, clock } = shared;
   const { serverView, addresses } = shown;
   const read = { publicStatuses, wakePolicies, servers, blocks: shown.blocks, addresses, clock };
   const publicStatusReader = createPublicStatusReader(read);
@@ -155,9 +161,11 @@ export function joiningFeature(
       ...publicSettingOperations({ serveServer, serverView, servers, publicStatuses, clock }),
       ...wakePolicyOperations({ serveServer, servers, wakePolicies, clock, withLock }),
       ...publicStatusOperations({ publicStatusReader }),
+      ...nameOperations(shared, ownNames, addresses),
     ],
     panel(panel) {
       mountJoiningSettings(panel);
+      mountNames(panel);
       mountPublicSettings(panel, baseUrl);
     },
     pages: (_, router) => mountStatus(router, publicStatusReader, clientAddress, baseUrl),

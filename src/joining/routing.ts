@@ -81,6 +81,8 @@ export class Routing implements Routes, Wake {
   readonly #plain = new Map<string, Route>();
   readonly #listeners = new Set<(host: string) => void>();
   readonly #names = new Map<string, string>();
+  /** Further names by server, without those of other servers. Each has the same route as the server's own name. */
+  readonly #aliases = new Map<string, readonly string[]>();
   readonly #ages = new Map<string, number>();
   /**
    * The id of the oldest server; undefined until it is looked up. Cached because strangers may look up unknown names at
@@ -178,6 +180,16 @@ export class Routing implements Routes, Wake {
     return id === undefined
       ? undefined
       : { id, byAnyName: this.#ages.size === 1, isAddressed: id === this.#atLocalhost };
+  }
+
+  /** Sets the further names of a server: whole host names in lower case, which no other server may have. */
+  setNames(serverId: string, names: readonly string[]): void {
+    const dropped = (this.#aliases.get(serverId) ?? []).filter((name) => !names.includes(name));
+    if (names.length === 0) this.#aliases.delete(serverId);
+    else this.#aliases.set(serverId, names);
+    const own = this.#names.get(serverId);
+    for (const name of dropped) if (name !== own) this.#put(name, undefined);
+    if (own !== undefined) this.#show(own);
   }
 
   ids(): string[] {
@@ -282,6 +294,7 @@ export class Routing implements Routes, Wake {
       if (this.#atLocalhost === id) this.#atLocalhost = undefined;
     }
     if (before !== undefined && before !== name) this.#set(before, undefined);
+    if (isGone) for (const alias of this.#aliases.get(id) ?? []) this.#put(alias, undefined);
     if (isGone || name === undefined) return;
     this.#names.set(id, name);
     if (!this.#ages.has(id)) {
@@ -318,6 +331,11 @@ export class Routing implements Routes, Wake {
   #show(name: string): void {
     const known = this.#plain.get(name);
     const route = known && withRefusal(known, this.#wakeability.lineOf(known.serverId));
+    this.#put(name, route);
+    if (route) for (const alias of this.#aliases.get(route.serverId) ?? []) this.#put(alias, this.#routes.get(name));
+  }
+
+  #put(name: string, route: Route | undefined): void {
     const before = this.#routes.get(name);
     if (before === undefined && route === undefined) return;
     // Ignore readings that change nothing here: status answers are cached by their route.

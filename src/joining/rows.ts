@@ -1,5 +1,5 @@
 import { EntitySchema } from 'typeorm';
-import { boolean, id, ofServer, text } from '../store/columns.ts';
+import { bigint, boolean, id, maybeAt, ofServer, text } from '../store/columns.ts';
 import { exact } from '../store/exact.ts';
 import type { Sql, Tx } from '../store/writer.ts';
 
@@ -103,4 +103,51 @@ type StoredStatus = Omit<PublicStatusRow, 'enabled' | 'showAddress'> &
 
 function statusRow(row: StoredStatus): PublicStatusRow {
   return { ...row, enabled: Boolean(row.enabled), showAddress: Boolean(row.showAddress) };
+}
+
+/**
+ * A further name of a server. A name with a dot is a host name of its owners, which counts while DNS proves it. A name
+ * without a dot is the first label of a former address, reserved until it expires.
+ */
+export interface ServerNameRow {
+  name: string;
+  serverId: string;
+  createdAt: number;
+  /** The last proof by DNS; null if there has been none, and for former addresses. */
+  provedAt: number | null;
+  expiresAt: number;
+}
+
+export const serverNames = new EntitySchema<ServerNameRow>({
+  name: 'server_names',
+  columns: { name: id, serverId: id, createdAt: bigint, provedAt: maybeAt, expiresAt: bigint },
+  indices: [{ columns: ['serverId'] }],
+  foreignKeys: [ofServer],
+});
+
+/** PostgreSQL returns its 64-bit integers as text. */
+type StoredName = Omit<ServerNameRow, 'createdAt' | 'provedAt' | 'expiresAt'> &
+  Record<'createdAt' | 'expiresAt', number | string> & { provedAt: number | string | null };
+
+/** Returns the further names of all servers or of one, oldest first. */
+export async function listServerNames(db: Sql, serverId?: string): Promise<ServerNameRow[]> {
+  const [where, values] = serverId === undefined ? ['', []] : ['WHERE "serverId" = $1', [serverId]];
+  const rows = await db.query<StoredName>(`SELECT * FROM "server_names" ${where} ORDER BY "createdAt", "name"`, values);
+  return rows.map((row) => ({
+    name: row.name,
+    serverId: row.serverId,
+    createdAt: Number(row.createdAt),
+    provedAt: row.provedAt === null ? null : Number(row.provedAt),
+    expiresAt: Number(row.expiresAt),
+  }));
+}
+
+/** Inserts or replaces a name of a server. */
+export async function saveServerName(tx: Tx, row: ServerNameRow): Promise<void> {
+  await deleteServerName(tx, row);
+  await tx.manager.insert(serverNames, row);
+}
+
+export async function deleteServerName(tx: Tx, { name, serverId }: { name: string; serverId: string }): Promise<void> {
+  await tx.run('DELETE FROM "server_names" WHERE "name" = $1 AND "serverId" = $2', [name, serverId]);
 }

@@ -83,6 +83,7 @@ function portItem(
       ${proto.toUpperCase()} ${shown} leads to port ${containerPort} of the
       game.${wakes && ' Bedrock players wake the server here.'}
     </p>
+    ${proto === 'udp' && hostPort !== containerPort && VOICE.test(name) && voiceNote(hostPort, address)}
     ${
       mayChange &&
       confirmed(
@@ -93,6 +94,17 @@ function portItem(
       )
     }
   </li>`;
+}
+
+const VOICE = /voice|^24454\b/i;
+
+/** The setting that Simple Voice Chat needs because its clients otherwise use the number inside the game. */
+function voiceNote(hostPort: number, address: string): Html {
+  const line = `voice_host=${address.startsWith(':') ? hostPort : address}`;
+  return html`<p class="note">
+    Simple Voice Chat: put <code>${line}</code> ${copyButton(line, 'the setting')} into
+    <code>config/voicechat/voicechat-server.properties</code>, and restart.
+  </p>`;
 }
 
 function openCard(request: ServerRequest): Html {

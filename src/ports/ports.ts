@@ -90,7 +90,7 @@ export class ServerPorts {
       this.#checkTarget(wanted);
       const slot = this.#slotFor(serverId, wanted);
       const unknown = { wakes: false, bedrockProtocol: 0, bedrockVersion: '' };
-      const row = { ...unknown, ...wanted, hostPort: await this.#choose(wanted.proto), serverId, slot };
+      const row = { ...unknown, ...wanted, hostPort: await this.#choose(wanted), serverId, slot };
       await this.#given.set(row.hostPort, row, async (tx) => {
         await requireServer(tx, serverId);
         await insertServerPort(tx, row);
@@ -128,10 +128,15 @@ export class ServerPorts {
     });
   }
 
-  async #choose(proto: ServerPort['proto']): Promise<number> {
-    const { range, isFree = isPortFree } = this.#options;
-    for (let port = range.from; port <= range.to; port++)
-      if (this.#given.of(port) === undefined && (await isFree(port, proto))) return port;
+  /** Returns the game's own number if it is free and in the range: voice chat then works without further settings. */
+  /** Returns the game's own number if that is free and in the range, since voice chat and Bedrock clients expect it. */
+  async #choose({ containerPort, proto, wakes = false }: WantedPort): Promise<number> {
+    const { range, onThisMachine, isFree = isPortFree } = this.#options;
+    const isUsable = async (port: number) => this.#given.of(port) === undefined && (await isFree(port, proto));
+    const isInRange = containerPort >= range.from && containerPort <= range.to;
+    // A game that is a process of this machine listens on the number itself.
+    if ((isInRange || wakes) && !onThisMachine && (await isUsable(containerPort))) return containerPort;
+    for (let port = range.from; port <= range.to; port++) if (await isUsable(port)) return port;
     const sentence = 'All ports of this machine are in use. Close a port of another server first.';
     throw new StatusError('RESOURCE_EXHAUSTED', 'NO_FREE_PORT', sentence);
   }

@@ -137,14 +137,22 @@ const COLUMNS: Readonly<Record<string, unknown>> = servers.options.columns;
 /** The columns an owner or a run may change; only `saveSnapshot` writes the rest. */
 export type ServerPatch = Partial<Omit<ServerRow, 'id' | 'accountId' | 'createdAt' | 'snapshot' | 'state'>>;
 
-/** Throws ALREADY_EXISTS if another server has the id or the host name. */
+/** Throws ALREADY_EXISTS if another server has the id or the host name, or had the host name until recently. */
 export async function insertServer(tx: Tx, row: ServerRow): Promise<void> {
+  await requireHostname(tx, row);
   try {
     await tx.manager.insert(servers, row);
   } catch (error) {
     if (!isDuplicate(error)) throw error;
     throw serverExists(row, error);
   }
+}
+
+/** Throws ALREADY_EXISTS if another server has a host name, or if it is reserved as another server's former one. */
+export async function requireHostname(tx: Tx, { id, hostname }: { id: string; hostname: string }): Promise<void> {
+  const sql = `SELECT "id" FROM "servers" WHERE "hostname" = $1 AND "id" <> $2
+    UNION ALL SELECT "serverId" FROM "server_names" WHERE "name" = $3 AND "serverId" <> $4`;
+  if ((await tx.query(sql, [hostname, id, hostname, id])).length > 0) throw serverExists({ id, hostname });
 }
 
 /** Returns the error for an id or host name that another server has. */

@@ -141,6 +141,14 @@ export const ROWS: readonly Row[] = [
     bad: badBody({ containerPort: 0, proto: 'udp' }),
   },
   { id: 'RemoveServerPort', well: { body: { slot: 0 } }, bad: { body: { slot: 99 }, code: 'NOT_FOUND' } },
+  { id: 'ListServerNames', bad: UNKNOWN_SERVER },
+  { id: 'AddServerName', well: { body: { name: 'play.dormouse.invalid' } }, bad: badBody({ name: 'nonsense' }) },
+  {
+    id: 'RemoveServerName',
+    well: { body: { name: 'play.dormouse.invalid' } },
+    bad: { body: { name: 'other.example.org' }, code: 'NOT_FOUND' },
+  },
+  { id: 'SetServerHostname', well: { body: { hostname: 'renamed' } }, bad: badBody({ hostname: '-' }) },
 
   { id: 'CreateServerDatabase', well: { body: {} }, bad: UNKNOWN_SERVER },
   { id: 'GetServerDatabase', bad: UNKNOWN_SERVER },

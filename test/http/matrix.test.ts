@@ -34,6 +34,7 @@ const ON_A_SLEEPING_SERVER: Record<string, Outcome> = {
   RetryInstall: ['FAILED_PRECONDITION', 'SERVER_HIBERNATED'],
   KeepAwake: ['FAILED_PRECONDITION', 'SERVER_HIBERNATED'],
   RunCommand: ['FAILED_PRECONDITION', 'SERVER_NOT_RUNNING'],
+  RemoveServerName: ['NOT_FOUND', 'NAME_NOT_FOUND'],
   RemoveServerPort: ['NOT_FOUND', 'PORT_NOT_FOUND'],
   DeleteSchedule: ['NOT_FOUND', 'SCHEDULE_NOT_FOUND'],
   RunScheduleNow: ['NOT_FOUND', 'SCHEDULE_NOT_FOUND'],

@@ -176,3 +176,13 @@ test('if games share this machine’s addresses, the service’s own ports, or a
   await add(true, 'udp');
   t.pass();
 });
+
+test('a port keeps the game’s own number outside if that is in the range and free', async (t) => {
+  const it = await api(t);
+  const { ok } = it;
+  await it.create('abc');
+  await it.create('def');
+  const body = { containerPort: 40_007, proto: 'udp' };
+  t.is(portsIn(await ok('POST', PATH, body))[0]?.hostPort, 40_007);
+  t.is(portsIn(await ok('POST', '/v1/servers/def/ports', body))[0]?.hostPort, 40_000);
+});

@@ -22,6 +22,7 @@ import { createJoinPolicy, openWakePolicies } from '../../src/joining/join-polic
 import type { Entrance } from '../../src/joining/open.ts';
 import type { OpenedProxies } from '../../src/joining/link/open-proxies.ts';
 import type { ProxyView } from '../../src/joining/link/proxies.ts';
+import type { ResolveTxt } from '../../src/joining/own-names.ts';
 import { openPublicStatuses } from '../../src/joining/public-status.ts';
 import type { OnClose } from '../../src/kernel/closers.ts';
 import type { Log } from '../../src/kernel/log.ts';
@@ -78,6 +79,10 @@ export interface RoomsOptions {
   /** Receives typed commands. */
   console?: Pick<Console, 'run'>;
   playersPort?: number;
+  /** Returns the TXT records of a name. Default: none. */
+  resolveTxt?: ResolveTxt;
+  /** Gets the names of a server that players can use besides its address. */
+  named?: (serverId: string, names: readonly string[]) => void;
   /** The addresses of the service. Default: no server is reachable without its name. */
   entrance?: Partial<Entrance>;
   machine?: Machine;
@@ -162,6 +167,7 @@ export async function openRooms(base: World, around: Around, options: RoomsOptio
         probe: async () => options.machine ?? MACHINE,
         offSite: openOffSite(settings, secret, clock, log),
         checkout: options.checkout === undefined ? createTestCheckout() : (options.checkout ?? undefined),
+        resolveTxt: options.resolveTxt ?? (async () => []),
         ...(options.usedBytes && { usedBytes: options.usedBytes }),
       },
       telemetry: { stepped() {}, refusedWake() {}, ...(options.telemetry ?? NO_FIGURES) },
@@ -220,6 +226,7 @@ function doublesOf(base: World, around: Around, options: RoomsOptions): Paramete
         joinPolicy: createJoinPolicy({ files: playerFiles, policies: wakePolicies, clock, store }),
         entrance: { ...NO_ENTRANCE, ...options.entrance },
         bedrock: { shown: () => undefined, wake: async () => {} },
+        setNames: (id, names) => options.named?.(id, names),
       };
     },
     async openBilling(...given) {

@@ -161,6 +161,72 @@ function portOf(text: string): { containerPort: number; proto: 'tcp' | 'udp' } {
   return { containerPort: Number(port), proto: proto === 'udp' ? 'udp' : 'tcp' };
 }
 
+const NAMES = {
+  address: '',
+  names: [
+    {
+      name: '',
+      state: '',
+      provedAt: null as string | null,
+      expiresAt: null as string | null,
+      txtName: '',
+      txtValue: '',
+      srv: '',
+    },
+  ],
+} satisfies Partial<Messages['ServerNames']>;
+
+function names({ address, names: all }: typeof NAMES, out: Output): string[] {
+  const none = `The address is ${address}. There are no own names and no former addresses.`;
+  const rows = listing(out, all, none, {
+    NAME: ({ name }) => name,
+    STATE: ({ state }) => state,
+    EXPIRES: ({ expiresAt }) => (expiresAt ?? '').slice(0, 10),
+  });
+  const records = all.flatMap(({ txtName, txtValue, srv }) => [
+    ...(txtName === '' ? [] : [`${txtName}. 3600 IN TXT "${txtValue}"`]),
+    ...(srv === '' ? [] : [srv]),
+  ]);
+  return [...rows, ...records];
+}
+
+/** `dormouse names`. */
+export const ownNames: Subject = {
+  name: 'names',
+  summary: 'The address of a server, names of your own domain, and former addresses.',
+  commands: [
+    call({
+      usage: 'names list <id>',
+      summary: 'List names, with the DNS records to create.',
+      call: ({ api }, [id]) => api.GET('/v1/servers/{id}/names', on(id)),
+      shape: NAMES,
+      show: (reply, { out }) => names(reply, out),
+    }),
+    call({
+      usage: 'names add <id> <name>',
+      summary: 'Add a name of your domain, or check its proof now.',
+      call: ({ api }, [id, name = '']) => api.POST('/v1/servers/{id}/names', { ...on(id), body: { name } }),
+      shape: NAMES,
+      show: (reply, { out }) => names(reply, out),
+    }),
+    call({
+      usage: 'names remove <id> <name>',
+      summary: 'Remove a name or a former address.',
+      call: ({ api }, [id, name = '']) => api.POST('/v1/servers/{id}/names:remove', { ...on(id), body: { name } }),
+      shape: NAMES,
+      show: (reply, { out }) => names(reply, out),
+    }),
+    call({
+      usage: 'names change <id> <label>',
+      summary: 'Change the first part of the address. The former one works for 30 more days.',
+      call: ({ api }, [id, hostname = '']) =>
+        api.POST('/v1/servers/{id}:setHostname', { ...on(id), body: { hostname } }),
+      shape: NAMES,
+      show: (reply, { out }) => names(reply, out),
+    }),
+  ],
+};
+
 /** `dormouse ports`. */
 export const ports: Subject = {
   name: 'ports',

@@ -12,6 +12,7 @@ const PAGES = [
   ['/settings/description', 'Description and icon'],
   ['/settings/game', 'Game'],
   ['/settings/joining', 'Joining'],
+  ['/settings/address', 'Address'],
   ['/settings/public', 'Public page'],
   ['/settings/alerts', 'Alerts'],
   ['/settings/version', 'Version'],
