@@ -1,11 +1,17 @@
 import test, { type ExecutionContext } from 'ava';
 import { FLOW_MS } from '../../../src/accounts/provider.ts';
+import { putAccountInvitation } from '../../../src/accounts/link-rows.ts';
 import { getUserByEmail } from '../../../src/accounts/rows.ts';
+import { closeBrowser, openTab } from '../../support/browser.ts';
 import { isHere } from '../../support/needs.ts';
+import { PHONE, accessible } from '../../support/panel.ts';
+import { STEVE as AUTHENTICATED, withSecondFactor } from '../second-factor/authenticator.ts';
 import { type ProviderSite, openProviderSite, reader } from './site.ts';
 
 const STEVE = { email: 'steve@example.org', password: 'correct horse' };
 const START = '/sign-in/provider';
+
+test.after.always(closeBrowser);
 
 const provider = test.runIf(isHere('tools'));
 
@@ -18,8 +24,8 @@ async function site(t: ExecutionContext, config: Parameters<typeof openProviderS
 }
 
 async function actions({ store }: ProviderSite, like: string): Promise<string[]> {
-  const sql = `SELECT "action", "detail", "through" FROM "audit" WHERE "action" LIKE $1 ORDER BY "id"`;
-  const rows = await store.query<{ action: string; detail: string; through: string }>(sql, [like]);
+  const sql = `SELECT "action", "detail" FROM "audit" WHERE "action" LIKE $1 ORDER BY "id"`;
+  const rows = await store.query<{ action: string; detail: string }>(sql, [like]);
   return rows.map((row) => `${row.action} ${row.detail}`.trim());
 }
 
@@ -51,8 +57,6 @@ provider('a first sign-in with the provider creates an account, and later ones f
   await again.open('/profile');
   t.regex(again.text(), /steve@example\.org/, 'an address that changes there does not change it here');
   t.is(it.asked.filter((each) => each.includes('.well-known')).length, 1, 'the addresses of the provider are cached');
-  const { log } = it.services;
-  t.truthy(log);
   t.notRegex(it.logged.join('\n'), /provider-secret|access_token|id_token|code=/);
 });
 
@@ -211,7 +215,6 @@ provider('closed sign-up admits invited addresses only, and links people who hav
   t.is(await browser.open(START), 403);
   t.regex(browser.text(), /requires an operator’s invitation for this e-mail address/);
   const row = { id: 'inv_1', hash: 'h', email: STEVE.email, invitedBy: 'usr_test', createdAt: it.clock.now() };
-  const { putAccountInvitation } = await import('../../../src/accounts/link-rows.ts');
   await it.store.write((tx) => putAccountInvitation(tx, { ...row, expiresAt: it.clock.now() + 1 }));
   t.is(await browser.open(START), 200);
   t.is((await it.store.query('SELECT 1 FROM "account_invitations"')).length, 0, 'the invitation is used');
@@ -268,4 +271,42 @@ provider('passwords can be for the first operator only', async (t) => {
   t.notRegex(browser.text(), /name="password"/);
   await browser.open(START);
   t.is(browser.path(), '/servers');
+});
+
+provider('a second factor is asked for after the provider, unless the provider has asked for one', async (t) => {
+  const it = await site(t);
+  const { app } = await withSecondFactor(t, it);
+  it.people['st1']!.email = AUTHENTICATED.email;
+  await it.store.write((tx) => tx.run(`UPDATE "users" SET "emailVerified" = TRUE`, []));
+  const browser = reader(it);
+  await browser.open(`${START}?next=%2Fprofile`);
+  t.is(browser.path(), '/sign-in/code?next=%2Fprofile');
+  t.false(browser.cookies().has('sid'));
+  t.is(await browser.submit('/sign-in/code', { code: app.code() }), 200);
+  t.is(browser.path(), '/profile');
+  it.present.amr = ['pwd', 'mfa'];
+  const proven = reader(it);
+  await proven.open(START);
+  t.is(proven.path(), '/servers');
+});
+
+test.runIf(isHere('tools', 'chromium'))('the button signs a browser in, on wide and narrow screens', async (t) => {
+  const it = await site(t);
+  for (const options of [{ viewport: { width: 1_280, height: 800 } }, PHONE]) {
+    const { page, complaints } = await openTab(t, options);
+    await page.goto(`${it.origin}/sign-in?next=%2Fprofile`);
+    await accessible(t, page);
+    await page.getByRole('link', { name: 'Sign in with Club' }).click();
+    await page.waitForURL(`${it.origin}/profile`);
+    t.true(await page.getByText(/Linked to steve@example\.org/).isVisible());
+    await accessible(t, page);
+    t.deepEqual(complaints, []);
+  }
+  const off = await site(t, { passwordSignIn: 'operator' });
+  const { page } = await openTab(t, PHONE);
+  await page.goto(`${off.origin}/sign-in`);
+  t.false(await page.getByLabel('Password').isVisible());
+  await page.getByText('The operator’s password').click();
+  t.true(await page.getByLabel('Password').isVisible());
+  await accessible(t, page);
 });
