@@ -1,5 +1,4 @@
 /** Identifies users. Never: a password or token stored or logged in plain text. */
-import type { Config } from '../config.ts';
 import type { Browsers } from '../http/session/browsers.ts';
 import type { Clock } from '../kernel/clock.ts';
 import type { OnClose } from '../kernel/closers.ts';
@@ -17,7 +16,7 @@ import { signInPath } from './next.ts';
 import { mountProfile, mountSessions } from './profile-pages.ts';
 import { recoveryOperations } from './recovery-api.ts';
 import { mountPasswordReset, mountVerifyEmail } from './recovery-pages.ts';
-import { createProvider } from './provider.ts';
+import { type ProviderClient, createProvider } from './provider.ts';
 import { getUser } from './rows.ts';
 import { secondFactorOperations } from './second-factor-api.ts';
 import { mountSecondFactor } from './second-factor-pages.ts';
@@ -36,7 +35,12 @@ export interface AccountsRoom {
 /** Opens users with their accounts, passwords, sessions and second factors. */
 export function openAccounts(
   outside: { store: Store; clock: Clock; log: Log; onClose: OnClose; secret: Secret; mailer: Mailer },
-  settings: Omit<Config, 'signup'> & { signup: SignUp; mail: boolean },
+  settings: ProviderClient & {
+    signup: SignUp;
+    mail: boolean;
+    operatorsNeedSecondFactor: boolean;
+    passwordSignIn: Accounts['passwords'];
+  },
   surroundings: Pick<Accounts, 'accessChanges' | 'onAccount' | 'firstRunFile'>,
 ): AccountsRoom {
   const { store, clock, log, onClose, secret, mailer } = outside;

@@ -127,7 +127,8 @@ function profileOverview(
       }
     </section>
     ${provider && providerCard(request, provider, ways)}
-    ${ways.hasPassword ? passwordCard(request, problem) : NO_PASSWORD_CARD} ${emailCard(request, newEmail, problem)}`;
+    ${ways.user?.passwordHash === '' ? NO_PASSWORD_CARD : passwordCard(request, problem)}
+    ${emailCard(request, newEmail, problem)}`;
   return profilePage(request, 'Profile', main, problem);
 }
 

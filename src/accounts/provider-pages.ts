@@ -22,7 +22,7 @@ export function providerButton(provider: Provider, next: string): Html {
 export function providerCard(
   { csrf, principal }: SignedInRequest,
   { name }: Provider,
-  { link, isRemovable }: WaysIn,
+  { link, isPasswordAccepted }: WaysIn,
 ): Html {
   return html`<section class="card">
     <h2>Sign in with ${name}</h2>
@@ -30,7 +30,7 @@ export function providerCard(
       link
         ? html`<p>Linked to ${link.email} since ${dateText(link.createdAt)}.</p>
             ${
-              isRemovable
+              isPasswordAccepted
                 ? html`<form method="post" action="/profile/provider/remove">
                     ${csrfField(csrf)}
                     <button class="danger" type="submit">Remove the link</button>

@@ -22,21 +22,21 @@ export const providerLinks = new EntitySchema<ProviderLinkRow>({
   foreignKeys: [ofUser],
 });
 
-type StoredLink = Omit<ProviderLinkRow, 'operator'> & { operator: number | boolean };
-
 export async function insertProviderLink(tx: Tx, row: ProviderLinkRow): Promise<void> {
   await tx.manager.insert(providerLinks, row);
 }
 
-export async function findProviderLink(db: Sql, issuer: string, subject: string): Promise<ProviderLinkRow | undefined> {
-  const sql = 'SELECT * FROM "provider_links" WHERE "issuer" = $1 AND "subject" = $2';
-  return (await db.query<StoredLink>(sql, [issuer, subject])).map(linkRow)[0];
-}
-
-/** Returns a user's account at the provider; undefined without one. */
-export async function providerLinkOf(db: Sql, issuer: string, userId: string): Promise<ProviderLinkRow | undefined> {
-  const sql = 'SELECT * FROM "provider_links" WHERE "issuer" = $1 AND "userId" = $2';
-  return (await db.query<StoredLink>(sql, [issuer, userId])).map(linkRow)[0];
+/** Returns the link of an account at the provider, or of a user; undefined without one. */
+export async function findProviderLink(
+  db: Sql,
+  issuer: string,
+  of: 'subject' | 'userId',
+  id: string,
+): Promise<ProviderLinkRow | undefined> {
+  const sql = `SELECT * FROM "provider_links" WHERE "issuer" = $1 AND "${of}" = $2`;
+  // SQLite has no booleans.
+  const [row] = await db.query<Omit<ProviderLinkRow, 'operator'> & { operator: number | boolean }>(sql, [issuer, id]);
+  return row && { ...row, operator: Boolean(row.operator) };
 }
 
 export async function setLinkOperator(tx: Tx, { issuer, subject }: ProviderLinkRow, operator: boolean): Promise<void> {
@@ -45,9 +45,4 @@ export async function setLinkOperator(tx: Tx, { issuer, subject }: ProviderLinkR
 
 export async function deleteProviderLink(tx: Tx, { issuer, subject }: ProviderLinkRow): Promise<void> {
   await tx.manager.delete(providerLinks, { issuer, subject });
-}
-
-/** SQLite has no booleans. */
-function linkRow(row: StoredLink): ProviderLinkRow {
-  return { ...row, operator: Boolean(row.operator) };
 }

@@ -16,7 +16,6 @@ import {
   deleteProviderLink,
   findProviderLink,
   insertProviderLink,
-  providerLinkOf,
   setLinkOperator,
 } from './provider-rows.ts';
 import { type UserRow, countOperators, getUser, getUserByEmail, setUserOperator } from './rows.ts';
@@ -111,7 +110,7 @@ async function linkedUser(
   visitor: Visitor,
   at: number,
 ): Promise<{ user: UserRow; link: ProviderLinkRow }> {
-  const link = await findProviderLink(tx, issuer, subject);
+  const link = await findProviderLink(tx, issuer, 'subject', subject);
   const linked = link && (await getUser(tx, link.userId));
   if (link && linked) return { user: linked, link };
   if (email === undefined) {
@@ -123,7 +122,7 @@ async function linkedUser(
       `An account with the address ${email} exists, but has not confirmed it. Sign in with its password and confirm the address on the profile page first.`,
     );
   }
-  if (known && (await providerLinkOf(tx, issuer, known.id))) {
+  if (known && (await findProviderLink(tx, issuer, 'userId', known.id))) {
     const message = `The account with the address ${email} is linked to another account at ${name}. Sign in with that one, or with the password and remove the link on the profile page.`;
     throw new StatusError('FAILED_PRECONDITION', 'LINKED_OTHERWISE', message);
   }
@@ -179,22 +178,14 @@ async function applyGroup(
 }
 
 /** A user's ways to sign in. */
-export interface WaysIn {
-  hasPassword: boolean;
-  /** Undefined without a linked account at the provider. */
-  link: ProviderLinkRow | undefined;
-  /** Whether the link can be removed, because a password works too. */
-  isRemovable: boolean;
-}
+export type WaysIn = Awaited<ReturnType<typeof waysIn>>;
 
-export async function waysIn(db: Sql, accounts: Accounts, userId: string): Promise<WaysIn> {
+/** Returns a user with their account at the provider, if one is linked, and whether a password works for them. */
+export async function waysIn(db: Sql, accounts: Accounts, userId: string) {
   const { provider } = accounts;
   const user = await getUser(db, userId);
-  return {
-    hasPassword: user !== undefined && user.passwordHash !== '',
-    link: provider && (await providerLinkOf(db, provider.issuer, userId)),
-    isRemovable: user !== undefined && (await isPasswordAccepted(db, accounts, user)),
-  };
+  const link = provider && (await findProviderLink(db, provider.issuer, 'userId', userId));
+  return { user, link, isPasswordAccepted: user !== undefined && (await isPasswordAccepted(db, accounts, user)) };
 }
 
 /**
@@ -205,10 +196,9 @@ export async function unlinkProvider(accounts: Accounts, principal: SessionPrinc
   const { store, clock, accessChanges, provider } = accounts;
   const { userId, accountId } = principal;
   await store.write(async (tx) => {
-    const { link, isRemovable } = await waysIn(tx, accounts, userId);
-    const user = await getUser(tx, userId);
+    const { user, link, isPasswordAccepted } = await waysIn(tx, accounts, userId);
     if (!provider || !link || !user) return;
-    if (!isRemovable) {
+    if (!isPasswordAccepted) {
       const message = `You can sign in only with ${provider.name}. Create a password first.`;
       throw new StatusError('FAILED_PRECONDITION', 'LAST_WAY_IN', message);
     }

@@ -3,8 +3,7 @@
  * state, a nonce and a PKCE challenge, and return with a code that is exchanged for their identity. Tokens are used for
  * that exchange alone: they are neither stored nor logged.
  */
-import type { ClientAuth, Configuration, CustomFetch } from 'openid-client';
-import type { Config } from '../config.ts';
+import type * as OpenidClient from 'openid-client';
 import { createCache } from '../kernel/cache.ts';
 import type { Clock } from '../kernel/clock.ts';
 import { type RateLimiter, createRateLimiter } from '../kernel/limits/rate-limiter.ts';
@@ -24,11 +23,23 @@ const DISCOVERY_MS = HOUR_MS;
 const ANSWER_SECONDS = 10;
 const MOST_BYTES = MIB;
 
+/** The provider and this installation's client there, as the settings of the same names describe them. */
+export interface ProviderClient {
+  baseUrl: string;
+  oidcIssuer: string | null;
+  oidcClientId: string;
+  oidcClientSecret: string;
+  oidcName: string;
+  oidcOperatorGroup: string;
+  oidcGroupsClaim: string;
+  discordUrl: string;
+}
+
 /** The values that bind a code to one browser and one attempt. */
 export interface ProviderFlow {
   state: string;
   nonce: string;
-  /** Of PKCE (RFC 7636): 43 characters. */
+  /** The code verifier of PKCE (RFC 7636). */
   verifier: string;
 }
 
@@ -59,7 +70,7 @@ export interface Provider {
   finish(flow: ProviderFlow, query: string): Promise<Identity>;
 }
 
-type Client = typeof import('openid-client');
+type Client = typeof OpenidClient;
 
 /** The claims read from ID tokens and user info, and from Discord's user. Any of them may be absent. */
 type Claims = Record<string, unknown>;
@@ -67,19 +78,19 @@ type Claims = Record<string, unknown>;
 const DISCORD = 'discord';
 
 /** Returns the provider of the settings; undefined without one. Sends no request until a user signs in. */
-export function createProvider(config: Omit<Config, 'signup'>, clock: Clock, log: Log): Provider | undefined {
+export function createProvider(config: ProviderClient, clock: Clock, log: Log): Provider | undefined {
   const { oidcIssuer, oidcClientId, oidcClientSecret, oidcOperatorGroup, oidcGroupsClaim, discordUrl } = config;
   if (oidcIssuer === null) return undefined;
   const isDiscord = oidcIssuer === DISCORD;
   const issuer = isDiscord ? discordUrl : oidcIssuer;
   const name = config.oidcName || (isDiscord ? 'Discord' : new URL(issuer).hostname);
   const redirectUri = new URL(CALLBACK, config.baseUrl).href;
-  const found = createCache<Configuration>({ most: 1, ttlMs: () => DISCOVERY_MS });
+  const found = createCache<OpenidClient.Configuration>({ most: 1, ttlMs: () => DISCOVERY_MS });
 
-  async function discover(client: Client): Promise<Configuration> {
+  async function discover(client: Client): Promise<OpenidClient.Configuration> {
     const insecure = issuer.startsWith('http:') ? [client.allowInsecureRequests] : [];
     // RFC 6749 §2.3.1: every provider should accept Basic, but not every client may use the other method.
-    const authenticate: ClientAuth = (server, ...request) => {
+    const authenticate: OpenidClient.ClientAuth = (server, ...request) => {
       const isBasic = server.token_endpoint_auth_methods_supported?.includes('client_secret_basic') ?? true;
       const method = isBasic ? client.ClientSecretBasic : client.ClientSecretPost;
       method(oidcClientSecret)(server, ...request);
@@ -100,7 +111,9 @@ export function createProvider(config: Omit<Config, 'signup'>, clock: Clock, log
   }
 
   /** Runs a step of the flow. Logs why it failed, without the provider's answer, which may contain tokens. */
-  async function asking<T>(step: (client: Client, configuration: Configuration) => Promise<T>): Promise<T> {
+  async function asking<T>(
+    step: (client: Client, configuration: OpenidClient.Configuration) => Promise<T>,
+  ): Promise<T> {
     const client = await import('openid-client');
     try {
       return await step(client, await found.get('', clock.now(), () => discover(client)));
@@ -197,8 +210,8 @@ async function jsonOf(response: Response): Promise<Claims> {
 }
 
 /** Reads the whole answer, within the limit. Its time limit is in `init`. */
-const boundedFetch: CustomFetch = async (url, init) => {
-  const { body, status, statusText, headers } = await fetch(url, init as RequestInit);
+const boundedFetch: OpenidClient.CustomFetch = async (url, init) => {
+  const { body, status, statusText, headers } = await fetch(url, init);
   const bytes = body && (await bytesWithin(MOST_BYTES, body));
   return new Response(bytes?.length ? new Uint8Array(bytes) : null, { status, statusText, headers });
 };

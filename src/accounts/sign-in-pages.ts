@@ -301,6 +301,8 @@ function codePage(request: PageRequest, next: string, problem?: Problem): Page {
 export function mountProviderSignIn(serve: Serve, accounts: Accounts): void {
   const { provider, secret } = accounts;
   if (!provider) return;
+  const failed = (request: PageRequest, next: string, error: unknown) =>
+    signInPage(request, { email: '', next, invitation: '', problem: problemOf(error) }, accounts);
 
   serve.open(PROVIDER_PATH, async (request) => {
     const next = nextPage(request.query.get('next'));
@@ -308,7 +310,7 @@ export function mountProviderSignIn(serve: Serve, accounts: Accounts): void {
     try {
       return arrived(request) ?? { to: await provider.begin(flowOf(secret, pending)), pending };
     } catch (error) {
-      return signInPage(request, { email: '', next, invitation: '', problem: problemOf(error) }, accounts);
+      return failed(request, next, error);
     }
   });
 
@@ -320,7 +322,7 @@ export function mountProviderSignIn(serve: Serve, accounts: Accounts): void {
       if ('pending' in signedIn) return { to: codePath(next), pending: signedIn.pending };
       return { to: next, session: signedIn.token, device: signedIn.device, pending: null };
     } catch (error) {
-      return signInPage(request, { email: '', next, invitation: '', problem: problemOf(error) }, accounts);
+      return failed(request, next, error);
     }
   });
 }

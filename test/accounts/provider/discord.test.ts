@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import test, { type ExecutionContext } from 'ava';
 import { getUserByEmail } from '../../../src/accounts/rows.ts';
 import type { Settings } from '../../../src/rooms.ts';
@@ -28,7 +29,7 @@ async function discord(t: ExecutionContext, config: Partial<Settings> = {}) {
   const member: { roles: string[] | undefined } = { roles: undefined };
   const scopes: string[] = [];
   const codes = new Set<string>();
-  handler.run = async (request, response) => {
+  const answer = async (request: IncomingMessage, response: ServerResponse) => {
     const { pathname, searchParams } = new URL(request.url ?? '', url);
     const send = (status: number, body: object) =>
       void response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body));
@@ -72,6 +73,7 @@ async function discord(t: ExecutionContext, config: Partial<Settings> = {}) {
       mute: false,
     });
   };
+  handler.run = (request, response) => void answer(request, response);
   const settings = { oidcIssuer: 'discord', oidcClientId: '1234', oidcClientSecret: 'shh', discordUrl: url };
   return { ...(await openPanel(t, { config: { ...settings, ...config } })), user, member, scopes };
 }
