@@ -13,7 +13,7 @@ import { changeEmail, resendVerification } from './own-email.ts';
 import { notAnEmail, profilePage, shortPassword } from './page-parts.ts';
 import { PASSWORD_BYTES, changePassword, isPassword } from './passwords.ts';
 import { providerCard } from './provider-pages.ts';
-import { type WaysIn, unlinkProvider, waysIn } from './provider-sign-in.ts';
+import { unlinkProvider, waysIn } from './provider-sign-in.ts';
 
 const DONE: Record<string, string> = {
   password: 'Your password is changed, and all other browsers are signed out. API keys and connected apps stay.',
@@ -30,14 +30,8 @@ const SESSIONS_DONE: Record<string, string> = {
 
 /** The user's profile and password. */
 export function mountProfile(serve: Serve, accounts: Accounts): void {
-  const overviewPage = async (request: SignedInRequest, problem?: Problem, newEmail?: string) =>
-    profileOverview(
-      request,
-      accounts,
-      await waysIn(accounts.store, accounts, request.principal.userId),
-      problem,
-      newEmail,
-    );
+  const overviewPage = (request: SignedInRequest, problem?: Problem, newEmail = '') =>
+    profileOverview(accounts, request, newEmail, problem);
 
   serve.signedIn('/profile', (request) => overviewPage(request));
 
@@ -91,13 +85,14 @@ export function mountProfile(serve: Serve, accounts: Accounts): void {
   });
 }
 
-function profileOverview(
+async function profileOverview(
+  accounts: Accounts,
   request: SignedInRequest,
-  { provider }: Accounts,
-  ways: WaysIn,
-  problem?: Problem,
-  newEmail = '',
-): Page {
+  newEmail: string,
+  problem: Problem | undefined,
+): Promise<Page> {
+  const { store, provider } = accounts;
+  const ways = await waysIn(store, accounts, request.principal.userId);
   const { email, emailVerified, accountId, operator } = request.principal;
   const main = html`${doneNote(DONE[request.query.get('done') ?? ''])}${problemNote(problem)}
     <section class="card">

@@ -75,13 +75,11 @@ type Client = typeof OpenidClient;
 /** The claims read from ID tokens and user info, and from Discord's user. Any of them may be absent. */
 type Claims = Record<string, unknown>;
 
-const DISCORD = 'discord';
-
 /** Returns the provider of the settings; undefined without one. Sends no request until a user signs in. */
 export function createProvider(config: ProviderClient, clock: Clock, log: Log): Provider | undefined {
   const { oidcIssuer, oidcClientId, oidcClientSecret, oidcOperatorGroup, oidcGroupsClaim, discordUrl } = config;
   if (oidcIssuer === null) return undefined;
-  const isDiscord = oidcIssuer === DISCORD;
+  const isDiscord = oidcIssuer === 'discord';
   const issuer = isDiscord ? discordUrl : oidcIssuer;
   const name = config.oidcName || (isDiscord ? 'Discord' : new URL(issuer).hostname);
   const redirectUri = new URL(CALLBACK, config.baseUrl).href;
@@ -119,9 +117,16 @@ export function createProvider(config: ProviderClient, clock: Clock, log: Log): 
       return await step(client, await found.get('', clock.now(), () => discover(client)));
     } catch (error) {
       const { code, error: refusal, status } = error as { code?: string; error?: string; status?: number };
-      if (refusal === 'access_denied') throw cancelled(name);
-      log.warn({ provider: issuer, code, refusal, status }, 'the sign-in provider did not confirm a user');
-      const isDown = !(error instanceof Error) || error instanceof TypeError || code === undefined || DOWN.has(code);
+      if (refusal === 'access_denied') {
+        throw new StatusError(
+          'UNAUTHENTICATED',
+          'SIGN_IN_CANCELLED',
+          `You have not signed in with ${name}. Try again.`,
+        );
+      }
+      const why = error instanceof TypeError ? error.message : undefined;
+      log.warn({ provider: issuer, code, refusal, status, why }, 'the sign-in provider did not confirm a user');
+      const isDown = code === undefined || DOWN.has(code);
       throw isDown || (status ?? 0) >= 500 ? unavailable(name) : refused(name);
     }
   }
@@ -164,18 +169,21 @@ export function createProvider(config: ProviderClient, clock: Clock, log: Log): 
         const claims = tokens.claims();
         if (claims === undefined) throw refused(name);
         const hasMore = configuration.serverMetadata().userinfo_endpoint !== undefined;
-        const more = hasMore ? await client.fetchUserInfo(configuration, token, claims.sub) : {};
-        return identityOf({ ...claims, ...more, amr: claims['amr'] }, oidcGroupsClaim);
+        const more: Claims = hasMore ? await client.fetchUserInfo(configuration, token, claims.sub) : {};
+        // An address and its confirmation belong together.
+        const { email, email_verified } = more['email'] === undefined ? (claims as Claims) : more;
+        return identityOf({ ...claims, ...more, email, email_verified, amr: claims['amr'] }, oidcGroupsClaim);
       }),
   };
 }
 
-/** The library's codes of a provider that does not answer as one. */
+/** The library's codes for a provider that does not respond, or not as this issuer. */
 const DOWN = new Set([
   'OAUTH_TIMEOUT',
   'OAUTH_RESPONSE_IS_NOT_CONFORM',
   'OAUTH_RESPONSE_IS_NOT_JSON',
   'OAUTH_PARSE_ERROR',
+  'OAUTH_JSON_ATTRIBUTE_COMPARISON_FAILED',
 ]);
 
 /** OpenID Connect Core §5.1; `amr` as of RFC 8176. Groups are a list of texts, or one text. */
@@ -219,10 +227,6 @@ const boundedFetch: OpenidClient.CustomFetch = async (url, init) => {
 function unavailable(name: string): StatusError {
   const message = `${name} does not respond as expected. Try again later.`;
   return new StatusError('UNAVAILABLE', 'PROVIDER_UNAVAILABLE', message, { retryAfterSeconds: 30 });
-}
-
-function cancelled(name: string): StatusError {
-  return new StatusError('UNAUTHENTICATED', 'SIGN_IN_CANCELLED', `You have not signed in with ${name}. Try again.`);
 }
 
 function refused(name: string): StatusError {

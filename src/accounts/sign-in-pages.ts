@@ -34,12 +34,11 @@ export function mountSignIn(serve: Serve, accounts: Accounts): void {
   /** Whether this visitor can create an account. */
   const isOpen = async ({ invitation }: Draft) =>
     signup === 'open' || (await invitedEmail(accounts, invitation)) !== undefined;
-  const signUpPage = async (request: PageRequest, draft: Draft) =>
-    passwords === 'operator' || !(await isOpen(draft))
-      ? signup === 'letter' && passwords === 'everyone'
-        ? requestPage(request, draft, accounts)
-        : closedPage(draft, accounts)
-      : newAccountPage(request, draft, accounts);
+  const signUpPage = async (request: PageRequest, draft: Draft) => {
+    if (passwords === 'operator') return closedPage(draft, accounts);
+    if (await isOpen(draft)) return newAccountPage(request, draft, accounts);
+    return signup === 'letter' ? requestPage(request, draft, accounts) : closedPage(draft, accounts);
+  };
 
   serve.open('/sign-in', (request) => arrived(request) ?? signInPage(request, fresh(request), accounts));
   serve.open('/sign-up', async (request) => {

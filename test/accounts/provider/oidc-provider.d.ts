@@ -12,3 +12,7 @@ declare module 'oidc-provider' {
     };
   }
 }
+
+declare module 'oidc-provider/lib/adapters/memory_adapter.js' {
+  export default class MemoryAdapter {}
+}

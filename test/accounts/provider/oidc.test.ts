@@ -174,6 +174,9 @@ provider('if the provider is down or refuses, the page says so, and the password
   it.goDown();
   t.is(await left.open(callback), 503);
   t.regex(left.text(), /Club does not respond as expected[^]*name="password"/);
+  const renamed = await openProviderSite(t, {}, 'localhost');
+  t.is(await reader(renamed).open(START), 503, 'the issuer in the settings is not the provider’s own');
+  t.true(renamed.logged.some((line) => line.includes('OAUTH_JSON_ATTRIBUTE_COMPARISON_FAILED')));
   await it.clock.jump(it.clock.now() + 3_600_000);
   t.is(await left.open(START), 503);
   t.is(await left.submit('/sign-in', STEVE), 200);

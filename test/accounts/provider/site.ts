@@ -39,11 +39,22 @@ export async function listen(t: ExecutionContext) {
   return { handler, close, url: `http://127.0.0.1:${(server.address() as AddressInfo).port}` };
 }
 
-/** Opens the panel with a real provider, `oidc-provider`, at which each user signs in without a form. */
-export async function openProviderSite(t: ExecutionContext, config: Partial<Settings> = {}): Promise<ProviderSite> {
+/** Opens the panel with a real provider, `oidc-provider`, at which each user signs in without a form. `host`: its name in
+ * the settings. */
+export async function openProviderSite(
+  t: ExecutionContext,
+  config: Partial<Settings> = {},
+  host = '127.0.0.1',
+): Promise<ProviderSite> {
   const { handler, url, close } = await listen(t);
   const { default: Provider } = await import('oidc-provider');
-  const settings = { oidcIssuer: url, oidcClientId: CLIENT.id, oidcClientSecret: CLIENT.secret, oidcName: 'Club' };
+  const { default: Memory } = await import('oidc-provider/lib/adapters/memory_adapter.js');
+  const settings = {
+    oidcIssuer: url.replace('127.0.0.1', host),
+    oidcClientId: CLIENT.id,
+    oidcClientSecret: CLIENT.secret,
+    oidcName: 'Club',
+  };
   const panel = await openPanel(t, { config: { ...settings, ...config } });
   const people: ProviderSite['people'] = {};
   const present: ProviderSite['present'] = { id: '' };
@@ -56,6 +67,8 @@ export async function openProviderSite(t: ExecutionContext, config: Partial<Sett
     claims: { openid: ['sub', 'amr'], email: ['email', 'email_verified'], groups: ['groups'] },
     cookies: { keys: ['a key of the tests'] },
     jwks: { keys: [{ ...key, use: 'sig', alg: 'RS256', kid: 'one' }] },
+    adapter: class extends Memory {},
+    ttl: { AccessToken: 600, Grant: 600, IdToken: 600, Interaction: 600, Session: 600 },
     features: { devInteractions: { enabled: false } },
     interactions: { url: (_: unknown, { uid }: { uid: string }) => `/interaction/${uid}` },
     findAccount: (_: unknown, id: string) => ({ accountId: id, claims: () => ({ sub: id, ...people[id] }) }),
