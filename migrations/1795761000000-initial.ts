@@ -65,6 +65,13 @@ function tables(): Table[] {
       lastStep: bigint(),
     }),
     table('recovery_codes', { userId: text().references('users').primary(), hash: text().primary() }),
+    table('provider_links', {
+      ...all(() => text().primary(), 'issuer', 'subject'),
+      userId: text().references('users'),
+      email: text(),
+      operator: boolean(),
+      createdAt: bigint(),
+    }).unique('userId', 'issuer'),
     table('ssh_keys', {
       id: text().primary(),
       userId: text().references('users'),

@@ -298,6 +298,28 @@ export const settings = {
     'false',
     'Whether operators must set up two-factor sign-in before they can use operator rights.',
   ),
+  passwordSignIn: setting(
+    'PASSWORD_SIGN_IN',
+    kind.oneOf('everyone', 'operator'),
+    'everyone',
+    'Who can sign in with a password: everyone, or only the first operator, so that all others sign in with OIDC_ISSUER.',
+  ),
+  oidcIssuer: setting(
+    'OIDC_ISSUER',
+    kind.issuer,
+    '',
+    'Provider that people sign in with: the issuer of an OpenID Connect provider, or discord. Empty: only passwords.',
+  ),
+  oidcClientId: setting('OIDC_CLIENT_ID', kind.text, '', 'Client id of this installation at OIDC_ISSUER.'),
+  oidcClientSecret: secret('OIDC_CLIENT_SECRET', kind.text, 'Belongs to OIDC_CLIENT_ID.'),
+  oidcName: setting('OIDC_NAME', kind.text, '', 'Name of the provider on the sign-in page. Empty: its host.'),
+  oidcOperatorGroup: setting(
+    'OIDC_OPERATOR_GROUP',
+    kind.text,
+    '',
+    'Group whose members are operators, checked at each sign-in with OIDC_ISSUER. Discord: <server id>/<role id>.',
+  ),
+  oidcGroupsClaim: setting('OIDC_GROUPS_CLAIM', kind.text, 'groups', 'Claim that lists the groups of a user.'),
   backupQuotaMb: setting(
     'BACKUP_QUOTA_MB',
     kind.integer(0, 16_777_216),
@@ -340,6 +362,12 @@ export const settings = {
     kind.webUrl,
     'https://api.modrinth.com',
     'Address of Modrinth, the registry of mods.',
+  ),
+  discordUrl: setting(
+    'DISCORD_URL',
+    kind.webUrl,
+    'https://discord.com',
+    'Address of Discord, for OIDC_ISSUER=discord.',
   ),
   curseforgeApiKey: secret('CURSEFORGE_API_KEY', kind.text, 'Empty: no mods from CurseForge.'),
   curseforgeUrl: setting('CURSEFORGE_URL', kind.webUrl, 'https://api.curseforge.com', 'Address of CurseForge.'),
@@ -435,6 +463,12 @@ export function loadConfig(env?: NodeJS.ProcessEnv, options?: ConfigOptions): Co
       if (parsed[key] === '') throw new ConfigError(`${settings[key].name} is not set, but CHECKOUT=stripe needs it.`);
     }
   }
+  for (const key of ['oidcClientId', 'oidcClientSecret'] as const) {
+    if (parsed.oidcIssuer !== null && parsed[key] === '')
+      throw new ConfigError(`${settings[key].name} is not set, but OIDC_ISSUER needs it.`);
+  }
+  if (parsed.passwordSignIn === 'operator' && parsed.oidcIssuer === null)
+    throw new ConfigError('PASSWORD_SIGN_IN=operator needs OIDC_ISSUER, or most people could not sign in.');
   if ((parsed.s3AccessKeyId === '') !== (parsed.s3SecretAccessKey === ''))
     throw new ConfigError('S3_ACCESS_KEY_ID and S3_SECRET_ACCESS_KEY belong together. Set both or neither.');
   return Object.freeze({

@@ -24,6 +24,7 @@ import { grants, grantStarts, sealedTokens } from './grants/rows.ts';
 import { apiKeys } from './access/key-rows.ts';
 import { members } from './access/member-rows.ts';
 import { signInPlaces } from './accounts/sign-in-places.ts';
+import { providerLinks } from './accounts/provider-rows.ts';
 import { accounts, users } from './accounts/rows.ts';
 import { recoveryCodes, secondFactors } from './accounts/second-factor-rows.ts';
 import { browserSessions } from './accounts/browser-session-rows.ts';
@@ -91,5 +92,6 @@ export const TABLES: Tables = [
   serverMods,
   secondFactors,
   recoveryCodes,
+  providerLinks,
   eulaAcceptances,
 ];

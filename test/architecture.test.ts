@@ -41,6 +41,7 @@ const HOMES: Readonly<Record<string, readonly string[]>> = {
   yazl: ['files'],
   '@node-rs/argon2': ['accounts'],
   croner: ['schedules'],
+  'openid-client': ['accounts'],
 };
 
 /** The statechart and the settings are one table each, and two style sheets define the look of all pages. */

@@ -148,6 +148,21 @@ test('the off-site backup store and its encryption keys are read from settings a
   t.false(error?.message.includes(short));
 });
 
+test('a sign-in provider needs its client and an encrypted address, and passwords can be off only beside one', (t) => {
+  const club = { OIDC_ISSUER: 'https://id.example.org/club/', OIDC_CLIENT_ID: 'dormouse', OIDC_CLIENT_SECRET: 's' };
+  t.is(loadConfig(club, none).oidcIssuer, 'https://id.example.org/club');
+  for (const issuer of ['discord', 'http://localhost:9000', 'http://127.0.0.1:9000'])
+    t.is(loadConfig({ ...club, OIDC_ISSUER: issuer }, none).oidcIssuer, issuer);
+  for (const issuer of ['http://id.example.org', 'id.example.org', 'Discord'])
+    t.throws(() => loadConfig({ ...club, OIDC_ISSUER: issuer }, none), { message: /OIDC_ISSUER/ }, issuer);
+  for (const missing of ['OIDC_CLIENT_ID', 'OIDC_CLIENT_SECRET'])
+    t.throws(() => loadConfig({ ...club, [missing]: '' }, none), {
+      message: `${missing} is not set, but OIDC_ISSUER needs it.`,
+    });
+  t.throws(() => loadConfig({ PASSWORD_SIGN_IN: 'operator' }, none), { message: /needs OIDC_ISSUER/ });
+  t.is(loadConfig({ ...club, PASSWORD_SIGN_IN: 'operator' }, none).passwordSignIn, 'operator');
+});
+
 test('the settings help names every variable once, and secrets have no default', (t) => {
   const names = Object.values(settings).map(({ name }) => name);
   t.is(new Set(names).size, names.length);

@@ -7,7 +7,7 @@ import { invitationOperations } from './invitations-api.ts';
 import { mountInvitations, mountJoin } from './invitations-pages.ts';
 import { keyOperations } from './keys-api.ts';
 import { mountKeys } from './keys-pages.ts';
-import { authenticate } from './keys.ts';
+import { authenticate, forgetKeysOf } from './keys.ts';
 
 export interface AccessRoom {
   eula: Eula;
@@ -18,7 +18,10 @@ export interface AccessRoom {
 
 /** Opens API keys, members with their invitations, and accepted EULAs. */
 export function openAccess(accounts: Accounts, settings: { minecraftEula: 'ask' | 'accept' }): AccessRoom {
-  const { store, clock } = accounts;
+  const { store, clock, accessChanges } = accounts;
+  accessChanges.onAccessChange(({ userId, serverId }) => {
+    if (userId !== undefined && serverId === undefined) forgetKeysOf(store, userId);
+  });
   const eula = new Eula(store, clock, settings.minecraftEula);
   return {
     eula,

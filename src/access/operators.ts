@@ -18,7 +18,7 @@ import { newId, randomBase62 } from '../kernel/ids.ts';
 import { StatusError } from '../kernel/status.ts';
 import type { Store } from '../store/store.ts';
 import { insertKey } from './key-rows.ts';
-import { forgetKeysOf, mintKey } from './keys.ts';
+import { mintKey } from './keys.ts';
 
 /**
  * Grants or revokes operator rights of an account's user, effective at once. PERMISSION_DENIED unless the session's
@@ -46,7 +46,6 @@ export async function setOperator(
     return user.id;
   });
   if (changed === undefined) return;
-  forgetKeysOf(store, changed);
   accessChanges.announce({ userId: changed });
 }
 

@@ -5,6 +5,7 @@ import type { Secret } from '../store/secret.ts';
 import type { Store, Tx } from '../store/store.ts';
 import type { FirstRunFile } from './first-run.ts';
 import type { LoginLimits } from './login-limits.ts';
+import type { Provider } from './provider.ts';
 
 /** Stores changes of a user's access, and announces them to open streams and connections. */
 export interface AccessStore {
@@ -20,6 +21,10 @@ export interface Accounts extends AccessStore {
   post: Post;
   loginLimits: LoginLimits;
   signup: SignUp;
+  /** The users who can sign in with a password: all, or only the first operator. */
+  passwords: 'everyone' | 'operator';
+  /** Undefined without a sign-in provider. */
+  provider?: Provider | undefined;
   /** Undefined if there is no such file. */
   firstRunFile?: FirstRunFile | undefined;
   /** Runs in the write that creates an account. */

@@ -105,6 +105,12 @@ export async function getAccountInvitation(db: Sql, hash: string): Promise<Accou
   return (await db.query<AccountInvitationRow>('SELECT * FROM "account_invitations" WHERE "hash" = $1', [hash]))[0];
 }
 
+/** Whether there is a valid invitation to an address. */
+export async function isInvitedAddress(db: Sql, email: string, now: number): Promise<boolean> {
+  const sql = 'SELECT 1 FROM "account_invitations" WHERE "email" = $1 AND "expiresAt" > $2';
+  return (await db.query(sql, [email, now])).length > 0;
+}
+
 /** Returns valid invitations, newest first, with the inviter's address; '' if that user is gone. */
 export async function listAccountInvitations(
   db: Sql,

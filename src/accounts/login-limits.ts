@@ -91,8 +91,8 @@ function tooMany(waitMs: number): StatusError {
 /** The user's history with an attempt's origin, or the session of a signed-in user. */
 type Origin = Familiarity | { sessionId: string };
 
-/** Refusals after the password or the code was checked. */
-const WRONG: ReadonlySet<string> = new Set(['SIGN_IN_FAILED', 'WRONG_PASSWORD', 'WRONG_CODE']);
+/** Refusals after the password, the code or the provider's answer was checked. */
+const WRONG: ReadonlySet<string> = new Set(['SIGN_IN_FAILED', 'WRONG_PASSWORD', 'WRONG_CODE', 'PROVIDER_REFUSED']);
 
 /**
  * Runs `check` and counts it as an attempt before the password is compared, so that concurrent attempts have no
@@ -132,8 +132,8 @@ export async function tryCode<T>(
   return counted([limits.address.take(addressKey(address)), limits.code.take(userId)], check);
 }
 
-/** Removes attempts from the count unless they failed with a wrong password or code. */
-async function counted<T>(attempts: readonly Attempt[], check: () => Promise<T>): Promise<T> {
+/** Removes attempts from the count unless they failed with a wrong password or code, or the provider's refusal. */
+export async function counted<T>(attempts: readonly Attempt[], check: () => Promise<T>): Promise<T> {
   try {
     const result = await check();
     for (const attempt of attempts) attempt.forgive();

@@ -16,11 +16,12 @@ import { signInPath } from './next.ts';
 import { mountProfile, mountSessions } from './profile-pages.ts';
 import { recoveryOperations } from './recovery-api.ts';
 import { mountPasswordReset, mountVerifyEmail } from './recovery-pages.ts';
+import { type ProviderClient, createProvider } from './provider.ts';
 import { getUser } from './rows.ts';
 import { secondFactorOperations } from './second-factor-api.ts';
 import { mountSecondFactor } from './second-factor-pages.ts';
 import { signInOperations } from './sign-in-api.ts';
-import { mountHome, mountSignIn, mountSignInCode } from './sign-in-pages.ts';
+import { mountHome, mountProviderSignIn, mountSignIn, mountSignInCode } from './sign-in-pages.ts';
 
 export interface AccountsRoom {
   accounts: Accounts;
@@ -34,7 +35,12 @@ export interface AccountsRoom {
 /** Opens users with their accounts, passwords, sessions and second factors. */
 export function openAccounts(
   outside: { store: Store; clock: Clock; log: Log; onClose: OnClose; secret: Secret; mailer: Mailer },
-  settings: { baseUrl: string; signup: SignUp; mail: boolean; operatorsNeedSecondFactor: boolean },
+  settings: ProviderClient & {
+    signup: SignUp;
+    mail: boolean;
+    operatorsNeedSecondFactor: boolean;
+    passwordSignIn: Accounts['passwords'];
+  },
   surroundings: Pick<Accounts, 'accessChanges' | 'onAccount' | 'firstRunFile'>,
 ): AccountsRoom {
   const { store, clock, log, onClose, secret, mailer } = outside;
@@ -42,7 +48,17 @@ export function openAccounts(
   const post = new Post(mailer, log, { baseUrl, isSetUp: mail });
   onClose(() => post.settled());
   const loginLimits = createLoginLimits(clock);
-  const accounts: Accounts = { store, clock, secret, post, loginLimits, signup, ...surroundings };
+  const accounts: Accounts = {
+    store,
+    clock,
+    secret,
+    post,
+    loginLimits,
+    signup,
+    passwords: settings.passwordSignIn,
+    provider: createProvider(settings, clock, log),
+    ...surroundings,
+  };
   return {
     accounts,
     findSession: (token) => findBrowserSession(store, clock, token, settings),
@@ -59,6 +75,7 @@ export function openAccounts(
         mountHome(serve, accounts);
         mountSignIn(serve, accounts);
         mountSignInCode(serve, accounts);
+        mountProviderSignIn(serve, accounts);
         mountPasswordReset(serve, accounts);
         mountVerifyEmail(serve, accounts);
         mountProfile(serve, accounts);

@@ -82,7 +82,7 @@ async function withPlace<T>(caller: Caller, work: () => Promise<T>): Promise<T> 
 
 /**
  * Replaces the caller's password and ends their other sessions; API keys and connected apps stay. PERMISSION_DENIED
- * WRONG_PASSWORD, RESOURCE_EXHAUSTED TOO_MANY_ATTEMPTS, UNAVAILABLE BUSY.
+ * WRONG_PASSWORD, FAILED_PRECONDITION NO_PASSWORD, RESOURCE_EXHAUSTED TOO_MANY_ATTEMPTS, UNAVAILABLE BUSY.
  */
 export async function changePassword(
   accounts: Accounts,
@@ -94,7 +94,8 @@ export async function changePassword(
   const { userId, accountId, sessionId, email } = principal;
   await tryPassword(accounts.loginLimits, { email, visitor, from: { sessionId } }, async (caller) => {
     const before = (await getUser(store, userId))?.passwordHash ?? '';
-    if (before === '' || !(await verifyPassword(before, current, caller))) throw wrongPassword();
+    if (before === '') throw noPassword();
+    if (!(await verifyPassword(before, current, caller))) throw wrongPassword();
     const after = await hashPassword(replacement, caller);
     await store.write(async (tx) => {
       if (!(await replacePassword(tx, userId, before, after))) throw wrongPassword();
@@ -113,6 +114,12 @@ export async function changePassword(
     });
   });
   accessChanges.announce({ userId });
+}
+
+function noPassword(): StatusError {
+  const message =
+    'This account has no password. Sign out and in again, which counts for 15 minutes, or create a password with “Forgot your password?” on the sign-in page.';
+  return new StatusError('FAILED_PRECONDITION', 'NO_PASSWORD', message);
 }
 
 function wrongPassword(): StatusError {
@@ -151,7 +158,7 @@ export async function requireProvedSession({ store, clock }: Accounts, principal
 
 /**
  * Checks the password of the signed-in user and returns the refreshed session. PERMISSION_DENIED WRONG_PASSWORD,
- * RESOURCE_EXHAUSTED TOO_MANY_ATTEMPTS, UNAVAILABLE BUSY.
+ * FAILED_PRECONDITION NO_PASSWORD, RESOURCE_EXHAUSTED TOO_MANY_ATTEMPTS, UNAVAILABLE BUSY.
  */
 export async function provePassword(
   accounts: Accounts,
@@ -163,7 +170,8 @@ export async function provePassword(
   const { userId, sessionId, email } = principal;
   await tryPassword(accounts.loginLimits, { email, visitor, from: { sessionId } }, async (caller) => {
     const user = await getUser(store, userId);
-    if (await verifyPassword(user?.passwordHash || undefined, password, caller)) return;
+    if (user?.passwordHash === '') throw noPassword();
+    if (await verifyPassword(user?.passwordHash, password, caller)) return;
     throw new StatusError('PERMISSION_DENIED', 'WRONG_PASSWORD', 'This is not your password.');
   });
   const provedAt = clock.now();

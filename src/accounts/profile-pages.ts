@@ -12,6 +12,8 @@ import { browserSessionsOf, endBrowserSession, endOtherBrowserSessions } from '.
 import { changeEmail, resendVerification } from './own-email.ts';
 import { notAnEmail, profilePage, shortPassword } from './page-parts.ts';
 import { PASSWORD_BYTES, changePassword, isPassword } from './passwords.ts';
+import { providerCard } from './provider-pages.ts';
+import { unlinkProvider, waysIn } from './provider-sign-in.ts';
 
 const DONE: Record<string, string> = {
   password: 'Your password is changed, and all other browsers are signed out. API keys and connected apps stay.',
@@ -19,6 +21,7 @@ const DONE: Record<string, string> = {
     'We sent an e-mail to the new address. Open its link within a day. Until then your address stays unchanged.',
   email: 'Your address is changed. Sign in with the new one from now on.',
   letter: 'We sent you an e-mail. Open its link within a day.',
+  unlinked: 'The link is removed.',
 };
 const SESSIONS_DONE: Record<string, string> = {
   ended: 'That browser is signed out.',
@@ -27,6 +30,9 @@ const SESSIONS_DONE: Record<string, string> = {
 
 /** The user's profile and password. */
 export function mountProfile(serve: Serve, accounts: Accounts): void {
+  const overviewPage = (request: SignedInRequest, problem?: Problem, newEmail = '') =>
+    profileOverview(accounts, request, newEmail, problem);
+
   serve.signedIn('/profile', (request) => overviewPage(request));
 
   serve.submitSignedIn('/profile/password', async (request, form) => {
@@ -60,6 +66,15 @@ export function mountProfile(serve: Serve, accounts: Accounts): void {
     }
   });
 
+  serve.submitSignedIn('/profile/provider/remove', async (request) => {
+    try {
+      await unlinkProvider(accounts, request.principal);
+      return { to: '/profile?done=unlinked' };
+    } catch (error) {
+      return overviewPage(request, problemOf(error));
+    }
+  });
+
   serve.submitSignedIn('/profile/verify-email', async (request) => {
     try {
       await resendVerification(accounts, request.principal);
@@ -70,10 +85,15 @@ export function mountProfile(serve: Serve, accounts: Accounts): void {
   });
 }
 
-function overviewPage(request: SignedInRequest, problem?: Problem, newEmail = ''): Page {
+async function profileOverview(
+  accounts: Accounts,
+  request: SignedInRequest,
+  newEmail: string,
+  problem: Problem | undefined,
+): Promise<Page> {
+  const { store, provider } = accounts;
+  const ways = await waysIn(store, accounts, request.principal.userId);
   const { email, emailVerified, accountId, operator } = request.principal;
-  const hint = `At least ${PASSWORD_BYTES.least} characters.`;
-  const field = { type: 'password', maxlength: PASSWORD_BYTES.most, problem } as const;
   const main = html`${doneNote(DONE[request.query.get('done') ?? ''])}${problemNote(problem)}
     <section class="card">
       <h2>You</h2>
@@ -101,29 +121,42 @@ function overviewPage(request: SignedInRequest, problem?: Problem, newEmail = ''
         </form>`
       }
     </section>
-    <section class="card">
-      <h2>Change your password</h2>
-      <p>
-        All your other browsers are signed out. <a href="/profile/keys">API keys</a> and
-        <a href="/profile/apps">connected apps</a> keep working until you revoke them.
-      </p>
-      <form method="post" action="/profile/password">
-        ${csrfField(request.csrf)}
-        <input type="text" name="username" value="${email}" autocomplete="username" hidden />
-        ${textField({ ...field, name: 'current', label: 'Current password', autocomplete: 'current-password' })}
-        ${textField({
-          ...field,
-          name: 'replacement',
-          label: 'New password',
-          autocomplete: 'new-password',
-          minlength: PASSWORD_BYTES.least,
-          hint,
-        })}
-        <button type="submit">Change password</button>
-      </form>
-    </section>
+    ${provider && providerCard(request, provider, ways)}
+    ${ways.user?.passwordHash === '' ? NO_PASSWORD_CARD : passwordCard(request, problem)}
     ${emailCard(request, newEmail, problem)}`;
   return profilePage(request, 'Profile', main, problem);
+}
+
+const NO_PASSWORD_CARD = html`<section class="card">
+  <h2>Your password</h2>
+  <p>You have none. Some changes need one: <a href="/sign-in/forgotten">create a password</a>.</p>
+</section>`;
+
+function passwordCard(request: SignedInRequest, problem: Problem | undefined): Html {
+  const { email } = request.principal;
+  const hint = `At least ${PASSWORD_BYTES.least} characters.`;
+  const field = { type: 'password', maxlength: PASSWORD_BYTES.most, problem } as const;
+  return html`<section class="card">
+    <h2>Change your password</h2>
+    <p>
+      All your other browsers are signed out. <a href="/profile/keys">API keys</a> and
+      <a href="/profile/apps">connected apps</a> keep working until you revoke them.
+    </p>
+    <form method="post" action="/profile/password">
+      ${csrfField(request.csrf)}
+      <input type="text" name="username" value="${email}" autocomplete="username" hidden />
+      ${textField({ ...field, name: 'current', label: 'Current password', autocomplete: 'current-password' })}
+      ${textField({
+        ...field,
+        name: 'replacement',
+        label: 'New password',
+        autocomplete: 'new-password',
+        minlength: PASSWORD_BYTES.least,
+        hint,
+      })}
+      <button type="submit">Change password</button>
+    </form>
+  </section>`;
 }
 
 function emailCard(request: SignedInRequest, newEmail: string, problem: Problem | undefined): Html {

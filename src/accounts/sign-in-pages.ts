@@ -12,6 +12,9 @@ import { endBrowserSession } from './browser-sessions.ts';
 import { nextPage, signInPath } from './next.ts';
 import { cardPage, newPasswordField, notAnEmail, shortPassword } from './page-parts.ts';
 import { PASSWORD_BYTES, isPassword } from './passwords.ts';
+import { CALLBACK } from './provider.ts';
+import { PROVIDER_PATH, providerButton } from './provider-pages.ts';
+import { flowOf, newProviderFlow, nextOfFlow, signInByProvider } from './provider-sign-in.ts';
 import { NO_CODE, anyCodeField, codeIn } from './second-factor-pages.ts';
 import { type Credentials, pendingUser, signIn, signInWithCode, signUp } from './sign-in.ts';
 import { invitedEmail, isInvitation, requestSignUp } from './sign-up-links.ts';
@@ -27,21 +30,17 @@ interface Draft {
 
 /** Signing in, up and out. */
 export function mountSignIn(serve: Serve, accounts: Accounts): void {
-  const { signup } = accounts;
+  const { signup, passwords } = accounts;
   /** Whether this visitor can create an account. */
   const isOpen = async ({ invitation }: Draft) =>
     signup === 'open' || (await invitedEmail(accounts, invitation)) !== undefined;
-  const signUpPage = async (request: PageRequest, draft: Draft) =>
-    (await isOpen(draft))
-      ? newAccountPage(request, draft)
-      : signup === 'letter'
-        ? requestPage(request, draft)
-        : closedPage(draft);
+  const signUpPage = async (request: PageRequest, draft: Draft) => {
+    if (passwords === 'operator') return closedPage(draft, accounts);
+    if (await isOpen(draft)) return newAccountPage(request, draft, accounts);
+    return signup === 'letter' ? requestPage(request, draft, accounts) : closedPage(draft, accounts);
+  };
 
-  const signInShown = (request: PageRequest, draft: Draft) =>
-    signInPage(request, draft, { signup, firstRun: accounts.firstRunFile?.waiting() });
-
-  serve.open('/sign-in', (request) => arrived(request) ?? signInShown(request, fresh(request)));
+  serve.open('/sign-in', (request) => arrived(request) ?? signInPage(request, fresh(request), accounts));
   serve.open('/sign-up', async (request) => {
     const draft = fresh(request);
     const email = (await invitedEmail(accounts, draft.invitation)) ?? '';
@@ -55,7 +54,7 @@ export function mountSignIn(serve: Serve, accounts: Accounts): void {
       if ('pending' in signedIn) return { to: codePath(draft.next), pending: signedIn.pending };
       return { to: draft.next, session: signedIn.token, device: signedIn.device };
     } catch (error) {
-      return signInShown(request, { ...draft, problem: problemOf(error) });
+      return signInPage(request, { ...draft, problem: problemOf(error) }, accounts);
     }
   });
 
@@ -78,12 +77,12 @@ export function mountSignIn(serve: Serve, accounts: Accounts): void {
   });
 
   async function requested(request: PageRequest, draft: Draft, email: string): Promise<Page> {
-    if (email === '') return requestPage(request, { ...draft, problem: notAnEmail(draft.email) });
+    if (email === '') return requestPage(request, { ...draft, problem: notAnEmail(draft.email) }, accounts);
     try {
       await requestSignUp(accounts, email, request.visitor);
       return requestedPage(draft);
     } catch (error) {
-      return requestPage(request, { ...draft, problem: problemOf(error) });
+      return requestPage(request, { ...draft, problem: problemOf(error) }, accounts);
     }
   }
 
@@ -120,27 +119,38 @@ export function whatIsWrong(form: Form, { email, password }: Credentials): Probl
   return shortPassword('password');
 }
 
-/** `firstRun`: the file with the first password until it is used. */
 function signInPage(
   request: PageRequest,
   { email, next, problem }: Draft,
-  { signup, firstRun }: { signup: SignUp; firstRun: string | undefined },
+  { signup, passwords, provider, firstRunFile }: Accounts,
 ): Page {
+  // The file with the first password until it is used.
+  const firstRun = firstRunFile?.waiting();
+  const form = html`<form method="post" action="/sign-in">
+      ${csrfField(request.csrf)}${hidden('next', next)} ${textField({ ...EMAIL, value: email, problem })}
+      ${textField({ ...PASSWORD, autocomplete: 'current-password', problem })}
+      <button ${provider && html`class="second"`} type="submit">Sign in${provider && ' with the password'}</button>
+    </form>
+    <p class="aside"><a href="/sign-in/forgotten">Forgot your password?</a></p>`;
   return cardPage(
     'Sign in',
     html`${next.startsWith('/device') && html`<p>Sign in to continue connecting your device.</p>`}
-      ${firstRun !== undefined && firstRunNote(firstRun, request)} ${problemNote(problem)}
-      <form method="post" action="/sign-in">
-        ${csrfField(request.csrf)}${hidden('next', next)} ${textField({ ...EMAIL, value: email, problem })}
-        ${textField({ ...PASSWORD, autocomplete: 'current-password', problem })}
-        <button type="submit">Sign in</button>
-      </form>
-      <p class="aside"><a href="/sign-in/forgotten">Forgot your password?</a></p>
-      ${
-        signup !== 'closed'
-          ? html`<p class="aside">New here? <a href="${signInPath(next, '/sign-up')}">Create an account</a></p>`
-          : html`<p class="aside">${ASK_FOR_ACCOUNT}</p>`
-      }`,
+    ${firstRun !== undefined && firstRunNote(firstRun, request)} ${problemNote(problem)}
+    ${provider && providerButton(provider, next)}
+    ${
+      passwords === 'operator'
+        ? html`<details ${(firstRun !== undefined || email !== '') && html`open`}>
+            <summary>The operator’s password</summary>
+            ${form}
+          </details>`
+        : form
+    }
+    ${
+      signup === 'closed'
+        ? html`<p class="aside">${ASK_FOR_ACCOUNT}</p>`
+        : passwords === 'everyone' &&
+          html`<p class="aside">New here? <a href="${signInPath(next, '/sign-up')}">Create an account</a></p>`
+    }`,
     problem,
   );
 }
@@ -157,10 +167,10 @@ function firstRunNote(file: string, { visitor }: PageRequest): Html {
   </p>`;
 }
 
-function requestPage(request: PageRequest, { email, next, problem }: Draft): Page {
+function requestPage(request: PageRequest, { email, next, problem }: Draft, { provider }: Accounts): Page {
   return cardPage(
     'Create an account',
-    html`${problemNote(problem)}
+    html`${problemNote(problem)} ${provider && providerButton(provider, next)}
       <form method="post" action="/sign-up">
         ${csrfField(request.csrf)}${hidden('next', next)}
         ${textField({ ...EMAIL, value: email, problem, hint: 'We send a link there. It works for seven days.' })}
@@ -180,7 +190,11 @@ function requestedPage({ next }: Draft): Page {
   );
 }
 
-function closedPage({ next, problem, invitation }: Draft): Page {
+function closedPage({ next, problem, invitation }: Draft, { provider, passwords, signup }: Accounts): Page {
+  if (provider && passwords === 'operator') {
+    const invited = signup === 'closed' && html`<p>Choose an account with the e-mail address that was invited.</p>`;
+    return cardPage('Create an account', html`${invited} ${providerButton(provider, next)}`, problem);
+  }
   const main = html`<section class="card narrow">
     <h1>Create an account</h1>
     ${
@@ -195,11 +209,15 @@ function closedPage({ next, problem, invitation }: Draft): Page {
   return { title: 'Create an account', main, ...(problem && { status: problem.status }) };
 }
 
-function newAccountPage(request: PageRequest, { email, next, invitation, problem }: Draft): Page {
+function newAccountPage(
+  request: PageRequest,
+  { email, next, invitation, problem }: Draft,
+  { provider }: Accounts,
+): Page {
   return cardPage(
     'Create an account',
     html`${next.startsWith('/device') && html`<p>Once you have an account, you can connect your device.</p>`}
-      ${problemNote(problem)}
+      ${problemNote(problem)} ${provider && providerButton(provider, next)}
       <form method="post" action="/sign-up">
         ${csrfField(request.csrf)}${hidden('next', next)}${invitation !== '' && hidden('invitation', invitation)}
         ${textField({
@@ -280,6 +298,36 @@ function codePage(request: PageRequest, next: string, problem?: Problem): Page {
       </p>`,
     problem,
   );
+}
+
+/** Signing in with the provider: the way there, and the way back. Without a provider, mounts nothing. */
+export function mountProviderSignIn(serve: Serve, accounts: Accounts): void {
+  const { provider, secret } = accounts;
+  if (!provider) return;
+  const failed = (request: PageRequest, next: string, error: unknown) =>
+    signInPage(request, { email: '', next, invitation: '', problem: problemOf(error) }, accounts);
+
+  serve.open(PROVIDER_PATH, async (request) => {
+    const next = nextPage(request.query.get('next'));
+    const pending = newProviderFlow(next, request.now);
+    try {
+      return arrived(request) ?? { to: await provider.begin(flowOf(secret, pending)), pending };
+    } catch (error) {
+      return failed(request, next, error);
+    }
+  });
+
+  serve.open(CALLBACK, async (request) => {
+    // The browser holds the token, so the page in it is checked again.
+    const next = nextPage(nextOfFlow(request.visitor.pending, request.now) ?? null);
+    try {
+      const signedIn = await signInByProvider(accounts, provider, request.query, request.visitor);
+      if ('pending' in signedIn) return { to: codePath(next), pending: signedIn.pending };
+      return { to: next, session: signedIn.token, device: signedIn.device, pending: null };
+    } catch (error) {
+      return failed(request, next, error);
+    }
+  });
 }
 
 /** The home page for visitors. Signed-in users get their servers. */

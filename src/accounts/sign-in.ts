@@ -13,11 +13,19 @@ import { stranger, tryCode, tryPassword } from './login-limits.ts';
 import { noticeNewPlace, noticeSecondFactor } from './notices.ts';
 import { newVerification, postVerification } from './own-email.ts';
 import { hashPassword, isOutdated, verifyPassword } from './passwords.ts';
-import { type UserRow, getUser, getUserByEmail, insertAccount, insertUser, replacePassword } from './rows.ts';
+import {
+  type UserRow,
+  findFirstOperator,
+  getUser,
+  getUserByEmail,
+  insertAccount,
+  insertUser,
+  replacePassword,
+} from './rows.ts';
 import { countRecoveryCodes, getSecondFactor } from './second-factor-rows.ts';
 import { takeCode } from './second-factor.ts';
 import { type Familiarity, deviceId, familiarityOf, newDevice, rememberPlaces } from './sign-in-places.ts';
-import { invitedEmail, isInvitation, linkNeeded, useInvitation } from './sign-up-links.ts';
+import { invitedEmail, isInvitation, linkNeeded, requirePasswords, useInvitation } from './sign-up-links.ts';
 
 /** Time between password and code in one browser. */
 export const PENDING_MS = 10 * MINUTE_MS;
@@ -54,7 +62,7 @@ export interface CodeAsked {
  * of an invited user counts as verified, because e-mail has arrived there or the operator has passed the link on.
  * `join` admits the user by another invitation, which it consumes in the same write, or throws.
  * ALREADY_EXISTS USER_EXISTS; PERMISSION_DENIED SIGNUP_CLOSED without a link for this address, unless sign-up is open;
- * RESOURCE_EXHAUSTED for too many from an address.
+ * RESOURCE_EXHAUSTED for too many from an address; PERMISSION_DENIED PASSWORDS_OFF if people sign in with the provider.
  */
 export async function signUp(
   accounts: Accounts,
@@ -63,6 +71,7 @@ export async function signUp(
   join?: (tx: Tx, user: UserRow) => Promise<void>,
 ): Promise<SignedIn> {
   const { store, clock, secret, loginLimits, signup } = accounts;
+  requirePasswords(accounts);
   const isLinkRead = (await invitedEmail(accounts, invitation)) === email;
   if (signup !== 'open' && !isLinkRead && join === undefined) throw linkNeeded(signup);
   loginLimits.signUp.take(addressKey(visitor.address));
@@ -82,12 +91,8 @@ export async function signUp(
     if (signup === 'closed' && !isInvited && join === undefined) throw linkNeeded(signup);
     // The link was e-mailed to this address.
     const emailVerified = isInvited || (isLinkRead && !isInvitation(invitation));
-    await insertAccount(tx, { id: user.accountId, name: email, createdAt: user.createdAt });
-    await accounts.onAccount?.(tx, user.accountId, user.createdAt);
-    await insertUser(tx, { ...user, emailVerified });
-    await join?.(tx, user);
-    const entry = { action: 'session.signUp', accountId: user.accountId, at: user.createdAt };
-    await recordAudit(tx, { userId: user.id, through: 'session' }, entry);
+    await insertNewUser(tx, accounts, { ...user, emailVerified });
+      await join?.(tx, user);
     await rememberPlaces(tx, secret, user.id, { ...visitor, device }, user.createdAt);
     return {
       emailVerified,
@@ -99,9 +104,24 @@ export async function signUp(
   return { user: { ...user, emailVerified }, token, device };
 }
 
+/** Stores a new user with a personal account, in the write of the sign-up. */
+export async function insertNewUser(tx: Tx, { onAccount }: Accounts, user: UserRow): Promise<void> {
+  const { id, accountId, email, createdAt } = user;
+  await insertAccount(tx, { id: accountId, name: email, createdAt });
+  await onAccount?.(tx, accountId, createdAt);
+  await insertUser(tx, user);
+  await recordAudit(tx, { userId: id, through: 'session' }, { action: 'session.signUp', accountId, at: createdAt });
+}
+
+/** Whether a user can sign in with their password: if they have one, and passwords are not for the first operator only. */
+export async function isPasswordAccepted(db: Sql, { passwords }: Accounts, user: UserRow): Promise<boolean> {
+  if (user.passwordHash === '') return false;
+  return passwords === 'everyone' || (await findFirstOperator(db))?.id === user.id;
+}
+
 /**
  * Opens a new session, or asks users with a second factor for a code first. UNAUTHENTICATED SIGN_IN_FAILED, the same
- * after the same time for an unknown address and a wrong password; RESOURCE_EXHAUSTED TOO_MANY_ATTEMPTS; UNAVAILABLE
+ * after the same time for an unknown address, a wrong password, and one that may not sign in; RESOURCE_EXHAUSTED TOO_MANY_ATTEMPTS; UNAVAILABLE
  * BUSY. Rehashes the password if the cost has been raised since.
  */
 export async function signIn(
@@ -117,7 +137,7 @@ export async function signIn(
     accounts.loginLimits,
     { email, visitor, from },
     async (caller) => {
-      const known = user?.passwordHash === '' ? undefined : user;
+      const known = user && (await isPasswordAccepted(store, accounts, user)) ? user : undefined;
       if (!(await verifyPassword(known?.passwordHash, password, caller)) || !known) throw signInFailed();
       const outdated = isOutdated(known.passwordHash);
       const rehashed = outdated ? await hashPassword(password, caller) : known.passwordHash;
@@ -125,8 +145,8 @@ export async function signIn(
       return store.write(async (tx) => {
         // Do not restore a password that was changed during the comparison.
         if (!(await replacePassword(tx, known.id, known.passwordHash, rehashed))) throw signInFailed();
-        const isCodeAsked = ((await getSecondFactor(tx, known.id))?.enabledAt ?? null) !== null;
-        if (isCodeAsked) return { pending: pendingSignIn(secret, now, clock.now() + PENDING_MS) };
+        const asked = await codeAsked(tx, secret, now, clock.now());
+        if (asked !== undefined) return asked;
         return { user: now, token: await enter(tx, accounts, now, { ...visitor, device }), device };
       });
     },
@@ -172,6 +192,12 @@ function signInFailed(): StatusError {
   return new StatusError('UNAUTHENTICATED', 'SIGN_IN_FAILED', 'E-mail address or password is wrong.');
 }
 
+/** Asks a user with a second factor for a code; undefined without one. Call it once their first proof is accepted. */
+export async function codeAsked(tx: Tx, secret: Secret, user: UserRow, now: number): Promise<CodeAsked | undefined> {
+  if (((await getSecondFactor(tx, user.id))?.enabledAt ?? null) === null) return undefined;
+  return { pending: pendingSignIn(secret, user, now + PENDING_MS) };
+}
+
 /**
  * Creates the token a browser keeps between password and code. The token alone grants no access. It is derived from the
  * secret and not stored; the code that must follow works once. A new password voids the token.
@@ -199,7 +225,7 @@ function sealPending(secret: Secret, { id, passwordHash }: UserRow, expiresAt: n
 }
 
 /** Opens a session in the write that consumes the sign-in's last proof. Returns its token. */
-async function enter(
+export async function enter(
   tx: Tx,
   { secret, clock }: Accounts,
   { id, accountId }: UserRow,
@@ -213,12 +239,12 @@ async function enter(
 }
 
 /** Call it after the session is stored. Notifies the user of a sign-in from a new place. */
-async function entered(accounts: Accounts, user: UserRow, from: Familiarity, visitor: Visitor): Promise<void> {
+export async function entered(accounts: Accounts, user: UserRow, from: Familiarity, visitor: Visitor): Promise<void> {
   await accounts.firstRunFile?.signedIn(user.accountId);
   noticeNewPlace(accounts, user, from, visitor.address);
 }
 
 /** Returns the browser's device id: its known one, or a new one. */
-function deviceToKeep(secret: Secret, { device }: Visitor): string {
+export function deviceToKeep(secret: Secret, { device }: Visitor): string {
   return device !== undefined && deviceId(secret, device) !== undefined ? device : newDevice(secret);
 }

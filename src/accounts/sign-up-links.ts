@@ -38,11 +38,12 @@ export function signUpToken(secret: Secret, email: string, expiresAt: number): s
 /**
  * E-mails an address that requested an account: a link, or the notice that it has one. Both cases return the same in
  * the same time, so that callers cannot find out which addresses have accounts. PERMISSION_DENIED SIGNUP_CLOSED if only
- * operators invite; FAILED_PRECONDITION NO_LINK_NEEDED if no link is needed; RESOURCE_EXHAUSTED for too many from or to
+ * operators invite, and PASSWORDS_OFF; FAILED_PRECONDITION NO_LINK_NEEDED if no link is needed; RESOURCE_EXHAUSTED for too many from or to
  * an address.
  */
 export async function requestSignUp(accounts: Accounts, email: string, visitor: Visitor): Promise<void> {
   const { store, clock, secret, loginLimits, post, signup } = accounts;
+  requirePasswords(accounts);
   if (signup === 'closed') throw linkNeeded(signup);
   if (signup === 'open') {
     throw new StatusError('FAILED_PRECONDITION', 'NO_LINK_NEEDED', 'Sign-up requires no link here. Sign up directly.');
@@ -61,6 +62,13 @@ ${exists ? `This address already has an account: sign in at ${post.baseUrl}/sign
 If it was not you, ignore this e-mail.
 `,
   });
+}
+
+/** Throws PERMISSION_DENIED PASSWORDS_OFF if accounts are created through the provider only. */
+export function requirePasswords({ passwords, provider }: Accounts): void {
+  if (passwords === 'everyone') return;
+  const message = `Accounts have no passwords here. Sign in with ${provider?.name ?? 'the provider'} at /sign-in.`;
+  throw new StatusError('PERMISSION_DENIED', 'PASSWORDS_OFF', message);
 }
 
 /** Returns the refusal of an account requested without a link. */

@@ -85,6 +85,14 @@ export const siteUrl = webUrl
   .refine((value) => URL.parse(value)?.pathname === '/')
   .describe('an http:// or https:// URL without a path');
 
+/** A provider's URL, encrypted unless it is on this machine, or `discord`. Null if not set. */
+export const issuer = optional(
+  z
+    .union([z.literal('discord'), webUrl])
+    .refine((value) => !value.startsWith('http:') || /^(localhost|127\.0\.0\.1|\[::1\])$/.test(new URL(value).hostname))
+    .describe('an https:// URL or discord'),
+);
+
 export const dockerUrl = url('unix', 'tcp', 'http', 'https', 'ssh', 'npipe');
 
 export const mysqlUrl = optional(url('mysql', 'mariadb'));

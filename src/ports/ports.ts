@@ -128,8 +128,10 @@ export class ServerPorts {
     });
   }
 
-  /** Returns the game's own number if it is free and in the range: voice chat then works without further settings. */
-  /** Returns the game's own number if that is free and in the range, since voice chat and Bedrock clients expect it. */
+  /**
+   * Returns the game's own number if it is free, and in the range or a port for Bedrock players: voice chat then works
+   * without further settings, and Bedrock clients need no port. Otherwise returns the first free port of the range.
+   */
   async #choose({ containerPort, proto, wakes = false }: WantedPort): Promise<number> {
     const { range, onThisMachine, isFree = isPortFree } = this.#options;
     const isUsable = async (port: number) => this.#given.of(port) === undefined && (await isFree(port, proto));

@@ -67,6 +67,7 @@ async function testAccounts(
     loginLimits: createLoginLimits(clock),
     secret: { derive: (purpose, id) => createHash('sha256').update(`${purpose} ${id}`).digest('base64url') },
     signup,
+    passwords: 'everyone',
   };
 }
 

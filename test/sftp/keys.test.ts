@@ -37,6 +37,7 @@ async function start(t: ExecutionContext) {
     secret: { derive: () => '' },
     accessChanges: createAccessChanges(),
     signup: 'closed',
+    passwords: 'everyone',
   };
   const who = (userId: string, accountId: string) =>
     ({

@@ -1,0 +1,221 @@
+import { randomBytes, timingSafeEqual } from 'node:crypto';
+import { auditActorOf, recordAudit } from '../audit/audit.ts';
+import type { SessionPrincipal } from '../http/principal.ts';
+import type { Visitor } from '../http/session/visitor.ts';
+import { newId } from '../kernel/ids.ts';
+import { addressKey } from '../kernel/ip.ts';
+import { StatusError } from '../kernel/status.ts';
+import type { Secret } from '../store/secret.ts';
+import type { Sql, Tx } from '../store/store.ts';
+import type { Accounts } from './accounts.ts';
+import { isInvitedAddress } from './link-rows.ts';
+import { counted } from './login-limits.ts';
+import { FLOW_MS, type Identity, type Provider, type ProviderFlow } from './provider.ts';
+import {
+  type ProviderLinkRow,
+  deleteProviderLink,
+  findProviderLink,
+  insertProviderLink,
+  setLinkOperator,
+} from './provider-rows.ts';
+import { type UserRow, countOperators, getUser, getUserByEmail, setUserOperator } from './rows.ts';
+import {
+  type CodeAsked,
+  type SignedIn,
+  codeAsked,
+  deviceToKeep,
+  enter,
+  entered,
+  insertNewUser,
+  isPasswordAccepted,
+} from './sign-in.ts';
+import { familiarityOf } from './sign-in-places.ts';
+import { linkNeeded, useInvitation } from './sign-up-links.ts';
+
+const FLOW = /^(\d{1,15})\.[\w-]{22}\.([\w-]{0,400})$/;
+
+/**
+ * Returns the token that a browser keeps until its user returns from the provider and goes on to `next`. Nothing is
+ * stored: state, nonce and verifier are derived from the token and the installation's secret.
+ */
+export function newProviderFlow(next: string, now: number): string {
+  return `${now + FLOW_MS}.${randomBytes(16).toString('base64url')}.${Buffer.from(next).toString('base64url')}`;
+}
+
+/** Returns the page that a flow leads to; undefined for a text that is no flow's token, or an expired one. */
+export function nextOfFlow(token: string | undefined, now: number): string | undefined {
+  const [, expiry = '', next = ''] = FLOW.exec(token ?? '') ?? [];
+  const expiresAt = Number(expiry);
+  return expiresAt > now && expiresAt <= now + FLOW_MS ? Buffer.from(next, 'base64url').toString() : undefined;
+}
+
+/** Returns the secrets of a flow. A forged or changed token has others, so the provider's answer does not match it. */
+export function flowOf(secret: Secret, token: string): ProviderFlow {
+  const derive = (purpose: string) => secret.derive(`provider ${purpose}`, token);
+  return { state: derive('state'), nonce: derive('nonce'), verifier: derive('verifier') };
+}
+
+/**
+ * Signs in the user who returns from the provider in the browser in which they left, once within ten minutes. Creates
+ * their account at first, if sign-up is open or their address is invited; links an existing one if its address and the
+ * provider's are the same and both are confirmed. Membership of the operators' group is applied each time. A second
+ * factor is required as after a password, unless the provider has asked for one.
+ *
+ * UNAUTHENTICATED SIGN_IN_EXPIRED, SIGN_IN_CANCELLED or PROVIDER_REFUSED; UNAVAILABLE PROVIDER_UNAVAILABLE;
+ * FAILED_PRECONDITION EMAIL_NOT_CONFIRMED or LINKED_OTHERWISE; PERMISSION_DENIED SIGNUP_CLOSED; RESOURCE_EXHAUSTED for
+ * too many from an address.
+ */
+export async function signInByProvider(
+  accounts: Accounts,
+  provider: Provider,
+  query: URLSearchParams,
+  visitor: Visitor,
+): Promise<SignedIn | CodeAsked> {
+  const { store, clock, secret, loginLimits, accessChanges } = accounts;
+  const token = visitor.pending ?? '';
+  const flow = flowOf(secret, token);
+  const given = Buffer.from(query.get('state') ?? '');
+  const isOurs = given.length === flow.state.length && timingSafeEqual(given, Buffer.from(flow.state));
+  if (nextOfFlow(token, clock.now()) === undefined || !isOurs) throw startAgain();
+  // Even if the provider accepts a code twice, a flow ends with the first attempt.
+  if (provider.uses.take(flow.state).waitMs > 0) throw startAgain();
+  const attempts = [loginLimits.address.take(addressKey(visitor.address))];
+  const identity = await counted(attempts, () => provider.finish(flow, query.toString()));
+  const device = deviceToKeep(secret, visitor);
+  const result = await store.write(async (tx) => {
+    const at = clock.now();
+    const { user: known, link } = await linkedUser(tx, accounts, provider, identity, visitor, at);
+    const isMember = provider.operatorGroup !== '' && identity.groups.includes(provider.operatorGroup);
+    const user = await applyGroup(tx, known, link, isMember, provider.operatorGroup, at);
+    const from = await familiarityOf(tx, secret, user.id, visitor);
+    const isChanged = user.operator !== known.operator;
+    const asked = identity.multiFactor ? undefined : await codeAsked(tx, secret, user, at);
+    if (asked !== undefined) return { user, from, isChanged, asked };
+    const session = await enter(tx, accounts, user, { ...visitor, device }, `with ${provider.name}`);
+    return { user, from, isChanged, session };
+  });
+  const { user, from, isChanged, asked, session } = result;
+  if (isChanged) accessChanges.announce({ userId: user.id });
+  if (asked !== undefined) return asked;
+  await entered(accounts, user, from, visitor);
+  return { user, token: session, device };
+}
+
+/** Returns the user of an identity. Links or creates one if necessary. */
+async function linkedUser(
+  tx: Tx,
+  accounts: Accounts,
+  { issuer, name }: Provider,
+  { subject, email }: Identity,
+  visitor: Visitor,
+  at: number,
+): Promise<{ user: UserRow; link: ProviderLinkRow }> {
+  const link = await findProviderLink(tx, issuer, 'subject', subject);
+  const linked = link && (await getUser(tx, link.userId));
+  if (link && linked) return { user: linked, link };
+  if (email === undefined) {
+    throw notConfirmed(`${name} has not confirmed your e-mail address. Confirm it there, then sign in again.`);
+  }
+  const known = await getUserByEmail(tx, email);
+  if (known && !known.emailVerified) {
+    throw notConfirmed(
+      `An account with the address ${email} exists, but has not confirmed it. Sign in with its password and confirm the address on the profile page first.`,
+    );
+  }
+  if (known && (await findProviderLink(tx, issuer, 'userId', known.id))) {
+    const message = `The account with the address ${email} is linked to another account at ${name}. Sign in with that one, or with the password and remove the link on the profile page.`;
+    throw new StatusError('FAILED_PRECONDITION', 'LINKED_OTHERWISE', message);
+  }
+  const user = known ?? (await newUser(tx, accounts, email, visitor, at));
+  const made = { issuer, subject, userId: user.id, email, operator: false, createdAt: at };
+  await insertProviderLink(tx, made);
+  const entry = { action: 'session.linkProvider', accountId: user.accountId, detail: name, at };
+  await recordAudit(tx, { userId: user.id, through: 'session' }, entry);
+  return { user, link: made };
+}
+
+/** Creates a user without a password. The provider has confirmed the address. */
+async function newUser(
+  tx: Tx,
+  accounts: Accounts,
+  email: string,
+  visitor: Visitor,
+  createdAt: number,
+): Promise<UserRow> {
+  const { signup, loginLimits } = accounts;
+  if (signup === 'closed' && !(await isInvitedAddress(tx, email, createdAt))) throw linkNeeded(signup);
+  loginLimits.signUp.take(addressKey(visitor.address));
+  await useInvitation(tx, email, '', createdAt);
+  const ids = { id: newId('usr'), accountId: newId('acc') };
+  const user = { ...ids, email, emailVerified: true, passwordHash: '', operator: false, createdAt };
+  await insertNewUser(tx, accounts, user);
+  return user;
+}
+
+/**
+ * Makes members of the operators' group operators, and ends the rights of those who have left it. Operators made by
+ * other operators stay, and so does the last one.
+ */
+async function applyGroup(
+  tx: Tx,
+  user: UserRow,
+  link: ProviderLinkRow,
+  isMember: boolean,
+  group: string,
+  at: number,
+): Promise<UserRow> {
+  const isUnchanged = isMember ? user.operator : !link.operator;
+  if (isUnchanged) return user;
+  const isRemoval = !isMember && user.operator;
+  if (isRemoval && (await countOperators(tx)) < 2) return user;
+  await setLinkOperator(tx, link, isMember);
+  if (!isMember && !user.operator) return user;
+  await setUserOperator(tx, user.id, isMember);
+  const action = isMember ? 'account.makeOperator' : 'account.endOperator';
+  const entry = { action, accountId: user.accountId, detail: group, at };
+  await recordAudit(tx, { userId: '', through: 'system group' }, entry);
+  return { ...user, operator: isMember };
+}
+
+/** A user's ways to sign in. */
+export type WaysIn = Awaited<ReturnType<typeof waysIn>>;
+
+/** Returns a user with their account at the provider, if one is linked, and whether a password works for them. */
+export async function waysIn(db: Sql, accounts: Accounts, userId: string) {
+  const { provider } = accounts;
+  const user = await getUser(db, userId);
+  const link = provider && (await findProviderLink(db, provider.issuer, 'userId', userId));
+  return { user, link, isPasswordAccepted: user !== undefined && (await isPasswordAccepted(db, accounts, user)) };
+}
+
+/**
+ * Removes the link to the caller's account at the provider, with operator rights that came from a group there.
+ * FAILED_PRECONDITION LAST_WAY_IN if no password works for the caller.
+ */
+export async function unlinkProvider(accounts: Accounts, principal: SessionPrincipal): Promise<void> {
+  const { store, clock, accessChanges, provider } = accounts;
+  const { userId, accountId } = principal;
+  await store.write(async (tx) => {
+    const { user, link, isPasswordAccepted } = await waysIn(tx, accounts, userId);
+    if (!provider || !link || !user) return;
+    if (!isPasswordAccepted) {
+      const message = `You can sign in only with ${provider.name}. Create a password first.`;
+      throw new StatusError('FAILED_PRECONDITION', 'LAST_WAY_IN', message);
+    }
+    const at = clock.now();
+    await applyGroup(tx, user, link, false, provider.operatorGroup, at);
+    await deleteProviderLink(tx, link);
+    const entry = { action: 'session.unlinkProvider', accountId, detail: provider.name, at };
+    await recordAudit(tx, auditActorOf(principal), entry);
+  });
+  accessChanges.announce({ userId });
+}
+
+function startAgain(): StatusError {
+  const message = 'This sign-in has expired, was used before, or began in another browser. Start again.';
+  return new StatusError('UNAUTHENTICATED', 'SIGN_IN_EXPIRED', message);
+}
+
+function notConfirmed(message: string): StatusError {
+  return new StatusError('FAILED_PRECONDITION', 'EMAIL_NOT_CONFIRMED', message);
+}
