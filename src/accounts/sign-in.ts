@@ -92,7 +92,7 @@ export async function signUp(
     // The link was e-mailed to this address.
     const emailVerified = isInvited || (isLinkRead && !isInvitation(invitation));
     await insertNewUser(tx, accounts, { ...user, emailVerified });
-      await join?.(tx, user);
+    await join?.(tx, user);
     await rememberPlaces(tx, secret, user.id, { ...visitor, device }, user.createdAt);
     return {
       emailVerified,
