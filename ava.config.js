@@ -17,9 +17,12 @@ if (process.env.TEST_REAL && process.env.CI && missing.length > 0) {
   throw new Error(`In CI every part must be present. Missing: ${missing.join('; ')}`);
 }
 
-/** How long each file took when `npm run test:all -- --record` ran last, in ms: the longest files start first. */
+/**
+ * How long each file took when `npm test -- --record` or `npm run test:all -- --record` ran it last, in ms. New files and the longest ones
+ * start first.
+ */
 const durations = JSON.parse(readFileSync(new URL('test/support/durations.json', import.meta.url), 'utf8'));
-const durationOf = (file) => durations[file.slice(import.meta.dirname.length + 1)] ?? 0;
+const durationOf = (file) => durations[file.slice(import.meta.dirname.length + 1)] ?? Number.MAX_SAFE_INTEGER;
 
 const alone = globSync('**/*.test.ts', { cwd: `${import.meta.dirname}/test`, exclude: ['node_modules/**'] })
   .filter((file) => runsAlone(file, real) && (real || !file.endsWith('.real.test.ts')))

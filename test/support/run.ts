@@ -7,7 +7,7 @@ import { stripVTControlCharacters } from 'node:util';
 
 // Runs the tests: `npm test` (embedded parts only) or `npm run test:all` (`--all`: every real part, such as Docker and browsers, too).
 // Passes on what ava prints. The last line is `N passed, N failed, N skipped`; the exit status is 0 only if tests ran and none failed.
-// `--record` stores how long each file took in test/support/durations.json, by which later runs order the files.
+// `--record` stores how long each file of this run took in test/support/durations.json, by which later runs order the files.
 
 const ROOT = join(import.meta.dirname, '../..');
 const DURATIONS = join(import.meta.dirname, 'durations.json');
@@ -26,9 +26,12 @@ function count(line: string): void {
   else if (/^ {2}(✘ |◌ |- \[todo\] |Uncaught exception in |Unhandled rejection in )/.test(line)) counts.failed++;
 }
 
+/** Replaces the durations of the files that ran, and drops those of files that no longer exist. */
 function storeDurations(): void {
+  const known = JSON.parse(readFileSync(DURATIONS, 'utf8')) as Record<string, number>;
   const lines = existsSync(RECORDED) ? readFileSync(RECORDED, 'utf8').trim().split('\n') : [];
-  const durations = lines.map((line) => JSON.parse(line) as [file: string, ms: number]);
+  const recorded = Object.fromEntries(lines.map((line) => JSON.parse(line) as [file: string, ms: number]));
+  const durations = Object.entries({ ...known, ...recorded }).filter(([file]) => existsSync(join(ROOT, file)));
   durations.sort(([, one], [, other]) => other - one);
   writeFileSync(DURATIONS, `${JSON.stringify(Object.fromEntries(durations), undefined, 2)}\n`);
 }
