@@ -47,7 +47,7 @@ async function bedrock(t: ExecutionContext) {
   const from = free.address().port;
   free.close();
   const range = { from, to: from };
-  const isFree = async () => true;
+  const isFree = async (each: number) => each === from;
   const ports = await ServerPorts.open({ store, range, onThisMachine: false, own: [], isFree });
   const closes: (() => void)[] = [];
   const shared = { ...it, log, onClose: (close: () => void) => void closes.push(close) } as Partial<Shared> as Shared;
