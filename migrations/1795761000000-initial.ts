@@ -221,7 +221,7 @@ function tables(): Table[] {
     table('schedules', {
       id: text().primary(),
       serverId: ofServer().index(),
-      ...all(text, 'kind', 'command', 'cronExpr'),
+      ...all(text, 'kind', 'command', 'cronExpr', 'timeZone'),
       enabled: boolean(),
       ...all(text, 'lastStatus', 'lastError'),
       createdAt: bigint(),

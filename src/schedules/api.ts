@@ -15,7 +15,8 @@ import type { ServeServer } from '../servers/api/operation.ts';
 import { recordOnServer } from '../servers/api/reach.ts';
 import { withoutSlash } from '../servers/game-console.ts';
 import type { Store } from '../store/store.ts';
-import { type Schedules, authorOf, nextRun, scheduleNotFound } from './schedules.ts';
+import { type Schedules, authorOf, scheduleNotFound } from './schedules.ts';
+import { fiveFields, isTimeZone, nextRun } from './next-run.ts';
 import {
   type ScheduleKind,
   type ScheduleRow,
@@ -45,7 +46,8 @@ const Schedule = z
     serverId: reply.text,
     kind: reply.text.describe('`command`, `start`, `stop`, `restart` or `backup`. More kinds may be added.'),
     command: reply.text,
-    cronExpr: reply.text.describe('A cron expression with five fields, in UTC.'),
+    cronExpr: reply.text.describe('A cron expression with five fields, in `timeZone`.'),
+    timeZone: reply.text.describe('An IANA time zone name, such as `Europe/Berlin` or `UTC`.'),
     lastStatus: reply.text.describe('`ok`, `error` or `skipped`. Empty before the first run and during a run.'),
     lastError: reply.text,
     createdAt: reply.text,
@@ -84,7 +86,9 @@ export const CreateSchedule = operation({
   path: '/v1/servers/{id}/schedules',
   summary: 'Create or change a schedule',
   description:
-    'Runs an action at the times that match a cron expression, in UTC. Only kind `start` wakes a server: ' +
+    'Runs an action at the times that match a cron expression, in a time zone (UTC unless you name one). A time that ' +
+    'the clock skips in spring is due when it is put forward; a time that it shows twice in autumn is due the first ' +
+    'time. If the hour is `*`, the schedule runs in every hour that passes. Only kind `start` wakes a server: ' +
     '`command` and `restart` are skipped while it sleeps. A run that was due more than a minute ago is skipped ' +
     'too, for example after an outage. The schedule acts on your behalf. It is disabled when you are no longer a ' +
     'member of the server, or when your key is revoked. Pass `scheduleId` to change a schedule, which stays ' +
@@ -92,7 +96,14 @@ export const CreateSchedule = operation({
   body: message({
     kind: z.enum(KINDS, `must be one of ${KINDS.join(', ')}`),
     command: line(4096).default(''),
-    cronExpr: line(120).min(1, 'is required'),
+    cronExpr: line(120)
+      .min(1, 'is required')
+      .describe(
+        'Five fields, or `@hourly`, `@daily`, `@weekly`, `@monthly` or `@yearly`, stored as their five fields.',
+      ),
+    timeZone: line(64)
+      .optional()
+      .describe('An IANA time zone name. Empty is UTC. Absent: UTC for a new schedule, unchanged for an existing one.'),
     scheduleId: line(64).default('').describe('The schedule to change. Empty creates a new one.'),
   }).meta({ id: 'CreateScheduleRequest' }),
   example: { kind: 'command', command: 'say Good night', cronExpr: '0 22 * * *' },
@@ -155,11 +166,14 @@ function requireKind(principal: Principal, kind: ScheduleKind): void {
   if (scope !== undefined) requireScope(principal, scope);
 }
 
-function dueAfter(cronExpr: string, at: number): number {
-  const due = nextRun(cronExpr, at);
+function dueAfter(cronExpr: string, timeZone: string, at: number): number {
+  if (!isTimeZone(timeZone)) {
+    throw invalidFields([{ field: 'timeZone', description: 'must be an IANA time zone name, such as Europe/Berlin' }]);
+  }
+  const due = nextRun(cronExpr, at, timeZone);
   if (due !== null) return due;
   const description =
-    'must have five fields (minute, hour, day of month, month, day of week; UTC) and match a time, such as 0 4 * * *';
+    'must have five fields (minute, hour, day of month, month, day of week) and match a time, such as 0 4 * * *';
   throw invalidFields([{ field: 'cronExpr', description }]);
 }
 
@@ -177,24 +191,26 @@ export const scheduleOperations = (needs: Needs): readonly Served[] => [
     const { store, clock, schedules } = needs;
     requireKind(principal, body.kind);
     const at = clock.now();
-    const nextRunAt = dueAfter(body.cronExpr, at);
+    const cronExpr = fiveFields(body.cronExpr);
     if (body.kind !== 'command' && body.command !== '') {
       throw invalidFields([{ field: 'command', description: 'is allowed only for kind `command`' }]);
     }
     const given = {
       kind: body.kind,
       command: body.kind === 'command' ? withoutSlash(body.command) : '',
-      cronExpr: body.cronExpr.trim(),
+      cronExpr,
       ...authorOf(principal),
     };
     const action = body.scheduleId === '' ? 'schedule.create' : 'schedule.change';
     const detail = `${given.kind} at ${given.cronExpr}`;
     const record = recordOnServer(principal, server, { action, detail, at });
     const row = await store.write(async (tx) => {
-      await record(tx);
       if (body.scheduleId !== '') {
         const before = (await getSchedule(tx, server.id, body.scheduleId)) ?? scheduleNotFound(body.scheduleId);
-        const changed = { ...before, ...given, nextRunAt: before.enabled ? nextRunAt : null };
+        const timeZone = (body.timeZone ?? before.timeZone) || 'UTC';
+        const nextRunAt = dueAfter(cronExpr, timeZone, at);
+        const changed = { ...before, ...given, timeZone, nextRunAt: before.enabled ? nextRunAt : null };
+        await record(tx);
         await changeSchedule(tx, changed);
         return changed;
       }
@@ -202,7 +218,10 @@ export const scheduleOperations = (needs: Needs): readonly Served[] => [
         const sentence = `A server can have at most ${MAX_SCHEDULES} schedules. Delete one first.`;
         throw quotaExceeded('MAX_SCHEDULES', `server:${server.id}`, sentence, { limit: String(MAX_SCHEDULES) });
       }
-      const made = { ...newSchedule(server.id, at), ...given, nextRunAt };
+      const timeZone = body.timeZone || 'UTC';
+      const nextRunAt = dueAfter(cronExpr, timeZone, at);
+      const made = { ...newSchedule(server.id, at), ...given, timeZone, nextRunAt };
+      await record(tx);
       await insertSchedule(tx, made);
       return made;
     });
@@ -232,7 +251,7 @@ export const scheduleOperations = (needs: Needs): readonly Served[] => [
       const changed = await store.write(async (tx) => {
         const row = (await getSchedule(tx, server.id, scheduleId)) ?? scheduleNotFound(scheduleId);
         if (enabled) requireKind(principal, row.kind);
-        const nextRunAt = enabled ? dueAfter(row.cronExpr, at) : null;
+        const nextRunAt = enabled ? dueAfter(row.cronExpr, row.timeZone, at) : null;
         const author = enabled ? authorOf(principal) : { userId: row.userId, keyId: row.keyId };
         await enableSchedule(tx, row.id, { nextRunAt, ...author });
         await record(tx);

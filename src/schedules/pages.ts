@@ -37,7 +37,7 @@ const FORMS: NonNullable<PanelPage<ServerRequest>['forms']> = {
     const kind = text(form, 'kind') as 'start';
     const command = kind === ('command' as string) ? text(form, 'command') : '';
     const cronExpr = cronOf({ when: text(form, 'when'), time: text(form, 'time'), cronExpr: text(form, 'cronExpr') });
-    await call(CreateSchedule, { id }, { scheduleId, kind, command, cronExpr });
+    await call(CreateSchedule, { id }, { scheduleId, kind, command, cronExpr, timeZone: text(form, 'timeZone') });
     // Drops `?edit=…`, so that the form is empty again.
     return { to: `${here}?done=${scheduleId === '' ? 'made' : 'changed'}` };
   },
@@ -85,14 +85,14 @@ function text(form: Form, field: string): string {
 }
 
 /** The default of a new schedule: a nightly backup, which every server should have. */
-const NEW = { id: '', kind: 'backup', command: '', cronExpr: '0 4 * * *' };
+const NEW = { id: '', kind: 'backup', command: '', cronExpr: '0 4 * * *', timeZone: 'UTC' };
 
 /**
  * Returns the form that creates or changes a schedule. The style sheet hides the fields that a choice does not need.
  */
 function scheduleForm(request: ServerRequest, edited: Schedule | undefined): Html {
   const filled = filling(request, 'save');
-  const { id, kind, command, cronExpr } = edited ?? NEW;
+  const { id, kind, command, cronExpr, timeZone } = edited ?? NEW;
   const { when, time } = timingOf(cronExpr);
   return html`<section class="card" id="schedule">
     <h2>${edited ? 'Change the schedule' : 'New schedule'}</h2>
@@ -117,7 +117,7 @@ function scheduleForm(request: ServerRequest, edited: Schedule | undefined): Htm
             ${lineField(filled, {
               name: 'time',
               label: 'Time',
-              hint: html`In UTC<span data-own-time="save-time"></span>. For hourly tasks only the minutes apply.`,
+              hint: 'For hourly tasks only the minutes apply.',
               type: 'time',
               value: time,
               maxlength: 5,
@@ -128,12 +128,22 @@ function scheduleForm(request: ServerRequest, edited: Schedule | undefined): Htm
             ${lineField(filled, {
               name: 'cronExpr',
               label: 'Cron expression',
-              hint: 'Minute, hour, day of month, month, day of week. UTC.',
+              hint: 'Minute, hour, day of month, month, day of week; or @daily.',
               value: cronExpr,
               maxlength: 120,
               required: false,
             })}
           </div>
+          ${lineField(filled, {
+            name: 'timeZone',
+            label: 'Time zone',
+            hint: 'For example Europe/Berlin. Summer time is followed.',
+            value: timeZone,
+            maxlength: 64,
+            required: false,
+            more: html`list="zones" ${!edited && filled.value('timeZone', '') === '' && html`data-own-zone`}`,
+          })}
+          <datalist id="zones"></datalist>
         </div>
         <div class="actions">
           <button type="submit">${edited ? 'Save' : 'Create schedule'}</button>
@@ -156,14 +166,14 @@ const KINDS: Readonly<Record<ScheduleKind, string>> = {
 
 /** Returns one schedule as a list item: its action, its time, its last run, and its buttons. */
 function scheduleItem(request: ServerRequest, schedule: Schedule): Html {
-  const { id, command, cronExpr, enabled, nextRunAt } = schedule;
+  const { id, command, enabled, nextRunAt } = schedule;
   return html`<li id="${id}">
     <h3>
       ${kindText(schedule)}${command !== '' && html`: <code>${command}</code>`}
       ${!enabled && html`<span class="tag">off</span>`}
     </h3>
     <p>
-      ${timingText(cronExpr)}${
+      ${timingText(schedule)}${
         nextRunAt !== '' && html` · next: ${timeTag(nextRunAt)}, ${untilText(Date.parse(nextRunAt), request.now)}`
       }
     </p>
@@ -193,7 +203,7 @@ function lastText({ lastRunAt, lastStatus, lastError }: Schedule, now: number): 
 
 function actions(request: ServerRequest, schedule: Schedule): Html[] {
   const { id, enabled } = schedule;
-  const what = `${kindText(schedule)}, ${timingText(schedule.cronExpr)}`;
+  const what = `${kindText(schedule)}, ${timingText(schedule)}`;
   const unseen = html`<span class="unseen"> (${what})</span>`;
   const fields = { scheduleId: id };
   return [

@@ -12,8 +12,10 @@ export interface ScheduleRow {
   kind: ScheduleKind;
   /** For kind `command`; otherwise ''. */
   command: string;
-  /** Five fields, in UTC. */
+  /** Five fields, in `timeZone`. */
   cronExpr: string;
+  /** An IANA time zone name. */
+  timeZone: string;
   enabled: boolean;
   /** The result of the last run; '' before the first run and while a run is in progress. */
   lastStatus: '' | 'ok' | 'error' | 'skipped';
@@ -39,6 +41,7 @@ export const schedules = new EntitySchema<ScheduleRow>({
     kind: text,
     command: text,
     cronExpr: text,
+    timeZone: text,
     enabled: { type: 'boolean' },
     lastStatus: text,
     lastError: text,
@@ -83,10 +86,10 @@ export async function deleteSchedule(tx: Tx, serverId: string, id: string): Prom
 
 /** Changes a schedule's action, time and author. A run in progress continues. */
 export async function changeSchedule(tx: Tx, row: ScheduleRow): Promise<void> {
-  const { id, kind, command, cronExpr, nextRunAt, userId, keyId } = row;
+  const { id, kind, command, cronExpr, timeZone, nextRunAt, userId, keyId } = row;
   const sql = `UPDATE "schedules" SET "kind" = $1, "command" = $2, "cronExpr" = $3, "nextRunAt" = $4, "userId" = $5,
-    "keyId" = $6 WHERE "id" = $7`;
-  await tx.run(sql, [kind, command, cronExpr, nextRunAt, userId, keyId, id]);
+    "keyId" = $6, "timeZone" = $7 WHERE "id" = $8`;
+  await tx.run(sql, [kind, command, cronExpr, nextRunAt, userId, keyId, timeZone, id]);
 }
 
 /** Enables a schedule for `nextRunAt`, or disables it with null. Sets its author. */

@@ -1,4 +1,3 @@
-import { Cron } from 'croner';
 import type { Cause } from '../../machines/server-types.ts';
 import type { AccessChange } from '../http/access-changes.ts';
 import type { Principal } from '../http/principal.ts';
@@ -13,6 +12,7 @@ import { recordAudit } from '../audit/audit.ts';
 import { isKeyRevoked } from '../access/key-rows.ts';
 import { getMembership } from '../access/member-rows.ts';
 import { getUser } from '../accounts/rows.ts';
+import { nextRun } from './next-run.ts';
 import {
   type ScheduleKind,
   type ScheduleOutcome,
@@ -157,9 +157,9 @@ export class Schedules {
     const { store, clock } = this.#options;
     const now = clock.now();
     for (const schedule of await listSchedulesAfter(store, after)) {
-      const { cronExpr, lastRunAt, nextRunAt } = schedule;
+      const { cronExpr, timeZone, lastRunAt, nextRunAt } = schedule;
       const ranAt = lastRunAt ?? now;
-      const next = nextRun(cronExpr, ranAt > now && ranAt - now < SAME_RUN_MS ? ranAt : now);
+      const next = nextRun(cronExpr, ranAt > now && ranAt - now < SAME_RUN_MS ? ranAt : now, timeZone);
       if (next !== null && next < (nextRunAt ?? 0)) await store.write((tx) => moveRun(tx, schedule, next));
     }
   }
@@ -168,7 +168,7 @@ export class Schedules {
     const { store, clock } = this.#options;
     const now = clock.now();
     const dueAt = schedule.nextRunAt ?? now;
-    const next = nextRun(schedule.cronExpr, now);
+    const next = nextRun(schedule.cronExpr, now, schedule.timeZone);
     const skip = (why: string) => store.write((tx) => skipRun(tx, schedule, why, next));
     const refused = await refusedAuthor(store, schedule);
     if (refused !== undefined) return store.write((tx) => stopSchedule(tx, schedule, refused, now));
@@ -219,23 +219,6 @@ function outcomeOf(error: unknown): ScheduleOutcome {
 export function scheduleNotFound(id: string): never {
   const metadata = { scheduleId: id };
   throw new StatusError('NOT_FOUND', 'SCHEDULE_NOT_FOUND', 'The server has no such schedule.', { metadata });
-}
-
-const MAX_CHARS = 120;
-
-/**
- * Returns the first time after an instant (epoch ms) that matches a cron expression. It has five fields in UTC (minute,
- * hour, day of month, month, day of week), so a schedule never runs twice in a minute. Returns null if the expression
- * is invalid or never matches.
- */
-export function nextRun(cronExpr: string, after: number): number | null {
-  if (cronExpr.length > MAX_CHARS || cronExpr.trim().split(/\s+/).length !== 5) return null;
-  try {
-    const cron = new Cron(cronExpr, { mode: '5-part', timezone: 'UTC', paused: true });
-    return cron.nextRun(new Date(after))?.getTime() ?? null;
-  } catch {
-    return null;
-  }
 }
 
 /**

@@ -52,11 +52,11 @@ export function timingOf(cronExpr: string): Timing {
  * Returns a cron expression in words, such as `every day at 04:00 UTC`. An expression without short words is returned
  * as it is.
  */
-export function timingText(cronExpr: string): string {
+export function timingText({ cronExpr, timeZone }: { cronExpr: string; timeZone: string }): string {
   const { when, time } = timingOf(cronExpr);
   if (when === 'hour') return time === '00:00' ? 'every hour' : `every hour, ${Number(time.slice(3))} minutes past`;
-  if (when !== 'cron') return `${WHENS.find(([each]) => each === when)?.[1]} at ${time} UTC`;
-  return repeated(cronExpr) ?? atTimes(cronExpr) ?? `by cron, in UTC: ${cronExpr}`;
+  if (when !== 'cron') return `${WHENS.find(([each]) => each === when)?.[1]} at ${time} ${timeZone}`;
+  return repeated(cronExpr) ?? atTimes(cronExpr, timeZone) ?? `by cron, in ${timeZone}: ${cronExpr}`;
 }
 
 /** Returns `every 15 minutes` or `every 6 hours`; undefined if the step does not divide the hour or the day evenly. */
@@ -73,12 +73,12 @@ function repeated(cronExpr: string): string | undefined {
  * Returns, for example, `every day at 04:00 and 16:00 UTC` or `every Saturday and Sunday at 04:00 UTC`; undefined for
  * any other expression.
  */
-function atTimes(cronExpr: string): string | undefined {
+function atTimes(cronExpr: string, timeZone: string): string | undefined {
   const [, minute, hours = '', weekdays = ''] = /^(\d+) (\d+(?:,\d+)*) \* \* (\*|[0-7][0-7,-]*)$/.exec(cronExpr) ?? [];
   if (minute === undefined) return undefined;
   const times = hours.split(',').map((hour) => `${two(hour)}:${two(minute)}`);
   const days = daysText(weekdays);
-  return days === undefined ? undefined : `${days} at ${listText(times)} UTC`;
+  return days === undefined ? undefined : `${days} at ${listText(times)} ${timeZone}`;
 }
 
 function daysText(weekdays: string): string | undefined {

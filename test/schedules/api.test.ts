@@ -4,7 +4,8 @@ import type { Scope } from '../../src/http/scopes.ts';
 import { createLog } from '../../src/kernel/log.ts';
 import { StatusError } from '../../src/kernel/status.ts';
 import { type ScheduleRow, getSchedule, insertSchedule } from '../../src/schedules/rows.ts';
-import { type ScheduleAction, Schedules, nextRun } from '../../src/schedules/schedules.ts';
+import { nextRun } from '../../src/schedules/next-run.ts';
+import { type ScheduleAction, Schedules } from '../../src/schedules/schedules.ts';
 import type { Store } from '../../src/store/store.ts';
 import { type ApiUnderTest, api } from '../support/api-harness.ts';
 import { type World, world } from '../support/world.ts';
@@ -43,6 +44,7 @@ async function storeSchedule({ store, clock }: World, fields: Partial<ScheduleRo
     serverId: 'abc',
     kind: 'start',
     command: '',
+    timeZone: 'UTC',
     enabled: true,
     userId: '',
     keyId: '',
@@ -305,7 +307,9 @@ test('invalid schedules are refused with the name of the field, and other server
     [{ kind: 'start', cronExpr: '* * * * * *' }, 'cronExpr'],
     [{ kind: 'start', cronExpr: '0 0 31 2 *' }, 'cronExpr'],
     [{ kind: 'start', cronExpr: '@every 1s' }, 'cronExpr'],
-    [{ kind: 'start', cronExpr: '@hourly' }, 'cronExpr'],
+    [{ kind: 'start', cronExpr: '@reboot' }, 'cronExpr'],
+    [{ kind: 'start', cronExpr: '0 4 * * *', timeZone: 'Europe/Nowhere' }, 'timeZone'],
+    [{ kind: 'start', cronExpr: '0 4 * * *', timeZone: '+01:00' }, 'timeZone'],
     [{ kind: 'start', cronExpr: `${'*'.repeat(200)} * * * *` }, 'cronExpr'],
     [{ kind: 'command', cronExpr: '* * * * *' }, 'command'],
     [{ kind: 'command', cronExpr: '* * * * *', command: 'say a\nop eve' }, 'command'],

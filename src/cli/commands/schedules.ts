@@ -1,6 +1,6 @@
 import { done } from '../api.ts';
 import { DORMOUSE } from '../called.ts';
-import { type Context, type Subject, call, on } from '../command.ts';
+import { type Context, type Subject, call, on, option } from '../command.ts';
 import { failed } from '../errors.ts';
 import { listing, relative } from '../format.ts';
 import { oneOf } from '../parse.ts';
@@ -13,6 +13,7 @@ const SCHEDULE = {
   kind: '',
   command: '',
   cronExpr: '',
+  timeZone: '',
   lastStatus: '',
   lastError: '',
   lastRunAt: '',
@@ -23,7 +24,7 @@ type Schedule = typeof SCHEDULE;
 
 const KINDS = ['command', 'start', 'stop', 'restart', 'backup'] as const;
 
-/** Cron expressions (crontab(5)) for common schedules. Minutes and hours are in UTC, as in the service. */
+/** Cron expressions (crontab(5)) for common schedules. */
 const WORDS: Record<string, string> = { hourly: '0 * * * *', daily: '0 4 * * *', weekly: '0 4 * * 1' };
 
 function kindOf(text: string) {
@@ -47,7 +48,7 @@ async function scheduleId({ api }: Context, id: string, which: string): Promise<
 export const schedules: Subject = {
   name: 'schedules',
   summary: 'Scheduled tasks: backups, restarts, commands.',
-  details: `Name a schedule by its number in the list. Times are UTC. A cron expression has five fields: minute, hour, day,
+  details: `Name a schedule by its number in the list. Times are UTC unless you name a time zone. A cron expression has five fields: minute, hour, day,
 month, day of the week. Or use hourly, daily (04:00) or weekly (Mondays, 04:00).
 
 Examples: ${DORMOUSE} schedules add castle backup daily
@@ -63,7 +64,7 @@ Examples: ${DORMOUSE} schedules add castle backup daily
         return listing(out, schedules, none, {
           NO: (_, index) => String(index + 1),
           TASK: (each) => taskOf(each),
-          'WHEN (UTC)': (each) => each.cronExpr,
+          WHEN: (each) => `${each.cronExpr} ${each.timeZone}`,
           NEXT: (each) => (each.enabled ? relative(each.nextRunAt, now) : 'off'),
           LAST: (each) => [each.lastStatus, relative(each.lastRunAt, now)].filter((part) => part !== '').join(', '),
           '': (each) => each.lastError,
@@ -74,9 +75,10 @@ Examples: ${DORMOUSE} schedules add castle backup daily
       usage: 'schedules add <id> <what> <when> [console command…]',
       summary: `Create a schedule: ${KINDS.join(', ')}.`,
       details: `Example: ${DORMOUSE} schedules add castle command "*/30 * * * *" say Half an hour has passed`,
-      call({ api }, [id, kind = '', when = '', ...words]) {
+      options: { zone: option('name', 'Time zone, such as Europe/Berlin. Otherwise UTC.') },
+      call({ api }, [id, kind = '', when = '', ...words], { zone = '' }) {
         const cronExpr = Object.hasOwn(WORDS, when) ? (WORDS[when] ?? when) : when;
-        const body = { kind: kindOf(kind), cronExpr, command: words.join(' ') };
+        const body = { kind: kindOf(kind), cronExpr, timeZone: zone, command: words.join(' ') };
         return api.POST('/v1/servers/{id}/schedules', { ...on(id), body });
       },
       shape: SCHEDULE,

@@ -29,7 +29,13 @@ export async function fillLists(it: PanelUnderTest, id: string): Promise<void> {
       await insertBackup(tx, { ...backup!, id: `bak_${nth}`, createdAt: backup!.createdAt - nth * HOUR_MS });
     for (let nth = 0; nth < SCHEDULES; nth++) {
       const times = { createdAt: now, lastRunAt: now, nextRunAt: now + HOUR_MS, runningSince: null };
-      const what = { kind: 'command', command: `say ${'s'.repeat(60)}`, cronExpr: '0 4 * * *', enabled: true } as const;
+      const what = {
+        kind: 'command',
+        command: `say ${'s'.repeat(60)}`,
+        cronExpr: '0 4 * * *',
+        timeZone: 'UTC',
+        enabled: true,
+      } as const;
       const how = {
         lastStatus: 'error',
         lastError: 'The game did not take it.',

@@ -1,0 +1,116 @@
+/**
+ * The due times of schedules. A cron expression describes times on the clock of a time zone; each of them is due once,
+ * also on days when that clock is put forward or back.
+ */
+import { Cron } from 'croner';
+import { DAY_MS, MINUTE_MS } from '../kernel/units.ts';
+
+const MAX_CHARS = 120;
+
+/** The names that cron(8) knows (crontab(5), extensions). */
+const NAMES: Readonly<Record<string, string>> = {
+  '@hourly': '0 * * * *',
+  '@daily': '0 0 * * *',
+  '@midnight': '0 0 * * *',
+  '@weekly': '0 0 * * 0',
+  '@monthly': '0 0 1 * *',
+  '@yearly': '0 0 1 1 *',
+  '@annually': '0 0 1 1 *',
+};
+
+/** Returns a cron expression as five fields: a name such as `@daily` is replaced. */
+export function fiveFields(cronExpr: string): string {
+  const trimmed = cronExpr.trim();
+  const name = trimmed.toLowerCase();
+  return Object.hasOwn(NAMES, name) ? (NAMES[name] ?? trimmed) : trimmed;
+}
+
+/** Returns whether a text is an IANA time zone name that this machine knows. Offsets such as `+01:00` are not names. */
+export function isTimeZone(timeZone: string): boolean {
+  if (!/^[A-Za-z]/.test(timeZone)) return false;
+  try {
+    return new Intl.DateTimeFormat('en', { timeZone }).resolvedOptions().timeZone !== '';
+  } catch {
+    return false;
+  }
+}
+
+/**
+ * Returns the first due time after an instant (epoch ms) of a cron expression with five fields (minute, hour, day of
+ * month, month, day of week) in a time zone, so a schedule never runs twice in a minute. A time that the clock skips is
+ * due when it is put forward; a time that it shows twice is due the first time. If the hour is `*`, the schedule follows
+ * elapsed time and is due in both of two equal hours. Returns null if the expression is invalid or never matches.
+ */
+export function nextRun(cronExpr: string, after: number, timeZone = 'UTC'): number | null {
+  if (cronExpr.length > MAX_CHARS || cronExpr.trim().split(/\s+/).length !== 5) return null;
+  try {
+    const cron = new Cron(cronExpr, { mode: '5-part', timezone: 'UTC', paused: true });
+    const nextWall = (wall: number) => cron.nextRun(new Date(wall))?.getTime() ?? null;
+    if (timeZone === 'UTC') return nextWall(after);
+    const offsetAt = offsetsOf(timeZone);
+    const isEveryHour = cronExpr.trim().split(/\s+/)[1] === '*';
+    return isEveryHour ? nextElapsed(nextWall, offsetAt, after) : nextOnce(nextWall, offsetAt, after);
+  } catch {
+    return null;
+  }
+}
+
+/** Returns the time after a wall time that matches; null without one. Wall times are epoch ms as if the zone were UTC. */
+type NextWall = (wall: number) => number | null;
+/** Returns what a zone's clock is ahead of UTC, in ms, at an instant. */
+type OffsetAt = (at: number) => number;
+
+function nextOnce(nextWall: NextWall, offsetAt: OffsetAt, after: number): number | null {
+  let wall = nextWall(after + offsetAt(after));
+  // While the clock shows an hour for the second time, its times are over.
+  while (wall !== null && instantOf(wall, offsetAt) <= after) wall = nextWall(wall);
+  return wall === null ? null : instantOf(wall, offsetAt);
+}
+
+function nextElapsed(nextWall: NextWall, offsetAt: OffsetAt, after: number): number | null {
+  let from = after;
+  for (;;) {
+    const offset = offsetAt(from);
+    const wall = nextWall(from + offset);
+    if (wall === null) return null;
+    if (offsetAt(wall - offset) === offset) return wall - offset;
+    const changedAt = changeBetween(from, wall - offset, offsetAt);
+    const first = nextWall(changedAt + offsetAt(changedAt) - 1);
+    if (first === changedAt + offsetAt(changedAt)) return changedAt;
+    from = changedAt;
+  }
+}
+
+/** Returns the first instant at which the clock shows a wall time, or the instant at which it skips it. */
+function instantOf(wall: number, offsetAt: OffsetAt): number {
+  // Zones differ by up to 14 hours from UTC and have skipped a whole day.
+  const [before, later] = [wall - 2 * DAY_MS, wall + 2 * DAY_MS];
+  for (const offset of [offsetAt(before), offsetAt(later)]) {
+    if (offsetAt(wall - offset) === offset) return wall - offset;
+  }
+  return changeBetween(before, later, offsetAt);
+}
+
+/** Returns the minute in which the offset changes from that at `before`. */
+function changeBetween(before: number, later: number, offsetAt: OffsetAt): number {
+  const offset = offsetAt(before);
+  let low = Math.floor(before / MINUTE_MS);
+  let high = Math.ceil(later / MINUTE_MS);
+  while (high - low > 1) {
+    const middle = Math.floor((low + high) / 2);
+    if (offsetAt(middle * MINUTE_MS) === offset) low = middle;
+    else high = middle;
+  }
+  return high * MINUTE_MS;
+}
+
+function offsetsOf(timeZone: string): OffsetAt {
+  const fields = { year: 'numeric', month: 'numeric', day: 'numeric', hour: 'numeric', minute: 'numeric' } as const;
+  const format = new Intl.DateTimeFormat('en', { timeZone, hourCycle: 'h23', calendar: 'iso8601', ...fields });
+  return (at) => {
+    const minute = Math.floor(at / MINUTE_MS) * MINUTE_MS;
+    const parts = format.formatToParts(minute).map(({ type, value }) => [type, Number(value)]);
+    const { year, month, day, hour, minute: minutes } = Object.fromEntries(parts) as Record<string, number>;
+    return Date.UTC(year ?? 0, (month ?? 1) - 1, day, hour, minutes) - minute;
+  };
+}
