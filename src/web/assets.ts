@@ -19,6 +19,8 @@ const FILES = {
   live: ['live.js'],
   panelStyle: ['panel.css'],
   panelScript: ['panel.js'],
+  palette: ['palette.js'],
+  paletteStyle: ['palette.css'],
   billStyle: ['bill.css'],
   billScript: ['bill.js'],
   settingsStyle: ['settings.css'],

@@ -1,6 +1,6 @@
 /*
- * Improves the panel if scripts run: forms work without a new page, times are in the reader's time zone, and a button copies
- * an address.
+ * Improves the panel if scripts run: forms work without a new page, times are in the reader's time zone, a button copies
+ * an address, and Ctrl K opens a list of servers, pages and actions. The key `/` goes to the command line.
  */
 document.addEventListener('submit', (event) => {
   const form = event.target;
@@ -108,4 +108,31 @@ function improve() {
 
 function localTime(at, timeStyle = 'short') {
   return new Date(at).toLocaleString(undefined, { dateStyle: 'medium', timeStyle });
+}
+
+let palette;
+document.addEventListener('keydown', (event) => {
+  const { key, target } = event;
+  const isCommand = event.ctrlKey || event.metaKey;
+  if (event.altKey || event.shiftKey) return;
+  const named = document.querySelector('[data-palette]')?.dataset;
+  if (named && key.toLowerCase() === 'k' && isCommand) {
+    event.preventDefault();
+    palette ??= loadPalette(named);
+    void palette.then(({ toggle }) => toggle());
+  } else if (key === '/' && !isCommand && !target.closest('input, textarea, select')) {
+    const line = document.querySelector('.command input[type=text]');
+    if (line === null) return;
+    event.preventDefault();
+    line.focus();
+  }
+});
+
+/** Loads the list of servers, pages and actions with its style. */
+async function loadPalette({ palette: script, paletteStyle }) {
+  const style = Object.assign(document.createElement('link'), { rel: 'stylesheet', href: paletteStyle });
+  const styled = new Promise((resolve) => style.addEventListener('load', resolve));
+  document.head.append(style);
+  await styled;
+  return await import(script);
 }

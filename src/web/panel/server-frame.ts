@@ -22,9 +22,19 @@ export function live(page: Page): Page {
   };
 }
 
-/** A note for when a page is not live, because its stream is interrupted or its session has ended. */
+/**
+ * A note for when a page is not live, because its stream is interrupted or its session has ended. It names the files that
+ * Ctrl K loads.
+ */
 export function liveNote(): Html {
-  return html`<p class="live only-off" role="status" data-status data-keep></p>`;
+  return html`<p
+    class="live only-off"
+    role="status"
+    data-status
+    data-keep
+    data-palette="${ASSETS.palette}"
+    data-palette-style="${ASSETS.paletteStyle}"
+  ></p>`;
 }
 
 type Tab = readonly [group: string, path: string, name: string, least: Role];
