@@ -14,6 +14,7 @@ test.runIf(isHere('chromium'))('Ctrl K finds pages, servers and actions by keybo
   t.is(await finder.count(), 0);
   const find = async (text: string, option: string) => {
     await page.keyboard.press('Control+k');
+    await finder.waitFor();
     await page.keyboard.type(text);
     await page.getByRole('option', { name: option, selected: true }).waitFor();
   };
@@ -32,6 +33,7 @@ test.runIf(isHere('chromium'))('Ctrl K finds pages, servers and actions by keybo
   await page.keyboard.press('Enter');
   await page.waitForURL('**/servers/lobby/console');
   await page.keyboard.press('Control+k');
+  await finder.waitFor();
   await page.keyboard.type('no such thing');
   await page.getByText('No matches.').waitFor();
   await page.keyboard.press('Escape');
