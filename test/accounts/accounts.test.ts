@@ -487,7 +487,8 @@ test('the audit log keeps the order of time and writing, and sanitizes text from
   const { store } = await testAccounts(t);
   const server = { id: 'abc', accountId: 'acc_test' };
   const cause = { kind: 'player', id: 'Steve\n\u0000; key key_1', note: '' } as const;
-  const times = [5, 5, 5, 17, 16, 1_700_000_000_000];
+  // All within a day, because writes sometimes delete old entries.
+  const times = [5, 5, 5, 17, 16, 70_000_000];
   for (const [n, at] of times.entries()) {
     const entry = { action: `n${n}`, accountId: 'acc_test', at, detail: 'x'.repeat(2_000) };
     await store.write((tx) => recordAudit(tx, { userId: '', through: 'system' }, entry));
